@@ -24,6 +24,7 @@ type docKey struct{ db, id string }
 // document is a replication document that is not at its end.
 type document struct {
 	key     docKey
+	rev     compat.Rev // of the document, as far as it was heard of
 	spec    *Spec
 	state   documentState
 	job     JobID // when scheduled
@@ -31,6 +32,7 @@ type document struct {
 	errors  int
 	updated time.Time
 	cancel  context.CancelFunc // ends the work of making a job of it
+	resumes JobID              // of a replication that was paused, and is to run again because the document was saved
 }
 
 type documentState string
@@ -81,24 +83,40 @@ func (d *documents) forget(key docKey) {
 	}
 	doc.cancel()
 	delete(d.known, key)
-	if j := d.s.jobs[doc.job]; doc.state == documentScheduled && j != nil && j.spec.DB == key.db &&
-		j.spec.DocID == key.id {
+	if j := d.jobOf(doc); j != nil {
 		d.s.remove(j)
 	}
 }
 
+// jobOf is the job of a document, nil if there is none. The lock is held.
+func (d *documents) jobOf(doc *document) *job {
+	if doc == nil || doc.state != documentScheduled {
+		return nil
+	}
+	j := d.s.jobs[doc.job]
+	if j == nil || j.spec.DB != doc.key.db || j.spec.DocID != doc.key.id {
+		return nil
+	}
+	return j
+}
+
 // changed takes a change of a replicator database; moved says that it is no change, but that others may have had the
 // replication until now.
-func (d *documents) changed(ctx context.Context, db string, id string, deleted bool, body []byte, moved bool) {
+func (d *documents) changed(ctx context.Context, db string, c *docChange, moved bool) {
+	id := c.id
 	key := docKey{db, id}
 	if compat.IsDesignID(id) {
 		return
 	}
-	if deleted {
-		d.lose(key)
+	if c.deleted {
+		if paused := d.lose(key); paused != (JobID{}) {
+			if err := d.s.o.Sharing.Resume(ctx, paused); err != nil {
+				d.s.o.Log.Warn("a pause was not forgotten", "replication", paused.String(), "error", err)
+			}
+		}
 		return
 	}
-	doc, err := parseDocument(id, body)
+	doc, err := parseDocument(id, c.body)
 	if err != nil {
 		return
 	}
@@ -113,7 +131,8 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 		return
 	}
 	set.Counters.DocumentChanges.add(1)
-	switch memberText(doc, "_replication_state") {
+	state := memberText(doc, "_replication_state")
+	switch state {
 	case "completed":
 		d.s.mu.Lock()
 		if old := d.known[key]; old != nil {
@@ -139,14 +158,18 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 		return
 	}
 	spec.DB, spec.DocID, spec.Begun, spec.TakenOver = db, id, time.Now(), moved
-	d.update(ctx, key, spec)
+	d.update(ctx, &document{key: key, rev: c.rev, spec: spec, state: documentNew, updated: time.Now()}, state == "")
 }
 
-// lose forgets a document that is gone, or is another process's now.
-func (d *documents) lose(key docKey) {
+// lose forgets a document that is gone, or is another process's now, and gives the id of its job if that is paused.
+func (d *documents) lose(key docKey) (paused JobID) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
+	if j := d.jobOf(d.known[key]); j != nil && j.paused {
+		paused = j.id
+	}
 	d.forget(key)
+	return paused
 }
 
 // parseDocument parses a body with the document's id in it.
@@ -160,22 +183,29 @@ func parseDocument(id string, body []byte) (ejson.Value, error) {
 	return ejson.Parse(b)
 }
 
-// update makes a job of a document, unless it asks for what it has asked for before.
-func (d *documents) update(ctx context.Context, key docKey, spec *Spec) {
+// update makes a job of a document, unless it asks for what it has asked for before. What is paused begins anew where
+// the document was saved, which users do without a state in it.
+func (d *documents) update(ctx context.Context, doc *document, stateless bool) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
 	if d.s.ctx.Err() != nil || ctx.Err() != nil {
 		return
 	}
-	if old := d.known[key]; old != nil {
-		if old.spec.fingerprint() == spec.fingerprint() {
+	if old := d.known[doc.key]; old != nil {
+		saved := old.rev != doc.rev && stateless
+		old.rev = doc.rev
+		j := d.jobOf(old)
+		paused := j != nil && j.paused
+		if old.spec.fingerprint() == doc.spec.fingerprint() && !(paused && saved) {
 			return
 		}
-		d.forget(key)
+		if paused {
+			doc.resumes = j.id
+		}
+		d.forget(doc.key)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	doc := &document{key: key, spec: spec, state: documentNew, updated: time.Now(), cancel: cancel}
-	d.known[key] = doc
+	ctx, doc.cancel = context.WithCancel(ctx)
+	d.known[doc.key] = doc
 	d.s.tasks.Go(func() { d.process(ctx, doc) })
 }
 
@@ -243,6 +273,12 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 	spec := *doc.spec
 	if err := d.s.Identify(ctx, &spec); err != nil {
 		return err
+	}
+	if doc.resumes != (JobID{}) {
+		if err := d.s.o.Sharing.Resume(ctx, doc.resumes); err != nil {
+			return err
+		}
+		doc.resumes = JobID{}
 	}
 	d.s.mu.Lock()
 	if d.known[doc.key] != doc {

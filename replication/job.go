@@ -24,6 +24,7 @@ type job struct {
 	removed   bool
 	counted   Counter // the gauge that has it
 	backedOff bool    // the last session ended because a peer answered 429 for too long
+	paused    bool    // it did not run the last time because it is paused
 }
 
 // event is something that happened to a job.

@@ -1,14 +1,15 @@
 package replication
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 )
 
 // SchedulerOptions are what a Scheduler works with.
@@ -28,16 +29,27 @@ type Sharing interface {
 	Mine(name string) bool
 	// Moved is closed when Mine may answer otherwise.
 	Moved(ctx context.Context) <-chan struct{}
-	// Claim waits until no other process runs the replication; release lets others run it.
-	Claim(ctx context.Context, id JobID) (release func(), err error)
+	// Run waits until no other process runs the replication and calls fn, whose error it gives. It gives ErrPaused, and
+	// ErrStopped where this process has lost the replication to another one meanwhile.
+	Run(ctx context.Context, spec *Spec, fn func(ctx context.Context) error) error
+	// Resume lets a replication that is paused run again.
+	Resume(ctx context.Context, id JobID) error
 }
 
 // alone is the Sharing of a process that has the store to itself.
 type alone struct{}
 
-func (alone) Mine(string) bool                                       { return true }
-func (alone) Moved(context.Context) <-chan struct{}                  { return nil }
-func (alone) Claim(context.Context, JobID) (release func(), _ error) { return func() {}, nil }
+func (alone) Mine(string) bool                      { return true }
+func (alone) Moved(context.Context) <-chan struct{} { return nil }
+func (alone) Resume(context.Context, JobID) error   { return nil }
+func (alone) Run(ctx context.Context, _ *Spec, fn func(context.Context) error) error {
+	return fn(ctx)
+}
+
+// ErrPaused refuses to run a replication that may be what ends processes.
+var ErrPaused = compat.NewError(compat.KindServiceUnavailable, "The replication is paused: "+
+	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once when its document is saved again, or when it "+
+	"is cancelled and asked for again by POST /_replicate.")
 
 // Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator databases. At most
 // max_jobs run at once; continuous ones take turns. It is safe for concurrent use.
@@ -229,11 +241,15 @@ func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settin
 	if err := sleep(ctx, pause); err != nil {
 		return nil, err
 	}
-	release, err := s.o.Sharing.Claim(ctx, spec.ID)
-	if err != nil {
-		return nil, cmp.Or(context.Cause(ctx), err)
-	}
-	defer release()
+	err = s.o.Sharing.Run(ctx, spec, func(ctx context.Context) error {
+		result, err = s.copy(ctx, j, spec, set)
+		return err
+	})
+	return result, err
+}
+
+// copy is the session of execute.
+func (s *Scheduler) copy(ctx context.Context, j *job, spec *Spec, set *Settings) (result []byte, err error) {
 	source := s.o.Connect(&spec.Source, spec, set)
 	defer source.Close()
 	target := s.o.Connect(&spec.Target, spec, set)
@@ -258,7 +274,7 @@ func (s *Scheduler) statsOf(j *job) Stats {
 // began notes that a session copies.
 func (s *Scheduler) began(j *job, session *Session, set *Settings) {
 	s.mu.Lock()
-	j.session = session
+	j.session, j.paused = session, false
 	removed := j.removed
 	s.mu.Unlock()
 	if set.UpdateDocs && j.spec.ofDocument() && !removed {
@@ -290,7 +306,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 		j.answer(Outcome{Err: err})
 	default:
 		j.note(event{kind: eventCrashed, at: now, reason: crashReason(err)}, set.MaxHistory)
-		j.backedOff = errors.Is(err, maxBackoff)
+		j.backedOff, j.paused = errors.Is(err, maxBackoff), errors.Is(err, ErrPaused)
 	}
 	s.count(j)
 	if s.ending[j.id] == (<-chan struct{})(j.ended) {
@@ -320,6 +336,9 @@ func crashReason(err error) string {
 	var f *Failure
 	if errors.As(err, &f) {
 		return f.Summary()
+	}
+	if errors.Is(err, ErrPaused) {
+		return ErrPaused.Reason
 	}
 	return err.Error()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -382,5 +383,63 @@ func TestOtherReplicatorDatabases(t *testing.T) {
 			t.Fatal(err)
 		}
 		until(t, "the end", func() bool { return len(s.Jobs("n")) == 0 })
+	}
+}
+
+// pausing is a Sharing that pauses every replication until it is resumed.
+type pausing struct {
+	alone
+	resumed atomic.Int64
+}
+
+func (p *pausing) Run(ctx context.Context, _ *Spec, fn func(context.Context) error) error {
+	if p.resumed.Load() == 0 {
+		return ErrPaused
+	}
+	return fn(ctx)
+}
+
+func (p *pausing) Resume(context.Context, JobID) error {
+	p.resumed.Add(1)
+	return nil
+}
+
+// TestPausedDocumentBeginsAgain: what is paused says why, and begins again when its document is saved again, changed or
+// not; not when it is only read again. The pause ends with the document, too.
+func TestPausedDocumentBeginsAgain(t *testing.T) {
+	for _, change := range []string{"", `,"worker_processes":3`} {
+		sharing := new(pausing)
+		s := newTestProcess(t, newTestStore(t), sharing, nil)
+		s.peers["s"].write(1, "")
+		const body = `{"source":"http://s/a","target":"http://t/b"`
+		paused := func(id string) {
+			t.Helper()
+			s.write(t, ReplicatorDB, id, body+"}")
+			until(t, "the pause", func() bool { return s.state(id) == "crashing" })
+			shown := string(s.Document(ReplicatorDB, id, "node").JSON)
+			if !strings.Contains(shown, jobs.ErrPaused.Error()) {
+				t.Errorf("it does not say why: %s", shown)
+			}
+		}
+		paused("gone")
+		s.write(t, ReplicatorDB, "gone", `{"_deleted":true}`)
+		until(t, "the end of the pause", func() bool { return sharing.resumed.Load() == 1 })
+		sharing.resumed.Store(0)
+		paused("again")
+		doc, err := s.store.DB(ReplicatorDB).Open(t.Context(), "again", storage.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.docs.changed(t.Context(), ReplicatorDB, &docChange{id: "again", rev: doc.Rev, body: doc.Body}, false)
+		if n := sharing.resumed.Load(); n != 0 || s.state("again") != "crashing" {
+			t.Errorf("it was resumed %d times without a reason, and is %s", n, s.state("again"))
+		}
+		s.write(t, ReplicatorDB, "again", body+change+"}")
+		until(t, "the end", func() bool {
+			return strings.Contains(s.body(t, ReplicatorDB, "again"), `"_replication_state":"completed"`)
+		})
+		if n := sharing.resumed.Load(); n != 1 {
+			t.Errorf("it was resumed %d times", n)
+		}
 	}
 }

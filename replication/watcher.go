@@ -178,6 +178,14 @@ func (w *watcher) leave(name string) {
 	}
 }
 
+// docChange is a change of a document, with what it is now.
+type docChange struct {
+	id      string
+	rev     compat.Rev
+	deleted bool
+	body    []byte
+}
+
 // followDB takes the documents of one database as they change.
 func (w *watcher) followDB(ctx context.Context, name string) error {
 	db := w.s.o.Store.DB(name)
@@ -186,21 +194,16 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 		return err
 	}
 	defer listener.Close()
-	type change struct {
-		id      string
-		deleted bool
-		body    []byte
-	}
 	var since storage.Seq
 	moved := w.s.o.Sharing.Moved(ctx)
 	again := false // documents are read because they may fall to others now
 	for {
-		var changes []change
+		var changes []docChange
 		next := storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true}
 		end, err := db.Changes(ctx, next, func(c *storage.Change) error {
-			ch := change{id: c.ID, deleted: c.Deleted}
+			ch := docChange{id: c.ID, deleted: c.Deleted}
 			if c.Doc != nil && !c.Deleted {
-				ch.body = slices.Clone(c.Doc.Body)
+				ch.body, ch.rev = slices.Clone(c.Doc.Body), c.Doc.Rev
 			}
 			changes = append(changes, ch)
 			return nil
@@ -208,8 +211,8 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range changes {
-			w.s.docs.changed(ctx, name, c.id, c.deleted, c.body, again)
+		for i := range changes {
+			w.s.docs.changed(ctx, name, &changes[i], again)
 		}
 		since = end.Last.Seq
 		if len(changes) == 500 {

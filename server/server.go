@@ -71,10 +71,8 @@ type Options struct {
 	Node      string // name of the node, NodeName if empty
 	// Nodes are those that have the store open; nil: there is no other one.
 	Nodes *nodes.Members
-	// Claims are what one of them at a time does; nil where Nodes are.
-	Claims *nodes.Claims
-	Build  string // what was built, as `git describe` names it; GET / shows it as git_sha
-	Web    string // directory of the web interface, none if empty or missing
+	Build string // what was built, as `git describe` names it; GET / shows it as git_sha
+	Web   string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
@@ -142,7 +140,7 @@ func New(o Options) (*Server, error) {
 	}, env.Log)
 	others := forward.New(o.Nodes)
 	s.replications = replicator.New(replicator.Options{
-		Env: env, Jobs: o.Jobs, Port: s.port, Nodes: others, Members: o.Nodes, Claims: o.Claims,
+		Env: env, Jobs: o.Jobs, Port: s.port, Nodes: others, Members: o.Nodes,
 	})
 	s.admin, err = admin.New(admin.Options{
 		Env: env, Views: o.Views, Search: o.Search, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier,

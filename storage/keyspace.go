@@ -19,7 +19,6 @@ import (
 //	(rootNodes, …)                          the processes that have the store open        ../cluster/nodes/
 //	(rootSettings, …)                       settings that they share                      ../cluster/settings/
 //	(rootLogins, …)                         failed logins that they tell each other of    ../cluster/logins/
-//	(rootClaims, …)                         what one process at a time does        ../cluster/nodes/
 //	(rootHome)                              identity of the cluster that the store is on          moved/
 //	(11, …)                                 jobs of _reshard that older versions kept; nothing reads them
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
@@ -55,7 +54,7 @@ const (
 	rootNodes
 	rootSettings
 	rootLogins
-	rootClaims
+	_ // claims of replications, which are jobs now
 	rootHome
 	_ // 11 is taken, see above
 
@@ -120,9 +119,6 @@ func SettingsPrefix() []byte { return rootKey(rootSettings) }
 
 // LoginsPrefix is the key prefix of failed logins (package cluster/logins).
 func LoginsPrefix() []byte { return rootKey(rootLogins) }
-
-// ClaimsPrefix is the key prefix of what one process at a time does (package cluster/nodes).
-func ClaimsPrefix() []byte { return rootKey(rootClaims) }
 
 // HomeKey is the key of the identity of the cluster that the store is on (package storage/moved).
 func HomeKey() []byte { return rootKey(rootHome) }

@@ -1,15 +1,11 @@
 // Package nodes knows which processes have a store open, and divides work among them.
 //
-// Which replication of a document falls to whom is in [Share], which process does what only one may in [Claims].
+// Which replication of a document falls to whom is in [Share].
 //
 // # Keys, below the prefix of the members
 //
 //	()      counts processes that came and took their leave, 8 bytes little-endian; what is watched
 //	(id)    of a process that is there: beat, what it has seen, what it tells of itself    members.go
-//
-// Below the prefix of claims:
-//
-//	(name)  id of the process that has the name                                            claims.go
 //
 // # Map
 //
@@ -17,7 +13,7 @@
 //	present.go   Members.CaughtUp: what a process does that stood still, before it serves anything
 //	check.go     Check: what is stored can be read; List: who has a key
 //	plan.go      Plan: who is to own which partition of an event function
-//	claims.go    Claims: what one process at a time does; Share: what falls to whom by its name
+//	share.go     Share: what falls to whom by its name
 //
 // # Invariants
 //
@@ -29,8 +25,6 @@
 //     stay.
 //  4. A process that has the store to itself writes nothing.
 //  5. Below the prefix there are only keys that are described above.
-//  6. So there are below that of the claims. A claim of a process that is gone is free; one that is given back is no
-//     more.
-//  7. A process that another one may have taken for gone is not Present until it has read again what others change. Its
+//  6. A process that another one may have taken for gone is not Present until it has read again what others change. Its
 //     own clock counts, the calendar, and the others' beats.
 package nodes

@@ -117,13 +117,14 @@ func New(o Options) *Members {
 	}
 	_, _ = rand.Read(m.self[:]) // it never fails
 	m.live = []Member{{ID: m.self, Info: o.Info}}
-	if m.alone() {
+	if m.Alone() {
 		close(m.looked)
 	}
 	return m
 }
 
-func (m *Members) alone() bool { return m.o.Lease <= 0 }
+// Alone reports whether the process has the store to itself.
+func (m *Members) Alone() bool { return m.o.Lease <= 0 }
 
 // interval is how often a process says that it lives, and looks who else does.
 func (m *Members) interval() time.Duration { return m.o.Lease / beatsPerLease }
@@ -183,7 +184,7 @@ func (m *Members) Advertise(address string) {
 
 // Refresh looks who is there.
 func (m *Members) Refresh(ctx context.Context) error {
-	if m.alone() {
+	if m.Alone() {
 		return nil
 	}
 	return m.look(ctx)
@@ -191,7 +192,7 @@ func (m *Members) Refresh(ctx context.Context) error {
 
 // Gone reports, in a transaction, whether a process that is not among Live is gone, and not one that came meanwhile.
 func (m *Members) Gone(tx kv.ReadTx, id ID) (bool, error) {
-	if m.alone() {
+	if m.Alone() {
 		return id != m.self, nil
 	}
 	value, err := tx.Get(m.key(id))
@@ -209,7 +210,7 @@ const awaitEvery = 50 * time.Millisecond
 
 // AwaitSeen waits until all processes that are there have seen n of a topic.
 func (m *Members) AwaitSeen(ctx context.Context, topic Topic, n uint64) error {
-	for !m.alone() {
+	for !m.Alone() {
 		if err := m.look(ctx); err != nil {
 			return err
 		}
@@ -229,7 +230,7 @@ func (m *Members) AwaitSeen(ctx context.Context, topic Topic, n uint64) error {
 
 // Run says that this process is there, and looks who else is, until ctx ends. Then it takes its leave.
 func (m *Members) Run(ctx context.Context) {
-	if m.alone() {
+	if m.Alone() {
 		return
 	}
 	var watching sync.WaitGroup

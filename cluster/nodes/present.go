@@ -23,7 +23,7 @@ func elapsed(from, to time.Time) time.Duration {
 func (m *Members) Present() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.alone() || m.presentAt(m.now())
+	return m.Alone() || m.presentAt(m.now())
 }
 
 // presentAt is asked with m.mu held.

@@ -166,7 +166,6 @@ func (c *checker) run(ctx context.Context) error {
 		c.layers(ctx),
 		c.keys(ctx, "jobs", storage.JobsPrefix(), jobs.Check),
 		c.keys(ctx, "nodes", storage.NodesPrefix(), nodes.Check),
-		c.keys(ctx, "claims", storage.ClaimsPrefix(), nodes.CheckClaims),
 		c.keys(ctx, "failed logins", storage.LoginsPrefix(), logins.Check),
 		c.keys(ctx, "settings", storage.SettingsPrefix(), settings.Check),
 	)

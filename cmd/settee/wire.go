@@ -57,7 +57,6 @@ type app struct {
 	config    *config.Config
 	server    *server.Server
 	nodes     *nodes.Members
-	claims    *nodes.Claims // nil where the store has one process
 	settings  *settings.Settings
 	logins    *logins.Log  // nil where the store has one process
 	requests  atomic.Int64 // under way
@@ -183,7 +182,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
 			Config: a.config, Log: log,
-			Node: o.node, Nodes: a.nodes, Claims: a.claims,
+			Node: o.node, Nodes: a.nodes,
 			Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Cluster: a.clusterJSON(),
 			Current: a.current(),
@@ -295,7 +294,6 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	}
 	options.Lease = nodeLease
 	a.nodes = nodes.New(options)
-	a.claims = nodes.NewClaims(a.kv, storage.ClaimsPrefix(), a.nodes)
 	var err error
 	a.settings, err = settings.Open(ctx, settings.Options{
 		KV: a.kv, Prefix: storage.SettingsPrefix(), Nodes: a.nodes, Config: a.config, Log: log,

@@ -99,6 +99,11 @@ func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec, s
 			return c.JSON(answer.Status, answer.Body)
 		}
 	}
+	if !found && r.shared != nil {
+		if found, err = r.shared.cancelPaused(c.Context(), spec.ID, c.User.Name, c.User.IsAdmin()); err != nil {
+			return replicationError(err)
+		}
+	}
 	if !found {
 		return compat.ErrMissing
 	}

@@ -21,11 +21,9 @@ type Options struct {
 	Env  *call.Env
 	Jobs *jobs.Queue   // nil without
 	Port func() string // that the server listens on, "" before it does
-	// Nodes are the other nodes, Members all of them, Claims what one of them at a time does; nil where there is no
-	// other one.
+	// Nodes are the other nodes, Members all of them; nil where there is no other one.
 	Nodes   *forward.Nodes
 	Members *nodes.Members
-	Claims  *nodes.Claims
 }
 
 // Replications is the server's part in running replications.
@@ -34,7 +32,7 @@ type Replications struct {
 	jobs      *jobs.Queue
 	port      func() string // that the server listens on, "" before it does
 	nodes     *forward.Nodes
-	shared    *sharing // nil where there is no other node
+	shared    *sharing // nil without jobs
 	scheduler *replication.Scheduler
 	current   atomic.Pointer[replication.Settings]
 	ctx       context.Context // the life of what runs beside requests
@@ -53,8 +51,8 @@ func New(o Options) *Replications {
 	scheduler := replication.SchedulerOptions{
 		Store: o.Env.Store, Settings: r.Settings, Connect: r.connect, Log: o.Env.Log,
 	}
-	if o.Claims != nil {
-		r.shared = &sharing{members: o.Members, claims: o.Claims, log: o.Env.Log}
+	if o.Jobs != nil {
+		r.shared = &sharing{members: o.Members, jobs: o.Jobs}
 		scheduler.Sharing = r.shared
 	}
 	r.ConfigChanged()
@@ -65,8 +63,13 @@ func New(o Options) *Replications {
 // ConfigChanged reads the settings again.
 func (r *Replications) ConfigChanged() {
 	set := replicatorSettings(r.env)
-	set.Shared = r.shared != nil
+	set.Shared = r.severalNodes()
 	r.current.Store(set)
+}
+
+// severalNodes reports whether there may be other nodes.
+func (r *Replications) severalNodes() bool {
+	return r.shared != nil && r.shared.members != nil && !r.shared.members.Alone()
 }
 
 // Settings are those in force.
@@ -94,7 +97,12 @@ func (r *Replications) connect(
 // Start begins to run the replications of documents: of several nodes each runs what falls to it.
 func (r *Replications) Start() error {
 	queue := r.jobs
-	if queue == nil || r.shared != nil {
+	if queue != nil {
+		if err := queue.Handle(jobs.Type{Name: jobType, Pauses: true}); err != nil {
+			return err
+		}
+	}
+	if queue == nil || r.severalNodes() {
 		r.follower.Go(func() { r.scheduler.Follow(r.ctx) })
 		return nil
 	}

@@ -3,76 +3,112 @@ package replicator
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"time"
+	"strings"
 
 	"github.com/settee-db/settee/cluster/nodes"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication"
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/jobs"
 )
 
 // sharing divides replications among the nodes on a store. Those of documents fall to nodes by their ids, so that one
-// node sees that two documents ask for the same; those of _replicate run where they were asked for. What runs has a
-// claim, so that what falls to another node begins there when it has ended here, or when this node is gone.
+// node sees that two documents ask for the same; those of _replicate run where they were asked for. What runs is a job,
+// so that what falls to another node begins there when it has ended here, or when this node is gone, and what ran at
+// ends of the server again and again is paused.
 type sharing struct {
-	members *nodes.Members
-	claims  *nodes.Claims
-	log     *slog.Logger
+	members *nodes.Members // nil: there is no other node
+	jobs    *jobs.Queue
 }
 
 var _ replication.Sharing = (*sharing)(nil)
 
 // Mine implements replication.Sharing.
 func (s *sharing) Mine(name string) bool {
-	return nodes.Share(name, s.members.Known()) == s.members.Self()
+	return s.members == nil || nodes.Share(name, s.members.Known()) == s.members.Self()
 }
 
 // Moved implements replication.Sharing.
 func (s *sharing) Moved(ctx context.Context) <-chan struct{} {
+	if s.members == nil {
+		return nil
+	}
 	_, changed, _ := s.members.Live(ctx) // fails when ctx ends
 	return changed
 }
 
-// claimPrefix is what the names of replications begin with among the claims.
-const claimPrefix = "replication "
+// jobType is the type of the jobs that run replications; the id is the replication's.
+const jobType = "replication"
 
-// giveTime bounds how long a claim is tried to be given back. One that stays is this process's until it ends.
-const giveTime = 5 * time.Second
-
-// awayPause is how long a claim waits that the store did not answer.
-const awayPause = time.Second
-
-// Claim implements replication.Sharing. An outage of the store is no failure of the replication.
-func (s *sharing) Claim(ctx context.Context, id replication.JobID) (release func(), err error) {
-	name := claimPrefix + id.String()
-	for err := s.claims.Take(ctx, name); err != nil; err = s.claims.Take(ctx, name) {
-		if !errors.Is(err, kv.ErrUnavailable) {
-			return nil, err
-		}
-		select {
-		case <-time.After(awayPause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+// Run implements replication.Sharing. An outage of the store is no failure of the replication.
+func (s *sharing) Run(ctx context.Context, spec *replication.Spec, fn func(context.Context) error) error {
+	err := s.jobs.Do(ctx, jobs.Spec{Type: jobType, ID: spec.ID.String(), Data: taskOf(spec)}, fn)
+	switch {
+	case errors.Is(err, jobs.ErrPaused):
+		return replication.ErrPaused
+	case errors.Is(err, jobs.ErrLost), errors.Is(err, jobs.ErrClosed):
+		return replication.ErrStopped
 	}
-	return func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveTime)
-		defer cancel()
-		if err := s.claims.Give(ctx, name); err != nil {
-			s.log.Warn("a replication's claim could not be given back", "replication", id, "error", err)
+	return err
+}
+
+// Resume implements replication.Sharing.
+func (s *sharing) Resume(ctx context.Context, id replication.JobID) error {
+	return s.jobs.Resume(ctx, id.String())
+}
+
+// maxShown is how many bytes of each text _active_tasks shows of a replication that is paused.
+const maxShown = 1000
+
+// taskOf is what _active_tasks shows of a replication that is paused.
+func taskOf(spec *replication.Spec) []byte {
+	b := []byte(`{"type":"replication"`)
+	for _, m := range [...]struct{ name, text string }{
+		{"replication_id", spec.ID.String()}, {"user", spec.User.Name}, {"database", spec.DB}, {"doc_id", spec.DocID},
+		{"source", spec.Source.DisplayURL()}, {"target", spec.Target.DisplayURL()},
+	} {
+		b = append(ejson.AppendString(append(b, ','), m.name), ':')
+		if m.text == "" {
+			b = append(b, "null"...)
+			continue
 		}
-	}, nil
+		b = ejson.AppendString(b, strings.ToValidUTF8(m.text[:min(len(m.text), maxShown)], ""))
+	}
+	return append(b, '}')
+}
+
+// cancelPaused forgets that a replication of _replicate is paused, so that it can be asked for again.
+func (s *sharing) cancelPaused(
+	ctx context.Context, id replication.JobID, user string, admin bool,
+) (found bool, err error) {
+	paused, err := s.jobs.PausedOf(ctx, id.String())
+	if err != nil || len(paused) == 0 {
+		return false, err
+	}
+	task, err := ejson.Parse(paused[0].Data)
+	if err != nil {
+		return false, err
+	}
+	if name, _ := task.Get("user"); !admin && name.Text() != user {
+		return true, replication.ErrNotAllowed
+	}
+	return true, s.Resume(ctx, id)
 }
 
 // elsewhere is the node that runs the replication, if it is another one that listens.
 func (r *Replications) elsewhere(ctx context.Context, id replication.JobID) (m nodes.Member, is bool, err error) {
-	if r.shared == nil {
+	if !r.severalNodes() {
 		return m, false, nil
 	}
-	holder, held, err := r.shared.claims.Holder(ctx, claimPrefix+id.String())
-	if err != nil || !held {
-		return m, false, err
+	job, err := r.jobs.Get(ctx, jobType, id.String())
+	if errors.Is(err, jobs.ErrNotFound) {
+		return m, false, nil
 	}
-	m, is = r.nodes.Other(holder)
-	return m, is, nil
+	if err == nil && job.State == jobs.Running {
+		for _, other := range r.nodes.Others() {
+			if job.RunsOn(other.ID) {
+				return other, true, nil
+			}
+		}
+	}
+	return m, false, err
 }
