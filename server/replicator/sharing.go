@@ -57,7 +57,7 @@ func (s *sharing) Resume(ctx context.Context, id replication.JobID) error {
 }
 
 // maxShown is how many bytes of each text _active_tasks shows of a replication that is paused.
-const maxShown = 1000
+const maxShown = 500
 
 // taskOf is what _active_tasks shows of a replication that is paused.
 func taskOf(spec *replication.Spec) []byte {
