@@ -69,7 +69,7 @@ func (src *Source) openAllFields(s *storage.Snapshot, want *Index) (*allfields.I
 	return list[i], nil
 }
 
-// course decides. With explain all ways are surveyed to the end.
+// course decides. With explain all ways are estimated.
 func (p *Plan) course(ctx context.Context, src *Source, explain bool) (c course, err error) {
 	if p.text != nil {
 		return course{index: p.index, way: p.text.way()}, nil
@@ -86,7 +86,7 @@ func (p *Plan) course(ctx context.Context, src *Source, explain bool) (c course,
 	}
 	err = src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		c = course{index: p.index}
-		v := survey{ctx: ctx, p: p, src: src, s: s}
+		v := estimator{ctx: ctx, p: p, src: src}
 		v.ix, err = src.openAllFields(s, allFields)
 		if c.ready = err == nil; c.ready {
 			c.number = v.ix.Number()
@@ -110,7 +110,7 @@ func (p *Plan) course(ctx context.Context, src *Source, explain bool) (c course,
 }
 
 // goOn takes the way of the bookmark. Entries have an order as long as the index that they are of is there.
-func (c *course) goOn(v *survey) error {
+func (c *course) goOn(v *estimator) error {
 	p := v.p
 	if c.ready {
 		name, ok := strings.CutPrefix(p.from.way(), numbered(v.ix, ""))
@@ -136,7 +136,7 @@ func (b *bookmark) isEntry(ranges int) bool {
 }
 
 // chooseUnsorted takes the way that reads least.
-func (c *course) chooseUnsorted(v *survey, allFields *Index, explain bool) error {
+func (c *course) chooseUnsorted(v *estimator, allFields *Index, explain bool) error {
 	accesses := v.p.req.Selector.accesses(allFields.allFields)
 	for i := range accesses {
 		c.ways = append(c.ways, way{index: allFields, access: &accesses[i]})
@@ -156,7 +156,7 @@ func (c *course) chooseUnsorted(v *survey, allFields *Index, explain bool) error
 		return slices.MinFunc(pointers(c.ways),
 			func(a, b *way) int { return cmp.Compare(v.p.cost(a, rows != nil), v.p.cost(b, rows != nil)) })
 	}
-	err := v.run(c.ways, func() bool { return !explain && cheapest().known })
+	err := v.estimate(c.ways, func() bool { return !explain && cheapest().known })
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (p *Plan) cost(w *way, beside bool) int64 {
 
 // chooseSorted finds out what is read for an answer in the order of the sort: an index in this order, or a few
 // documents that are sorted.
-func (c *course) chooseSorted(v *survey, allFields *Index, explain bool) error {
+func (c *course) chooseSorted(v *estimator, allFields *Index, explain bool) error {
 	p := v.p
 	if c.sorted = p.index.Kind == KindAllFields; c.sorted {
 		if p.from != nil && (p.from.way() != p.req.Sort.sortWay() || p.from.key.Len() != len(p.req.Sort.Fields)) {
@@ -252,7 +252,7 @@ func (c *course) chooseSorted(v *survey, allFields *Index, explain bool) error {
 	least := func() *way {
 		return slices.MinFunc(pointers(filters), func(a, b *way) int { return cmp.Compare(a.n, b.n) })
 	}
-	err := v.run(c.ways, func() bool { return !explain && len(filters) > 0 && least().known })
+	err := v.estimate(c.ways, func() bool { return !explain && len(filters) > 0 && least().known })
 	if err != nil || len(filters) == 0 {
 		return err
 	}

@@ -14,12 +14,12 @@
 //   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said
 //     of it
 //   - allfields.go, access.go: indexes over all fields, and the ways that a selector offers to them
-//   - choose.go, survey.go: the choice between all ways where there is such an index, by what each would read;
+//   - choose.go, cardinality.go: the choice between all ways where there is such an index, by what each would read;
 //     explainways.go
 //   - textindex.go: indexes of full-text search; textmap.go: their fields; texttree.go, textquery.go: what they
 //     are asked for a selector; readtext.go: a query of one
 //   - find.go: a query at work; readdocs.go, scanahead.go: the documents by id; readview.go: a JSON index;
-//     readentries.go, intersect.go: the entries of an index over all fields; readsorted.go: the same in the order of a
+//     readentries.go: the entries of an index over all fields; readsorted.go: the same in the order of a
 //     sort; collect.go: what some way finds, sorted; count.go, allfieldscount.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents
 //   - distinct.go: the values of a field

@@ -10,11 +10,11 @@ import (
 )
 
 // AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where there is an index
-// over all fields it reads a little of each way.
+// over all fields it estimates what each way would read.
 func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
 	var c course
-	surveyed := p.best(KindAllFields) != nil && p.text == nil
-	if surveyed && src.Shown == nil {
+	estimated := p.best(KindAllFields) != nil && p.text == nil
+	if estimated && src.Shown == nil {
 		var err error
 		if c, err = p.course(ctx, src, true); err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 	default:
 		dst = p.appendArguments(dst)
 	}
-	if surveyed {
+	if estimated {
 		dst = c.appendJSON(append(dst, `,"auto":`...))
 	}
 	return append(dst, '}'), nil

@@ -49,8 +49,8 @@ func (w *way) appendName(dst []byte) []byte {
 	return dst
 }
 
-// note adds what is read to the statistics; how is for what beside the rows in the order of the answer: "order",
-// "sort", "intersect".
+// note adds what is read to the statistics; how is what for: "order" for the rows in the order of the answer, "sort" for
+// documents that are sorted.
 func (f *finder) note(w *way, how string) {
 	ways := f.stats.Ways
 	if len(ways) > 0 {

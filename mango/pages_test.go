@@ -70,7 +70,7 @@ func TestPagesAmongWrites(t *testing.T) {
 	}
 }
 
-var waysSeen = []string{`"auto"`, `"json"`, `"special"`, `"order"`, `"sort"`, `"intersect"`}
+var waysSeen = []string{`"auto"`, `"json"`, `"special"`, `"order"`, `"sort"`}
 
 // pager asks for pages while others write.
 type pager struct {
@@ -99,8 +99,6 @@ func (p *pager) run(t *testing.T) {
 		p.write(t)
 	}
 	all := p.indexes
-	// two ways that find many
-	p.check(t, `{"half":{"$gte":0},"tags":{"$elemMatch":{"$gte":"t0"}}},"use_index":"auto"`, 0, 1000)
 	for range 25 {
 		p.indexes = all[:1+p.r.IntN(len(all))]
 		if p.r.IntN(3) == 0 { // without that over all fields

@@ -178,11 +178,6 @@ func (f *finder) readEntries() error {
 	if f.from != nil {
 		e.at, e.after, _ = parseEntryPosition(f.from.key)
 	}
-	second := &second{f: f}
-	if err := second.begin(); err != nil {
-		return err
-	}
-	e.skip = second.skip
 	e.take = func(s *storage.Snapshot, ix *allfields.Index, rows []entry, _ bool) (done int, err error) {
 		err = f.openEach(s, rows, func(i int, doc *storage.Document) error {
 			done = i + 1
@@ -191,9 +186,6 @@ func (f *finder) readEntries() error {
 			}
 			return f.takeEntry(ix, &rows[i], doc)
 		})
-		if err == nil {
-			err = second.consider()
-		}
 		return done, err
 	}
 	err := e.run()

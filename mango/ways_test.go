@@ -127,11 +127,54 @@ func walk(docs []skewed, order func(a, b *skewed) int, in, passes func(*skewed) 
 	return cost
 }
 
-// TestReadsNearlyTheLeast: on skewed data random queries read at most three times what their best way reads.
+// dataset makes document number i of count, without its id.
+type dataset func(r *rand.Rand, i, count int) skewed
+
+// rare is a number below n, small ones far more often than large ones.
+func rare(r *rand.Rand, n int) int { return int(float64(n) * math.Pow(r.Float64(), 4)) }
+
+// datasets are values whose fields say nothing of each other, and values that follow from the date, so that nobody can
+// conclude from how many documents have each of two values how many have both.
+var datasets = map[string]dataset{
+	"independent": func(r *rand.Rand, i, _ int) skewed {
+		d := skewed{kind: "order", status: "closed", user: fmt.Sprintf("u%d", rare(r, 1500)), region: rare(r, 30), date: i}
+		if i%10 == 0 {
+			d.kind = "other"
+		}
+		if i%200 == 1 {
+			d.status = "open"
+		}
+		return d
+	},
+	"correlated": func(r *rand.Rand, i, count int) skewed {
+		d := skewed{kind: "order", status: "closed", user: fmt.Sprintf("u%d", rare(r, 1500)), region: 30 * i * i / count / count, date: i}
+		if i < count/10 {
+			d.kind = "other"
+		}
+		if i >= count-count/200 {
+			d.status = "open"
+		}
+		return d
+	},
+}
+
+// TestReadsNearlyTheLeast: on skewed data random queries read at most three times what their best plan reads, which is
+// one of a single access path for each branch. Where fields follow from each other that holds for queries with a sort:
+// those without may meet the documents that pass in an order that no count tells of.
 func TestReadsNearlyTheLeast(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
+	for name, data := range datasets {
+		t.Run(name, func(t *testing.T) {
+			readsNearlyTheLeast(t, data, func(request string) bool {
+				return name == "independent" || strings.Contains(request, `"sort"`)
+			})
+		})
+	}
+}
+
+func readsNearlyTheLeast(t *testing.T, data dataset, bounded func(request string) bool) {
 	const count, queries = 6000, 200
 	store := wrapkv.NewCounting(memkv.New())
 	w := newAllFieldsWorld(t, store)
@@ -149,21 +192,8 @@ func TestReadsNearlyTheLeast(t *testing.T) {
 	ids := r.Perm(count)
 	var batch []*compat.Document
 	for i := range docs {
-		rare := func(n int) int { return int(float64(n) * math.Pow(r.Float64(), 4)) }
-		docs[i] = skewed{
-			id:     fmt.Sprintf("d%05d", ids[i]),
-			kind:   "order",
-			status: "closed",
-			user:   fmt.Sprintf("u%d", rare(1500)),
-			region: rare(30),
-			date:   i,
-		}
-		if i%10 == 0 {
-			docs[i].kind = "other"
-		}
-		if i%200 == 1 {
-			docs[i].status = "open"
-		}
+		docs[i] = data(r, i, count)
+		docs[i].id = fmt.Sprintf("d%05d", ids[i])
 		body, err := compat.NewBody([]byte(docs[i].body()))
 		ok(t, err)
 		batch = append(batch, &compat.Document{ID: docs[i].id, HasID: true, Body: body})
@@ -172,50 +202,62 @@ func TestReadsNearlyTheLeast(t *testing.T) {
 		_, err := w.src.DB.Update(context.Background(), part, storage.UpdateOptions{})
 		ok(t, err)
 	}
-	var worst float64
+	var allRead, allBest, allRows, above int64
+	worst := 0.0
 	for range queries {
-		limit := []int{25, 10_000}[r.IntN(2)]
-		branches := []conjunction{anyConjunction(r, docs)}
-		selector := branches[0].text()
-		if r.IntN(4) == 0 {
-			branches = append(branches, anyConjunction(r, docs))
-			selector = `{"$or":[` + branches[0].text() + "," + branches[1].text() + "]}"
-		}
-		passes := func(d *skewed) bool {
-			return slices.ContainsFunc(branches, func(c conjunction) bool { return c.holds(d) })
-		}
-		all := func(*skewed) bool { return true }
-		request := fmt.Sprintf(`"selector":%s,"limit":%d`, selector, limit)
-		var best int64
-		if r.IntN(3) == 0 {
-			request += `,"sort":["date"]`
-			in := all
-			for _, c := range branches[0] {
-				if len(branches) == 1 && strings.HasPrefix(c.text, `"date"`) {
-					in = c.holds
-				}
-			}
-			best = min(walk(docs, byDate, in, passes, limit), leastOf(docs, branches, math.MaxInt))
-		} else {
-			best = min(walk(docs, nil, all, passes, limit)/2, leastOf(docs, branches, limit))
-		}
+		request, best := anyQuery(r, docs)
 		plan := w.plan(t, request)
 		store.Reset()
 		answer, err := plan.Find(t.Context(), w.src, func([]byte) error { return nil })
 		ok(t, err)
-		read := answer.Stats.Keys + answer.Stats.Docs
-		if read > 3*best+64 {
-			t.Errorf("%s reads %d, the best way %d: %s", request, read, best, answer.Stats.Ways)
+		read, rows := answer.Stats.Keys+answer.Stats.Docs, store.Counts().Rows
+		if strings.Contains(string(answer.Stats.Ways), `"special"`) { // which has no entries beside its documents
+			read = answer.Stats.Docs
 		}
+		allRead, allBest, allRows = allRead+read, allBest+best, allRows+rows
 		if best > 64 {
 			worst = max(worst, float64(read)/float64(best))
 		}
-		// The survey reads at most some hundred entries of each way on each level.
-		if rows := store.Counts().Rows; rows > 3*best+6*2000 {
-			t.Errorf("%s reads %d rows, the best way %d", request, rows, best)
+		if read > 3*best+64 {
+			above++
+			if bounded(request) {
+				t.Errorf("%s reads %d, the best plan %d: %s", request, read, best, answer.Stats.Ways)
+			}
+		}
+		// The estimates read at most some hundred entries of each access path on each level.
+		if rows > 3*best+6*2000 {
+			t.Errorf("%s reads %d rows, the best plan %d", request, rows, best)
 		}
 	}
-	t.Logf("at most %.1f times the best way", worst)
+	t.Logf("%d queries read %d entries and documents, their best plans %d; %d read more than three times as much, "+
+		"the worst %.1f times; %d rows of the store", queries, allRead, allBest, above, worst, allRows)
+}
+
+// anyQuery is a request, and what its best plan of one access path for each branch reads.
+func anyQuery(r *rand.Rand, docs []skewed) (request string, best int64) {
+	limit := []int{25, 10_000}[r.IntN(2)]
+	branches := []conjunction{anyConjunction(r, docs)}
+	selector := branches[0].text()
+	if r.IntN(4) == 0 {
+		branches = append(branches, anyConjunction(r, docs))
+		selector = `{"$or":[` + branches[0].text() + "," + branches[1].text() + "]}"
+	}
+	passes := func(d *skewed) bool {
+		return slices.ContainsFunc(branches, func(c conjunction) bool { return c.holds(d) })
+	}
+	all := func(*skewed) bool { return true }
+	request = fmt.Sprintf(`"selector":%s,"limit":%d`, selector, limit)
+	if r.IntN(3) > 0 {
+		return request, min(walk(docs, nil, all, passes, limit)/2, leastOf(docs, branches, limit))
+	}
+	in := all
+	for _, c := range branches[0] {
+		if len(branches) == 1 && strings.HasPrefix(c.text, `"date"`) {
+			in = c.holds
+		}
+	}
+	best = min(walk(docs, byDate, in, passes, limit), leastOf(docs, branches, math.MaxInt))
+	return request + `,"sort":["date"]`, best
 }
 
 // build brings the JSON indexes to where they can be read.

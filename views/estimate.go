@@ -8,9 +8,9 @@ import (
 )
 
 // Rows counts the rows of a scan's range, for those who choose between indexes: up to limit by reading them, and if
-// there are more and all is set, all of them by the levels. An index without levels, or one that is not there, has -1
-// rows: they are not known.
-func (w *View) Rows(ctx context.Context, scan Scan, limit int, all bool) (n int64, err error) {
+// there are more by the levels. Of more in an index without levels, or of one that is not there, it tells -1: the number
+// is not known.
+func (w *View) Rows(ctx context.Context, scan Scan, limit int) (n int64, err error) {
 	c := indexScan{view: w, scan: scan}
 	err = w.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		n = -1
@@ -24,7 +24,7 @@ func (w *View) Rows(ctx context.Context, scan Scan, limit int, all bool) (n int6
 		for n = 0; it.Next(); {
 			n++
 		}
-		if err := it.Err(); err != nil || n < int64(limit) || !all {
+		if err := it.Err(); err != nil || n < int64(limit) {
 			return err
 		}
 		if n = -1; ix.rec.levels {

@@ -55,39 +55,77 @@ func (sp space) setSamples(tx kv.Tx, number uint64, height int, suffix, value []
 	}
 }
 
-// probesAtOnce is how many ranges Probe reads together.
-const probesAtOnce = 64
+const (
+	// countedAtOnce is how many ranges are counted together.
+	countedAtOnce = 64
+	// sampleLimit is how many entries of a sample are enough for an estimate.
+	sampleLimit = 256
+)
 
-// Probe counts the entries of ranges, of values outside arrays and of elements alike, up to a limit for each; on a
-// level above 0 it counts those of one document in SampleFan to the power of level. A range with as many as the limit
-// may have more. Ranges are read together.
-func (x *Index) Probe(ranges []Range, level, limit int) ([]int, error) {
-	base := x.sp.appendEntries(x.number, level)
-	counts := make([]int, len(ranges))
-	open := make([]kv.Iterator, 0, probesAtOnce)
-	for first := 0; first < len(ranges); first += probesAtOnce {
-		open = open[:0]
-		for _, r := range ranges[first:min(first+probesAtOnce, len(ranges))] {
-			begin, end := r.keys()
-			if bytes.Compare(begin, end) > 0 {
-				end = begin
+// CountUpTo counts the entries of ranges, of values outside arrays and of elements alike, up to a limit for each.
+func (x *Index) CountUpTo(ranges []Range, limit int) ([]int64, error) {
+	return x.count(ranges, []int{0}, limit)
+}
+
+// Estimate tells about how many entries ranges have, from one sample of each: that of the lowest level that has few
+// enough of them to be counted. All levels are read together, since the higher ones have hardly anything to read.
+func (x *Index) Estimate(ranges []Range) ([]int64, error) {
+	levels := make([]int, SampleLevels)
+	for i := range levels {
+		levels[i] = i + 1
+	}
+	counts, err := x.count(ranges, levels, sampleLimit)
+	if err != nil {
+		return nil, err
+	}
+	estimates := make([]int64, len(ranges))
+	for i := range estimates {
+		factor := int64(SampleFan)
+		for _, n := range counts[i*SampleLevels : (i+1)*SampleLevels] {
+			if estimates[i] = max(estimates[i], n*factor); n < sampleLimit {
+				break
 			}
-			open = append(open, x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Limit: limit}))
+			factor *= SampleFan
 		}
-		var failed error
-		for i, it := range open {
+	}
+	return estimates, nil
+}
+
+// count counts the entries of each range on each of some levels, up to a limit.
+func (x *Index) count(ranges []Range, levels []int, limit int) ([]int64, error) {
+	counts := make([]int64, 0, len(ranges)*len(levels))
+	open := make([]kv.Iterator, 0, countedAtOnce)
+	read := func() (failed error) {
+		for _, it := range open {
+			n := int64(0)
 			for failed == nil && it.Next() {
-				counts[first+i]++
+				n++
 			}
 			if err := it.Close(); failed == nil {
 				failed = err
 			}
+			counts = append(counts, n)
 		}
-		if failed != nil {
-			return nil, failed
+		open = open[:0]
+		return failed
+	}
+	for i := range ranges {
+		begin, end := ranges[i].keys()
+		if bytes.Compare(begin, end) > 0 {
+			end = begin
+		}
+		for _, level := range levels {
+			base := x.sp.appendEntries(x.number, level)
+			open = append(open, x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Limit: limit}))
+		}
+		if len(open)+len(levels) > countedAtOnce {
+			if err := read(); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return counts, nil
+	err := read()
+	return counts, err
 }
 
 func concat(a, b []byte) []byte { return append(a[:len(a):len(a)], b...) }

@@ -55,32 +55,62 @@ func TestSamples(t *testing.T) {
 		point(t, "common", "2"),
 		{Path: []string{"none"}},
 	}
-	probe := func(level, limit int) (n []int) {
+	count := func(limit int) (n []int64) {
 		w.index(func(ix *allfields.Index) (err error) {
-			n, err = ix.Probe(ranges, level, limit)
+			n, err = ix.CountUpTo(ranges, limit)
+			return err
+		})
+		return n
+	}
+	estimate := func() (n []int64) {
+		w.index(func(ix *allfields.Index) (err error) {
+			n, err = ix.Estimate(ranges)
 			return err
 		})
 		return n
 	}
 	write(`{"common":1,"rare":rare?}`, false)
-	if n := fmt.Sprint(probe(0, 10)); n != "[10 8 0 0]" {
+	if n := fmt.Sprint(count(10)); n != "[10 8 0 0]" {
 		t.Errorf("entries up to ten: %s", n)
 	}
-	n := probe(1, 1<<20)
-	if all := n[0] * allfields.SampleFan; all < docs/2 || all > docs*2 || n[1] > 8 || n[2] != 0 || n[3] != 0 {
-		t.Errorf("the sample has %v", n)
-	}
-	if second := probe(2, 1<<20); second[0] == 0 || second[0] > n[0]/4 {
-		t.Errorf("the sample has %d entries, that of the next level %d", n[0], second[0])
+	n := estimate()
+	if n[0] < docs/2 || n[0] > docs*2 || n[1] > 8*allfields.SampleFan || n[2] != 0 || n[3] != 0 {
+		t.Errorf("the sample tells of %v entries", n)
 	}
 	write(`{"common":2,"rare":rare?}`, false)
-	if moved := probe(1, 1<<20); moved[0] != 0 || moved[2] != n[0] || moved[1] != n[1] {
-		t.Errorf("after an update the sample has %v", moved)
+	if moved := estimate(); moved[0] != 0 || moved[2] != n[0] || moved[1] != n[1] {
+		t.Errorf("after an update the sample tells of %v entries", moved)
 	}
 	write(`{}`, true)
-	for level := range allfields.SampleLevels + 1 {
-		if left := fmt.Sprint(probe(level, 1)); left != "[0 0 0 0]" {
-			t.Errorf("of nothing level %d has %s", level, left)
-		}
+	if left := fmt.Sprint(count(1), estimate()); left != "[0 0 0 0] [0 0 0 0]" {
+		t.Errorf("of nothing there are %s", left)
 	}
+}
+
+// A range with more entries than a sample counts is estimated from the next level, many ranges together.
+func TestEstimateOfManyEntries(t *testing.T) {
+	const docs, each = 600, 60 // about 1,100 entries on the first level, which counts 256
+	w := newWorld(t, memkv.New())
+	w.put("_design/auto", allFields)
+	for i := range docs {
+		w.put(fmt.Sprintf("doc%05d", i), `{"n":[`+strings.Repeat("1,", each-1)+`1],"one":1}`)
+	}
+	var ranges []allfields.Range
+	for range 40 {
+		ranges = append(ranges, allfields.Range{Path: []string{"n"}}, allfields.Range{Path: []string{"one"}})
+	}
+	w.index(func(ix *allfields.Index) error {
+		n, err := ix.Estimate(ranges)
+		must(t, err)
+		for i := range ranges {
+			most, least := int64(8*docs), int64(docs/8)
+			if i%2 == 0 {
+				most, least = most*each, least*each
+			}
+			if n[i] < least || n[i] > most {
+				t.Errorf("range %d: %d entries, not between %d and %d", i, n[i], least, most)
+			}
+		}
+		return nil
+	})
 }

@@ -1,0 +1,230 @@
+package mango
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views"
+)
+
+// way is one of several ways to answer a query, with what it would read.
+type way struct {
+	index  *Index
+	access *access // of an index over all fields
+	sorted bool    // read in the order of the sort
+	n      int64   // entries, rows or documents: so many at least, until it is known
+	known  bool    // n is as good as it gets
+	exact  bool    // n is no estimate
+	chosen bool
+}
+
+const (
+	// countLimit is how many entries, rows or documents of an access path are counted one by one.
+	countLimit = 256
+	// rangesCounted is how many ranges of an access path are counted; of more, some of them stand for all.
+	rangesCounted = 64
+)
+
+// estimator estimates how much the access paths of a query would read. It counts up to countLimit of each, and takes
+// one sample of those that have more, if the cheapest one is not known by then.
+type estimator struct {
+	ctx     context.Context // of the call of Find, in which it begins and ends
+	p       *Plan
+	src     *Source
+	ix      *allfields.Index
+	ranges  []allfields.Range // of all access paths
+	counts  []int64           // of their entries, up to countLimit, and more once they are sampled
+	slices  map[*access]rangeSlice
+	sampled bool
+	total   int64 // documents of the database, once it is asked for; 0: not yet
+	view    *views.View
+}
+
+// rangeSlice is where the ranges of an access path stand in an estimator.
+type rangeSlice struct {
+	from, to int
+	scale    int64 // how many ranges each of them stands for
+}
+
+// estimate fills in how much each access path reads, until decided says that it is enough, or all is known.
+func (e *estimator) estimate(ways []way, decided func() bool) (err error) {
+	for i := range ways {
+		if ways[i].access != nil {
+			e.addRanges(ways[i].access)
+		}
+	}
+	if e.counts, err = e.ix.CountUpTo(e.ranges, countLimit); err != nil {
+		return err
+	}
+	for {
+		for i := range ways {
+			if err := e.measure(&ways[i]); err != nil {
+				return err
+			}
+		}
+		if e.sampled || decided() {
+			return nil
+		}
+		if err := e.sample(); err != nil {
+			return err
+		}
+	}
+}
+
+// addRanges puts the ranges of an access path, or of those of all branches of an $or, with those to be counted.
+func (e *estimator) addRanges(a *access) {
+	for _, branch := range a.branches {
+		for i := range branch {
+			e.addRanges(&branch[i])
+		}
+	}
+	if a.branches != nil {
+		return
+	}
+	step := (len(a.ranges) + rangesCounted - 1) / rangesCounted
+	at := rangeSlice{from: len(e.ranges), scale: int64(step)}
+	for i := 0; i < len(a.ranges); i += step {
+		e.ranges = append(e.ranges, a.ranges[i])
+	}
+	at.to = len(e.ranges)
+	if e.slices == nil {
+		e.slices = make(map[*access]rangeSlice)
+	}
+	e.slices[a] = at
+}
+
+// sample estimates the ranges that have too many entries to be counted.
+func (e *estimator) sample() error {
+	var large []allfields.Range
+	var at []int
+	for i, n := range e.counts {
+		if n == countLimit {
+			large, at = append(large, e.ranges[i]), append(at, i)
+		}
+	}
+	e.sampled = true
+	estimates, err := e.ix.Estimate(large)
+	for k, n := range estimates {
+		e.counts[at[k]] = max(n, countLimit)
+	}
+	return err
+}
+
+// measure fills in what is known of an access path; the rows of a JSON index and the ids are counted here.
+func (e *estimator) measure(w *way) (err error) {
+	switch {
+	case w.known:
+	case w.access != nil:
+		w.n, w.known, w.exact = e.size(w.access)
+	case w.index.Kind == KindJSON:
+		w.n, err = e.rows(w.index)
+		if w.known, w.exact = true, w.n >= 0; !w.exact { // nobody knows: CouchDB's choice stands
+			w.n = 0
+		}
+	default:
+		w.n, err = e.ids()
+		w.known, w.exact = true, true
+	}
+	return err
+}
+
+// size adds up what is known of an access path. Of an $or these are the best ones of its branches.
+func (e *estimator) size(a *access) (n int64, known, exact bool) {
+	if a.branches == nil {
+		at := e.slices[a]
+		counted := true
+		for _, count := range e.counts[at.from:at.to] {
+			n += count * at.scale
+			counted = counted && count < countLimit
+		}
+		return n, counted || e.sampled, counted && at.scale == 1
+	}
+	known, exact = true, true
+	for _, branch := range a.branches {
+		more, branchKnown, branchExact := e.size(&branch[e.least(branch)])
+		n, known, exact = n+more, known && branchKnown, exact && branchExact
+	}
+	return n, known, exact
+}
+
+// least is the number of the access path that reads least.
+func (e *estimator) least(list []access) (best int) {
+	var least int64
+	for i := range list {
+		if n, _, _ := e.size(&list[i]); i == 0 || n < least {
+			best, least = i, n
+		}
+	}
+	return best
+}
+
+// rows counts the rows that the plan reads of a JSON index, -1 if that is not known. One that is not built reads all
+// documents.
+func (e *estimator) rows(index *Index) (int64, error) {
+	if e.src.Views == nil {
+		return e.documents()
+	}
+	if e.view == nil {
+		ix, err := e.src.Views.View(e.ctx, e.src.DB, index.DDoc, index.Name)
+		if err != nil {
+			return 0, err
+		}
+		if ready, err := ix.Ready(e.ctx); err != nil {
+			return 0, err
+		} else if !ready {
+			return e.documents()
+		}
+		e.view = ix
+	}
+	p := *e.p
+	p.use(index)
+	scan := views.Scan{Partition: p.req.Partition}
+	scan.Start, scan.End = p.keyRange()
+	return e.view.Rows(e.ctx, scan, countLimit)
+}
+
+// documents is the number of documents in the database.
+func (e *estimator) documents() (int64, error) {
+	var err error
+	if e.total == 0 {
+		e.total, err = e.before(storage.Bound{})
+	}
+	return e.total, err
+}
+
+// before counts the documents before an id, or all.
+func (e *estimator) before(id storage.Bound) (n int64, err error) {
+	o := storage.RangeOptions{Start: id}
+	err = e.src.DB.AllDocs(e.ctx, o, func(h storage.ListHeader) error {
+		if n = h.Total; id.Set {
+			n = h.Offset
+		}
+		return nil
+	}, func(*storage.ListRow) error { return nil })
+	return n, err
+}
+
+// ids counts the documents in the plan's range of ids.
+func (e *estimator) ids() (n int64, err error) {
+	p := *e.p
+	p.use(p.allDocs())
+	f := finder{plan: &p}
+	o, some := f.idRange()
+	if !some {
+		return 0, nil
+	}
+	if o.Descending {
+		o.Start, o.End = o.End, o.Start
+	}
+	if n, err = e.documents(); err == nil && o.End.Set {
+		o.End.Exclusive = !o.End.Exclusive // before what comes after the end
+		n, err = e.before(o.End)
+	}
+	if err == nil && o.Start.Set {
+		var before int64
+		before, err = e.before(o.Start)
+		n -= before
+	}
+	return max(n, 0), err
+}
