@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/pcre"
 )
 
 // op is what a condition of a selector does.
@@ -59,12 +60,12 @@ type condition struct {
 	raw  bool        // opDefault: arg stands in place of {"$text": …}
 
 	// What matching needs of arg.
-	text     string    // $type, $beginsWith
-	set      *valueSet // $in, $nin of many values
-	size     int       // $size, -1 for a number no list can have
-	exists   bool      // $exists
-	pattern  *pattern  // $regex
-	modulus  *big.Int  // $mod
+	text     string        // $type, $beginsWith
+	set      *valueSet     // $in, $nin of many values
+	size     int           // $size, -1 for a number no list can have
+	exists   bool          // $exists
+	pattern  *pcre.Pattern // $regex
+	modulus  *big.Int      // $mod
 	residue  *big.Int
 	smallMod bool // both fit in 64 bits
 }

@@ -4,9 +4,8 @@
 //   - selector.go: Selector, parsing and printing; condition.go: the tree of conditions
 //   - operators.go: operators and their arguments (mango_selector:norm_ops/1)
 //   - normalise.go: field names and negations pushed down to operators (norm_fields, norm_negations)
-//   - match.go, matchlists.go: whether a document passes (mango_selector:match/3)
+//   - match.go, matchlists.go: whether a document passes (mango_selector:match/3); package pcre has $regex
 //   - path.go: field names with dots (mango_util:parse_field, mango_doc:get_field)
-//   - regex.go, backtrack.go: $regex; prefix.go: $beginsWith
 //   - fields.go: projection (mango_fields, mango_doc:set_field)
 //   - request.go, options.go, sort.go: the request of a query (mango_opts)
 //   - index.go, catalogue.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)

@@ -1,8 +1,11 @@
 package mango
 
 import (
+	"bytes"
 	"math/big"
+	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
@@ -37,7 +40,8 @@ func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
 		if v.Kind() != ejson.String {
 			return false, nil
 		}
-		return c.pattern.match(v)
+		var buf [256]byte
+		return c.pattern.Match(v.TextBytes(buf[:0]))
 	}
 	return c.matchValue(v, raw), nil
 }
@@ -148,4 +152,20 @@ func (c *condition) matchMod(v ejson.Value) (bool, error) {
 		return i%c.modulus.Int64() == c.residue.Int64(), nil
 	}
 	return new(big.Int).Rem(v.BigInt(), c.modulus).Cmp(c.residue) == 0, nil
+}
+
+// hasPrefix is $beginsWith, Erlang's string:prefix/2: the prefix must not end inside a character as a reader sees it,
+// so "e" is no prefix of "e\u0301".
+func hasPrefix(v ejson.Value, prefix string) bool {
+	var buf [128]byte
+	text := v.TextBytes(buf[:0])
+	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
+		return false
+	}
+	if prefix == "" || len(text) == len(prefix) || text[len(prefix)] < utf8.RuneSelf && text[len(prefix)] != '\n' {
+		return true
+	}
+	_, size := utf8.DecodeLastRuneInString(prefix)
+	cluster, _, _, _ := uniseg.FirstGraphemeCluster(bytes.Clone(text[len(prefix)-size:]), -1)
+	return len(cluster) == size
 }

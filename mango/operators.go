@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/compat/patterns"
+	"github.com/settee-db/settee/mango/pcre"
 )
 
 // operators are the names that stand in selectors, with what they become.
@@ -54,6 +55,7 @@ func (p *selectorParser) condition(v ejson.Value, depth int) (*condition, error)
 	return all, nil
 }
 
+// member reads one member of a selector: a field with its condition, or an operator with its argument.
 func (p *selectorParser) member(name string, arg ejson.Value, depth int) (*condition, error) {
 	if !strings.HasPrefix(name, "$") {
 		kid, err := p.condition(arg, depth+1)
@@ -120,7 +122,7 @@ func (c *condition) readArgument(budget *patterns.Budget) (ok bool) {
 		c.text = c.arg.Text()
 		return kind == ejson.String
 	case opRegex:
-		compiled, err := compilePattern(c.arg.Text(), budget)
+		compiled, err := pcre.Compile(c.arg.Text(), budget)
 		c.pattern = &compiled
 		return err == nil
 	case opMod:
@@ -134,20 +136,15 @@ func (c *condition) readArgument(budget *patterns.Budget) (ok bool) {
 }
 
 func (c *condition) readSize() bool {
-	if c.arg.Kind() != ejson.Int || c.arg.Raw()[0] == '-' && !isZero(c.arg) {
+	size, ok := c.arg.Int()
+	if c.arg.Kind() != ejson.Int || c.arg.Raw()[0] == '-' && !(ok && size == 0) {
 		return false
 	}
-	size, ok := c.arg.Int()
 	c.size = int(size)
 	if !ok || size > math.MaxInt32 {
 		c.size = -1
 	}
 	return true
-}
-
-func isZero(v ejson.Value) bool {
-	n, ok := v.Int()
-	return ok && n == 0
 }
 
 func (c *condition) readModulus() bool {

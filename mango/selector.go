@@ -3,6 +3,7 @@ package mango
 import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/pcre"
 )
 
 // maxDepth bounds the levels of conditions, and with it the recursion over them.
@@ -61,7 +62,7 @@ func PatternSize(v ejson.Value) (bytes int64) {
 		for name, arg := range v.Members() {
 			if arg.Kind() == ejson.String {
 				if name.TextIs("$regex") {
-					bytes += patternSize(arg.Text())
+					bytes += pcre.Size(arg.Text())
 				}
 				continue
 			}
@@ -113,8 +114,7 @@ func (s *Selector) Match(doc ejson.Value) (bool, error) {
 // others.
 func (s *Selector) OnlyMeta() bool { return s.root == nil || s.root.onlyMeta() }
 
-// backtracks returns the first $regex that needs the backtracking engine, nil if there is none. Its matches depend on
-// time, so what an index holds must not depend on it.
+// backtracks returns the first $regex that needs the backtracking engine, nil if there is none.
 func (s *Selector) backtracks() *condition {
 	if s.root == nil {
 		return nil
@@ -123,7 +123,7 @@ func (s *Selector) backtracks() *condition {
 }
 
 func (c *condition) backtracks() *condition {
-	if c.op == opRegex && c.pattern.back != nil {
+	if c.op == opRegex && c.pattern.Backtracks() {
 		return c
 	}
 	for _, kid := range c.kids {

@@ -1,4 +1,4 @@
-package mango
+package pcre
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ type backtracker struct {
 
 func newBacktracker(pattern string) (*backtracker, error) {
 	if len(pattern) > maxBacktracked {
-		return nil, fmt.Errorf("mango: a pattern of %d bytes", len(pattern))
+		return nil, fmt.Errorf("pcre: a pattern of %d bytes", len(pattern))
 	}
 	re, err := regexp2.Compile(dotNetPattern(pattern), regexp2.OptionMaintainCaptureOrder(),
 		regexp2.OptionMaxBacktrackingStackSize(maxBacktrackStack))

@@ -1,16 +1,12 @@
-package mango
+package pcre
 
 import (
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/compat/patterns"
 )
-
-// CouchDB runs PCRE over the bytes of UTF-8 and takes each for a character of Latin-1. So patterns are compiled, and
-// texts matched, with every byte as the character of its number.
 
 // Sets of characters that PCRE defines in another way than RE2, for use inside brackets, with Erlang's tables of
 // Latin-1.
@@ -36,15 +32,17 @@ var escapes = map[byte]string{
 // outsideEscapes are other ones that RE2 lacks; inside brackets they are no sets.
 var outsideEscapes = map[byte]string{'Z': `\n?\z`, 'N': `[^\n]`, 'R': `(?:\r\n|[\n-\r\x{85}])`}
 
-// pattern is a compiled $regex: linear, or backtracking where that cannot be.
-type pattern struct {
+// Pattern is a compiled pattern: a linear one, or a backtracking one where that cannot be. It is safe for concurrent
+// use.
+type Pattern struct {
 	linear *patterns.Pattern
 	back   *backtracker
 }
 
-// compilePattern compiles a pattern of PCRE, whose program comes out of the budget of its selector. What is too large
-// for package regexp, but short, may still be a pattern for the backtracking engine, which does not write out counts.
-func compilePattern(text string, budget *patterns.Budget) (p pattern, err error) {
+// Compile compiles a pattern, whose program comes out of the budget of its selector. What is too large for package
+// regexp, but short, may still be a pattern for the backtracking engine, which does not write out counts. Errors are
+// those of the engines, or patterns.ErrTooLarge.
+func Compile(text string, budget *patterns.Budget) (p Pattern, err error) {
 	if len(text) > patterns.MaxText {
 		return p, patterns.ErrTooLarge
 	}
@@ -61,8 +59,8 @@ func compilePattern(text string, budget *patterns.Budget) (p pattern, err error)
 	return p, err
 }
 
-// patternSize is about the most memory that a pattern takes while it is compiled, in bytes.
-func patternSize(text string) int64 {
+// Size is about the most memory that a pattern takes while it is compiled, in bytes.
+func Size(text string) int64 {
 	if len(text) > patterns.MaxText {
 		return 0 // it is refused
 	}
@@ -156,10 +154,13 @@ func dollars(re *syntax.Regexp) *syntax.Regexp {
 	return re
 }
 
-// match reports whether a string matches. The error says that the backtracking engine has used up its time.
-func (p *pattern) match(v ejson.Value) (bool, error) {
-	var buf, wide [256]byte
-	text := v.TextBytes(buf[:0])
+// Backtracks reports whether the pattern needs the backtracking engine. Its matches depend on time, so what an index
+// holds must not depend on it.
+func (p *Pattern) Backtracks() bool { return p.back != nil }
+
+// Match reports whether a text in UTF-8 matches. The error says that the backtracking engine has used up its time.
+func (p *Pattern) Match(text []byte) (bool, error) {
+	var wide [256]byte
 	if p.linear == nil {
 		runes := make([]rune, len(text))
 		for i, c := range text {

@@ -1,23 +1,23 @@
-package mango
+package pcre
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/compat/patterns"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
 // matchesPattern compiles a pattern and matches a text.
 func matchesPattern(t *testing.T, pattern, text string) bool {
 	t.Helper()
-	p, err := compilePattern(pattern, new(patterns.Budget))
+	p, err := Compile(pattern, new(patterns.Budget))
 	if err != nil {
 		t.Fatalf("%s: %v", pattern, err)
 	}
-	ok, err := p.match(parsed(t, string(quotedJSON(text))))
+	ok, err := p.Match([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestBacktracking(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`(?=`, `(?=a`, `(?R)`, `(?<=a)\`, `(?=a)[b`, `(?=` + strings.Repeat("a", 5000) + `)`} {
-		if _, err := compilePattern(bad, new(patterns.Budget)); err == nil {
+		if _, err := Compile(bad, new(patterns.Budget)); err == nil {
 			t.Errorf("%.20s compiles", bad)
 		}
 	}
@@ -53,18 +53,18 @@ func TestBacktracking(t *testing.T) {
 
 // TestRunawayPattern shows that a pattern that would take for ever is no match after a while, and an error in the end.
 func TestRunawayPattern(t *testing.T) {
-	p, err := compilePattern(`^(?=a)(a+)+$`, new(patterns.Budget))
+	p, err := Compile(`^(?=a)(a+)+$`, new(patterns.Budget))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := parsed(t, `"`+strings.Repeat("a", 60)+`!"`)
+	text := []byte(strings.Repeat("a", 60) + "!")
 	started := time.Now()
-	ok, err := p.match(text)
+	ok, err := p.Match(text)
 	if took := time.Since(started); ok || err != nil || took > time.Minute {
 		t.Fatal(ok, err, took)
 	}
 	p.back.spent.Store(int64(backtrackTotalTime) + 1)
-	if _, err := p.match(text); err == nil {
+	if _, err := p.Match(text); err == nil {
 		t.Fatal("no end")
 	}
 }
@@ -113,23 +113,17 @@ func TestEnginesAgree(t *testing.T) {
 	}
 }
 
-func quotedJSON(text string) []byte { return ejson.AppendString(nil, text) }
-
 // FuzzPattern compiles and matches any pattern: nothing panics, and nothing takes long.
 func FuzzPattern(f *testing.F) {
 	for _, seed := range []string{`a++b`, `(?P<n>a)(?P=n)`, `[[:alpha:]]++`, `(?=[]a])`, `\x{e9}\g{1}`, `\Qa`, `(?(1)a|b)`, `{1}+`, `(((`, `)+`, `\`} {
 		f.Add(seed, "aab")
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		p, err := compilePattern(pattern, new(patterns.Budget))
+		p, err := Compile(pattern, new(patterns.Budget))
 		if err != nil || len(text) > 100 {
 			return
 		}
-		v, err := ejson.Parse(quotedJSON(text))
-		if err != nil {
-			return
-		}
-		if _, err := p.match(v); err != nil {
+		if _, err := p.Match([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -138,10 +132,10 @@ func FuzzPattern(f *testing.F) {
 // BenchmarkPattern compares the engines: the same question asked in a way that both run, and one for backtracking
 // alone.
 func BenchmarkPattern(b *testing.B) {
-	text := parsed(b, `"the quick brown fox jumps over the lazy dog, order 4711 of Berlin"`)
+	text := []byte("the quick brown fox jumps over the lazy dog, order 4711 of Berlin")
 	for name, pattern := range map[string]string{"linear": `order \d+ of Ber`, "backtracking": `order \d++ of Ber`, "look-ahead": `order \d+(?= of Ber)`} {
 		b.Run(name, func(b *testing.B) {
-			p, err := compilePattern(pattern, new(patterns.Budget))
+			p, err := Compile(pattern, new(patterns.Budget))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -149,10 +143,42 @@ func BenchmarkPattern(b *testing.B) {
 				if p.back != nil {
 					p.back.spent.Store(0)
 				}
-				if ok, err := p.match(text); !ok || err != nil {
+				if ok, err := p.Match(text); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
 			}
 		})
+	}
+}
+
+// What is too large for one engine and short is a pattern for the other one.
+func TestCountsThatOnlyOneEngineTakes(t *testing.T) {
+	p, err := Compile("^"+strings.Repeat("a{1000}", 100)+"$", new(patterns.Budget))
+	require.NoError(t, err)
+	for n, want := range map[int]bool{99_999: false, 100_000: true, 100_001: false} {
+		ok, err := p.Match([]byte(strings.Repeat("a", n)))
+		require.NoError(t, err)
+		require.Equal(t, want, ok, n)
+	}
+}
+
+// Groups that number their groups alike are as any where nothing refers to these, and refused where something does.
+func TestBranchReset(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{`^(?|a(b)|c(d))$`, "ab", true}, {`^(?|a(b)|c(d))$`, "cd", true}, {`^(?|a(b)|c(d))$`, "ad", false},
+		{`^(?|a(b)|c(d))++x`, "abcdx", true}, {`(?=c)(?|a|c)d`, "cd", true}, {`[(?|]\(?|z`, "(", true},
+	} {
+		p, err := Compile(c.pattern, new(patterns.Budget))
+		require.NoError(t, err, c.pattern)
+		ok, err := p.Match([]byte(c.text))
+		require.NoError(t, err)
+		require.Equal(t, c.want, ok, "%s in %s", c.pattern, c.text)
+	}
+	for _, pattern := range []string{`(?|(a)|(b))\1`, `(?|(a)|(b))\g{1}`, `(?|(a)|(b))(?(1)c|d)`} {
+		_, err := Compile(pattern, new(patterns.Budget))
+		require.Error(t, err, pattern)
 	}
 }
