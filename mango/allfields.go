@@ -33,21 +33,16 @@ func (ix *Index) unusableAllFields(s *Selector, sort []string) string {
 	switch {
 	case s.root != nil && s.root.isTextSearch():
 		return reasonTextSearch
-	case slices.ContainsFunc(sort, func(name string) bool { return !isFieldName(name) }):
+	case slices.ContainsFunc(sort, func(name string) bool { return !parsePath(name).valid }):
 		return reasonSort
-	case len(sort) > 0 && sortAccess(s, ix.allFields, sort) != nil:
+	case len(sort) > 0 && sortRangeSet(s, ix.allFields, sort) != nil:
 		return ""
-	case len(s.accesses(ix.allFields)) > 0:
+	case len(s.rangeSets(ix.allFields)) > 0:
 		return ""
 	case len(sort) > 0:
 		return reasonSort
 	}
 	return reasonFields
-}
-
-func isFieldName(name string) bool {
-	p := parsePath(name)
-	return p.valid
 }
 
 // checkAllFields reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST /db/_index is for the

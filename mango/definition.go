@@ -94,14 +94,7 @@ func (d *Definition) Complete(defaults AllFieldsDefaults) error {
 		set(allfields.MemberValues, strconv.AppendInt(nil, int64(min(n, allfields.MaxValues)), 10))
 	}
 	if len(defaults.Exclude) > 0 {
-		b := []byte{'['}
-		for i, field := range defaults.Exclude {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = ejson.AppendString(b, field)
-		}
-		set(allfields.MemberExclude, append(b, ']'))
+		set(allfields.MemberExclude, ejson.AppendStrings(nil, defaults.Exclude))
 	}
 	return err
 }
@@ -266,8 +259,10 @@ func CheckLanguage(body ejson.Value) error {
 // member is where design documents have indexes of a kind.
 func (k Kind) member() string {
 	switch k {
-	case KindText, KindNouveau:
-		return textMembers[k]
+	case KindText:
+		return "indexes"
+	case KindNouveau:
+		return "nouveau"
 	case KindAllFields:
 		return allfields.Member
 	}
@@ -301,44 +296,33 @@ func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []b
 		return nil, false, missing
 	}
 	if views.Len() == 1 {
-		next = appendWithout(nil, body, member)
+		next = appendWith(nil, body, member, nil)
 	} else {
-		next = appendWith(nil, body, member, appendWithout(nil, views, name))
+		next = appendWith(nil, body, member, appendWith(nil, views, name, nil))
 	}
 	return next, string(next) == `{"language":"query"}`, nil
 }
 
-// appendWith appends an object with a member set: in its old place, else at the end. What is no object counts as an
-// empty one.
+// appendWith appends an object with a member set, in its old place or at the end, or without the member if value is nil.
+// What is no object counts as an empty one.
 func appendWith(dst []byte, object ejson.Value, name string, value []byte) []byte {
 	dst = append(dst, '{')
 	separator, found := "", false
 	for key, old := range object.Members() {
-		dst = append(key.AppendJSON(append(dst, separator...)), ':')
-		if key.TextIs(name) {
-			dst, found = append(dst, value...), true
-		} else {
-			dst = old.AppendJSON(dst)
-		}
-		separator = ","
-	}
-	if !found {
-		dst = append(ejson.AppendString(append(dst, separator...), name), ':')
-		dst = append(dst, value...)
-	}
-	return append(dst, '}')
-}
-
-func appendWithout(dst []byte, object ejson.Value, name string) []byte {
-	dst = append(dst, '{')
-	separator := ""
-	for key, value := range object.Members() {
-		if key.TextIs(name) {
+		set := key.TextIs(name)
+		if found = found || set; set && value == nil {
 			continue
 		}
 		dst = append(key.AppendJSON(append(dst, separator...)), ':')
-		dst = value.AppendJSON(dst)
-		separator = ","
+		if separator = ","; set {
+			dst = append(dst, value...)
+		} else {
+			dst = old.AppendJSON(dst)
+		}
+	}
+	if !found && value != nil {
+		dst = append(ejson.AppendString(append(dst, separator...), name), ':')
+		dst = append(dst, value...)
 	}
 	return append(dst, '}')
 }

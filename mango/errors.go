@@ -64,3 +64,6 @@ func errTextSearch(kind Kind, reason string) error {
 	}
 	return compat.Named(compat.KindBadRequest, "text_search_error", reason)
 }
+
+// term prints a JSON value as CouchDB puts it into most reasons.
+func term(v ejson.Value) string { return compat.RawTerm(v) }

@@ -37,6 +37,8 @@ type mapper struct {
 	columnsPicker, filterPicker picker
 }
 
+// newMapper reads the definition of an index. A filter is checked anew here, since replication may bring a definition
+// that no request has passed.
 func newMapper(definition []byte) (*mapper, error) {
 	v, err := ejson.Parse(definition)
 	if err != nil {

@@ -123,6 +123,8 @@ func (r *fieldRange) position(v ejson.Value) position {
 	return between
 }
 
+// bound narrows the range by a comparison. Each case asks where the value lies, because a bound that is equal to the
+// one that is there may turn the range into a point, or empty it, depending on whether both include their value.
 func (r *fieldRange) bound(o op, v ejson.Value) {
 	at := r.position(v)
 	switch o {

@@ -51,22 +51,18 @@ func sortField(v ejson.Value) (name string, descending, ok bool) {
 	return name, descending, ok
 }
 
-func (s *Sort) direction() string {
-	if s.Descending {
-		return "desc"
-	}
-	return "asc"
-}
-
 // appendJSON appends {name: direction, …}, as design documents and _explain have it.
 func (s *Sort) appendJSON(dst []byte) []byte {
+	direction := `:"asc"`
+	if s.Descending {
+		direction = `:"desc"`
+	}
 	dst = append(dst, '{')
 	for i, name := range s.Fields {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(ejson.AppendString(dst, name), `:"`...), s.direction()...)
-		dst = append(dst, '"')
+		dst = append(ejson.AppendString(dst, name), direction...)
 	}
 	return append(dst, '}')
 }

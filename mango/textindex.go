@@ -15,9 +15,6 @@ import (
 // IsText reports whether indexes of this kind are those of full-text search.
 func (k Kind) IsText() bool { return k == KindText || k == KindNouveau }
 
-// textMembers are where design documents have their indexes.
-var textMembers = map[Kind]string{KindText: "indexes", KindNouveau: "nouveau"}
-
 // SearchKind is the kind that package search knows an index of full-text search by.
 func (k Kind) SearchKind() index.Kind {
 	if k == KindNouveau {
@@ -205,7 +202,7 @@ func (d *textDefinition) has(name string) bool { return d.columns == nil || d.na
 // textIndexes are the text indexes of a design document of language "query" (mango_idx_text:from_ddoc/1).
 func textIndexes(id string, body ejson.Value, partitioned bool) (list []*Index) {
 	for _, kind := range []Kind{KindText, KindNouveau} {
-		members, _ := body.Get(textMembers[kind])
+		members, _ := body.Get(kind.member())
 		if members.Kind() != ejson.Object {
 			continue
 		}

@@ -84,6 +84,7 @@ func errTextOperator(op string) error {
 	return compat.Named(compat.KindBadRequest, "invalid_operator", "Invalid text operator: "+op)
 }
 
+// tree converts a condition below a path; conditions on elements of an array go on below the part that stands for any.
 func (b *textBuilder) tree(path []string, c *condition) (*textNode, error) {
 	if b.spent(path) {
 		return &textNode{}, errTextTooLarge
@@ -159,6 +160,8 @@ func isElementNumber(part string) bool {
 	return part != ""
 }
 
+// operator converts a comparison. What a text index cannot tell becomes the question whether the field is there: the
+// selector looks at what is found.
 func (b *textBuilder) operator(path []string, c *condition) *textNode {
 	switch kind := c.arg.Kind(); c.op {
 	case opLt, opLte, opGt, opGte:

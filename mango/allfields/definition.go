@@ -100,6 +100,7 @@ func appendDefinition(dst []byte, d *Definition) []byte {
 	return dst
 }
 
+// readDefinition reads what appendDefinition has written and gives the rest.
 func readDefinition(src []byte) (d Definition, rest []byte, err error) {
 	if d.DesignDoc, rest, err = tuple.ReadString(src); err != nil {
 		return d, nil, err

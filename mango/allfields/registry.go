@@ -45,6 +45,7 @@ func (r *registry) append(dst []byte) []byte {
 	return dst
 }
 
+// parseRegistry reads the registry as it is stored; a database without one has no indexes.
 func parseRegistry(src []byte) (*registry, error) {
 	r := new(registry)
 	if len(src) == 0 {
