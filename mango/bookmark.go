@@ -79,9 +79,9 @@ func parseBookmark(text string) (*bookmark, error) {
 	return b, nil
 }
 
-// origin names the order of an index's rows: the index as it is defined, and the way it is read. A page goes on in just
+// origin names the order of an index's rows: the index as it is defined, and the name of the order. A page goes on in just
 // this order or not at all.
-func (ix *Index) origin(way string) []string {
+func (ix *Index) origin(orderName string) []string {
 	if ix.Kind == KindAllDocs {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (ix *Index) origin(way string) []string {
 	if ix.Kind == KindAllFields {
 		form += allfields.Version
 	}
-	return []string{ix.Kind.String(), ix.DDoc, ix.Name, strconv.FormatUint(xxhash.Sum64String(form), 36), way}
+	return []string{ix.Kind.String(), ix.DDoc, ix.Name, strconv.FormatUint(xxhash.Sum64String(form), 36), orderName}
 }
 
 // isFrom reports whether the bookmark is a position in an index's rows.
@@ -100,15 +100,15 @@ func (b *bookmark) isFrom(ix *Index) bool {
 	return len(b.origin) == 5 && slices.Equal(b.origin[:4], ix.origin("")[:4]) && b.key.Kind() == ejson.Array
 }
 
-// way is how the index is read, "" for its rows.
-func (b *bookmark) way() string {
+// orderName names the order of an index that has several, "" for that of its rows.
+func (b *bookmark) orderName() string {
 	if len(b.origin) < 5 {
 		return ""
 	}
 	return b.origin[4]
 }
 
-// sortWay is the way of an index over all fields that is read in the order of a sort.
-func (s *Sort) sortWay() string {
+// sortOrderName names the order of a sort, in which an index over all fields is read.
+func (s *Sort) sortOrderName() string {
 	return "sort." + strconv.FormatUint(xxhash.Sum64(ejson.AppendStrings(nil, s.Fields)), 36)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// way is one of several ways to answer a query, with what it would read.
-type way struct {
-	index  *Index
-	access *access // of an index over all fields
-	sorted bool    // read in the order of the sort
-	n      int64   // entries, rows or documents: so many at least, until it is known
-	known  bool    // n is as good as it gets
-	exact  bool    // n is no estimate
-	chosen bool
+// accessPath is one of several ways to answer a query, with what it would read.
+type accessPath struct {
+	index   *Index
+	entries *rangeSet // of an index over all fields
+	sorted  bool      // read in the order of the sort
+	n       int64     // entries, rows or documents: so many at least, until it is known
+	known   bool      // n is as good as it gets
+	exact   bool      // n is no estimate
+	chosen  bool
 }
 
 const (
-	// countLimit is how many entries, rows or documents of an access path are counted one by one.
+	// countLimit is how many entries of a range, or rows of a JSON index, are counted one by one.
 	countLimit = 256
 	// rangesCounted is how many ranges of an access path are counted; of more, some of them stand for all.
 	rangesCounted = 64
@@ -35,31 +35,29 @@ type estimator struct {
 	ix      *allfields.Index
 	ranges  []allfields.Range // of all access paths
 	counts  []int64           // of their entries, up to countLimit, and more once they are sampled
-	slices  map[*access]rangeSlice
+	places  map[*rangeSet]rangePlace
 	sampled bool
-	total   int64 // documents of the database, once it is asked for; 0: not yet
-	view    *views.View
 }
 
-// rangeSlice is where the ranges of an access path stand in an estimator.
-type rangeSlice struct {
+// rangePlace is where a set of ranges stands in an estimator.
+type rangePlace struct {
 	from, to int
 	scale    int64 // how many ranges each of them stands for
 }
 
 // estimate fills in how much each access path reads, until decided says that it is enough, or all is known.
-func (e *estimator) estimate(ways []way, decided func() bool) (err error) {
-	for i := range ways {
-		if ways[i].access != nil {
-			e.addRanges(ways[i].access)
+func (e *estimator) estimate(paths []accessPath, decided func() bool) (err error) {
+	for i := range paths {
+		if paths[i].entries != nil {
+			e.addRanges(paths[i].entries)
 		}
 	}
 	if e.counts, err = e.ix.CountUpTo(e.ranges, countLimit); err != nil {
 		return err
 	}
 	for {
-		for i := range ways {
-			if err := e.measure(&ways[i]); err != nil {
+		for i := range paths {
+			if err := e.measure(&paths[i]); err != nil {
 				return err
 			}
 		}
@@ -72,8 +70,8 @@ func (e *estimator) estimate(ways []way, decided func() bool) (err error) {
 	}
 }
 
-// addRanges puts the ranges of an access path, or of those of all branches of an $or, with those to be counted.
-func (e *estimator) addRanges(a *access) {
+// addRanges puts some ranges, or those of all branches of an $or, with those to be counted.
+func (e *estimator) addRanges(a *rangeSet) {
 	for _, branch := range a.branches {
 		for i := range branch {
 			e.addRanges(&branch[i])
@@ -83,15 +81,15 @@ func (e *estimator) addRanges(a *access) {
 		return
 	}
 	step := (len(a.ranges) + rangesCounted - 1) / rangesCounted
-	at := rangeSlice{from: len(e.ranges), scale: int64(step)}
+	at := rangePlace{from: len(e.ranges), scale: int64(step)}
 	for i := 0; i < len(a.ranges); i += step {
 		e.ranges = append(e.ranges, a.ranges[i])
 	}
 	at.to = len(e.ranges)
-	if e.slices == nil {
-		e.slices = make(map[*access]rangeSlice)
+	if e.places == nil {
+		e.places = make(map[*rangeSet]rangePlace)
 	}
-	e.slices[a] = at
+	e.places[a] = at
 }
 
 // sample estimates the ranges that have too many entries to be counted.
@@ -112,27 +110,27 @@ func (e *estimator) sample() error {
 }
 
 // measure fills in what is known of an access path; the rows of a JSON index and the ids are counted here.
-func (e *estimator) measure(w *way) (err error) {
+func (e *estimator) measure(a *accessPath) (err error) {
 	switch {
-	case w.known:
-	case w.access != nil:
-		w.n, w.known, w.exact = e.size(w.access)
-	case w.index.Kind == KindJSON:
-		w.n, err = e.rows(w.index)
-		if w.known, w.exact = true, w.n >= 0; !w.exact { // nobody knows: CouchDB's choice stands
-			w.n = 0
+	case a.known:
+	case a.entries != nil:
+		a.n, a.known, a.exact = e.size(a.entries)
+	case a.index.Kind == KindJSON:
+		a.n, err = e.rows(a.index)
+		if a.known, a.exact = true, a.n >= 0; !a.exact { // nobody knows: CouchDB's choice stands
+			a.n = 0
 		}
 	default:
-		w.n, err = e.ids()
-		w.known, w.exact = true, true
+		a.n, err = e.ids()
+		a.known, a.exact = true, true
 	}
 	return err
 }
 
-// size adds up what is known of an access path. Of an $or these are the best ones of its branches.
-func (e *estimator) size(a *access) (n int64, known, exact bool) {
+// size adds up what is known of the ranges of a set. Of an $or these are the best ones of its branches.
+func (e *estimator) size(a *rangeSet) (n int64, known, exact bool) {
 	if a.branches == nil {
-		at := e.slices[a]
+		at := e.places[a]
 		counted := true
 		for _, count := range e.counts[at.from:at.to] {
 			n += count * at.scale
@@ -148,8 +146,8 @@ func (e *estimator) size(a *access) (n int64, known, exact bool) {
 	return n, known, exact
 }
 
-// least is the number of the access path that reads least.
-func (e *estimator) least(list []access) (best int) {
+// least is the number of the set that has the fewest entries.
+func (e *estimator) least(list []rangeSet) (best int) {
 	var least int64
 	for i := range list {
 		if n, _, _ := e.size(&list[i]); i == 0 || n < least {
@@ -163,34 +161,22 @@ func (e *estimator) least(list []access) (best int) {
 // documents.
 func (e *estimator) rows(index *Index) (int64, error) {
 	if e.src.Views == nil {
-		return e.documents()
+		return e.before(storage.Bound{})
 	}
-	if e.view == nil {
-		ix, err := e.src.Views.View(e.ctx, e.src.DB, index.DDoc, index.Name)
-		if err != nil {
-			return 0, err
-		}
-		if ready, err := ix.Ready(e.ctx); err != nil {
-			return 0, err
-		} else if !ready {
-			return e.documents()
-		}
-		e.view = ix
+	ix, err := e.src.Views.View(e.ctx, e.src.DB, index.DDoc, index.Name)
+	if err != nil {
+		return 0, err
+	}
+	if ready, err := ix.Ready(e.ctx); err != nil {
+		return 0, err
+	} else if !ready {
+		return e.before(storage.Bound{})
 	}
 	p := *e.p
 	p.use(index)
 	scan := views.Scan{Partition: p.req.Partition}
 	scan.Start, scan.End = p.keyRange()
-	return e.view.Rows(e.ctx, scan, countLimit)
-}
-
-// documents is the number of documents in the database.
-func (e *estimator) documents() (int64, error) {
-	var err error
-	if e.total == 0 {
-		e.total, err = e.before(storage.Bound{})
-	}
-	return e.total, err
+	return ix.Rows(e.ctx, scan, countLimit)
 }
 
 // before counts the documents before an id, or all.
@@ -208,7 +194,7 @@ func (e *estimator) before(id storage.Bound) (n int64, err error) {
 // ids counts the documents in the plan's range of ids.
 func (e *estimator) ids() (n int64, err error) {
 	p := *e.p
-	p.use(p.allDocs())
+	p.use(AllDocs)
 	f := finder{plan: &p}
 	o, some := f.idRange()
 	if !some {
@@ -217,11 +203,8 @@ func (e *estimator) ids() (n int64, err error) {
 	if o.Descending {
 		o.Start, o.End = o.End, o.Start
 	}
-	if n, err = e.documents(); err == nil && o.End.Set {
-		o.End.Exclusive = !o.End.Exclusive // before what comes after the end
-		n, err = e.before(o.End)
-	}
-	if err == nil && o.Start.Set {
+	o.End.Exclusive = !o.End.Exclusive // before what comes after the end
+	if n, err = e.before(o.End); err == nil && o.Start.Set {
 		var before int64
 		before, err = e.before(o.Start)
 		n -= before

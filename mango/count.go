@@ -1,6 +1,12 @@
 package mango
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/storage"
+)
 
 // count counts the documents that pass the selector, wherever the page begins and ends: the plan runs once more,
 // without a limit.
@@ -23,3 +29,67 @@ func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
 }
 
 var onlyID = &Fields{paths: []path{parsePath("_id")}}
+
+// countAllFields counts the documents that pass with an index over all fields, reading only those documents whose
+// values the index does not have whole. known is false where the selector says more than the ranges do, or the index is
+// not ready.
+func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known bool, err error) {
+	if src.AllFields == nil || p.index.Kind != KindAllFields || len(p.req.Sort.Fields) > 0 {
+		return 0, false, nil
+	}
+	sets := p.req.Selector.rangeSets(p.index.allFields)
+	if len(sets) != 1 || !sets[0].exact || sets[0].repeats() {
+		return 0, false, nil
+	}
+	ranges := sets[0].ranges
+	if r := ranges[0]; r.Start == nil && r.End == nil {
+		err := src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
+			ix, err := src.openAllFields(s, p.index)
+			if err == nil {
+				n, err = ix.Count(r.Path, false)
+			}
+			return err
+		})
+		if err != nil {
+			return 0, false, ignoreNotReady(err)
+		}
+		ranges = nil
+	}
+	f := &finder{ctx: ctx, plan: p, src: src, picker: p.req.Selector.picker()}
+	e := &entryScan{f: f, index: p.index, ranges: ranges, others: true}
+	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
+		unsure := make([]entry, 0, len(rows))
+		for i := range rows {
+			if rows[i].cut || rows[i].at == len(ranges) {
+				unsure = append(unsure, rows[i])
+			}
+		}
+		passed := int64(len(rows) - len(unsure))
+		err := f.openEach(s, unsure, func(_ int, d *storage.Document) error {
+			if d == nil {
+				return nil
+			}
+			passes, err := f.passes(d)
+			if passes {
+				passed++
+			}
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		n += passed
+		return len(rows), nil
+	}
+	if err := e.run(); err != nil {
+		return 0, false, ignoreNotReady(err)
+	}
+	return n, true, nil
+}
+
+func ignoreNotReady(err error) error {
+	if errors.Is(err, errNotReady) {
+		return nil
+	}
+	return err
+}

@@ -12,17 +12,17 @@
 //   - mapper.go: the rows of an index (mango_native_proc)
 //   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said
 //     of it
-//   - allfields.go, access.go: indexes over all fields, and the ways that a selector offers to them
-//   - choose.go, cardinality.go: the choice between all ways where there is such an index, by what each would read;
-//     explainways.go
+//   - allfields.go, rangeset.go: indexes over all fields, and the sets of ranges that a selector asks of them
+//   - optimize.go, cardinality.go: the choice between all access paths where there is such an index, by what each would
+//     read
 //   - textindex.go: indexes of full-text search; textmap.go: their fields; texttree.go, textquery.go: what they
 //     are asked for a selector; readtext.go: a query of one
 //   - find.go: a query at work; readdocs.go, scanahead.go: the documents by id; readview.go: a JSON index;
 //     readentries.go: the entries of an index over all fields; readsorted.go: the same in the order of a
-//     sort; collect.go: what some way finds, sorted; count.go, allfieldscount.go: how many there are
+//     sort; collect.go: what an access path finds, sorted; count.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents
 //   - distinct.go: the values of a field
-//   - errors.go, term.go: what clients are told
+//   - errors.go: what clients are told
 //
 // Invariants:
 //  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by several goroutines.
@@ -34,7 +34,7 @@
 //  5. Matching takes time linear in the document, but for patterns that need backtracking: those have bounds of time,
 //     for a text and for a Selector, and are not in filters of indexes.
 //  6. A query has the same documents in the same order whatever reads them: the index, or the documents while it is
-//     being built. The bookmark holds the order; with a sort or a JSON index any way gives it, without them it is that
+//     being built. The bookmark holds the order; with a sort or a JSON index every access path gives it, without them it is that
 //     of the entries that are read.
 //  7. A document that passes and stays as it is comes exactly once on the pages of a query, and in a query over several
 //     snapshots.

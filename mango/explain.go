@@ -10,13 +10,13 @@ import (
 )
 
 // AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where there is an index
-// over all fields it estimates what each way would read.
+// over all fields it estimates what each access path would read.
 func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
-	var c course
+	var c executionPlan
 	estimated := p.best(KindAllFields) != nil && p.text == nil
 	if estimated && src.Shown == nil {
 		var err error
-		if c, err = p.course(ctx, src, true); err != nil {
+		if c, err = p.optimize(ctx, src, true); err != nil {
 			return nil, err
 		}
 		if c.index != p.index {
@@ -283,4 +283,73 @@ func (p *Plan) verdict(c *candidate, r ranks) verdict {
 		}
 	}
 	return v
+}
+
+// appendJSON appends the access paths of an index over all fields, and those beside it, with what each would read.
+func (c *executionPlan) appendJSON(dst []byte) []byte {
+	dst = appendBool(append(dst, `{"ready":`...), c.ready)
+	dst = append(dst, `,"ways":[`...)
+	for i := range c.paths {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		w := &c.paths[i]
+		dst = w.appendName(append(dst, '{'))
+		if w.entries != nil {
+			dst = strconv.AppendInt(append(dst, `,"ranges":`...), int64(w.entries.width()), 10)
+		}
+		dst = appendBool(append(dst, `,"sorted":`...), w.sorted)
+		dst = strconv.AppendInt(append(dst, `,"estimate":`...), w.n, 10)
+		dst = appendBool(append(dst, `,"exact":`...), w.exact)
+		dst = append(appendBool(append(dst, `,"chosen":`...), w.chosen), '}')
+	}
+	dst = append(dst, ']')
+	if c.budget > 0 {
+		dst = strconv.AppendInt(append(dst, `,"sorts_after":`...), c.budget, 10)
+	}
+	return append(dst, '}')
+}
+
+// appendName appends the members that tell an access path: its index, and of an index over all fields the field, or the
+// fields of the branches of an $or.
+func (w *accessPath) appendName(dst []byte) []byte {
+	dst = append(append(append(dst, `"type":"`...), w.index.Kind.String()...), '"')
+	if w.index.Kind != KindAllDocs {
+		dst = ejson.AppendString(append(dst, `,"ddoc":`...), w.index.DDoc)
+		dst = ejson.AppendString(append(dst, `,"name":`...), w.index.Name)
+	}
+	switch {
+	case w.entries == nil:
+	case len(w.entries.fields) == 1:
+		dst = ejson.AppendString(append(dst, `,"field":`...), w.entries.fields[0])
+	default:
+		dst = ejson.AppendStrings(append(dst, `,"fields":`...), w.entries.fields)
+	}
+	return dst
+}
+
+// note adds what is read to the statistics; how is what for: "order" for the rows in the order of the answer, "sort" for
+// documents that are sorted.
+func (f *finder) note(w *accessPath, how string) {
+	read := f.stats.AccessPaths
+	if len(read) > 0 {
+		read = append(read, ',')
+	}
+	read = w.appendName(append(read, '{'))
+	f.stats.AccessPaths = append(ejson.AppendString(append(read, `,"read_for":`...), how), '}')
+}
+
+// noteChosen notes what is read first.
+func (f *finder) noteChosen() {
+	c := &f.exec
+	switch {
+	case f.plan.text != nil:
+	case f.plan.best(KindAllFields) == nil && f.plan.index.Kind != KindAllFields:
+	case c.filter != nil && c.budget == 0:
+		f.note(&accessPath{index: f.best(), entries: c.filter}, "sort")
+	case c.sorted && c.entries == nil:
+		f.note(&accessPath{index: AllDocs}, "sort")
+	default:
+		f.note(&accessPath{index: c.index, entries: c.entries}, "order")
+	}
 }

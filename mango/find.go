@@ -44,7 +44,7 @@ type Answer struct {
 // Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid until row returns.
 // If the answer is Nothing it must not be called.
 func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error) (*Answer, error) {
-	c, err := p.course(ctx, src, false)
+	c, err := p.optimize(ctx, src, false)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 		p = &other
 	}
 	f := &finder{
-		ctx:    ctx,
-		plan:   p,
-		src:    src,
-		course: c,
-		row:    row,
-		from:   p.from,
-		limit:  p.limit.n,
-		skip:   p.req.skip.n,
+		ctx:   ctx,
+		plan:  p,
+		src:   src,
+		exec:  c,
+		row:   row,
+		from:  p.from,
+		limit: p.limit.n,
+		skip:  p.req.skip.n,
 	}
 	f.stats.Snapshots = 1
 	f.picker = p.req.Selector.picker()
@@ -106,7 +106,7 @@ type finder struct {
 	ctx         context.Context // of the call of Find, which is one run
 	plan        *Plan
 	src         *Source
-	course      course
+	exec        executionPlan
 	row         func(doc []byte) error
 	from        *bookmark
 	picker      picker // what the selector looks at
@@ -132,9 +132,9 @@ type finder struct {
 // errBudget ends the reading in an order: it is time to sort what the filter finds.
 var errBudget = errors.New("mango: the order is too long")
 
-// read goes the way of the course.
+// read carries out the execution plan.
 func (f *finder) read() error {
-	c := &f.course
+	c := &f.exec
 	f.noteChosen()
 	err := errBudget
 	if c.filter == nil || c.budget > 0 {
@@ -144,7 +144,7 @@ func (f *finder) read() error {
 		return err
 	}
 	if c.budget > 0 {
-		f.note(&way{index: f.best(), access: c.filter}, "sort")
+		f.note(&accessPath{index: f.best(), entries: c.filter}, "sort")
 	}
 	return f.collectFiltered()
 }
@@ -158,14 +158,14 @@ func (f *finder) best() *Index {
 }
 
 func (f *finder) readInOrder() error {
-	switch c := &f.course; {
+	switch c := &f.exec; {
 	case c.index.Kind == KindAllDocs:
 		return f.readAllDocs()
 	case c.index.Kind == KindJSON:
 		return f.readView()
 	case c.index.Kind.IsText():
 		return f.readText()
-	case c.sorted && (!c.ready || c.access == nil):
+	case c.sorted && (!c.ready || c.entries == nil):
 		return f.collectAll()
 	case c.sorted:
 		return f.readSorted()
@@ -186,11 +186,11 @@ func (f *finder) bookmark() string {
 
 // origin is what the bookmark has of the order.
 func (f *finder) origin() []string {
-	way := f.course.way
-	if f.course.sorted {
-		way = f.plan.req.Sort.sortWay()
+	orderName := f.exec.orderName
+	if f.exec.sorted {
+		orderName = f.plan.req.Sort.sortOrderName()
 	}
-	return f.course.index.origin(way)
+	return f.exec.index.origin(orderName)
 }
 
 // last is the row that was looked at last, as an order has it; nil before the first one.
@@ -207,10 +207,10 @@ func (f *finder) last(o rowOrder) (*sortedRow, error) {
 
 // see notes the row that is looked at, if it may have to be known later. It tells when the budget is used up.
 func (f *finder) see(r *found) error {
-	if f.course.filter == nil && f.course.access == nil {
+	if f.exec.filter == nil && f.exec.entries == nil {
 		return nil
 	}
-	if f.course.budget > 0 && f.spent >= f.course.budget {
+	if f.exec.budget > 0 && f.spent >= f.exec.budget {
 		return errBudget
 	}
 	f.spent++

@@ -312,11 +312,11 @@ func (q *query) check(t tester, plan *mango.Plan) {
 	if plan.Index().Kind != mango.KindAllFields || len(q.sort) > 0 || plan.Nothing() {
 		return
 	}
-	ways, err := plan.EntryWays(context.Background(), q.src)
+	bookmarks, err := plan.EntryPaths(context.Background(), q.src)
 	check(t, err)
-	for _, way := range ways {
-		got, _, _ := q.find(t, `,"fields":["_id"],"limit":1000,"bookmark":"`+way+`"`)
-		same("on the way "+way, got)
+	for _, bookmark := range bookmarks {
+		got, _, _ := q.find(t, `,"fields":["_id"],"limit":1000,"bookmark":"`+bookmark+`"`)
+		same("from the bookmark "+bookmark, got)
 	}
 }
 

@@ -33,7 +33,7 @@ var jsonIndexes = []string{
 }
 
 // TestPagesAmongWrites is the promise of docs/mango.md: a document that passes and stays as it is comes exactly once,
-// in the order of the sort, whatever way the query goes, and whatever is written between its pages and its documents,
+// in the order of the sort, whatever access path the query takes, and whatever is written between its pages and its documents,
 // or becomes too old.
 func TestPagesAmongWrites(t *testing.T) {
 	kvtest.Long(t)
@@ -50,7 +50,7 @@ func TestPagesAmongWrites(t *testing.T) {
 			), func() {}
 		},
 	}
-	ways := map[string]int{}
+	paths := map[string]int{}
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			store, pass := open()
@@ -58,19 +58,19 @@ func TestPagesAmongWrites(t *testing.T) {
 				allFieldsWorld: newAllFieldsWorld(t, store),
 				r:              rand.New(rand.NewPCG(3, 3)),
 				time:           pass,
-				ways:           ways,
+				paths:          paths,
 			}
 			p.run(t)
 		})
 	}
-	for _, way := range waysSeen {
-		if ways[way] == 0 {
-			t.Errorf("no query went the way %s: %v", way, ways)
+	for _, name := range pathsSeen {
+		if paths[name] == 0 {
+			t.Errorf("no query had %s: %v", name, paths)
 		}
 	}
 }
 
-var waysSeen = []string{`"auto"`, `"json"`, `"special"`, `"order"`, `"sort"`}
+var pathsSeen = []string{`"auto"`, `"json"`, `"special"`, `"order"`, `"sort"`}
 
 // pager asks for pages while others write.
 type pager struct {
@@ -78,7 +78,7 @@ type pager struct {
 	r      *rand.Rand
 	time   func() // lets some pass
 	stable map[string]ejson.Value
-	ways   map[string]int // how often documents were read in some way
+	paths  map[string]int // how often documents were read from some access path
 	views  *views.Views
 	fields *allfields.Indexes
 }
@@ -277,8 +277,8 @@ func (p *pager) page(
 	if err != nil {
 		return rows, "", err
 	}
-	for _, name := range waysSeen {
-		p.ways[name] += strings.Count(string(answer.Stats.Ways), name)
+	for _, name := range pathsSeen {
+		p.paths[name] += strings.Count(string(answer.Stats.AccessPaths), name)
 	}
 	for range p.r.IntN(6) {
 		p.write(t)

@@ -176,15 +176,6 @@ func (p *Plan) use(ix *Index) {
 	p.index, p.ranges = ix, rank(ix, p.req.Selector.ranges()).prefix
 }
 
-// allDocs is the index of all documents.
-func (p *Plan) allDocs() *Index {
-	i := slices.IndexFunc(p.candidates, func(c candidate) bool { return c.index.Kind == KindAllDocs })
-	if i < 0 {
-		return AllDocs
-	}
-	return p.candidates[i].index
-}
-
 // best is the index of a kind that is preferred, nil if there is none.
 func (p *Plan) best(k Kind) *Index {
 	if len(p.ranked[k]) == 0 {

@@ -37,7 +37,7 @@ type entry struct {
 type entryScan struct {
 	f          *finder
 	index      *Index
-	one        bool // the index is the one that the course chose, or it is gone; else one with the same definition does
+	one        bool // the index is the one that the plan names, or it is gone; else one with the same definition does
 	ranges     []allfields.Range
 	descending bool
 	others     bool // with the documents that the index does not know
@@ -79,7 +79,7 @@ func (e *entryScan) run() error {
 // serve reads what one snapshot gives.
 func (e *entryScan) serve(s *storage.Snapshot) error {
 	ix, err := e.f.src.openAllFields(s, e.index)
-	if err == nil && e.one && e.f.course.number != ix.Number() {
+	if err == nil && e.one && e.f.exec.number != ix.Number() {
 		err = errNotReady
 	}
 	if err != nil {
@@ -170,11 +170,11 @@ func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *s
 	return s.OpenEach(refs, fn)
 }
 
-// readEntries reads the entries of the course in their order, and the documents that the index does not know last, in
+// readEntries reads the entries of the execution plan in their order, and the documents that the index does not know last, in
 // the order of their ids.
 func (f *finder) readEntries() error {
-	a := f.course.access
-	e := &entryScan{f: f, index: f.course.index, one: true, ranges: a.ranges, others: true, window: f.window()}
+	a := f.exec.entries
+	e := &entryScan{f: f, index: f.exec.index, one: true, ranges: a.ranges, others: true, window: f.window()}
 	if f.from != nil {
 		e.at, e.after, _ = parseEntryPosition(f.from.key)
 	}
@@ -199,15 +199,15 @@ func (f *finder) readEntries() error {
 var errIndexChanged = compat.Named(compat.KindUnknown, "index_changed",
 	"The index was changed while the query read it.")
 
-// readWithout answers without the index, which is gone since the way was chosen, in the order of the ids; unless
+// readWithout answers without the index, which is gone since the plan was chosen, in the order of the ids; unless
 // something of its own order was given.
 func (f *finder) readWithout() error {
 	if f.from != nil || len(f.seenKey) > 0 {
 		return errIndexChanged
 	}
 	other := *f.plan
-	other.use(other.allDocs())
-	f.plan, f.course = &other, course{index: other.index}
+	other.use(AllDocs)
+	f.plan, f.exec = &other, executionPlan{index: other.index}
 	return f.readAllDocs()
 }
 
@@ -216,7 +216,7 @@ func (f *finder) window() int { return int(max(1, min(f.limit+f.skip, mostEntrie
 
 // takeEntry looks at a document. One that the ranges have several times counts where they have it first.
 func (f *finder) takeEntry(ix *allfields.Index, row *entry, doc *storage.Document) error {
-	a := f.course.access
+	a := f.exec.entries
 	if a.repeats() && row.at < len(a.ranges) {
 		parser := ejson.AcquireParser()
 		defer parser.Release()

@@ -23,7 +23,7 @@ func (f *finder) collectAll() error { return f.collectFrom(f.readDocs) }
 // collectFiltered answers from what the filter finds.
 func (f *finder) collectFiltered() error {
 	err := f.collectFrom(func(fn func(*storage.Document) error) error {
-		return f.readRanges(f.course.filter.ranges, true, fn)
+		return f.readRanges(f.exec.filter.ranges, true, fn)
 	})
 	if errors.Is(err, errNotReady) {
 		return f.collectAll()
@@ -93,7 +93,7 @@ func (f *finder) readSorted() error {
 		return err
 	}
 	r := &sortedReader{f: f, order: order, several: len(f.plan.req.Sort.Fields) > 1}
-	if f.course.others > 0 {
+	if f.exec.others > 0 {
 		all, err := r.readOthers()
 		if err != nil {
 			return err
@@ -102,11 +102,11 @@ func (f *finder) readSorted() error {
 			return f.collectAll()
 		}
 	}
-	rg := f.course.access.ranges[0]
+	rg := f.exec.entries.ranges[0]
 	e := &entryScan{
 		f:          f,
 		index:      f.plan.index,
-		ranges:     f.course.access.ranges,
+		ranges:     f.exec.entries.ranges,
 		descending: f.plan.req.Sort.Descending,
 		window:     f.window(),
 	}
@@ -158,7 +158,7 @@ func (r *sortedReader) readOthers() (all bool, err error) {
 // take gives the documents of a window, but for those of a group that may go on after it.
 func (r *sortedReader) take(s *storage.Snapshot, _ *allfields.Index, rows []entry, last bool) (int, error) {
 	f := r.f
-	if f.course.budget > 0 && f.spent >= f.course.budget {
+	if f.exec.budget > 0 && f.spent >= f.exec.budget {
 		return 0, errBudget
 	}
 	n := len(rows)
@@ -205,7 +205,7 @@ func (r *sortedReader) sort(read func(fn func(*storage.Document) error) error) e
 func (r *sortedReader) takeLarge() error {
 	f := r.f
 	rg := allfields.Range{
-		Path:  f.course.access.ranges[0].Path,
+		Path:  f.exec.entries.ranges[0].Path,
 		Start: r.large,
 		End:   allfields.AppendAfter(nil, r.large),
 	}

@@ -42,8 +42,8 @@ func (p *Plan) readTextPlan() (err error) {
 	return nil
 }
 
-// way names the order of the answer for bookmarks.
-func (t *textPlan) way() string {
+// orderName names the order of the answer for bookmarks.
+func (t *textPlan) orderName() string {
 	return "text." + strconv.FormatUint(xxhash.Sum64(ejson.AppendStrings(nil, t.sort.names)), 36)
 }
 
@@ -77,7 +77,7 @@ func (f *finder) readText() error {
 	}
 	h := &textHits{finder: f, kind: kind, seen: map[string]bool{}, size: leastTextHits}
 	if f.from != nil {
-		if h.after, err = parseTextPosition(f.from.key); err != nil || f.from.way() != p.text.way() {
+		if h.after, err = parseTextPosition(f.from.key); err != nil || f.from.orderName() != p.text.orderName() {
 			return errBookmark(p.req.Bookmark)
 		}
 	}

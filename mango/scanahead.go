@@ -28,7 +28,7 @@ const (
 // scansApart tells whether documents can be looked at in another order than they are taken in: if nothing is counted
 // or noted for those that do not pass.
 func (f *finder) scansApart() bool {
-	return f.src.Shown == nil && f.course.filter == nil && f.course.access == nil
+	return f.src.Shown == nil && f.exec.filter == nil && f.exec.entries == nil
 }
 
 // scanPart is a part of a range of ids.

@@ -7,13 +7,13 @@ import (
 
 // Stats count what a query cost, as execution_stats shows it.
 type Stats struct {
-	Keys       int64 // rows of the index that were read
-	Docs       int64 // documents that were read with them
-	QuorumDocs int64 // documents, where r > 1 asked for
-	Results    int64
-	Snapshots  int64  // of an index over all fields: how many were read, one after the other
-	Ways       []byte // where there is such an index: what was read, a list as JSON without its brackets
-	Time       time.Duration
+	Keys        int64 // rows of the index that were read
+	Docs        int64 // documents that were read with them
+	QuorumDocs  int64 // documents, where r > 1 asked for
+	Results     int64
+	Snapshots   int64  // of an index over all fields: how many were read, one after the other
+	AccessPaths []byte // where there is such an index: what was read, a list as JSON without its brackets
+	Time        time.Duration
 }
 
 // AppendJSON appends the statistics (mango_execution_stats:to_json/2).
@@ -33,8 +33,8 @@ func (s *Stats) AppendJSON(dst []byte) []byte {
 	if s.Snapshots > 1 {
 		dst = strconv.AppendInt(append(dst, `,"snapshots":`...), s.Snapshots, 10)
 	}
-	if len(s.Ways) > 0 {
-		dst = append(append(append(dst, `,"ways":[`...), s.Ways...), ']')
+	if len(s.AccessPaths) > 0 {
+		dst = append(append(append(dst, `,"ways":[`...), s.AccessPaths...), ']')
 	}
 	return append(dst, '}')
 }

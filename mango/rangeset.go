@@ -16,51 +16,50 @@ import (
 )
 
 // A query on an index over all fields reads the ranges of one condition of the selector, and looks at the documents
-// found. Which condition is cheapest is estimated when the query begins (choose.go).
+// found. Which condition is cheapest is estimated when the query begins (optimize.go).
 
-// access is a way to find all documents that pass a selector: those with an entry in one of the ranges.
-type access struct {
+// rangeSet finds all documents that pass a selector: those with an entry in one of its ranges.
+type rangeSet struct {
 	fields []string // that the ranges are of; of an $or those of all its branches
 	ranges []allfields.Range
-	class  accessClass
+	class  rangeClass
 	exact  bool // a document whose value is in the range passes the whole selector
-	// branches are the ways that each branch of an $or offers. Such an access has ranges once one way of each is
-	// chosen.
-	branches [][]access
-	// name tells the way from the selector's others, for bookmarks. That of an $or is followed by those of the ways
+	// branches are the sets that each branch of an $or offers. Such a set has ranges once one of each is chosen.
+	branches [][]rangeSet
+	// name tells the set from the selector's others, for bookmarks. That of an $or is followed by those of the sets
 	// chosen.
 	name string
 }
 
-// accessClass orders ways by how much they are likely to find, where nothing is known yet.
-type accessClass uint8
+// rangeClass orders sets of ranges by how much they are likely to find, where nothing is known yet.
+type rangeClass uint8
 
 const (
-	accessPoint accessClass = iota
-	accessPoints
-	accessRange
-	accessPath // all that have the field
+	classPoint rangeClass = iota
+	classPoints
+	classRange
+	classField // all that have the field
 )
 
-// accesses are the ways that a selector offers to an index, the most promising first.
-func (s *Selector) accesses(d *allfields.Definition) []access {
+// rangeSets are the sets of ranges that a selector asks of an index, the most promising first.
+func (s *Selector) rangeSets(d *allfields.Definition) []rangeSet {
 	if s.root == nil {
 		return nil
 	}
-	list := s.root.accesses(d)
+	list := s.root.rangeSets(d)
 	for i := range list {
 		list[i].sign()
 	}
-	slices.SortStableFunc(list, func(a, b access) int {
+	slices.SortStableFunc(list, func(a, b rangeSet) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(len(a.ranges), len(b.ranges)),
 			slices.Compare(a.fields, b.fields))
 	})
 	return list
 }
 
-// sign gives a way its name, a hash of what it reads: a bookmark that has it belongs to a selector that offers just
-// this way.
-func (a *access) sign() {
+// sign gives a set its name, a hash of its ranges: a bookmark that has it belongs to a selector that offers just this
+// set.
+func (a *rangeSet) sign() {
 	var text []byte
 	add := func(part string) { text = append(binary.AppendUvarint(text, uint64(len(part))), part...) }
 	for i := range a.ranges {
@@ -82,12 +81,12 @@ func (a *access) sign() {
 	a.name = strconv.FormatUint(xxhash.Sum64(text), 36)
 }
 
-// fix chooses one way of each branch of an $or; choose gives the number of one of several, -1 for none.
-func (a *access) fix(choose func([]access) int) (access, bool) {
+// fix chooses one set of each branch of an $or; choose gives the number of one of several, -1 for none.
+func (a *rangeSet) fix(choose func([]rangeSet) int) (rangeSet, bool) {
 	if a.branches == nil {
 		return *a, true
 	}
-	fixed := access{class: a.class, name: a.name}
+	fixed := rangeSet{class: a.class, name: a.name}
 	for _, branch := range a.branches {
 		n := choose(branch)
 		if n < 0 {
@@ -111,37 +110,37 @@ func addFields(list, names []string) []string {
 	return slices.Compact(list)
 }
 
-// named finds the way with a name among those of a selector.
-func named(list []access, name string) (access, bool) {
+// named finds the set with a name among those of a selector.
+func named(list []rangeSet, name string) (rangeSet, bool) {
 	names := strings.Split(name, ".")
-	next := func(list []access) int {
+	next := func(list []rangeSet) int {
 		if len(names) == 0 {
 			return -1
 		}
 		first := names[0]
 		names = names[1:]
-		return slices.IndexFunc(list, func(a access) bool { return a.name == first })
+		return slices.IndexFunc(list, func(a rangeSet) bool { return a.name == first })
 	}
 	n := next(list)
 	if n < 0 {
-		return access{}, false
+		return rangeSet{}, false
 	}
 	a, ok := list[n].fix(next)
 	return a, ok && len(names) == 0
 }
 
-func (c *condition) accesses(d *allfields.Definition) []access {
+func (c *condition) rangeSets(d *allfields.Definition) []rangeSet {
 	switch c.op {
 	case opAnd:
-		return accessesOfAll(c.kids, array{}, d)
+		return rangeSetsOfAll(c.kids, array{}, d)
 	case opField:
-		list := accessesOfAll([]*condition{c}, array{}, d)
+		list := rangeSetsOfAll([]*condition{c}, array{}, d)
 		for i := range list {
 			list[i].exact = c.kids[0].isExact() && !list[i].ranges[0].Element
 		}
 		return list
 	case opOr:
-		return accessOfAny(c.kids, d)
+		return rangeSetOfAny(c.kids, d)
 	}
 	return nil
 }
@@ -155,12 +154,12 @@ func (c *condition) isExact() bool {
 	return false
 }
 
-// accessOfAny is the way of an $or; without one for some branch there is none.
-func accessOfAny(kids []*condition, d *allfields.Definition) []access {
-	joined := access{class: accessPoints}
+// rangeSetOfAny is the set of an $or; without one for some branch there is none.
+func rangeSetOfAny(kids []*condition, d *allfields.Definition) []rangeSet {
+	joined := rangeSet{class: classPoints}
 	least := 0
 	for _, kid := range kids {
-		list := kid.accesses(d)
+		list := kid.rangeSets(d)
 		if len(list) == 0 {
 			return nil
 		}
@@ -168,20 +167,20 @@ func accessOfAny(kids []*condition, d *allfields.Definition) []access {
 		for i := range list {
 			joined.fields = addFields(joined.fields, list[i].fields)
 		}
-		best := slices.MinFunc(list, func(a, b access) int { return cmp.Compare(a.class, b.class) })
+		best := slices.MinFunc(list, func(a, b rangeSet) int { return cmp.Compare(a.class, b.class) })
 		joined.class = max(joined.class, best.class)
 		least += best.width()
 	}
 	if least == 0 || least > maxRanges {
 		return nil
 	}
-	return []access{joined}
+	return []rangeSet{joined}
 }
 
 // width is the number of ranges, of an $or the number of its branches at least.
-func (a *access) width() int { return max(len(a.ranges), len(a.branches)) }
+func (a *rangeSet) width() int { return max(len(a.ranges), len(a.branches)) }
 
-// maxRanges is how many ranges a way may have.
+// maxRanges is how many ranges a set may have.
 const maxRanges = 1000
 
 // array is the array that conditions below $elemMatch are on elements of; elsewhere it is the zero value.
@@ -203,21 +202,21 @@ func (a *array) name(field string) string {
 	return a.field + ".[]." + field
 }
 
-// accessesOfAll are the ways that conditions offer which all have to hold, in the document or for an element.
-func accessesOfAll(kids []*condition, in array, d *allfields.Definition) []access {
-	var list []access
+// rangeSetsOfAll are the sets of conditions that all have to hold, in the document or for an element.
+func rangeSetsOfAll(kids []*condition, in array, d *allfields.Definition) []rangeSet {
+	var list []rangeSet
 	var seen []string
 	for _, kid := range flatten(kids, nil) {
 		switch {
 		case kid.op == opOr && in.none():
-			list = append(list, accessOfAny(kid.kids, d)...)
+			list = append(list, rangeSetOfAny(kid.kids, d)...)
 		case kid.op == opField && !slices.Contains(seen, kid.name):
 			path, ok := kid.indexedPath(in, d)
 			if !ok {
 				continue
 			}
 			seen = append(seen, kid.name)
-			list = append(list, fieldAccesses(kids, kid.name, in, path, d)...)
+			list = append(list, fieldRangeSets(kids, kid.name, in, path, d)...)
 		}
 	}
 	return list
@@ -244,23 +243,19 @@ func (c *condition) indexedPath(in array, d *allfields.Definition) ([]string, bo
 			return nil, false
 		}
 		path = append(path, c.path.parts...)
-		if slices.ContainsFunc(c.path.parts, looksLikeNumber) {
+		if slices.ContainsFunc(c.path.parts, isElementNumber) {
 			return nil, false
 		}
 	}
 	return path, d.Covers(path)
 }
 
-func looksLikeNumber(part string) bool {
-	digits := bytes.TrimLeft([]byte(part), "+-")
-	return len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0
-}
-
-// fieldAccesses are the ways that the conditions on one field offer.
-func fieldAccesses(kids []*condition, name string, in array, path []string, d *allfields.Definition) []access {
+// fieldRangeSets are the sets of the conditions on one field. All comparisons together are one range; $in, $all and
+// $elemMatch have sets of their own, since any element of an array may fulfil them.
+func fieldRangeSets(kids []*condition, name string, in array, path []string, d *allfields.Definition) []rangeSet {
 	r := fieldRange{field: name, lowOp: opGt, highOp: opLt}
 	required := false
-	var list []access
+	var list []rangeSet
 	var before []byte // above all strings that begin as they have to
 	for _, kid := range flatten(kids, nil) {
 		if kid.op != opField || kid.name != name {
@@ -277,11 +272,11 @@ func fieldAccesses(kids []*condition, name string, in array, path []string, d *a
 			}
 		case opIn, opAll:
 			if in.none() {
-				list = append(list, inner.listAccess(name, path)...)
+				list = append(list, inner.listRangeSet(name, path)...)
 			}
 		case opElemMatch:
 			if in.none() {
-				list = append(list, accessesOfAll([]*condition{inner.kids[0]}, array{name, path}, d)...)
+				list = append(list, rangeSetsOfAll([]*condition{inner.kids[0]}, array{name, path}, d)...)
 			}
 		default:
 			if !r.empty {
@@ -295,12 +290,12 @@ func fieldAccesses(kids []*condition, name string, in array, path []string, d *a
 	one := allfields.Range{Path: path, Element: !in.none()}
 	one.Start, one.End = r.keys()
 	one.End = lower(one.End, before)
-	a := access{fields: []string{in.name(name)}, ranges: []allfields.Range{one}, class: accessPath}
+	a := rangeSet{fields: []string{in.name(name)}, ranges: []allfields.Range{one}, class: classField}
 	switch {
 	case r.lowOp == opEq || r.empty:
-		a.class = accessPoint
+		a.class = classPoint
 	case one.Start != nil || one.End != nil:
-		a.class = accessRange
+		a.class = classRange
 	}
 	return append(list, a)
 }
@@ -335,9 +330,9 @@ func (r *fieldRange) keys() (start, end []byte) {
 	return start, end
 }
 
-// listAccess is the way of $in: the value, or an element, is in the list; or of $all: one element is the first of the
+// listRangeSet is the set of $in: the value, or an element, is in the list; or of $all: one element is the first of the
 // list.
-func (c *condition) listAccess(name string, path []string) []access {
+func (c *condition) listRangeSet(name string, path []string) []rangeSet {
 	var points [][]byte
 	for arg := range c.arg.Elements() {
 		points = append(points, collate.AppendKey(nil, arg))
@@ -350,15 +345,15 @@ func (c *condition) listAccess(name string, path []string) []access {
 	if len(points) == 0 || 2*len(points) > maxRanges {
 		return nil
 	}
-	a := access{fields: []string{name}, class: accessPoints}
+	a := rangeSet{fields: []string{name}, class: classPoints}
 	for _, element := range []bool{false, true} {
 		for _, p := range points {
 			a.ranges = append(a.ranges,
 				allfields.Range{Path: path, Element: element, Start: p, End: allfields.AppendAfter(nil, p)})
 		}
 	}
-	return []access{a}
+	return []rangeSet{a}
 }
 
 // repeats reports whether a scan may come to a document more than once.
-func (a *access) repeats() bool { return len(a.ranges) > 1 || a.ranges[0].Element }
+func (a *rangeSet) repeats() bool { return len(a.ranges) > 1 || a.ranges[0].Element }

@@ -211,7 +211,7 @@ func readsNearlyTheLeast(t *testing.T, data dataset, bounded func(request string
 		answer, err := plan.Find(t.Context(), w.src, func([]byte) error { return nil })
 		ok(t, err)
 		read, rows := answer.Stats.Keys+answer.Stats.Docs, store.Counts().Rows
-		if strings.Contains(string(answer.Stats.Ways), `"special"`) { // which has no entries beside its documents
+		if strings.Contains(string(answer.Stats.AccessPaths), `"special"`) { // which has no entries beside its documents
 			read = answer.Stats.Docs
 		}
 		allRead, allBest, allRows = allRead+read, allBest+best, allRows+rows
@@ -221,7 +221,7 @@ func readsNearlyTheLeast(t *testing.T, data dataset, bounded func(request string
 		if read > 3*best+64 {
 			above++
 			if bounded(request) {
-				t.Errorf("%s reads %d, the best plan %d: %s", request, read, best, answer.Stats.Ways)
+				t.Errorf("%s reads %d, the best plan %d: %s", request, read, best, answer.Stats.AccessPaths)
 			}
 		}
 		// The estimates read at most some hundred entries of each access path on each level.
@@ -318,8 +318,8 @@ func TestRoundTripsOfAQuery(t *testing.T) {
 	}
 }
 
-// TestExplainShowsWays: each with its estimate, and the one that is taken.
-func TestExplainShowsWays(t *testing.T) {
+// TestExplainShowsAccessPaths: each with its estimate, and the one that is taken.
+func TestExplainShowsAccessPaths(t *testing.T) {
 	w := newAllFieldsWorld(t, memkv.New())
 	w.define(t, "_design/json", jsonIndexes[0])
 	for i := range 500 {
@@ -342,8 +342,8 @@ func TestExplainShowsWays(t *testing.T) {
 		name, _ := index.Get("ddoc")
 		allFields, _ := v.Get("auto")
 		var list []string
-		ways, _ := allFields.Get("ways")
-		for e := range ways.Elements() {
+		paths, _ := allFields.Get("ways")
+		for e := range paths.Elements() {
 			kind, _ := e.Get("type")
 			field, there := e.Get("field")
 			if !there {
