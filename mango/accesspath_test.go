@@ -302,9 +302,9 @@ func TestRoundTripsOfAQuery(t *testing.T) {
 	}
 	for request, most := range map[string]int64{
 		`"selector":{"half":1},"limit":25`:                                           12,
-		`"selector":{"half":1,"fifth":3},"limit":1000`:                               40,
-		`"selector":{"n":{"$in":[` + strings.Join(numbers, ",") + `]}},"limit":1000`: 50,
-		`"selector":{"fifth":3},"sort":["n"],"limit":25`:                             40,
+		`"selector":{"half":1,"fifth":3},"limit":1000`:                               20,
+		`"selector":{"n":{"$in":[` + strings.Join(numbers, ",") + `]}},"limit":1000`: 35,
+		`"selector":{"fifth":3},"sort":["n"],"limit":25`:                             25,
 	} {
 		plan := w.plan(t, request)
 		far.Reset()
