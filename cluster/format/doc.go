@@ -19,5 +19,6 @@
 //  2. A program writes a store in the format that its head says, not in the newest that it knows. Only Finalise raises
 //     the format.
 //  3. A step is taken once, whole: each of its transactions moves the cursor (the head's key and a byte), and the last
-//     one raises the format.
+//     one raises the format. Between them the head asks of readers a format above the store's own, so that neither the
+//     program of before nor the one of after takes it for a whole store.
 package format

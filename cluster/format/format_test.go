@@ -140,7 +140,7 @@ func TestStepsSurviveKills(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	kills, killed := 0, errors.New("killed")
+	runs, killed := 0, errors.New("killed")
 	rewrite := func(from byte) Step {
 		return Step{From: from, Run: func(tx kv.Tx, cursor []byte) ([]byte, error) {
 			first := 0
@@ -154,7 +154,7 @@ func TestStepsSurviveKills(t *testing.T) {
 				}
 				tx.Set(name(i), append(bytes.Clone(value), '0'+from+1))
 			}
-			if kills++; kills%3 == 0 {
+			if runs++; runs%2 == 0 {
 				return nil, killed
 			}
 			if first+4 >= rows {
@@ -164,7 +164,7 @@ func TestStepsSurviveKills(t *testing.T) {
 		}}
 	}
 	p := Program{Oldest: 5, Newest: 7, Steps: &[]Step{rewrite(5), rewrite(6)}}
-	formats := map[byte]bool{}
+	formats, refused := map[byte]bool{}, 0
 	for {
 		_, after, err := Finalise(t.Context(), store, key, p, func(from byte, _ int) { formats[from] = true })
 		if err == nil {
@@ -172,11 +172,20 @@ func TestStepsSurviveKills(t *testing.T) {
 			break
 		}
 		require.ErrorIs(t, err, killed)
-		h, err := Read(t.Context(), store, key)
-		require.NoError(t, err)
-		require.NoError(t, p.check(h, true), "it opens between two pieces")
+		cursor := cursorOf(t, store)
+		for program, known := range map[*Program]byte{&old: 5, &next: 6, &p: 7} {
+			_, err = Open(t.Context(), store, key, *program)
+			if h, _ := Read(t.Context(), store, key); cursor == nil && h.Format <= known {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorIs(t, err, kv.ErrFormat, "neither version reads what is of two formats")
+			require.ErrorIs(t, list(Guarded(store, key, *program)), kv.ErrFormat)
+			refused++
+		}
 	}
-	require.Greater(t, kills, 14)
+	require.Greater(t, refused, 30)
+	require.Equal(t, 27, runs, "each of 14 pieces but the first is killed once")
 	require.Equal(t, map[byte]bool{5: true, 6: true}, formats)
 	require.NoError(t, store.View(t.Context(), func(tx kv.ReadTx) error {
 		for i := range rows {
@@ -184,10 +193,19 @@ func TestStepsSurviveKills(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "567", string(value))
 		}
-		cursor, err := tx.Get(append(bytes.Clone(key), 1))
-		require.Nil(t, cursor)
+		return nil
+	}))
+	require.Nil(t, cursorOf(t, store))
+}
+
+// cursorOf is where a step goes on.
+func cursorOf(t *testing.T, store kv.Store) (cursor []byte) {
+	t.Helper()
+	require.NoError(t, store.View(t.Context(), func(tx kv.ReadTx) (err error) {
+		cursor, err = tx.Get(append(bytes.Clone(key), 1))
 		return err
 	}))
+	return cursor
 }
 
 // TestRoundTrips: the check costs a transaction that reads no round trip.

@@ -63,8 +63,21 @@ func parse(b []byte) (h Head, err error) {
 	return h, nil
 }
 
-// check tells why the program must not read the store, or not write it: kv.ErrFormat.
+// check tells why the program must not read the store, or not write it: kv.ErrFormat. Between the pieces of a step some
+// of it is of one format and some of the next one, which nobody reads but the step.
 func (p Program) check(h Head, write bool) error {
+	if err := p.knows(h, write); err != nil {
+		return err
+	}
+	if h.Reader > h.Format {
+		return fmt.Errorf("%w: what it has of format %d is rewritten in part; settee upgrade --finalise goes on",
+			kv.ErrFormat, h.Format)
+	}
+	return nil
+}
+
+// knows tells why the program is not one for the store: kv.ErrFormat.
+func (p Program) knows(h Head, write bool) error {
 	needed, what := h.Reader, "reading"
 	if write {
 		needed, what = h.Writer, "writing"
@@ -130,9 +143,9 @@ func Read(ctx context.Context, store kv.Store, key []byte) (h Head, err error) {
 
 // Finalise raises a store to the newest format that the program knows. First come the program's steps, each a number of
 // transactions that note how far it has come: one that was killed goes on from there, at the next call. After the last
-// of a step the store is of the format after it. progress, if not nil, is told the format and the pieces done of it.
-// From the commit that raises the format on programs that do not know it are refused. While steps run nobody else may
-// write the store.
+// of a step the store is of the format after it; between the first and the last nobody can open it. progress, if not
+// nil, is told the format and the pieces done of it. From the commit that raises the format on programs that do not
+// know it are refused. While steps run nobody else may write the store.
 func Finalise(
 	ctx context.Context,
 	store kv.Store,
@@ -152,6 +165,9 @@ func Finalise(
 	}
 	_, err = store.Update(ctx, func(tx kv.Tx) error {
 		h, err := p.read(tx, key)
+		if err == nil {
+			err = p.check(h, true)
+		}
 		if after = h; err == nil && h.Format < p.Newest {
 			after = p.raised(h.UUID)
 			tx.Set(key, after.encode())
@@ -168,7 +184,7 @@ func (p Program) read(tx kv.ReadTx, key []byte) (h Head, err error) {
 		h, err = parse(value)
 	}
 	if err == nil {
-		err = p.check(h, true)
+		err = p.knows(h, true)
 	}
 	return h, err
 }
@@ -199,6 +215,7 @@ func (s *Step) take(
 			}
 			if next != nil {
 				tx.Set(cursorKey, next)
+				tx.Set(key, Head{Format: s.From, UUID: h.UUID, Reader: s.From + 1, Writer: s.From + 1}.encode())
 				return nil
 			}
 			tx.Clear(cursorKey)
