@@ -48,10 +48,10 @@ var rooms = map[string][]string{
 	// Documents as one principal sees them have no requests.
 	"documents": {"compat", "storage", "storage/kv", "views", "config", "principal"},
 	"eventing": {"compat", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views", "mango",
-		"config", "eventing/query", "replication/redirects"},
-	"replication": {"compat", "storage", "storage/kv", "replication/redirects"},
+		"config", "eventing/query", "replication/site"},
+	"replication": {"compat", "storage", "storage/kv", "replication/site"},
 	// What follows a redirection is the same for all who send credentials.
-	"replication/redirects": {"compat"},
+	"replication/site": {"compat"},
 	"server": {
 		"compat",
 		"storage",
@@ -146,6 +146,7 @@ var rooms = map[string][]string{
 		"search",
 		"eventing",
 		"replication",
+		"replication/site",
 		"server",
 		"documents",
 		"config",

@@ -23,7 +23,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/replication/redirects"
+	"github.com/settee-db/settee/replication/site"
 	"github.com/settee-db/settee/views/js"
 )
 
@@ -243,7 +243,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js
 		request.Header.Add(h[0], h[1])
 	}
 	client := *u.client
-	client.CheckRedirect = redirects.KeepCredentials
+	client.CheckRedirect = site.KeepCredentials
 	if !r.Redirect {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
@@ -256,7 +256,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js
 	return u.read(response, func(bytes int64) error { return h.cross(ctx, int64(len(r.Body))+bytes) })
 }
 
-// authorize adds what the binding has of credentials. They go to the binding's origin only (redirects.KeepCredentials).
+// authorize adds what the binding has of credentials. They go to the binding's origin only (site.KeepCredentials).
 func (u *urlBinding) authorize(request *http.Request) {
 	switch u.binding.AuthType {
 	case definition.AuthBasic:

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/settee-db/settee/replication/redirects"
 )
 
 // Site is a server. It is safe for concurrent use.
@@ -59,7 +57,7 @@ func Parse(text string) (*Site, string, error) {
 func DBPath(name string) string { return "/" + url.QueryEscape(name) }
 
 // client follows redirections as http.DefaultClient does, but for credentials.
-var client = &http.Client{CheckRedirect: redirects.KeepCredentials}
+var client = &http.Client{CheckRedirect: KeepCredentials}
 
 // Do sends a request; path begins with a slash. The caller closes the body.
 func (s *Site) Do(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {

@@ -1,4 +1,4 @@
-package redirects
+package site
 
 import (
 	"errors"
