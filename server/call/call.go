@@ -44,7 +44,8 @@ type Call struct {
 	callback     string              // JSONP function, "" for none
 	minimal      bool                // Prefer: return=minimal
 	preflight    bool                // the answer is a preflight's
-	crossSite    bool                // a page of another site may have sent it (crosssite.go)
+	crossSite    bool                // a rewritten request: a page of another site may have sent it (crosssite.go)
+	originKnown  bool                // a rewritten request has crossSite, by what the client sent
 	Rewrites     int64               // how often the request was rewritten
 	RewrittenBy  int                 // bytes of the design documents that did
 	identified   bool                // a rewritten request has the user it had

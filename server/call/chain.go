@@ -19,8 +19,7 @@ type step func(*Call) (done bool, err error)
 
 // chain is what every request passes once it is let in. Its route is found then. Steps follow one another instead of
 // being nested: what a feed has on its stack stays there for hours.
-var chain = []step{takeSettings, limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify,
-	lookForOtherSite}
+var chain = []step{takeSettings, limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify}
 
 // handle counts the request, and turns its errors and panics into answers.
 func (c *Call) handle() (err error) {
@@ -227,7 +226,7 @@ func (c *Call) run(e *Endpoint) error {
 	if r == nil {
 		return c.refuseMethod(e)
 	}
-	if c.crossSite && r.changes(c.Method) {
+	if r.changes(c.Method) && fromOtherSite(c) {
 		return errCrossSite
 	}
 	if r.Heavy {

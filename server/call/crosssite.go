@@ -18,10 +18,12 @@ import (
 var errCrossSite = compat.NewError(compat.KindForbidden,
 	"A page of another site may not change anything here. Its origin has to be one of [cors] origins.")
 
-// lookForOtherSite finds out, from what the client itself sent, whether a page of another site may have sent it.
-func lookForOtherSite(c *Call) (done bool, err error) {
-	c.crossSite = c.needsNoQuestion() && c.isCrossSite()
-	return false, nil
+// fromOtherSite reports, from what the client itself sent, whether a page of another site may have sent it.
+func fromOtherSite(c *Call) bool {
+	if c.originKnown {
+		return c.crossSite
+	}
+	return c.needsNoQuestion() && c.isCrossSite()
 }
 
 // needsNoQuestion tells requests that a browser sends to other sites without a preflight

@@ -51,6 +51,7 @@ func (c *Call) Reroute(to Rerouting) error {
 	if len(to.Target) > rewrite.MaxTarget {
 		return compat.ErrURITooLong
 	}
+	c.crossSite, c.originKnown = fromOtherSite(c), true
 	r := *c.Request
 	path, query := compat.SplitTarget(to.Target)
 	r.RequestURI, r.URL = to.Target, &url.URL{Path: path, RawQuery: query}
