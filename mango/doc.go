@@ -43,11 +43,12 @@
 //
 // Differences to CouchDB:
 //   - Patterns are RE2's (package regexp) over bytes, as PCRE without its Unicode mode. What RE2 refuses, look-around,
-//     back references, atomic groups, possessive quantifiers, conditions and counts above 1000, goes to a backtracking
-//     engine (regexp2); recursion and subroutines are refused as patterns that do not compile, and so are patterns
-//     whose programs would be large (compat/patterns), alone or all of a selector together. Bytes of UTF-8 count as
-//     characters of Latin-1; \w, \s, \h, \Z, \e, \N and \R and a `$` before the last line feed are PCRE's, while \b and
-//     POSIX classes know ASCII only.
+//     back references, atomic groups, possessive quantifiers, conditions and counts above 1000, and what has more
+//     behind a `$` that is not the end of a line, goes to a backtracking engine (regexp2);
+//     recursion and subroutines are refused as patterns that do not compile, and so are patterns whose programs would
+//     be large (compat/patterns), alone or all of a selector together. Bytes of UTF-8 count as characters of Latin-1;
+//     \w, \s, \h, \Z, \e, \N and \R and a `$` before the last line feed are PCRE's, while \b and POSIX classes know
+//     ASCII only.
 //   - A list of fields that names a member below another one it names, ["a", "a.0"], shows the outer one as it is;
 //     CouchDB fails or puts elements in wrong places.
 //   - Selectors are refused beyond maxDepth levels.

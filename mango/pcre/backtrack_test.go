@@ -72,7 +72,7 @@ func TestRunawayPattern(t *testing.T) {
 // TestEnginesAgree: what both engines take they find in the same texts. An empty look-ahead sends a pattern to the
 // backtracking one.
 func TestEnginesAgree(t *testing.T) {
-	atoms := []string{"a", "b", ".", `\n`, "[ab]", "[^a]", `\w`, `\x62`, "^", "$", `\b`, `\B`, "é"}
+	atoms := []string{"a", "b", ".", `\n`, "[ab]", "[^a]", `\w`, `\x62`, "^", "$", `\b`, `\B`, `\Z`, "é"}
 	var pattern func(rt *rapid.T, depth int) string
 	pattern = func(rt *rapid.T, depth int) string {
 		kind := rapid.IntRange(0, 7).Draw(rt, "kind")
@@ -97,10 +97,7 @@ func TestEnginesAgree(t *testing.T) {
 			parts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "\n", "B", "é", " "}), 0, 7)
 			text := strings.Join(parts.Draw(rt, "text"), "")
 			linear, backtracking := matchesPattern(t, p, text), matchesPattern(t, "(?=)"+p, text)
-			// The linear engine has no look-ahead for a $ before the last line feed: it goes past that, so that what
-			// stands behind the $ in the pattern is looked for there.
-			lastLine := strings.Contains(p, "$") && strings.HasSuffix(text, "\n")
-			if linear != backtracking && !lastLine {
+			if linear != backtracking {
 				rt.Fatalf("%s on %q: %v by the linear engine, %v by the other", p, text, linear, backtracking)
 			}
 			if linear {
@@ -160,6 +157,27 @@ func TestCountsThatOnlyOneEngineTakes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, ok, n)
 	}
+}
+
+// A `$` leaves the line feed at the end to what is behind it, as in PCRE.
+func TestDollarLooksAhead(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{`a$\n`, "a\n", true}, {`a$\n`, "a", false}, {`(?:a$)\s\z`, "a\n", true}, {`a\Z\n`, "a\n", true},
+		{`a$`, "a\n\n", false}, {`^(?:a$|\n)+\z`, "a\n", true}, {`a$(?:b|\n|$)\z`, "a\n", true},
+		{`a$\z`, "a\n", false}, {`(a$|b)`, "a\n", true}, {`(?m)a$\nb$`, "a\nb\n", true}, {`(?m)a\Z\nb`, "a\nb", false},
+	} {
+		p, err := Compile(c.pattern, new(patterns.Budget))
+		require.NoError(t, err, c.pattern)
+		ok, err := p.Match([]byte(c.text))
+		require.NoError(t, err)
+		require.Equal(t, c.want, ok, "%s in %q", c.pattern, c.text)
+	}
+	p, err := Compile(`^a.*b$|c\Z`, new(patterns.Budget))
+	require.NoError(t, err)
+	require.NotNil(t, p.linear, "nothing is behind it")
 }
 
 // Groups that number their groups alike are as any where nothing refers to these, and refused where something does.

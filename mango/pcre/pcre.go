@@ -1,6 +1,7 @@
 package pcre
 
 import (
+	"errors"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
@@ -30,7 +31,7 @@ var escapes = map[byte]string{
 }
 
 // outsideEscapes are other ones that RE2 lacks; inside brackets they are no sets.
-var outsideEscapes = map[byte]string{'Z': `\n?\z`, 'N': `[^\n]`, 'R': `(?:\r\n|[\n-\r\x{85}])`}
+var outsideEscapes = map[byte]string{'Z': `(?-m:$)`, 'N': `[^\n]`, 'R': `(?:\r\n|[\n-\r\x{85}])`}
 
 // Pattern is a compiled pattern: a linear one, or a backtracking one where that cannot be. It is safe for concurrent
 // use.
@@ -49,7 +50,9 @@ func Compile(text string, budget *patterns.Budget) (p Pattern, err error) {
 	wide := string(latin1(nil, []byte(text)))
 	tree, err := patterns.Parse(translatePattern(wide))
 	if err == nil {
-		p.linear, err = budget.Of(dollars(tree))
+		if tree, err = dollars(tree, true); err == nil {
+			p.linear, err = budget.Of(tree)
+		}
 	}
 	if err != nil {
 		if err = budget.Take(backtrackerSize * int64(len(wide))); err == nil {
@@ -137,21 +140,33 @@ func translateEscape(c byte, inBrackets bool) string {
 	return `\` + string(rune(c))
 }
 
-// dollars lets `$` hold before a line feed at the end, too.
-func dollars(re *syntax.Regexp) *syntax.Regexp {
+// errLooksAhead is the error of a `$` that has to look at the line feed at the end and leave it to what is behind it.
+var errLooksAhead = errors.New("mango: a $ before other parts of a pattern")
+
+// dollars lets `$` hold before a line feed at the end, too: it takes that in, which shows where the pattern goes on
+// behind it (last is false): errLooksAhead.
+func dollars(re *syntax.Regexp, last bool) (*syntax.Regexp, error) {
 	if re.Op == syntax.OpEndText && re.Flags&syntax.WasDollar != 0 {
+		if !last {
+			return nil, errLooksAhead
+		}
 		end := *re
 		end.Flags &^= syntax.WasDollar
 		feed := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\n'}}
 		return &syntax.Regexp{
 			Op:  syntax.OpConcat,
 			Sub: []*syntax.Regexp{{Op: syntax.OpQuest, Sub: []*syntax.Regexp{feed}}, &end},
+		}, nil
+	}
+	again := re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat
+	for i, sub := range re.Sub {
+		behind := re.Op == syntax.OpConcat && i < len(re.Sub)-1
+		var err error
+		if re.Sub[i], err = dollars(sub, last && !again && !behind); err != nil {
+			return nil, err
 		}
 	}
-	for i, sub := range re.Sub {
-		re.Sub[i] = dollars(sub)
-	}
-	return re
+	return re, nil
 }
 
 // Backtracks reports whether the pattern needs the backtracking engine. Its matches depend on time, so what an index
