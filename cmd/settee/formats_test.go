@@ -4,69 +4,103 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/md5"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/cluster/format"
-	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // TestStoresOfEachFormat: a store of each format from the oldest known one on, as it was written then, opens, has what
-// it had, passes the check and can be raised to the newest format. One of the newest is written by
-// SETTEE_WRITE_FORMAT=1, once, when the format has got a new number.
+// it had, answers as one that was made now, passes the check and can be raised to the newest format. No job builds an
+// index anew. One of the newest is written by SETTEE_WRITE_FORMAT=1, once, when the format has got a new number; what
+// is asked, and what is right, is in testdata/formats/questions.
 func TestStoresOfEachFormat(t *testing.T) {
-	now := t.TempDir()
-	smallData(t, now)
+	kvtest.Long(t)
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "password")
+	now := smallStore(t)
 	if os.Getenv("SETTEE_WRITE_FORMAT") != "" {
 		packStore(t, filepath.Join(now, storeDir), packed(format.This.Newest))
 	}
-	want := contents(t, now)
+	want := lasting(contents(t, now))
+	askEverything(t, copyDir(t, now))
 	for n := format.This.Oldest; n <= format.This.Newest; n++ {
 		dir := t.TempDir()
 		unpackStore(t, packed(n), filepath.Join(dir, storeDir))
-		require.Equal(t, want, contents(t, dir), "format %d", n)
+		require.Equal(t, want, lasting(contents(t, dir)), "format %d", n)
 		o := upgradeOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, finalise: true}
 		var out bytes.Buffer
+		require.NoError(t, check(t.Context(), o.appOptions, 0, &out, io.Discard), &out)
+		askEverything(t, copyDir(t, dir))
 		require.NoError(t, upgrade(t.Context(), o, &out, io.Discard))
 		require.Contains(t, out.String(), fmt.Sprintf("The store is of format %d.", n))
 		require.NoError(t, check(t.Context(), o.appOptions, 0, &out, io.Discard), &out)
-		require.Equal(t, want, contents(t, dir))
+		require.Equal(t, want, lasting(contents(t, dir)))
 	}
 }
 
-// smallData is a store with revisions of all forms but long ones.
-func smallData(t *testing.T, dir string) {
-	t.Helper()
-	engine := openSmall(t, dir)
-	s, err := storage.Open(t.Context(), storage.Options{KV: engine, Manual: true})
-	require.NoError(t, err)
-	require.NoError(t, s.Create(t.Context(), "a", storage.CreateOptions{Q: 2, N: 1}))
-	db, random := s.DB("a"), rand.New(rand.NewPCG(1, 2))
-	var docs []*compat.Document
-	for i := range 20 {
-		if i%10 == 3 || i%10 == 4 || i == 15 {
-			continue // long, or with a long attachment
-		}
-		docs = append(docs, revision(t, db, random, 1, i))
-		if i%3 == 0 {
-			docs = append(docs, revision(t, db, random, 2, i))
-		}
-	}
-	results, err := db.Update(t.Context(), docs, storage.UpdateOptions{Replicated: true})
-	require.NoError(t, err)
-	for _, r := range results {
-		require.Nil(t, r.Err)
-	}
-	require.NoError(t, s.Close())
-	require.NoError(t, engine.Close())
+// lasting leaves out of the contents of a small store what is another each time that one is made.
+func lasting(all map[string]string) map[string]string {
+	maps.DeleteFunc(all, func(key, value string) bool {
+		return strings.HasPrefix(key, "_users/") || strings.HasPrefix(key, "_replicator/") ||
+			strings.Contains(value, `"session_id"`) || strings.HasPrefix(key, "out/expired/")
+	})
+	return all
 }
+
+// askEverything starts a server on a small store, asks it the questions in testdata, and sees that what was under way
+// goes on.
+func askEverything(t *testing.T, dir string) {
+	t.Helper()
+	base, stop := startServe(t, dir)
+	defer stop()
+	datadriven.RunTest(t, "testdata/formats/questions", func(t *testing.T, d *datadriven.TestData) string {
+		request, body, _ := strings.Cut(d.Input, "\n")
+		answer := volatile.ReplaceAllString(mustAsk(t, base, request, body, ""), "")
+		if len(answer) > 2000 {
+			return fmt.Sprintf("%d bytes, MD5 %x\n", len(answer), md5.Sum([]byte(answer)))
+		}
+		return strings.TrimRight(strings.ReplaceAll(answer, "\r", ""), "\n") + "\n"
+	})
+	metrics := mustAsk(t, base, "GET /_node/_local/_prometheus", "", "")
+	for _, job := range []string{"view", "fieldindex"} {
+		require.NotContains(t, metrics, `settee_job_seconds_count{type="`+job, "an index is built anew")
+	}
+	for _, db := range []string{"a", "copy"} {
+		checkpoints := mustAsk(t, base, "GET /"+db+"/_local_docs?include_docs=true", "", "")
+		require.Regexp(t, `"source_last_seq":"[1-9].*"docs_written":[1-9]`, checkpoints)
+	}
+	status, _, _ := ask(t, "ada:lovelace", "GET", base+"/a/d05", "")
+	require.Equal(t, http.StatusOK, status)
+	mustAsk(t, base, "PUT /a/d99", `{"n":99,"t":"late"}`, "")
+	mustAsk(t, base, "POST /_eventing/api/v1/functions/timers/resume?wait=60s", "", "")
+	for path, want := range map[string]int{
+		"/_scheduler/docs/_replicator/r": http.StatusOK, "/out/copied:d99": http.StatusOK,
+		"/out/timer:d04": http.StatusOK, "/out/expired": http.StatusNotFound,
+	} {
+		require.Eventually(t, func() bool {
+			status, _, _ := ask(t, "admin:password", "GET", base+path, "")
+			return status == want
+		}, time.Minute, 10*time.Millisecond, path)
+	}
+}
+
+// volatile are the members of answers whose values are others in each store.
+var volatile = regexp.MustCompile(`,?"(update_seq|seq|last_seq|purge_seq|instance_start_time|` +
+	`bookmark)": ?("[^"]*"|[0-9]+)|,?"(sizes|order)":(\{[^}]*\}|\[[^]]*\])`)
 
 func packed(n byte) string { return filepath.Join("testdata", "formats", fmt.Sprintf("%d.tar.gz", n)) }
 

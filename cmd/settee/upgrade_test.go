@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/cluster/format"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
@@ -67,3 +70,82 @@ func TestUpgrade(t *testing.T) {
 	_ = stopOlder() // what it stops may need the store
 	require.NoError(t, stopNewer())
 }
+
+// TestStoppedUpgrade: a step of several pieces that is stopped after each of them goes on, whole or not at all. In
+// between nobody takes the store for one of either format; in the end all is there.
+func TestStoppedUpgrade(t *testing.T) {
+	kvtest.Long(t)
+	dir := t.TempDir()
+	unpackStore(t, packed(format.This.Newest), filepath.Join(dir, storeDir))
+	before, said := allRows(t, dir)
+	require.Empty(t, said)
+	now, next := format.This, format.This
+	next.Newest++
+	rewritten := map[string]int{}
+	next.Steps = &[]format.Step{{From: now.Newest, Run: func(tx kv.Tx, cursor []byte) ([]byte, error) {
+		it := tx.Range(cursor, []byte{0xff, 0xff}, kv.RangeOptions{Limit: 100})
+		defer it.Close()
+		n := 0
+		for ; it.Next(); n++ {
+			cursor = kv.AppendKeyAfter(nil, it.Key())
+			if key := string(it.Key()); key != string(storage.HeadKey()) {
+				rewritten[key]++
+				tx.Set(bytes.Clone(it.Key()), bytes.Clone(it.Value()))
+			}
+		}
+		if n < 100 {
+			return nil, it.Err()
+		}
+		return cursor, it.Err()
+	}}}
+	o := upgradeOptions{appOptions: appOptions{engine: "pebble", dataDir: dir, program: next}, finalise: true}
+	old := o.appOptions
+	old.program = now
+	stops := 0
+	for ; ; stops++ {
+		ctx, stop := context.WithCancel(t.Context())
+		err := upgrade(ctx, o, io.Discard, writerFunc(func(line []byte) {
+			if bytes.Contains(line, []byte("pieces are rewritten")) {
+				stop()
+			}
+		}))
+		stop()
+		if err == nil {
+			break
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		if head := headOf(t, dir); head.Format == next.Newest {
+			continue // it was stopped behind the last piece
+		}
+		require.ErrorIs(t, check(t.Context(), old, 0, io.Discard, io.Discard), kv.ErrFormat)
+		err = check(t.Context(), o.appOptions, 0, io.Discard, io.Discard)
+		require.ErrorContains(t, err, "settee upgrade --finalise")
+	}
+	require.Greater(t, stops, 3)
+	after, said := allRows(t, dir)
+	require.Empty(t, said)
+	head := string(storage.HeadKey())
+	require.NotEqual(t, before[head], after[head])
+	delete(before, head)
+	delete(after, head)
+	require.Equal(t, before, after)
+	for key := range before {
+		require.Equal(t, 1, rewritten[key], "%q", key)
+	}
+}
+
+// headOf is the head of a store.
+func headOf(t *testing.T, dir string) format.Head {
+	t.Helper()
+	engine := openSmall(t, dir)
+	defer func() { require.NoError(t, engine.Close()) }()
+	head, err := format.Read(t.Context(), engine, storage.HeadKey())
+	require.NoError(t, err)
+	return head
+}
+
+// writerFunc is a writer that tells of what is written.
+type writerFunc func([]byte)
+
+// Write implements io.Writer.
+func (w writerFunc) Write(b []byte) (int, error) { w(b); return len(b), nil }
