@@ -174,7 +174,7 @@ var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/me
 	"storage/kv/latencykv"}
 
 // testKits are for tests only, and name engines as they do.
-var testKits = []string{"storage/storagetest", "storage/jobs/jobstest", serverTest}
+var testKits = []string{"storage/storagetest", "storage/jobs/jobstest", "storage/kv/kvtest", serverTest}
 
 // serverTest stands above server, and tests of server and of the packages below it use it all the same: what a handler
 // answers shows only behind the chain that server puts together. They are external tests (package x_test), which no

@@ -14,9 +14,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // skewed is a document whose values are common to very different degrees.
@@ -176,7 +176,7 @@ func TestReadsNearlyTheLeast(t *testing.T) {
 
 func readsNearlyTheLeast(t *testing.T, data dataset, bounded func(request string) bool) {
 	const count, queries = 6000, 200
-	store := wrapkv.NewCounting(memkv.New())
+	store := kvtest.NewCounting(memkv.New())
 	w := newAllFieldsWorld(t, store)
 	w.ready(t)
 	for i, fields := range []string{`"aa_kind":"asc"`, `"region":"asc","date":"asc"`} {

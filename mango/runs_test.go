@@ -13,9 +13,9 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
 	"github.com/settee-db/settee/views"
 )
@@ -45,7 +45,7 @@ func TestRunsOfWriters(t *testing.T) {
 			for _, scattered := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, index %s, scattered %v", name, index, scattered), func(t *testing.T) {
 					engine := open(t)
-					count := wrapkv.NewCounting(engine)
+					count := kvtest.NewCounting(engine)
 					w := openWorld(t, count)
 					w.begin(t, "db")
 					switch index {

@@ -15,7 +15,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/storagetest"
 	"github.com/settee-db/settee/views/js"
 )
@@ -135,7 +135,7 @@ func (b *bench) restart() {
 
 func onEngines(t *testing.T, test func(t *testing.T, b *bench)) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
-		engine = wrapkv.Checked(engine, func(violation string) { t.Error(violation) })
+		engine = kvtest.Checked(engine, func(violation string) { t.Error(violation) })
 		test(t, newBench(t, engine, storage.CreateOptions{}))
 	})
 }

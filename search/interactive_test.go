@@ -16,9 +16,9 @@ import (
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -369,7 +369,7 @@ func TestInteractiveCosts(t *testing.T) {
 		t.Errorf("round trips of a new and a changed document: %v, without an index %v", with, without)
 	}
 
-	count := wrapkv.NewCounting(memkv.New())
+	count := kvtest.NewCounting(memkv.New())
 	b = newBench(t, count, storage.CreateOptions{})
 	def = b.interactive(t)
 	b.ask(t, def, "*:*")

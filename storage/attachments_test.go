@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // noise is incompressible data.
@@ -330,7 +330,7 @@ func TestUploadAndDeletedDatabase(t *testing.T) {
 // TestUploadCosts: a small attachment takes no transaction, a large one takes one for each batch.
 func TestUploadCosts(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	counting := wrapkv.NewCounting(db.store.kv)
+	counting := kvtest.NewCounting(db.store.kv)
 	db.store.kv = counting
 	for size, commits := range map[int]int64{
 		1000: 0, uploadMemory: 0, uploadMemory + 1: 1, uploadBatch: 1, 2*uploadBatch + 1: 3,

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // readAllWays gives the documents of a database as each way of reading them has it.
@@ -133,7 +133,7 @@ func TestReadsAgree(t *testing.T) {
 
 // TestListsOverTombstones: a list with documents does not walk over all the tombstones that are between them.
 func TestListsOverTombstones(t *testing.T) {
-	count := wrapkv.NewCounting(memkv.New())
+	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
@@ -163,7 +163,7 @@ func TestListsOverTombstones(t *testing.T) {
 // TestScatteredWrites: the range over the documents of a bulk write is given up where many others lie between them,
 // whose rows have bodies.
 func TestScatteredWrites(t *testing.T) {
-	count := wrapkv.NewCounting(memkv.New())
+	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")

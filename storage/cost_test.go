@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // cost is what one call asked of the store.
@@ -15,7 +15,7 @@ type cost struct{ gets, getManys, ranges, rows, sets, clears, atomics, commits i
 // TestCosts holds down what each call asks of the store. A higher number here is a slower settee: change it only on
 // purpose. Writes of 1,000 documents come with the folding of their counts.
 func TestCosts(t *testing.T) {
-	count := wrapkv.NewCounting(memkv.New())
+	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")

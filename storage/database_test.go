@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -168,7 +169,7 @@ func TestBatchesFitTransactions(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
-	store := wrapkv.NewCounting(wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
+	store := kvtest.NewCounting(wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
 	s := openStore(t, store)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")

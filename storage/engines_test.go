@@ -8,8 +8,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -27,7 +27,7 @@ func onStores(t *testing.T, test func(t *testing.T, s *Store)) {
 }
 
 func openStore(t testing.TB, store kv.Store) *Store {
-	checked := wrapkv.Checked(store, func(violation string) { t.Error(violation) })
+	checked := kvtest.Checked(store, func(violation string) { t.Error(violation) })
 	s, err := Open(context.Background(), Options{KV: checked, Manual: true})
 	must(t, err)
 	t.Cleanup(func() {

@@ -10,12 +10,11 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // newCountedDB is a database whose reads are counted.
-func newCountedDB(t *testing.T) (*DB, *wrapkv.Counting) {
-	counting := wrapkv.NewCounting(memkv.New())
+func newCountedDB(t *testing.T) (*DB, *kvtest.Counting) {
+	counting := kvtest.NewCounting(memkv.New())
 	s := openStore(t, counting)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	return s.DB("db"), counting

@@ -10,9 +10,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/rank"
 )
 
@@ -119,7 +119,7 @@ func TestRanksConcurrent(t *testing.T) {
 
 // Writers of different documents hardly ever conflict.
 func TestIndependentWritersDoNotConflict(t *testing.T) {
-	count := wrapkv.NewCounting(memkv.New())
+	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")

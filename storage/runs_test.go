@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // TestRunsOfWriters: writers of different documents hardly ever run again, although transactions take as long as they
@@ -25,7 +25,7 @@ func TestRunsOfWriters(t *testing.T) {
 		{"scattered ids", func(int64) string { return fmt.Sprintf("%016x", rand.Uint64()) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			count := wrapkv.NewCounting(memkv.New())
+			count := kvtest.NewCounting(memkv.New())
 			s := openStore(t, faultkv.New(count, faultkv.Plan{Commit: func(int, int) faultkv.Outcome {
 				time.Sleep(15 * time.Millisecond)
 				return faultkv.Commit

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // cost is what one call asked of the store.
@@ -18,7 +18,7 @@ type cost struct{ views, commits, gets, ranges, rows, sets, clears, atomics int6
 // TestCosts holds down what queries and updates ask of the store. A higher number here is a slower settee: change it
 // only on purpose.
 func TestCosts(t *testing.T) {
-	count := wrapkv.NewCounting(memkv.New())
+	count := kvtest.NewCounting(memkv.New())
 	b := newBench(t, count, storage.CreateOptions{})
 	b.many(t, 2000)
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"},"w":{"map":"a"}}`))

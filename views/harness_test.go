@@ -14,7 +14,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -84,7 +84,7 @@ func newBench(t testing.TB, engine kv.Store, o storage.CreateOptions) *bench {
 // onEngines runs a test on every kind of store, at the same time; it returns when all are done.
 func onEngines(t *testing.T, test func(t *testing.T, b *bench)) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
-		engine = wrapkv.Checked(engine, func(violation string) { t.Error(violation) })
+		engine = kvtest.Checked(engine, func(violation string) { t.Error(violation) })
 		test(t, newBench(t, engine, storage.CreateOptions{}))
 	})
 }

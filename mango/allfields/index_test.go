@@ -20,7 +20,6 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -462,7 +461,7 @@ func TestDocumentOfTooManyValues(t *testing.T) {
 
 // Invariant 4: what stays costs nothing.
 func TestCostOfAnUpdate(t *testing.T) {
-	store := wrapkv.NewCounting(memkv.New())
+	store := kvtest.NewCounting(memkv.New())
 	w := newWorld(t, store)
 	w.put("_design/auto", allFields)
 	w.index(func(*allfields.Index) error { return nil })

@@ -14,13 +14,12 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // heldWriter notes how much more was read than sent.
 type heldWriter struct {
 	*httptest.ResponseRecorder
-	store *wrapkv.Counting
+	store *kvtest.Counting
 	most  int64
 }
 
@@ -31,15 +30,15 @@ func (w *heldWriter) Write(p []byte) (int, error) {
 }
 
 // countingServer has an empty database db in a store that counts what is read.
-func countingServer(t *testing.T) (*servertest.Server, *wrapkv.Counting) {
-	counting := wrapkv.NewCounting(memkv.New())
+func countingServer(t *testing.T) (*servertest.Server, *kvtest.Counting) {
+	counting := kvtest.NewCounting(memkv.New())
 	s := servertest.NewQuiet(t, counting)
 	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
 	return s, counting
 }
 
 // doHeld asks a server and notes what is held meanwhile.
-func doHeld(s *servertest.Server, store *wrapkv.Counting, method, target, body, accept string) *heldWriter {
+func doHeld(s *servertest.Server, store *kvtest.Counting, method, target, body, accept string) *heldWriter {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.SetBasicAuth("admin", "secret")
 	r.Header.Set("Content-Type", "application/json")

@@ -15,10 +15,10 @@ import (
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // Time is synctest's in these tests: sleeps cost nothing.
@@ -439,7 +439,7 @@ func TestAddInATransaction(t *testing.T) {
 
 // TestCosts holds down what the calls ask of the store, with 1,000 jobs waiting.
 func TestCosts(t *testing.T) {
-	count := wrapkv.NewCounting(memkv.New())
+	count := kvtest.NewCounting(memkv.New())
 	defer count.Close()
 	q := openQueue(t, count, true)
 	defer q.Close()

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/rank"
@@ -179,7 +180,7 @@ func TestManyBoundariesInARow(t *testing.T) {
 		t.Run(fmt.Sprint("remote ", remote), func(t *testing.T) {
 			x := index(4, nil)
 			x.Remote = remote
-			store := wrapkv.NewCounting(memkv.New())
+			store := kvtest.NewCounting(memkv.New())
 			defer store.Close()
 			for i, value := range [][]byte{[]byte("none"), []byte("none"), []byte("none"), nil, nil} {
 				rows := map[string][]byte{}

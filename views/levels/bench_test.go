@@ -11,9 +11,9 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/views/levels"
 )
 
@@ -171,7 +171,7 @@ func TestCosts(t *testing.T) {
 	}
 	const levelRows = 4 * 32 * 4 // what a query may read: of each level and of the rows, two sides of a few stretches
 	for _, n := range []int{2_000, 60_000} {
-		count := wrapkv.NewCounting(memkv.New())
+		count := kvtest.NewCounting(memkv.New())
 		slots := slotsOf(t, adder{}, "_sum", "_stats", "function")
 		x := newIndex(levels.Config{Levels: 4, Fan: 32, Sums: true}, slots)
 		fill(t, count, n)

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
@@ -100,7 +100,7 @@ func TestKnownAggregates(t *testing.T) {
 		kept   bool
 	}{{"_stats", nil, true}, {"function", adder{}, true}, {"function", wide{}, false}} {
 		t.Run(fmt.Sprintf("%s %T", one.source, one.js), func(t *testing.T) {
-			store := wrapkv.NewCounting(memkv.New())
+			store := kvtest.NewCounting(memkv.New())
 			defer store.Close()
 			slots := slotsOf(t, one.js, one.source)
 			x := newIndex(levels.Config{Levels: 3, Fan: 8}, slots)

@@ -6,9 +6,9 @@
 // hold · reader.go reads of one transaction · known.go values that are read again and again · iter.go ranges ·
 // request.go, queue.go a transaction on its way to the committer · committer.go gathering, syncing, answering ·
 // group.go the check of a group and its batch · turn.go, beginnings.go against starvation · fold.go atomic operations ·
-// conflicts.go, writeset.go what was written lately · keys.go stored keys, prefix/ their order and what filters know of
-// them · space.go the full disk, reserve.go who may use what is left of it, reclaim.go what was freed, and ranges that
-// are compacted when asked · readonly.go opening without any space · compactions.go when Pebble compacts · subspaces.go
+// conflicts.go, writeset.go what was written lately · keys.go stored keys, whose order and prefixes are in files/ ·
+// space.go the full disk, reserve.go who may use what is left of it, reclaim.go what was freed, and ranges that are
+// compacted when asked · readonly.go opening without any space · compactions.go when Pebble compacts · subspaces.go
 // what has tables of its own · failure.go errors · metrics.go, prometheus.go numbers · logger.go Pebble's log lines ·
 // mark.go what a start has lost · place.go two processes on one directory · checkpoint.go copies of the store as it is
 // now · heap_*.go where the cache is · damaged.go files in which something cannot be read · recover.go, files/ what can

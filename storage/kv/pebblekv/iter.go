@@ -6,7 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/pebblekv/prefix"
+	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
 // cancelEvery is after how many rows an iteration looks at its context.
@@ -77,7 +77,7 @@ func (i *rangeIterator) unlink() {
 func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions) {
 	i.r, i.limit, i.reverse = r, opts.Limit, opts.Reverse
 	i.lower, i.upper = appendStored(i.lower, begin), appendStored(i.upper, end)
-	i.prefixed = prefix.Is(i.lower, i.upper)
+	i.prefixed = files.IsPrefix(i.lower, i.upper)
 	if i.err = r.readable(); i.err != nil {
 		i.ended = true
 	}

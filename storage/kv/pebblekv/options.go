@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/settee-db/settee/storage/kv/pebblekv/prefix"
+	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
 // Options are what can be chosen when a store is opened; zero fields get the defaults.
@@ -113,7 +113,7 @@ func (o Options) patientSublevels() int {
 // pebbleOptions are Pebble's settings, for documents of about a kilobyte among many small keys.
 func (o Options) pebbleOptions() *pebble.Options {
 	p := &pebble.Options{
-		Comparer:                    prefix.Comparer,
+		Comparer:                    files.Comparer,
 		FormatMajorVersion:          pebbleFormat,
 		CacheSize:                   o.CacheSize,
 		MaxOpenFiles:                o.MaxOpenFiles,

@@ -1,17 +1,11 @@
-// Package wrapkv has stores around any engine of kv: Checked reports callers and engines that break the contract,
-// Counting counts what operations cost, WithLimits holds callers to an engine's hard limits, GateReads makes reads
-// fail. Tests use them all; `settee serve --limits` uses WithLimits to try a deployment's limits on another engine.
-// Throttled bounds how much is read a second. Slow tells of transactions that wait for the store. Foresight is for
-// engines across a network: it has the keys that reads begin with read together.
+// Package wrapkv has the stores that production code wraps around an engine. WithLimits holds callers to an engine's
+// hard limits: `settee serve --limits` tries a deployment's limits on another engine with it. Slow reports transactions
+// that wait for the store. Throttled bounds how many bytes are read a second. GateReads makes reads fail. Wrappers that
+// only tests use are in kvtest.
 //
-// Map: check.go, checkiterator.go, checkwriter.go are Checked · count.go · limits.go · gate.go · throttle.go ·
-// slow.go · foresight.go.
+// Map: limits.go · slow.go · throttle.go · gate.go · foresight.go lets reads of a kind read their first keys together ·
+// recall.go begins a transaction with what a key held the last time, which is confirmed beside its own reads; both are
+// for engines across a network.
 //
-// Invariants:
-//
-//	W1 A wrapped store passes kvtest's suite as the store within does.
-//	W2 A misuse is reported and does no harm: nothing panics for it that would not panic without the wrapper.
-//
-// Recall (recall.go) is for engines across a network, as Foresight is: a transaction begins with what a key held the
-// last time, which is confirmed beside its own reads.
+// Invariant: a wrapped store passes kvtest's suite as the store within does.
 package wrapkv

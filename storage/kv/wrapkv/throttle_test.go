@@ -27,7 +27,7 @@ func TestThrottled(t *testing.T) {
 		}
 	}
 	const rate = 25 << 20
-	counted := wrapkv.NewCounting(store)
+	counted := kvtest.NewCounting(store)
 	slow := wrapkv.Throttled(counted, rate)
 	began, seen := time.Now(), 0
 	err := kv.Walk(context.Background(), slow, nil, []byte{0xff}, 1000, func(_ kv.ReadTx, window []kv.Row) error {

@@ -14,8 +14,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/settee-db/settee/storage/kv/pebblekv/prefix"
 )
 
 // row is a row of a table or a log: one version of a key.
@@ -105,7 +103,7 @@ func (t *table) byIndex(fs vfs.FS, path string) (err error) {
 
 // options are what Pebble has to know to read the files of a store.
 func options() *pebble.Options {
-	o := &pebble.Options{Comparer: prefix.Comparer}
+	o := &pebble.Options{Comparer: Comparer}
 	o.EnsureDefaults()
 	return o
 }
@@ -149,7 +147,7 @@ func decompressed(b []byte, how byte) ([]byte, error) {
 	return out, block.DecompressInto(kind, b, out)
 }
 
-var keySchema = colblk.DefaultKeySchema(prefix.Comparer, 16)
+var keySchema = colblk.DefaultKeySchema(Comparer, 16)
 
 // Where a block's number of columns is, and what it is.
 const (
@@ -181,7 +179,7 @@ func (t *table) rows(h block.Handle, blobs []uint64) (rows []row, err error) {
 	decoder.Init(&keySchema, data)
 	var it colblk.DataBlockIter
 	apart := newHandles(block.GetInternalValueForPrefixAndValueHandler.GetInternalValueForPrefixAndValueHandle)
-	it.InitOnce(&keySchema, prefix.Comparer, apart)
+	it.InitOnce(&keySchema, Comparer, apart)
 	if err := it.Init(&decoder, block.NoTransforms); err != nil {
 		return nil, err
 	}
@@ -240,7 +238,7 @@ func (t *table) deletedBy(h block.Handle) (all []deletion, err error) {
 		handle.Release()
 		return nil, err
 	}
-	it := colblk.NewKeyspanIter(prefix.Comparer.Compare, handle, block.NoFragmentTransforms)
+	it := colblk.NewKeyspanIter(Comparer.Compare, handle, block.NoFragmentTransforms)
 	defer it.Close() // releases the block
 	for span, err := it.First(); ; span, err = it.Next() {
 		if err != nil || span == nil {

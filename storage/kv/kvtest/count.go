@@ -1,4 +1,4 @@
-package wrapkv
+package kvtest
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package wrapkv
+package kvtest
 
 import "github.com/settee-db/settee/storage/kv"
 

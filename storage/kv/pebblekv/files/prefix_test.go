@@ -1,4 +1,4 @@
-package prefix
+package files
 
 import (
 	"bytes"
@@ -12,10 +12,10 @@ import (
 // stored is a key as the engine stores it.
 func stored(key []byte) []byte { return append([]byte{1}, key...) }
 
-func of(prefix, tag int64) []byte { return tuple.AppendInt(tuple.AppendInt(nil, prefix), tag) }
+func tagged(prefix, tag int64) []byte { return tuple.AppendInt(tuple.AppendInt(nil, prefix), tag) }
 
 func TestSplit(t *testing.T) {
-	doc := tuple.AppendString(of(40, 5), "a\x00b")
+	doc := tuple.AppendString(tagged(40, 5), "a\x00b")
 	for name, c := range map[string]struct {
 		key   []byte
 		after int // bytes after the prefix
@@ -26,10 +26,10 @@ func TestSplit(t *testing.T) {
 		"a text that ends":   {append(slices.Clip(doc), 0), 1, true},
 		"a text without end": {append(slices.Clip(doc), 0xff), 0, false},
 		"a root key":         {tuple.AppendInt(tuple.AppendString(tuple.AppendInt(nil, 1), "db"), 7), 0, false},
-		"a row of an index":  {tuple.AppendString(tuple.AppendInt(of(40, 32), 7), "key"), 0, false},
-		"a blob":             {tuple.AppendInt(tuple.AppendBytes(of(40, 9), "id"), 7), 0, false},
+		"a row of an index":  {tuple.AppendString(tuple.AppendInt(tagged(40, 32), 7), "key"), 0, false},
+		"a blob":             {tuple.AppendInt(tuple.AppendBytes(tagged(40, 9), "id"), 7), 0, false},
 		"no tuple":           {[]byte("anything"), 0, false},
-		"an integer cut":     {of(40, 1000)[:3], 0, false},
+		"an integer cut":     {tagged(40, 1000)[:3], 0, false},
 		"nothing":            {nil, 0, false},
 	} {
 		key := stored(c.key)
@@ -42,8 +42,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestIs(t *testing.T) {
-	doc := stored(tuple.AppendString(of(40, 5), "a"))
+func TestIsPrefix(t *testing.T) {
+	doc := stored(tuple.AppendString(tagged(40, 5), "a"))
 	end := append(slices.Clip(doc), 0xff)
 	for name, c := range map[string]struct {
 		lower, upper []byte
@@ -52,12 +52,12 @@ func TestIs(t *testing.T) {
 		"a document":           {doc, end, true},
 		"a part of one":        {append(slices.Clip(doc), 0), end, false},
 		"up to another byte":   {doc, append(slices.Clip(doc), 0xfe), false},
-		"up to another key":    {doc, append(stored(tuple.AppendString(of(40, 5), "b")), 0xff), false},
-		"a subspace":           {stored(of(40, 5)), append(stored(of(40, 5)), 0xff), false},
+		"up to another key":    {doc, append(stored(tuple.AppendString(tagged(40, 5), "b")), 0xff), false},
+		"a subspace":           {stored(tagged(40, 5)), append(stored(tagged(40, 5)), 0xff), false},
 		"an end that is short": {doc, doc, false},
 		"a text without end":   {end, append(slices.Clip(end), 0xff), false},
 	} {
-		if Is(c.lower, c.upper) != c.want {
+		if IsPrefix(c.lower, c.upper) != c.want {
 			t.Errorf("%s: not %v", name, c.want)
 		}
 	}
@@ -68,7 +68,7 @@ func FuzzComparer(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	bytesOf := [...]byte{0, 1, 2, 0x14, 0x15, 40, 'a', 'b', 0xfe, 0xff}
 	random := func() []byte {
-		key := append([]byte{1}, of(40, 5)[:rnd.IntN(5)]...)
+		key := append([]byte{1}, tagged(40, 5)[:rnd.IntN(5)]...)
 		for range rnd.IntN(12) {
 			key = append(key, bytesOf[rnd.IntN(len(bytesOf))])
 		}
@@ -98,7 +98,7 @@ func FuzzComparer(f *testing.F) {
 		if bytes.Compare(pa, b) < 0 && bytes.Compare(b, next) < 0 && !bytes.Equal(pa, pb) {
 			t.Errorf("%x is between the prefix %x and the next one, %x", b, pa, next)
 		}
-		if Is(pa, next) && (bytes.Compare(pa, b) <= 0 && bytes.Compare(b, next) < 0) != bytes.Equal(pa, pb) {
+		if IsPrefix(pa, next) && (bytes.Compare(pa, b) <= 0 && bytes.Compare(b, next) < 0) != bytes.Equal(pa, pb) {
 			t.Errorf("the range of the prefix %x and %x", pa, b)
 		}
 	})
