@@ -360,7 +360,7 @@ func (x *Indexes) Fold(ctx context.Context, db *storage.DB) error {
 	var large interactiveList
 	var sp space
 	var uuid [16]byte
-	if err := db.ViewAgainLike(ctx, "fold", func(s *storage.Snapshot) (err error) {
+	if err := db.ViewAgain(kv.WithPrefetch(ctx, "fold"), func(s *storage.Snapshot) (err error) {
 		sp, uuid, large = spaceOf(s), s.UUID(), nil
 		list, err := readInteractive(s.KV(), sp)
 		if err != nil || len(list) == 0 {

@@ -21,7 +21,7 @@ func (db *DB) AllDocs(
 ) error {
 	o.clamp()
 	started := false
-	return db.viewOnLike(ctx, "ids", func(d *dbRead) error {
+	return db.view(kv.WithPrefetch(ctx, "ids"), func(d *dbRead) error {
 		if !started {
 			h, err := d.listHeader(&o)
 			if err != nil {
@@ -196,7 +196,7 @@ func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions
 	defer stop()
 	l := idList{o: o, next: next, row: row}
 	started := false
-	return db.viewOnLike(ctx, "keys", func(d *dbRead) error {
+	return db.view(kv.WithPrefetch(ctx, "keys"), func(d *dbRead) error {
 		if !started {
 			h, err := d.listHeader(&RangeOptions{Namespace: o.Namespace, WithSeq: o.WithSeq})
 			if err != nil {

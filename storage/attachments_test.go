@@ -83,7 +83,7 @@ func wantAtt(t testing.TB, db *DB, id, rev, name string, data []byte) {
 // attKeys counts the keys that attachments have.
 func attKeys(t testing.TB, db *DB) (chunks, refs, pending int) {
 	t.Helper()
-	must(t, db.viewOn(context.Background(), func(d *dbRead) (err error) {
+	must(t, db.view(context.Background(), func(d *dbRead) (err error) {
 		for _, c := range []struct {
 			tag Tag
 			n   *int

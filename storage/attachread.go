@@ -33,7 +33,7 @@ func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o Atta
 
 // copyAttachment writes the bytes [from, to).
 func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w io.Writer) error {
-	return db.viewOn(ctx, func(d *dbRead) error {
+	return db.view(ctx, func(d *dbRead) error {
 		prefix := d.keys.attachment(nil, TagAtt, ref)
 		_, end := children(prefix)
 		n := from / maxEntry

@@ -68,7 +68,7 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 	db.store.now = func() time.Time { return now().Add(uploadLease + time.Second) }
 	_, err := db.store.CollectAttachments(t.Context())
 	must(t, err)
-	must(t, db.viewOn(t.Context(), func(d *dbRead) (err error) {
+	must(t, db.view(t.Context(), func(d *dbRead) (err error) {
 		chunks, err = countKeys(d.r, d.keys.sub(nil, TagAtt), nil, nil)
 		return err
 	}))
@@ -295,7 +295,7 @@ func TestAbandonedBody(t *testing.T) {
 	db := s.DB("db")
 	d := sized("doc", compat.Rev{}, 3_000_000, "a")
 	chunks := func() (n int64) {
-		must(t, db.viewOn(t.Context(), func(d *dbRead) (err error) {
+		must(t, db.view(t.Context(), func(d *dbRead) (err error) {
 			n, err = countKeys(d.r, d.keys.sub(nil, TagAtt), nil, nil)
 			return err
 		}))

@@ -15,7 +15,7 @@ var ErrStop = errors.New("storage: enough rows")
 
 // LastSeq is the end of the changes feed, `since=now`.
 func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
-	err = db.viewWhole(ctx, func(d *dbRead) (err error) {
+	err = db.view(ctx, func(d *dbRead) (err error) {
 		last, err = d.updateSeq()
 		return err
 	})
@@ -35,7 +35,7 @@ func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
 // for neither. Errors of fn are returned as they are, but for ErrStop.
 func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
-	err := db.viewOnLike(ctx, "feed", c.scan)
+	err := db.view(kv.WithPrefetch(ctx, "feed"), c.scan)
 	if errors.Is(err, ErrStop) {
 		err = nil
 	}

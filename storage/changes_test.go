@@ -51,7 +51,7 @@ func keepChange(c *Change) seenChange {
 // rowsOfFeed is the brute force: all rows of TagChanges, and T.
 func rowsOfFeed(t *testing.T, db *DB) (seqs []Seq, updates int64) {
 	t.Helper()
-	err := db.viewOn(t.Context(), func(d *dbRead) error {
+	err := db.view(t.Context(), func(d *dbRead) error {
 		seqs = seqs[:0]
 		counts, err := d.stats(statUpdates)
 		if err != nil {

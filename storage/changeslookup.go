@@ -40,7 +40,7 @@ func (db *DB) lookup(
 		}
 		return err
 	}
-	err := db.viewOn(ctx, func(d *dbRead) error {
+	err := db.view(ctx, func(d *dbRead) error {
 		rows, err := find.find(d)
 		if err != nil {
 			return err

@@ -50,7 +50,7 @@ func (s *Store) check(ctx context.Context, progress func(done, total int64)) ([]
 	}
 	for _, db := range databases {
 		check := newDBCheck(&c, db.name)
-		err := s.DB(db.name).viewOn(ctx, check.run)
+		err := s.DB(db.name).view(ctx, check.run)
 		if err == nil {
 			err = check.checkRanks(ctx, s.DB(db.name))
 		}

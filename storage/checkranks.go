@@ -10,7 +10,7 @@ import (
 func (c *dbCheck) checkRanks(ctx context.Context, db *DB) error {
 	var x *rank.Index
 	var rest *countRest
-	if err := db.viewOn(ctx, func(d *dbRead) (err error) {
+	if err := db.view(ctx, func(d *dbRead) (err error) {
 		x = d.idRanks()
 		rest, err = d.countRest()
 		return err
@@ -21,5 +21,5 @@ func (c *dbCheck) checkRanks(ctx context.Context, db *DB) error {
 	if err := x.Check(ctx, db.store.kv, rest.ids, report); err != nil {
 		return err
 	}
-	return db.viewOn(ctx, c.notice)
+	return db.view(ctx, c.notice)
 }

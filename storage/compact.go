@@ -57,7 +57,7 @@ type rangeCompacter interface {
 // StartCompact compacts the database in the background, unless this process is at it already. The error is
 // compat.ErrNoDatabase if there is none.
 func (db *DB) StartCompact(ctx context.Context) error {
-	if err := db.viewOn(ctx, func(*dbRead) error { return nil }); err != nil {
+	if err := db.view(ctx, func(*dbRead) error { return nil }); err != nil {
 		return err
 	}
 	if !db.store.bg.compactions.Has(db.name) {
@@ -87,7 +87,7 @@ func (db *DB) Compact(ctx context.Context) error {
 // compact is Compact; without files it leaves space in the engine's files to the engine.
 func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) error {
 	var prefix space
-	err := db.viewOn(ctx, func(d *dbRead) error {
+	err := db.view(ctx, func(d *dbRead) error {
 		prefix = d.keys
 		rows, err := d.stats(statHistoryRows)
 		if err == nil {
@@ -153,7 +153,7 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 // historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the subspace: as many as a
 // snapshot lives for, at most a batch.
 func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
-	err = db.viewOn(ctx, func(d *dbRead) error {
+	err = db.view(ctx, func(d *dbRead) error {
 		prefix := d.keys.sub(nil, TagHistory)
 		begin, end := children(prefix)
 		if cursor != nil {
@@ -210,7 +210,7 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 	var uuid [16]byte
 	var cursor []byte // the last request that was looked at, beginning with the newest
 	kept, more := int64(0), false
-	err := db.viewOn(ctx, func(d *dbRead) error {
+	err := db.view(ctx, func(d *dbRead) error {
 		uuid = d.rec.uuid
 		prefix := d.keys.sub(nil, TagPurges)
 		begin, end := children(prefix)
@@ -248,7 +248,7 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 	for _, name := range s.bg.events.TakeUpdated() {
 		db := s.DB(name)
 		var sizes []int64
-		err := db.viewOn(ctx, func(d *dbRead) (err error) {
+		err := db.view(ctx, func(d *dbRead) (err error) {
 			sizes, err = d.stats(statHistory, statActive)
 			return err
 		})

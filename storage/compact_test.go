@@ -46,7 +46,7 @@ func TestCompaction(t *testing.T) {
 				t.Errorf("doc%d: %v", i, d.RevsInfo)
 			}
 		}
-		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+		must(t, db.view(t.Context(), func(d *dbRead) error {
 			sizes, err := d.stats(statHistory, statHistoryRows)
 			want(t, "history", sizes, []int64{0, 0})
 			return err
@@ -63,7 +63,7 @@ func TestCompactionOfLargeBodies(t *testing.T) {
 			rev = put(t, db, "doc", rev, fmt.Sprintf(`{"n":%d,"s":%q}`, i, strings.Repeat("x", 500_000)))
 		}
 		must(t, db.Compact(t.Context()))
-		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+		must(t, db.view(t.Context(), func(d *dbRead) error {
 			rows, err := countKeys(d.r, d.keys.sub(nil, TagHistory), nil, nil)
 			want(t, "keys of replaced revisions", rows, 0)
 			return err
@@ -104,7 +104,7 @@ func TestCompactionOnASlowStore(t *testing.T) {
 	slow.Store(true)
 	must(t, db.Compact(t.Context()))
 	slow.Store(false)
-	must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+	must(t, db.view(t.Context(), func(d *dbRead) error {
 		rows, err := countKeys(d.r, d.keys.sub(nil, TagHistory), nil, nil)
 		want(t, "keys of replaced revisions", rows, 0)
 		return err
@@ -238,7 +238,7 @@ func TestAutomaticCompaction(t *testing.T) {
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	history := func() (rows int64) {
-		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+		must(t, db.view(t.Context(), func(d *dbRead) error {
 			n, err := d.stats(statHistoryRows)
 			rows = n[0]
 			return err
@@ -263,7 +263,7 @@ func TestAutomaticCompaction(t *testing.T) {
 		info, err := db.Info(t.Context())
 		must(t, err)
 		if !info.CompactRunning {
-			must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+			must(t, db.view(t.Context(), func(d *dbRead) error {
 				begin, end := children([]byte(d.keys))
 				want(t, "files compacted", k.asked, []string{string(begin) + " to " + string(end)})
 				return nil

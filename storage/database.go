@@ -149,7 +149,7 @@ func (s *Store) EachDB(ctx context.Context, fn func(db *DB) error) error {
 
 // Exists reports whether there is a database of that name.
 func (db *DB) Exists(ctx context.Context) (bool, error) {
-	err := db.viewOn(ctx, func(*dbRead) error { return nil })
+	err := db.view(ctx, func(*dbRead) error { return nil })
 	if errors.Is(err, compat.ErrNoDatabase) {
 		return false, nil
 	}
@@ -159,7 +159,7 @@ func (db *DB) Exists(ctx context.Context) (bool, error) {
 // Info reads what GET /db shows, all from one snapshot.
 func (db *DB) Info(ctx context.Context) (*Info, error) {
 	var info *Info
-	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
+	err := db.view(ctx, func(d *dbRead) (err error) {
 		info, err = d.info()
 		return err
 	})
@@ -198,7 +198,7 @@ func (d *dbRead) info() (*Info, error) {
 // PartitionInfo reads the counters of a partition; one without documents has zeros.
 func (db *DB) PartitionInfo(ctx context.Context, partition string) (*PartitionInfo, error) {
 	var info *PartitionInfo
-	err := db.viewOn(ctx, func(d *dbRead) error {
+	err := db.view(ctx, func(d *dbRead) error {
 		var keys [][]byte
 		for _, n := range [...]stat{statDocCount, statDelCount, statActive, statExternal} {
 			keys = append(keys, d.keys.partStat(nil, partition, n))

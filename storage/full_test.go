@@ -36,7 +36,7 @@ func TestFullStore(t *testing.T) {
 	}
 	update := func(o UpdateOptions, docs ...*compat.Document) ([]EditResult, error) { return db.Update(ctx, docs, o) }
 	chunks := func() (n int64) {
-		must(t, db.viewOn(ctx, func(d *dbRead) (err error) {
+		must(t, db.view(ctx, func(d *dbRead) (err error) {
 			n, err = countKeys(d.r, d.keys.sub(nil, TagAtt), nil, nil)
 			return err
 		}))
@@ -65,7 +65,7 @@ func TestFullStore(t *testing.T) {
 			t.Errorf("result %d: %+v", i, results[i])
 		}
 	}
-	must(t, db.viewOn(ctx, func(d *dbRead) error { // of the edits before; of the deletions there are none
+	must(t, db.view(ctx, func(d *dbRead) error { // of the edits before; of the deletions there are none
 		rows, err := d.stats(statHistoryRows)
 		want(t, "replaced revisions", rows[0], 6)
 		return err
@@ -84,7 +84,7 @@ func TestFullStore(t *testing.T) {
 	want(t, "purged", len(purged[0].Revs), 1)
 	must(t, db.SetRevsLimit(ctx, 10))
 	must(t, db.Compact(ctx))
-	must(t, db.viewOn(ctx, func(d *dbRead) error {
+	must(t, db.view(ctx, func(d *dbRead) error {
 		rows, err := d.stats(statHistoryRows)
 		want(t, "replaced revisions", rows[0], 0)
 		return err

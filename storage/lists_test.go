@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -331,7 +332,9 @@ func testListsOutliveEveryRead(t *testing.T, remote bool) {
 func newListDB(t *testing.T, remote bool) (*failingStore, *DB, []string) {
 	store := newFailingStore()
 	s := openStore(t, store)
-	s.sizes.remote = remote
+	if remote {
+		s.sizes.together = kv.FDBLimits.Together
+	}
 	for _, name := range []string{"another", "db", "more", "others"} {
 		must(t, s.Create(t.Context(), name, CreateOptions{}))
 	}

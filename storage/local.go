@@ -170,7 +170,7 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 
 // LocalDocs calls row for the local documents in the range. There is no header: CouchDB counts them nowhere.
 func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
-	return db.viewOn(ctx, func(d *dbRead) error {
+	return db.view(ctx, func(d *dbRead) error {
 		s := localScan{reverse: o.Descending, prefix: len(d.keys.sub(nil, TagLocal))}
 		begin, end := o.keys(d.keys.sub(nil, TagLocal))
 		s.it = d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})

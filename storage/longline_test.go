@@ -77,7 +77,7 @@ func TestLongLines(t *testing.T) {
 		for _, r := range update(t, db, UpdateOptions{}, all...) {
 			want(t, "deleted", r[:1] != "c", true)
 		}
-		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+		must(t, db.view(t.Context(), func(d *dbRead) error {
 			rows, err := countKeys(d.r, d.keys.sub(nil, TagRevs), nil, nil)
 			want(t, "keys of leaves with short lines", rows, 4*len(lengths))
 			return err
@@ -95,7 +95,7 @@ func TestLeafReader(t *testing.T) {
 		d.Revs = longLine(6000, h, hash16)
 		store(t, db, UpdateOptions{Replicated: true}, d)
 	}
-	must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+	must(t, db.view(t.Context(), func(d *dbRead) error {
 		leaves, err := d.leaves("doc")
 		want(t, "leaves", len(leaves), len(hashes))
 		for i := range leaves {

@@ -95,7 +95,7 @@ type revsRead struct {
 
 // view reads in as many snapshots as it takes. Errors of fn are not for another one, whatever they are.
 func (r *revsRead) view(ctx context.Context, db *DB) error {
-	err := db.viewOn(ctx, r.run)
+	err := db.view(ctx, r.run)
 	return cmp.Or(r.failed, err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -124,7 +125,9 @@ func TestLeavesOfAWindowAreBounded(t *testing.T) {
 
 func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 	db, _ := newCountedDB(t)
-	db.store.sizes.remote = remote
+	if remote {
+		db.store.sizes.together = kv.FDBLimits.Together
+	}
 	const count, leaves, ancestors = 12, 40, 900
 	ids := make([]string, count)
 	requests, known := make([]OpenRevsRequest, count), make([]IDRevs, count)
@@ -144,7 +147,7 @@ func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 		requests[n] = OpenRevsRequest{ids[n], OpenRevsOptions{All: true}}
 		known[n] = IDRevs{ids[n], []compat.Rev{docs[0].Revs.Rev(), {Pos: ancestors + 2, Hash: "new"}}}
 	}
-	must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+	must(t, db.view(t.Context(), func(d *dbRead) error {
 		for at := 0; at < count; {
 			read, err := d.leavesEach(ids[at:], false)
 			must(t, err)

@@ -151,7 +151,7 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
 	var cursor []byte
-	err := db.viewOn(ctx, func(d *dbRead) error {
+	err := db.view(ctx, func(d *dbRead) error {
 		return walk(d, d.keys.sub(nil, TagPurges), &cursor, func(_, value []byte) error {
 			info, err := parsePurge(value)
 			if err == nil {

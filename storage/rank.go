@@ -20,7 +20,7 @@ type sizes struct {
 	seqBlockFan  int64  // the same for blocks of the second level, in blocks of the first
 	foldItems    int    // items in the log of counts from which on it is folded
 	skipped      int64  // rows to be skipped from which on the last of them is found by its rank
-	remote       bool   // see kv.Limits
+	together     int    // see kv.Limits
 }
 
 func defaultSizes() sizes {
@@ -29,7 +29,7 @@ func defaultSizes() sizes {
 
 // idRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded (countlog.go).
 func (d *dbRead) idRanks() *rank.Index {
-	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: d.sizes.rankFan, Remote: d.sizes.remote}
+	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: d.sizes.rankFan, Together: d.sizes.together}
 	for n := range rankLevels {
 		o.Levels = append(o.Levels, d.keys.rank(nil, TagRankIDs, n+1))
 	}
@@ -77,7 +77,7 @@ const splitBoundaries = 8
 // each; after the last one there may be more than that. Not all of them need be of documents that are there now.
 func (db *DB) SplitIDs(ctx context.Context, o RangeOptions, most int) (ids []string, err error) {
 	o.clamp()
-	err = db.viewOn(ctx, func(d *dbRead) error {
+	err = db.view(ctx, func(d *dbRead) error {
 		ids = ids[:0]
 		level := d.keys.rank(nil, TagRankIDs, 1)
 		begin, end := o.keys(level)

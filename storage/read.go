@@ -27,7 +27,7 @@ func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, er
 // openAlone is Open in a snapshot of its own.
 func (db *DB) openAlone(ctx context.Context, id string, o OpenOptions) (*Document, error) {
 	var doc *Document
-	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
+	err := db.view(ctx, func(d *dbRead) (err error) {
 		doc, err = d.openDoc(id, o)
 		return err
 	})
@@ -76,7 +76,7 @@ func (db *DB) openShared(ctx context.Context, id string) (*Document, error) {
 
 // openTogether reads winners in one snapshot, but for those that have to be read alone.
 func (db *DB) openTogether(ctx context.Context, ids []string) (results []coalesce.Result[openedDoc]) {
-	err := db.store.DB(db.name).viewWhole(ctx, func(d *dbRead) (err error) {
+	err := db.store.DB(db.name).view(ctx, func(d *dbRead) (err error) {
 		results, err = d.openWinners(ids)
 		return err
 	})
@@ -186,7 +186,7 @@ func (db *DB) RevsDiff(
 	defer stop()
 	var taken []IDRevs
 	var failed error // what fn ended it with: not for another snapshot
-	err := db.viewOn(ctx, func(d *dbRead) error {
+	err := db.view(ctx, func(d *dbRead) error {
 		for {
 			if taken = ahead.Take(taken, next, max(leavesAhead, d.wide(leavesWide))); len(taken) == 0 {
 				return nil

@@ -18,13 +18,8 @@ const (
 	largeAhead = 4 << 20
 )
 
-// wide is a width of windows, if the engine is across a network.
-func (d *dbRead) wide(rows int) int {
-	if d.sizes.remote {
-		return rows
-	}
-	return 0
-}
+// wide is how many rows of a window are read together beyond what is read anyway: a width, as far as it gains anything.
+func (d *dbRead) wide(rows int) int { return min(rows, d.sizes.together) }
 
 // entryRead says where an entry is.
 type entryRead struct {
@@ -101,14 +96,11 @@ func (d *dbRead) readEntries(
 	fn func(i int, e *entry, found bool) error,
 ) error {
 	window := ahead.Window{Rows: ahead.Most}
-	if d.sizes.remote { // more of a size that is not said only if they turn out to be small
+	if d.sizes.together > 1 { // more of a size that is not said only if they turn out to be small
 		window.Rows = ahead.First
 	}
 	for from := 0; from < len(reads); {
-		n := window.Rows
-		if d.sizes.remote {
-			n = max(n, haveRoom(reads[from:]))
-		}
+		n := max(window.Rows, d.wide(haveRoom(reads[from:])))
 		part := reads[from:min(len(reads), from+n)]
 		values, err := d.entryValues(part)
 		if err != nil {
@@ -220,8 +212,8 @@ func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
 	first := make(map[string]int, len(ids)) // where each id is first
 	var few [leavesAhead]leafScan
 	scans := few[:]
-	if d.sizes.remote {
-		scans = make([]leafScan, min(len(ids), leavesWide))
+	if most := d.wide(leavesWide); most > leavesAhead {
+		scans = make([]leafScan, min(len(ids), most))
 	}
 	size, full := 0, false
 	var failure error
@@ -262,13 +254,14 @@ func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
 
 // leavesAtOnce is for how many documents leavesEach asks together after so many others whose leaves took size.
 func (d *dbRead) leavesAtOnce(others, size int) int {
+	most := d.wide(leavesWide)
 	switch {
-	case !d.sizes.remote:
+	case most <= leavesAhead:
 		return leavesAhead
 	case others == 0:
-		return leavesWide
+		return most
 	}
-	return min(max((leafBytes-size)/(size/others+1), 1), leavesWide)
+	return min(max((leafBytes-size)/(size/others+1), 1), most)
 }
 
 // sizeOf is about how much of memory leaves take.

@@ -43,7 +43,7 @@ func (s *Store) ForgetBlocks() {
 // Security reads the security object as it was set, nil if it never was. It is not to be changed.
 func (db *DB) Security(ctx context.Context) ([]byte, error) {
 	var object []byte
-	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
+	err := db.view(ctx, func(d *dbRead) (err error) {
 		object, err = d.security()
 		return err
 	})
@@ -55,7 +55,7 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	var small []byte
 	var shared *rights.Object
-	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
+	err := db.view(ctx, func(d *dbRead) (err error) {
 		small, shared, err = d.securityObject()
 		return err
 	})

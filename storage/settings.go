@@ -24,7 +24,7 @@ func (db *DB) changeRecord(ctx context.Context, change func(*dbRecord)) error {
 }
 
 func (db *DB) record(ctx context.Context) (rec dbRecord, err error) {
-	err = db.viewOn(ctx, func(d *dbRead) error {
+	err = db.view(ctx, func(d *dbRead) error {
 		rec = d.rec
 		return nil
 	})

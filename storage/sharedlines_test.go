@@ -43,7 +43,7 @@ func TestMemoryOfLongLines(t *testing.T) {
 	revs := longTree(t, db, leaves, ancestors)
 	const few, some = 1500, 5000 // bytes a leaf: without its line; with it
 	rows := allocated(func() {   // what the store itself takes to give them
-		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+		must(t, db.view(t.Context(), func(d *dbRead) error {
 			_, err := countKeys(d.r, d.keys.doc(nil, TagRevs, "tree"), nil, nil)
 			return err
 		}))

@@ -14,26 +14,17 @@ import (
 // kv.ErrTooOld on a store that limits the age of snapshots.
 type Snapshot struct{ d *dbRead }
 
-// View runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
+// View runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none. Where ctx has a kind
+// (kv.WithPrefetch), what fn reads first may be read together.
 func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
-	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
-}
-
-// ViewLike is View for reads that begin with the same keys as others of a kind that the caller names: on an engine
-// across a network these are read together.
-func (db *DB) ViewLike(ctx context.Context, kind string, fn func(*Snapshot) error) error {
-	return db.viewLike(ctx, kind, func(d *dbRead) error { return fn(&Snapshot{d}) })
+	_, err := db.read(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
+	return err
 }
 
 // ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became
 // too old. Ten such snapshots in a row that fn did not say Advance in end it with kv.ErrTooOld.
 func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
-	return db.viewOn(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
-}
-
-// ViewAgainLike is ViewAgain for reads of a kind; see ViewLike.
-func (db *DB) ViewAgainLike(ctx context.Context, kind string, fn func(*Snapshot) error) error {
-	return db.viewOnLike(ctx, kind, func(d *dbRead) error { return fn(&Snapshot{d}) })
+	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
 
 // Advance says, in ViewAgain, that what was done so far need not be done again in another snapshot.

@@ -39,22 +39,21 @@ type Store struct {
 	metrics    metrics
 	securities rights.Cache
 	sizes      sizes
-	edits      *editLines       // nil: none share
-	opens      *openLines       // nil: none share
-	foresight  wrapkv.Foresight // of reads of databases, on engines across a network
-	records    wrapkv.Recall    // of databases, likewise
+	edits      *editLines // nil: none share
+	opens      *openLines // nil: none share
 }
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another
 // version wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
-		kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics(),
-		sizes: defaultSizes(),
+		kv: wrapkv.Prefetching(o.KV), now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction,
+		metrics: newMetrics(),
+		sizes:   defaultSizes(),
 	}
-	s.sizes.remote = s.limits.Remote
-	s.edits = newEditLines(s.limits.Remote)
-	if s.limits.Remote {
+	s.sizes.together = s.limits.Together
+	s.edits = newEditLines(s.limits.Together)
+	if s.limits.Together > 1 {
 		s.opens = newOpenLines()
 	}
 	if s.now == nil {
@@ -78,9 +77,6 @@ func (s *Store) Close() error {
 
 // Health tells why the store could not serve reads and writes now, nil if it could; see kv.Store.
 func (s *Store) Health(ctx context.Context) error { return s.kv.Health(ctx) }
-
-// Remote tells that reads and writes cross a network.
-func (s *Store) Remote() bool { return s.limits.Remote }
 
 // Damaged names files of the store in which something could not be read since it was opened, where the engine knows.
 func (s *Store) Damaged() []string {

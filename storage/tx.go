@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/rights"
 )
 
@@ -60,9 +59,8 @@ type dbRead struct {
 	rest       *countRest
 	folded     []byte
 	foldedRead bool
-	// advanced is set when a part of the work is done for good; see viewOn.
+	// advanced is set when a part of the work is done for good; see view.
 	advanced bool
-	recalled *wrapkv.Recalled // rec, if it is what it was the last time; see openRecalled
 }
 
 // advance notes that what was done so far need not be done again in another snapshot.
@@ -102,38 +100,12 @@ type dbTx struct {
 // maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.
 const maxOrders = 60_000
 
+// open begins with the record as it was the last time, where that saves a round trip: see kv.GetCached.
 func (d *dbRead) open(r kv.ReadTx, name string) error {
-	value, err := r.Get(dbRecordKey(name))
+	value, err := kv.GetCached(r, dbRecordKey(name))
 	if err != nil {
 		return err
 	}
-	return d.openWith(r, name, value)
-}
-
-// openRecalled is open for who gives nothing to anybody before the end, which goes through confirm: across a network
-// what the record was the last time does, so that it is read beside what depends on it (ADR 0044).
-func (d *dbRead) openRecalled(s *Store, r kv.ReadTx, name string) error {
-	if !s.sizes.remote {
-		return d.open(r, name)
-	}
-	value, unconfirmed, err := s.records.Get(r, dbRecordKey(name))
-	if err != nil {
-		return err
-	}
-	d.recalled = unconfirmed
-	return d.openWith(r, name, value)
-}
-
-// confirm gives the error with which work on the database ends that ended with err: wrapkv.ErrRecall if the record was
-// another one, so that all has to be done again.
-func (d *dbRead) confirm(err error) error {
-	if wrong := d.recalled.Confirm(); wrong != nil {
-		return wrong
-	}
-	return err
-}
-
-func (d *dbRead) openWith(r kv.ReadTx, name string, value []byte) (err error) {
 	if value == nil {
 		return compat.ErrNoDatabase
 	}
@@ -152,84 +124,33 @@ func (db *DB) tagged(ctx context.Context) context.Context {
 	return ctx
 }
 
-// view runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
+// view is read for what can be read again: when a snapshot has become too old for the store, fn is called with a newer
+// one, and starts over or goes on where it was. It says with dbRead.advance that part of it is done for good; snapshots
+// in a row that were too old for any progress end it.
 func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
-	return db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error { return db.read(ctx, r, fn) })
+	return goOn(ctx, func() (advanced bool, err error) { return db.read(ctx, fn) })
 }
 
-// viewLike is view for reads that begin with the same keys as others of the kind: across a network these are read
-// together.
-func (db *DB) viewLike(ctx context.Context, kind string, fn func(*dbRead) error) error {
-	if !db.store.sizes.remote {
-		return db.view(ctx, fn)
-	}
-	return db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error {
-		return db.store.foresight.View(db.name+" "+kind, r, func(r kv.ReadTx) error { return db.read(ctx, r, fn) })
-	})
-}
-
-func (db *DB) read(ctx context.Context, r kv.ReadTx, fn func(*dbRead) error) error {
-	d := db.reading(ctx)
-	if err := d.open(r, db.name); err != nil {
+// read runs fn once on a snapshot of the database, and tells whether it has advanced; compat.ErrNoDatabase if there is
+// none. Where ctx has a kind (kv.WithPrefetch), what fn reads first may be read together.
+func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, err error) {
+	err = db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error {
+		d := db.reading(ctx)
+		err := d.open(r, db.name)
+		if err == nil && db.begins != nil {
+			err = db.begins(d.rec.partitioned)
+		}
+		if err == nil {
+			err = fn(d)
+		}
+		advanced = d.advanced
 		return err
-	}
-	return db.begin(d, fn)
+	})
+	return advanced, err
 }
 
 func (db *DB) reading(ctx context.Context) *dbRead {
 	return &dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
-}
-
-// begin runs fn on a database that was opened.
-func (db *DB) begin(d *dbRead, fn func(*dbRead) error) error {
-	if db.begins != nil {
-		if err := db.begins(d.rec.partitioned); err != nil {
-			return err
-		}
-	}
-	return fn(d)
-}
-
-// viewWhole is viewOn for reads that give nothing to anybody before they end.
-func (db *DB) viewWhole(ctx context.Context, fn func(*dbRead) error) error {
-	for {
-		err := goOn(ctx, func() (bool, error) {
-			return false, db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error {
-				d := db.reading(ctx)
-				err := d.openRecalled(db.store, r, db.name)
-				if err == nil {
-					err = db.begin(d, fn)
-				}
-				return d.confirm(err)
-			})
-		})
-		if !errors.Is(err, wrapkv.ErrRecall) {
-			return err
-		}
-	}
-}
-
-// viewOn is view for reads that can go on with a new snapshot: when a snapshot has become too old for the store, fn is
-// called again and starts over or goes on where it was. fn says with dbRead.advance that it will not have to do all of
-// it again; snapshots in a row that were too old for any progress end it.
-func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
-	return db.viewOnLike(ctx, "", fn)
-}
-
-// viewOnLike is viewOn for reads of a kind; see viewLike.
-func (db *DB) viewOnLike(ctx context.Context, kind string, fn func(*dbRead) error) error {
-	view := db.view
-	if kind != "" {
-		view = func(ctx context.Context, fn func(*dbRead) error) error { return db.viewLike(ctx, kind, fn) }
-	}
-	return goOn(ctx, func() (advanced bool, err error) {
-		err = view(ctx, func(d *dbRead) error {
-			err := fn(d)
-			advanced = d.advanced
-			return err
-		})
-		return advanced, err
-	})
 }
 
 // maxAged is how many snapshots in a row may become too old without progress.
@@ -258,9 +179,8 @@ func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	ctx = db.tagged(ctx)
 	changed, logged := false, 0
-	run := func(tx kv.Tx) error {
-		t := db.store.newTx(ctx, tx)
-		err := t.openRecalled(db.store, tx, db.name)
+	err := db.store.write(ctx, func(tx kv.Tx) error {
+		t, err := db.store.openTx(ctx, tx, db.name)
 		if err == nil {
 			err = fn(t)
 		}
@@ -269,12 +189,8 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 			err = t.finish()
 			logged = t.logged
 		}
-		return t.confirm(err)
-	}
-	err := db.store.write(ctx, run)
-	for errors.Is(err, wrapkv.ErrRecall) {
-		err = db.store.write(ctx, run)
-	}
+		return err
+	})
 	if err == nil && changed {
 		db.store.touched(db.name, dbevents.Updated)
 		db.store.logged(ctx, db.name, logged)
@@ -284,14 +200,10 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 
 // openTx makes a transaction of the store one on a database.
 func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error) {
-	t := s.newTx(ctx, tx)
-	return t, t.open(tx, name)
-}
-
-func (s *Store) newTx(ctx context.Context, tx kv.Tx) *dbTx {
-	return &dbTx{
+	t := &dbTx{
 		dbRead: dbRead{ctx: ctx, shared: &s.securities, sizes: s.sizes}, tx: tx, short: kv.UsesReserve(ctx), now: s.now,
 	}
+	return t, t.open(tx, name)
 }
 
 // nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit fills in.

@@ -140,11 +140,8 @@ type editLines = coalesce.Lines[*compat.Document, EditResult]
 
 // newEditLines returns lines in which few edits are as fast as alone: across a network several commits overlap, on
 // a local disk one follows the other.
-func newEditLines(remote bool) *editLines {
-	l := coalesce.Limits{Running: 2, Batch: 64, Wait: 50 * time.Millisecond}
-	if remote {
-		l.Running = 4
-	}
+func newEditLines(together int) *editLines {
+	l := coalesce.Limits{Running: min(max(2, together), 4), Batch: 64, Wait: 50 * time.Millisecond}
 	return coalesce.NewLines[*compat.Document, EditResult](sharedLines, l)
 }
 

@@ -24,7 +24,9 @@ type ageing struct {
 
 func (a *ageing) Limits() kv.Limits {
 	limits := a.Store.Limits()
-	limits.Remote = a.remote
+	if a.remote {
+		limits.Together = kv.FDBLimits.Together
+	}
 	return limits
 }
 

@@ -33,7 +33,7 @@ func (v *Views) levels(ix *index) (*levels.Index, error) {
 		f, err := v.function(ix.tenant, source)
 		return blamed{f, reduce.Canonical(source)}, err
 	}
-	x, err := newLevels(ix, v.remote(), function)
+	x, err := newLevels(ix, v.together(), function)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +43,11 @@ func (v *Views) levels(ix *index) (*levels.Index, error) {
 }
 
 // newLevels makes the levels that a record describes, with the reduce functions that function makes.
-func newLevels(ix *index, remote bool, function func(source string) (reduce.Func, error)) (*levels.Index, error) {
+func newLevels(ix *index, together int, function func(source string) (reduce.Func, error)) (*levels.Index, error) {
 	o := levels.Options{
 		Config: levels.Config{Levels: ix.rec.levelHeight, Fan: ix.rec.levelFan, Sums: ix.rec.sums},
 		Rows:   ix.keys.rows, Levels: ix.keys.levels, Layout: layout{ix.def.raw, ix.def.partitioned},
-		Shared: ix.rec.interactive, Remote: remote,
+		Shared: ix.rec.interactive, Together: together,
 	}
 	for _, s := range ix.rec.slots {
 		f, err := function(s.source)

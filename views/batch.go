@@ -33,7 +33,9 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 		limit := p.size.Load()
 		b := &batch{ready: make(chan error, 1)}
 		began := p.v.now()
-		err := p.db.ViewLike(ctx, "build", func(s *storage.Snapshot) error { return p.readFrom(s, b, since, limit) })
+		err := p.db.View(kv.WithPrefetch(ctx, "build"), func(s *storage.Snapshot) error {
+			return p.readFrom(s, b, since, limit)
+		})
 		switch tooOld := errors.Is(err, kv.ErrTooOld); {
 		case tooOld && len(b.docs) > 0:
 			p.limitSize(len(b.docs) / 2)
@@ -47,7 +49,7 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 			switch took := p.v.now().Sub(began); {
 			case took > readLong:
 				p.limitSize(len(b.docs) / 2)
-			case p.v.remote() && took < commitShort && int64(len(b.docs)) >= limit:
+			case p.v.together() > 1 && took < commitShort && int64(len(b.docs)) >= limit:
 				p.size.Store(min(limit*2, p.most.Load()))
 			}
 			return b, err

@@ -277,7 +277,7 @@ func (c *indexCheck) levels(ctx context.Context) error {
 			builtin.rec.slots = append(builtin.rec.slots, s)
 		}
 	}
-	x, err := newLevels(&builtin, false,
+	x, err := newLevels(&builtin, 0,
 		func(source string) (reduce.Func, error) { return reduce.New(source, reduce.Options{}) })
 	if err != nil {
 		return err

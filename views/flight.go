@@ -260,7 +260,7 @@ func (b *builder) yield(ctx context.Context, lost int) error {
 // prepare finds out what there is to do, up to the sequence it returns.
 func (b *builder) prepare(ctx context.Context) (reached storage.Seq, err error) {
 	for {
-		err = b.db.ViewAgainLike(ctx, "build of "+b.design.id, func(s *storage.Snapshot) (err error) {
+		err = b.db.ViewAgain(kv.WithPrefetch(ctx, "build of "+b.design.id), func(s *storage.Snapshot) (err error) {
 			b.indexes, err = readIndexes(s, spaceOf(s), b.design.definitions)
 			if err != nil || slices.Contains(b.indexes, nil) {
 				return err

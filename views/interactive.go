@@ -199,7 +199,7 @@ func (v *Views) Fold(ctx context.Context, db *storage.DB) error {
 // be open.
 func Moved(ctx context.Context, db *storage.DB) error {
 	ranks := func(ix *index) (*levels.Index, error) {
-		return newLevels(ix, false, func(source string) (reduce.Func, error) {
+		return newLevels(ix, 0, func(source string) (reduce.Func, error) {
 			return reduce.New(source, reduce.Options{JavaScript: reducer{}}) // folding calls none
 		})
 	}
@@ -215,7 +215,7 @@ func foldIndexes(
 ) error {
 	var list interactiveList
 	var sp space
-	if err := db.ViewAgainLike(ctx, "fold", func(s *storage.Snapshot) (err error) {
+	if err := db.ViewAgain(kv.WithPrefetch(ctx, "fold"), func(s *storage.Snapshot) (err error) {
 		sp = spaceOf(s)
 		list, err = readInteractive(s.KV(), sp)
 		return err

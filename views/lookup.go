@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // designKey names a parsed design document in the cache.
@@ -17,7 +18,7 @@ type designKey struct {
 
 // openDesign reads a design document; uuid is the database's.
 func (v *Views) openDesign(ctx context.Context, db *storage.DB, ddocID string) (d *design, uuid [16]byte, err error) {
-	err = db.ViewAgainLike(ctx, "design "+ddocID, func(s *storage.Snapshot) error {
+	err = db.ViewAgain(kv.WithPrefetch(ctx, "design "+ddocID), func(s *storage.Snapshot) error {
 		uuid = s.UUID()
 		d, err = v.designIn(s, ddocID)
 		return err

@@ -157,7 +157,7 @@ func (b *builder) buildPiece(ctx context.Context, lead, n int64) (err error) {
 
 // openPiece makes the pass over what is left of a piece; nil if nothing is.
 func (b *builder) openPiece(ctx context.Context, lead, n int64) (p *pass, err error) {
-	err = b.db.ViewAgainLike(ctx, "piece of "+b.design.id, func(s *storage.Snapshot) error {
+	err = b.db.ViewAgain(kv.WithPrefetch(ctx, "piece of "+b.design.id), func(s *storage.Snapshot) error {
 		p = nil
 		sp := spaceOf(s)
 		indexes, err := readIndexes(s, sp, b.design.definitions)

@@ -302,7 +302,7 @@ func (b *builder) beginAnew(ctx context.Context, lead int64) error {
 }
 
 func (b *builder) readPieces(ctx context.Context, lead int64) (set *pieceSet, err error) {
-	err = b.db.ViewAgainLike(ctx, "pieces of "+b.design.id, func(s *storage.Snapshot) (err error) {
+	err = b.db.ViewAgain(kv.WithPrefetch(ctx, "pieces of "+b.design.id), func(s *storage.Snapshot) (err error) {
 		set, err = readPieces(s.KV(), spaceOf(s), lead)
 		return err
 	})

@@ -53,7 +53,7 @@ type Ask func(w *View) (*Query, Sink, error)
 func (v *Views) Query(ctx context.Context, db *storage.DB, ddocID, name string, ask Ask) error {
 	var q *query
 	asking := false
-	err := db.ViewLike(ctx, "view "+ddocID+" "+name, func(s *storage.Snapshot) error {
+	err := db.View(kv.WithPrefetch(ctx, "view "+ddocID+" "+name), func(s *storage.Snapshot) error {
 		w, err := v.viewIn(s, db, ddocID, name)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (w *View) begin(asked *Query, sink Sink) (*query, error) {
 		return nil, errPartition
 	}
 	q := &query{w: w, asked: asked, sink: sink, skip: asked.Skip, limit: asked.Limit}
-	q.batch.wide = w.v.remote()
+	q.batch.wide = min(wideBatch, w.v.together())
 	if !w.Reduces(asked) {
 		if direct, ok := sink.(RowSink); ok && direct.OneByOne() {
 			q.direct = direct
@@ -337,7 +337,8 @@ type openedSpan struct {
 // openAhead asks for the rows of the range at hand and of those after it, if a round trip to the store is dear. What it
 // asks for before the head of the answer is on its way while that is counted.
 func (q *query) openAhead(s *storage.Snapshot, ix *index) {
-	if !q.w.v.remote() || ix == nil || !q.more || q.inSpan || q.skip > 0 || q.limit <= 0 {
+	together := min(spansAhead, q.w.v.together())
+	if together <= 1 || ix == nil || !q.more || q.inSpan || q.skip > 0 || q.limit <= 0 {
 		return
 	}
 	if len(q.opened) == 0 {
@@ -346,7 +347,7 @@ func (q *query) openAhead(s *storage.Snapshot, ix *index) {
 	if q.opened[0].it != nil {
 		return
 	}
-	for len(q.opened) < spansAhead && q.limit >= spansAhead {
+	for len(q.opened) < together && q.limit >= spansAhead {
 		sp, more := q.next()
 		if !more {
 			break

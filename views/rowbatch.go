@@ -14,12 +14,12 @@ type rowBatch struct {
 	rows  []Row
 	mem   []byte
 	taken int64 // rows that the sink has used
-	wide  bool  // the store is across a network: documents of many rows are read together
+	wide  int   // rows whose documents are read together, if that is more than batchRows
 }
 
 const (
 	batchRows  = 128
-	wideBatch  = 1024
+	wideBatch  = 1024 // where many reads are best asked for at once
 	batchBytes = 64 << 10
 )
 
@@ -38,7 +38,7 @@ func (b *rowBatch) copy(x []byte) []byte {
 }
 
 func (b *rowBatch) full() bool {
-	return len(b.rows) >= wideBatch || len(b.rows) >= batchRows && !b.wide || len(b.mem) >= batchBytes
+	return len(b.rows) >= max(batchRows, b.wide) || len(b.mem) >= batchBytes
 }
 
 // flush gives the rows to the sink. If that fails those stay that it has not used, to come again.

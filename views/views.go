@@ -162,12 +162,7 @@ func (v *Views) batchSize() int {
 }
 
 // firstBatch is how many changes a build begins with.
-func (v *Views) firstBatch() int {
-	if v.remote() {
-		return firstWide
-	}
-	return firstBatch
-}
+func (v *Views) firstBatch() int { return max(firstBatch, min(firstWide, v.together())) }
 
 func (v *Views) now() time.Time { return v.opts.now() }
 
@@ -179,8 +174,8 @@ func (v *Views) workers() int {
 	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
-// remote reports whether a round trip to the store is dear.
-func (v *Views) remote() bool { return v.opts.KV.Limits().Remote }
+// together is how many reads are best asked for at once; see kv.Limits.
+func (v *Views) together() int { return v.opts.KV.Limits().Together }
 
 // transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the store it is small for
 // the sake of others: a transaction that takes long may get a turn in which nobody else commits.

@@ -178,7 +178,7 @@ func readOptions(c *Call) (done bool, err error) {
 
 // identify finds the user; wrong credentials end the request.
 func (c *Call) identify() (done bool, err error) {
-	if c.Env.Store.Remote() {
+	if c.Env.Current != nil { // other processes have the store too, so it is across a network
 		c.Request = c.Request.WithContext(kv.WithOneWait(c.Context()))
 	}
 	if err := c.authenticate(); err != nil {

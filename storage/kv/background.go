@@ -5,6 +5,7 @@ import "context"
 type (
 	backgroundKey struct{}
 	tagKey        struct{}
+	prefetchKey   struct{}
 )
 
 // InBackground marks the transactions of ctx as ones that nobody waits for: builds, compactions, checks. An engine
@@ -33,4 +34,16 @@ func WithTag(ctx context.Context, tenant string) context.Context {
 func Tag(ctx context.Context) string {
 	tenant, _ := ctx.Value(tagKey{}).(string)
 	return tenant
+}
+
+// WithPrefetch marks the Views of ctx as reads of a kind, which begin with the same keys each time. A store across a
+// network reads these together (wrapkv.Prefetching). Other stores know no difference.
+func WithPrefetch(ctx context.Context, kind string) context.Context {
+	return context.WithValue(ctx, prefetchKey{}, kind)
+}
+
+// PrefetchKind is the kind that WithPrefetch has marked ctx with; "" if it has not.
+func PrefetchKind(ctx context.Context) string {
+	kind, _ := ctx.Value(prefetchKey{}).(string)
+	return kind
 }

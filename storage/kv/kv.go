@@ -118,6 +118,19 @@ func SetOwned(w Writer, key, value []byte) {
 	w.Set(key, value)
 }
 
+// GetCached is [ReadTx.Get] of a key that hardly ever changes and that other reads depend on. A store that caches such
+// keys (wrapkv.Prefetching) gives the value that it had the last time. If it has another one now the transaction
+// function is run again; a View's too, but before it has seen any other value. Other stores read the key. Only Set and
+// Clear may write it in the same transaction.
+func GetCached(tx ReadTx, key []byte) ([]byte, error) {
+	if c, ok := tx.(interface {
+		GetCached(key []byte) ([]byte, error)
+	}); ok {
+		return c.GetCached(key)
+	}
+	return tx.Get(key)
+}
+
 // Iterator walks over a range. Use:
 //
 //	it := tx.Range(begin, end, kv.RangeOptions{})
@@ -171,13 +184,14 @@ type Limits struct {
 	TransactionSize int // bytes, as Tx.Size counts
 	ReadTime        int // milliseconds a snapshot can be read
 
-	// Remote: a read crosses a network, so that what can be asked for together should be.
-	Remote bool
+	// Together is how many reads are best asked for at once: across a network they take one round trip. 0: each read is
+	// answered at once, so that it gains nothing to ask for more than what is needed.
+	Together int
 }
 
 // FDBLimits are FoundationDB's, for tests that hold code on an embedded engine to them.
 var FDBLimits = Limits{
-	KeySize: 10_000, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000, Remote: true,
+	KeySize: 10_000, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000, Together: 1024,
 }
 
 // The errors of the contract. Engines wrap them with detail; compare with errors.Is.

@@ -23,7 +23,7 @@ const stretches = 3
 
 // askBack asks for what the levels below n, and the rows, have before a key. Level n is read from its beginning.
 func (x *Index) askBack(r kv.ReadTx, n int, to []byte) (a askedBack) {
-	if !x.Remote || n < 1 {
+	if n < 1 || x.Together <= n {
 		return a
 	}
 	a.most = stretches * int(x.Fan)

@@ -23,7 +23,7 @@ func TestFoldAgainstCount(t *testing.T) {
 		for n := range 3 {
 			o.Levels = append(o.Levels, fmt.Append(nil, "l", n))
 		}
-		o.Remote = rapid.Bool().Draw(t, "across a network")
+		o.Together = rapid.SampledFrom([]int{0, 2, kv.FDBLimits.Together}).Draw(t, "together")
 		x := rank.New(o)
 		type change struct {
 			key   string

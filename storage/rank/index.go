@@ -11,7 +11,8 @@ type Options struct {
 	Rows   []byte   // the prefix of the rows
 	Levels [][]byte // prefix of the weights of each level, from level 1 on
 	Fan    uint64   // one key of a level in so many reaches the next; at least 2
-	Remote bool     // the store is across a network: reads of all levels go together
+	// Together is how many reads are best asked for at once, as kv.Limits has it.
+	Together int
 
 	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes
 	// instead of 32. The key comes without the prefix.
@@ -46,13 +47,8 @@ const (
 	seeksAtOnce = 64
 )
 
-// atOnce is how many reads of a kind go together: on this machine it gains nothing that they do.
-func (x *Index) atOnce() int {
-	if x.Remote {
-		return seeksAtOnce
-	}
-	return 1
-}
+// atOnce is how many reads of a kind go together.
+func (x *Index) atOnce() int { return max(1, min(x.Together, seeksAtOnce)) }
 
 func (x *Index) wide() bool { return x.Weigh != nil }
 

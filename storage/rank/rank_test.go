@@ -88,7 +88,7 @@ func check(t interface{ Fatalf(string, ...any) }, store kv.Store, x *rank.Index)
 		it := r.Range([]byte("r"), []byte("s"), kv.RangeOptions{})
 		defer it.Close()
 		far := rank.New(x.Options)
-		far.Remote = true
+		far.Together = kv.FDBLimits.Together
 		var sum rank.Weight
 		for it.Next() {
 			key := it.Key()[1:]
@@ -144,7 +144,7 @@ func TestAgainstRows(t *testing.T) {
 			weigh = number
 		}
 		x := index(rapid.SampledFrom([]uint64{2, 3, 5}).Draw(t, "fan"), weigh)
-		x.Remote = rapid.Bool().Draw(t, "remote")
+		x.Together = rapid.SampledFrom([]int{0, 2, kv.FDBLimits.Together}).Draw(t, "together")
 		store := wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now)
 		defer store.Close()
 		for range rapid.IntRange(1, 12).Draw(t, "batches") {
@@ -179,7 +179,9 @@ func TestManyBoundariesInARow(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		t.Run(fmt.Sprint("remote ", remote), func(t *testing.T) {
 			x := index(4, nil)
-			x.Remote = remote
+			if remote {
+				x.Together = kv.FDBLimits.Together
+			}
 			store := kvtest.NewCounting(memkv.New())
 			defer store.Close()
 			for i, value := range [][]byte{[]byte("none"), []byte("none"), []byte("none"), nil, nil} {

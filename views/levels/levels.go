@@ -65,8 +65,8 @@ type Options struct {
 	Slots  []Slot // the functions whose aggregates are to be kept up
 	// Shared indexes are written by many at once, so they are logged; see log.go.
 	Shared bool
-	// Remote: the store is across a network, so that reads of all levels go together.
-	Remote bool
+	// Together is how many reads are best asked for at once, as kv.Limits has it.
+	Together int
 }
 
 // Index is the levels of one index. It has no state and is safe for concurrent use.
@@ -104,7 +104,7 @@ func New(o Options) *Index {
 		}
 	}
 	x.Logged = o.Shared
-	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Remote: o.Remote}
+	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Together: o.Together}
 	for n := 1; n <= o.Config.Levels; n++ {
 		ranks.Levels = append(ranks.Levels, x.boundaries(n))
 	}

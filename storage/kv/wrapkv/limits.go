@@ -21,7 +21,7 @@ func WithLimits(store kv.Store, limits kv.Limits, now func() time.Time) kv.Store
 		ValueSize:       stricter(limits.ValueSize, own.ValueSize),
 		TransactionSize: stricter(limits.TransactionSize, own.TransactionSize),
 		ReadTime:        stricter(limits.ReadTime, own.ReadTime),
-		Remote:          limits.Remote || own.Remote,
+		Together:        max(limits.Together, own.Together),
 	}}
 }
 
