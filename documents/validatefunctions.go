@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,9 +9,8 @@ import (
 	"math"
 	"strconv"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/storage"
@@ -31,20 +29,24 @@ const validationCache = 4096
 type designValidator struct {
 	config *config.Config
 	pool   *js.Pool
-	sets   *lru.Cache[string, *validationSet] // by the key prefix of the database
+	sets   *cache.Stamped[string, validationStamp, *validationSet] // by the key prefix of the database
 }
 
-// validationSet is the validation functions of a database while its design documents are those of stamp.
+// validationStamp is what the functions in force depend on.
+type validationStamp struct {
+	designs string // the stamp of the design documents
+	native  bool   // the database is that of the logins
+}
+
+// validationSet is the validation functions of a database.
 type validationSet struct {
-	stamp   []byte
-	native  bool // the database is that of the logins
 	designs []*js.Design
 	// blocked refuses what passed the functions: the next design document is in a language that cannot be run.
 	blocked *compat.Error
 }
 
 func newDesignValidator(c *config.Config, pool *js.Pool) *designValidator {
-	sets, _ := lru.New[string, *validationSet](validationCache) // only fails for a size below 1
+	sets := cache.NewStamped[string, validationStamp, *validationSet](validationCache)
 	return &designValidator{config: c, pool: pool, sets: sets}
 }
 
@@ -59,14 +61,13 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 	if err != nil || len(stamp) == 0 {
 		return nil, err
 	}
-	key := string(tx.AppendPrefix(nil, storage.TagViews))
 	native := tx.Name() == v.config.String("chttpd_auth", "authentication_db")
-	set, known := v.sets.Get(key)
-	if !known || set.native != native || !bytes.Equal(set.stamp, stamp) {
-		if set, err = v.load(tx, stamp, native); err != nil {
-			return nil, err
-		}
-		v.sets.Add(key, set)
+	key := string(tx.AppendPrefix(nil, storage.TagViews))
+	set, err := v.sets.Load(key, validationStamp{string(stamp), native}, func() (*validationSet, error) {
+		return v.load(tx, native)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(set.designs) == 0 && set.blocked == nil {
 		return nil, nil
@@ -80,7 +81,7 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 		user: appendUser(nil, tx.Name(), w.who), security: securityOf(security),
 	}
 	base := sha256.New()
-	for _, part := range [][]byte{set.stamp, strconv.AppendBool(nil, set.native), asker.user, asker.security} {
+	for _, part := range [][]byte{stamp, strconv.AppendBool(nil, native), asker.user, asker.security} {
 		hashPart(base, part)
 	}
 	asker.base = base.Sum(nil)
@@ -98,12 +99,12 @@ func hashPart(h hash.Hash, part []byte) {
 
 // load collects the functions. The one that every users database begins with is left out where logins use the
 // database, native: there its rules are applied in Go (see checkUser).
-func (v *designValidator) load(tx *storage.Tx, stamp []byte, native bool) (*validationSet, error) {
+func (v *designValidator) load(tx *storage.Tx, native bool) (*validationSet, error) {
 	refs, err := tx.DesignDocs()
 	if err != nil {
 		return nil, err
 	}
-	set := &validationSet{stamp: bytes.Clone(stamp), native: native}
+	set := &validationSet{}
 	for _, ref := range refs {
 		doc, err := tx.OpenDesign(ref)
 		if err != nil {

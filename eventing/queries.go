@@ -163,14 +163,7 @@ func (b *batch) CloseQuery(handle uint64) { b.queries.closeOne(handle) }
 
 // parse reads a statement, or finds it among those that were read lately.
 func (e *Engine) parse(text string) (*query.Statement, error) {
-	if s, ok := e.statements.Get(text); ok {
-		return s, nil
-	}
-	s, err := query.Parse(text)
-	if err == nil {
-		e.statements.Add(text, s)
-	}
-	return s, err
+	return e.statements.Load(text, func() (*query.Statement, error) { return query.Parse(text) })
 }
 
 // queryError makes an error of a statement one that the handler sees.

@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/settee-db/settee/compat/cache"
 )
 
 // Rules are the settings a check of a password follows.
@@ -19,7 +19,7 @@ type Rules struct {
 // Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for each; wrong ones stay
 // slow, and are counted. It is safe for concurrent use.
 type Verifier struct {
-	known   *lru.Cache[[32]byte, struct{}]
+	known   *cache.Cache[[32]byte, struct{}]
 	key     [16]byte // of the process; what is remembered means nothing elsewhere
 	gate    *gate
 	lockout *lockout
@@ -36,11 +36,9 @@ func NewVerifier(counted func(slow bool)) *Verifier {
 	if counted == nil {
 		counted = func(bool) {}
 	}
-	known, err := lru.New[[32]byte, struct{}](knownLimit)
-	if err != nil {
-		panic(err) // only for a size below 1
+	v := &Verifier{
+		known: cache.New[[32]byte, struct{}](knownLimit), gate: newGate(), lockout: newLockout(), counted: counted,
 	}
-	v := &Verifier{known: known, gate: newGate(), lockout: newLockout(), counted: counted}
 	rand.Read(v.key[:])
 	return v
 }
@@ -107,7 +105,7 @@ func (v *Verifier) check(ctx context.Context, peer func() string, password strin
 		return false, err
 	}
 	defer leave()
-	if v.known.Contains(key) { // the same login was checked while this one waited
+	if _, known := v.known.Get(key); known { // the same login was checked while this one waited
 		return true, nil
 	}
 	if u.Scheme != SchemeSimple {

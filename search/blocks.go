@@ -5,8 +5,7 @@ import (
 	"context"
 	"errors"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -14,9 +13,7 @@ import (
 )
 
 // blockCache keeps blocks of segments, which never change, for all indexes. A number of a segment is never given twice.
-type blockCache struct {
-	kept *lru.Cache[cachedBlock, []byte]
-}
+type blockCache = cache.Cache[cachedBlock, []byte]
 
 type cachedBlock struct {
 	database [16]byte
@@ -30,14 +27,8 @@ const largestBlock = 32 << 10
 
 // newBlockCache makes a cache of at most so many bytes.
 func newBlockCache(bytes int) *blockCache {
-	kept, err := lru.New[cachedBlock, []byte](max(bytes/largestBlock, 1))
-	if err != nil {
-		panic(err) // the size is right
-	}
-	return &blockCache{kept}
+	return cache.New[cachedBlock, []byte](bytes / largestBlock)
 }
-
-func (c *blockCache) forget() { c.kept.Purge() }
 
 // segmentBlocks reads the blocks of a segment.
 type segmentBlocks struct {
@@ -54,19 +45,13 @@ var errNoBlock = errors.New("search: a block of a segment is missing")
 func (b *segmentBlocks) ReadBlock(key index.BlockKey) ([]byte, error) {
 	id := b.id
 	id.key = key
-	if value, ok := b.cache.kept.Get(id); ok {
-		return value, nil
-	}
-	value, err := b.get(b.keys.block(b.id.segment, key))
-	if err != nil {
-		return nil, err
-	}
-	if value == nil {
-		return nil, errNoBlock
-	}
-	value = bytes.Clone(value)
-	b.cache.kept.Add(id, value)
-	return value, nil
+	return b.cache.Load(id, func() ([]byte, error) {
+		value, err := b.get(b.keys.block(b.id.segment, key))
+		if err == nil && value == nil {
+			err = errNoBlock
+		}
+		return bytes.Clone(value), err
+	})
 }
 
 // blocksIn are the blocks of a segment in a snapshot.

@@ -46,34 +46,22 @@ func (b *keptInTest) Kept(string) *index.Frequent                { return b.kept
 func (b *keptInTest) Keep(_ string, f *index.Frequent)           { b.kept = f }
 func (b *keptInTest) Worth(int32, int32) bool                    { return true }
 
-// TestFrequentCache: what is kept is bounded in bytes, the least recently used goes first, and segments are kept apart.
+// TestFrequentCache: what is kept is bounded in bytes, segments are kept apart, and a set that is as large as half of
+// the cache is not kept.
 func TestFrequentCache(t *testing.T) {
 	f := frequentOf(t, 1000)
-	key := func(segment int, name string) cachedFrequent {
-		return cachedFrequent{cachedBlock{segment: int64(segment)}, name}
+	c := newFrequentCache(4*cachedFrequent{name: "a"}.size(f), 1)
+	blocks := func(segment int) *segmentBlocks {
+		return &segmentBlocks{frequent: c, id: cachedBlock{segment: int64(segment)}}
 	}
-	k := key(1, "a")
-	size := k.size(f)
-	c := newFrequentCache(4*size, 1)
-	for i := range 4 {
-		c.add(key(i, "a"), f)
+	for i := range 6 {
+		blocks(i).Keep("a", f)
 	}
-	if c.get(key(0, "a")) == nil || c.get(key(0, "b")) != nil || c.bytes != 4*size {
-		t.Errorf("%d bytes are kept, want %d", c.bytes, 4*size)
+	blocks(6).Keep("a", frequentOf(t, 4000))
+	for i, kept := range []bool{false, false, true, true, true, true, false} {
+		want(t, fmt.Sprint("kept of segment ", i), blocks(i).Kept("a") != nil, kept)
 	}
-	c.add(key(4, "a"), f)
-	c.add(key(4, "a"), f)
-	if c.get(key(1, "a")) != nil || c.get(key(0, "a")) == nil || c.get(key(4, "a")) == nil || c.bytes != 4*size {
-		t.Errorf("%d bytes are kept after one more, want %d", c.bytes, 4*size)
-	}
-	c.add(key(5, "a"), frequentOf(t, 4000))
-	if c.get(key(5, "a")) != nil || c.bytes != 4*size {
-		t.Error("a set is kept that is too large")
-	}
-	c.forget()
-	if c.get(key(4, "a")) != nil || c.bytes != 0 {
-		t.Errorf("%d bytes are left", c.bytes)
-	}
+	want(t, "kept of another word", blocks(5).Kept("b") == nil, true)
 	b := &segmentBlocks{frequent: newFrequentCache(1<<20, 100)}
 	for _, w := range []struct {
 		n, docs int32
@@ -81,12 +69,6 @@ func TestFrequentCache(t *testing.T) {
 	}{{100, 3200, true}, {99, 100, false}, {100, 3201, false}, {300_000, 300_000, false}} {
 		want(t, fmt.Sprint(w.n, " of ", w.docs), b.Worth(w.n, w.docs), w.want)
 	}
-}
-
-func (c *frequentCache) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.kept.Len()
 }
 
 // checkBest asks for the best hits, which are found by sets where words are frequent: how many there are in all, and

@@ -128,13 +128,12 @@ const keptPrograms = 1024
 
 // programOf is the program of an index, which the process remembers.
 func (x *Indexes) programOf(e *interactiveEntry) *program {
-	if p, ok := x.programs.Get(e.signature); ok {
-		return p
-	}
-	p := &program{def: &Definition{Kind: e.kind, language: e.language, signature: e.signature}}
-	p.err = p.compile(x, e)
-	p.makers.New = func() any { return p.def.newMaker() }
-	x.programs.Add(e.signature, p)
+	p, _ := x.programs.Load(e.signature, func() (*program, error) {
+		p := &program{def: &Definition{Kind: e.kind, language: e.language, signature: e.signature}}
+		p.err = p.compile(x, e)
+		p.makers.New = func() any { return p.def.newMaker() }
+		return p, nil
+	})
 	return p
 }
 

@@ -243,7 +243,7 @@ func TestModel(t *testing.T) {
 			if t.Failed() {
 				return
 			}
-			sets = max(sets, b.indexes.frequent.len())
+			sets = max(sets, b.indexes.frequent.Len())
 		}
 		if sets == 0 {
 			t.Error("no query was answered by sets")

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -55,8 +54,8 @@ type Indexes struct {
 	states   *states
 	blocks   *blockCache
 	frequent *frequentCache
-	programs *lru.Cache[signature, *program] // of interactive indexes
-	killed   *lru.Cache[killedKey, string]   // why they cannot be indexed
+	programs *cache.Cache[signature, *program] // of interactive indexes
+	killed   *cache.Cache[killedKey, string]   // why they cannot be indexed
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -89,17 +88,10 @@ func New(o Options) *Indexes {
 	if o.Memory <= 0 || o.Memory > plentyOfMemory {
 		o.Memory = plentyOfMemory
 	}
-	programs, err := lru.New[signature, *program](keptPrograms)
-	if err != nil {
-		panic(err) // the size is right
-	}
-	killed, err := lru.New[killedKey, string](keptKilled)
-	if err != nil {
-		panic(err) // likewise
-	}
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
 		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
-		programs: programs, killed: killed, flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
+		programs: cache.New[signature, *program](keptPrograms), killed: cache.New[killedKey, string](keptKilled),
+		flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
@@ -127,8 +119,8 @@ func (x *Indexes) Close() {
 // Forget empties the caches of what was read. It may be called at any time.
 func (x *Indexes) Forget() {
 	x.states.forget()
-	x.blocks.forget()
-	x.frequent.forget()
+	x.blocks.Purge()
+	x.frequent.Purge()
 }
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")

@@ -35,7 +35,9 @@ const maxViolations = 1000
 // to since the first of their snapshots. progress, if not nil, is told how many documents were looked at, and about how
 // many there are. The error is of the store, or ctx's.
 func Check(ctx context.Context, store kv.Store, progress func(done, total int64)) ([]Violation, error) {
-	return (&Store{kv: store, limits: store.Limits(), sizes: defaultSizes()}).check(ctx, progress)
+	return (&Store{
+		kv: store, limits: store.Limits(), sizes: defaultSizes(), securities: newSecurities(),
+	}).check(ctx, progress)
 }
 
 // check is Check of a store with its own sizes.

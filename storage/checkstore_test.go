@@ -19,7 +19,7 @@ func checkStore(t testing.TB, k kv.Store) {
 // checkSized is checkStore of one whose sizes a test has chosen.
 func checkSized(t testing.TB, k kv.Store, sizes sizes) {
 	t.Helper()
-	s := &Store{kv: k, limits: k.Limits(), sizes: sizes}
+	s := &Store{kv: k, limits: k.Limits(), sizes: sizes, securities: newSecurities()}
 	violations, err := s.check(context.Background(), nil)
 	if err != nil {
 		t.Fatalf("check: %v", err)

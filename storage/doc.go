@@ -39,7 +39,7 @@
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	chunks/                             the memory of what is uploaded
-//	ahead/, rights/                     the sizes of windows; security objects as they are parsed
+//	ahead/                              the sizes of windows
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go                          compaction

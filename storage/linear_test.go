@@ -361,7 +361,8 @@ func linearRound(t *testing.T, engine kv.Store, name string, seed uint64) {
 	case porcupine.Unknown:
 		t.Log("the check of a history took too long")
 	}
-	h.checkFeeds(&Store{kv: engine, limits: engine.Limits(), sizes: defaultSizes()}, name, feeds)
+	s := &Store{kv: engine, limits: engine.Limits(), sizes: defaultSizes(), securities: newSecurities()}
+	h.checkFeeds(s, name, feeds)
 	for _, s := range processes {
 		must(t, s.Close())
 	}

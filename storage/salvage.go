@@ -12,7 +12,6 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/storage/rights"
 )
 
 // Salvage brings documents out of a store of which keys are missing into a new one. Nothing derived is copied:
@@ -171,7 +170,7 @@ func (w *salvage) lost(id string, rev compat.Rev, format string, args ...any) {
 func (w *salvage) view(fn func(*dbRead) error) error {
 	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
 		return fn(&dbRead{
-			shared: new(rights.Cache),
+			shared: newSecurities(),
 			sizes:  defaultSizes(),
 			r:      r,
 			rec:    w.found.rec,

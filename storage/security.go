@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"sync"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/cache"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv/packed"
-	"github.com/settee-db/settee/storage/rights"
 )
 
 // Security objects. Each request of a user reads the one of its database. Most are a few hundred bytes and are parsed
@@ -24,14 +26,69 @@ const (
 	MaxSecurity = 1 << 20
 	// sharedSecurity is the size from which on objects are shared.
 	sharedSecurity = 8 << 10
+	// cachedSecurity is how many bytes of them are kept. What they take parsed is about five times as much.
+	cachedSecurity = 8 << 20
 )
+
+// sharedObject is a large security object with what it says. Nobody changes it.
+type sharedObject struct {
+	json   []byte
+	rights compat.Security
+	err    error // of rights
+}
+
+type securityHash = [sha256.Size]byte
+
+// securities has the large security objects that were read last, by the hashes of their texts. It is safe for
+// concurrent use.
+type securities struct {
+	objects *cache.Cache[securityHash, *sharedObject]
+	loading sync.Mutex // one object at a time is read and parsed
+}
+
+func newSecurities() *securities {
+	size := func(_ securityHash, o *sharedObject) int { return len(o.json) }
+	return &securities{objects: cache.NewSized(cachedSecurity, size)}
+}
+
+// load gives the object with the hash, read by read unless another request has done so meanwhile. The error is read's.
+func (s *securities) load(hash securityHash, read func() ([]byte, error)) (*sharedObject, error) {
+	if o, ok := s.objects.Get(hash); ok {
+		return o, nil
+	}
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	return s.objects.Load(hash, func() (*sharedObject, error) {
+		json, err := read()
+		if err != nil {
+			return nil, err
+		}
+		o := &sharedObject{json: json}
+		o.rights, o.err = parseSecurity(json)
+		return o, nil
+	})
+}
+
+// parseSecurity reads a security object, the default one for nil.
+func parseSecurity(object []byte) (compat.Security, error) {
+	if object == nil {
+		object = []byte(compat.DefaultSecurity)
+	}
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(object)
+	if err != nil {
+		return compat.Security{}, err
+	}
+	return compat.ParseSecurity(v)
+}
 
 // errSecurityTooLarge refuses an object of more than MaxSecurity bytes. CouchDB takes any, and holds it in memory for
 // each open database.
 var errSecurityTooLarge = compat.NewError(compat.KindDocumentTooLarge, "_security")
 
 // ForgetParsed empties the cache of large security objects, which are then read again. It may be called at any time.
-func (s *Store) ForgetParsed() { s.securities.Forget() }
+func (s *Store) ForgetParsed() { s.securities.objects.Purge() }
 
 // ForgetBlocks empties the engine's cache of blocks, where it has one: what is read then comes from files again.
 func (s *Store) ForgetBlocks() {
@@ -54,7 +111,7 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 // are not to be changed.
 func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	var small []byte
-	var shared *rights.Object
+	var shared *sharedObject
 	err := db.view(ctx, func(d *dbRead) (err error) {
 		small, shared, err = d.securityObject()
 		return err
@@ -63,9 +120,9 @@ func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	case err != nil:
 		return nil, err
 	case shared != nil:
-		return &shared.Rights, shared.Err
+		return &shared.rights, shared.err
 	}
-	parsed, err := rights.Parse(small)
+	parsed, err := parseSecurity(small)
 	return &parsed, err
 }
 
@@ -73,13 +130,13 @@ func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 func (d *dbRead) security() ([]byte, error) {
 	object, shared, err := d.securityObject()
 	if shared != nil {
-		object = shared.JSON
+		object = shared.json
 	}
 	return object, err
 }
 
 // securityObject reads the security object: either as a text of its own, nil if there is none, or as a shared one.
-func (d *dbRead) securityObject() (object []byte, shared *rights.Object, err error) {
+func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err error) {
 	key := d.keys.sub(nil, TagSecurity)
 	value, err := d.r.Get(key)
 	if err != nil || value == nil {
@@ -88,12 +145,12 @@ func (d *dbRead) securityObject() (object []byte, shared *rights.Object, err err
 	r := packed.Reader{B: value}
 	length := r.Uvarint()
 	if length == 0 && !r.Bad && len(r.B) > sha256.Size {
-		hash := rights.Hash(r.B)
+		hash := securityHash(r.B)
 		r.B = r.B[sha256.Size:]
 		if length = r.Uvarint(); r.Bad || length > maxBlob || len(r.B) > 0 {
 			return nil, nil, corrupt("security object", nil)
 		}
-		shared, err = d.shared.Load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
+		shared, err = d.shared.load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
 		return nil, shared, err
 	}
 	if r.Bad || length > maxBlob || len(r.B) > int(length) {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,4 +70,70 @@ func TestLargeSecurityIsShared(t *testing.T) {
 	again, _ := read(db)
 	require.Equal(t, large, again)
 	require.NotSame(t, unsafe.SliceData(object), unsafe.SliceData(again))
+}
+
+// hashOf is some hash.
+func hashOf(n int) (h securityHash) {
+	h[0], h[1] = byte(n), byte(n>>8)
+	return h
+}
+
+// TestSharedSecurity: large objects are read once, as long as there is room for them.
+func TestSharedSecurity(t *testing.T) {
+	c := newSecurities()
+	reads := 0
+	object := func(n int) func() ([]byte, error) {
+		return func() ([]byte, error) {
+			reads++
+			return fmt.Appendf(nil, `{"members":{"names":["user %d"],"roles":[]},"pad":%q}`, n,
+				strings.Repeat("x", 1<<20)), nil
+		}
+	}
+	first, err := c.load(hashOf(0), object(0))
+	require.NoError(t, err)
+	require.NoError(t, first.rights.CheckMember("user 0", nil))
+	again, err := c.load(hashOf(0), object(0))
+	require.NoError(t, err)
+	require.Same(t, first, again)
+	require.Equal(t, 1, reads)
+
+	for n := range 20 {
+		_, err := c.load(hashOf(n), object(n))
+		require.NoError(t, err)
+	}
+	require.Equal(t, 7, c.objects.Len())
+	again, err = c.load(hashOf(0), object(0))
+	require.NoError(t, err)
+	require.NotSame(t, first, again, "forgotten for others")
+
+	c.objects.Purge()
+	failed := errors.New("failed")
+	_, err = c.load(hashOf(1), func() ([]byte, error) { return nil, failed })
+	require.ErrorIs(t, err, failed)
+	require.Zero(t, c.objects.Len())
+	broken, err := c.load(hashOf(2), func() ([]byte, error) { return []byte("no object"), nil })
+	require.NoError(t, err)
+	require.Error(t, broken.err)
+}
+
+// TestSecurityLargerThanAll: an object that is larger than what is kept is shared while no other comes.
+func TestSecurityLargerThanAll(t *testing.T) {
+	c := newSecurities()
+	large := func() ([]byte, error) { return make([]byte, cachedSecurity+1), nil }
+	first, err := c.load(hashOf(1), large)
+	require.NoError(t, err)
+	again, err := c.load(hashOf(1), large)
+	require.NoError(t, err)
+	require.Same(t, first, again)
+}
+
+func TestParseSecurity(t *testing.T) {
+	rights, err := parseSecurity(nil)
+	require.NoError(t, err)
+	require.Error(t, rights.CheckMember("alice", nil), "admins only")
+	rights, err = parseSecurity([]byte(`{}`))
+	require.NoError(t, err)
+	require.NoError(t, rights.CheckMember("alice", nil))
+	_, err = parseSecurity([]byte(`[`))
+	require.Error(t, err)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
-	"github.com/settee-db/settee/storage/rights"
 )
 
 // Options configure Open.
@@ -37,7 +36,7 @@ type Store struct {
 	compaction CompactionPolicy
 	bg         background
 	metrics    metrics
-	securities rights.Cache
+	securities *securities
 	sizes      sizes
 	edits      *editLines // nil: none share
 	opens      *openLines // nil: none share
@@ -48,8 +47,8 @@ type Store struct {
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		kv: wrapkv.Prefetching(o.KV), now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction,
-		metrics: newMetrics(),
-		sizes:   defaultSizes(),
+		metrics: newMetrics(), securities: newSecurities(),
+		sizes: defaultSizes(),
 	}
 	s.sizes.together = s.limits.Together
 	s.edits = newEditLines(s.limits.Together)

@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/rights"
 )
 
 // DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent
@@ -53,7 +52,7 @@ type dbRead struct {
 	memory Memory
 	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
 	// shared holds large security objects.
-	shared *rights.Cache
+	shared *securities
 	sizes  sizes
 	// rest is what the log of counts has; folded the value of its first key, if that was read: see countRest.
 	rest       *countRest
@@ -150,7 +149,7 @@ func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, 
 }
 
 func (db *DB) reading(ctx context.Context) *dbRead {
-	return &dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
+	return &dbRead{memory: db.memory, ctx: ctx, shared: db.store.securities, sizes: db.store.sizes}
 }
 
 // maxAged is how many snapshots in a row may become too old without progress.
@@ -201,7 +200,7 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 // openTx makes a transaction of the store one on a database.
 func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error) {
 	t := &dbTx{
-		dbRead: dbRead{ctx: ctx, shared: &s.securities, sizes: s.sizes}, tx: tx, short: kv.UsesReserve(ctx), now: s.now,
+		dbRead: dbRead{ctx: ctx, shared: s.securities, sizes: s.sizes}, tx: tx, short: kv.UsesReserve(ctx), now: s.now,
 	}
 	return t, t.open(tx, name)
 }

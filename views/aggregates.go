@@ -24,22 +24,17 @@ func (v *Views) levels(ix *index) (*levels.Index, error) {
 	if ix.above != nil {
 		return ix.above, nil
 	}
-	key := ix.levelsKey()
-	if x, ok := v.aggregates.Get(key); ok {
-		ix.above = x
-		return x, nil
-	}
 	function := func(source string) (reduce.Func, error) {
 		f, err := v.function(ix.tenant, source)
 		return blamed{f, reduce.Canonical(source)}, err
 	}
-	x, err := newLevels(ix, v.together(), function)
-	if err != nil {
-		return nil, err
+	x, err := v.aggregates.Load(ix.levelsKey(), func() (*levels.Index, error) {
+		return newLevels(ix, v.together(), function)
+	})
+	if err == nil {
+		ix.above = x
 	}
-	ix.above = x
-	v.aggregates.Add(key, x)
-	return x, nil
+	return x, err
 }
 
 // newLevels makes the levels that a record describes, with the reduce functions that function makes.

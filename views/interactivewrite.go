@@ -221,13 +221,8 @@ func (p *program) Answer(ctx context.Context, questions []any) ([]any, error) {
 
 // interactiveProgram compiles the map function of an interactive index, once.
 func (v *Views) interactiveProgram(tenant string, e *interactiveEntry) (*program, error) {
-	if p, ok := v.programs.Get(e.signature); ok {
-		return p, nil
-	}
-	def := e.def
-	p, err := v.program(tenant, []*definition{&def})
-	if err == nil {
-		v.programs.Add(e.signature, p)
-	}
-	return p, err
+	return v.programs.Load(e.signature, func() (*program, error) {
+		def := e.def
+		return v.program(tenant, []*definition{&def})
+	})
 }

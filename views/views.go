@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/settee-db/settee/cluster/nodes"
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -59,10 +58,10 @@ type Views struct {
 	opts   Options
 	limits limits
 
-	designs    *lru.Cache[designKey, *design]
-	programs   *lru.Cache[Signature, *program] // of interactive indexes
-	aggregates *lru.Cache[string, *levels.Index]
-	refreshed  *lru.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
+	designs    *cache.Cache[designKey, *design]
+	programs   *cache.Cache[Signature, *program] // of interactive indexes
+	aggregates *cache.Cache[string, *levels.Index]
+	refreshed  *cache.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
 	known      knownStates
 
 	designChangedHook func(tx *storage.Tx) error // may be nil
@@ -75,7 +74,7 @@ type Views struct {
 	flights map[flightKey]*flight
 	closed  bool
 	// replaced is how many bytes this process has replaced in indexes since their last compaction.
-	replaced *lru.Cache[flightKey, int64]
+	replaced *cache.Cache[flightKey, int64]
 }
 
 // cachedDesigns is how many parsed design documents are kept.
@@ -94,22 +93,11 @@ func Open(o Options) (*Views, error) {
 		v.limits.lower(8<<10, 64<<10, 64<<10)
 		v.limits.rowKey, v.limits.stored = engine.KeySize-keyOverhead, engine.ValueSize
 	}
-	var err error
-	if v.designs, err = lru.New[designKey, *design](cachedDesigns); err != nil {
-		return nil, err
-	}
-	if v.programs, err = lru.New[Signature, *program](cachedDesigns); err != nil {
-		return nil, err
-	}
-	if v.aggregates, err = lru.New[string, *levels.Index](cachedDesigns); err != nil {
-		return nil, err
-	}
-	if v.replaced, err = lru.New[flightKey, int64](cachedDesigns); err != nil {
-		return nil, err
-	}
-	if v.refreshed, err = lru.New[flightKey, time.Time](cachedDesigns); err != nil {
-		return nil, err
-	}
+	v.designs = cache.New[designKey, *design](cachedDesigns)
+	v.programs = cache.New[Signature, *program](cachedDesigns)
+	v.aggregates = cache.New[string, *levels.Index](cachedDesigns)
+	v.replaced = cache.New[flightKey, int64](cachedDesigns)
+	v.refreshed = cache.New[flightKey, time.Time](cachedDesigns)
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	return v, v.handleJobs()
 }

@@ -6,8 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
@@ -25,8 +24,8 @@ type Indexes struct {
 	store *storage.Store
 	jobs  *jobs.Queue
 	split func(field string) ([]string, bool)
-	known *lru.Cache[string, *registry] // by their stored form
-	work  sync.Pool                     // *change
+	known *cache.Cache[string, *registry] // by their stored form
+	work  sync.Pool                       // *change
 	log   *slog.Logger
 	batch func() int
 	// transaction is the store's limit of the size of a transaction, 0: none.
@@ -49,15 +48,11 @@ type Options struct {
 
 // New makes Indexes and begins to run the builds that the queue holds.
 func New(o Options) (*Indexes, error) {
-	known, err := lru.New[string, *registry](256)
-	if err != nil {
-		return nil, err
-	}
 	x := &Indexes{
 		store:       o.Store,
 		jobs:        o.Jobs,
 		split:       o.Split,
-		known:       known,
+		known:       cache.New[string, *registry](256),
 		log:         o.Log,
 		batch:       o.Batch,
 		transaction: o.Limits.TransactionSize,
@@ -107,14 +102,7 @@ func (x *Indexes) registryIn(s *storage.Snapshot) (*registry, error) {
 
 // registry decodes with a memory: there are few different ones.
 func (x *Indexes) registry(stored []byte) (*registry, error) {
-	if reg, ok := x.known.Get(string(stored)); ok {
-		return reg, nil
-	}
-	reg, err := parseRegistry(stored)
-	if err == nil {
-		x.known.Add(string(stored), reg)
-	}
-	return reg, err
+	return x.known.Load(string(stored), func() (*registry, error) { return parseRegistry(stored) })
 }
 
 // designChanged brings the registry up to date with a design document. The registry given is shared and stays as it is.

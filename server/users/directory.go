@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/principal"
@@ -27,8 +27,8 @@ type Directory struct {
 	log      *slog.Logger
 
 	mu         sync.Mutex
-	generation uint64 // of the database; what was read before a change is not remembered after it
-	known      *lru.Cache[userKey, *principal.User]
+	generation atomic.Uint64 // of the database: the stamp of what was read
+	known      *cache.Stamped[userKey, uint64, *principal.User]
 
 	upgrading map[string]bool // names, guarded by mu
 	running   sync.WaitGroup
@@ -45,12 +45,9 @@ const knownUsers = 16384
 
 // New opens the directory over the users database of the store, which need not be there yet.
 func New(store *storage.Store, verifier *principal.Verifier, stats *stats.Stats, log *slog.Logger) (*Directory, error) {
-	known, err := lru.New[userKey, *principal.User](knownUsers)
-	if err != nil {
-		return nil, err
-	}
 	d := &Directory{
-		store: store, verifier: verifier, stats: stats, log: log, known: known,
+		store: store, verifier: verifier, stats: stats, log: log,
+		known:     cache.NewStamped[userKey, uint64, *principal.User](knownUsers),
 		upgrading: make(map[string]bool), nudge: make(chan struct{}, 1),
 	}
 	d.ctx, d.stop = context.WithCancel(context.Background())
@@ -72,16 +69,14 @@ func (d *Directory) Close() {
 // others as a miss, unless they are server admins, who need no document (chttpd_auth_cache:get_from_cache).
 func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*principal.User, error) {
 	key := userKey{db, name}
-	u, known := d.known.Get(key)
+	generation := d.generation.Load()
+	u, known := d.known.Get(key, generation)
 	if u != nil || !admin {
 		d.stats.AuthCache(u != nil)
 	}
 	if known {
 		return u, nil
 	}
-	d.mu.Lock()
-	generation := d.generation
-	d.mu.Unlock()
 	doc, err := d.store.DB(db).Open(ctx, principal.DocPrefix+name, storage.OpenOptions{Conflicts: true})
 	switch {
 	case err == nil:
@@ -91,21 +86,12 @@ func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*pri
 	case !errors.Is(err, compat.KindNotFound) && !errors.Is(err, compat.KindNoDatabase):
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.generation == generation {
-		d.known.Add(key, u)
-	}
+	d.known.Add(key, generation, u)
 	return u, nil
 }
 
 // Forget drops what is remembered: the database has changed.
-func (d *Directory) Forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.generation++
-	d.known.Purge()
-}
+func (d *Directory) Forget() { d.generation.Add(1) }
 
 // upgradePause is how long after a login a hash is rewritten. Programs log in and then store the user's document as
 // they had read it, with a new password: that goes first and is no conflict.

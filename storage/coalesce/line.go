@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/settee-db/settee/compat/cache"
 )
 
 // Limits bound a line.
@@ -20,16 +20,12 @@ type Limits struct {
 // Safe for concurrent use.
 type Lines[T, R any] struct {
 	limits Limits
-	lines  *lru.Cache[string, *Line[T, R]]
+	lines  *cache.Cache[string, *Line[T, R]]
 }
 
 // NewLines returns lines of which so many are remembered, at least 1.
 func NewLines[T, R any](remembered int, l Limits) *Lines[T, R] {
-	lines, err := lru.New[string, *Line[T, R]](remembered)
-	if err != nil {
-		panic(err) // less than 1, which is the caller's constant
-	}
-	return &Lines[T, R]{limits: l, lines: lines}
+	return &Lines[T, R]{limits: l, lines: cache.New[string, *Line[T, R]](remembered)}
 }
 
 // Line is the line of a key.
@@ -37,11 +33,7 @@ func (l *Lines[T, R]) Line(key string) *Line[T, R] {
 	if line, ok := l.lines.Get(key); ok {
 		return line
 	}
-	line := &Line[T, R]{limits: l.limits}
-	if earlier, ok, _ := l.lines.PeekOrAdd(key, line); ok {
-		return earlier
-	}
-	return line
+	return l.lines.GetOrAdd(key, &Line[T, R]{limits: l.limits})
 }
 
 // Line is where items of one kind wait, while others are under way. Safe for concurrent use.

@@ -1,0 +1,139 @@
+package cache
+
+import (
+	"math"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// Cache keeps the values that were used last. It is safe for concurrent use.
+type Cache[K comparable, V any] struct {
+	mu    sync.Mutex
+	lru   *simplelru.LRU[K, V]
+	size  func(K, V) int
+	bytes int // of all entries
+	most  int // bytes
+}
+
+// New returns a cache of so many entries, at least 1.
+func New[K comparable, V any](entries int) *Cache[K, V] {
+	return newCache(max(entries, 1), 0, func(K, V) int { return 0 })
+}
+
+// NewSized returns a cache of so many bytes; size tells those of an entry, always the same.
+func NewSized[K comparable, V any](bytes int, size func(K, V) int) *Cache[K, V] {
+	return newCache(math.MaxInt32, bytes, size)
+}
+
+func newCache[K comparable, V any](entries, bytes int, size func(K, V) int) *Cache[K, V] {
+	c := &Cache[K, V]{size: size, most: bytes}
+	c.lru, _ = simplelru.NewLRU(entries, func(key K, value V) { c.bytes -= size(key, value) }) // entries is above 0
+	return c
+}
+
+// Get gives the value of a key.
+func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Get(key)
+}
+
+// Add puts a value in, in place of the key's earlier one, and drops what was used least recently for it.
+func (c *Cache[K, V]) Add(key K, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(key, value)
+}
+
+func (c *Cache[K, V]) add(key K, value V) {
+	c.lru.Remove(key)
+	c.lru.Add(key, value)
+	for c.bytes += c.size(key, value); c.bytes > c.most && c.lru.Len() > 1; {
+		c.lru.RemoveOldest()
+	}
+}
+
+// Load gives the value of a key, which load makes if there is none: several who ask at the same time may each make one.
+// The error is load's; nothing is kept then.
+func (c *Cache[K, V]) Load(key K, load func() (V, error)) (V, error) {
+	if value, ok := c.Get(key); ok {
+		return value, nil
+	}
+	value, err := load()
+	if err == nil {
+		c.Add(key, value)
+	}
+	return value, err
+}
+
+// GetOrAdd gives the value of a key, which is value if it has none yet: all who ask at the same time get the same one.
+func (c *Cache[K, V]) GetOrAdd(key K, value V) V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if earlier, ok := c.lru.Get(key); ok {
+		return earlier
+	}
+	c.add(key, value)
+	return value
+}
+
+// Remove drops the value of a key.
+func (c *Cache[K, V]) Remove(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(key)
+}
+
+// Purge drops all values.
+func (c *Cache[K, V]) Purge() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Purge()
+}
+
+// Len is how many entries there are.
+func (c *Cache[K, V]) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Len()
+}
+
+// Stamped is a Cache of values each of which was made of something that changes: its stamp names the state of that.
+// Nobody has to remove a value when the state changes, and a value of an earlier state that comes late does no harm.
+type Stamped[K, S comparable, V any] struct{ values *Cache[K, stamped[S, V]] }
+
+type stamped[S comparable, V any] struct {
+	stamp S
+	value V
+}
+
+// NewStamped returns a cache of so many entries, at least 1.
+func NewStamped[K, S comparable, V any](entries int) *Stamped[K, S, V] {
+	return &Stamped[K, S, V]{New[K, stamped[S, V]](entries)}
+}
+
+// Get gives the value of a key, if it is of the state that stamp names.
+func (c *Stamped[K, S, V]) Get(key K, stamp S) (value V, ok bool) {
+	if s, ok := c.values.Get(key); ok && s.stamp == stamp {
+		return s.value, true
+	}
+	return value, false
+}
+
+// Load is Get of a value that load makes if there is none of that state; see Cache.Load.
+func (c *Stamped[K, S, V]) Load(key K, stamp S, load func() (V, error)) (V, error) {
+	if value, ok := c.Get(key, stamp); ok {
+		return value, nil
+	}
+	value, err := load()
+	if err == nil {
+		c.Add(key, stamp, value)
+	}
+	return value, err
+}
+
+// Add puts a value of a state in, in place of the key's earlier one.
+func (c *Stamped[K, S, V]) Add(key K, stamp S, value V) {
+	c.values.Add(key, stamped[S, V]{stamp, value})
+}
