@@ -14,7 +14,6 @@ import (
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/keynames"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -46,7 +45,7 @@ func stored(t *testing.T, engine kv.Store) map[string]string {
 		it := tx.Range(nil, []byte{0xff}, kv.RangeOptions{})
 		defer it.Close()
 		for it.Next() {
-			name := keynames.Of(it.Key())
+			name := storage.KeyName(it.Key())
 			if name != "jobs" && name != "nodes" && !strings.Contains(name, ", views") {
 				all[string(it.Key())] = string(it.Value())
 			}
@@ -61,12 +60,12 @@ func changed(before, after map[string]string) []string {
 	names := []string{}
 	for key, value := range after {
 		if old, ok := before[key]; !ok || old != value {
-			names = append(names, keynames.Of([]byte(key)))
+			names = append(names, storage.KeyName([]byte(key)))
 		}
 	}
 	for key := range before {
 		if _, ok := after[key]; !ok {
-			names = append(names, keynames.Of([]byte(key))+" is gone")
+			names = append(names, storage.KeyName([]byte(key))+" is gone")
 		}
 	}
 	return names

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -213,38 +212,38 @@ func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions
 
 // idList is a list of documents by their ids, in the order of those.
 type idList struct {
-	o     RangeOptions
-	next  func() (string, bool)
-	ids   []string // those that were taken and have no row yet
-	row   func(*ListRow) error
-	ahead ahead.Window
-	room  bodyRoom
+	o        RangeOptions
+	next     func() (string, bool)
+	ids      []string // those that were taken and have no row yet
+	row      func(*ListRow) error
+	prefetch prefetchWindow
+	room     bodyRoom
 }
 
 // give gives the rows that are left, by windows.
 func (l *idList) give(d *dbRead) error {
-	l.ahead.Begin(d.wide(ahead.MostWide))
+	l.prefetch.begin(d.wide(prefetchMostWide))
 	for {
-		if l.ids = ahead.Take(l.ids, l.next, l.ahead.Size()); len(l.ids) == 0 {
+		if l.ids = takeMore(l.ids, l.next, l.prefetch.size()); len(l.ids) == 0 {
 			return nil
 		}
 		size, err := l.giveSome(d, l.ids[:l.window()])
 		if err != nil {
 			return err
 		}
-		l.ahead.Took(size)
+		l.prefetch.took(size)
 	}
 }
 
 // window is how many of the ids have their rows together. Local documents are read with their bodies, so that they are
 // no part of what makes a window wide.
 func (l *idList) window() int {
-	n := min(len(l.ids), l.ahead.Size())
-	if n <= l.ahead.Rows {
+	n := min(len(l.ids), l.prefetch.size())
+	if n <= l.prefetch.rows {
 		return n
 	}
-	if local := slices.IndexFunc(l.ids[l.ahead.Rows:n], compat.IsLocalID); local >= 0 {
-		return l.ahead.Rows + local
+	if local := slices.IndexFunc(l.ids[l.prefetch.rows:n], compat.IsLocalID); local >= 0 {
+		return l.prefetch.rows + local
 	}
 	return n
 }
@@ -293,7 +292,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	l.ahead.Reached(len(leaves), len(ids))
+	l.prefetch.reached(len(leaves), len(ids))
 	err = d.readEntries(&l.room, reads[:len(leaves)], true, func(i int, e *entry, found bool) error {
 		r := &rows[i]
 		switch {

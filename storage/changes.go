@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -50,13 +49,13 @@ type changesScan struct {
 	given bool  // end.Last is a row given to fn
 	end   ChangesEnd
 	// count are the rows given, of a scan that looks its rows up.
-	lookup bool
-	count  int64
-	ahead  ahead.Window
-	rows   []feedRow   // the window
-	reads  []entryRead // of their documents
-	mem    []byte      // of the keys
-	room   bodyRoom    // of their bodies
+	lookup   bool
+	count    int64
+	prefetch prefetchWindow
+	rows     []feedRow   // the window
+	reads    []entryRead // of their documents
+	mem      []byte      // of the keys
+	room     bodyRoom    // of their bodies
 
 	// Of a descending scan:
 	top   Seq  // the end of the feed in the snapshot of the first row
@@ -81,11 +80,11 @@ func (c *changesScan) scan(d *dbRead) error {
 	if err != nil || c.left == 0 {
 		return err
 	}
-	first := ahead.FirstWide
+	first := prefetchFirstWide
 	if c.o.Unnumbered {
-		first = ahead.MostWide
+		first = prefetchMostWide
 	}
-	c.ahead.Begin(d.wide(first))
+	c.prefetch.begin(d.wide(first))
 	if !c.moved {
 		err := c.scanRest(d, updates)
 		c.end.More = c.o.Unnumbered && (err != nil || c.left == 0)
@@ -151,7 +150,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 			return err
 		}
 		if c.readsMore() {
-			window = c.ahead.Size()
+			window = c.prefetch.size()
 		}
 		if c.rows = append(c.rows, row); len(c.rows) < window {
 			continue
@@ -247,7 +246,7 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 	}
 	o := kv.RangeOptions{
 		Reverse: c.o.Descending && !c.moved,
-		WantAll: c.left < 0 || c.left >= ahead.Most,
+		WantAll: c.left < 0 || c.left >= prefetchMost,
 		Limit:   int(max(c.left, 0)),
 	}
 	r.begin, r.end, r.o = d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
@@ -272,7 +271,7 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		return nil
 	}
 	for len(rows) > 0 {
-		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.ahead.Size())])
+		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.prefetch.size())])
 		if err != nil {
 			return err
 		}
@@ -288,7 +287,7 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		return 0, err
 	}
 	if leaves != nil {
-		c.ahead.Reached(len(leaves), len(rows))
+		c.prefetch.reached(len(leaves), len(rows))
 		rows = rows[:len(leaves)]
 	}
 	give := func(i int, e *entry) error {
@@ -304,7 +303,7 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 				return 0, err
 			}
 		}
-		c.ahead.Took(0)
+		c.prefetch.took(0)
 		return len(rows), nil
 	}
 	c.reads, c.mem = c.reads[:0], c.mem[:0]
@@ -322,7 +321,7 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		size += int(e.size)
 		return give(i, e)
 	})
-	c.ahead.Took(size)
+	c.prefetch.took(size)
 	return len(rows), err
 }
 

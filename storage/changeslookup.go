@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -75,7 +74,7 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 	if err := d.countAfter(rows); err != nil {
 		return err
 	}
-	c.ahead.Begin(d.wide(ahead.MostWide))
+	c.prefetch.begin(d.wide(prefetchMostWide))
 	if !c.o.Descending {
 		if err := c.giveByWindows(d, updates, rows); err != nil || c.left == 0 {
 			return err
@@ -104,7 +103,7 @@ func (c *changesScan) giveByWindows(d *dbRead, updates int64, rows []feedRow) er
 		rows = rows[:min(int64(len(rows)), c.left)]
 	}
 	for len(rows) > 0 {
-		n := min(len(rows), c.ahead.Size())
+		n := min(len(rows), c.prefetch.size())
 		if err := c.giveRows(d, updates, rows[:n]); err != nil {
 			return err
 		}
@@ -142,7 +141,7 @@ func (l *idLookup) find(d *dbRead) ([]feedRow, error) {
 		return nil, err
 	}
 	for l.done < len(l.ids) {
-		ids := l.ids[l.done:min(len(l.ids), l.done+max(leavesAhead, d.wide(ahead.MostWide)))]
+		ids := l.ids[l.done:min(len(l.ids), l.done+max(leavesAhead, d.wide(prefetchMostWide)))]
 		rows, err := d.lookUpEach(ids)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -89,7 +88,7 @@ type checkedRecord struct {
 func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checkedRecord, err error) {
 	begin, end := children(rootKey(rootDBs))
 	owners := make(map[int64]string)
-	err = kv.Walk(ctx, s.kv, begin, end, ahead.Most, func(r kv.ReadTx, window []kv.Row) error {
+	err = kv.Walk(ctx, s.kv, begin, end, prefetchMost, func(r kv.ReadTx, window []kv.Row) error {
 		some := make([]checkedRecord, 0, len(window))
 		var broken []Violation
 		keys := [][]byte{rootKey(rootNextPrefix)}
@@ -191,11 +190,11 @@ type dbCheck struct {
 	phases []checkPhase
 	// sums are violations only if the database was not written to since first: they compare what different snapshots
 	// said.
-	sums   []Violation
-	first  *Seq
-	folded []byte // up to where the log of counts was folded then
-	moved  bool
-	ahead  ahead.Window
+	sums     []Violation
+	first    *Seq
+	folded   []byte // up to where the log of counts was folded then
+	moved    bool
+	prefetch prefetchWindow
 
 	docs docsCheck
 	feed feedCheck
@@ -225,7 +224,7 @@ func (c *dbCheck) run(d *dbRead) error {
 	if err := c.notice(d); err != nil {
 		return err
 	}
-	c.ahead.Begin(0)
+	c.prefetch.begin(0)
 	for len(c.phases) > 0 {
 		if err := c.phases[0].run(d); err != nil {
 			return err
@@ -306,10 +305,10 @@ func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(
 	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for more := true; more; {
-		window := make([]kv.Row, 0, ahead.Most)
+		window := make([]kv.Row, 0, prefetchMost)
 		for more = it.Next(); more; more = it.Next() {
 			window = append(window, kv.Row{Key: bytes.Clone(it.Key()[len(prefix):]), Value: bytes.Clone(it.Value())})
-			if len(window) >= c.ahead.Rows {
+			if len(window) >= c.prefetch.rows {
 				break
 			}
 		}
@@ -321,7 +320,7 @@ func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(
 		}
 		*cursor = window[len(window)-1].Key
 		d.advance()
-		c.ahead.Took(0)
+		c.prefetch.took(0)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 	}
 	for more := true; more; {
 		var docs []*docRows
-		for len(docs) < c.ahead.Rows {
+		for len(docs) < c.prefetch.rows {
 			doc, err := nextDoc(d, streams)
 			if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 		if err := c.checkSome(d, docs); err != nil {
 			return err
 		}
-		c.ahead.Took(0)
+		c.prefetch.took(0)
 		if len(c.store.violations) > maxViolations {
 			return errEnoughViolations
 		}

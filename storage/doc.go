@@ -21,6 +21,7 @@
 //
 //	store.go, record.go, database.go    the store, database records, create/delete/list/info
 //	keyspace.go, partition.go           keys
+//	keynames.go                         what a key is in words, for logs
 //	entry.go, leafrecord.go             values: attachments and bodies; leaves with their lines, winners, changes
 //	tx.go, stats.go                     a transaction on one database, its atomic counters
 //	types.go, document.go               options and results
@@ -31,7 +32,7 @@
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
-//	readahead.go, leafwindow.go         windows of rows whose documents and leaves are read together
+//	prefetch.go, leafwindow.go          windows of rows whose documents and leaves are read together
 //	rank.go, rank/                      the indexable skip list that counts their offset
 //	countlog.go, countfold.go           what writers log for that and for the feed's counts; the folder of the log
 //	local.go, purge.go, settings.go     _local documents, _purge, limits
@@ -39,7 +40,6 @@
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	chunks/                             the memory of what is uploaded
-//	ahead/                              the sizes of windows
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go                          compaction

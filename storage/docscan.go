@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -28,10 +27,10 @@ type winnerScan struct {
 	body      []byte // of the winner that was read last
 	others    []compat.Rev
 
-	docs  kv.Iterator // over TagDocs, nil: not begun
-	ahead []*Document
+	docs       kv.Iterator // over TagDocs, nil: not begun
+	prefetched []*Document
 	// window is how many documents are read ahead.
-	window ahead.Window
+	window prefetchWindow
 	room   bodyRoom
 	entry  entry // of the document that was read last
 }
@@ -48,7 +47,7 @@ func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 		conflicts: o.Conflicts,
 	}
 	s.it = s.walk(TagRevs, o.Start, 0)
-	s.window.Begin(0)
+	s.window.begin(0)
 	return s
 }
 
@@ -69,7 +68,7 @@ func (s *winnerScan) close() {
 
 // next gives the next winner, nil at the end. It is valid until the next call.
 func (s *winnerScan) next() (*Document, error) {
-	if len(s.ahead) == 0 {
+	if len(s.prefetched) == 0 {
 		doc, e, err := s.winner()
 		if err != nil || doc == nil || e.whole() {
 			return doc, err
@@ -78,15 +77,15 @@ func (s *winnerScan) next() (*Document, error) {
 			return nil, err
 		}
 	}
-	doc := s.ahead[0]
-	s.ahead = s.ahead[1:]
+	doc := s.prefetched[0]
+	s.prefetched = s.prefetched[1:]
 	return doc, nil
 }
 
 // readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
 func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	var entries []*entry
-	rows := s.window.Rows
+	rows := s.window.rows
 	if left := s.o.scanLimit(); left > 0 {
 		rows = min(rows, left)
 	}
@@ -94,7 +93,7 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	for doc != nil {
 		own := *e
 		own.body = owned(own.body)
-		entries, s.ahead = append(entries, &own), append(s.ahead, doc)
+		entries, s.prefetched = append(entries, &own), append(s.prefetched, doc)
 		if size += int(e.size); size > largeAhead || len(entries) == rows {
 			break
 		}
@@ -106,9 +105,9 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	if err := s.d.completeIn(&s.room, 0, true, entries...); err != nil {
 		return err
 	}
-	s.window.Took(size)
+	s.window.took(size)
 	for i, e := range entries {
-		s.ahead[i].Body, s.ahead[i].Attachments = e.body, e.atts
+		s.prefetched[i].Body, s.prefetched[i].Attachments = e.body, e.atts
 	}
 	return nil
 }

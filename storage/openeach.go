@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 )
 
 // DocRef names a document, and a revision of it unless Rev is zero.
@@ -41,8 +40,8 @@ type eachRead struct {
 func (r *eachRead) readSome() error {
 	from, refs := r.next, r.refs[r.next:]
 	local := func(ref DocRef) bool { return compat.IsLocalID(ref.ID) } // they come with their bodies
-	if len(refs) > ahead.Most && slices.ContainsFunc(refs, local) {
-		refs = refs[:ahead.Most]
+	if len(refs) > prefetchMost && slices.ContainsFunc(refs, local) {
+		refs = refs[:prefetchMost]
 	}
 	keys, trees := make([][]byte, len(refs)), make([]string, len(refs))
 	for i := range refs {

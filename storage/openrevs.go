@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 )
 
 // OpenRevs reads several revisions of one document and calls fn with each that is found, ascending by (depth, hash),
@@ -77,15 +76,15 @@ const revsAhead = 1024
 // after the revision given last. No more than what readEntries reads together is in memory, however many revisions a
 // document has.
 type revsRead struct {
-	next   func() (OpenRevsRequest, bool)
-	sorted bool // the revisions of a request ascend, each once
-	fn     func(i int, revs []RevResult, more bool) error
-	ahead  ahead.Window
-	room   *bodyRoom         // nil: bodies that are apart have memory of their own
-	taken  []OpenRevsRequest // those that are not done
-	done   int               // how many were before them
-	failed error             // what fn ended it with
-	last   *knownLeaves      // of the document of the last window's last request: the next one may ask for more of it
+	next     func() (OpenRevsRequest, bool)
+	sorted   bool // the revisions of a request ascend, each once
+	fn       func(i int, revs []RevResult, more bool) error
+	prefetch prefetchWindow
+	room     *bodyRoom         // nil: bodies that are apart have memory of their own
+	taken    []OpenRevsRequest // those that are not done
+	done     int               // how many were before them
+	failed   error             // what fn ended it with
+	last     *knownLeaves      // of the document of the last window's last request: the next one may ask for more of it
 
 	// Of taken[0]:
 	begun   bool        // some of its revisions were given
@@ -102,26 +101,26 @@ func (r *revsRead) view(ctx context.Context, db *DB) error {
 // run gives what is left.
 func (r *revsRead) run(d *dbRead) error {
 	r.last = nil
-	for r.ahead.Begin(d.wide(ahead.MostWide)); ; {
-		if r.taken = ahead.Take(r.taken, r.next, r.ahead.Size()); len(r.taken) == 0 {
+	for r.prefetch.begin(d.wide(prefetchMostWide)); ; {
+		if r.taken = takeMore(r.taken, r.next, r.prefetch.size()); len(r.taken) == 0 {
 			return nil
 		}
 		size, err := r.readWindow(d)
 		if err != nil {
 			return err
 		}
-		r.ahead.Took(size)
+		r.prefetch.took(size)
 	}
 }
 
 // readWindow gives the results of some requests and tells the size of the documents.
 func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
-	window := r.taken[:min(len(r.taken), r.ahead.Size())]
+	window := r.taken[:min(len(r.taken), r.prefetch.size())]
 	leaves, err := r.leaves(d, window)
 	if err != nil {
 		return 0, err
 	}
-	r.ahead.Reached(len(leaves), len(window))
+	r.prefetch.reached(len(leaves), len(window))
 	var wanted [][]wantedRev
 	var reads []entryRead
 	bodies := false

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/coalesce"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -188,7 +187,7 @@ func (db *DB) RevsDiff(
 	var failed error // what fn ended it with: not for another snapshot
 	err := db.view(ctx, func(d *dbRead) error {
 		for {
-			if taken = ahead.Take(taken, next, max(leavesAhead, d.wide(leavesWide))); len(taken) == 0 {
+			if taken = takeMore(taken, next, max(leavesAhead, d.wide(leavesWide))); len(taken) == 0 {
 				return nil
 			}
 			window := taken

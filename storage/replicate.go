@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -40,7 +39,7 @@ func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult,
 // (couch_db:make_first_doc_on_disk). It mostly is the parent or another leaf; what lies beyond is asked for together.
 func (e *docEdit) nearestAncestor(tree revtree.Tree, rev compat.Rev) (nearest *Document, err error) {
 	line, d := tree[tree.Leaf(rev)].Ancestors, &e.t.dbRead
-	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = min(max(2*n, ahead.First), ahead.Most) {
+	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = min(max(2*n, prefetchFirst), prefetchMost) {
 		var wanted []wantedRev
 		var reads []entryRead
 		for isLeaf := false; len(wanted) < n && i < line.Len() && !isLeaf; i++ {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -83,7 +82,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		trips int64
 		read  func() error
 	}{
-		{"feed", 2 * ahead.Most, small + large, 60, func() error {
+		{"feed", 2 * prefetchMost, small + large, 60, func() error {
 			_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, IncludeDocs: true}, func(c *Change) error {
 				rows++
 				want(t, "body", len(c.Doc.Body) > 100, true)
@@ -91,12 +90,12 @@ func TestWideWindowsAreBounded(t *testing.T) {
 			})
 			return err
 		}},
-		{"feed of some", 2 * ahead.Most, small + large, 60, func() error {
+		{"feed of some", 2 * prefetchMost, small + large, 60, func() error {
 			o := ChangesOptions{Limit: -1, IncludeDocs: true}
 			_, err := db.ChangesByID(t.Context(), ids, o, func(*Change) error { rows++; return nil })
 			return err
 		}},
-		{"by id", 2 * ahead.Most, len(ids), 60, func() error {
+		{"by id", 2 * prefetchMost, len(ids), 60, func() error {
 			o := RangeOptions{Limit: -1, IncludeDocs: true}
 			return db.DocsByID(t.Context(), slices.Values(ids), o, func(ListHeader) error { return nil },
 				func(r *ListRow) error { rows++; want(t, "found", r.Found, r.ID != "unknown"); return nil })
@@ -120,7 +119,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		} else {
 			t.Logf("%s: %d round trips, %d keys and %d KB at most", c.name, n.RoundTrips, s.keys, s.bytes>>10)
 		}
-		if s.keys < c.keys || s.bytes > ahead.Bytes+ahead.First*maxEntry {
+		if s.keys < c.keys || s.bytes > prefetchBytes+prefetchFirst*maxEntry {
 			t.Errorf("%s: %d keys or %d KB at once", c.name, s.keys, s.bytes>>10)
 		}
 	}

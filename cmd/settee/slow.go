@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settee-db/settee/storage/keynames"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -45,7 +45,7 @@ func (l *slowLog) tell(w wrapkv.SlowTransaction, now time.Time) {
 	l.mu.Unlock()
 	longest := "no read"
 	if w.Longest != nil {
-		longest = keynames.Of(w.Longest)
+		longest = storage.KeyName(w.Longest)
 	}
 	kind := "read"
 	if w.Update {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/ahead"
 )
 
 const (
@@ -84,23 +83,23 @@ func (d *dbRead) entryValues(reads []entryRead) ([][]byte, error) {
 }
 
 // readEntries reads entries together and gives them to fn in order; found is false where there is none. Entries are
-// valid until fn returns. It takes a round trip for ahead.Most keys, of large entries for ahead.Bytes, and one for each
-// largeAhead bytes of what is apart; that is left out of bodies that are not wanted. With room the bodies that are
-// apart are in it, and also valid no longer than until fn returns. Of what is not apart more than ahead.Bytes belong to
-// the memory of the reader, too: how much that is, is known when it was read. Across a network more than ahead.Most
-// small ones share a round trip.
+// valid until fn returns. It takes a round trip for prefetchMost keys, of large entries for prefetchBytes, and one for
+// each largeAhead bytes of what is apart; that is left out of bodies that are not wanted. With room the bodies that are
+// apart are in it, and also valid no longer than until fn returns. Of what is not apart more than prefetchBytes belong
+// to the memory of the reader, too: how much that is, is known when it was read. Across a network more than
+// prefetchMost small ones share a round trip.
 func (d *dbRead) readEntries(
 	room *bodyRoom,
 	reads []entryRead,
 	bodies bool,
 	fn func(i int, e *entry, found bool) error,
 ) error {
-	window := ahead.Window{Rows: ahead.Most}
+	window := prefetchWindow{rows: prefetchMost}
 	if d.sizes.together > 1 { // more of a size that is not said only if they turn out to be small
-		window.Rows = ahead.First
+		window.rows = prefetchFirst
 	}
 	for from := 0; from < len(reads); {
-		n := max(window.Rows, d.wide(haveRoom(reads[from:])))
+		n := max(window.rows, d.wide(haveRoom(reads[from:])))
 		part := reads[from:min(len(reads), from+n)]
 		values, err := d.entryValues(part)
 		if err != nil {
@@ -110,7 +109,7 @@ func (d *dbRead) readEntries(
 		for _, value := range values {
 			size += len(value)
 		}
-		if size > ahead.Bytes {
+		if size > prefetchBytes {
 			beside = size
 		}
 		var entries []entry
@@ -125,17 +124,17 @@ func (d *dbRead) readEntries(
 				i++
 			}
 		}
-		if n == window.Rows {
-			window.Took(size)
+		if n == window.rows {
+			window.took(size)
 		}
 		from += len(part)
 	}
 	return nil
 }
 
-// haveRoom is how many entries of such sizes have room in ahead.Bytes.
+// haveRoom is how many entries of such sizes have room in prefetchBytes.
 func haveRoom(reads []entryRead) int {
-	left := ahead.Bytes >> 10
+	left := prefetchBytes >> 10
 	for n := range reads {
 		if left -= reads[n].kilobytes + 1; left < 0 {
 			return n
@@ -272,4 +271,74 @@ func sizeOf(leaves []leafRecord) int {
 		size += leaf + ancestor*leaves[i].Ancestors.Len() + len(leaves[i].entry)
 	}
 	return size
+}
+
+const (
+	// prefetchFirst is how many rows the first window has, whatever their size.
+	prefetchFirst = 16
+	// prefetchMost is how many rows of any size a later one may have.
+	prefetchMost = 128
+	// prefetchBytes is how much a window should have at most.
+	prefetchBytes = 1 << 20
+	// prefetchFirstWide is the width of the first window of a scan across a network, whose reader may stop at any row.
+	prefetchFirstWide = 64
+	// prefetchMostWide is that of later ones, and of all windows of documents that a request names.
+	prefetchMostWide = 1024
+)
+
+// prefetchWindow is how much a list reads ahead: a window of rows first, then what belongs to all of them together,
+// which on a store across a network is one round trip instead of one for each row. Only then the rows are given, and
+// the list's cursor moves past each one that was taken, so that a list can go on in another snapshot wherever a read
+// failed.
+//
+// A window is bounded in rows, and by what the windows before it had in bytes. Across a network it may be wider: as
+// wide as its documents have room in prefetchBytes, whose sizes the rows tell. It is zero before begin, and for one
+// goroutine.
+type prefetchWindow struct {
+	rows int // whatever their size
+	wide int // of rows that tell their sizes, if that is more; 0 where the engine is on this machine
+}
+
+// begin is called with each snapshot, and with the width of the first window. After one that became too old windows are
+// smaller again: they may have been what took so long.
+func (w *prefetchWindow) begin(wide int) {
+	if w.rows == 0 {
+		w.rows, w.wide = prefetchFirst, wide
+		return
+	}
+	w.rows, w.wide = max(1, w.rows/4), w.wide/4
+}
+
+// size is how many rows the next window has.
+func (w *prefetchWindow) size() int { return max(w.rows, w.wide) }
+
+// took adapts the size to the bytes of a window.
+func (w *prefetchWindow) took(bytes int) {
+	switch {
+	case bytes > prefetchBytes:
+		w.rows = max(1, w.rows/2)
+	case bytes <= prefetchBytes/2:
+		w.rows = min(2*w.rows, prefetchMost)
+	}
+	w.wide = min(4*w.wide, prefetchMostWide)
+}
+
+// reached makes windows as small as what could be read of one.
+func (w *prefetchWindow) reached(rows, of int) {
+	if rows < of {
+		w.rows, w.wide = max(1, rows), min(w.wide, rows)
+	}
+}
+
+// takeMore lengthens a list of what was taken and is not done to as many as the next window has, as long as there are
+// more.
+func takeMore[T any](taken []T, next func() (T, bool), rows int) []T {
+	for len(taken) < rows {
+		one, ok := next()
+		if !ok {
+			break
+		}
+		taken = append(taken, one)
+	}
+	return taken
 }
