@@ -36,9 +36,9 @@ func (db *DB) openAlone(ctx context.Context, id string, o OpenOptions) (*Documen
 	return doc, nil
 }
 
-// openLines let reads of winners across a network share snapshots (ADR 0055), as editLines let edits share
+// openBatchers let reads of winners across a network share snapshots (ADR 0055), as editBatchers let edits share
 // transactions.
-type openLines = coalesce.Lines[string, openedDoc]
+type openBatchers = coalesce.Batchers[string, openedDoc]
 
 // openedDoc is what a shared snapshot has of a document.
 type openedDoc struct {
@@ -48,16 +48,16 @@ type openedDoc struct {
 	partitioned bool // the database
 }
 
-func newOpenLines() *openLines {
+func newOpenBatchers() *openBatchers {
 	l := coalesce.Limits{Running: 4, Batch: 64, Wait: 20 * time.Millisecond}
-	return coalesce.NewLines[string, openedDoc](sharedLines, l)
+	return coalesce.NewBatchers[string, openedDoc](sharedBatchers, l)
 }
 
 // openShared is Open of a winner: alone while few are read, with others of the database otherwise. The snapshot begins
 // after all of them were asked for.
 func (db *DB) openShared(ctx context.Context, id string) (*Document, error) {
-	line := db.store.opens.Line(db.name + "\x00" + kv.Tag(ctx))
-	opened, err := line.Do(ctx, "", id, db.store.now(), coalesce.Work[string, openedDoc]{
+	batcher := db.store.opens.Batcher(db.name + "\x00" + kv.Tag(ctx))
+	opened, err := batcher.Do(ctx, "", id, db.store.now(), coalesce.Work[string, openedDoc]{
 		Alone: func() (o openedDoc, err error) {
 			o.doc, err = db.openAlone(ctx, id, OpenOptions{})
 			return o, err

@@ -114,29 +114,29 @@ func openHeld(t *testing.T) (*held, *DB) { return openHeldOn(t, memkv.New()) }
 func openHeldOn(t *testing.T, store kv.Store) (*held, *DB) {
 	h := &held{Store: store}
 	s := openStore(t, h)
-	setEditLines(s, 1, time.Hour)
+	setEditBatchers(s, 1, time.Hour)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	return h, s.DB("db")
 }
 
-// setEditLines lets edits share when so many are under way.
-func setEditLines(s *Store, running int, wait time.Duration) {
+// setEditBatchers lets edits share when so many are under way.
+func setEditBatchers(s *Store, running int, wait time.Duration) {
 	l := coalesce.Limits{Running: running, Batch: 64, Wait: wait}
-	s.edits = coalesce.NewLines[*compat.Document, EditResult](1, l)
+	s.edits = coalesce.NewBatchers[*compat.Document, EditResult](1, l)
 }
 
-// startEdit begins an edit, and returns when it is under way or waits in the line. The function gives its end.
+// startEdit begins an edit, and returns when it is under way or waits in the batcher. The function gives its end.
 func startEdit(t *testing.T, ctx context.Context, db *DB, d *compat.Document) func() (EditResult, error) {
 	t.Helper()
-	line := db.store.edits.Line("db\x00")
-	before, end := line.Len(), make(chan struct{})
+	batcher := db.store.edits.Batcher("db\x00")
+	before, end := batcher.Len(), make(chan struct{})
 	var results []EditResult
 	var err error
 	go func() {
 		defer close(end)
 		results, err = db.Update(ctx, []*compat.Document{d}, UpdateOptions{})
 	}()
-	for line.Len() == before {
+	for batcher.Len() == before {
 		time.Sleep(100 * time.Microsecond)
 	}
 	return func() (EditResult, error) {
@@ -280,8 +280,8 @@ func (a asksAbout) Prepare(ctx context.Context, tx *Tx) (IndexFunc, error) {
 	}, err
 }
 
-// TestSharedEditsFails: an edit whose client has gone leaves the line, and takes nobody with it; one whose commit has
-// no known outcome has none for all; what fails otherwise is tried for each.
+// TestSharedEditsFails: an edit whose client has gone leaves the batcher, and takes nobody with it; one whose commit
+// has no known outcome has none for all; what fails otherwise is tried for each.
 func TestSharedEditsFails(t *testing.T) {
 	type end = func() (EditResult, error)
 	start := func(t *testing.T, ctx context.Context, h *held, db *DB) (release func(), ends []end) {
@@ -357,7 +357,7 @@ func TestSharedEditsFails(t *testing.T) {
 // TestSharedEditsWaits: who has waited for a slow commit for a while goes on without it.
 func TestSharedEditsWaits(t *testing.T) {
 	h, db := openHeld(t)
-	setEditLines(db.store, 1, time.Millisecond)
+	setEditBatchers(db.store, 1, time.Millisecond)
 	release := h.hold()
 	first := startEdit(t, t.Context(), db, doc(t, "slow", "", `{}`))
 	h.pass()

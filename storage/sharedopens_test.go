@@ -32,12 +32,12 @@ func openTogether(t *testing.T, h *held, dbs []*DB, ids []string) (results []ope
 // openTogetherIn is openTogether with a context of the second document's, which makes the snapshot.
 func openTogetherIn(t *testing.T, second context.Context, h *held, dbs []*DB, ids []string) ([]opened, int) {
 	t.Helper()
-	line := dbs[0].store.opens.Line("db\x00")
+	batcher := dbs[0].store.opens.Batcher("db\x00")
 	release := h.hold()
 	results := make([]opened, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
-		before := line.Len()
+		before := batcher.Len()
 		wg.Go(func() {
 			ctx := t.Context()
 			if i == 1 {
@@ -45,7 +45,7 @@ func openTogetherIn(t *testing.T, second context.Context, h *held, dbs []*DB, id
 			}
 			results[i].doc, results[i].err = dbs[min(i, len(dbs)-1)].Open(ctx, id, OpenOptions{})
 		})
-		for line.Len() == before {
+		for batcher.Len() == before {
 			time.Sleep(100 * time.Microsecond)
 		}
 	}
@@ -59,7 +59,7 @@ func openTogetherIn(t *testing.T, second context.Context, h *held, dbs []*DB, id
 func TestSharedOpens(t *testing.T) {
 	h := &held{Store: memkv.New()}
 	s := openStore(t, h)
-	s.opens = coalesce.NewLines[string, openedDoc](1, coalesce.Limits{Running: 1, Batch: 64, Wait: time.Hour})
+	s.opens = coalesce.NewBatchers[string, openedDoc](1, coalesce.Limits{Running: 1, Batch: 64, Wait: time.Hour})
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	for i := range 10 {

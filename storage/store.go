@@ -38,8 +38,8 @@ type Store struct {
 	metrics    metrics
 	securities *securities
 	sizes      sizes
-	edits      *editLines // nil: none share
-	opens      *openLines // nil: none share
+	edits      *editBatchers // nil: none share
+	opens      *openBatchers // nil: none share
 }
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another
@@ -51,9 +51,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		sizes: defaultSizes(),
 	}
 	s.sizes.together = s.limits.Together
-	s.edits = newEditLines(s.limits.Together)
+	s.edits = newEditBatchers(s.limits.Together)
 	if s.limits.Together > 1 {
-		s.opens = newOpenLines()
+		s.opens = newOpenBatchers()
 	}
 	if s.now == nil {
 		s.now = time.Now

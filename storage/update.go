@@ -125,24 +125,24 @@ const (
 	sharedBytes = 16 << 10
 	// sharedPause is how long the edits of a database do not share, after some could not.
 	sharedPause = time.Second
-	// sharedLines is how many databases' lines are remembered.
-	sharedLines = 1024
+	// sharedBatchers is of how many databases batchers are remembered.
+	sharedBatchers = 1024
 )
 
 // errApart ends a shared transaction whose edits have to be stored one by one.
 var errApart = errors.New("storage: edits cannot share a transaction")
 
-// editLines let the edits of single documents share transactions (ADR 0055): while a database has some under way, those
-// that come wait until there are less, and then go on together. Each is stored or refused as if it were alone: only
-// edits of different documents share, and only where no validation function is in force; those that need an answer from
-// elsewhere (questions.go) leave the others. The key is the name of the database with the tag of the transaction.
-type editLines = coalesce.Lines[*compat.Document, EditResult]
+// editBatchers let the edits of single documents share transactions (ADR 0055): while a database has some under way,
+// those that come wait until there are less, and then go on together. Each is stored or refused as if it were alone:
+// only edits of different documents share, and only where no validation function is in force; those that need an answer
+// from elsewhere (questions.go) leave the others. The key is the name of the database with the tag of the transaction.
+type editBatchers = coalesce.Batchers[*compat.Document, EditResult]
 
-// newEditLines returns lines in which few edits are as fast as alone: across a network several commits overlap, on
-// a local disk one follows the other.
-func newEditLines(together int) *editLines {
+// newEditBatchers returns batchers in which few edits are as fast as alone: across a network several commits overlap,
+// on a local disk one follows the other.
+func newEditBatchers(together int) *editBatchers {
 	l := coalesce.Limits{Running: min(max(2, together), 4), Batch: 64, Wait: 50 * time.Millisecond}
-	return coalesce.NewLines[*compat.Document, EditResult](sharedLines, l)
+	return coalesce.NewBatchers[*compat.Document, EditResult](sharedBatchers, l)
 }
 
 // shares reports whether the edits of a request may share a transaction with others.
@@ -154,8 +154,8 @@ func (db *DB) shares(ctx context.Context, docs []*compat.Document, o *UpdateOpti
 
 // updateShared is Update for an edit that shares: alone while few are under way, with others otherwise.
 func (db *DB) updateShared(ctx context.Context, docs []*compat.Document, o *UpdateOptions) ([]EditResult, error) {
-	line := db.store.edits.Line(db.name + "\x00" + kv.Tag(ctx))
-	result, err := line.Do(ctx, docs[0].ID, docs[0], db.store.now(), coalesce.Work[*compat.Document, EditResult]{
+	batcher := db.store.edits.Batcher(db.name + "\x00" + kv.Tag(ctx))
+	result, err := batcher.Do(ctx, docs[0].ID, docs[0], db.store.now(), coalesce.Work[*compat.Document, EditResult]{
 		Alone: func() (EditResult, error) {
 			results, err := db.updateAlone(ctx, docs, o)
 			if err != nil {
@@ -166,7 +166,7 @@ func (db *DB) updateShared(ctx context.Context, docs []*compat.Document, o *Upda
 		Together: func(ctx context.Context, docs []*compat.Document) []coalesce.Result[EditResult] {
 			results, apart := db.updateTogether(ctx, docs)
 			if apart {
-				line.Disperse(db.store.now().Add(sharedPause))
+				batcher.Disperse(db.store.now().Add(sharedPause))
 			}
 			return results
 		},

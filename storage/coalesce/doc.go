@@ -3,11 +3,11 @@
 //
 // # File tour
 //
-//	line.go    a line, and how it moves; lines by a key
+//	batcher.go    a batcher, and how what waits in it moves; batchers by a key
 //
 // # Invariants
 //
-//  1. Each place is told its turn once. One that has left the line is not told, and one that was told cannot leave.
+//  1. Each place is told its turn once. One that has left is not told, and one that was told cannot leave.
 //  2. Items with the same id, if they have one, never go on together.
-//  3. If anything waits, something is under way, and takes the line on when it ends.
+//  3. If anything waits, something is under way, and takes what waits on when it ends.
 package coalesce

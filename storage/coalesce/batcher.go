@@ -9,35 +9,35 @@ import (
 	"github.com/settee-db/settee/compat/cache"
 )
 
-// Limits bound a line.
+// Limits bound a batcher.
 type Limits struct {
 	Running int           // items under way, from which on others wait
 	Batch   int           // items that go on together, at most
 	Wait    time.Duration // an item that has waited for so long goes on alone
 }
 
-// Lines has a line for each key, the last used of them: a line that is forgotten too early is a second one of its key.
-// Safe for concurrent use.
-type Lines[T, R any] struct {
-	limits Limits
-	lines  *cache.Cache[string, *Line[T, R]]
+// Batchers has a batcher for each key, the last used of them: one that is forgotten too early is a second one of its
+// key. Safe for concurrent use.
+type Batchers[T, R any] struct {
+	limits   Limits
+	batchers *cache.Cache[string, *Batcher[T, R]]
 }
 
-// NewLines returns lines of which so many are remembered, at least 1.
-func NewLines[T, R any](remembered int, l Limits) *Lines[T, R] {
-	return &Lines[T, R]{limits: l, lines: cache.New[string, *Line[T, R]](remembered)}
+// NewBatchers returns batchers of which so many are remembered, at least 1.
+func NewBatchers[T, R any](remembered int, l Limits) *Batchers[T, R] {
+	return &Batchers[T, R]{limits: l, batchers: cache.New[string, *Batcher[T, R]](remembered)}
 }
 
-// Line is the line of a key.
-func (l *Lines[T, R]) Line(key string) *Line[T, R] {
-	if line, ok := l.lines.Get(key); ok {
-		return line
+// Batcher is the batcher of a key.
+func (b *Batchers[T, R]) Batcher(key string) *Batcher[T, R] {
+	if earlier, ok := b.batchers.Get(key); ok {
+		return earlier
 	}
-	return l.lines.GetOrAdd(key, &Line[T, R]{limits: l.limits})
+	return b.batchers.GetOrAdd(key, &Batcher[T, R]{limits: b.limits})
 }
 
-// Line is where items of one kind wait, while others are under way. Safe for concurrent use.
-type Line[T, R any] struct {
+// Batcher has items of one kind wait while others are under way, and go on together. Safe for concurrent use.
+type Batcher[T, R any] struct {
 	limits  Limits
 	mu      sync.Mutex
 	running int
@@ -66,7 +66,7 @@ type Result[R any] struct {
 	Err   error
 }
 
-// Work is how items of a line are worked on.
+// Work is how items are worked on.
 type Work[T, R any] struct {
 	// Alone works on the caller's item.
 	Alone func() (R, error)
@@ -78,14 +78,14 @@ type Work[T, R any] struct {
 // Do works on an item: alone if few are under way, else together with those that wait as well when it is their turn. No
 // two items with the same id are worked on together; "" is like no other. Do fails when ctx ends while the item waits,
 // but not once somebody else works on it.
-func (l *Line[T, R]) Do(ctx context.Context, id string, item T, now time.Time, w Work[T, R]) (R, error) {
-	t, err := l.join(ctx, id, item, now)
+func (b *Batcher[T, R]) Do(ctx context.Context, id string, item T, now time.Time, w Work[T, R]) (R, error) {
+	t, err := b.join(ctx, id, item, now)
 	if err != nil {
 		var none R
 		return none, err
 	}
 	if n := len(t.lead); n > 0 {
-		defer l.done(n)
+		defer b.done(n)
 	}
 	if len(t.lead) > 1 {
 		t.result = lead(ctx, t.lead, w.Together)
@@ -117,23 +117,23 @@ func lead[T, R any](
 }
 
 // join takes a place among those under way, where the item leads itself, or waits until it is its turn.
-func (l *Line[T, R]) join(ctx context.Context, id string, item T, now time.Time) (turn[T, R], error) {
+func (b *Batcher[T, R]) join(ctx context.Context, id string, item T, now time.Time) (turn[T, R], error) {
 	p := &place[T, R]{id: id, item: item}
-	l.mu.Lock()
+	b.mu.Lock()
 	switch {
-	case now.Before(l.apart):
-		l.mu.Unlock()
+	case now.Before(b.apart):
+		b.mu.Unlock()
 		return turn[T, R]{}, nil
-	case l.running < l.limits.Running:
-		l.running++
-		l.mu.Unlock()
+	case b.running < b.limits.Running:
+		b.running++
+		b.mu.Unlock()
 		return turn[T, R]{lead: []*place[T, R]{p}}, nil
 	}
 	p.turn = make(chan turn[T, R], 1)
-	l.waiting = append(l.waiting, p)
-	l.mu.Unlock()
+	b.waiting = append(b.waiting, p)
+	b.mu.Unlock()
 
-	timer := time.NewTimer(l.limits.Wait)
+	timer := time.NewTimer(b.limits.Wait)
 	defer timer.Stop()
 	var err error
 	select {
@@ -143,41 +143,41 @@ func (l *Line[T, R]) join(ctx context.Context, id string, item T, now time.Time)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	if l.leave(p) {
+	if b.leave(p) {
 		return turn[T, R]{}, err
 	}
 	return <-p.turn, nil
 }
 
-// leave takes a place out of the line; false if it is not there any more.
-func (l *Line[T, R]) leave(p *place[T, R]) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	at := slices.Index(l.waiting, p)
+// leave takes a waiting place out; false if it does not wait any more.
+func (b *Batcher[T, R]) leave(p *place[T, R]) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := slices.Index(b.waiting, p)
 	if at >= 0 {
-		l.waiting = slices.Delete(l.waiting, at, at+1)
+		b.waiting = slices.Delete(b.waiting, at, at+1)
 	}
 	return at >= 0
 }
 
 // done gives back the places of items. Those that wait go on if few are under way then.
-func (l *Line[T, R]) done(items int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.running -= items; l.running >= l.limits.Running || len(l.waiting) == 0 {
+func (b *Batcher[T, R]) done(items int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.running -= items; b.running >= b.limits.Running || len(b.waiting) == 0 {
 		return
 	}
-	batch := l.take()
-	l.running += len(batch)
+	batch := b.take()
+	b.running += len(batch)
 	batch[0].turn <- turn[T, R]{lead: batch}
 }
 
-// take takes items of different ids out of the line.
-func (l *Line[T, R]) take() (batch []*place[T, R]) {
+// take takes waiting items of different ids out.
+func (b *Batcher[T, R]) take() (batch []*place[T, R]) {
 	ids := map[string]bool{}
-	rest := l.waiting[:0]
-	for _, p := range l.waiting {
-		if len(batch) == l.limits.Batch || ids[p.id] {
+	rest := b.waiting[:0]
+	for _, p := range b.waiting {
+		if len(batch) == b.limits.Batch || ids[p.id] {
 			rest = append(rest, p)
 			continue
 		}
@@ -186,25 +186,25 @@ func (l *Line[T, R]) take() (batch []*place[T, R]) {
 		}
 		batch = append(batch, p)
 	}
-	clear(l.waiting[len(rest):])
-	l.waiting = rest
+	clear(b.waiting[len(rest):])
+	b.waiting = rest
 	return batch
 }
 
 // Disperse sends all that wait on alone, and those that come until a time.
-func (l *Line[T, R]) Disperse(until time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.apart = until
-	for _, p := range l.waiting {
+func (b *Batcher[T, R]) Disperse(until time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.apart = until
+	for _, p := range b.waiting {
 		p.turn <- turn[T, R]{}
 	}
-	l.waiting = nil
+	b.waiting = nil
 }
 
 // Len is how many items are under way or wait.
-func (l *Line[T, R]) Len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.running + len(l.waiting)
+func (b *Batcher[T, R]) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running + len(b.waiting)
 }

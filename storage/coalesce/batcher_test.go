@@ -11,14 +11,16 @@ import (
 
 // worker works on items, each time when it is told to, and notes which of them it works on at once.
 type worker struct {
-	line *Line[string, string]
-	next chan func(items []string) []Result[string]
-	done chan []string
+	batcher *Batcher[string, string]
+	next    chan func(items []string) []Result[string]
+	done    chan []string
 }
 
 func newWorker(l Limits) *worker {
 	return &worker{
-		NewLines[string, string](1, l).Line("a"), make(chan func([]string) []Result[string]), make(chan []string, 10),
+		NewBatchers[string, string](1, l).Batcher("a"),
+		make(chan func([]string) []Result[string]),
+		make(chan []string, 10),
 	}
 }
 
@@ -31,7 +33,7 @@ type outcome struct {
 // start begins to work on an item, and returns when it is under way or waits.
 func (w *worker) start(t *testing.T, ctx context.Context, id, item string) <-chan outcome {
 	t.Helper()
-	ends, before := make(chan outcome, 1), w.line.Len()
+	ends, before := make(chan outcome, 1), w.batcher.Len()
 	work := Work[string, string]{
 		Alone: func() (string, error) {
 			<-w.next
@@ -48,10 +50,10 @@ func (w *worker) start(t *testing.T, ctx context.Context, id, item string) <-cha
 		},
 	}
 	go func() {
-		value, err := w.line.Do(ctx, id, item, time.Now(), work)
+		value, err := w.batcher.Do(ctx, id, item, time.Now(), work)
 		ends <- outcome{value, err}
 	}()
-	for w.line.Len() == before {
+	for w.batcher.Len() == before {
 		time.Sleep(100 * time.Microsecond)
 	}
 	return ends
@@ -79,9 +81,9 @@ func errOf(item string) error {
 	return nil
 }
 
-// TestLine: what waits is worked on together when less is under way, not more at once than allowed, and no two of one
-// id; each has its own result, and who has none is worked on alone.
-func TestLine(t *testing.T) {
+// TestBatcher: what waits is worked on together when less is under way, not more at once than allowed, and no two of
+// one id; each has its own result, and who has none is worked on alone.
+func TestBatcher(t *testing.T) {
 	w := newWorker(Limits{Running: 2, Batch: 3, Wait: time.Hour})
 	first := []<-chan outcome{w.start(t, t.Context(), "1", "1"), w.start(t, t.Context(), "2", "2")}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -126,7 +128,7 @@ func TestLine(t *testing.T) {
 	if o := <-late; o != (outcome{"late alone", nil}) {
 		t.Errorf("without a result: %v", o)
 	}
-	for w.line.Len() > 0 { // places are given back after the results
+	for w.batcher.Len() > 0 { // places are given back after the results
 		time.Sleep(100 * time.Microsecond)
 	}
 }
@@ -141,11 +143,11 @@ func TestAlone(t *testing.T) {
 	if o := <-slow; o.value != "slow alone" {
 		t.Errorf("after the wait: %v", o)
 	}
-	w.line.limits.Wait = time.Hour
+	w.batcher.limits.Wait = time.Hour
 	first = w.start(t, t.Context(), "", "first")
 	waits := []<-chan outcome{w.start(t, t.Context(), "", "waits"), w.start(t, t.Context(), "", "as well")}
 	until := time.Now().Add(time.Hour)
-	w.line.Disperse(until)
+	w.batcher.Disperse(until)
 	for range 3 {
 		w.step(nil)
 	}
@@ -155,10 +157,10 @@ func TestAlone(t *testing.T) {
 			t.Errorf("dispersed: %v", o)
 		}
 	}
-	if turn, err := w.line.join(t.Context(), "", "", until.Add(-1)); err != nil || turn.lead != nil {
+	if turn, err := w.batcher.join(t.Context(), "", "", until.Add(-1)); err != nil || turn.lead != nil {
 		t.Errorf("before the end of the pause: %v %v", turn, err)
 	}
-	if turn, err := w.line.join(t.Context(), "", "", until); err != nil || len(turn.lead) != 1 {
+	if turn, err := w.batcher.join(t.Context(), "", "", until); err != nil || len(turn.lead) != 1 {
 		t.Errorf("at the end of the pause: %v %v", turn, err)
 	}
 }
@@ -169,11 +171,11 @@ func TestPanic(t *testing.T) {
 	first := w.start(t, t.Context(), "", "first")
 	go func() {
 		defer func() { _ = recover() }()
-		_, _ = w.line.Do(t.Context(), "", "panics", time.Now(), Work[string, string]{
+		_, _ = w.batcher.Do(t.Context(), "", "panics", time.Now(), Work[string, string]{
 			Together: func(context.Context, []string) []Result[string] { panic("on purpose") },
 		})
 	}()
-	for w.line.Len() < 2 {
+	for w.batcher.Len() < 2 {
 		time.Sleep(100 * time.Microsecond)
 	}
 	other := w.start(t, t.Context(), "", "other")
@@ -184,9 +186,9 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
-	lines := NewLines[string, string](2, Limits{})
-	if a := lines.Line("a"); lines.Line("a") != a || lines.Line("b") == a {
-		t.Error("a key does not have its own line")
+func TestBatchers(t *testing.T) {
+	batchers := NewBatchers[string, string](2, Limits{})
+	if a := batchers.Batcher("a"); batchers.Batcher("a") != a || batchers.Batcher("b") == a {
+		t.Error("a key does not have its own batcher")
 	}
 }
