@@ -137,7 +137,8 @@ func rare(r *rand.Rand, n int) int { return int(float64(n) * math.Pow(r.Float64(
 // conclude from how many documents have each of two values how many have both.
 var datasets = map[string]dataset{
 	"independent": func(r *rand.Rand, i, _ int) skewed {
-		d := skewed{kind: "order", status: "closed", user: fmt.Sprintf("u%d", rare(r, 1500)), region: rare(r, 30), date: i}
+		user := fmt.Sprintf("u%d", rare(r, 1500))
+		d := skewed{kind: "order", status: "closed", user: user, region: rare(r, 30), date: i}
 		if i%10 == 0 {
 			d.kind = "other"
 		}
@@ -147,7 +148,8 @@ var datasets = map[string]dataset{
 		return d
 	},
 	"correlated": func(r *rand.Rand, i, count int) skewed {
-		d := skewed{kind: "order", status: "closed", user: fmt.Sprintf("u%d", rare(r, 1500)), region: 30 * i * i / count / count, date: i}
+		user, region := fmt.Sprintf("u%d", rare(r, 1500)), 30*i*i/count/count
+		d := skewed{kind: "order", status: "closed", user: user, region: region, date: i}
 		if i < count/10 {
 			d.kind = "other"
 		}
@@ -211,7 +213,7 @@ func readsNearlyTheLeast(t *testing.T, data dataset, bounded func(request string
 		answer, err := plan.Find(t.Context(), w.src, func([]byte) error { return nil })
 		ok(t, err)
 		read, rows := answer.Stats.Keys+answer.Stats.Docs, store.Counts().Rows
-		if strings.Contains(string(answer.Stats.AccessPaths), `"special"`) { // which has no entries beside its documents
+		if strings.Contains(string(answer.Stats.AccessPaths), `"special"`) { // it has no entries beside its documents
 			read = answer.Stats.Docs
 		}
 		allRead, allBest, allRows = allRead+read, allBest+best, allRows+rows

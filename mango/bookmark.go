@@ -79,8 +79,8 @@ func parseBookmark(text string) (*bookmark, error) {
 	return b, nil
 }
 
-// origin names the order of an index's rows: the index as it is defined, and the name of the order. A page goes on in just
-// this order or not at all.
+// origin names the order of an index's rows: the index as it is defined, and the name of the order. A page goes on in
+// just this order or not at all.
 func (ix *Index) origin(orderName string) []string {
 	if ix.Kind == KindAllDocs {
 		return nil

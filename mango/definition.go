@@ -303,8 +303,8 @@ func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []b
 	return next, string(next) == `{"language":"query"}`, nil
 }
 
-// appendWith appends an object with a member set, in its old place or at the end, or without the member if value is nil.
-// What is no object counts as an empty one.
+// appendWith appends an object with a member set, in its old place or at the end, or without the member if value is
+// nil. What is no object counts as an empty one.
 func appendWith(dst []byte, object ejson.Value, name string, value []byte) []byte {
 	dst = append(dst, '{')
 	separator, found := "", false

@@ -34,8 +34,8 @@
 //  5. Matching takes time linear in the document, but for patterns that need backtracking: those have bounds of time,
 //     for a text and for a Selector, and are not in filters of indexes.
 //  6. A query has the same documents in the same order whatever reads them: the index, or the documents while it is
-//     being built. The bookmark holds the order; with a sort or a JSON index every access path gives it, without them it is that
-//     of the entries that are read.
+//     being built. The bookmark holds the order; with a sort or a JSON index every access path gives it, without them
+//     it is that of the entries that are read.
 //  7. A document that passes and stays as it is comes exactly once on the pages of a query, and in a query over several
 //     snapshots.
 //  8. A picker passes over members that nothing looks at: a selector sees no difference between a document and what was

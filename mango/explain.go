@@ -328,8 +328,8 @@ func (w *accessPath) appendName(dst []byte) []byte {
 	return dst
 }
 
-// note adds what is read to the statistics; how is what for: "order" for the rows in the order of the answer, "sort" for
-// documents that are sorted.
+// note adds what is read to the statistics; how is what for: "order" for the rows in the order of the answer, "sort"
+// for documents that are sorted.
 func (f *finder) note(w *accessPath, how string) {
 	read := f.stats.AccessPaths
 	if len(read) > 0 {

@@ -18,8 +18,8 @@ import (
 // fields can answer the query too, the access path that would read least is taken: entries and documents count alike.
 //
 // Without a sort the order of the answer is that of the access path, so the bookmark holds it and all pages take the
-// same one. With a sort the order is that of its fields, and of the ids, whatever is read: each page takes the path that
-// is best for it.
+// same one. With a sort the order is that of its fields, and of the ids, whatever is read: each page takes the path
+// that is best for it.
 
 // executionPlan says in whose order the documents of a query come, and what is read for them.
 type executionPlan struct {

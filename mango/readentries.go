@@ -170,8 +170,8 @@ func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *s
 	return s.OpenEach(refs, fn)
 }
 
-// readEntries reads the entries of the execution plan in their order, and the documents that the index does not know last, in
-// the order of their ids.
+// readEntries reads the entries of the execution plan in their order, and the documents that the index does not know
+// last, in the order of their ids.
 func (f *finder) readEntries() error {
 	a := f.exec.entries
 	e := &entryScan{f: f, index: f.exec.index, one: true, ranges: a.ranges, others: true, window: f.window()}
