@@ -414,29 +414,29 @@ func TestPausedDocumentBeginsAgain(t *testing.T) {
 		const body = `{"source":"http://s/a","target":"http://t/b"`
 		paused := func(id string) {
 			t.Helper()
-			s.write(t, ReplicatorDB, id, body+"}")
+			s.write(t, compat.ReplicatorDB, id, body+"}")
 			until(t, "the pause", func() bool { return s.state(id) == "crashing" })
-			shown := string(s.Document(ReplicatorDB, id, "node").JSON)
+			shown := string(s.Document(compat.ReplicatorDB, id, "node").JSON)
 			if !strings.Contains(shown, jobs.ErrPaused.Error()) {
 				t.Errorf("it does not say why: %s", shown)
 			}
 		}
 		paused("gone")
-		s.write(t, ReplicatorDB, "gone", `{"_deleted":true}`)
+		s.write(t, compat.ReplicatorDB, "gone", `{"_deleted":true}`)
 		until(t, "the end of the pause", func() bool { return sharing.resumed.Load() == 1 })
 		sharing.resumed.Store(0)
 		paused("again")
-		doc, err := s.store.DB(ReplicatorDB).Open(t.Context(), "again", storage.OpenOptions{})
+		doc, err := s.store.DB(compat.ReplicatorDB).Open(t.Context(), "again", storage.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.docs.changed(t.Context(), ReplicatorDB, &docChange{id: "again", rev: doc.Rev, body: doc.Body}, false)
+		s.docs.changed(t.Context(), compat.ReplicatorDB, &docChange{id: "again", rev: doc.Rev, body: doc.Body}, false)
 		if n := sharing.resumed.Load(); n != 0 || s.state("again") != "crashing" {
 			t.Errorf("it was resumed %d times without a reason, and is %s", n, s.state("again"))
 		}
-		s.write(t, ReplicatorDB, "again", body+change+"}")
+		s.write(t, compat.ReplicatorDB, "again", body+change+"}")
 		until(t, "the end", func() bool {
-			return strings.Contains(s.body(t, ReplicatorDB, "again"), `"_replication_state":"completed"`)
+			return strings.Contains(s.body(t, compat.ReplicatorDB, "again"), `"_replication_state":"completed"`)
 		})
 		if n := sharing.resumed.Load(); n != 1 {
 			t.Errorf("it was resumed %d times", n)
