@@ -30,7 +30,7 @@ BENCH_FLAGS ?=
 SEARCH_FLAGS ?=
 # Packages that start goroutines or are used by several; conformance talks to processes without the detector, and eventing
 # takes two minutes more than the check has: RACE_PACKAGES=./eventing/...
-RACE_PACKAGES ?= ./memory/... ./config/... ./cluster/... ./principal/... ./documents/... ./storage/... ./views/... ./mango/... ./search/... ./replication/... ./server/... ./cmd/...
+RACE_PACKAGES ?= ./memory/... ./config/... ./cluster/... ./principal/... ./documents/... ./js/... ./storage/... ./views/... ./mango/... ./search/... ./replication/... ./server/... ./cmd/...
 RACE_FLAGS ?= -short
 # Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
 RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
@@ -70,8 +70,8 @@ test: ## the whole Go test suite, the benchmark's too
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
-	$(GO) test -race $(RACE_FLAGS) -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
-	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./views/js
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -v /js$$)
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./js
 	cd cmd/bench && $(GO) test -race $(RACE_FLAGS) -timeout 20m ./...
 
 .PHONY: damage

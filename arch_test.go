@@ -28,6 +28,7 @@ const maxLines = 600
 // the longest matching path.
 var rooms = map[string][]string{
 	"compat":     {},
+	"js":         {"compat", "storage"}, // storage for tests alone, see forbidden
 	"storage/kv": {},
 	// Settings and the budget of memory know nobody who uses them.
 	"config": {},
@@ -36,9 +37,9 @@ var rooms = map[string][]string{
 	"cluster":          {"storage/kv"},
 	"cluster/settings": {"storage/kv", "cluster", "config"},
 	"storage":          {"compat", "storage/kv", "cluster"},
-	"views":            {"compat", "cluster", "storage", "storage/kv"},
+	"views":            {"compat", "js", "cluster", "storage", "storage/kv"},
 	"mango":            {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
-	"search":           {"compat", "storage", "storage/kv", "views", "search/analysis", "search/index", "search/query"},
+	"search":           {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
@@ -46,14 +47,14 @@ var rooms = map[string][]string{
 	// Who asks, and how that is proved; what comes in headers is read in server/auth.
 	"principal": {"compat"},
 	// Documents as one principal sees them have no requests.
-	"documents": {"compat", "storage", "storage/kv", "views", "config", "principal"},
-	"eventing": {"compat", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views", "mango",
+	"documents": {"compat", "js", "storage", "storage/kv", "config", "principal"},
+	"eventing": {"compat", "js", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views", "mango",
 		"config", "eventing/query", "replication/site"},
 	"replication": {"compat", "storage", "storage/kv", "replication/site"},
 	// What follows a redirection is the same for all who send credentials.
 	"replication/site": {"compat"},
 	"server": {
-		"compat",
+		"compat", "js",
 		"storage",
 		"storage/kv",
 		"views",
@@ -91,10 +92,10 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin":   handlers("cluster", "replication", "search", "server/auth", "principal", "config", "server/forward"),
+	"server/admin":   handlers("js", "cluster", "replication", "search", "server/auth", "principal", "config", "server/forward"),
 	"server/session": handlers("server/auth", "principal", "server/users"),
 	"server/replicator": handlers(
-		"principal",
+		"js", "principal",
 		"cluster",
 		"mango",
 		"replication",
@@ -108,17 +109,17 @@ var rooms = map[string][]string{
 	// Other nodes are asked as a client has asked this one.
 	"server/forward":   handlers("cluster"),
 	"server/databases": handlers("replication", "server/find"),
-	"server/documents": handlers(),
-	"server/lists":     handlers(),
-	"server/changes":   handlers("mango"),
+	"server/documents": handlers("js"),
+	"server/lists":     handlers("js"),
+	"server/changes":   handlers("js", "mango"),
 	"server/queries":   handlers(),
-	"server/designs":   handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
+	"server/designs":   handlers("js", "server/documents", "server/lists", "server/queries", "server/rewrite"),
 	"server/find":      handlers("mango", "search", "config"),
-	"server/fulltext":  handlers("search", "search/analysis", "search/index", "search/query"),
+	"server/fulltext":  handlers("js", "search", "search/analysis", "search/index", "search/query"),
 	"server/functions": handlers("eventing"),
 	// The page asks everything of the API, from the browser; its tests start servers that have functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
-	"server/warm":          {"compat", "storage", "views", "search", "search/index", "config"},
+	"server/warm":          {"compat", "js", "storage", "views", "search", "search/index", "config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
@@ -130,15 +131,15 @@ var rooms = map[string][]string{
 	"server/localpeer": {"compat", "storage", "replication", "principal", "documents", "server/params"},
 	"server/auth":      {"compat", "config", "principal"},
 	"server/logging":   {"config"},
-	"server/stats":     {"compat", "views"},
+	"server/stats":     {"compat", "js", "views"},
 	"server/users":     {"compat", "storage", "storage/kv", "server/auth", "principal", "documents", "server/stats"},
 	// servertest starts whole servers for tests of the packages below server.
-	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "principal", "config",
+	serverTest: {"compat", "js", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "principal", "config",
 		"documents"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's selectors find.
 	"eventing/query": {"compat", "mango"},
 	"cmd": {
-		"compat",
+		"compat", "js",
 		"storage",
 		"storage/kv",
 		"views",
@@ -160,7 +161,7 @@ var rooms = map[string][]string{
 	"conformance": {}, // talks to the running server only
 	"cmd/bench":   {}, // so does the benchmark, a module of its own
 	// a module of its own, which measures the engine of search without a server
-	"cmd/searchpeers": {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
+	"cmd/searchpeers": {"compat", "js", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
 }
 
 // handlers are the rooms that the handlers of any resource may import, and some more.
@@ -196,6 +197,7 @@ var forbidden = map[string][]string{
 	"compat":     {"net", "net/http", "os", "os/exec"},
 	"storage/kv": {"net/http", "encoding/json"},
 	"storage":    {"net/http"},
+	"js":         {"net/http", modulePath + "storage", modulePath + "storage/kv"},
 	"views":      {"net/http"},
 	"mango":      {"net/http"},
 	"search":     {"net/http"},
@@ -208,7 +210,7 @@ var forbidden = map[string][]string{
 
 // noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order and number forms.
 // jsonAllowed are the files that use it on structures of our own, with the reason.
-var noEncodingJSON = []string{"compat", "storage", "views", "mango", "search", "eventing/query"}
+var noEncodingJSON = []string{"compat", "js", "storage", "views", "mango", "search", "eventing/query"}
 
 var jsonAllowed = map[string]string{
 	"cluster/nodes/members.go":          "what a process tells of itself is no document",

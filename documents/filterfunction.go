@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views/js"
 )
 
 // functionFilter is a filter of a changes feed that is a function of a design document: one of its filters, or the

@@ -7,9 +7,9 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views/js"
 )
 
 // writer is who writes documents, in the context of a write. Writes without one are the server's own and pass.

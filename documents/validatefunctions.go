@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views/js"
 )
 
 // This file asks the functions validate_doc_update about documents that are to be written. Which there are follows

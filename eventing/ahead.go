@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/js"
 )
 
 // ahead is what lets the handlers of a batch run while the batch before it is being stored. They see what they would

@@ -9,11 +9,11 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // item is an event, or a timer that is due, with what is known of it from earlier runs of its handler.

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/views/js"
 )
 
 // compiled is a definition made ready to run.

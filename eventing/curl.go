@@ -23,8 +23,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/replication/site"
-	"github.com/settee-db/settee/views/js"
 )
 
 // curlAnswer is what a request was answered. A batch that has to run again does not make it again: handlers that do the

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views/js"
 )
 
 // deadLetter writes an event whose handler has failed for good to the function's database for such, if it has one:

@@ -3,7 +3,7 @@
 //
 // What a function is, is package definition's; where functions are kept and which state they are in, package
 // registry's; statements of queries in handlers, package query's; which processes there are, package nodes's. Handlers
-// run in worker processes of views/js.
+// run in worker processes of js.
 //
 // # Map
 //

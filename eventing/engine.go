@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/query"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/memory"
@@ -25,7 +26,6 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
-	"github.com/settee-db/settee/views/js"
 )
 
 // jobType is that of the jobs which lead functions from state to state; the id names the function.

@@ -39,20 +39,20 @@ var featureTable = []feature{
 	shown("2 OnDelete", "eventing.TestOnUpdateAndOnDelete", "eventing.TestExpiry"),
 	shown("3 OnDeploy", "eventing.TestOnDeploy", "eventing.TestOnDeployDecides"),
 	shown("4 timers", "eventing.TestTimers", "eventing.TestTimersRunWhileABatchIsStored",
-		"views/js.TestEventTimers/docTimer"),
-	shown("5 aliases of databases", "views/js.TestEventAliases", "eventing.TestRefusedWrites"),
-	shown("6 advanced operations", "eventing.TestAdvancedOperations", "views/js.TestEventOperations",
-		"views/js.TestEventSubdocuments"),
+		"js.TestEventTimers/docTimer"),
+	shown("5 aliases of databases", "js.TestEventAliases", "eventing.TestRefusedWrites"),
+	shown("6 advanced operations", "eventing.TestAdvancedOperations", "js.TestEventOperations",
+		"js.TestEventSubdocuments"),
 	shown("7 statements in the code", "eventing.TestQueries", "eventing/query.TestScriptsRun"),
-	shown("8 N1qlQuery", "views/js.TestEventLoops/again", "views/js.TestEventLoops/execQuery",
-		"views/js.TestEventLoops/iter", "views/js.TestEventLoops/stopIter with a tag"),
-	shown("9 N1QL()", "eventing.TestN1QLCall", "views/js.TestEventQueries"),
+	shown("8 N1qlQuery", "js.TestEventLoops/again", "js.TestEventLoops/execQuery",
+		"js.TestEventLoops/iter", "js.TestEventLoops/stopIter with a tag"),
+	shown("9 N1QL()", "eventing.TestN1QLCall", "js.TestEventQueries"),
 	partly("10 analytics and search", "there are no such services",
-		"views/js.TestEventOperations/services that are not there"),
-	shown("11 curl", "eventing.TestCurlOfHandlers", "views/js.TestEventCurl"),
-	shown("12 log, crc64, base64", "views/js.TestEventTools"),
+		"js.TestEventOperations/services that are not there"),
+	shown("11 curl", "eventing.TestCurlOfHandlers", "js.TestEventCurl"),
+	shown("12 log, crc64, base64", "js.TestEventTools"),
 	shown("13 bindings", "eventing/definition.TestNames", "eventing/definition.TestRefused",
-		"views/js.TestEventConstants"),
+		"js.TestEventConstants"),
 	shown("14 self-recursion", "eventing.TestSelfRecursion"),
 	shown("15 recursion between functions", "server/functions.TestDeployChecks", "eventing/definition.TestRecursion"),
 	shown("16 dcp_stream_boundary", "eventing.TestFromNow"),
@@ -71,7 +71,7 @@ var featureTable = []feature{
 	partly("29 cursor_aware", "effects and checkpoint are one transaction, which is more than cursors promise",
 		"eventing.TestCounterIsExact"),
 	shown("30 optional query execution", "eventing.TestOptionalQueryExecution"),
-	shown("31 streaming cancellation", "views/js.TestEventLoops/break", "eventing/query.TestStreaming"),
+	shown("31 streaming cancellation", "js.TestEventLoops/break", "eventing/query.TestStreaming"),
 	shown("32 late timers, timers of before", "eventing.TestSkipTimerThreshold", "eventing.TestUndeployForgets"),
 	partly("33 the future", "Functions are not called by HTTP requests, have no JDBC and no queues",
 		"eventing.TestSelector"),
@@ -88,16 +88,16 @@ var settingsWithEffect = []feature{
 	shown("execution_timeout", "eventing.TestSlowAndHostileHandlers"),
 	shown("on_deploy_timeout", "eventing.TestOnDeployDecides"),
 	shown("checkpoint_interval", "eventing.TestCheckpointInterval"),
-	shown("language_compatibility", "eventing.TestLanguageCompatibility", "views/js.TestEventAliases/old delete"),
+	shown("language_compatibility", "eventing.TestLanguageCompatibility", "js.TestEventAliases/old delete"),
 	shown("handler_headers", "eventing.TestHeadersAndFooters"),
 	shown("handler_footers", "eventing.TestHeadersAndFooters"),
-	shown("timer_context_size", "views/js.TestEventTimers/large", "eventing.TestFiredTimersLeaveNothing"),
+	shown("timer_context_size", "js.TestEventTimers/large", "eventing.TestFiredTimersLeaveNothing"),
 	shown("skip_timer_threshold", "eventing.TestSkipTimerThreshold"),
 	shown("curl_max_allowed_resp_size", "eventing.TestCurlOfHandlers"),
 	shown("max_retries", "eventing.TestRetriesAndDeadLetters"),
 	shown("dead_letter_database", "eventing.TestRetriesAndDeadLetters"),
 	shown("selector", "eventing.TestSelector"),
-	shown("isolate", "views/js.TestEventIsolate"),
+	shown("isolate", "js.TestEventIsolate"),
 	shown("hop_limit", "eventing.TestHopLimit"),
 }
 
@@ -170,14 +170,14 @@ var loopTable = []feature{
 	loop("destructuring, spread, generator", "destructuring", "spread", "generator"),
 	loop("error of next()", "error of next"),
 	leftOut("6.3 return() throws", "To end a query early cannot fail"),
-	shown("6.3 timeout", "views/js.TestEventLoopTimeout"),
+	shown("6.3 timeout", "js.TestEventLoopTimeout"),
 	loop("no query", "plain iterables"),
 }
 
 func loop(row string, cases ...string) feature {
 	f := feature{row: "6.3 " + row}
 	for _, c := range cases {
-		f.shows = append(f.shows, "views/js.TestEventLoops/"+c)
+		f.shows = append(f.shows, "js.TestEventLoops/"+c)
 	}
 	return f
 }
@@ -192,7 +192,7 @@ var complaints = []feature{
 	partly("7.4 no old value", "A handler does not get the document as it was before", "eventing.TestOnUpdateAndOnDelete"),
 	partly("7.5 metadata bucket", "progress and timers are out of sight, where nobody deletes them",
 		"eventing/definition.TestParse", "eventing.TestUndeployForgets"),
-	shown("7.6 query handles leak", "views/js.TestEventLoops/left open", "views/js.TestEventQueryErrors"),
+	shown("7.6 query handles leak", "js.TestEventLoops/left open", "js.TestEventQueryErrors"),
 	shown("7.7 false hits of the parser", "eventing/query.TestRecognition", "eventing/query.TestTranspileErrors"),
 	shown("7.8 logs without context", "server/functions.TestAppLog", "eventing.TestLogOfAllNodes"),
 	shown("7.9 timeouts of the store", "eventing.TestStoreUnavailable"),

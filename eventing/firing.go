@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // alarm knows when the timers of partitions are looked at again. Whoever owns a partition makes all its timers, so that

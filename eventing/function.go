@@ -11,9 +11,9 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views/js"
 )
 
 // function is a deployed function as this process runs it, from one change of its state to the next.

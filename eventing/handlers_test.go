@@ -18,10 +18,10 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // TestOnDeploy: OnDeploy runs before any event, when a function is deployed and when it is resumed, and is told which,

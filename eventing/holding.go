@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/memory"
-	"github.com/settee-db/settee/views/js"
 )
 
 // holding is what the handlers of a batch hold in memory: documents that they have read, what they write and log, rows

@@ -13,10 +13,10 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
-	"github.com/settee-db/settee/views/js"
 )
 
 // queries are the statements of the running handler that are not at their end. The zero value has none.

@@ -10,9 +10,9 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/views/js"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/js"
 )
 
 // Names of what is counted; the others are those of js.EventResult.Counters. Couchbase's where it has one.

@@ -6,9 +6,9 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/views/js"
 )
 
 // timerName names a timer of an instance: of two with the same name the later one replaces the earlier one.

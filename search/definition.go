@@ -11,10 +11,10 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/analysis"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views/js"
 )
 
 // signature names what an index holds: all that it depends on goes into it.

@@ -6,9 +6,9 @@ import (
 	"regexp"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/analysis"
 	"github.com/settee-db/settee/search/index"
-	"github.com/settee-db/settee/views/js"
 )
 
 // This file makes values of fields of what an index function called index() with.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/storage"
@@ -17,7 +18,6 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/storagetest"
-	"github.com/settee-db/settee/views/js"
 )
 
 // The words of the kit.

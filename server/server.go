@@ -24,6 +24,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/principal"
@@ -47,7 +48,6 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
-	"github.com/settee-db/settee/views/js"
 )
 
 const (

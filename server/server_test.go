@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/servertest"
-	"github.com/settee-db/settee/views/js"
 )
 
 // TestMain lets the test binary be the workers of JavaScript, too.

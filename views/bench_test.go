@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
-	"github.com/settee-db/settee/views/js"
 )
 
 func TestMain(m *testing.M) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/views/reduce"
 )
 

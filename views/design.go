@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/views/reduce"
 )
 
@@ -20,7 +20,7 @@ const (
 	languageQuery      = "query"
 )
 
-// isScript reports whether functions in a language run in workers of views/js.
+// isScript reports whether functions in a language run in workers of js.
 func isScript(language string) bool {
 	_, ok := js.LanguageNamed(language)
 	return ok

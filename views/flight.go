@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // A flight is the one build that runs for a design document in this process. Whoever needs the indexes while it runs

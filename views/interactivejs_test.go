@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // scripted stands for JavaScript: its map function emits the length of the document's text as the workers get it.

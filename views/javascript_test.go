@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // newScriptBench is a store whose views run JavaScript.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/js"
 )
 
 // killing stands for JavaScript whose function "bad" does not come to an end for documents that are bad.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views/js"
 )
 
 // source is one document on its way through the map functions.

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
-	"github.com/settee-db/settee/views/js"
 )
 
 // Each piece of a build is a job, which any process on the store takes; of one that dies another one has it. What keeps

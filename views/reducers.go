@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/views/js"
 	"github.com/settee-db/settee/views/reduce"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // Documents of these tests; smallUpdate makes a job of a build over more of them.

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	search_query "github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // settee is an index of a database in a store of its own.

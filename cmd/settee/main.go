@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/js"
 )
 
 // The runtime keeps what it samples of allocations by call stack until the process ends: a server that has been busy in

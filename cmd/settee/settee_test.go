@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
-	"github.com/settee-db/settee/views/js"
 )
 
 func TestFirstStartMakesAnAdministrator(t *testing.T) {

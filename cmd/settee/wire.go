@@ -22,6 +22,7 @@ import (
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/replication"
@@ -32,7 +33,6 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
-	"github.com/settee-db/settee/views/js"
 	"github.com/settee-db/settee/views/levels"
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/search"
@@ -15,7 +16,6 @@ import (
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
-	"github.com/settee-db/settee/views/js"
 )
 
 // Options are what the handlers for the server and its node need besides what all handlers share.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
-	"github.com/settee-db/settee/views/js"
 )
 
 // TestPrometheusNames: names that dashboards made for CouchDB ask for.

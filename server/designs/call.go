@@ -6,7 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/js"
 )
 
 // This file is what all functions of design documents have in common. Each kind of function has a file of its own:

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server/servertest"
-	"github.com/settee-db/settee/views/js"
 )
 
 // TestMain lets the test binary be the workers of JavaScript, too.

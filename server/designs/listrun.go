@@ -9,12 +9,12 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/lists"
 	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
-	"github.com/settee-db/settee/views/js"
 )
 
 // listRun is a list function at work. Two goroutines share it: the handler's reads rows and offers them, the other one

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server/servertest"
-	"github.com/settee-db/settee/views/js"
 )
 
 func TestMain(m *testing.M) {

@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
-	"github.com/settee-db/settee/views/js"
 )
 
 // NewJS is a server with JavaScript and the database db, which everybody may use. The test's TestMain has to call

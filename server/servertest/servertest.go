@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/principal"
@@ -21,7 +22,6 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/views/js"
 )
 
 // Server is a server that ends with its test. Its administrator is admin, with the password secret.

@@ -1,6 +1,6 @@
 package stats
 
-import "github.com/settee-db/settee/views/js"
+import "github.com/settee-db/settee/js"
 
 // javaScript are the statistics below couchdb.query_server and couchdb.mrview.
 type javaScript struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/server"
@@ -19,7 +20,6 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
-	"github.com/settee-db/settee/views/js"
 )
 
 // warmed is a server with a Warmer.

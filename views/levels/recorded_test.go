@@ -23,7 +23,7 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// scripts runs map and reduce functions. reduce_limit is left to views/js, which has its own tests.
+// scripts runs map and reduce functions. reduce_limit is left to js, which has its own tests.
 type scripts struct{ vm *goja.Runtime }
 
 func newScripts(t testing.TB) *scripts {
@@ -238,7 +238,7 @@ func TestRecordedValues(t *testing.T) {
 						if err != nil || !isText || !ok {
 							continue
 						}
-						// The globals of JavaScript are for views/js to test.
+						// The globals of JavaScript are for js to test.
 						if sc.Name == "custom-environment" || masked.MatchString(body) ||
 							strings.Contains(body, "overflow") ||
 							strings.Contains(mapSource, "options") {

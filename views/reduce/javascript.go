@@ -6,7 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// JavaScript runs reduce functions; views/js has it. Each method is one crossing to the process that runs them:
+// JavaScript runs reduce functions; js has it. Each method is one crossing to the process that runs them:
 // results[i] is that of groups[i]. A function that throws gives null, one whose result is too large an overflow
 // (reduce_limit).
 type JavaScript interface {
