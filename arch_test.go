@@ -49,7 +49,7 @@ var rooms = map[string][]string{
 	// Documents as one principal sees them have no requests.
 	"documents": {"compat", "js", "storage", "storage/kv", "config", "principal"},
 	"eventing": {"compat", "js", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views", "mango",
-		"config", "eventing/query", "replication/site"},
+		"config", "eventing/n1ql", "replication/site"},
 	"replication": {"compat", "storage", "storage/kv", "replication/site"},
 	// What follows a redirection is the same for all who send credentials.
 	"replication/site": {"compat"},
@@ -137,7 +137,7 @@ var rooms = map[string][]string{
 	serverTest: {"compat", "js", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "principal", "config",
 		"documents"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's selectors find.
-	"eventing/query": {"compat", "mango"},
+	"eventing/n1ql": {"compat", "mango"},
 	"cmd": {
 		"compat", "js",
 		"storage",
@@ -210,7 +210,7 @@ var forbidden = map[string][]string{
 
 // noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order and number forms.
 // jsonAllowed are the files that use it on structures of our own, with the reason.
-var noEncodingJSON = []string{"compat", "js", "storage", "views", "mango", "search", "eventing/query"}
+var noEncodingJSON = []string{"compat", "js", "storage", "views", "mango", "search", "eventing/n1ql"}
 
 var jsonAllowed = map[string]string{
 	"cluster/nodes/members.go":          "what a process tells of itself is no document",

@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 )
@@ -45,8 +45,8 @@ func (e *Engine) Compile(ctx context.Context, d *definition.Function) (definitio
 
 // compile puts the program of a function together. What only JavaScript can tell is not looked at.
 func (e *Engine) compile(d *definition.Function) (*compiled, error) {
-	script, err := query.Transpile(d.Code)
-	var wrong *query.SyntaxError
+	script, err := n1ql.Transpile(d.Code)
+	var wrong *n1ql.SyntaxError
 	if errors.As(err, &wrong) {
 		return nil, definition.NewCompileError(wrong.Index, wrong.Line, wrong.Column,
 			wrong.Excerpt()+"\nSyntaxError: "+wrong.Message)
@@ -99,7 +99,7 @@ func bindingsOf(d *definition.Function) (list []js.EventBinding) {
 
 // target notes where a statement writes to, and refuses what it must not: databases that are not bound, or not to be
 // written. A keyspace that is a parameter is looked at when the statement runs.
-func (c *compiled) target(d *definition.Function, s *query.Embedded) error {
+func (c *compiled) target(d *definition.Function, s *n1ql.Embedded) error {
 	for _, name := range s.Keyspaces {
 		if strings.HasPrefix(name, "$") {
 			continue
@@ -109,7 +109,7 @@ func (c *compiled) target(d *definition.Function, s *query.Embedded) error {
 		case !bound:
 			return definition.NewCompileError(s.Index, s.Line, s.Column,
 				"keyspace "+name+" is not bound to the function: depcfg.buckets has to name it")
-		case s.Kind == query.Select:
+		case s.Kind == n1ql.Select:
 		case !writable:
 			return definition.NewCompileError(s.Index, s.Line, s.Column, "keyspace "+name+" is bound for reading only")
 		case database == d.Bindings.SourceBucket:

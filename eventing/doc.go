@@ -2,7 +2,7 @@
 // queries and requests to other servers, and whose effects on documents are stored exactly once.
 //
 // What a function is, is package definition's; where functions are kept and which state they are in, package
-// registry's; statements of queries in handlers, package query's; which processes there are, package nodes's. Handlers
+// registry's; statements of queries in handlers, package n1ql's; which processes there are, package nodes's. Handlers
 // run in worker processes of js.
 //
 // # Map

@@ -15,7 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
@@ -66,7 +66,7 @@ type Engine struct {
 	members  *nodes.Members
 	// catalogue and statements are what queries need again and again.
 	catalogue  mango.Catalogue
-	statements *cache.Cache[string, *query.Statement]
+	statements *cache.Cache[string, *n1ql.Statement]
 	ctx        context.Context // the Engine's life
 	cancel     context.CancelFunc
 	watching   sync.WaitGroup
@@ -110,7 +110,7 @@ func New(o Options) *Engine {
 	e.feeds = newFeeds(int(feeds / feedShare))
 	e.places = make(chan struct{}, max((feeds-feeds/feedShare)/chunkBytes, 1))
 	e.memory = memory.NewHandlers(cmp.Or(o.HandlerMemory, handlerMemory()))
-	e.statements = cache.New[string, *query.Statement](1000)
+	e.statements = cache.New[string, *n1ql.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.registry = registry.New(o.KV, registry.Hooks{
 		Deploy: e.deploy, Paused: e.paused, Undeployed: e.undeployed, Deleted: e.deleted,

@@ -12,7 +12,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
@@ -27,7 +27,7 @@ type queries struct {
 
 // openQuery is one of them.
 type openQuery struct {
-	rows   *query.Rows
+	rows   *n1ql.Rows
 	cancel context.CancelFunc
 	within *openStatement
 }
@@ -44,7 +44,7 @@ type openStatement struct {
 	held int64
 }
 
-// Hold implements query.Keyspaces.
+// Hold implements n1ql.Keyspaces.
 func (s *openStatement) Hold(bytes int) error {
 	if err := s.holding.take(s.ctx, int64(bytes)); err != nil {
 		return limited(err)
@@ -61,12 +61,12 @@ func (s *openStatement) end() {
 // limited makes a want of memory one of the statement.
 func limited(err error) error {
 	if errors.Is(err, errNoMemory) {
-		return &query.Error{Kind: query.KindLimit, Message: errNoMemory.Reason}
+		return &n1ql.Error{Kind: n1ql.KindLimit, Message: errNoMemory.Reason}
 	}
 	return err
 }
 
-func (q *queries) add(rows *query.Rows, cancel context.CancelFunc, within *openStatement) uint64 {
+func (q *queries) add(rows *n1ql.Rows, cancel context.CancelFunc, within *openStatement) uint64 {
 	if q.open == nil {
 		q.open = make(map[uint64]*openQuery)
 	}
@@ -162,14 +162,14 @@ func (b *batch) Rows(ctx context.Context, handle uint64) (rows [][]byte, done bo
 func (b *batch) CloseQuery(handle uint64) { b.queries.closeOne(handle) }
 
 // parse reads a statement, or finds it among those that were read lately.
-func (e *Engine) parse(text string) (*query.Statement, error) {
-	return e.statements.Load(text, func() (*query.Statement, error) { return query.Parse(text) })
+func (e *Engine) parse(text string) (*n1ql.Statement, error) {
+	return e.statements.Load(text, func() (*n1ql.Statement, error) { return n1ql.Parse(text) })
 }
 
 // queryError makes an error of a statement one that the handler sees.
 func queryError(err error) error {
-	var wrong *query.SyntaxError
-	var failed *query.Error
+	var wrong *n1ql.SyntaxError
+	var failed *n1ql.Error
 	e := &js.EventError{Class: "N1QLError"}
 	switch {
 	case err == nil:
@@ -189,31 +189,31 @@ func queryError(err error) error {
 }
 
 // queryCodes are the numbers that Couchbase's query service has for such errors, or of their kind.
-var queryCodes = map[query.ErrorKind]struct {
+var queryCodes = map[n1ql.ErrorKind]struct {
 	code int
 	name string
 }{
-	query.KindInvalid:   {5010, "invalid_value"},
-	query.KindKeyspace:  {12003, "keyspace_not_found"},
-	query.KindForbidden: {13014, "forbidden"},
-	query.KindDuplicate: {12009, "duplicate_key"},
-	query.KindConflict:  {12009, "cas_mismatch"},
-	query.KindMissing:   {12009, "key_not_found"},
-	query.KindLimit:     {5500, "memory_limit"},
+	n1ql.KindInvalid:   {5010, "invalid_value"},
+	n1ql.KindKeyspace:  {12003, "keyspace_not_found"},
+	n1ql.KindForbidden: {13014, "forbidden"},
+	n1ql.KindDuplicate: {12009, "duplicate_key"},
+	n1ql.KindConflict:  {12009, "cas_mismatch"},
+	n1ql.KindMissing:   {12009, "key_not_found"},
+	n1ql.KindLimit:     {5500, "memory_limit"},
 }
 
-// Open implements query.Keyspaces.
-func (b *batch) Open(ctx context.Context, name string) (query.Keyspace, error) {
+// Open implements n1ql.Keyspaces.
+func (b *batch) Open(ctx context.Context, name string) (n1ql.Keyspace, error) {
 	database, writable, bound := boundTo(b.f.bindings, b.f.source, name)
 	if !bound {
-		return nil, &query.Error{
-			Kind: query.KindKeyspace, Message: "Keyspace not found: " + name + " is not bound to the function",
+		return nil, &n1ql.Error{
+			Kind: n1ql.KindKeyspace, Message: "Keyspace not found: " + name + " is not bound to the function",
 			Keyspace: name,
 		}
 	}
 	d, err := b.database(ctx, database)
 	if e, ok := compat.AsError(err); ok {
-		return nil, &query.Error{Kind: query.KindForbidden, Message: e.Reason, Keyspace: name}
+		return nil, &n1ql.Error{Kind: n1ql.KindForbidden, Message: e.Reason, Keyspace: name}
 	}
 	if err != nil {
 		return nil, err
@@ -229,12 +229,12 @@ type keyspace struct {
 	writable bool
 }
 
-// Get implements query.Keyspace.
-func (k *keyspace) Get(ctx context.Context, ids []string) ([]query.Document, error) {
+// Get implements n1ql.Keyspace.
+func (k *keyspace) Get(ctx context.Context, ids []string) ([]n1ql.Document, error) {
 	if err := k.b.openMany(ctx, k.d, ids); err != nil {
 		return nil, err
 	}
-	list := make([]query.Document, len(ids))
+	list := make([]n1ql.Document, len(ids))
 	for i, id := range ids {
 		list[i].ID = id
 		if compat.IsDesignID(id) {
@@ -250,7 +250,7 @@ func (k *keyspace) Get(ctx context.Context, ids []string) ([]query.Document, err
 }
 
 // show tells a statement of a document.
-func (s *docState) show(d *query.Document) {
+func (s *docState) show(d *n1ql.Document) {
 	switch {
 	case s.written && !s.deleted:
 		d.Exists, d.Body, d.Expiry = true, s.after, s.expiry/1000
@@ -301,12 +301,12 @@ func (b *batch) openMany(ctx context.Context, d *documents.Database, ids []strin
 // errEnough ends a search: no more documents are wanted.
 var errEnough = errors.New("eventing: enough documents")
 
-// Find implements query.Keyspace. What the batch has written comes last, in place of what is stored.
-func (k *keyspace) Find(ctx context.Context, f query.Find) error {
+// Find implements n1ql.Keyspace. What the batch has written comes last, in place of what is stored.
+func (k *keyspace) Find(ctx context.Context, f n1ql.Find) error {
 	written := k.written()
 	if len(written) > 0 {
 		if f.Limit = 0; len(f.Sort) > 0 {
-			return &query.Error{Kind: query.KindUnsorted}
+			return &n1ql.Error{Kind: n1ql.KindUnsorted}
 		}
 	}
 	more, err := k.findStored(ctx, f, written)
@@ -314,7 +314,7 @@ func (k *keyspace) Find(ctx context.Context, f query.Find) error {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(written)) { // the same in each run of the handlers
-		d := query.Document{ID: id}
+		d := n1ql.Document{ID: id}
 		if written[id].show(&d); !d.Exists {
 			continue
 		}
@@ -339,7 +339,7 @@ func (k *keyspace) written() map[string]*docState {
 }
 
 // findStored gives the documents that are stored and not written by the batch.
-func (k *keyspace) findStored(ctx context.Context, f query.Find, written map[string]*docState) (more bool, err error) {
+func (k *keyspace) findStored(ctx context.Context, f n1ql.Find, written map[string]*docState) (more bool, err error) {
 	engine := k.b.f.engine
 	indexes, partitioned, err := engine.catalogue.Indexes(ctx, k.d.Bare())
 	if err != nil {
@@ -400,7 +400,7 @@ func (k *keyspace) findStored(ctx context.Context, f query.Find, written map[str
 }
 
 // readExpiry finds out when a document expires that a search has found.
-func (k *keyspace) readExpiry(ctx context.Context, d *query.Document) error {
+func (k *keyspace) readExpiry(ctx context.Context, d *n1ql.Document) error {
 	rev, err := compat.ParseRev(d.Cas)
 	if err != nil || k.d.Hides() {
 		return err
@@ -415,7 +415,7 @@ func (k *keyspace) readExpiry(ctx context.Context, d *query.Document) error {
 }
 
 // appendFind prints the request to Mango.
-func appendFind(b []byte, f *query.Find) []byte {
+func appendFind(b []byte, f *n1ql.Find) []byte {
 	b = append(b, `{"selector":`...)
 	if f.Selector == nil {
 		b = append(b, `{}`...)
@@ -445,7 +445,7 @@ func appendFind(b []byte, f *query.Find) []byte {
 }
 
 // documentOf takes a document of an answer apart.
-func documentOf(text []byte) (d query.Document, err error) {
+func documentOf(text []byte) (d n1ql.Document, err error) {
 	p := ejson.AcquireParser()
 	defer p.Release()
 	v, err := p.Parse(text)
@@ -473,32 +473,32 @@ func documentOf(text []byte) (d query.Document, err error) {
 	return d, nil
 }
 
-// Write implements query.Keyspace.
-func (k *keyspace) Write(ctx context.Context, w query.Write) error {
-	fail := func(kind query.ErrorKind, message string) error {
-		return &query.Error{Kind: kind, Message: message, Keyspace: k.name, ID: w.ID}
+// Write implements n1ql.Keyspace.
+func (k *keyspace) Write(ctx context.Context, w n1ql.Write) error {
+	fail := func(kind n1ql.ErrorKind, message string) error {
+		return &n1ql.Error{Kind: kind, Message: message, Keyspace: k.name, ID: w.ID}
 	}
 	if !k.writable {
-		return fail(query.KindForbidden, "keyspace "+k.name+" is bound for reading only")
+		return fail(n1ql.KindForbidden, "keyspace "+k.name+" is bound for reading only")
 	}
-	if w.Expect != query.ExpectAny {
+	if w.Expect != n1ql.ExpectAny {
 		state, err := k.b.open(ctx, docKey{k.name, w.ID})
 		if err != nil {
 			return err
 		}
-		var now query.Document
+		var now n1ql.Document
 		state.show(&now)
 		switch {
-		case w.Expect == query.ExpectMissing && now.Exists:
-			return fail(query.KindDuplicate, "Duplicate Key: "+w.ID)
-		case w.Expect == query.ExpectCas && !now.Exists:
-			return fail(query.KindMissing, "Key not found: "+w.ID)
-		case w.Expect == query.ExpectCas && now.Cas != w.Cas:
-			return fail(query.KindConflict, "CAS mismatch: "+w.ID)
+		case w.Expect == n1ql.ExpectMissing && now.Exists:
+			return fail(n1ql.KindDuplicate, "Duplicate Key: "+w.ID)
+		case w.Expect == n1ql.ExpectCas && !now.Exists:
+			return fail(n1ql.KindMissing, "Key not found: "+w.ID)
+		case w.Expect == n1ql.ExpectCas && now.Cas != w.Cas:
+			return fail(n1ql.KindConflict, "CAS mismatch: "+w.ID)
 		}
 	}
 	e := js.EventEffect{Kind: js.EffectSet, Database: k.name, ID: w.ID, Body: w.Body, Expiry: w.Expiry * 1000}
-	if w.Expiry > 0 && w.Expiry <= query.MaxRelativeExpiry {
+	if w.Expiry > 0 && w.Expiry <= n1ql.MaxRelativeExpiry {
 		e.Expiry += time.Now().UnixMilli()
 	}
 	if w.Delete {

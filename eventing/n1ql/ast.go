@@ -1,0 +1,325 @@
+package n1ql
+
+import "slices"
+
+// Statement is a parsed statement. It is immutable and may be used by several goroutines.
+type Statement struct {
+	kind   Kind
+	text   string
+	from   *keyspaceRef // nil in a SELECT without FROM
+	params []string     // the names of the parameters, in the order of their first use
+
+	distinct   bool
+	raw        bool // of the only projection, or of RETURNING
+	expiry     bool // it may read META().expiration
+	projection []projection
+	returning  bool // RETURNING, with the projection
+	aggregates []*aggregate
+
+	keys    expr // USE KEYS
+	where   expr
+	order   []sortTerm
+	limit   expr
+	offset  expr
+	inserts []insertRow
+	set     []assignment // of UPDATE, in order, those of UNSET without a value
+}
+
+// Kind says what a statement does.
+type Kind string
+
+// The kinds of statements.
+const (
+	Select Kind = "SELECT"
+	Insert Kind = "INSERT"
+	Upsert Kind = "UPSERT"
+	Update Kind = "UPDATE"
+	Delete Kind = "DELETE"
+)
+
+// Kind says what the statement does.
+func (s *Statement) Kind() Kind { return s.kind }
+
+// Text is the statement as it was written.
+func (s *Statement) Text() string { return s.text }
+
+// Params are the names of the parameters, in the order of their first use; those of positional ones are numbers.
+func (s *Statement) Params() []string { return s.params }
+
+// Keyspace is the name of the keyspace as the statement has it, a parameter's with a dollar in front; "" if there is
+// none.
+func (s *Statement) Keyspace() string {
+	switch {
+	case s.from == nil:
+		return ""
+	case s.from.param != "":
+		return "$" + s.from.param
+	}
+	return s.from.name
+}
+
+// keyspaceRef is a keyspace in a statement: a name, or a parameter that has it.
+type keyspaceRef struct {
+	name  string
+	param string
+	path  bool   // the name came with scope and collection
+	alias string // "" for the default one
+}
+
+// aliasOf is what the keyspace is called in the statement when it has this name.
+func (k *keyspaceRef) aliasOf(name string) string {
+	switch {
+	case k.alias != "":
+		return k.alias
+	case k.path:
+		return "_default" // the last part of the path, as in N1QL
+	}
+	return name
+}
+
+// projection is an element of a list of SELECT or RETURNING.
+type projection struct {
+	expr expr   // nil for *
+	name string // of the member in the row
+	star bool   // * or expr.*
+}
+
+// sortTerm is an element of ORDER BY.
+type sortTerm struct {
+	expr       expr
+	descending bool
+	nulls      nullsOrder
+}
+
+// nullsOrder is where MISSING and NULL come in an order.
+type nullsOrder uint8
+
+const (
+	nullsByValue nullsOrder = iota // where their place among the values is: first, or last in a descending order
+	nullsFirst
+	nullsLast
+)
+
+// insertRow is an element of VALUES.
+type insertRow struct{ key, value, options expr }
+
+// assignment gives a value to a path of the document, or removes what is there; or it sets META().expiration.
+type assignment struct {
+	path       []step
+	value      expr // nil removes
+	expiration bool // in place of a path
+}
+
+// binding is a variable that takes the elements of an array, one after the other; or, WITHIN, all values in an array
+// or object, however deep. Beside it may be a variable for their places: the number of an element, from 0 on, the name
+// of a member. Such a pair goes over the members of an object, too.
+type binding struct {
+	place  string // the variable's name, "" if there is none
+	name   string
+	in     expr
+	within bool
+}
+
+// isPlain reports whether it is a variable for the elements of an array alone.
+func (b *binding) isPlain() bool { return !b.within && b.place == "" }
+
+// count is how many variables there are of a binding.
+func (b *binding) count() int {
+	if b.place != "" {
+		return 2
+	}
+	return 1
+}
+
+// step is a part of a path: a name, or the number of an element.
+type step struct {
+	name    string
+	at      int64
+	isIndex bool
+}
+
+// expr is an expression. Evaluation fails only where a bound is hit: what makes no sense is NULL or MISSING.
+type expr interface {
+	eval(e *env) (value, error)
+}
+
+// The expressions.
+type (
+	literal   struct{ value value }
+	parameter struct{ name string }
+	// identifier is a variable of a binding, the keyspace's alias, or a field of the document.
+	identifier struct{ name string }
+	fieldOf    struct {
+		of   expr
+		name string
+	}
+	elementOf  struct{ of, at expr }
+	sliceOf    struct{ of, from, to expr } // from or to may be nil, for the ends
+	starOf     struct{ of expr }           // [*]
+	arrayOf    struct{ list []expr }
+	objectOf   struct{ members []memberExpr }
+	memberExpr struct {
+		name  string
+		value expr
+	}
+	negative   struct{ of expr }
+	arithmetic struct {
+		op   string
+		a, b expr
+	}
+	concat     struct{ list []expr }
+	comparison struct {
+		op   string // = != < <= > >=
+		a, b expr
+	}
+	between struct{ of, low, high expr }
+	inList  struct{ of, list expr }
+	within  struct{ of, all expr }
+	like    struct{ of, pattern expr }
+	isWhat  struct { // IS …; IS NOT … is another what
+		of   expr
+		what string // NULL, MISSING, VALUED, NOT NULL, NOT MISSING, NOT VALUED
+	}
+	not        struct{ of expr }
+	allOf      struct{ list []expr } // AND
+	anyOf      struct{ list []expr } // OR
+	quantified struct {
+		every, any bool // ANY AND EVERY is both
+		over       []binding
+		satisfies  expr
+	}
+	// transformation is ARRAY, FIRST or OBJECT … FOR … END.
+	transformation struct {
+		what string
+		name expr // of a member, for OBJECT
+		of   expr
+		over []binding
+		when expr // nil for all elements
+	}
+	exists struct{ of expr } // an array with elements
+	caseOf struct {
+		of        expr // nil where each WHEN is a condition
+		whens     []when
+		otherwise expr // nil for NULL
+	}
+	when     struct{ condition, then expr }
+	metaOf   struct{}
+	function struct {
+		name string
+		fn   *builtin
+		args []expr
+	}
+	aggregate struct {
+		name     string
+		of       expr // nil for COUNT(*)
+		distinct bool
+		at       int // its place in the results
+	}
+)
+
+// operandsOf are the expressions that an expression is made of, in the order of the text.
+func operandsOf(x expr) []expr {
+	switch x := x.(type) {
+	case *fieldOf:
+		return []expr{x.of}
+	case *elementOf:
+		return []expr{x.of, x.at}
+	case *sliceOf:
+		return known(x.of, x.from, x.to)
+	case *starOf:
+		return []expr{x.of}
+	case *arrayOf:
+		return x.list
+	case *objectOf:
+		list := make([]expr, len(x.members))
+		for i := range x.members {
+			list[i] = x.members[i].value
+		}
+		return list
+	case *negative:
+		return []expr{x.of}
+	case *arithmetic:
+		return []expr{x.a, x.b}
+	case *concat:
+		return x.list
+	case *comparison:
+		return []expr{x.a, x.b}
+	case *between:
+		return []expr{x.of, x.low, x.high}
+	case *inList:
+		return []expr{x.of, x.list}
+	case *within:
+		return []expr{x.of, x.all}
+	case *like:
+		return []expr{x.of, x.pattern}
+	case *isWhat:
+		return []expr{x.of}
+	case *not:
+		return []expr{x.of}
+	case *allOf:
+		return x.list
+	case *anyOf:
+		return x.list
+	case *quantified:
+		return append(arraysOf(x.over), x.satisfies)
+	case *transformation:
+		return append(arraysOf(x.over), known(x.when, x.name, x.of)...)
+	case *exists:
+		return []expr{x.of}
+	case *caseOf:
+		return x.operands()
+	case *function:
+		return x.args
+	case *aggregate:
+		if x.of != nil {
+			return []expr{x.of}
+		}
+	}
+	return nil
+}
+
+// known are the expressions of a list that are there.
+func known(list ...expr) []expr {
+	return slices.DeleteFunc(list, func(x expr) bool { return x == nil })
+}
+
+// arraysOf are the arrays that variables go over.
+func arraysOf(over []binding) []expr {
+	list := make([]expr, len(over))
+	for i := range over {
+		list[i] = over[i].in
+	}
+	return list
+}
+
+func (x *caseOf) operands() []expr {
+	var list []expr
+	if x.of != nil {
+		list = append(list, x.of)
+	}
+	for _, w := range x.whens {
+		list = append(list, w.condition, w.then)
+	}
+	if x.otherwise != nil {
+		list = append(list, x.otherwise)
+	}
+	return list
+}
+
+// constant reports whether an expression has the same value for all documents.
+func constant(x expr) bool {
+	switch x := x.(type) {
+	case *identifier, *metaOf, *aggregate:
+		return false
+	case *function:
+		if x.fn.random {
+			return false
+		}
+	}
+	for _, o := range operandsOf(x) {
+		if !constant(o) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,112 @@
+package n1ql
+
+import "math/bits"
+
+// registerBits adds the functions of bits. They know integers of 64 bits, in two's complement; all else is NULL. The
+// lowest bit has the number 1.
+func registerBits() {
+	together := func(call func(a, b int64) int64) builtin {
+		return pure(2, -1, func(args []value) value {
+			result, ok := whole(&args[0])
+			for i := 1; ok && i < len(args); i++ {
+				var n int64
+				if n, ok = whole(&args[i]); ok {
+					result = call(result, n)
+				}
+			}
+			if !ok {
+				return null
+			}
+			return integer(result)
+		})
+	}
+	register(together(func(a, b int64) int64 { return a & b }), "BITAND")
+	register(together(func(a, b int64) int64 { return a | b }), "BITOR")
+	register(together(func(a, b int64) int64 { return a ^ b }), "BITXOR")
+	register(pure(1, 1, func(args []value) value {
+		n, ok := whole(&args[0])
+		if !ok {
+			return null
+		}
+		return integer(^n)
+	}), "BITNOT")
+	register(pure(2, 3, shift), "BITSHIFT")
+	at := func(call func(n, mask int64) int64) builtin {
+		return pure(2, 2, func(args []value) value {
+			n, ok := whole(&args[0])
+			mask, known := bitsAt(&args[1])
+			if !ok || !known {
+				return null
+			}
+			return integer(call(n, mask))
+		})
+	}
+	register(at(func(n, mask int64) int64 { return n | mask }), "BITSET")
+	register(at(func(n, mask int64) int64 { return n &^ mask }), "BITCLEAR")
+	register(pure(2, 3, testBits), "BITTEST", "ISBITSET")
+}
+
+// whole is the integer that a value is.
+func whole(v *value) (n int64, ok bool) {
+	if v.kind != kindNumber {
+		return 0, false
+	}
+	return v.num.int()
+}
+
+// flag is the boolean that an argument is, false if there is none.
+func flag(args []value, i int) (on, ok bool) {
+	if i >= len(args) {
+		return false, true
+	}
+	return args[i].kind == kindTrue, args[i].kind == kindTrue || args[i].kind == kindFalse
+}
+
+// bitsAt has the bits set whose numbers a value has: a number or an array of numbers, from 1 to 64.
+func bitsAt(v *value) (mask int64, ok bool) {
+	list := []value{*v}
+	if v.kind == kindArray {
+		list = v.elements()
+	}
+	for i := range list {
+		n, ok := whole(&list[i])
+		if !ok || n < 1 || n > 64 {
+			return 0, false
+		}
+		mask |= 1 << (n - 1)
+	}
+	return mask, true
+}
+
+// shift is BITSHIFT(number, by[, rotate]): to the left, to the right if by is negative. What is shifted in is 0, or
+// with rotate what was shifted out.
+func shift(args []value) value {
+	n, ok := whole(&args[0])
+	by, known := whole(&args[1])
+	rotate, clear := flag(args, 2)
+	switch {
+	case !ok || !known || !clear:
+		return null
+	case rotate:
+		return integer(int64(bits.RotateLeft64(uint64(n), int(by%64))))
+	case by <= -64 || by >= 64:
+		return integer(0)
+	case by < 0:
+		return integer(int64(uint64(n) >> -by))
+	}
+	return integer(n << by)
+}
+
+// testBits is BITTEST(number, at[, all]): whether one of the bits is set, or all are.
+func testBits(args []value) value {
+	n, ok := whole(&args[0])
+	mask, known := bitsAt(&args[1])
+	all, clear := flag(args, 2)
+	switch {
+	case !ok || !known || !clear:
+		return null
+	case all:
+		return boolean(n&mask == mask)
+	}
+	return boolean(n&mask != 0)
+}

@@ -1,0 +1,280 @@
+package n1ql
+
+import "time"
+
+// dateLayouts are the forms of dates that N1QL knows, the one with most parts first. A function's format is an example
+// of one.
+var dateLayouts = []string{
+	"2006-01-02T15:04:05.999Z07:00", // also without a fraction, as all that have one
+	"2006-01-02T15:04:05.999",
+	"2006-01-02 15:04:05.999Z07:00",
+	"2006-01-02 15:04:05.999",
+	"2006-01-02",
+	"15:04:05.999Z07:00",
+	"15:04:05.999",
+}
+
+// parseDate reads a date and says which form it has. Without a zone it is in UTC.
+func parseDate(s string) (t time.Time, layout string, ok bool) {
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, layout, true
+		}
+	}
+	return t, "", false
+}
+
+// formatDate writes a date in the form of the argument at a position, or in the first one.
+func formatDate(t time.Time, args []value, at int) value {
+	layout := dateLayouts[0]
+	if len(args) > at {
+		if args[at].kind != kindString {
+			return null
+		}
+		// 1111-11-11 is N1QL's example of a form, and a date.
+		_, found, ok := parseDate(args[at].text)
+		if !ok {
+			return null
+		}
+		layout = found
+	}
+	return text(t.UTC().Format(layout))
+}
+
+func registerDates() {
+	millis := func(now func(e *env) time.Time, random bool) builtin {
+		return builtin{random: random, call: func(e *env, _ []value) (value, error) {
+			return integer(now(e).UnixMilli()), nil
+		}}
+	}
+	str := func(now func(e *env) time.Time, random bool) builtin {
+		return builtin{most: 1, random: random, call: func(e *env, args []value) (value, error) {
+			return formatDate(now(e), args, 0), nil
+		}}
+	}
+	began := func(e *env) time.Time { return e.now }
+	clock := func(*env) time.Time { return time.Now() }
+	register(millis(began, false), "NOW_MILLIS")
+	register(millis(clock, true), "CLOCK_MILLIS")
+	register(str(began, false), "NOW_STR", "NOW_UTC")
+	register(str(clock, true), "CLOCK_STR", "CLOCK_UTC")
+	register(onText(1, 2, func(args []value) value {
+		t, _, ok := parseDate(args[0].text)
+		if !ok {
+			return null
+		}
+		return integer(t.UnixMilli())
+	}), "STR_TO_MILLIS", "MILLIS")
+	register(pure(1, 2, func(args []value) value {
+		n, ok := count(&args[0])
+		if !ok || n < -maxDate || n > maxDate {
+			return null
+		}
+		return formatDate(time.UnixMilli(n), args, 1)
+	}), "MILLIS_TO_STR", "MILLIS_TO_UTC")
+	registerDateParts()
+	registerMoreDates()
+}
+
+// dateParts are what DATE_PART_STR and DATE_PART_MILLIS take of a date.
+var dateParts = map[string]func(t time.Time) int{
+	"year": time.Time.Year, "month": func(t time.Time) int { return int(t.Month()) }, "day": time.Time.Day,
+	"hour": time.Time.Hour, "minute": time.Time.Minute, "second": time.Time.Second,
+	"millisecond": func(t time.Time) int { return t.Nanosecond() / 1e6 },
+	"quarter":     func(t time.Time) int { return (int(t.Month()) + 2) / 3 },
+	"day_of_week": func(t time.Time) int { return int(t.Weekday()) }, "day_of_year": time.Time.YearDay,
+	"iso_week": func(t time.Time) int { _, week := t.ISOWeek(); return week },
+	"iso_year": func(t time.Time) int { year, _ := t.ISOWeek(); return year },
+}
+
+// dateUnits are what DATE_ADD_STR and DATE_ADD_MILLIS add.
+var dateUnits = map[string]struct{ months, days, millis int64 }{
+	"year": {months: 12}, "quarter": {months: 3}, "month": {months: 1}, "week": {days: 7}, "day": {days: 1},
+	"hour": {millis: 3_600_000}, "minute": {millis: 60_000}, "second": {millis: 1000}, "millisecond": {millis: 1},
+}
+
+// registerDateParts adds the functions that take dates apart and move them: each for dates as text and as milliseconds.
+func registerDateParts() {
+	part := func(t time.Time, name *value) value {
+		if f := dateParts[name.text]; f != nil && name.kind == kindString {
+			return integer(int64(f(t)))
+		}
+		return null
+	}
+	register(onText(2, 2, func(args []value) value {
+		t, _, ok := parseDate(args[0].text)
+		if !ok {
+			return null
+		}
+		return part(t, &args[1])
+	}), "DATE_PART_STR")
+	register(pure(2, 2, func(args []value) value {
+		n, ok := count(&args[0])
+		if !ok || n < -maxDate || n > maxDate {
+			return null
+		}
+		return part(time.UnixMilli(n).UTC(), &args[1])
+	}), "DATE_PART_MILLIS")
+	register(pure(3, 3, func(args []value) value {
+		t, layout, ok := parseDate(args[0].text)
+		if args[0].kind != kindString || !ok {
+			return null
+		}
+		if t, ok = addToDate(t, &args[1], &args[2]); !ok {
+			return null
+		}
+		return text(t.Format(layout))
+	}), "DATE_ADD_STR")
+	register(pure(3, 3, func(args []value) value {
+		n, ok := count(&args[0])
+		if !ok || n < -maxDate || n > maxDate {
+			return null
+		}
+		t, ok := addToDate(time.UnixMilli(n).UTC(), &args[1], &args[2])
+		if !ok {
+			return null
+		}
+		return integer(t.UnixMilli())
+	}), "DATE_ADD_MILLIS")
+}
+
+// truncations are a date without what is smaller than a unit.
+var truncations = map[string]func(t time.Time) time.Time{
+	"year":    func(t time.Time) time.Time { return dayOf(t.Year(), time.January, 1, t) },
+	"quarter": func(t time.Time) time.Time { return dayOf(t.Year(), (t.Month()-1)/3*3+1, 1, t) },
+	"month":   func(t time.Time) time.Time { return dayOf(t.Year(), t.Month(), 1, t) },
+	"day":     func(t time.Time) time.Time { return dayOf(t.Year(), t.Month(), t.Day(), t) },
+	"hour": func(t time.Time) time.Time {
+		return dayOf(t.Year(), t.Month(), t.Day(), t).Add(time.Duration(t.Hour()) * time.Hour)
+	},
+	"minute":      func(t time.Time) time.Time { return t.Truncate(time.Minute) },
+	"second":      func(t time.Time) time.Time { return t.Truncate(time.Second) },
+	"millisecond": func(t time.Time) time.Time { return t.Truncate(time.Millisecond) },
+}
+
+func dayOf(year int, month time.Month, day int, t time.Time) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, t.Location())
+}
+
+// difference is how many boundaries of a unit lie from b to a, negative if a is before b.
+func difference(a, b time.Time, unit *value) value {
+	days := func(t time.Time) int64 { return dayOf(t.Year(), t.Month(), t.Day(), t.UTC()).Unix() / 86400 }
+	months := func(t time.Time) int64 { return int64(t.Year())*12 + int64(t.Month()) - 1 }
+	name := unit.text
+	if unit.kind != kindString {
+		name = ""
+	}
+	switch name {
+	case "year":
+		return integer(int64(a.Year() - b.Year()))
+	case "quarter":
+		return integer(months(a)/3 - months(b)/3)
+	case "month":
+		return integer(months(a) - months(b))
+	case "week":
+		return integer((days(a) - days(b)) / 7)
+	case "day":
+		return integer(days(a) - days(b))
+	case "hour", "minute", "second", "millisecond":
+		size := dateUnits[name].millis
+		return integer(floorDiv(a.UnixMilli(), size) - floorDiv(b.UnixMilli(), size))
+	}
+	return null
+}
+
+func floorDiv(n, by int64) int64 {
+	if n < 0 {
+		return -((by - 1 - n) / by)
+	}
+	return n / by
+}
+
+// dateOf is a date in milliseconds, in UTC.
+func dateOf(v *value) (t time.Time, ok bool) {
+	n, ok := count(v)
+	return time.UnixMilli(n).UTC(), ok && n >= -maxDate && n <= maxDate
+}
+
+// registerMoreDates adds the functions that compare dates, cut them off and print them: each for dates as text and as
+// milliseconds.
+func registerMoreDates() {
+	register(onText(3, 3, func(args []value) value {
+		a, _, okA := parseDate(args[0].text)
+		b, _, okB := parseDate(args[1].text)
+		if !okA || !okB {
+			return null
+		}
+		return difference(a, b, &args[2])
+	}), "DATE_DIFF_STR")
+	register(pure(3, 3, func(args []value) value {
+		a, okA := dateOf(&args[0])
+		b, okB := dateOf(&args[1])
+		if !okA || !okB {
+			return null
+		}
+		return difference(a, b, &args[2])
+	}), "DATE_DIFF_MILLIS")
+	register(onText(2, 2, func(args []value) value {
+		t, layout, ok := parseDate(args[0].text)
+		cut := truncations[args[1].text]
+		if !ok || cut == nil {
+			return null
+		}
+		return text(cut(t).Format(layout))
+	}), "DATE_TRUNC_STR")
+	register(pure(2, 2, func(args []value) value {
+		t, ok := dateOf(&args[0])
+		cut := truncations[args[1].text]
+		if !ok || cut == nil || args[1].kind != kindString {
+			return null
+		}
+		return integer(cut(t).UnixMilli())
+	}), "DATE_TRUNC_MILLIS")
+	register(onText(2, 2, func(args []value) value {
+		t, _, ok := parseDate(args[0].text)
+		_, layout, known := parseDate(args[1].text)
+		if !ok || !known {
+			return null
+		}
+		return text(t.Format(layout))
+	}), "DATE_FORMAT_STR")
+	register(onText(1, 1, func(args []value) value {
+		t, layout, ok := parseDate(args[0].text)
+		if !ok {
+			return null
+		}
+		return text(t.UTC().Format(layout))
+	}), "STR_TO_UTC")
+	register(onText(1, 1, func(args []value) value {
+		t, _, ok := parseDate(args[0].text)
+		if !ok {
+			return null
+		}
+		return text(t.Weekday().String())
+	}), "WEEKDAY_STR")
+	register(pure(1, 1, func(args []value) value {
+		t, ok := dateOf(&args[0])
+		if !ok {
+			return null
+		}
+		return text(t.Weekday().String())
+	}), "WEEKDAY_MILLIS")
+}
+
+// addToDate moves a date by a number of units; ok is false where that makes no date of four digits.
+func addToDate(t time.Time, number, unit *value) (moved time.Time, ok bool) {
+	n, ok := count(number)
+	u, known := dateUnits[unit.text]
+	size := u.millis + u.days*24*3_600_000 + u.months*28*24*3_600_000
+	if !ok || !known || unit.kind != kindString || n < -2*maxDate/size || n > 2*maxDate/size {
+		return t, false
+	}
+	moved = t.AddDate(0, int(n*u.months), int(n*u.days))
+	if u.millis > 0 {
+		moved = time.UnixMilli(t.UnixMilli() + n*u.millis).In(t.Location())
+	}
+	return moved, moved.Year() >= 0 && moved.Year() <= 9999
+}
+
+// maxDate is the last millisecond of the year 9999, beyond which dates have another form.
+const maxDate = 253402300799999

@@ -1,0 +1,106 @@
+package n1ql
+
+import (
+	"errors"
+	"regexp"
+
+	"github.com/settee-db/settee/compat/patterns"
+)
+
+const (
+	// maxRegexps is how many patterns a query keeps compiled, as long as their programs fit into one patterns.Budget.
+	maxRegexps = 100
+	// maxGroups is how many groups a pattern may have whose places are asked for: each instruction of its program may
+	// keep those of all of them.
+	maxGroups = 20
+)
+
+// regexp compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled, for a text; nil if it
+// is none, or takes too much memory or time. Its matches take time linear in the text.
+func (e *env) regexp(pattern, text string) *regexp.Regexp {
+	p, known := e.regexps[pattern]
+	if !known {
+		if e.regexps == nil || len(e.regexps) >= maxRegexps {
+			e.forgetRegexps()
+		}
+		var err error
+		if p, err = e.patterns.Compile(pattern); errors.Is(err, patterns.ErrTooLarge) {
+			e.forgetRegexps()
+			p, err = e.patterns.Compile(pattern)
+		}
+		if err != nil {
+			p = nil
+		}
+		e.regexps[pattern] = p
+	}
+	if p == nil {
+		return nil
+	}
+	return p.Within(len(text))
+}
+
+func (e *env) forgetRegexps() {
+	e.regexps, e.patterns = map[string]*patterns.Pattern{}, patterns.Budget{}
+}
+
+// onPattern is a function of a string, a pattern and perhaps more.
+func onPattern(least, most int, call func(s string, p *regexp.Regexp, more []value) (value, error)) builtin {
+	return builtin{least: least, most: most, call: func(e *env, args []value) (value, error) {
+		if args[0].kind != kindString || args[1].kind != kindString {
+			return null, nil
+		}
+		p := e.regexp(args[1].text, args[0].text)
+		if p == nil {
+			return null, nil
+		}
+		return call(args[0].text, p, args[2:])
+	}}
+}
+
+func registerRegexps() {
+	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
+		return boolean(p.MatchString(s)), nil
+	}), "REGEXP_CONTAINS", "CONTAINS_REGEX")
+	register(builtin{least: 2, most: 2, call: regexpLike}, "REGEXP_LIKE")
+	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
+		if found := p.FindStringIndex(s); found != nil {
+			return integer(int64(found[0])), nil
+		}
+		return integer(-1), nil
+	}), "REGEXP_POSITION")
+	register(onPattern(3, 4, regexpReplace), "REGEXP_REPLACE")
+}
+
+// regexpLike is REGEXP_LIKE(string, pattern): the pattern is for the whole string.
+func regexpLike(e *env, args []value) (value, error) {
+	if args[0].kind != kindString || args[1].kind != kindString || e.regexp(args[1].text, args[0].text) == nil {
+		return null, nil
+	}
+	whole := e.regexp(`\A(?:`+args[1].text+`)\z`, args[0].text)
+	return boolean(whole != nil && whole.MatchString(args[0].text)), nil
+}
+
+// regexpReplace is REGEXP_REPLACE(string, pattern, new[, count]).
+func regexpReplace(s string, p *regexp.Regexp, more []value) (value, error) {
+	left := int64(-1)
+	if len(more) > 1 {
+		n, ok := count(&more[1])
+		if !ok {
+			return null, nil
+		}
+		left = n
+	}
+	if more[0].kind != kindString || p.NumSubexp() > maxGroups {
+		return null, nil
+	}
+	var replaced []byte
+	at := 0
+	for _, found := range p.FindAllStringSubmatchIndex(s, int(min(left, int64(len(s)+1)))) {
+		replaced = append(replaced, s[at:found[0]]...)
+		replaced = p.ExpandString(replaced, more[0].text, s, found)
+		if at = found[1]; len(replaced) > maxValueSize {
+			return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
+		}
+	}
+	return text(string(append(replaced, s[at:]...))), nil
+}

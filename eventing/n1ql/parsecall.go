@@ -1,0 +1,96 @@
+package n1ql
+
+import "strings"
+
+func (p *parser) caseExpr() expr {
+	x := &caseOf{}
+	p.advance()
+	if !p.tok.is("WHEN") {
+		x.of = p.expr()
+	}
+	for p.accept("WHEN") {
+		w := when{condition: p.expr()}
+		p.expect("THEN")
+		w.then = p.expr()
+		x.whens = append(x.whens, w)
+	}
+	if len(x.whens) == 0 {
+		p.unexpected("WHEN")
+	}
+	if p.accept("ELSE") {
+		x.otherwise = p.expr()
+	}
+	p.expect("END")
+	return x
+}
+
+// aggregates are the functions over all rows.
+var aggregates = map[string]bool{
+	"COUNT": true, "SUM": true, "MIN": true, "MAX": true, "AVG": true, "ARRAY_AGG": true,
+}
+
+// windowFunctions have OVER; the aggregates may have it.
+var windowFunctions = map[string]bool{
+	"CUME_DIST": true, "DENSE_RANK": true, "FIRST_VALUE": true, "LAG": true, "LAST_VALUE": true, "LEAD": true,
+	"NTH_VALUE": true, "NTILE": true, "PERCENT_RANK": true, "RANK": true, "RATIO_TO_REPORT": true, "ROW_NUMBER": true,
+}
+
+// call reads a call of a function.
+func (p *parser) call() expr {
+	t := p.tok
+	name := strings.ToUpper(t.text)
+	p.advance()
+	p.advance() // the parenthesis
+	switch {
+	case name == "META":
+		p.uses(t)
+		if !p.tok.is(")") {
+			p.metas = append(p.metas, p.tok)
+			p.name("the alias of the keyspace")
+		}
+		p.expect(")")
+		if next := p.ahead(); !p.tok.is(".") || next.text != "id" && next.text != "cas" {
+			p.expiry = true
+		}
+		return &metaOf{}
+	case aggregates[name]:
+		return p.aggregateCall(t, name)
+	}
+	f := builtins[name]
+	if windowFunctions[name] {
+		p.fail(t, "%s is a window function, which is not supported", name)
+	}
+	if f == nil {
+		p.fail(t, "there is no function %s", t.text)
+		return &literal{}
+	}
+	x := &function{name: name, fn: f, args: p.list(")")}
+	if n := len(x.args); p.fault == nil && (n < f.least || f.most >= 0 && n > f.most) {
+		p.fail(t, "%s has %s", name, f.arity())
+	}
+	if p.tok.is("OVER") {
+		p.unexpected("no window")
+	}
+	return x
+}
+
+func (p *parser) aggregateCall(t token, name string) expr {
+	if p.aggregate {
+		p.fail(t, "%s must not be inside of another aggregate", name)
+	}
+	x := &aggregate{name: name, at: len(p.found)}
+	p.found = append(p.found, x)
+	if name == "COUNT" && p.accept("*") {
+		p.expect(")")
+	} else {
+		x.distinct = !p.accept("ALL") && p.accept("DISTINCT")
+		p.aggregate = true
+		x.of = p.expr()
+		p.aggregate = false
+		p.expect(")")
+	}
+	if p.tok.is("OVER") {
+		p.unexpected("no window")
+	}
+	return x
+}

@@ -1,0 +1,364 @@
+package n1ql
+
+import "slices"
+
+// expr reads an expression.
+func (p *parser) expr() expr {
+	if !p.enter() {
+		return &literal{}
+	}
+	defer p.leave(1)
+	list := []expr{p.conjunction()}
+	for p.accept("OR") {
+		list = append(list, p.conjunction())
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &anyOf{list}
+}
+
+func (p *parser) conjunction() expr {
+	list := []expr{p.negation()}
+	for p.accept("AND") {
+		list = append(list, p.negation())
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &allOf{list}
+}
+
+func (p *parser) negation() expr {
+	if !p.accept("NOT") {
+		return p.binary(1)
+	}
+	if !p.enter() {
+		return &literal{}
+	}
+	defer p.leave(1)
+	return &not{p.negation()}
+}
+
+// precedences of the operators between two operands; higher ones bind tighter.
+var precedences = map[string]int{
+	"=": 1, "==": 1, "!=": 1, "<>": 1, "<": 2, "<=": 2, ">": 2, ">=": 2, "LIKE": 3, "BETWEEN": 4, "IN": 5, "WITHIN": 5,
+	"IS": 6,
+	"||": 7, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8,
+}
+
+// binary reads operators that bind at least as tight as lowest, and their operands.
+func (p *parser) binary(lowest int) expr {
+	left := p.unary()
+	levels := 0
+	for {
+		op, negated := p.tok, false
+		if op.is("NOT") { // NOT IN, NOT WITHIN, NOT LIKE, NOT BETWEEN
+			op, negated = p.ahead(), true
+			if !op.is("IN") && !op.is("LIKE") && !op.is("BETWEEN") && !op.is("WITHIN") {
+				break
+			}
+		}
+		name := op.text
+		if op.kind == tokenWord {
+			name = op.upper
+		}
+		precedence := precedences[name]
+		if op.kind != tokenWord && op.kind != tokenSign || precedence < lowest || precedence == 0 {
+			break
+		}
+		levels++
+		if !p.enter() {
+			break
+		}
+		if p.advance(); negated {
+			p.advance()
+		}
+		if left = p.operator(left, name, precedence); negated {
+			left = &not{left}
+		}
+	}
+	p.leave(levels)
+	return left
+}
+
+// operator reads what follows an operator.
+func (p *parser) operator(left expr, op string, precedence int) expr {
+	switch op {
+	case "IS":
+		return p.is(left)
+	case "IN":
+		return &inList{left, p.binary(precedence + 1)}
+	case "WITHIN":
+		return &within{left, p.binary(precedence + 1)}
+	case "LIKE":
+		return &like{left, p.binary(precedence + 1)}
+	case "BETWEEN":
+		low := p.binary(precedence + 1)
+		p.expect("AND")
+		return &between{left, low, p.binary(precedence + 1)}
+	case "||":
+		list := []expr{left}
+		if c, ok := left.(*concat); ok {
+			list = slices.Clone(c.list)
+		}
+		return &concat{append(list, p.binary(precedence+1))}
+	case "+", "-", "*", "/", "%":
+		return &arithmetic{op, left, p.binary(precedence + 1)}
+	case "==":
+		op = "="
+	case "<>":
+		op = "!="
+	}
+	return &comparison{op, left, p.binary(precedence + 1)}
+}
+
+func (p *parser) is(of expr) expr {
+	what := ""
+	if p.accept("NOT") {
+		what = "NOT "
+	}
+	switch p.tok.upper {
+	case "NULL", "MISSING", "VALUED":
+		what += p.tok.upper
+	case "KNOWN":
+		what += "VALUED"
+	case "UNKNOWN":
+		if what == "" {
+			what = "NOT VALUED"
+		} else {
+			what = "VALUED"
+		}
+	default:
+		p.unexpected("NULL, MISSING or VALUED")
+	}
+	p.advance()
+	return &isWhat{of, what}
+}
+
+func (p *parser) unary() expr {
+	negated, exist := p.tok.is("-"), p.tok.is("EXISTS")
+	if !negated && !exist {
+		return p.path()
+	}
+	if !p.enter() {
+		return &literal{}
+	}
+	defer p.leave(1)
+	p.advance()
+	if exist {
+		return &exists{p.binary(precedences["IS"])}
+	}
+	of := p.unary()
+	if l, ok := of.(*literal); ok && l.value.kind == kindNumber {
+		return &literal{negate(&l.value)}
+	}
+	return &negative{of}
+}
+
+// path reads an expression and the members and elements of it.
+func (p *parser) path() expr {
+	x := p.primary()
+	levels := 0
+	for p.fault == nil {
+		if p.tok.is(".") {
+			if next := p.ahead(); next.is("*") {
+				break // of a projection
+			}
+			p.advance()
+			x = &fieldOf{x, p.memberName()}
+		} else if p.accept("[") {
+			x = p.subscript(x)
+		} else {
+			break
+		}
+		levels++
+		if !p.enter() {
+			break
+		}
+	}
+	p.leave(levels)
+	return x
+}
+
+// subscript reads what follows the bracket after an expression: [at], [from:to], [from:], [:to] or [*].
+func (p *parser) subscript(of expr) expr {
+	if p.accept("*") {
+		p.expect("]")
+		return &starOf{of}
+	}
+	var from, to expr
+	if !p.tok.is(":") {
+		from = p.expr()
+	}
+	p.splitColon()
+	if !p.tok.is(":") {
+		p.expect("]")
+		return &elementOf{of, from}
+	}
+	if p.advance(); !p.tok.is("]") {
+		to = p.expr()
+	}
+	p.expect("]")
+	return &sliceOf{of, from, to}
+}
+
+// memberName takes the name after a point: any word.
+func (p *parser) memberName() string {
+	if p.tok.kind != tokenWord && p.tok.kind != tokenQuoted {
+		p.unexpected("the name of a member")
+		return ""
+	}
+	name := p.tok.text
+	p.advance()
+	return name
+}
+
+func (p *parser) primary() expr {
+	t := p.tok
+	switch t.kind {
+	case tokenNumber:
+		p.advance()
+		v, ok := parseNumber(t.text)
+		if !ok || v.kind != kindNumber {
+			p.fail(t, "the number is too large")
+		}
+		return &literal{v}
+	case tokenString:
+		p.advance()
+		if looksLikeParam(t.text) {
+			p.quoted = append(p.quoted, t)
+		}
+		return &literal{text(t.text)}
+	case tokenParam:
+		return &parameter{p.param()}
+	case tokenSign:
+		switch t.text {
+		case "(":
+			p.advance()
+			x := p.expr()
+			p.expect(")")
+			return x
+		case "[":
+			p.advance()
+			return &arrayOf{p.list("]")}
+		case "{":
+			return p.object()
+		}
+	case tokenWord:
+		if x, ok := p.keyword(); ok {
+			return x
+		}
+		if next := p.ahead(); next.is("(") && !reserved[t.upper] && unsupportedWords[t.upper] == "" {
+			return p.call()
+		}
+	}
+	if !p.atName() {
+		p.unexpected("an expression")
+		return &literal{}
+	}
+	p.advance()
+	switch {
+	case !slices.Contains(p.variables, t.text):
+		p.names = append(p.names, usedName{t, true, p.aggregate})
+	case p.aggregate:
+		p.failVariable(t)
+	}
+	return &identifier{t.text}
+}
+
+// usedName is a token that needs a document: the name of a field, META or *.
+type usedName struct {
+	token      token
+	identifier bool
+	aggregate  bool // in the argument of an aggregate
+}
+
+// uses remembers a token that is no identifier and needs a document.
+func (p *parser) uses(t token) { p.names = append(p.names, usedName{t, false, p.aggregate}) }
+
+// free is the first token that needs a document, nil if none does.
+func (p *parser) free() *token {
+	if len(p.names) == 0 {
+		return nil
+	}
+	return &p.names[0].token
+}
+
+// bare is the first one outside of aggregates.
+func (p *parser) bare() *token {
+	for i := range p.names {
+		if !p.names[i].aggregate {
+			return &p.names[i].token
+		}
+	}
+	return nil
+}
+
+// looksLikeParam reports whether a string is a parameter that was put into quotes.
+func looksLikeParam(s string) bool {
+	return len(s) > 1 && (s[0] == ':' || s[0] == '$') && paramEnd(s, 1, s[0] == '$') == len(s)
+}
+
+// keyword reads an expression that begins with a keyword.
+func (p *parser) keyword() (x expr, ok bool) {
+	switch p.tok.upper {
+	case "TRUE":
+		x = &literal{boolean(true)}
+	case "FALSE":
+		x = &literal{boolean(false)}
+	case "NULL":
+		x = &literal{null}
+	case "MISSING":
+		x = &literal{}
+	case "CASE":
+		return p.caseExpr(), true
+	case "ANY", "SOME", "EVERY":
+		return p.quantified(), true
+	case "ARRAY":
+		return p.transformation(), true
+	case "FIRST", "OBJECT": // frequent names, too
+		if p.startsTransformation() {
+			return p.transformation(), true
+		}
+		return nil, false
+	default:
+		return nil, false
+	}
+	p.advance()
+	return x, true
+}
+
+// list reads expressions up to a closing sign.
+func (p *parser) list(end string) []expr {
+	var list []expr
+	for !p.accept(end) && p.fault == nil {
+		if len(list) > 0 && !p.expect(",") {
+			break
+		}
+		list = append(list, p.expr())
+	}
+	return list
+}
+
+func (p *parser) object() expr {
+	x := &objectOf{}
+	p.advance()
+	for !p.accept("}") && p.fault == nil {
+		if len(x.members) > 0 && !p.expect(",") {
+			break
+		}
+		if p.tok.kind != tokenString {
+			p.unexpected("the name of a member in quotes")
+		}
+		m := memberExpr{name: p.tok.text}
+		p.advance()
+		p.splitColon()
+		p.expect(":")
+		m.value = p.expr()
+		if x.members = append(x.members, m); len(x.members) > maxMembers {
+			p.fail(p.tok, "an object has more than %d members", maxMembers)
+		}
+	}
+	return x
+}

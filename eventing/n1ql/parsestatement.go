@@ -1,0 +1,398 @@
+package n1ql
+
+import "fmt"
+
+// unsupportedStatements begin statements of N1QL that are not part of the subset.
+var unsupportedStatements = map[string]bool{
+	"ADVISE": true, "ALTER": true, "BUILD": true, "CREATE": true, "DROP": true, "EXECUTE": true, "EXPLAIN": true,
+	"FROM": true, "GRANT": true, "INFER": true, "MERGE": true, "PREPARE": true, "RENAME": true, "REVOKE": true,
+	"WITH": true,
+}
+
+// statement reads a statement, without the semicolon.
+func (p *parser) statement() *Statement {
+	s := &Statement{}
+	parentheses := 0
+	for p.tok.is("(") && p.enter() {
+		p.advance()
+		parentheses++
+	}
+	switch {
+	case p.accept("SELECT"):
+		s.kind = Select
+		p.selectStatement(s)
+	case parentheses > 0:
+		p.unexpected("SELECT")
+	case p.accept("INSERT"):
+		s.kind = Insert
+		p.insertStatement(s)
+	case p.accept("UPSERT"):
+		s.kind = Upsert
+		p.insertStatement(s)
+	case p.accept("UPDATE"):
+		s.kind = Update
+		p.updateStatement(s)
+	case p.accept("DELETE"):
+		s.kind = Delete
+		p.deleteStatement(s)
+	case p.tok.kind == tokenWord && unsupportedStatements[p.tok.upper]:
+		p.fail(p.tok, "%s is not supported", p.tok.upper)
+	default:
+		p.unexpected("a statement")
+	}
+	for range parentheses {
+		p.expect(")")
+	}
+	for _, t := range p.metas {
+		if s.from != nil && s.from.param == "" && t.text != s.from.aliasOf(s.from.name) {
+			p.fail(t, "there is no keyspace %s", t.text)
+		}
+	}
+	s.params, s.aggregates, s.expiry = p.params, p.found, p.expiry
+	return s
+}
+
+func (p *parser) selectStatement(s *Statement) {
+	if p.accept("DISTINCT") {
+		s.distinct = true
+	} else {
+		p.accept("ALL")
+	}
+	p.projection(s)
+	bare, list := p.bare(), len(p.found)
+	if p.accept("FROM") {
+		p.from(s)
+	}
+	if list > 0 && bare != nil {
+		p.fail(*bare, "beside an aggregate %s would need GROUP BY, which is not supported", bare.text)
+	}
+	p.whereClause(s)
+	if p.accept("ORDER") {
+		p.expect("BY")
+		p.orderBy(s)
+	}
+	// N1QL has LIMIT first; the other order is accepted as well.
+	for p.tok.is("LIMIT") && s.limit == nil || p.tok.is("OFFSET") && s.offset == nil {
+		if p.accept("LIMIT") {
+			s.limit = p.expr()
+		} else {
+			p.advance()
+			s.offset = p.expr()
+		}
+	}
+	if p.unsupported() != "" {
+		p.unexpected("the end of the statement")
+	}
+	if free := p.free(); s.from == nil && free != nil {
+		if p.tok.kind != tokenEnd && !p.tok.is(";") && !p.tok.is(")") {
+			p.unexpected("FROM") // which is probably misspelt
+		}
+		p.fail(*free, "there is no FROM, so %s is unknown", free.text)
+	}
+}
+
+// from reads what follows FROM.
+func (p *parser) from(s *Statement) {
+	if p.tok.is("(") {
+		p.fail(p.tok, "a subquery is not supported")
+	}
+	s.from = p.keyspace()
+	p.afterKeyspace(s)
+	if p.tok.is(",") {
+		p.fail(p.tok, "JOIN is not supported: a statement has one keyspace")
+	}
+}
+
+// afterKeyspace reads the alias and USE KEYS.
+func (p *parser) afterKeyspace(s *Statement) {
+	s.from.alias = p.alias()
+	if p.tok.is("USE") {
+		next := p.ahead()
+		if !next.is("KEYS") && !next.is("PRIMARY") {
+			p.unexpected("USE KEYS")
+		}
+		p.advance()
+		p.accept("PRIMARY")
+		p.expect("KEYS")
+		s.keys = p.expr()
+	}
+}
+
+// whereClause reads WHERE, which has no aggregates.
+func (p *parser) whereClause(s *Statement) {
+	if !p.tok.is("WHERE") {
+		return
+	}
+	at, before := p.tok, len(p.found)
+	p.advance()
+	s.where = p.expr()
+	if len(p.found) > before {
+		p.fail(at, "WHERE must not have aggregates")
+	}
+}
+
+// projection reads the list of SELECT or RETURNING.
+func (p *parser) projection(s *Statement) {
+	if p.startsRaw() {
+		p.advance()
+		s.raw = true
+		s.projection = []projection{{expr: p.expr()}}
+		if p.accept("AS") {
+			p.name("an alias") // of no effect
+		}
+		return
+	}
+	names, unnamed := map[string]bool{}, 0
+	for {
+		at := p.tok
+		element := p.element()
+		if !element.star && element.name == "" {
+			unnamed++
+			element.name = fmt.Sprintf("$%d", unnamed)
+		}
+		if !element.star && names[element.name] && p.fault == nil {
+			p.fail(at, "two values are called %s: one needs an alias", element.name)
+		}
+		names[element.name] = true
+		if s.projection = append(s.projection, element); len(s.projection) > maxMembers {
+			p.fail(at, "a row has more than %d values", maxMembers)
+		}
+		if !p.accept(",") {
+			return
+		}
+	}
+}
+
+// startsRaw reports whether the token is RAW before an expression, and not a field of that name.
+func (p *parser) startsRaw() bool {
+	if !p.tok.is("RAW") && !p.tok.is("ELEMENT") && !p.tok.is("VALUE") {
+		return false
+	}
+	next := p.ahead()
+	return p.startsOperand(next) || next.is("-")
+}
+
+// startsOperand reports whether a token after a word begins an expression, so that the word is no field.
+func (p *parser) startsOperand(t token) bool {
+	switch t.kind {
+	case tokenWord:
+		switch t.upper {
+		case "TRUE", "FALSE", "NULL", "MISSING", "CASE", "ANY", "SOME", "EVERY", "NOT", "ARRAY", "EXISTS":
+			return true
+		}
+		return !reserved[t.upper]
+	case tokenSign:
+		return t.is("(") || t.is("{") || t.is("[") && !t.glued
+	}
+	return t.kind != tokenEnd && t.kind != tokenBad
+}
+
+// element reads one element of a projection: *, an expression with .* or with an alias.
+func (p *parser) element() projection {
+	at := p.tok
+	if p.accept("*") {
+		p.uses(at)
+		return projection{star: true}
+	}
+	e := projection{expr: p.expr()}
+	if p.tok.is(".") && p.fault == nil {
+		p.advance()
+		p.expect("*")
+		e.star = true
+		return e
+	}
+	switch x := e.expr.(type) {
+	case *identifier:
+		e.name = x.name
+	case *fieldOf:
+		e.name = x.name
+	}
+	if alias := p.alias(); alias != "" {
+		e.name = alias
+	}
+	return e
+}
+
+// orderBy reads the terms. An alias of the projection stands for its expression.
+func (p *parser) orderBy(s *Statement) {
+	for {
+		used := len(p.names)
+		term := sortTerm{expr: p.expr()}
+		if name, ok := term.expr.(*identifier); ok {
+			for _, e := range s.projection {
+				if e.name == name.name && !e.star {
+					term.expr, p.names = e.expr, p.names[:used]
+				}
+			}
+		}
+		if p.accept("DESC") {
+			term.descending = true
+		} else {
+			p.accept("ASC")
+		}
+		if p.accept("NULLS") {
+			switch {
+			case p.accept("FIRST"):
+				term.nulls = nullsFirst
+			case p.accept("LAST"):
+				term.nulls = nullsLast
+			default:
+				p.unexpected("FIRST or LAST")
+			}
+		}
+		s.order = append(s.order, term)
+		if !p.accept(",") {
+			return
+		}
+	}
+}
+
+func (p *parser) returningClause(s *Statement) {
+	if p.accept("RETURNING") {
+		s.returning = true
+		p.projection(s)
+	}
+	if len(p.found) > 0 {
+		p.fail(p.tok, "only SELECT has aggregates")
+	}
+}
+
+// insertStatement reads what follows INSERT or UPSERT.
+func (p *parser) insertStatement(s *Statement) {
+	p.expect("INTO")
+	s.from = p.keyspace()
+	s.from.alias = p.alias()
+	options := true
+	if p.accept("(") {
+		options = p.insertColumns(s)
+	}
+	if p.tok.is("SELECT") {
+		p.fail(p.tok, "%s … SELECT is not supported", s.kind)
+	}
+	p.expect("VALUES")
+	for {
+		s.inserts = append(s.inserts, p.insertRow(options))
+		if !p.accept(",") {
+			break
+		}
+		p.accept("VALUES")
+	}
+	if free := p.free(); free != nil {
+		p.fail(*free, "VALUES has no document, so %s is unknown", free.text)
+	}
+	p.returningClause(s)
+}
+
+// insertColumns reads (KEY, VALUE[, OPTIONS]) and reports whether there are options.
+func (p *parser) insertColumns(s *Statement) bool {
+	p.accept("PRIMARY")
+	p.expect("KEY")
+	if !p.tok.is(",") && p.tok.kind != tokenEnd {
+		p.fail(p.tok, "%s … SELECT is not supported: (KEY, VALUE) VALUES (…) is", s.kind)
+	}
+	p.expect(",")
+	p.expect("VALUE")
+	options := p.accept(",")
+	if options {
+		p.expect("OPTIONS")
+	}
+	p.expect(")")
+	return options
+}
+
+func (p *parser) insertRow(options bool) insertRow {
+	var row insertRow
+	p.expect("(")
+	row.key = p.expr()
+	p.expect(",")
+	row.value = p.expr()
+	if options && p.accept(",") {
+		row.options = p.expr()
+	}
+	p.expect(")")
+	return row
+}
+
+func (p *parser) updateStatement(s *Statement) {
+	s.from = p.keyspace()
+	p.afterKeyspace(s)
+	if !p.tok.is("SET") && !p.tok.is("UNSET") {
+		p.unexpected("SET or UNSET")
+	}
+	if p.accept("SET") {
+		p.assignments(s, true)
+	}
+	if p.accept("UNSET") {
+		p.assignments(s, false)
+	}
+	p.endOfChange(s)
+}
+
+// assignments reads what follows SET or UNSET.
+func (p *parser) assignments(s *Statement, set bool) {
+	for p.fault == nil {
+		var a assignment
+		if at := p.tok; at.is("META") && p.ahead().text == "(" {
+			p.call()
+			p.expect(".")
+			if field := p.memberName(); field != "expiration" || !set {
+				p.fail(at, "only META().expiration can be set, and nothing of META() be unset")
+			}
+			a.expiration = true
+		} else {
+			a.path = p.assignedPath()
+		}
+		if set {
+			p.expect("=")
+			a.value = p.expr()
+		}
+		s.set = append(s.set, a)
+		if !p.accept(",") {
+			return
+		}
+	}
+}
+
+// assignedPath reads the path of a field.
+func (p *parser) assignedPath() []step {
+	path := []step{{name: p.name("a field")}}
+	for p.enter() {
+		switch {
+		case p.accept("."):
+			path = append(path, step{name: p.memberName()})
+		case p.accept("["):
+			sign := int64(1)
+			if p.accept("-") {
+				sign = -1
+			}
+			v, _ := parseNumber(p.tok.text)
+			at, ok := v.num.int()
+			if p.tok.kind != tokenNumber || !ok {
+				p.unexpected("the number of an element")
+			}
+			p.advance()
+			p.expect("]")
+			path = append(path, step{at: sign * at, isIndex: true})
+		default:
+			p.leave(len(path))
+			return path
+		}
+	}
+	return path
+}
+
+func (p *parser) deleteStatement(s *Statement) {
+	p.expect("FROM")
+	s.from = p.keyspace()
+	p.afterKeyspace(s)
+	p.endOfChange(s)
+}
+
+// endOfChange reads what UPDATE and DELETE have in common.
+func (p *parser) endOfChange(s *Statement) {
+	p.whereClause(s)
+	if p.accept("LIMIT") {
+		s.limit = p.expr()
+	}
+	p.returningClause(s)
+}

@@ -1,0 +1,173 @@
+package n1ql
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// Rows are the rows of a query, for one goroutine at a time.
+type Rows struct {
+	next      func() ([]byte, error, bool)
+	stop      func()
+	mutations int
+	err       error
+}
+
+// Next returns the next row in JSON, which the caller may keep; ok is false after the last one.
+func (r *Rows) Next() (row []byte, ok bool, err error) {
+	if r.err != nil {
+		return nil, false, r.err
+	}
+	row, err, ok = r.next()
+	if err != nil {
+		r.err = err
+		r.stop()
+		return nil, false, err
+	}
+	return row, ok, nil
+}
+
+// Close ends the query. It may be called several times, also after the last row.
+func (r *Rows) Close() { r.stop() }
+
+// Mutations is the number of documents that were written or deleted.
+func (r *Rows) Mutations() int { return r.mutations }
+
+// pull makes Rows of a function that gives its rows to another one, until that wants no more.
+func pull(each func(yield func(row []byte) bool) error) *Rows {
+	var r Rows
+	r.next, r.stop = iter.Pull2(func(yield func([]byte, error) bool) {
+		wanted := true
+		err := each(func(row []byte) bool {
+			wanted = yield(row, nil)
+			return wanted
+		})
+		if err != nil && wanted {
+			yield(nil, err)
+		}
+	})
+	return &r
+}
+
+// run is a query at work.
+type run struct {
+	*Query
+	ctx       context.Context // of the caller of Rows, who fetches the rows with it
+	keyspace  Keyspace        // nil without FROM
+	mutations int
+	returning [][]byte
+	size      int // of returning
+	memory    memory
+}
+
+// keysAtOnce is how many documents are read by their ids at once.
+const keysAtOnce = 100
+
+// documents calls each with all documents that WHERE holds for, until it wants no more.
+func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error {
+	e := r.env()
+	visit := func(d *Document) (bool, error) {
+		if err := r.ctx.Err(); err != nil {
+			return false, err
+		}
+		return r.visit(e, d, each)
+	}
+	if r.keyspace == nil {
+		ok, err := e.passes(r.statement.where)
+		if ok && err == nil {
+			_, err = each(e)
+		}
+		return err
+	}
+	if !r.byKeys {
+		f.Selector = selectorFor(r.statement.where, e)
+		if f.Sort != nil {
+			f.Selector = withID(f.Selector)
+		}
+		f.Each, f.Expiry = visit, r.statement.expiry
+		return r.keyspace.Find(r.ctx, f)
+	}
+	for keys := r.keys; len(keys) > 0; {
+		n := min(len(keys), keysAtOnce)
+		found, err := r.keyspace.Get(r.ctx, keys[:n])
+		if err != nil {
+			return err
+		}
+		keys = keys[n:]
+		for i := range found {
+			if more, err := visit(&found[i]); err != nil || !more {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withID adds a condition on the id to a selector, which holds for all documents: without one Mango has no index in the
+// order of ids.
+func withID(selector []byte) []byte {
+	const always = `{"_id":{"$gt":null}}`
+	if selector == nil {
+		return []byte(always)
+	}
+	return slices.Concat([]byte(`{"$and":[`+always+`,`), selector, []byte(`]}`))
+}
+
+// visit calls each with a document if WHERE holds for it.
+func (r *run) visit(e *env, d *Document, each func(e *env) (bool, error)) (more bool, err error) {
+	if !d.Exists {
+		return true, nil
+	}
+	parser := ejson.AcquireParser()
+	defer parser.Release()
+	body, err := parser.Parse(d.Body)
+	if err != nil {
+		return false, err
+	}
+	e.document, e.meta, e.held = fromJSON(body), d, 0
+	ok, err := e.passes(r.statement.where)
+	if err != nil || !ok {
+		return err == nil, err
+	}
+	return each(e)
+}
+
+// project makes the row of a document.
+func (r *run) project(e *env) ([]byte, error) {
+	s := r.statement
+	if s.raw {
+		v, err := s.projection[0].expr.eval(e)
+		if err != nil {
+			return nil, err
+		}
+		return v.appendJSON(nil, maxValueSize)
+	}
+	var members []member
+	for i := range s.projection {
+		p := &s.projection[i]
+		if p.expr == nil {
+			members = setMember(members, e.alias, e.document)
+			continue
+		}
+		v, err := p.expr.eval(e)
+		if err != nil {
+			return nil, err
+		}
+		if !p.star {
+			members = setMember(members, p.name, v)
+			continue
+		}
+		if len(members) == 0 {
+			members = append(members, v.fields()...)
+			continue
+		}
+		for _, m := range v.fields() {
+			members = setMember(members, m.name, m.value)
+		}
+	}
+	row := object(members...)
+	return row.appendJSON(nil, maxValueSize)
+}

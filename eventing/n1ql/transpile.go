@@ -1,0 +1,215 @@
+package n1ql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Script is JavaScript whose statements were replaced by calls.
+type Script struct {
+	Code       string // has as many lines, and each statement of JavaScript begins in its line
+	Statements []Embedded
+	Warnings   []Warning
+}
+
+// Embedded is a statement in JavaScript.
+type Embedded struct {
+	Text      string
+	Kind      Kind
+	Line      int      // from 1
+	Column    int      // from 1, in characters
+	Index     int      // of its first byte in the code, from 0
+	Keyspaces []string // as the statement names them; a parameter has a dollar in front
+	Params    []string // the variables whose values are bound when it runs, in the order of their first use
+}
+
+// Warning is about something that is probably not meant.
+type Warning struct {
+	Message string
+	Line    int // from 1
+	Column  int // from 1, in characters
+}
+
+// Transpile replaces the statements in JavaScript by calls of couchbase.n1qlQuery. A statement stands where a statement
+// of JavaScript may begin, after `=` or after `return`, and ends with a semicolon; or after `of` in the head of a loop,
+// where the parenthesis ends it. Code without statements stays as it is. The rest of the code is not checked. Errors
+// are *SyntaxErrors.
+func Transpile(code string) (*Script, error) {
+	t := transpiler{scanner: newScanner(code), lines: newLines(code)}
+	for {
+		tok, ok := t.peek()
+		if !ok {
+			break
+		}
+		switch {
+		case tok.kind == jsWord && t.isStatement(tok), t.parenthesised(tok):
+			if f := t.statement(tok); f != nil {
+				return nil, t.lines.locate(f)
+			}
+		default:
+			t.take(tok)
+		}
+	}
+	t.out.WriteString(code[t.copied:])
+	t.script.Code = t.out.String()
+	return &t.script, nil
+}
+
+// transpiler goes over JavaScript and copies it.
+type transpiler struct {
+	*scanner
+	lines  *lines
+	out    strings.Builder
+	copied int // the code before it is in out
+	script Script
+}
+
+// statement replaces the statement that begins with a token.
+func (t *transpiler) statement(tok jsToken) *fault {
+	place := t.place()
+	if place == placeNone {
+		return &fault{start: tok.start, end: tok.end, message: strings.ToUpper(tok.text) +
+			" must be a statement of its own, or be assigned to a variable or returned: it cannot be an argument or " +
+			"a part of an expression"}
+	}
+	p := newParser(t.code, tok.start)
+	s := p.statement()
+	end := p.tok.start
+	if place == placeLoop && p.tok.is(";") { // before the parenthesis it may be there
+		p.advance()
+	}
+	if f := t.checkEnd(p, place); f != nil {
+		return f
+	}
+	after := end
+	if place == placeLoop {
+		after = p.tok.start
+	}
+	text := strings.TrimRight(t.code[tok.start:end], " \t\r\n")
+	if len(text) > maxStatement {
+		return &fault{start: tok.start, end: tok.end,
+			message: fmt.Sprintf("the statement is longer than %d bytes", maxStatement)}
+	}
+	for _, used := range p.used {
+		if f := checkVariable(used); f != nil {
+			return f
+		}
+	}
+	t.out.WriteString(t.code[t.copied:tok.start])
+	t.out.WriteString(call(text, t.code[tok.start:after], p.used, tok.start))
+	t.copied = after
+	// What follows is the semicolon or the parenthesis after a call.
+	t.prev, t.pos, t.newline = jsToken{kind: jsPunct, text: ")", start: after, end: after}, after, false
+	t.closed, t.member, t.label = bracketGroup, false, false
+
+	e := Embedded{Text: text, Kind: s.kind, Index: tok.start, Params: s.params}
+	e.Line, e.Column = t.lines.position(tok.start)
+	if k := s.Keyspace(); k != "" {
+		e.Keyspaces = []string{k}
+	}
+	t.script.Statements = append(t.script.Statements, e)
+	for _, q := range p.quoted {
+		w := Warning{Message: fmt.Sprintf("'%s' in quotes is a text and no parameter", q.text)}
+		w.Line, w.Column = t.lines.position(q.start)
+		t.script.Warnings = append(t.script.Warnings, w)
+	}
+	return nil
+}
+
+// checkEnd finds out what is wrong with a statement. Without its semicolon it goes on in the code that follows: that is
+// what is said then.
+func (t *transpiler) checkEnd(p *parser, at place) *fault {
+	end := ";"
+	if at == placeLoop {
+		end = ")"
+	}
+	if p.fault == nil && p.tok.is(end) {
+		return nil
+	}
+	whole := p.fault == nil
+	if whole {
+		p.unexpected("the end of the statement")
+	}
+	f := p.fault
+	before := strings.TrimRight(t.code[:f.start], " \t\r\n")
+	newLine := strings.ContainsAny(t.code[len(before):f.start], "\r\n")
+	rest := t.code[f.start:]
+	word := t.code[f.start:wordEnd(t.code, f.start)]
+	if rest == "" || whole && (newLine || rest[0] == '}') || newLine && codeWords[word] {
+		return &fault{message: "the statement is not terminated: it has no semicolon at its end",
+			start: f.start, end: f.end}
+	}
+	return f
+}
+
+// codeWords begin statements of JavaScript that do not go on with N1QL.
+var codeWords = map[string]bool{
+	"break": true, "class": true, "const": true, "continue": true, "do": true, "else": true, "for": true,
+	"function": true, "if": true, "let": true, "return": true, "switch": true, "throw": true, "try": true, "var": true,
+	"while": true,
+}
+
+// noVariables are the words of JavaScript that are no variables.
+var noVariables = []string{
+	"arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete",
+	"do", "else", "enum", "export", "extends", "false", "finally", "for", "function", "if", "import", "in",
+	"instanceof", "let", "new", "null", "return", "static", "super", "switch", "this", "throw", "true", "try",
+	"typeof", "var", "void", "while", "with", "yield",
+}
+
+// checkVariable refuses parameters that are no variables.
+func checkVariable(t token) *fault {
+	switch {
+	case isDigit(t.text, 0):
+		return &fault{start: t.start, end: t.end,
+			message: "$" + t.text + " is no variable: parameters with numbers need couchbase.n1qlQuery()"}
+	case slices.Contains(noVariables, t.text), strings.Contains(t.text, `\`):
+		return &fault{start: t.start, end: t.end, message: t.text + " is no variable"}
+	}
+	return nil
+}
+
+// call is the call in place of a statement. It has the line breaks of the source, and each parameter stands in the line
+// where it is used first, so that errors name the right line.
+func call(text, source string, used []token, start int) string {
+	var b strings.Builder
+	b.WriteString("couchbase.n1qlQuery(")
+	writeString(&b, text)
+	at := 0
+	newlines := func(upTo int) {
+		b.WriteString(strings.Repeat("\n", len(newLines(source[at:upTo]).starts)-1))
+		at = upTo
+	}
+	seen := map[string]bool{}
+	for _, t := range used {
+		if seen[t.text] {
+			continue
+		}
+		sign := ", {"
+		if len(seen) > 0 {
+			sign = ", "
+		}
+		b.WriteString(sign)
+		newlines(t.start - start)
+		b.WriteString("'$" + t.text + "': " + t.text)
+		seen[t.text] = true
+	}
+	if len(seen) > 0 {
+		b.WriteByte('}')
+	}
+	newlines(len(source))
+	b.WriteByte(')')
+	return b.String()
+}
+
+// stringEscapes are the characters that a string of JavaScript in single quotes cannot have as they are.
+var stringEscapes = strings.NewReplacer(
+	`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\u2028", `\u2028`, "\u2029", `\u2029`,
+)
+
+func writeString(b *strings.Builder, s string) {
+	b.WriteByte('\'')
+	b.WriteString(stringEscapes.Replace(s))
+	b.WriteByte('\'')
+}
