@@ -2,8 +2,9 @@ package kvtest
 
 import (
 	"context"
-	"github.com/settee-db/settee/storage/kv"
 	"sync/atomic"
+
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Counts is what was asked of a store. What transactions that were run again or rolled back did is counted too.
