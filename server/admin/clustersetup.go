@@ -66,6 +66,10 @@ func setupState(s *config.Config, complete bool) string {
 	return "cluster_finished"
 }
 
+// postClusterSetup answers POST /_cluster_setup. A settee cluster needs no setup of its own: its
+// processes find each other in the store. So only the actions that set an administrator, an address
+// and the system databases do something; the ones that would join nodes of Erlang are refused.
+// CouchDB: setup_httpd:handle_action.
 func (h *Handlers) postClusterSetup(c *call.Call) error {
 	if err := c.RequireJSON(); err != nil {
 		return err

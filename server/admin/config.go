@@ -47,6 +47,10 @@ func getConfigKey(c *call.Call) error {
 	return c.JSON(http.StatusOK, ejson.AppendString(nil, value))
 }
 
+// putConfigKey answers PUT /_node/{node}/_config/{section}/{key} with the value that was there
+// before, an empty string if there was none. Protected sections are refused before the body is
+// read. A password of an administrator is hashed here, so that neither the settings nor their file
+// ever hold it in plain text.
 func (h *Handlers) putConfigKey(c *call.Call) error {
 	section, key := c.Segment(3), c.Segment(4)
 	if config.Protected(section) {

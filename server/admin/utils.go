@@ -39,6 +39,9 @@ var contentTypes = map[string]string{
 	".txt": "text/plain", ".md": "text/plain", ".xml": "application/xml", ".wasm": "application/wasm",
 }
 
+// getUtils serves Fauxton below /_utils/, or a page of our own if its files were not built in.
+// Relative links of Fauxton need the slash at the end, hence the redirect. The policy on content
+// keeps scripts of other sites out of the pages that administrators use.
 func (h *Handlers) getUtils(c *call.Call) error {
 	if len(c.Segments) == 1 && c.Request.URL.Path != "/_utils/" {
 		return c.Redirect(http.StatusMovedPermanently, c.BaseURL()+"/_utils/")

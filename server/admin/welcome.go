@@ -55,6 +55,9 @@ func appendTextMembers(b []byte, m map[string]string) []byte {
 	return append(b, '}')
 }
 
+// getUUIDs answers GET /_uuids. The headers forbid caches to store the answer, because an id that
+// is handed out twice leads to conflicts. The date is the one that CouchDB sends
+// (chttpd_misc:handle_uuids_req).
 func getUUIDs(c *call.Call) error {
 	count, err := params.UUIDCount(c.Query, c.Settings.MaxUUIDs)
 	if err != nil {

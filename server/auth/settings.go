@@ -112,6 +112,9 @@ func (s *Settings) readCookie(c *config.Config) {
 	}
 }
 
+// readRules takes what a password is hashed and checked with. Numbers are clamped to what can be
+// kept in memory and in a time.Duration: a lockout remembers at most 1<<20 pairs of name and
+// address, and a lifetime is in milliseconds. An unknown mode turns the lockout off.
 func (s *Settings) readRules(c *config.Config) {
 	s.Rules.Usual = s.Hashing
 	s.Rules.Limits = principal.Limits{

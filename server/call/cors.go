@@ -44,6 +44,8 @@ func readCORS(c *config.Config) *corsSettings {
 	return s
 }
 
+// readCORSRules takes the rules of a section, which is "cors" or "cors:" with a virtual host. A key
+// that the host does not have comes from "cors". Names of headers are compared in lower case.
 func readCORSRules(c *config.Config, section string) *corsRules {
 	get := func(key string) string {
 		if v, ok := c.Get(section, key); ok {

@@ -39,6 +39,9 @@ func SplitPattern(pattern string) []string {
 	return parts
 }
 
+// insert finds or makes the endpoint of a pattern. Each node of the tree stands for one segment of
+// a path: n.names are fixed segments, n.param takes any one, n.rest takes all that are left. All
+// routes of a pattern with different methods share its endpoint.
 func (n *Router) insert(parts []string, pattern string) *Endpoint {
 	slot := &n.here
 	for _, part := range parts {
@@ -68,6 +71,9 @@ func (n *Router) insert(parts []string, pattern string) *Endpoint {
 	return *slot
 }
 
+// add puts a route under its methods, which are separated by commas; "*" takes all that no other
+// route has. Who may call the endpoint is decided before the method is known to be allowed, so one
+// rule holds for all of it: that of the first route, or of GET if there is one.
 func (e *Endpoint) add(r *Route) {
 	if len(e.methods) == 0 || strings.HasPrefix(r.Methods, "GET") {
 		e.access = r.Access

@@ -10,6 +10,8 @@ func (c *Call) countRequest(pattern string) {
 	}
 }
 
+// requestCounter is the counter that CouchDB keeps for a pattern beside those of all requests, or
+// nil. CouchDB counts requests to a partition by the resource behind the name, whatever follows it.
 func (c *Call) requestCounter(pattern string) *stats.Counter {
 	s := c.Env.Stats
 	switch pattern {

@@ -155,6 +155,10 @@ func (s *Stream) End(tail string) error {
 	return s.Close()
 }
 
+// send writes the buffer to the client, after the head of the answer if that was not sent yet. It
+// returns ErrClientGone where more rows would be work for nobody. The buffer is kept for the next
+// rows unless it has grown beyond keptBuffer, so that one large row does not stay in memory for the
+// rest of the answer.
 func (s *Stream) send() error {
 	if s.c.status == 0 {
 		s.c.StartHeaders(s.status, -1)

@@ -190,6 +190,10 @@ func resolveHost(c *Call) (done bool, err error) {
 	return false, nil
 }
 
+// redirectToHost rewrites a request to a virtual host into the path that the host stands for. The
+// path that the client asked for goes along in a header, because rewrites and links have to name it
+// (couch_httpd_vhost:dispatch_host_int). The request is copied before it is changed,
+// because net/http holds the original.
 func (c *Call) redirectToHost() {
 	path, query, asked := strings.Cut(c.Request.RequestURI, "?")
 	front, _, _ := strings.Cut(path[1:], "/")

@@ -303,6 +303,9 @@ func (f *changesFeed) round() error {
 // isAway reports whether the store did not answer.
 func isAway(err error) bool { return errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrTooOld) }
 
+// row sends one change in the form of the feed: an event, a line, or an element of the list that is
+// open. Heartbeats are written from another goroutine, so a row and what it counts are under one
+// lock. A feed that goes backwards ends at the sequence that it began with, which Begin gave.
 func (f *changesFeed) row(ch *storage.Change) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -85,6 +85,9 @@ func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) erro
 	return db.SetSecurity(ctx, h.Security)
 }
 
+// verifyArchive compares an archive with the database and lists the revisions that differ. It
+// counts all of them but lists at most maxDifferences, so that an archive of another database does
+// not make an answer of any length.
 func verifyArchive(c *call.Call, reader *archive.Reader, h archive.Header) error {
 	var list []byte
 	var count int64

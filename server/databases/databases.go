@@ -143,6 +143,8 @@ func deleteDB(c *call.Call) error {
 	return c.OK(http.StatusOK)
 }
 
+// getAllDBs answers GET /_all_dbs. The ETag is a hash of all names, so the whole list is gathered
+// before its first byte is sent; names are short, so that is little memory.
 func getAllDBs(c *call.Call) error {
 	options, err := nameRange(c)
 	if err == nil {
@@ -172,6 +174,9 @@ func getAllDBs(c *call.Call) error {
 	return s.Close()
 }
 
+// getDBsInfo answers GET /_dbs_info. The ETag depends on the names alone, as in CouchDB: a client
+// whose list is the same gets 304 although numbers of documents may have changed. A database that
+// is deleted meanwhile is left out.
 func getDBsInfo(c *call.Call) error {
 	options, err := nameRange(c)
 	if err == nil {
@@ -194,6 +199,8 @@ func getDBsInfo(c *call.Call) error {
 	return infos(c, len(names), func(i int) (string, []byte) { return names[i], nil }, true)
 }
 
+// postDBsInfo answers POST /_dbs_info with an element for each key, in the order of the keys; a key
+// without a database gets an error in its place (chttpd_misc:handle_dbs_info_req).
 func postDBsInfo(c *call.Call) error {
 	v, err := c.JSONRequest()
 	if err != nil {

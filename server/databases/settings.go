@@ -27,6 +27,9 @@ var (
 	errNotLimit      = compat.NewError(compat.KindBadRequest, "`purged_infos_limit` must be positive integer")
 )
 
+// putSecurity answers PUT /{db}/_security. The body is parsed before rights are checked, so bad
+// JSON is answered with 400 even to those who may not write; that order is CouchDB's. The object is
+// stored as it was sent, with the members that only an application knows.
 func putSecurity(c *call.Call) error {
 	if c.DB.Name() == c.Settings.Auth.UsersDB && !c.Settings.UsersSecurity {
 		return errUsersSecurity
@@ -64,6 +67,9 @@ func getRevsLimit(c *call.Call) error {
 	return c.JSON(http.StatusOK, strconv.AppendInt(nil, n, 10))
 }
 
+// putRevsLimit answers PUT /{db}/_revs_limit. A caller without the right gets the 500 "badmatch"
+// that CouchDB gives here, not 401; a body that is not a positive integer gets its
+// "function_clause".
 func putRevsLimit(c *call.Call) error {
 	v, err := c.JSONBody()
 	if err != nil {

@@ -115,6 +115,9 @@ func requireViewDoc(c *call.Call, name string) error {
 	return err
 }
 
+// openListView finds the view of a list function and checks its options. CouchDB complains about
+// options before it complains about a view that does not exist, so that error is held back until
+// they are read.
 func (h *Handlers) openListView(c *call.Call, l *listRequest, ddoc, view string, body ejson.Value) error {
 	var missing, err error
 	l.view, err = h.views.View(c.Context(), c.DB, ddoc, view)

@@ -89,6 +89,11 @@ func rewriteHeaders(c *call.Call, list []compat.Param) []compat.Param {
 	})
 }
 
+// rewriteByFunction sends a request to where a design document's rewrite function says
+// (chttpd_rewrite:do_rewrite). The function may give an answer of its own (a code), a path, or
+// nothing, which is an error 404. What it does not name, as method, query or headers, stays as the
+// client sent it. The method and headers that it names go along apart in Named, because a show or
+// list function that is reached sees them as the request's own.
 func rewriteByFunction(c *call.Call, d *documents.Functions) error {
 	req, err := c.RequestObject(call.DesignRequest{Bare: true})
 	if err != nil {

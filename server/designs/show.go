@@ -51,6 +51,9 @@ func showFunction(c *call.Call) error {
 	return sendDesign(c, r)
 }
 
+// runShow calls a show function with a document, null if there is none. An answer of another form
+// than ["resp", object] is an error of the function and is shown as Erlang's badmatch, as in
+// CouchDB.
 func runShow(
 	c *call.Call,
 	d *documents.Functions,

@@ -82,6 +82,9 @@ func attachmentHeaders(c *call.Call, att *compat.Attachment, encoded bool) {
 	}
 }
 
+// sendAttachment sends a whole attachment, unpacked unless the client takes gzip. An attachment
+// that came already packed by a replication may lack its unpacked length: then the answer has no
+// Content-Length and is sent in chunks.
 func sendAttachment(c *call.Call, att *compat.Attachment, encoded bool) error {
 	gunzip := att.Encoding == compat.EncodingGzip && !encoded
 	if gunzip && !identityLengthKnown(att) {
@@ -103,6 +106,9 @@ func sendAttachment(c *call.Call, att *compat.Attachment, encoded bool) error {
 	return c.Docs.ReadAttachment(c.Context(), att, storage.AttachmentRange{To: -1, Gunzip: gunzip}, w)
 }
 
+// sendRanges answers a request for ranges of an attachment. One range is the body itself; several
+// become parts of multipart/byteranges. Headers that were set for one
+// body, such as ETag, are dropped for it, as in CouchDB (chttpd_db:send_ranges_multipart).
 func sendRanges(c *call.Call, att *compat.Attachment, ranges []compat.ByteRange) error {
 	section := func(w io.Writer, r compat.ByteRange) error {
 		return c.Docs.ReadAttachment(c.Context(), att, storage.AttachmentRange{From: r.From, To: r.To + 1}, w)

@@ -122,6 +122,9 @@ func refuseAllOrNothing(c *call.Call, docs []*compat.Document) error {
 	return c.JSON(compat.ErrAllOrNothing.Status(), append(b, ']'))
 }
 
+// appendResults writes the answer of _bulk_docs, an element for each document in the order in which
+// they were sent. accepted marks those that were written when the client asked for
+// more copies (w) than there are: CouchDB then answers 202 and marks each row.
 func appendResults(b []byte, results []storage.EditResult, accepted bool) []byte {
 	b = append(b, '[')
 	for i := range results {

@@ -109,6 +109,9 @@ func parseBulkGetEntry(v ejson.Value, q *documents.ReadOptions, rules compat.IDR
 	return e
 }
 
+// attsSince takes the revisions whose attachments the client has already; only younger attachments
+// are sent. An empty list is as if none was given. A fault stays in the entry, whose place in the
+// answer shows it: it does not end the request. The misspelt name in the text is CouchDB's.
 func (e *bulkGetEntry) attsSince(v ejson.Value) {
 	list, given := v.Get("atts_since")
 	if !given || (list.Kind() == ejson.Array && list.Len() == 0) {
@@ -166,6 +169,8 @@ func bulkGet(
 	return c.Docs.TellingRules(func(r compat.IDRules) { rules = r }).BulkGet(c.Context(), asked, each)
 }
 
+// bulkGetJSON streams the answer as JSON. Revisions of one entry come in several calls, so the row
+// is left open until the last of them; an entry that differs from the one before opens the next.
 func bulkGetJSON(c *call.Call, entries bulkGetEntries) error {
 	s := c.Stream(http.StatusOK)
 	_ = s.Commit(append(s.Buffer(), `{"results":[`...)) // too little to be sent
@@ -250,6 +255,9 @@ func (e *bulkGetEntry) appendErrorRow(b, rev []byte, err *compat.Error) []byte {
 	return append(b, '}')
 }
 
+// bulkGetMultipart streams the answer as a multipart body: documents with attachments become parts
+// of multipart/related, so that attachments are neither packed as base64 nor held in memory.
+// Replicators of CouchDB ask for it.
 func bulkGetMultipart(c *call.Call, entries bulkGetEntries, mediaType string) error {
 	s := c.RawStream(http.StatusOK)
 	w := multipart.NewBulkGetWriter(s, mediaType, multipart.NewBoundary)

@@ -84,6 +84,8 @@ func writeForm(c *call.Call, d *compat.Document, files []formFile, o documents.W
 	return draft.Commit(c.Context())
 }
 
+// uploadFiles stores the files of a form as attachments of a draft. Two files of one name are
+// refused: which one is kept would depend on the order of the form.
 func uploadFiles(c *call.Call, draft *documents.Draft, files []formFile) ([]compat.Attachment, error) {
 	added := make([]compat.Attachment, 0, len(files))
 	for _, file := range files {

@@ -9,6 +9,9 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
+// postPurge answers POST /{db}/_purge. All revisions are parsed before any is purged, so a fault in
+// the last document changes nothing. CouchDB answers 202 when fewer shards than w confirmed; here
+// that is any w above one. purge_seq is null, as in a CouchDB cluster.
 func postPurge(c *call.Call) error {
 	v, err := c.JSONRequest()
 	if err != nil {

@@ -175,6 +175,9 @@ func appendRevResult(
 	return append(b, '}'), err
 }
 
+// openRevsMixed answers open_revs as multipart/mixed: each revision that has attachments is a
+// multipart/related part, all others are JSON. Revisions that were not found come in the body as
+// {"missing": rev}, because the status is sent before they are looked for.
 func openRevsMixed(c *call.Call, q, shown *documents.ReadOptions) error {
 	s := c.RawStream(http.StatusOK)
 	w := multipart.NewOpenRevsWriter(s, multipart.NewBoundary(), multipart.NewBoundary())

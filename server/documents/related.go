@@ -46,6 +46,9 @@ func putRelated(c *call.Call, id string, replicated bool, rules compat.DocRules)
 	return written(c, d, rev, replicated)
 }
 
+// writeRelated stores a document whose attachments follow it in the body of the request. The parts
+// stand in the order in which the document lists them, so attachments are uploaded one after
+// another as they arrive. Nothing of them can be seen until the draft is saved.
 func writeRelated(
 	c *call.Call,
 	related *multipart.RelatedReader,

@@ -101,6 +101,9 @@ func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
 	return b
 }
 
+// mangoSource is what a query of this caller reads from. A caller who may not see every document
+// gets a check of each one, which answers ErrHidden for a document that is not there as well as for
+// one that is not theirs.
 func (h *Handlers) mangoSource(c *call.Call) *mango.Source {
 	source := &mango.Source{
 		DB:          c.DB,

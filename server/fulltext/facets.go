@@ -66,6 +66,9 @@ func textsOf(v ejson.Value) (texts []string, ok bool) {
 	return texts, true
 }
 
+// readRanges takes the facets of Clouseau: an object of fields, each with an object of labels and
+// ranges such as "[0 TO 100]". A range is parsed as a query on its field and must turn out to be
+// nothing but one range of numbers.
 func (a *searchAnswer) readRanges() error {
 	if a.o.Ranges.Kind() == ejson.Invalid {
 		return nil

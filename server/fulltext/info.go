@@ -133,6 +133,8 @@ func (h *Handlers) searchErrors(c *call.Call) error { return h.answerErrors(c, i
 // nouveauErrors serves GET …/_nouveau_errors/{index}.
 func (h *Handlers) nouveauErrors(c *call.Call) error { return h.answerErrors(c, index.Nouveau) }
 
+// answerErrors streams the documents that an index could not index, with what the index function
+// threw. CouchDB only logs them. limit and startkey are those of a view, with ids as keys.
 func (h *Handlers) answerErrors(c *call.Call, kind index.Kind) error {
 	if err := h.available(c); err != nil {
 		return err

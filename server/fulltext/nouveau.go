@@ -102,6 +102,8 @@ type nouveauAnswer struct {
 	long    bool          // the answer is in several parts, and its bookmark at the end
 }
 
+// answer makes the request to the index from the options of a Nouveau query and runs it. Options
+// that CouchDB has not (Beyond) change it: groups replace the list of hits, and have no bookmark.
 func (a *nouveauAnswer) answer(ctx context.Context) error {
 	if refused, err := a.s.Refused(); err != nil || refused != "" {
 		return cmp.Or(err, badRequest(refused))

@@ -19,6 +19,9 @@ func (h *Handlers) searchSuggest(c *call.Call) error { return h.suggest(c, index
 // nouveauSuggest serves GET …/_nouveau_suggest/{index}.
 func (h *Handlers) nouveauSuggest(c *call.Call) error { return h.suggest(c, index.Nouveau) }
 
+// suggest answers with terms of an index that begin like a text or are spelt nearly like it.
+// CouchDB has no such request. Faults of the options are told before a missing index, as for
+// searches, and the index is first brought up to date unless the client takes it as it is.
 func (h *Handlers) suggest(c *call.Call, kind index.Kind) error {
 	if err := h.available(c); err != nil {
 		return err

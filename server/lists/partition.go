@@ -19,6 +19,8 @@ var (
 
 func partitionIncomplete(*call.Call) error { return errPartitionRequest }
 
+// getPartition answers GET /{db}/_partition/{name}. A partition without documents exists as well,
+// with counts of zero: names are not registered anywhere.
 func getPartition(c *call.Call) error {
 	name := c.Segment(2)
 	if err := compat.ValidatePartition(name); err != nil {

@@ -66,6 +66,9 @@ type rowError struct{ err error }
 // Error implements error.
 func (e *rowError) Error() string { return e.err.Error() }
 
+// prepare reads the options of a feed in the order in which the HTTP handler of _changes reads
+// them, so that a replication inside this process gets the same error from the same fault. until is
+// the end of the feed at this moment, where a feed that is not continuous stops.
 func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) error {
 	o, err := params.ParseChanges(query, "")
 	if err != nil {
@@ -115,6 +118,9 @@ func (f *feed) lastSeq() replication.Sequence {
 	return replication.Sequence(documents.AppendSeq(nil, f.last))
 }
 
+// run sends changes until the feed is done. The listener is opened before the first rows are read:
+// a change that is committed between the two would otherwise wake nobody. A continuous feed ends
+// after f.silence without changes, which is not an error.
 func (f *feed) run(ctx context.Context) error {
 	if !f.continuous {
 		return f.rows(ctx, f.until)

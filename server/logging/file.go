@@ -23,6 +23,9 @@ func openFileSink(path string) (*fileSink, error) {
 	return s, s.open()
 }
 
+// open opens the file for appending, again if somebody has moved it away meanwhile (logrotate). The
+// new file is open before the old one is closed, so that no line is lost and a failure leaves the
+// old one in use.
 func (s *fileSink) open() error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return err

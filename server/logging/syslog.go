@@ -20,6 +20,8 @@ type syslogSink struct {
 	facility int
 }
 
+// newSyslogSink sends to a syslog server by UDP, or writes to stderr where no server is named. The
+// name of this host is part of each line and is left empty if the system does not tell it.
 func newSyslogSink(c *config.Config, stderr io.Writer) *syslogSink {
 	s := &syslogSink{
 		out:      stderr,

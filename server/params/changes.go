@@ -77,6 +77,9 @@ func ParseChanges(q compat.Query, lastEventID string) (*ChangesOptions, error) {
 	return o, nil
 }
 
+// set takes one parameter of _changes (chttpd_db:parse_changes_query). Switches
+// can only be turned on: anything but "true" leaves them as they are. Unknown names are ignored,
+// since a filter function may read them.
 func (o *ChangesOptions) set(name, value string) error {
 	switch name {
 	case "feed":
@@ -123,6 +126,9 @@ func (o *ChangesOptions) setStyle(value string) error {
 	return nil
 }
 
+// setNumber takes a parameter that is a number, with CouchDB's error for each of them when it is
+// not. heartbeat=true stands for the server's usual interval and is kept as -1; a negative limit
+// means none.
 func (o *ChangesOptions) setNumber(name, value string) error {
 	n, ok := compat.ErlangInteger(value)
 	switch name {

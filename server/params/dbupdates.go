@@ -30,6 +30,8 @@ func ParseDBUpdates(q compat.Query) (*DBUpdatesOptions, error) {
 	return o, nil
 }
 
+// set takes one parameter of _db_updates. Unlike those of _changes, all numbers share one error and
+// must not be negative.
 func (o *DBUpdatesOptions) set(name, value string) error {
 	var number *int64
 	switch name {

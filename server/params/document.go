@@ -59,6 +59,8 @@ func BulkGet(q compat.Query) (*documents.ReadOptions, error) {
 	return &o.ReadOptions, nil
 }
 
+// set takes one parameter of a document's URL (chttpd_db:parse_doc_query). Of open_revs the last
+// one counts; atts_since asks for attachments as well, as attachments=true does.
 func (o *documentOptions) set(name, value string) (err error) {
 	switch name {
 	case "rev":
@@ -87,6 +89,8 @@ func (o *documentOptions) set(name, value string) (err error) {
 	return nil
 }
 
+// setTrue turns on the switch of a name; unknown names are ignored, as in CouchDB. meta stands for
+// the three that describe the revision tree.
 func (o *documentOptions) setTrue(name string) {
 	switch name {
 	case "attachments":

@@ -97,6 +97,9 @@ func (o *NouveauOptions) setBeyond(q compat.Query, body ejson.Value, limits Sear
 	return nil
 }
 
+// set takes one option of a Nouveau query, from the URL or from a body: v holds either. CouchDB
+// tells the name and the value in its error (nouveau_httpd:validate_query_arg); unknown names are
+// ignored.
 func (o *NouveauOptions) set(name string, v optionValue) (err error) {
 	switch name {
 	case "bookmark", "locale", "partition", "q":
@@ -213,6 +216,9 @@ func (o *NouveauOptions) setRanges(ranges ejson.Value) error {
 	return nil
 }
 
+// labelledRange reads an element of a range facet: {"label": …, "min": …, "max": …} with
+// "min_inclusive" and "max_inclusive". A missing end is open. JSON has no infinite numbers, so
+// Nouveau writes them as strings.
 func labelledRange(v ejson.Value) (r index.LabelledRange, err error) {
 	if v.Kind() != ejson.Object {
 		return r, compat.NewError(compat.KindQueryParse, "all values in ranges parameter must be objects")

@@ -62,6 +62,9 @@ func (o *ViewOptions) CheckUnreduced() error {
 	return o.check(false)
 }
 
+// checkLimit holds a query to [query_server_config] query_limit, or partition_query_limit in a
+// partition. A query without a limit gets the largest one; only a limit that was asked for can be
+// refused (couch_mrview_util:apply_limit).
 func (o *ViewOptions) checkLimit(limits Limits, partitioned bool) error {
 	limit := limits.QueryLimit
 	if partitioned {

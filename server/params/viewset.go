@@ -54,6 +54,9 @@ func (o *ViewOptions) set(name string, v optionValue) (err error) {
 	return err
 }
 
+// setKey takes a key or a list of keys, parsed already if it came in a body. A list with one key
+// becomes a range, which is read without the extra work of a list and whose answer CouchDB gives,
+// too.
 func (o *ViewOptions) setKey(name string, v optionValue) error {
 	key := v.json
 	if key.Kind() == ejson.Invalid {
@@ -81,6 +84,8 @@ func (o *ViewOptions) setKey(name string, v optionValue) error {
 	return nil
 }
 
+// setUpdate takes whether a query waits for its index. "stale" is the older name, which CouchDB
+// still reads as stable and update together; the last of these parameters wins.
 func (o *ViewOptions) setUpdate(name string, v optionValue) error {
 	switch word := v.word(); {
 	case name == "stale" && word == "ok":
@@ -101,6 +106,9 @@ func (o *ViewOptions) setUpdate(name string, v optionValue) error {
 	return nil
 }
 
+// setBoolean takes a parameter that is true or false. reduce, group and conflicts have a third
+// state, not given, because CouchDB refuses them for some views even where their value would change
+// nothing.
 func (o *ViewOptions) setBoolean(name string, v optionValue) error {
 	switch name {
 	case "reduce",

@@ -31,6 +31,10 @@ func (h *Handlers) getDesignInfo(c *call.Call) error {
 	return c.JSON(http.StatusOK, b)
 }
 
+// appendDesignInfo writes the answer of GET /{db}/_design/{name}/_info. updates_pending has three
+// equal numbers: CouchDB counts over copies of shards, and here is one copy. File sizes begin at
+// FileBase, the size of an empty file, because in CouchDB a file is always
+// larger than what lives in it.
 func appendDesignInfo(b []byte, i *views.Info) []byte {
 	integer := func(name string, n int64) { b = strconv.AppendInt(append(b, name...), n, 10) }
 	boolean := func(name string, v bool) { b = strconv.AppendBool(append(b, name...), v) }

@@ -110,6 +110,10 @@ func schedulerUnknown(c *call.Call) error {
 	return c.JSON(http.StatusNotFound, []byte(`{"error":"not found"}`))
 }
 
+// schedulerDoc answers GET /_scheduler/docs/{db}/{id} with the state of a replication document. It
+// may run in any process of the cluster: first this one is asked, then the document itself if it
+// says that the replication ended, then the other nodes. A node that was asked by another one
+// answers for itself alone, so that questions do not go in circles.
 func (r *Replications) schedulerDoc(c *call.Call, db, id string) error {
 	// First the document: the scheduler hears of a deletion some time after it.
 	d, err := c.Env.Store.DB(db).Open(c.Context(), id, storage.OpenOptions{})

@@ -101,6 +101,10 @@ func (r *Rule) target(rest []string, bound []binding) (string, error) {
 	return out.String(), nil
 }
 
+// writePath writes the target of a rule with its variables filled in: "*" becomes what the rule's
+// own "*" matched, and a variable without a value becomes "undefined", as in CouchDB
+// (couch_httpd_rewrite:make_new_path). It stops above MaxTarget bytes; the caller refuses such a
+// target.
 func (r *Rule) writePath(out *strings.Builder, rest []string, all []binding) error {
 	write := func(part string) {
 		if out.Len() > 0 {
@@ -134,6 +138,9 @@ func (r *Rule) writePath(out *strings.Builder, rest []string, all []binding) err
 	return nil
 }
 
+// writeQuery writes the bindings as a query, from the last to the first, since they were put in
+// front of each other. Options of views are written as JSON (couch_httpd_rewrite:maybe_json),
+// others as text; a value that is neither text nor a list of bytes is Erlang's badarg.
 func writeQuery(out *strings.Builder, all []binding) error {
 	separator := byte('?')
 	for i := len(all) - 1; i >= 0 && out.Len() <= MaxTarget; i-- {

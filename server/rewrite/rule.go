@@ -54,6 +54,8 @@ func Parse(list ejson.Value, secure bool) ([]Rule, error) {
 	return rules, nil
 }
 
+// parseRule reads one object of "rewrites". Without "method" and "from" a rule takes every request;
+// without "to" it is an error. secure refuses targets that climb out of the database by "..".
 func parseRule(v ejson.Value, secure bool) (r Rule, err error) {
 	r.method = star
 	if method, given := v.Get("method"); given {

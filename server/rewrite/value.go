@@ -53,6 +53,9 @@ func (v value) bytes() (text string, ok bool) {
 
 const maxDepth = 100
 
+// appendBytes writes a value as Erlang's iolist_to_binary would: texts as they are, integers from 0
+// to 255 as bytes, lists element by element. False means that Erlang would raise badarg. Nesting is
+// cut at maxDepth, since rules come from users.
 func (v value) appendBytes(b *strings.Builder, depth int) bool {
 	switch {
 	case depth > maxDepth:

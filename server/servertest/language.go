@@ -57,6 +57,8 @@ func (Language) Compile(def views.Definition) (views.Mapper, error) {
 	return memberMapper{key, value}, nil
 }
 
+// Map emits one row for a document that has the member m.key. The key "bad" makes it fail, so that
+// tests can see what a failing map function does.
 func (m memberMapper) Map(doc *storage.Document, emit func(key, value []byte)) error {
 	body, err := ejson.Parse(doc.Body)
 	if err != nil {

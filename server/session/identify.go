@@ -77,6 +77,11 @@ func (h *Handlers) findUser(c *call.Call, name string) (*principal.User, error) 
 	return h.lookUp(c.Context(), c.Settings.Auth, name)
 }
 
+// lookUp finds the user of a name, nil if there is none. A name may be an administrator in the
+// settings and have a document in the users database as well: then the settings hold the password
+// and the document only adds roles, and whatever is wrong with the document does not lock the
+// administrator out. For everybody else a document with conflicts is refused, because which
+// password counts would depend on a replication.
 func (h *Handlers) lookUp(ctx context.Context, set *auth.Settings, name string) (*principal.User, error) {
 	if len(name) > maxUserName {
 		return nil, nil

@@ -116,6 +116,10 @@ type summary struct {
 	percentiles                                                                  [len(percentiles)]float64
 }
 
+// summarise computes the moments and percentiles of what was measured. Bins hold counts, so each
+// value stands at the middle of its bin; the first pass gives the means, and the second the powers
+// of the distances from them, which is exact where sums of powers would cancel. A spread that is
+// nearly zero has no skewness or kurtosis, as in CouchDB.
 func (b *bins) summarise() (r summary) {
 	var sum, logs, inverses float64
 	for bin, count := range b {

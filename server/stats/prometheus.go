@@ -78,6 +78,9 @@ func (s *Stats) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// promMetric gives a statistic the name and type that CouchDB's /_node/_local/_prometheus has for
+// it: some paths are labels of one metric, some have another name or are the sum of two, and the
+// rest are joined by underscores, with "_total" for counters (couch_prometheus_util:couch_to_prom).
 func (s *Stats) promMetric(st *stat) prometheus.Metric {
 	path := strings.Join(st.path, ".")
 	if group, ok := promLabels[strings.Join(st.path[:len(st.path)-1], ".")]; ok {

@@ -54,6 +54,8 @@ func (st *stat) appendLeaf(b []byte) []byte {
 	return append(b, '}')
 }
 
+// appendValue writes a number, or for a histogram the object that CouchDB's folsom made of the
+// samples of the last seconds (couch_stats_httpd).
 func (st *stat) appendValue(b []byte) []byte {
 	if st.samples == nil {
 		return strconv.AppendInt(b, st.n.Value(), 10)

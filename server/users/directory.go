@@ -119,6 +119,9 @@ func (d *Directory) Upgrade(set *auth.Settings, name, password string) {
 	})
 }
 
+// rewrite hashes the password of a user again after the settings for hashes have changed; the
+// password is known only at a login. The document is read anew, because it may have changed since
+// the login began. A conflict is no error: the next login tries again.
 func (d *Directory) rewrite(ctx context.Context, set *auth.Settings, name, password string) error {
 	db := d.store.DB(set.UsersDB)
 	stored, err := db.Open(ctx, principal.DocPrefix+name, storage.OpenOptions{})
