@@ -28,7 +28,7 @@ func smallStore(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	base, stop := startServe(t, dir)
 	do := func(request, body string) { t.Helper(); mustAsk(t, base, request, body, "") }
-	do("PUT /a?q=2", "")
+	do("PUT /a?q=4", "")
 	do("PUT /parts?partitioned=true", "")
 	do("PUT /copy", "")
 	do("PUT /out", "")
@@ -69,7 +69,6 @@ func smallStore(t *testing.T) (dir string) {
 	do("POST /a/_purge", `{"d03":["1-b03"]}`)
 	mustAsk(t, base, "PUT /a/expires", `{}`, "2100-01-01T00:00:00Z")
 	mustAsk(t, base, "PUT /out/expired", `{}`, "1")
-	do("POST /_reshard/jobs", `{"type":"split","db":"a"}`)
 	do("POST /_eventing/api/v1/functions/timers/pause?wait=60s", "")
 	for _, question := range []string{
 		"GET /a/_design/d/_view/n", "GET /a/_design/d/_view/js", "GET /parts/_partition/p1/_design/p/_view/n",
@@ -81,7 +80,7 @@ func smallStore(t *testing.T) (dir string) {
 		seen, _, _ := ask(t, "admin:password", "GET", base+"/out/copied:d15", "")
 		return seen == http.StatusOK
 	}, time.Minute, 10*time.Millisecond)
-	do("POST /_replicate", `{"source":"a","target":"copy"}`)
+	do("POST /_replicate", `{"source":"a","target":"copy","selector":{"n":{"$gt":0}}}`)
 	stop()
 	tellNodes(t, dir)
 	return dir
