@@ -92,14 +92,14 @@ type batch struct {
 	again   bool  // the run has ended at an item that is tried again
 	failed  error // why the run could not go on
 
-	ahead
+	speculation
 }
 
 func (f *function) newBatch(items []*item, h *holding) *batch {
 	b := &batch{
 		f: f, items: items, dbs: make(map[string]*documents.Database), docs: make(map[docKey]*docState),
 		timers: make(map[timerName]*timer), seen: make(map[timerName]bool), holding: h,
-		ahead: ahead{decided: make(chan struct{})},
+		speculation: speculation{decided: make(chan struct{})},
 	}
 	h.again()
 	for _, it := range items {
@@ -475,7 +475,7 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 }
 
 // manyEdits is from how many edits on the batches of a function are stored one after the other. Documents of different
-// lanes have ids between each other's, and transactions that make many such conflict over the counts of ids (package
+// workers have ids between each other's, and transactions that make many such conflict over the counts of ids (package
 // rank): one of two would be made again.
 const manyEdits = 16
 

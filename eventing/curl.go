@@ -269,8 +269,8 @@ func (u *urlBinding) authorize(request *http.Request) {
 const (
 	// leastBody is the room for the first bytes of an answer. It doubles whenever it is full.
 	leastBody = 16 << 10
-	// bodyCopies is how many times an answer is in memory: as it was read, and on its way to the worker, or half as
-	// long while its room grows.
+	// bodyCopies is how many times an answer is in memory: as it was read, and on its way to the
+	// worker process, or half as long while its room grows.
 	bodyCopies = 2
 	// mostHeaders bounds the headers of an answer, in bytes.
 	mostHeaders = 256 << 10

@@ -11,18 +11,18 @@
 //	run.go        the job that leads a function from state to state; a deployed function in this process
 //	share.go      the partitions that are this process's: taken, kept, given up
 //	compile.go    definition in, program out
-//	function.go   a function that runs: its lanes
+//	function.go   a function that runs: its workers
 //	firing.go     timers that are due
-//	feed.go       the feed of a database: read once for all functions of the process
-//	reader.go     a function's events of it, handed to lanes by partitions; what is done of them
-//	lane.go       one batch after the other: handlers of the next while one is stored
+//	stream.go     the changes of a database, read once for all functions of the process: streams, consumers, segments
+//	reader.go     a function's events of a stream, handed to workers by partitions; what is done of them
+//	worker.go     one batch after the other: handlers of the next while one is stored
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
 //	batch.go      one run of handlers: what they read and write; its commit
 //	ends.go       functions that ran when processes ended without a shutdown
 //	revision.go   which revision a write will make
 //	owner.go      the rights that the owner of a function has now
 //	holding.go    what the handlers of a batch hold in memory
-//	ahead.go      handlers that run before the batch before them is stored: what they may see, when they are void
+//	speculation.go  handlers that run before the batch before them is stored: what they may see, when they are void
 //	host.go, queries.go, curl.go  what handlers get at: documents and timers, statements, other servers
 //	expiry.go     deletes documents whose time has come
 //	deadletter.go what becomes of events whose handlers fail for good
@@ -35,25 +35,25 @@
 //
 // # Invariants
 //
-//  1. What the handlers of a batch write, their timers, and the place in the feed are one transaction; it commits only
-//     if all that was read is still so (ADR 0030).
+//  1. What the handlers of a batch write, their timers, and the checkpoint in the feed are one transaction; it
+//     commits only if all that was read is still so (ADR 0030).
 //     The partitions concerned are this process's in that transaction (ADR 0031).
 //  2. No transaction and no snapshot is open while JavaScript runs, but the reads of a query whose rows are fetched.
 //  3. The events of a document are processed in the order of its changes, one after another; between documents of
 //     different partitions there is no order.
 //  4. A function does with a database what its owner may now, and only with databases that are bound to it.
 //  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
-//  6. What a function may have in memory is bounded: chunks of the feed, two batches for each lane, its log; and the
-//     chunks of all functions together, with what is kept of feeds for functions that are behind. What handlers hold
+//  6. What a function may have in memory is bounded: chunks of the feed, two batches for each worker, its log; and the
+//     chunks of all functions together, with the segments of streams for functions that are behind. What handlers hold
 //     is taken from one budget before it is there (holding).
-//  7. A handler that throws, takes too long or kills its worker costs its event, and nothing else.
+//  7. A handler that throws, takes too long or kills its worker process costs its event, and nothing else.
 //  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the pieces of its
 //     context are numbered without a gap.
 //  9. What is stored of an instance is that of a function that is not undeployed.
 //  10. An instance has a progress; neither it nor a partition has come further than the changes of the source.
 //  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are at most logPieces.
 //  12. What is stored of the origin of a revision names no instance that there never was.
-//  13. At most two batches of a lane's events, and two of its timers, are under way: one is being stored, handlers of
+//  13. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
 //     the next one run. These have no effect before the first one is done, and see nothing that they could not see
 //     then.
 //  14. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go tell.

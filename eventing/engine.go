@@ -46,9 +46,10 @@ type Options struct {
 	Now       func() time.Time // nil: time.Now
 	// Nodes are the processes that have the store open; nil: there is no other one.
 	Nodes *nodes.Members
-	// FeedMemory is how many bytes of feeds all functions together may have in memory, beyond what each always may have
-	// (leastChunk). 0: a thirty-second of the limit of the heap, from 8 to 64 MB.
-	FeedMemory int64
+	// StreamMemory is how many bytes of streams all functions together may have in memory, beyond
+	// what each always may have (leastChunk). 0: a thirty-second of the limit of the heap, from 8
+	// to 64 MB.
+	StreamMemory int64
 	// HandlerMemory is how many bytes handlers hold together: what they read, write and are answered. 0: handlerMemory.
 	HandlerMemory int64
 	// Connects says which addresses functions may make requests to.
@@ -70,8 +71,8 @@ type Engine struct {
 	ctx        context.Context // the Engine's life
 	cancel     context.CancelFunc
 	watching   sync.WaitGroup
-	places     chan struct{} // an element for each chunk that takes part in Options.FeedMemory
-	feeds      *feeds
+	places     chan struct{} // an element for each chunk that takes part in Options.StreamMemory
+	streams    *streams
 	memory     *memory.Budget // of Options.HandlerMemory
 	// looked is closed when the list of functions was looked at once: no work begins before, since what it writes is
 	// marked according to that list (isSource).
@@ -103,12 +104,12 @@ func New(o Options) *Engine {
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
 		stats: make(map[int64]*Statistics), logs: make(map[definition.Ref]*appLog), looked: make(chan struct{}),
 	}
-	feeds := o.FeedMemory
-	if feeds <= 0 {
-		feeds = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
+	most := o.StreamMemory
+	if most <= 0 {
+		most = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
 	}
-	e.feeds = newFeeds(int(feeds / feedShare))
-	e.places = make(chan struct{}, max((feeds-feeds/feedShare)/chunkBytes, 1))
+	e.streams = newStreams(int(most / streamShare))
+	e.places = make(chan struct{}, max((most-most/streamShare)/chunkBytes, 1))
 	e.memory = memory.NewHandlers(cmp.Or(o.HandlerMemory, handlerMemory()))
 	e.statements = cache.New[string, *n1ql.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())

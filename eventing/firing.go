@@ -61,27 +61,27 @@ func (a *alarm) due(among []int, now int64) (list []int, next int64) {
 	return list, next
 }
 
-// timerLane fires the timers of some partitions.
-type timerLane struct {
+// timerWorker fires the timers of some partitions.
+type timerWorker struct {
 	pipeline
 
 	among []int
 	wake  chan struct{}
 }
 
-func newTimerLane(f *function, among []int) *timerLane {
-	l := &timerLane{among: among, wake: f.alarm.watch(among)}
-	l.pipeline = pipeline{f: f, at: timerCursor{f}, size: batchItems, gather: l.gather}
-	return l
+func newTimerWorker(f *function, among []int) *timerWorker {
+	w := &timerWorker{among: among, wake: f.alarm.watch(among)}
+	w.pipeline = pipeline{f: f, at: timerCheckpoint{f}, size: batchItems, gather: w.gather}
+	return w
 }
 
 // gather waits until timers are due, and takes them, but those that are being fired.
-func (l *timerLane) gather(ctx context.Context, h *holding) ([]*item, error) {
+func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 	for ctx.Err() == nil {
-		now := l.f.engine.now()
-		in, next := l.f.alarm.due(l.among, now.UnixMilli())
+		now := w.f.engine.now()
+		in, next := w.f.alarm.due(w.among, now.UnixMilli())
 		if len(in) == 0 {
-			if err := l.untilDue(ctx, next); err != nil {
+			if err := w.untilDue(ctx, next); err != nil {
 				return nil, err
 			}
 			continue
@@ -91,21 +91,21 @@ func (l *timerLane) gather(ctx context.Context, h *holding) ([]*item, error) {
 		}
 		var list []timer
 		var nexts []int64
-		fired := l.storing.firing()
-		err := kv.ViewAgain(ctx, l.f.engine.o.KV, func(tx kv.ReadTx) (err error) {
-			most := (l.size + len(in) - 1) / len(in)
-			list, nexts, err = dueTimers(tx, l.f.space, in, now.UnixMilli(), most, fired)
+		fired := w.storing.firing()
+		err := kv.ViewAgain(ctx, w.f.engine.o.KV, func(tx kv.ReadTx) (err error) {
+			most := (w.size + len(in) - 1) / len(in)
+			list, nexts, err = dueTimers(tx, w.f.space, in, now.UnixMilli(), most, fired)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 		for i, p := range in {
-			l.f.alarm.set(p, nexts[i])
+			w.f.alarm.set(p, nexts[i])
 		}
 		h.give(mostContexts)
 		if len(list) > 0 {
-			return l.f.firing(list, now), nil
+			return w.f.firing(list, now), nil
 		}
 	}
 	return nil, ctx.Err()
@@ -126,19 +126,19 @@ func (b *batch) firing() func(*timer) bool {
 }
 
 // untilDue waits until a time, never for none, or until an earlier timer is made, or the batch before is done.
-func (l *timerLane) untilDue(ctx context.Context, next int64) error {
+func (w *timerWorker) untilDue(ctx context.Context, next int64) error {
 	var due <-chan time.Time
 	if next != never {
 		// never beyond an hour: the clock may be set meanwhile
-		timer := time.NewTimer(min(time.UnixMilli(next).Sub(l.f.engine.now()), time.Hour))
+		timer := time.NewTimer(min(time.UnixMilli(next).Sub(w.f.engine.now()), time.Hour))
 		defer timer.Stop()
 		due = timer.C
 	}
 	select {
 	case <-due:
-	case <-l.wake:
-	case <-l.over:
-		return l.turn()
+	case <-w.wake:
+	case <-w.over:
+		return w.turn()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -163,10 +163,10 @@ func (f *function) firing(list []timer, now time.Time) []*item {
 	return items
 }
 
-// timerCursor is the cursor of timers: they are cleared with what their callbacks did.
-type timerCursor struct{ f *function }
+// timerCheckpoint is the checkpoint of timers: they are cleared with what their callbacks did.
+type timerCheckpoint struct{ f *function }
 
-func (c timerCursor) move(tx kv.Tx, items []*item) error {
+func (c timerCheckpoint) move(tx kv.Tx, items []*item) error {
 	var in []int
 	for _, it := range items {
 		if !slices.Contains(in, it.partition) {
@@ -176,4 +176,4 @@ func (c timerCursor) move(tx kv.Tx, items []*item) error {
 	return holds(tx, c.f.space, c.f.engine.members.Self(), in)
 }
 
-func (timerCursor) moved([]*item) {}
+func (timerCheckpoint) moved([]*item) {}

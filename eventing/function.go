@@ -89,7 +89,7 @@ func (f *function) serve(ctx context.Context) (err error) {
 // again.
 const graceful = 10 * time.Second
 
-// workUntil runs the reader, the lanes and the timers until ctx ends, the share is to be another one, or one of them
+// workUntil runs the reader, the workers and the timers until ctx ends, the share is to be another one, or one of them
 // fails. Then no batch is begun any more, and those that run are waited for.
 func (f *function) workUntil(ctx context.Context, r *reader) error {
 	f.mu.Lock()
@@ -112,9 +112,9 @@ func (f *function) workUntil(ctx context.Context, r *reader) error {
 		start(func() error { return f.keepOwner(ctx) })
 		start(func() error { return f.runsWell(ctx) })
 		start(func() error { return r.read(ctx) })
-		for _, l := range r.lanes {
-			start(func() error { return l.work(ctx, hard) })
-			start(func() error { return l.timers.work(ctx, hard) })
+		for _, w := range r.workers {
+			start(func() error { return w.work(ctx, hard) })
+			start(func() error { return w.timers.work(ctx, hard) })
 		}
 		start(func() error { return r.keepStored(ctx, f.checkpointInterval()) })
 	}

@@ -145,8 +145,8 @@ function OnUpdate(doc, meta) {
 	require.Contains(t, n.log("f"), `"seen\" \"2`)
 }
 
-// TestCounterIsExact: handlers that read and write one document, in several lanes, beside others who write it, lose no
-// count.
+// TestCounterIsExact: handlers that read and write one document, in several workers, beside others
+// who write it, lose no count.
 func TestCounterIsExact(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `

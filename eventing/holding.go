@@ -20,7 +20,7 @@ import (
 type holding struct {
 	mu    sync.Mutex
 	share memory.Share
-	// crossing is of what the worker was told last: it is free when the worker asks for the next.
+	// crossing is of what the worker process was told last: it is free when that asks for the next.
 	crossing int64
 	// kept is of answers that later runs of the handlers get again.
 	kept int64
@@ -63,7 +63,7 @@ func (h *holding) give(bytes int64) {
 	h.share.Shrink(h.share.Held - bytes)
 }
 
-// cross makes what is on its way to the worker so many bytes.
+// cross makes what is on its way to the worker process so many bytes.
 func (h *holding) cross(ctx context.Context, bytes int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,7 +107,7 @@ func (h *holding) sorting() (keep func(bytes int) error, end func()) {
 	return keep, func() { h.give(kept) }
 }
 
-// Hold implements storage.Memory: documents of so many bytes are read, and shown to the worker.
+// Hold implements storage.Memory: documents of so many bytes are read, and shown to the worker process.
 func (h *holding) Hold(ctx context.Context, bytes int) error { return h.cross(ctx, 2*int64(bytes)) }
 
 // again begins a new run of the handlers: what the one before held is gone, but for answers of other servers.

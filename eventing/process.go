@@ -17,7 +17,7 @@ const (
 	maxRefusals = 10
 	// maxBatch is how many bytes the handlers of a batch may write before the rest of it becomes another batch.
 	maxBatch = 8 << 20
-	// maxCrashes is how often a worker may die of an event for reasons that may be another's.
+	// maxCrashes is how often a worker process may die of an event for reasons that may be another's.
 	maxCrashes = 3
 	// manyRuns is how often a batch runs again because others were faster before it is divided.
 	manyRuns = 5
@@ -25,19 +25,20 @@ const (
 	leastPause, mostPause = 2 * time.Millisecond, time.Second
 )
 
-// cursor is what items come from.
-type cursor interface {
+// checkpoint says how far the items of one source are done: events of a worker's partitions, timers,
+// or OnDeploy.
+type checkpoint interface {
 	// move checks in a transaction that nobody else has done the items, and goes on behind them.
 	move(tx kv.Tx, items []*item) error
 	// moved is called when that transaction was committed.
 	moved(items []*item)
 }
 
-// process runs the handlers of items, in order, and stores what they do together with their cursor, in one transaction
-// or, where that is too much, in several. It returns when all are done for good: whatever a handler does wrong is in
-// the statistics and the function's log. The error is of the function's run: its end, the loss of its job, errRestart,
-// a store that fails.
-func (f *function) process(ctx context.Context, items []*item, at cursor) error {
+// process runs the handlers of items, in order, and stores what they do together with their
+// checkpoint, in one transaction or, where that is too much, in several. It returns when all are
+// done for good: whatever a handler does wrong is in the statistics and the function's log. The
+// error is of the function's run: its end, the loss of its job, errRestart, a store that fails.
+func (f *function) process(ctx context.Context, items []*item, at checkpoint) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 
 // complete does for a batch whose handlers have run what process does then: it stores what they did, and runs them
 // again as often as it takes.
-func (f *function) complete(ctx context.Context, b *batch, at cursor) error {
+func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error {
 	items, h := b.items, b.holding
 	defer h.forget()
 	for runs := 1; ; runs++ {
@@ -113,9 +114,9 @@ func tooLarge(err error) bool {
 	return errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrValueTooLarge) || errors.Is(err, kv.ErrKeyTooLarge)
 }
 
-// finish stores what a batch has done. Where that is nothing the cursor does not move: to run such handlers again does
-// nothing either, and progress is stored from time to time (see reader).
-func (f *function) finish(ctx context.Context, b *batch, at cursor) error {
+// finish stores what a batch has done. Where that is nothing the checkpoint does not move: to run
+// such handlers again does nothing either, and progress is stored from time to time (see reader).
+func (f *function) finish(ctx context.Context, b *batch, at checkpoint) error {
 	items := b.done()
 	switch {
 	case b.forged:
@@ -208,7 +209,7 @@ func (b *batch) runHandlers(ctx context.Context) error {
 			events[i] = it.event
 			events[i].Refusals = it.refusals
 		}
-		b.forget() // what was left of an invocation whose worker died
+		b.forget() // what was left of an invocation whose worker process died
 		full := false
 		err := b.f.engine.o.JS.RunEvents(ctx, b.f.program, events, b, func(i int, r *js.EventResult) error {
 			if b.lost() {
@@ -271,7 +272,8 @@ func (b *batch) next(alone bool) []*item {
 	return list
 }
 
-// crashed decides about an event of which a worker died, alone: time, memory, or something that is no fault of it.
+// crashed decides about an event whose worker process died while it ran alone: because of time, of
+// memory, or of something that is not the event's fault.
 func (b *batch) crashed(it *item, err error, crashes int) error {
 	r := js.KilledEvent(err)
 	if r == nil {

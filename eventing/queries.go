@@ -124,7 +124,7 @@ func (b *batch) Query(running context.Context, q js.EventQuery) (handle uint64, 
 }
 
 const (
-	// crossingRows and crossingBytes bound the rows that cross to a worker at once.
+	// crossingRows and crossingBytes bound the rows that cross to a worker process at once.
 	crossingRows  = 100
 	crossingBytes = 256 << 10
 )

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// chunkBytes bounds what is read of the feed at once, as pieceRows does.
+	// chunkBytes bounds what is read of the feed at once, as segmentRows does.
 	chunkBytes = 2 << 20
 	// maxChunks is how many of them may be under way: read, and not all done.
 	maxChunks = 4
-	// leastChunk is chunkBytes of the one chunk that a function may always have. All others share Options.FeedMemory
+	// leastChunk is chunkBytes of the one chunk that a function may always have. All others share Options.StreamMemory
 	// with those of other functions.
 	leastChunk = 256 << 10
 )
 
-// chunk is a piece of the feed on its way through the lanes.
+// chunk is a part of the stream on its way through the workers.
 type chunk struct {
 	end   storage.Seq // of its last row
 	left  int         // items that are not done; guarded by reader.mu
@@ -34,17 +34,17 @@ type chunk struct {
 	place chan struct{} // has an element for the chunk until it is done
 }
 
-// reader reads the feed of a function's source and hands the events of the process's partitions to the lanes. Each
-// partition belongs to one lane, so the events of a document stay in order. It knows up to where everything is done,
+// reader reads the feed of a function's source and hands the events of the process's partitions to the workers. Each
+// partition belongs to one worker, so the events of a document stay in order. It knows up to where everything is done,
 // and stores that from time to time, so that events without effects are not read again and again.
 type reader struct {
 	f        *function
 	db       *documents.Database
 	progress progress
 	mine     []int // partitions of this process, in order
-	lanes    []*lane
-	laneOf   [partitions]*lane // nil: of another process
-	since    storage.Seq       // where it begins
+	workers  []*worker
+	workerOf [partitions]*worker // nil: of another process
+	since    storage.Seq         // where it begins
 
 	mu      sync.Mutex
 	chunks  []*chunk
@@ -57,15 +57,15 @@ type reader struct {
 	bytes   int64         // of these
 }
 
-// lane runs the handlers of some partitions: those of events, and those of timers beside them.
-type lane struct {
+// worker runs the handlers of some partitions: those of events, and those of timers beside them.
+type worker struct {
 	pipeline // of events
 
 	r      *reader
 	mine   []int // its partitions
 	queue  chan *item
-	timers *timerLane
-	// seqs are the sequences that partitions of the lane have stored. They are the batch's that is being stored.
+	timers *timerWorker
+	// seqs are the sequences that partitions of the worker have stored. They are the batch's that is being stored.
 	seqs [partitions]storage.Seq
 }
 
@@ -78,16 +78,16 @@ func newReader(f *function, db *documents.Database, p progress) *reader {
 	workers := min(int(f.settings.WorkerCount), len(r.mine))
 	spans := nodes.Spans(len(r.mine), max(workers, 1))
 	for i := range workers {
-		l := &lane{
+		w := &worker{
 			r: r, mine: r.mine[spans[i]:spans[i+1]], queue: make(chan *item, mostItems),
 		}
-		l.pipeline = pipeline{f: f, at: l, size: batchItems, gather: l.gather, fill: l.fill, done: r.settled}
-		l.timers = newTimerLane(f, l.mine)
-		for _, p := range l.mine {
-			r.laneOf[p] = l
-			l.seqs[p] = r.progress.own[p]
+		w.pipeline = pipeline{f: f, at: w, size: batchItems, gather: w.gather, fill: w.fill, done: r.settled}
+		w.timers = newTimerWorker(f, w.mine)
+		for _, p := range w.mine {
+			r.workerOf[p] = w
+			w.seqs[p] = r.progress.own[p]
 		}
-		r.lanes = append(r.lanes, l)
+		r.workers = append(r.workers, w)
 	}
 	for i, p := range r.mine {
 		if at := r.progress.of(p); i == 0 || at.Before(r.since) {
@@ -106,8 +106,9 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	tap := r.f.engine.feeds.join(r.db.Bare(), r.feedKey(), r.since) // after Listen: it has no changes to tell of
-	defer tap.leave()
+	// After Listen, which has no changes to tell of then.
+	consumer := r.f.engine.streams.join(r.db.Bare(), r.streamKey(), r.since)
+	defer consumer.leave()
 	since := r.since
 	for {
 		place, most, err := r.reserve(ctx)
@@ -115,7 +116,7 @@ func (r *reader) read(ctx context.Context) error {
 			return err
 		}
 		var c *chunk
-		p, err := tap.next(ctx, since, most)
+		p, err := consumer.next(ctx, since, most)
 		if err == nil {
 			c, err = r.chunk(ctx, &p)
 		}
@@ -142,13 +143,13 @@ func (r *reader) read(ctx context.Context) error {
 		if err := listener.Wait(ctx); err != nil {
 			return err
 		}
-		tap.news()
+		consumer.news()
 	}
 }
 
-// feedKey tells which feed has the changes of the process's partitions.
-func (r *reader) feedKey() feedKey {
-	key := feedKey{source: r.progress.source}
+// streamKey tells which feed has the changes of the process's partitions.
+func (r *reader) streamKey() streamKey {
+	key := streamKey{source: r.progress.source}
 	for _, p := range r.mine {
 		key.partitions |= 1 << p
 	}
@@ -196,7 +197,7 @@ func (r *reader) chunk(ctx context.Context, p *part) (*chunk, error) {
 
 // sees makes an event of a row, and reports whether the function sees it.
 func (r *reader) sees(ctx context.Context, row *row, it *item) (bool, error) {
-	if r.laneOf[row.partition] == nil || !r.progress.of(row.partition).Before(row.Seq.Seq) {
+	if r.workerOf[row.partition] == nil || !r.progress.of(row.partition).Before(row.Seq.Seq) {
 		return false, nil
 	}
 	doc, ok := row.shown(ctx, r.db)
@@ -267,7 +268,7 @@ func metaOf(b []byte, source string, ch *storage.Change, partition int) []byte {
 	return b
 }
 
-// dispatch hands the events of a chunk to their lanes; it waits while too much is under way.
+// dispatch hands the events of a chunk to their workers; it waits while too much is under way.
 func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 	select {
 	case r.room <- struct{}{}:
@@ -287,7 +288,7 @@ func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 	for _, it := range c.items {
 		it.chunk = c
 		select {
-		case r.laneOf[it.partition].queue <- it:
+		case r.workerOf[it.partition].queue <- it:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -380,19 +381,19 @@ func (r *reader) keepStored(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// move implements cursor: the partitions of the items go on to the last of their events.
-func (l *lane) move(tx kv.Tx, items []*item) error {
-	after := l.seqs
+// move implements checkpoint: the partitions of the items go on to the last of their events.
+func (w *worker) move(tx kv.Tx, items []*item) error {
+	after := w.seqs
 	for _, it := range items {
 		after[it.partition] = it.seq
 	}
-	return move(tx, l.r.f.space, l.r.f.engine.members.Self(), &l.seqs, &after)
+	return move(tx, w.r.f.space, w.r.f.engine.members.Self(), &w.seqs, &after)
 }
 
-// moved implements cursor.
-func (l *lane) moved(items []*item) {
+// moved implements checkpoint.
+func (w *worker) moved(items []*item) {
 	for _, it := range items {
-		l.seqs[it.partition] = it.seq
+		w.seqs[it.partition] = it.seq
 	}
 }
 

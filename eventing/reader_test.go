@@ -38,9 +38,9 @@ func (n *node) underWay() (bytes, functions int) {
 	return bytes, functions
 }
 
-// TestFeedsShareMemory: of functions that have a lot to read and cannot store anything for now, each has read
+// TestStreamsShareMemory: of functions that have a lot to read and cannot store anything for now, each has read
 // something, and all together not more than they may.
-func TestFeedsShareMemory(t *testing.T) {
+func TestStreamsShareMemory(t *testing.T) {
 	const functions, docs, size, shared = 50, 300, 5 << 10, 2
 	release := make(chan struct{})
 	n := newHeld(t, func(*node) error {

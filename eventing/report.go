@@ -144,9 +144,10 @@ func (e *Engine) Insight(ctx context.Context, r *registry.Record, _ bool) (*defi
 // Nodes is how many processes run functions on this store.
 func (e *Engine) Nodes(context.Context) (int, error) { return len(e.members.Known()), nil }
 
-// workerName is what a lane is called in statistics; node is empty for those of the process that is asked.
-func workerName(function string, lane int, node string) string {
-	name := fmt.Sprintf("worker_%s_%d", function, lane)
+// workerName is what a worker is called in statistics; node is empty for those of the process that is
+// asked.
+func workerName(function string, worker int, node string) string {
+	name := fmt.Sprintf("worker_%s_%d", function, worker)
 	if node != "" {
 		name += "@" + node
 	}

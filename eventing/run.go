@@ -208,7 +208,7 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 	return f, nil
 }
 
-// maxCurlResponse is how many bytes of an answer a worker takes where the function sets no limit.
+// maxCurlResponse is how many bytes of an answer a worker process takes where the function sets no limit.
 const maxCurlResponse = 64 << 20
 
 // close gives up what the function has open.
@@ -235,7 +235,7 @@ func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 	defer cancel()
 	action := fmt.Appendf(nil, `{"reason":%q,"delay":%d}`, reason, delay)
 	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action, Timeout: timeout}}
-	err := f.process(ctx, []*item{it}, deployCursor{f, run})
+	err := f.process(ctx, []*item{it}, deployCheckpoint{f, run})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errCannotRun{"OnDeploy took longer than on_deploy_timeout"}
@@ -251,14 +251,14 @@ func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 	return nil
 }
 
-// deployCursor is the cursor of OnDeploy: it runs for who has the job, and what it did is stored together with the
-// state that it leads to, so that it does not run again.
-type deployCursor struct {
+// deployCheckpoint is the checkpoint of OnDeploy: it runs in the process that has the job, and what
+// it did is stored together with the state that it leads to, so that it does not run again.
+type deployCheckpoint struct {
 	f   *function
 	run *jobs.Run
 }
 
-func (c deployCursor) move(tx kv.Tx, items []*item) error {
+func (c deployCheckpoint) move(tx kv.Tx, items []*item) error {
 	if err := c.run.Check(tx); err != nil {
 		return err
 	}
@@ -269,4 +269,4 @@ func (c deployCursor) move(tx kv.Tx, items []*item) error {
 	return c.f.engine.registry.FinishIn(tx, r.Ref(), r.Instance, r.State, definition.Deployed)
 }
 
-func (deployCursor) moved([]*item) {}
+func (deployCheckpoint) moved([]*item) {}

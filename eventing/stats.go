@@ -37,7 +37,7 @@ const (
 	checkpointsLost  = "checkpoint_failure_count"
 	progressesLost   = "progress_lost"
 	eventBytes       = "processed_events_size"
-	workersStarted   = "worker_spawn_counter" // lanes
+	workersStarted   = "worker_spawn_counter"
 	mutationsStarted = "dcp_mutation_sent_to_worker"
 	deletionsStarted = "dcp_deletion_sent_to_worker"
 )
@@ -54,7 +54,7 @@ type tally struct {
 	Queued      int64 `json:"queued,omitempty"`
 	QueuedBytes int64 `json:"queued_bytes,omitempty"`
 	Unread      int64 `json:"unread,omitempty"`
-	// Workers names the partitions of each lane.
+	// Workers names the partitions of each worker.
 	Workers map[string][]int `json:"workers,omitempty"`
 }
 

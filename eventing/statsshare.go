@@ -56,7 +56,7 @@ func (e *Engine) own(r *registry.Record, node string) tally {
 		return t
 	}
 	t.Unread, t.Queued, t.QueuedBytes = reader.backlog()
-	for i, l := range reader.lanes {
+	for i, l := range reader.workers {
 		t.Workers[workerName(r.Draft.Name, i, node)] = l.mine
 	}
 	return t

@@ -13,11 +13,11 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// readRows is how many rows functions of the node have read of feeds.
+// readRows is how many rows functions of the node have read of streams.
 func (n *node) readRows() int64 {
-	n.engine.feeds.mu.Lock()
-	defer n.engine.feeds.mu.Unlock()
-	return n.engine.feeds.reads
+	n.engine.streams.mu.Lock()
+	defer n.engine.streams.mu.Unlock()
+	return n.engine.streams.reads
 }
 
 // TestFunctionsReadTogether: however many functions see a database, each of its changes is read once.
@@ -29,10 +29,10 @@ func TestFunctionsReadTogether(t *testing.T) {
 		n.define(name, `function OnUpdate(doc, meta) { dst["`+name+`:" + meta.id] = doc; }`, "", "+dst=dst")
 		n.deploy(name)
 		n.eventually(func() bool {
-			n.engine.feeds.mu.Lock()
-			defer n.engine.feeds.mu.Unlock()
-			for _, f := range n.engine.feeds.open {
-				return len(f.taps) == i+1
+			n.engine.streams.mu.Lock()
+			defer n.engine.streams.mu.Unlock()
+			for _, f := range n.engine.streams.open {
+				return len(f.consumers) == i+1
 			}
 			return false
 		}, "a function does not read")
@@ -43,57 +43,57 @@ func TestFunctionsReadTogether(t *testing.T) {
 	n.eventually(func() bool { return n.count("dst") == functions*docs }, "not all were copied")
 	require.EqualValues(t, docs, n.readRows())
 	n.eventually(func() bool {
-		n.engine.feeds.mu.Lock()
-		defer n.engine.feeds.mu.Unlock()
-		return len(n.engine.feeds.kept) == 0 && n.engine.feeds.bytes == 0
+		n.engine.streams.mu.Lock()
+		defer n.engine.streams.mu.Unlock()
+		return len(n.engine.streams.kept) == 0 && n.engine.streams.bytes == 0
 	}, "what all have read is kept")
 }
 
-// newTap is a function's place in the feed of a database, of all partitions.
-func (n *node) newTap(feeds *feeds, database string) *tap {
+// newConsumer is a function's place in the stream of a database, of all partitions.
+func (n *node) newConsumer(streams *streams, database string) *consumer {
 	n.t.Helper()
 	db := n.store.DB(database)
-	key := feedKey{partitions: 1<<partitions - 1}
+	key := streamKey{partitions: 1<<partitions - 1}
 	require.NoError(n.t, db.View(n.t.Context(), func(s *storage.Snapshot) error {
 		key.source = s.UUID()
 		return nil
 	}))
-	return feeds.join(db, key, storage.Seq{})
+	return streams.join(db, key, storage.Seq{})
 }
 
-// TestPieces: who is behind gets what another one has read, cut down to what it may have, but nothing that was read
+// TestSegments: who is behind gets what another one has read, cut down to what it may have, but nothing that was read
 // before it joined; what nobody wants any more is not kept, nor what is too much.
-func TestPieces(t *testing.T) {
+func TestSegments(t *testing.T) {
 	n := newAlone(t, "src", "other")
 	for i := range 10 {
 		n.put("src", fmt.Sprint(i), `{"text":"`+strings.Repeat("x", 1000)+`"}`)
 	}
-	feeds, ctx := newFeeds(1<<20), t.Context()
-	first, second := n.newTap(feeds, "src"), n.newTap(feeds, "src")
+	streams, ctx := newStreams(1<<20), t.Context()
+	first, second := n.newConsumer(streams, "src"), n.newConsumer(streams, "src")
 	all, err := first.next(ctx, storage.Seq{}, chunkBytes)
 	require.NoError(t, err)
 	require.Len(t, all.rows, 10)
 	require.True(t, all.last)
-	late := n.newTap(feeds, "src")
+	late := n.newConsumer(streams, "src")
 	some, err := second.next(ctx, storage.Seq{}, 3500)
 	require.NoError(t, err)
 	require.Len(t, some.rows, 3)
 	require.False(t, some.last)
 	require.EqualValues(t, 7, some.pending)
-	require.EqualValues(t, 10, feeds.reads)
+	require.EqualValues(t, 10, streams.reads)
 	rest, err := second.next(ctx, some.end, chunkBytes)
 	require.NoError(t, err)
 	require.Len(t, rest.rows, 7)
 	require.Equal(t, all.end, rest.end)
 	require.True(t, rest.last)
-	require.EqualValues(t, 10, feeds.reads)
-	require.Empty(t, feeds.kept)
+	require.EqualValues(t, 10, streams.reads)
+	require.Empty(t, streams.kept)
 
 	n.put("src", "0", `{}`) // who joins reads what is there then
 	fresh, err := late.next(ctx, storage.Seq{}, chunkBytes)
 	require.NoError(t, err)
 	require.Equal(t, "0", fresh.rows[9].ID)
-	require.EqualValues(t, 20, feeds.reads)
+	require.EqualValues(t, 20, streams.reads)
 
 	// What was read before the others were told of news does not end theirs.
 	first.news()
@@ -112,39 +112,39 @@ func TestPieces(t *testing.T) {
 	require.True(t, news.last)
 
 	late.leave()
-	require.Len(t, feeds.kept, 1) // for the first one
-	feeds.most = 0
+	require.Len(t, streams.kept, 1) // for the first one
+	streams.most = 0
 	_, err = second.next(ctx, news.end, chunkBytes)
 	require.NoError(t, err)
-	require.Empty(t, feeds.kept)
-	require.Zero(t, feeds.bytes)
+	require.Empty(t, streams.kept)
+	require.Zero(t, streams.bytes)
 	again, err := first.next(ctx, early.end, chunkBytes)
 	require.NoError(t, err)
 	require.Equal(t, "1", again.rows[0].ID)
 	first.leave()
 	second.leave()
-	require.Empty(t, feeds.open)
+	require.Empty(t, streams.open)
 
-	gone := n.newTap(feeds, "src")
+	gone := n.newConsumer(streams, "src")
 	gone.db = n.store.DB("other") // as if it had been deleted and made again
 	_, err = gone.next(ctx, storage.Seq{}, chunkBytes)
 	require.ErrorIs(t, err, errSourceGone)
 }
 
-// TestFeedsTellAll: functions of different speeds see each document as it is in the end, and what they see before is
-// in the order of the feed, while documents change and however little is kept.
-func TestFeedsTellAll(t *testing.T) {
+// TestStreamsTellAll: functions of different speeds see each document as it is in the end, and what they see before is
+// in the order of the stream, while documents change and however little is kept.
+func TestStreamsTellAll(t *testing.T) {
 	for _, most := range []int{0, 2000, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			n := newAlone(t, "src")
-			feeds := newFeeds(most)
+			streams := newStreams(most)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var done sync.WaitGroup
 			seen := make([]map[string]string, 5)
 			for i := range seen {
 				seen[i] = make(map[string]string)
-				done.Go(func() { n.follow(ctx, feeds, seen[i]) })
+				done.Go(func() { n.follow(ctx, streams, seen[i]) })
 			}
 			for i := range 400 {
 				n.put("src", fmt.Sprint("doc-", rand.N(40)), fmt.Sprintf(`{"n":%d}`, i))
@@ -161,25 +161,25 @@ func TestFeedsTellAll(t *testing.T) {
 			for i := range seen {
 				require.Equal(t, want, seen[i])
 			}
-			require.Empty(t, feeds.open)
-			require.Empty(t, feeds.kept)
+			require.Empty(t, streams.open)
+			require.Empty(t, streams.kept)
 		})
 	}
 }
 
 // follow notes what a function sees of documents, until it has seen the document end.
-func (n *node) follow(ctx context.Context, feeds *feeds, seen map[string]string) {
+func (n *node) follow(ctx context.Context, streams *streams, seen map[string]string) {
 	listener, err := n.store.DB("src").Listen(ctx)
 	if err != nil {
 		n.t.Error(err)
 		return
 	}
 	defer listener.Close()
-	tap := n.newTap(feeds, "src")
-	defer tap.leave()
+	consumer := n.newConsumer(streams, "src")
+	defer consumer.leave()
 	var since storage.Seq
 	for seen["end"] == "" {
-		p, err := tap.next(ctx, since, rand.N(3000))
+		p, err := consumer.next(ctx, since, rand.N(3000))
 		if err != nil {
 			n.t.Error(err)
 			return
@@ -199,7 +199,7 @@ func (n *node) follow(ctx context.Context, feeds *feeds, seen map[string]string)
 				n.t.Error(err)
 				return
 			}
-			tap.news()
+			consumer.news()
 		}
 	}
 }

@@ -22,7 +22,7 @@ const (
 // stored.
 type pipeline struct {
 	f    *function
-	at   cursor
+	at   checkpoint
 	size int // items that the next batch may have
 	// gather waits for the items of the next batch, and takes memory for what they have apart. It calls turn when over
 	// is closed, so that nothing of the batch before is kept until there are some.
@@ -129,13 +129,13 @@ func (p *pipeline) catchUp(ctx context.Context, b *batch) *batch {
 }
 
 // gather waits for an event, and takes those that are there with it.
-func (l *lane) gather(ctx context.Context, _ *holding) ([]*item, error) {
+func (w *worker) gather(ctx context.Context, _ *holding) ([]*item, error) {
 	for ctx.Err() == nil {
 		select {
-		case it := <-l.queue:
-			return l.fill([]*item{it}), nil
-		case <-l.over:
-			if err := l.turn(); err != nil {
+		case it := <-w.queue:
+			return w.fill([]*item{it}), nil
+		case <-w.over:
+			if err := w.turn(); err != nil {
 				return nil, err
 			}
 		case <-ctx.Done():
@@ -145,14 +145,14 @@ func (l *lane) gather(ctx context.Context, _ *holding) ([]*item, error) {
 }
 
 // fill adds the events that are there to those of a batch.
-func (l *lane) fill(items []*item) []*item {
+func (w *worker) fill(items []*item) []*item {
 	size := 0
 	for _, it := range items {
 		size += it.size
 	}
-	for len(items) < l.size && size < batchBytes {
+	for len(items) < w.size && size < batchBytes {
 		select {
-		case it := <-l.queue:
+		case it := <-w.queue:
 			items = append(items, it)
 			size += it.size
 		default:

@@ -18,10 +18,10 @@ import (
 // whose partitions are others, reads for itself.
 
 const (
-	// pieceRows and chunkBytes bound what is read of a feed at once: as many events as a batch may have.
-	pieceRows = mostItems
-	// feedShare is which part of Options.FeedMemory pieces may have that are kept for others.
-	feedShare = 4
+	// segmentRows and chunkBytes bound what is read of a stream at once: as many events as a batch may have.
+	segmentRows = mostItems
+	// streamShare is which part of Options.StreamMemory segments may have that are kept for others.
+	streamShare = 4
 )
 
 // row is a change of a document as all functions see it. Nobody changes it.
@@ -41,9 +41,9 @@ func (r *row) size() int {
 	return size
 }
 
-// piece is a part of a feed: all rows after since up to end, of one snapshot. It has been read when done is closed, and
-// is not changed any more then.
-type piece struct {
+// segment is a part of a stream: all rows after since up to end, of one snapshot. It has been read
+// when done is closed, and does not change any more then.
+type segment struct {
 	since, end storage.Seq // end is zero where there are no rows
 	began      time.Time   // a moment before the snapshot
 	rows       []row
@@ -52,79 +52,79 @@ type piece struct {
 	err        error
 	done       chan struct{}
 
-	// Guarded by feeds.mu:
-	of    *feed
+	// Guarded by streams.mu:
+	of    *stream
 	ready bool // done is closed
 }
 
-// feedKey tells which changes a feed has.
-type feedKey struct {
+// streamKey tells which changes a stream has.
+type streamKey struct {
 	source     [16]byte // uuid of the database
 	partitions uint64   // the bit of each that it has
 }
 
-// feed is the changes of some partitions of a database, for the functions of this process that have these.
-type feed struct {
-	key    feedKey
-	taps   map[*tap]bool
-	pieces []*piece
+// stream is the changes of some partitions of a database, for the functions of this process that have these.
+type stream struct {
+	key       streamKey
+	consumers map[*consumer]bool
+	segments  []*segment
 }
 
-// feeds are those that functions of this process read. It is safe for concurrent use.
-type feeds struct {
+// streams are those that functions of this process read. It is safe for concurrent use.
+type streams struct {
 	mu    sync.Mutex
-	open  map[feedKey]*feed
-	kept  []*piece // oldest first
-	bytes int      // of these
+	open  map[streamKey]*stream
+	kept  []*segment // oldest first
+	bytes int        // of these
 	most  int
 	reads int64 // rows that were read
 }
 
-func newFeeds(most int) *feeds { return &feeds{open: make(map[feedKey]*feed), most: most} }
+func newStreams(most int) *streams { return &streams{open: make(map[streamKey]*stream), most: most} }
 
-// tap is where a function is in a feed. It is used by one goroutine.
-type tap struct {
-	feeds *feeds
-	feed  *feed
-	db    *storage.DB
+// consumer is a function that reads a stream, and its offset there. It is used by one goroutine.
+type consumer struct {
+	streams *streams
+	stream  *stream
+	db      *storage.DB
 	// joined is when the function has begun: what was read before it does not see, so that nobody gets to see documents
 	// as they were before he asked.
 	joined time.Time
 	// asked is a moment after the last change that the function was told of: what has been read since has all of them.
 	asked time.Time
-	at    storage.Seq // guarded by feeds.mu
-	rows  int         // of the piece that was read last: about as many as the next one has
+	at    storage.Seq // guarded by streams.mu
+	rows  int         // of the segment that was read last: about as many as the next one has
 }
 
-// join begins to read a feed after a sequence.
-func (f *feeds) join(db *storage.DB, key feedKey, at storage.Seq) *tap {
-	t := &tap{feeds: f, db: db, at: at, joined: time.Now()}
-	t.asked = t.joined
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if t.feed = f.open[key]; t.feed == nil {
-		t.feed = &feed{key: key, taps: make(map[*tap]bool)}
-		f.open[key] = t.feed
+// join begins to read a stream after a sequence.
+func (s *streams) join(db *storage.DB, key streamKey, at storage.Seq) *consumer {
+	c := &consumer{streams: s, db: db, at: at, joined: time.Now()}
+	c.asked = c.joined
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.stream = s.open[key]; c.stream == nil {
+		c.stream = &stream{key: key, consumers: make(map[*consumer]bool)}
+		s.open[key] = c.stream
 	}
-	t.feed.taps[t] = true
-	return t
+	c.stream.consumers[c] = true
+	return c
 }
 
 // leave ends what join has begun.
-func (t *tap) leave() {
-	t.feeds.mu.Lock()
-	defer t.feeds.mu.Unlock()
-	delete(t.feed.taps, t)
-	if len(t.feed.taps) == 0 && t.feeds.open[t.feed.key] == t.feed {
-		delete(t.feeds.open, t.feed.key)
+func (c *consumer) leave() {
+	c.streams.mu.Lock()
+	defer c.streams.mu.Unlock()
+	delete(c.stream.consumers, c)
+	if len(c.stream.consumers) == 0 && c.streams.open[c.stream.key] == c.stream {
+		delete(c.streams.open, c.stream.key)
 	}
-	t.feeds.prune(t.feed)
+	c.streams.prune(c.stream)
 }
 
 // news says that the function was told of changes which it is going to read.
-func (t *tap) news() { t.asked = time.Now() }
+func (c *consumer) news() { c.asked = time.Now() }
 
-// part is what a function gets of a feed at once.
+// part is what a function gets of a stream at once.
 type part struct {
 	rows    []row
 	end     storage.Seq // of the last row, or of one after it that no function sees; zero if there is none
@@ -133,16 +133,16 @@ type part struct {
 }
 
 // next gives rows after a sequence, of about so many bytes at most.
-func (t *tap) next(ctx context.Context, since storage.Seq, most int) (part, error) {
+func (c *consumer) next(ctx context.Context, since storage.Seq, most int) (part, error) {
 	for {
-		p, own := t.find(since)
+		p, own := c.find(since)
 		if own {
-			p.read(ctx, t, most)
-			t.finish(p)
+			p.read(ctx, c, most)
+			c.finish(p)
 			if p.err != nil {
 				return part{}, p.err
 			}
-			return t.take(p, since, most), nil
+			return c.take(p, since, most), nil
 		}
 		select {
 		case <-p.done:
@@ -150,49 +150,49 @@ func (t *tap) next(ctx context.Context, since storage.Seq, most int) (part, erro
 			return part{}, ctx.Err()
 		}
 		if p.err == nil { // otherwise this function looks whether it can
-			return t.take(p, since, most), nil
+			return c.take(p, since, most), nil
 		}
 	}
 }
 
-// find gives the piece with the rows after a sequence; own: there was none, and the caller has to read it.
-func (t *tap) find(since storage.Seq) (p *piece, own bool) {
-	t.feeds.mu.Lock()
-	defer t.feeds.mu.Unlock()
-	t.at = since
-	for _, p := range t.feed.pieces {
+// find gives the segment with the rows after a sequence; own: there was none, and the caller has to read it.
+func (c *consumer) find(since storage.Seq) (p *segment, own bool) {
+	c.streams.mu.Lock()
+	defer c.streams.mu.Unlock()
+	c.at = since
+	for _, p := range c.stream.segments {
 		has := p.since == since || p.ready && p.since.Before(since) && since.Before(p.end)
-		if has && !p.began.Before(t.joined) {
+		if has && !p.began.Before(c.joined) {
 			return p, false
 		}
 	}
-	p = &piece{since: since, began: time.Now(), done: make(chan struct{}), of: t.feed}
-	t.feed.pieces = append(t.feed.pieces, p)
+	p = &segment{since: since, began: time.Now(), done: make(chan struct{}), of: c.stream}
+	c.stream.segments = append(c.stream.segments, p)
 	return p, true
 }
 
-// finish shows a piece that has been read to others, and keeps it if one of them is going to want it.
-func (t *tap) finish(p *piece) {
-	t.feeds.mu.Lock()
-	defer t.feeds.mu.Unlock()
+// finish shows a segment that has been read to others, and keeps it if one of them is going to want it.
+func (c *consumer) finish(p *segment) {
+	c.streams.mu.Lock()
+	defer c.streams.mu.Unlock()
 	p.ready = true
 	close(p.done)
-	t.feeds.reads += int64(len(p.rows))
+	c.streams.reads += int64(len(p.rows))
 	if p.err != nil || p.end == (storage.Seq{}) {
 		p.of.forget(p)
 		return
 	}
-	t.feeds.kept = append(t.feeds.kept, p)
-	t.feeds.bytes += p.bytes
+	c.streams.kept = append(c.streams.kept, p)
+	c.streams.bytes += p.bytes
 }
 
-// take cuts a piece down to what the function may have.
-func (t *tap) take(p *piece, since storage.Seq, most int) part {
+// take cuts a segment down to what the function may have.
+func (c *consumer) take(p *segment, since storage.Seq, most int) part {
 	rows := p.rows
 	for len(rows) > 0 && !since.Before(rows[0].Seq.Seq) {
 		rows = rows[1:]
 	}
-	out := part{rows: rows, end: p.end, pending: p.pending, last: p.pending == 0 && !p.began.Before(t.asked)}
+	out := part{rows: rows, end: p.end, pending: p.pending, last: p.pending == 0 && !p.began.Before(c.asked)}
 	size := 0
 	for i := range rows {
 		if size += rows[i].size(); size > most && i+1 < len(rows) {
@@ -200,69 +200,69 @@ func (t *tap) take(p *piece, since storage.Seq, most int) part {
 			break
 		}
 	}
-	t.feeds.mu.Lock()
-	defer t.feeds.mu.Unlock()
+	c.streams.mu.Lock()
+	defer c.streams.mu.Unlock()
 	if out.end != (storage.Seq{}) {
-		t.at = out.end
+		c.at = out.end
 	}
-	t.feeds.prune(t.feed)
+	c.streams.prune(c.stream)
 	return out
 }
 
-// prune forgets the pieces of a feed that nobody is going to want, and the oldest of all where too much is kept. The
-// mutex is held.
-func (f *feeds) prune(of *feed) {
-	for _, p := range slices.Clone(of.pieces) {
+// prune forgets the segments of a stream that nobody is going to want, and the oldest of all where
+// too much is kept. The mutex is held.
+func (s *streams) prune(of *stream) {
+	for _, p := range slices.Clone(of.segments) {
 		if p.ready && !of.wants(p) {
-			f.drop(p)
+			s.drop(p)
 		}
 	}
-	for f.bytes > f.most {
-		f.drop(f.kept[0])
+	for s.bytes > s.most {
+		s.drop(s.kept[0])
 	}
 }
 
-// wants reports whether a function has not come to the end of a piece which it may see. The mutex is held.
-func (f *feed) wants(p *piece) bool {
-	for t := range f.taps {
-		if t.at.Before(p.end) && !p.began.Before(t.joined) {
+// wants reports whether a function has not come to the end of a segment which it may see. The mutex is held.
+func (s *stream) wants(p *segment) bool {
+	for c := range s.consumers {
+		if c.at.Before(p.end) && !p.began.Before(c.joined) {
 			return true
 		}
 	}
 	return false
 }
 
-// forget takes a piece out of the feed. The mutex is held.
-func (f *feed) forget(p *piece) {
-	f.pieces = slices.DeleteFunc(f.pieces, func(other *piece) bool { return other == p })
+// forget takes a segment out of the stream. The mutex is held.
+func (s *stream) forget(p *segment) {
+	s.segments = slices.DeleteFunc(s.segments, func(other *segment) bool { return other == p })
 }
 
-// drop forgets a piece that is kept. The mutex is held.
-func (f *feeds) drop(p *piece) {
+// drop forgets a segment that is kept. The mutex is held.
+func (s *streams) drop(p *segment) {
 	p.of.forget(p)
-	f.kept = slices.DeleteFunc(f.kept, func(other *piece) bool { return other == p })
-	f.bytes -= p.bytes
+	s.kept = slices.DeleteFunc(s.kept, func(other *segment) bool { return other == p })
+	s.bytes -= p.bytes
 }
 
-// read reads the piece from the store, up to about so many bytes.
-func (p *piece) read(ctx context.Context, t *tap, most int) {
+// read reads the segment from the store, up to about so many bytes.
+func (p *segment) read(ctx context.Context, c *consumer, most int) {
 	var revs []storage.ReadRev
 	var mem slab
-	p.rows = make([]row, 0, t.rows)
-	defer func() { t.rows = len(p.rows) }()
-	p.err = t.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		if s.UUID() != t.feed.key.source {
+	p.rows = make([]row, 0, c.rows)
+	defer func() { c.rows = len(p.rows) }()
+	p.err = c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		if s.UUID() != c.stream.key.source {
 			return errSourceGone
 		}
 		p.rows, p.bytes, p.end, revs = p.rows[:0], 0, storage.Seq{}, revs[:0]
-		end, err := s.Changes(storage.ChangesOptions{Since: p.since, Limit: pieceRows, IncludeDocs: true},
+		end, err := s.Changes(storage.ChangesOptions{Since: p.since, Limit: segmentRows, IncludeDocs: true},
 			func(ch *storage.Change) error {
 				p.end = ch.Seq.Seq
 				partition := partitionOf(ch.ID)
-				if t.feed.key.partitions&(1<<partition) == 0 || compat.IsDesignID(ch.ID) {
+				if c.stream.key.partitions&(1<<partition) == 0 || compat.IsDesignID(ch.ID) {
 					return nil
 				}
-				meta := metaOf(mem.room(usualMeta), t.db.Name(), ch, partition)
+				meta := metaOf(mem.room(usualMeta), c.db.Name(), ch, partition)
 				r := row{Change: *ch, partition: partition, meta: meta}
 				r.Revs, r.Doc = slices.Clone(ch.Revs[:1]), ownCopy(&mem, ch.Doc)
 				p.rows, revs = append(p.rows, r), append(revs, storage.ReadRev{ID: r.ID, Rev: r.Revs[0]})
@@ -280,7 +280,7 @@ func (p *piece) read(ctx context.Context, t *tap, most int) {
 }
 
 // complete looks up what is kept beside the documents of the rows.
-func (p *piece) complete(s *storage.Snapshot, revs []storage.ReadRev) error {
+func (p *segment) complete(s *storage.Snapshot, revs []storage.ReadRev) error {
 	if len(revs) == 0 {
 		return nil
 	}

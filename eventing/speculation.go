@@ -7,10 +7,11 @@ import (
 	"github.com/settee-db/settee/js"
 )
 
-// ahead is what lets the handlers of a batch run while the batch before it is being stored. They see what they would
-// see if it had been stored: what it has written is not read until then, nor is anything asked for that may depend on
-// it, or that is itself an effect (queries, requests). The run is void if that batch is not stored as it was run.
-type ahead struct {
+// speculation is what lets the handlers of a batch run while the batch before it is being stored.
+// They see what they would see if it had been stored: what it has written is not read until then,
+// nor is anything asked for that may depend on it, or that is itself an effect (queries, requests).
+// The run is void if that batch is not stored as it was run.
+type speculation struct {
 	before *batch // nil if all batches before are stored
 	void   bool
 	// decided is closed when it is known whether what the run did was stored, kept.
@@ -19,18 +20,18 @@ type ahead struct {
 }
 
 // decide ends the wait of those who run over the batch.
-func (a *ahead) decide(kept bool) {
+func (a *speculation) decide(kept bool) {
 	a.kept = kept
 	close(a.decided)
 }
 
-// aheadWait is how long a handler waits for the batch before: it is its own time that goes by.
-const aheadWait = 250 * time.Millisecond
+// speculationWait is how long a handler waits for the batch before: it is its own time that goes by.
+const speculationWait = 250 * time.Millisecond
 
 // await waits until the batch before is stored. The error ends the run, which is void.
-func (a *ahead) await(ctx context.Context) error {
+func (a *speculation) await(ctx context.Context) error {
 	if a.before != nil && !a.void {
-		late := time.NewTimer(aheadWait)
+		late := time.NewTimer(speculationWait)
 		defer late.Stop()
 		select {
 		case <-a.before.decided:
@@ -49,7 +50,7 @@ func (a *ahead) await(ctx context.Context) error {
 }
 
 // lost reports whether it is known already that the run is void.
-func (a *ahead) lost() bool {
+func (a *speculation) lost() bool {
 	if a.before != nil {
 		select {
 		case <-a.before.decided:
@@ -61,7 +62,7 @@ func (a *ahead) lost() bool {
 }
 
 // isVoid reports, when the batch before is done, whether the handlers have to run again.
-func (a *ahead) isVoid() bool { return a.void || a.before != nil && !a.before.kept }
+func (a *speculation) isVoid() bool { return a.void || a.before != nil && !a.before.kept }
 
 // whole reports whether all handlers of the batch have run.
 func (b *batch) whole() bool { return b.failed == nil && b.current == len(b.items) }

@@ -17,7 +17,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// heldStore is a store whose commits of batches of lanes call a function first, which may hold them or make them fail.
+// heldStore is a store whose commits of workers' batches call a function first, which may hold them or make them fail.
 type heldStore struct {
 	kv.Store
 	hold func() error
@@ -137,9 +137,9 @@ function later() {}`, "", "+dst=dst")
 	n.eventually(func() bool { return n.stat("f", "on_update_success") == 1000 }, "1000 events")
 }
 
-// TestLanesThatOverlapCountExactly: lanes whose batches conflict with each other, each running ahead of itself, lose no
-// count.
-func TestLanesThatOverlapCountExactly(t *testing.T) {
+// TestWorkersThatOverlapCountExactly: workers whose batches conflict with each other, each running ahead of itself,
+// lose no count.
+func TestWorkersThatOverlapCountExactly(t *testing.T) {
 	n := newHeld(t, slowly)
 	n.putSome(0, 600)
 	n.define("f", `function OnUpdate(doc, meta) { var c = dst["count"] || {n: 0}; dst["count"] = {n: c.n + 1}; }`,
