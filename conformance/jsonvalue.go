@@ -51,6 +51,9 @@ func parseJSON(text []byte) (any, bool) {
 	return v, err == io.EOF
 }
 
+// equalValues compares parsed JSON. Numbers are equal by value, so 1.0 is 1. With unordered, the
+// elements of rows, results and docs may come in any order: a cluster of CouchDB gives them as its
+// shards answer.
 func equalValues(a, b any, unordered bool) bool {
 	switch x := a.(type) {
 	case map[string]any:

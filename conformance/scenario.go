@@ -173,6 +173,8 @@ func (st *Step) UnmarshalJSON(src []byte) error {
 	return nil
 }
 
+// decode takes one member of a step. Members are decoded one by one because an unknown one must be
+// an error: a misspelt "expect" would otherwise be a step that checks nothing.
 func (st *Step) decode(m member) error {
 	switch m.name {
 	case "do":

@@ -153,6 +153,9 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
+// waitUp asks the server every 10 ms until it answers with 200, it exits, or startLimit is over.
+// That it has not exited is asked after the answer, because an earlier server may still hold the
+// port.
 func (s *Server) waitUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()

@@ -79,6 +79,8 @@ func (r *request) exchange(ctx context.Context, addr string) (*Answer, error) {
 	return r.read(bufio.NewReader(conn))
 }
 
+// read reads an answer, past any 100 Continue before it. Only the headers that are compared are
+// kept, with names in lower case.
 func (r *request) read(in *bufio.Reader) (*Answer, error) {
 	for {
 		resp, err := http.ReadResponse(in, &http.Request{Method: r.method})

@@ -44,6 +44,8 @@ func main() {
 	}
 }
 
+// command is the command line of the benchmark, a program of its own so that the server's binary
+// does not carry it.
 func command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
@@ -88,6 +90,9 @@ func command() *cobra.Command {
 	return cmd
 }
 
+// run chooses between the three things that the program does, a comparison, a soak and the limits,
+// and checks the options of the first. What was measured until an error is written all the same: a
+// run takes hours.
 func (o options) run(ctx context.Context, args []string, cmd *cobra.Command) error {
 	if o.bare != "" {
 		return measure.ServeBare(ctx, o.bare, cmd.InOrStdin())
@@ -147,6 +152,7 @@ func target(name, rawURL string, pid int, data string) (*measure.Target, error) 
 	return t, nil
 }
 
+// measure runs the comparison of one or two servers, or that with net/http and Pebble alone.
 func (o options) measure(ctx context.Context, common measure.Options, args []string) (*measure.Report, error) {
 	if o.limits {
 		return o.againstLimits(ctx, common)
@@ -186,6 +192,8 @@ func (o options) againstLimits(ctx context.Context, common measure.Options) (*me
 	return l.Run(ctx)
 }
 
+// write prints the report as a table, or as JSON in its place if the file is "-"; another file gets
+// the JSON as well.
 func (o options) write(report *measure.Report, out io.Writer) error {
 	if o.jsonFile == "-" {
 		return report.WriteJSON(out)

@@ -35,6 +35,7 @@ func newBleve(dir string) (*peer, error) {
 
 func (p *peer) built(context.Context) (bool, error) { return p.there, nil }
 
+// build indexes docs texts and returns the time that Bleve took, without that of making the texts.
 func (p *peer) build(_ context.Context, docs int, next func() string) (time.Duration, error) {
 	const together = 1000
 	var took time.Duration
@@ -58,6 +59,8 @@ func (p *peer) build(_ context.Context, docs int, next func() string) (time.Dura
 	return took, nil
 }
 
+// ask runs a query and returns the number of documents that match. Ten hits are read, as on a first
+// page.
 func (p *peer) ask(ctx context.Context, q query) (int64, error) {
 	var parts []bq.Query
 	for _, word := range q.words {

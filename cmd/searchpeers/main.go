@@ -77,6 +77,10 @@ func main() {
 	}
 }
 
+// run compares the engines: it builds each index from the same texts, then measures each query. A
+// row whose engines find different numbers of documents says so, because their times cannot be
+// compared. With keep, dir holds indexes for the next run, and those that are there are not built
+// again.
 func run(docs int, dir string, lone, keep bool) (err error) {
 	ctx := context.Background()
 	if !keep {

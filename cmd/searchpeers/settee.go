@@ -46,6 +46,7 @@ func (function) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) (all []j
 	return all, nil
 }
 
+// newSettee opens a store and a search index in this process, without HTTP, as Bleve is used.
 func newSettee(ctx context.Context, dir string) (*settee, error) {
 	engine, err := pebblekv.Open(dir, pebblekv.Options{})
 	if err != nil {
@@ -78,6 +79,7 @@ func (s *settee) built(ctx context.Context) (bool, error) {
 	return true, s.indexes.Update(ctx, s.db, s.def)
 }
 
+// put stores documents by id; a document that is refused is an error.
 func (s *settee) put(ctx context.Context, bodies map[string]string) error {
 	var docs []*compat.Document
 	for id, body := range bodies {
@@ -125,6 +127,7 @@ func (s *settee) build(ctx context.Context, docs int, next func() string) (time.
 	return time.Since(began), err
 }
 
+// ask runs a query in the syntax of Lucene and returns the number of documents that match.
 func (s *settee) ask(ctx context.Context, q query) (total int64, err error) {
 	text := strings.Join(q.words, " "+strings.ToUpper(q.kind)+" ")
 	switch q.kind {

@@ -32,6 +32,9 @@ func parseSite(text string) (*site.Site, string, error) {
 // archiveSuffix ends the names of the files of a directory of archives; what is before is the database's name, escaped.
 const archiveSuffix = ".settee"
 
+// backupCommand is "settee backup". A logical backup reads a server over HTTP and needs no access
+// to its files; a physical one reads the files and needs no server, so the two take different
+// arguments.
 func backupCommand() *cobra.Command {
 	var output, format string
 	var physical bool
@@ -162,6 +165,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// restoreCommand is "settee restore". An archive from standard input cannot be read a second time,
+// so it alone is written without the comparison that follows otherwise.
 func restoreCommand() *cobra.Command {
 	var verifyOnly bool
 	cmd := &cobra.Command{
@@ -199,6 +204,8 @@ type restore struct {
 	out, progress io.Writer
 }
 
+// all restores the archives of a directory, each into the database whose escaped name the file has.
+// It stops at the first error, so that a full disk is not reported once for each file.
 func (r *restore) all(ctx context.Context, dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+archiveSuffix))
 	if err != nil {

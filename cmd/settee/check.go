@@ -29,6 +29,8 @@ import (
 // checkRate is how many megabytes a second a check reads where servers use the store, unless it is told another number.
 const checkRate = 32
 
+// checkCommand is "settee check". On a shared cluster reads are slowed down to checkRate unless the
+// caller says otherwise, because the cluster serves others meanwhile.
 func checkCommand() *cobra.Command {
 	var o appOptions
 	rate := int64(0)

@@ -21,6 +21,8 @@ import (
 // functionsBase is where servers have the functions.
 const functionsBase = "/_eventing/api/v1"
 
+// functionsCommand is "settee functions" with its subcommands. They speak the REST API of
+// Couchbase's eventing service, so they need a running server and no access to its store.
 func functionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "functions",
@@ -87,6 +89,8 @@ func plainText(value json.RawMessage) string {
 	return text
 }
 
+// functionsListCommand prints a function a line: name, state, scope. The scope "*.*" is that of
+// functions without one and is left out, since other commands take it when none is given.
 func functionsListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list URL",
@@ -147,6 +151,9 @@ func addScopeFlag(cmd *cobra.Command, scope *string) {
 	cmd.Flags().StringVar(scope, "scope", "", "database that the function belongs to (default: none)")
 }
 
+// lifecycleCommand is the command of one operation: deploy, pause, resume or undeploy. The server
+// answers when the operation has ended on all nodes, or after --wait, whichever comes first, so
+// that scripts need not poll.
 func lifecycleCommand(op, short string) *cobra.Command {
 	var wait, scope string
 	cmd := &cobra.Command{
@@ -180,6 +187,8 @@ func lifecycleCommand(op, short string) *cobra.Command {
 	return cmd
 }
 
+// functionsLogsCommand prints the log of a function, of all nodes together: which node ran it is
+// not known to the user.
 func functionsLogsCommand() *cobra.Command {
 	var scope string
 	var size int64
@@ -206,6 +215,8 @@ func functionsLogsCommand() *cobra.Command {
 	return cmd
 }
 
+// functionsExportCommand prints all functions. The file may be read by its owner alone, because
+// constants of a function may be secrets even without the passwords, which the server leaves out.
 func functionsExportCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -232,6 +243,8 @@ func functionsExportCommand() *cobra.Command {
 	return cmd
 }
 
+// functionsImportCommand stores the functions of a file. The server answers 200 whatever becomes of
+// each of them, so importFunctions looks at each result.
 func functionsImportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import URL FILE",

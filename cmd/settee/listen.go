@@ -48,6 +48,9 @@ type port struct {
 	key   string        // what it was opened for, or could not be
 }
 
+// newListeners describes the ports of a server: HTTP, HTTPS, metrics and event functions. Each
+// gives the address that the settings want now ("" for none) together with all that its listener
+// depends on, so that a change of settings opens, closes or moves just that port.
 func newListeners(a *app, o serveOptions, log *slog.Logger) *listeners {
 	l := &listeners{app: a, o: o, log: log, failed: make(chan error, 1)}
 	c := a.config

@@ -18,6 +18,8 @@ import (
 	"github.com/settee-db/settee/replication/site"
 )
 
+// migrateCommand is "settee migrate". A path in a URL belongs to the server, not to a database,
+// because whole servers are moved; databases are chosen by --db.
 func migrateCommand() *cobra.Command {
 	var o migrate.Options
 	var to string

@@ -15,6 +15,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
+// nodesCommand is "settee nodes". It reads the store itself rather than asking a node, so that it
+// also works when none answers.
 func nodesCommand() *cobra.Command {
 	var o appOptions
 	cmd := &cobra.Command{

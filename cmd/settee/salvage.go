@@ -21,6 +21,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
+// salvageCommand is "settee salvage", the last resort for a store that no longer opens.
 func salvageCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "salvage SOURCE_DIR TARGET_DIR",
@@ -53,6 +54,10 @@ type salvager struct {
 	losses         int64 // that are known
 }
 
+// run reads what it can of the damaged store into a scratch store and writes the new store from
+// that. The target is removed if that fails, so that half a store is never taken for a whole one.
+// Damage that was found ends in an error although the result is usable: a script must not go on as
+// if nothing had happened.
 func (s *salvager) run(ctx context.Context) (err error) {
 	target := filepath.Join(s.target, storeDir)
 	if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {

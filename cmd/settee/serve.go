@@ -26,6 +26,8 @@ type serveOptions struct {
 	drain                   time.Duration
 }
 
+// serveCommand is "settee serve". Defaults of flags are empty where a setting decides: a flag that
+// is given wins over the ini files, and one that is not must not hide them.
 func serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{

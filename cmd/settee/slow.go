@@ -33,6 +33,9 @@ func tellSlow(store kv.Store, log *slog.Logger) kv.Store {
 	return wrapkv.Slow(store, slowTransaction, func(w wrapkv.SlowTransaction) { l.tell(w, time.Now()) })
 }
 
+// tell logs a slow transaction, at most one each slowEvery: an overloaded store makes every
+// transaction slow, and a line for each would add to the load. "untold" says how many were left out
+// since the last line.
 func (l *slowLog) tell(w wrapkv.SlowTransaction, now time.Time) {
 	l.mu.Lock()
 	other := l.other

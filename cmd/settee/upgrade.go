@@ -21,6 +21,8 @@ type upgradeOptions struct {
 	finalise, force bool
 }
 
+// upgradeCommand is "settee upgrade". Raising the format is a step of its own, apart from
+// installing the new version, because until then one can still go back.
 func upgradeCommand() *cobra.Command {
 	var o upgradeOptions
 	cmd := &cobra.Command{

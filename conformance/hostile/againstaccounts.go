@@ -120,6 +120,8 @@ func whoExists(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// forgedAddresses guesses passwords, each time with another address in X-Forwarded-For. The lockout
+// must count the real address, or the attacker has as many tries as there are addresses.
 func forgedAddresses(ctx context.Context, a *assault) error {
 	var last reply
 	for i := range 8 {

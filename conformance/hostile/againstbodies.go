@@ -34,6 +34,8 @@ var bodyAttacks = []attack{
 
 var packedHeaders = []string{"Content-Encoding", "gzip"}
 
+// gzipBombs sends bodies of 100 KB that unpack to 100 MB, also to /_session, which reads a body
+// before anybody is signed in.
 func gzipBombs(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -54,6 +56,9 @@ func gzipBombs(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// largeBodies sends the largest bodies of every kind at once: packed, plain, of many documents, of
+// many keys, nested deeply. Each is harmless alone; together they need more memory than the server
+// has, so it must refuse some (413, 503) and go on.
 func largeBodies(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -120,6 +125,9 @@ func largeBulks(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// largeAttachments uploads one attachment in the four ways there are: as the body, in chunks of
+// unknown total, as a part of multipart/related, and as base64 inside the document. Only the last
+// has to be held in memory as a whole.
 func largeAttachments(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

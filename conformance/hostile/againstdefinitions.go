@@ -58,6 +58,9 @@ var definitionAttacks = []attack{
 	},
 }
 
+// largeSecurity stores security objects with names by the hundred thousand. Every later request to
+// the database reads the object, and validation functions are given it, so its size is multiplied
+// by the number of requests.
 func largeSecurity(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"a"}`)
 	if err != nil {
@@ -129,6 +132,8 @@ func manyRoles(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// manyDatabases makes 10,000 databases and asks for all lists of them. They are deleted even if the
+// attack is stopped, with a time of its own, since the next attacks list databases as well.
 func manyDatabases(ctx context.Context, a *assault) error {
 	n := a.n(10_000)
 	name := func(i int) string { return fmt.Sprintf("%s-%05d", a.db, i) }
@@ -161,6 +166,8 @@ func manyDatabases(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// manyDesigns stores 10,000 design documents, each with a view, and writes meanwhile: each write
+// has to know which design documents validate it and which indexes it belongs to.
 func manyDesigns(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"a"}`)
 	if err != nil {
@@ -230,6 +237,8 @@ func manyValidations(ctx context.Context, a *assault) error {
 	return slow.err()
 }
 
+// manyViews stores a design document of 1000 views, one with a comment of megabytes in its code,
+// and one with a library of megabytes: the code is compiled in a worker whose memory is bounded.
 func manyViews(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -268,6 +277,8 @@ func manyViews(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// manyIndexes makes thousands of Mango indexes, both in one design document and in one each. A
+// query must look at all of them to choose one, and a write must update all.
 func manyIndexes(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

@@ -93,6 +93,8 @@ func keptAnswers(ctx context.Context, a *assault) error {
 	})
 }
 
+// strayingAnswers has a function call a peer that redirects it to another site. Credentials of the
+// binding, the function's own headers and the peer's cookies must not go there.
 func strayingAnswers(ctx context.Context, a *assault) error {
 	var stray atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -53,6 +53,9 @@ func manySorts(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// dearSelectors asks queries that cost much more than their size suggests: patterns that backtrack,
+// patterns that expand, selectors nested 10,000 deep, lists of a million values, pages far behind
+// the end. _explain gets each as well, since it plans without the limits of a running query.
 func dearSelectors(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

@@ -228,6 +228,9 @@ func (a *assault) judgeWays(path string, got reply) {
 	}
 }
 
+// deepDocuments stores documents that are nested deeply, some too deeply for JavaScript. One such
+// document must not keep the other documents out of a view or a feed, nor make all later writes
+// fail their validation.
 func deepDocuments(ctx context.Context, a *assault) error {
 	remove, err := a.database(
 		ctx,

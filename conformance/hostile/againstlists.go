@@ -51,6 +51,8 @@ func prepareLists(ctx context.Context, a *assault, n int) (remove func(), err er
 	return remove, err
 }
 
+// millionKeys asks for a million keys, ids or revisions wherever a body may hold a list. The answer
+// would be far larger than the request, so it has to be made as it is sent.
 func millionKeys(ctx context.Context, a *assault) error {
 	remove, err := prepareLists(ctx, a, 1000)
 	if err != nil {
@@ -94,6 +96,9 @@ func millionKeys(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// endlessLists asks for the longest lists, with the largest limits and skips there are. Answers are
+// read but not kept. The number 2^59-1 is the largest that Erlang keeps in one word; sums with it
+// must not overflow here.
 func endlessLists(ctx context.Context, a *assault) error {
 	remove, err := prepareLists(ctx, a, a.n(100_000))
 	if err != nil {

@@ -17,6 +17,9 @@ var loginAttacks = []attack{
 	{name: "long names", shows: "names of a megabyte in logins, which end up in the log", short: 0.2, run: longNames},
 }
 
+// wrongPasswords tries passwords for unknown names and for the innocent user, whose requests run
+// meanwhile: hashes are slow on purpose, so guesses must not use up the processor, and the lockout
+// of the attacker's address must not lock her out.
 func wrongPasswords(ctx context.Context, a *assault) error {
 	together(a.n(50), func(i int) {
 		for n := range a.n(10) {

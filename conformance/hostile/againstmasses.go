@@ -95,6 +95,9 @@ func times[T any](n int, list ...T) (all []T) {
 	return all
 }
 
+// purgeFloods purges 50,000 documents at once, among them unknown ones and unknown revisions, while
+// views are read, feeds run and others write. Limits at the ends of integers come first, because
+// the purges depend on them.
 func purgeFloods(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, listDesign)
 	if err != nil {
@@ -209,6 +212,8 @@ func conflictTrees(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// manyLocals stores 50,000 local documents and some very large ones. They are in no feed and no
+// view, so a list of their own must cope with them.
 func manyLocals(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -236,6 +241,8 @@ func manyLocals(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// manyAttachments writes a document with 100,000 attachments, edits it with as many stubs, and
+// tries names and types of a megabyte: each reading of the document brings the whole list along.
 func manyAttachments(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -321,6 +328,9 @@ func jsonAttachments(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// tinyDocuments sends a million documents of two bytes in a request: what is kept for each is many
+// times its text. It also sends ids of a megabyte wherever an id may stand, each of which becomes a
+// key of the store.
 func tinyDocuments(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

@@ -18,6 +18,8 @@ var patternAttacks = []attack{
 	},
 }
 
+// largePatterns sends short texts that are large programs when they are compiled as regular
+// expressions, alone and many in one selector, and to full-text search as well.
 func largePatterns(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, searchDesign)
 	if err != nil {

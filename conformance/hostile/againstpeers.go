@@ -280,6 +280,9 @@ func startPeers(mb int) (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
 }
 
+// hostilePeers replicates from servers that misbehave, each in one way of the list peers, every way
+// twice. A peer may keep a replication for ever, so each request has a time bound and is cancelled
+// by name afterwards; being late is no fault of the server.
 func hostilePeers(ctx context.Context, a *assault) error {
 	url, stop, err := startPeers(a.n(100))
 	if err != nil {
@@ -377,6 +380,9 @@ func (a *assault) endpoint(db string) string {
 		attacker.password)
 }
 
+// wideReplications asks for replications whose definition is megabytes: lists of ids, selectors,
+// headers, URLs. The definition is hashed to an id, kept while the replication runs, and shown in
+// lists.
 func wideReplications(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"a"}`)
 	if err != nil {

@@ -30,6 +30,9 @@ const searchDesign = `{"_id":"_design/d","indexes":{"i":{"index":"function (d) {
 	`"nouveau":{"i":{"index":"function (d) { index('text', 'default', d.t, {store: true}); ` +
 	`index('double', 'n', d.n); index('string', 's', d.s, {store: true}); }"}}}`
 
+// dearSearches asks full-text queries that match everything, expand to many terms, or nest deeply,
+// and options of enormous counts, each in both APIs. Words of the documents are spread so that
+// lists of documents of every length occur.
 func dearSearches(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, searchDesign)
 	if err != nil {
@@ -89,6 +92,9 @@ func dearSearches(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// hugeTexts indexes texts that are large in each way there is: one word of a megabyte, many words,
+// many fields, many values of a field. Functions of the design document make more of them,
+// thousands of facets and field names for each document, or throw the document itself as an error.
 func hugeTexts(ctx context.Context, a *assault) error {
 	const fields = `function (d) { var o = {facet: true, store: true};
 		for (var k in d) if (typeof d[k] === 'string' && k[0] !== '_') index('x' + k, d[k], o);

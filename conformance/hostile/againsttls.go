@@ -208,6 +208,9 @@ func framingInTLS(ctx context.Context, a *assault) error {
 // renegotiation is the beginning of a hello, said within a connection.
 const renegotiation = "\x16\x03\x03\x00\x2f\x01\x00\x00\x2b\x03\x03"
 
+// handshakeFloods makes thousands of handshakes from a few clients; each costs the server an
+// asymmetric operation, and the client next to nothing. Every fourth connection then breaks the
+// protocol.
 func handshakeFloods(ctx context.Context, a *assault) error {
 	each := a.n(4000) / 16
 	together(16, func(i int) {

@@ -176,6 +176,8 @@ func drip(conn net.Conn, text string, last time.Duration) bool {
 	return true
 }
 
+// handshakes begins TLS and stalls: in the middle of the first record, after the handshake, or byte
+// by byte. None of these may hold a place for long.
 func handshakes(ctx context.Context, a *assault) error {
 	together(a.n(1500), func(i int) {
 		conn, err := a.connect(ctx, a.tls)
@@ -203,6 +205,8 @@ func handshakes(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// pipelines sends 10,000 requests on a connection without waiting for answers. Half of the clients
+// read nothing, so that answers pile up; the others must get one answer for each request.
 func pipelines(ctx context.Context, a *assault) error {
 	n := a.n(10_000)
 	together(8, func(i int) {
@@ -222,6 +226,9 @@ func pipelines(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// slowHeads opens connections and sends the head of a request byte by byte, some with large headers
+// before. "cut" and "let" count how many were ended in time; the verdict is that of the innocents'
+// requests.
 func slowHeads(ctx context.Context, a *assault) error {
 	together(a.n(1000), func(i int) {
 		conn, err := a.connect(ctx, "")
@@ -243,6 +250,8 @@ func slowHeads(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// slowHeadsInTLS does the same as slowHeads inside of TLS, with HTTP/1.1 and HTTP/2 in turn: the
+// bounds of one do not hold for the other by themselves.
 func slowHeadsInTLS(ctx context.Context, a *assault) error {
 	together(a.n(1000), func(i int) {
 		protocol := []string{"http/1.1", "h2"}[i%2]
@@ -290,6 +299,8 @@ func refusedWhileSending(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// slowBodies sends bodies that stall shortly before their end: first attachments, which stream to
+// the store, then documents, which hold memory until they are complete.
 func slowBodies(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -329,6 +340,9 @@ func slowBodies(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// framing sends requests whose end can be read in two ways. A server and a proxy that disagree
+// about it let one client smuggle a request into another's connection, so a request after an
+// ambiguous one must not be answered: most is how many answers may come.
 func framing(ctx context.Context, a *assault) error {
 	const (
 		next = "GET /_up HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -371,6 +385,9 @@ func framing(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// largeHeaders sends the longest lists that each header may hold, below the limit of a line: every
+// handler that splits a header does so for thousands of elements, and answers with ranges could
+// multiply the attachment.
 func largeHeaders(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx,
 		`{"_id":"doc","_attachments":{"a":{"content_type":"image/png","data":"QUJDREVGR0g="}}}`)
@@ -445,6 +462,8 @@ func largeHeaders(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// rewriteCircles stores rewrite rules that lead to themselves, growing the path or the query each
+// time, and a design document with 60,000 rules, all of which are tried each time around.
 func rewriteCircles(ctx context.Context, a *assault) error {
 	remove, err := a.database(
 		ctx,

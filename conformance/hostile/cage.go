@@ -62,6 +62,9 @@ func parents() (all []cage) {
 	return all
 }
 
+// make creates the control group that holds the server to memory bytes. Swap is forbidden, since a
+// server that swaps would pass the attack and be useless. An error says that this machine cannot do
+// it.
 func (c cage) make(memory int64) error {
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
 		return err

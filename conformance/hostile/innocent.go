@@ -85,6 +85,8 @@ func (i *innocents) get(ctx context.Context, client *http.Client, _ int) error {
 	return err
 }
 
+// put writes a document and notes its revision as acknowledged: after the attacks each acknowledged
+// revision must be there. Ids have the process number, so that several runs can share a server.
 func (i *innocents) put(ctx context.Context, client *http.Client, n int) error {
 	id := fmt.Sprintf("w%d-%08d", os.Getpid(), n)
 	r, err := i.t.ask(ctx, request{

@@ -30,6 +30,8 @@ type options struct {
 	list     bool
 }
 
+// main parses the flags and runs the attacks. The exit status is 1 if an attack was not survived;
+// the binary that was built for the server is removed in any case.
 func main() {
 	var o options
 	flag.StringVar(&o.attack, "attack", "", "regular expression of the attacks to run")
@@ -55,6 +57,9 @@ func main() {
 	}
 }
 
+// run starts the server, or takes the one at -url, and measures the innocents before any attack, so
+// that each attack is compared with a calm server. Failures are gathered and told at the end: one
+// attack's damage does not hide the next.
 func (o options) run(ctx context.Context) error {
 	list, err := o.chosen()
 	if err != nil {

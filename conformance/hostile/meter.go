@@ -98,6 +98,9 @@ type meter struct {
 	most  peaks
 }
 
+// newMeter samples memory ten times a second until m.end is called, beside the peak that the kernel
+// keeps: that peak knows the server alone, and the samples know its JavaScript workers too. Without
+// a process to look at it measures nothing.
 func (t *target) newMeter() *meter {
 	m := &meter{t: t, end: func() {}}
 	if t.pid == 0 {

@@ -55,6 +55,8 @@ func main() {
 	}
 }
 
+// run packs CLDR's table of collation weights for compat/collate. It insists on the Unicode version
+// of golang.org/x/text/unicode/norm: texts are normalised with one and weighed with the other.
 func run(in, out string) error {
 	if norm.Version != unicodeVersion {
 		return fmt.Errorf("golang.org/x/text/unicode/norm is of Unicode %s, want %s", norm.Version, unicodeVersion)
@@ -97,6 +99,9 @@ func parse(name string) (*table, error) {
 	return t, lines.Err()
 }
 
+// line reads a line of FractionalUCA.txt: the version, ideographs in the order of radicals, the
+// properties of lead bytes, or the weights of a sequence of characters. Other settings in brackets
+// are not needed.
 func (t *table) line(line string) error {
 	switch {
 	case strings.HasPrefix(line, "[UCA version = "):

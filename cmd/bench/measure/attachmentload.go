@@ -45,6 +45,8 @@ func (s *session) piece(n int64, size int) []byte {
 	return s.blob[offset : offset+int64(size)]
 }
 
+// putAttachments measures uploads of one size. Workers have ranges of ids of their own, so that no
+// upload replaces another one.
 func putAttachments(name string, size, conns int) *workload {
 	return &workload{
 		name: name, unit: "MB/s", databases: []string{name},
@@ -80,6 +82,8 @@ func putAttachments(name string, size, conns int) *workload {
 	}
 }
 
+// getAttachments measures downloads of random attachments among stored ones. The seed is the round
+// and the worker, so that both servers are asked for the same ones.
 func getAttachments(name string, size, conns int, stored int64) *workload {
 	return &workload{
 		name: name, unit: "MB/s", databases: []string{name},

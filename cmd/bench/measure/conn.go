@@ -87,6 +87,9 @@ func (c *conn) do(ctx context.Context, req *request, want int) (response, error)
 	return resp, nil
 }
 
+// send writes a request by hand, because the client shares the processors of the machine with the
+// server that it measures. A small body goes out with its head in one packet, and a large one is
+// not copied.
 func (c *conn) send(req *request) error {
 	out := append(c.out[:0], req.method...)
 	out = append(out, ' ')

@@ -45,6 +45,8 @@ func diskSize() *workload {
 	}
 }
 
+// editFifth edits every fifth batch of documents, which leaves old revisions for a compaction to
+// remove.
 func (s *session) editFifth(ctx context.Context, name string) error {
 	c, err := s.connect(ctx, compactLimit)
 	if err != nil {

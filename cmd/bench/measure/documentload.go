@@ -36,6 +36,8 @@ func (c counters) of(s *session) *atomic.Int64 {
 	return c[s]
 }
 
+// putDocuments measures writes of single documents. The numbers go on from round to round, since a
+// document that exists would be a conflict.
 func putDocuments(name string, conns int) *workload {
 	next := counters{}
 	return &workload{
@@ -148,6 +150,8 @@ type editor struct {
 	get, put request
 }
 
+// edit reads a document and writes it with the revision that was read, as applications do; both
+// requests are one unit.
 func (e *editor) edit(ctx context.Context, c *conn, n int64, body []byte) error {
 	e.get.method, e.put.method = "GET", "PUT"
 	e.get.path = appendID(append(e.get.path[:0], e.base...), n)

@@ -57,6 +57,8 @@ func (s *session) openFeeds(ctx context.Context, databases []string) (*feeds, er
 	return f, nil
 }
 
+// follow waits in a feed for one change. The time that counts is that of the last feed to hear of
+// it; the error that counts is the first.
 func (f *feeds) follow(ctx context.Context, c *conn, path []byte) {
 	c.keep = true
 	_, err := c.do(ctx, &request{method: "GET", path: path}, 200)

@@ -20,6 +20,8 @@ const (
 // writeFields are the fields of the JSON indexes beside which documents are written.
 var writeFields = []string{"number", "customer.name", "address.city", "created", "total"}
 
+// findWorkloads are the workloads of Mango: queries by an index, by none and by the index over all
+// fields, and writes beside 0 to 5 indexes, whose difference is the cost of an index.
 func findWorkloads() []*workload {
 	return []*workload{
 		findQuery(

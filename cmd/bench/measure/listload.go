@@ -36,6 +36,8 @@ func list(name, path, about string) *workload {
 	}
 }
 
+// bulkGet measures _bulk_get as replications use it. The length of each answer is checked: an
+// answer of errors would be fast.
 func bulkGet(ids int) *workload {
 	return &workload{
 		name: "bulk-get", unit: "docs/s", prepare: fillReadDB,

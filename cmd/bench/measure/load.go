@@ -74,6 +74,8 @@ type worker struct {
 	err      error
 }
 
+// run repeats the step until the time is over or maxSteps are done. A step begins where the one
+// before ended, so that what the worker itself does between two requests is part of the latency.
 func (w *worker) run(ctx context.Context, end time.Time) {
 	begin := time.Now()
 	for n := int64(0); w.maxSteps == 0 || n < w.maxSteps; n++ {

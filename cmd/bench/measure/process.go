@@ -116,6 +116,8 @@ type processStat struct {
 	rss    int64
 }
 
+// processes reads the state of all processes of this machine, by their ids, to find the children of
+// a server.
 func processes() (map[int]processStat, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -142,6 +144,8 @@ func readStat(pid int) (processStat, error) {
 	return parseStat(line)
 }
 
+// parseStat reads a line of /proc/PID/stat (proc(5)). Processor time counts children that have
+// ended, too: workers that are replaced would else lose theirs.
 func parseStat(line []byte) (processStat, error) {
 	// The name in parentheses may hold anything; the fields are counted from its end: state is 0, ppid 1.
 	end := bytes.LastIndexByte(line, ')')

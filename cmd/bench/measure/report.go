@@ -106,6 +106,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return errors.Join(r.speeds(w), r.costs(w), r.totals(w))
 }
 
+// speeds prints a row for each workload. The ratio A/B is the median over rounds of the ratios
+// within a round, which a machine that slows down meanwhile does not distort; a unit with "<" is
+// better if it is less.
 func (r *Report) speeds(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "workload\tunit\tA\tB\tA/B\tmin–max\tA p50\tA p99\tB p50\tB p99")

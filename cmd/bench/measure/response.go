@@ -186,6 +186,8 @@ func (p *responseReader) trailer() error {
 	}
 }
 
+// parseChunkSize reads the size of a chunk in bytes, in hexadecimal digits before any extension.
+// Fifteen digits are the most that surely fit an int64.
 func parseChunkSize(line []byte) (int64, error) {
 	hex, _, _ := bytes.Cut(line, []byte(";"))
 	hex = bytes.TrimSpace(hex)

@@ -44,6 +44,9 @@ func newResult(w *workload, samples [][]sample) *Result {
 	return r
 }
 
+// newSide sums up the rounds of one server. Speeds are medians over rounds; latencies are of all
+// requests of all rounds, in milliseconds; CPUPerUnit is in microseconds and counts what the server
+// does after the round, too; ServerCPU and ClientCPU are processors in use.
 func newSide(samples []sample) *Side {
 	side := &Side{}
 	latency := &histogram{}

@@ -50,6 +50,9 @@ func (o Options) sizes() sizes {
 	return size
 }
 
+// run opens a session with each server and runs all workloads. Databases have a prefix that no
+// other run has, and are deleted even after an error. The report is returned with an error as well,
+// with what was measured until then.
 func run(ctx context.Context, o Options, size sizes) (_ *Report, err error) {
 	docs, blob := newDocuments(), newBlob(size.largeAttachment+size.smallAttachment)
 	r := &runner{options: o}
@@ -77,6 +80,8 @@ func run(ctx context.Context, o Options, size sizes) (_ *Report, err error) {
 	return report, r.finish(ctx, report)
 }
 
+// all runs the workloads one after the other. One that a server cannot do is left out and named on
+// the progress output, rather than ending the run.
 func (r *runner) all(ctx context.Context, list []*workload, report *Report) error {
 	for _, w := range list {
 		if r.options.Only != nil && !r.options.Only.MatchString(w.name) {

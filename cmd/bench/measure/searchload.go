@@ -26,6 +26,8 @@ const indexText = `function (doc) {
   index('number', d.number);
 }`
 
+// searchWorkloads are the workloads of full-text search. Words are frequent ones unless said
+// otherwise: rare ones would measure HTTP rather than the index.
 func searchWorkloads() []*workload {
 	word := func(rnd *rand.Rand) string { return words[rnd.IntN(len(words))] }
 	return []*workload{

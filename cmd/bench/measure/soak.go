@@ -37,6 +37,7 @@ func (o Soak) Run(ctx context.Context) error {
 	return o.run(ctx, size)
 }
 
+// run fills the databases and loads the server until the time is over.
 func (o Soak) run(ctx context.Context, size sizes) (err error) {
 	if o.Every <= 0 {
 		o.Every = lineEvery

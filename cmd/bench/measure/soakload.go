@@ -126,6 +126,8 @@ func (r *soaking) edits(worker int) step {
 	}
 }
 
+// batches writes documents by the batch into databases that are made and deleted in turn, and
+// counts what was stored. A step takes no context: the soak ends between steps.
 func (r *soaking) batches(int) step {
 	req := &request{method: "POST"}
 	return func(c *conn) (int64, error) {

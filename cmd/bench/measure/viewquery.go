@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 )
 
+// viewWorkloads are the workloads of views. view-reduce-few and -many ask the same of indexes of
+// different sizes, because what a reduction costs must hardly grow with the rows below it.
 func viewWorkloads() []*workload {
 	return []*workload{
 		buildView("view-build-sum", "first query of a view: JavaScript map with two rows a document, _sum", mapTwo,
@@ -131,6 +133,8 @@ func viewQuery(name, db, view string, lines int64, about string, query func(*ses
 	}.workload()
 }
 
+// workload makes the workload. The number of lines in an answer is checked, since each row is a
+// line: an empty answer would be fast.
 func (a viewAsk) workload() *workload {
 	about := fmt.Sprintf("%s, %d connection", a.about, a.conns)
 	if a.conns > 1 {

@@ -34,6 +34,9 @@ type tool struct {
 	differs   bool
 }
 
+// run performs the scenarios of the files against one server (record, replay) or two (compare). All
+// files are performed even if some differ; errDiffers at the end sets the exit status. Reports go
+// to standard output, except for record, whose result is the files.
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("usage: transcripts record|replay|compare [-only NAME] [-json] URL [REFERENCE] FILE…")
@@ -113,6 +116,8 @@ func (t *tool) record(ctx context.Context, f *conformance.File, sc *conformance.
 	return conformance.Record(ctx, t.addr, sc)
 }
 
+// judge performs a scenario, against its recording or against a second server, and prints what
+// differs. Answers that agree as JSON but not byte for byte pass and are counted apart.
 func (t *tool) judge(ctx context.Context, f *conformance.File, sc *conformance.Scenario) error {
 	var results []conformance.StepResult
 	var err error
