@@ -51,7 +51,7 @@ func parse(text string) (name string, tree *ast.Program, err error) {
 func compileTree(name string, tree *ast.Program, text string) *compiled {
 	hoistBlockFunctions(tree)
 	walk(tree, func(n ast.Node) { adapt(n, text) })
-	defer growTexts(tree)()
+	defer appendInPlace(tree)()
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return &compiled{refusal: syntaxError(err)}

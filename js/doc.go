@@ -18,7 +18,7 @@
 // event_worker.go and event_clock.go (batches), event_use.go and event_partial.go (documents of which a handler needs
 // little), event_store.go (writes that are not committed), event_alias.go, event_natives.go and event_ask.go. In the
 // worker: source.go and coffee.go make texts of sources (language.go says what those are in; large.go takes them as
-// they stand), compile.go programs of them (blockfunctions.go and properties.go for what goja lacks, growing.go for
+// they stand), compile.go programs of them (blockfunctions.go and properties.go for what goja lacks, stringbuilder.go for
 // what it does slowly), sandbox.go, prelude.js, text.go and date.go are the realm that a function sees, realms.go keeps
 // those of map and reduce functions, values.go takes JSON in and out (plain.go what is simple), translate.go,
 // quote.go and thrown.go make CouchDB's form of goja's errors. thirdparty has esprima, escodegen and the compiler of

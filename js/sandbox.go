@@ -142,7 +142,7 @@ func (s *sandbox) bindHidden() error {
 
 // appendText is x + y for a text x.
 func (s *sandbox) appendText(c goja.FunctionCall) goja.Value {
-	if sum, ok := s.w.growing.append(c.Argument(0), c.Argument(1)); ok {
+	if sum, ok := s.w.stringBuilders.append(c.Argument(0), c.Argument(1)); ok {
 		return sum
 	}
 	sum, err := s.add(goja.Undefined(), c.Argument(0), c.Argument(1))

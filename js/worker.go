@@ -44,7 +44,7 @@ type worker struct {
 	flushed                  time.Time       // when the clock of the call started last
 	logs                     int             // texts that the call has logged
 	results                  []byte          // room for the results of events
-	growing                  growing         // texts that grow in the call
+	stringBuilders           stringBuilders  // texts that the call appends to
 }
 
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
@@ -128,7 +128,7 @@ func (w *worker) serve(held holds) error {
 		if handle == nil {
 			return fmt.Errorf("js: unknown command %d", f.payload[0])
 		}
-		w.flushed, w.logs, w.growing = time.Now(), 0, growing{}
+		w.flushed, w.logs, w.stringBuilders = time.Now(), 0, stringBuilders{}
 		w.dropCrowdedRealms()
 		result, err := handle(w, f.payload[1:])
 		kind := frameResult

@@ -20,9 +20,9 @@ const appendName = unistring.String("\x00append")
 // longText is from which length on appendName is called: that costs as much as copying some kilobytes.
 const longText = 2 << 10
 
-// growTexts changes the assignments of a program that append to texts. The function it returns changes them back, for
-// the texts of errors.
-func growTexts(tree *ast.Program) (restore func()) {
+// appendInPlace changes the assignments of a program that append to texts, so that they call appendName. The function
+// that it returns changes them back, because errors quote the expressions of the source.
+func appendInPlace(tree *ast.Program) (restore func()) {
 	names := textNames(tree)
 	if len(names) == 0 {
 		return func() {}
@@ -174,20 +174,20 @@ var (
 	unitsType  = reflect.TypeFor[[]uint16]()
 )
 
-// growing has the texts that grew last in a call.
-type growing struct {
-	texts [4]growingText
+// stringBuilders are the string builders of the texts that were appended to last in a call.
+type stringBuilders struct {
+	texts [4]stringBuilder
 	next  int
 }
 
-// growingText is a text with room behind it.
-type growingText struct {
+// stringBuilder is a text with room behind it, in one of goja's two representations.
+type stringBuilder struct {
 	narrow *strings.Builder
 	wide   []uint16 // the first is a mark of goja's
 }
 
 // append gives the sum of a text and a value; false if goja has to make it.
-func (g *growing) append(text, more goja.Value) (goja.Value, bool) {
+func (g *stringBuilders) append(text, more goja.Value) (goja.Value, bool) {
 	left, ok := text.(goja.String)
 	if !ok {
 		return nil, false
@@ -226,7 +226,7 @@ func value(text any, kind reflect.Type) goja.Value {
 
 func units(wide reflect.Value) []uint16 { return wide.Convert(unitsType).Interface().([]uint16) }
 
-func (g *growing) appendNarrow(text, more string) string {
+func (g *stringBuilders) appendNarrow(text, more string) string {
 	for i := range g.texts {
 		// Texts of one length are compared by where they are first.
 		if b := g.texts[i].narrow; b != nil && b.Len() == len(text) && b.String() == text {
@@ -238,19 +238,19 @@ func (g *growing) appendNarrow(text, more string) string {
 	b.Grow(2*len(text) + len(more))
 	b.WriteString(text)
 	b.WriteString(more)
-	g.keep(growingText{narrow: b})
+	g.keep(stringBuilder{narrow: b})
 	return b.String()
 }
 
-func (g *growing) appendWide(text []uint16, more reflect.Value) []uint16 {
-	at := &growingText{}
+func (g *stringBuilders) appendWide(text []uint16, more reflect.Value) []uint16 {
+	at := &stringBuilder{}
 	for i := range g.texts {
 		if w := g.texts[i].wide; len(w) == len(text) && &w[0] == &text[0] {
 			at = &g.texts[i]
 		}
 	}
 	if at.wide == nil {
-		at = g.keep(growingText{wide: append(make([]uint16, 0, 2*len(text)+more.Len()), text...)})
+		at = g.keep(stringBuilder{wide: append(make([]uint16, 0, 2*len(text)+more.Len()), text...)})
 	}
 	if more.Type() == wideType {
 		at.wide = append(at.wide, units(more)[1:]...)
@@ -263,7 +263,7 @@ func (g *growing) appendWide(text []uint16, more reflect.Value) []uint16 {
 }
 
 // keep takes a text in, and lets the oldest one go.
-func (g *growing) keep(t growingText) *growingText {
+func (g *stringBuilders) keep(t stringBuilder) *stringBuilder {
 	at := &g.texts[g.next]
 	g.next = (g.next + 1) % len(g.texts)
 	*at = t

@@ -22,8 +22,8 @@ func evaluate(t testing.TB, text string) (goja.Value, error) {
 	return s.run(c)
 }
 
-// TestGrowingTexts: what a program with texts that grow comes to is what it comes to in goja alone.
-func TestGrowingTexts(t *testing.T) {
+// TestStringBuilders: a program that appends to texts has the same result as in goja alone.
+func TestStringBuilders(t *testing.T) {
 	values := []string{
 		"'b'", "'é€'", "'😀'.charAt(0)", "1.5", "-0", "null", "undefined", "true", "10n", "x", "y", "x.slice(5)", "''",
 		"({toString() { return 'o' }, valueOf() { return 7 }})", "[1, 2]", "new Date(0).getTime()", "(() => 'f')()", "(y += 'n')",
@@ -62,8 +62,8 @@ func TestGrowingTexts(t *testing.T) {
 	}
 }
 
-// TestGrowingErrors: where a sum fails, it fails as it did.
-func TestGrowingErrors(t *testing.T) {
+// TestStringBuilderErrors: where a sum fails, it fails as it did.
+func TestStringBuilderErrors(t *testing.T) {
 	for _, length := range []int{1, 2 * longText} {
 		for text, want := range map[string]string{
 			"x += Symbol()": "TypeError",
@@ -78,8 +78,8 @@ func TestGrowingErrors(t *testing.T) {
 	}
 }
 
-// TestGrowingIsLinear: a megabyte in small pieces is not copied for each of them.
-func TestGrowingIsLinear(t *testing.T) {
+// TestStringBuildersAreLinear: a megabyte in small pieces is not copied for each of them.
+func TestStringBuildersAreLinear(t *testing.T) {
 	for _, piece := range []string{"'piece of a text ' + i", "'pièce ' + i", "String(i)"} {
 		for _, statement := range []string{"x += %s", "x = x + %s", "x = x + 'a' + %s + 'b'", "x += [%s].map(function (p) { return p })[0]"} {
 			text := fmt.Sprintf("var x = ''; for (var i = 0; i < 50000; i++) { "+statement+" } x.length", piece)
