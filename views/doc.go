@@ -47,7 +47,7 @@
 //	check.go, checkpieces.go      the check of the invariants above
 //	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
 //	query.go, span.go, rowbatch.go, groups.go  queries
-//	known.go                      what queries know of indexes that do not change between them
+//	statecache.go                      what queries know of indexes that do not change between them
 //	scan.go, estimate.go          what readers that make their own plans (Mango) need
 //	cut.go, cutread.go            documents whose rows do not fit, and how such readers see them
 //	js/, reduce/, levels/         JavaScript, reduce functions, counts and aggregates

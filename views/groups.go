@@ -43,7 +43,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 	if err := q.batch.flush(s, q.sink); err != nil || ix == nil {
 		return err
 	}
-	if err := q.w.v.readKnown(s, ix); err != nil {
+	if err := q.w.v.readCached(s, ix); err != nil {
 		return err
 	}
 	x, slot, err := q.slot(ix)
@@ -68,7 +68,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 		return err
 	}
 	if !g.done && ix.rec.levels {
-		q.w.v.known.gave(ix, q.given)
+		q.w.v.states.gave(ix, q.given)
 	}
 	g.done = true
 	if err := q.batch.flush(s, q.sink); err != nil || g.query.Stale <= manyStale {

@@ -227,7 +227,7 @@ func (q *query) head(s *storage.Snapshot, ix *index) error {
 		if h.TotalRows, err = ix.rowCount(s); err != nil {
 			return err
 		}
-		if err := q.w.v.readKnown(s, ix); err != nil {
+		if err := q.w.v.readCached(s, ix); err != nil {
 			return err
 		}
 		if h.Offset, err = q.offset(s, ix, h.TotalRows); err != nil {

@@ -62,7 +62,7 @@ type Views struct {
 	programs   *cache.Cache[Signature, *program] // of interactive indexes
 	aggregates *cache.Cache[string, *levels.Index]
 	refreshed  *cache.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
-	known      knownStates
+	states     stateCache
 
 	designChangedHook func(tx *storage.Tx) error // may be nil
 

@@ -90,15 +90,15 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 
 // entries reads the boundaries of level n with from <= boundary < to; an empty from, which begins all levels, is one.
 func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
-	known := c.x.known
-	if entries, ok := known.recall(c.slot, n, from, to); ok {
+	cache := c.x.cache
+	if entries, ok := cache.lookup(c.slot, n, from, to); ok {
 		return entries, nil
 	}
 	it := c.openEntries(n, from, to)
 	defer it.Close()
 	entries, err := c.readEntries(it, n, from, to)
-	if err == nil && known.worth(c.slot, n, len(entries)) {
-		err = c.know(known)
+	if err == nil && cache.worth(c.slot, n, len(entries)) {
+		err = c.fill(cache)
 	}
 	return entries, err
 }

@@ -27,7 +27,7 @@
 //
 // Map: levels.go the index, its configuration and keys · apply.go changes · log.go those of indexes that many write ·
 // refresh.go stale aggregates · build.go all anew · query.go queries · groups.go those with groups, jump.go what these
-// leave out · known.go what is kept of a state · cover.go a range taken apart · gather.go groups reduced together ·
+// leave out · cache.go what is cached of a state · cover.go a range taken apart · gather.go groups reduced together ·
 // check.go the invariants checked.
 //
 // Invariants:

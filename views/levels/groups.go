@@ -82,17 +82,17 @@ func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) 
 				return nil, false, err
 			}
 			if c.jump = u.findJump(c.prefix, key, end); !c.jump.found {
-				if from, to := u.within(&c, start, end); u.knownMany(from, to) {
-					c.rows = directRows // what there is to know of them is known
+				if from, to := u.within(&c, start, end); u.cachedMany(from, to) {
+					c.rows = directRows // their prefix sums are cached
 				}
 			}
 		}
-		if c.jump.ahead && bytes.Equal(key, u.x.known.Key(c.jump.from)) {
+		if c.jump.ahead && bytes.Equal(key, u.x.cache.Key(c.jump.from)) {
 			if err := u.leap(&c); err != nil {
 				return nil, false, err
 			}
 			it.Close()
-			it = u.r.Range(concat(prefix, u.x.known.Key(c.jump.to)), rangeEnd(prefix, end), kv.RangeOptions{})
+			it = u.r.Range(concat(prefix, u.x.cache.Key(c.jump.to)), rangeEnd(prefix, end), kv.RangeOptions{})
 			continue
 		}
 		if c.rows++; c.rows > directRows && !u.q.RowsOnly && !c.jump.found {

@@ -7,7 +7,7 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// Where it is known how many rows there are before each boundary of level 1, groups with many rows are found without
+// Where the cache has the number of rows before each boundary of level 1, groups with many rows are found without
 // reading so many: of such a group the rows before its first boundary and after its last one are read, in the walk
 // over the rows, which jumps from the one to the other.
 
@@ -15,12 +15,12 @@ import (
 type jump struct {
 	found    bool // there is one
 	ahead    bool // and the walk has not come to it yet
-	from, to int  // boundaries in Index.known
+	from, to int  // boundaries in Index.cache
 }
 
 // findJump finds the jump in the group of a row, which is not after the boundary that it begins at.
 func (u *reduction) findJump(prefix, key, end []byte) (j jump) {
-	if u.x.known == nil || u.x.known.Level() != 1 || u.q.Descending || u.q.RowsOnly {
+	if u.x.cache == nil || u.x.cache.Level() != 1 || u.q.Descending || u.q.RowsOnly {
 		return j
 	}
 	switch u.fn.Kind() {
@@ -31,51 +31,51 @@ func (u *reduction) findJump(prefix, key, end []byte) (j jump) {
 	if to == nil || end != nil && bytes.Compare(end, to) < 0 {
 		to = end
 	}
-	j.from, j.to = u.knownWithin(key, to)
-	if u.knownRows(j.from, j.to) <= directRows {
+	j.from, j.to = u.cachedWithin(key, to)
+	if u.cachedRows(j.from, j.to) <= directRows {
 		return jump{}
 	}
 	j.found, j.ahead = true, true
 	return j
 }
 
-// knownWithin gives the first and the last known boundary with start <= boundary < end; a nil end is open. There are
+// cachedWithin gives the first and the last cached boundary with start <= boundary < end; a nil end is open. There are
 // none if the last one is before the first.
-func (u *reduction) knownWithin(start, end []byte) (first, last int) {
+func (u *reduction) cachedWithin(start, end []byte) (first, last int) {
 	if len(start) > 0 {
-		first = u.x.known.First(start)
+		first = u.x.cache.First(start)
 	}
-	return first, u.x.known.First(end) - 1
+	return first, u.x.cache.First(end) - 1
 }
 
-// knownRows is how many rows there are between two known boundaries.
-func (u *reduction) knownRows(from, to int) int64 {
+// cachedRows is how many rows there are between two cached boundaries.
+func (u *reduction) cachedRows(from, to int) int64 {
 	if from >= to {
 		return 0
 	}
-	return u.knownWeight(from, to).Rows
+	return u.cachedWeight(from, to).Rows
 }
 
-func (u *reduction) knownWeight(from, to int) rank.Weight {
-	return u.x.known.Before(to).Sub(u.x.known.Before(from))
+func (u *reduction) cachedWeight(from, to int) rank.Weight {
+	return u.x.cache.Before(to).Sub(u.x.cache.Before(from))
 }
 
-// knownMany reports whether a range is known to have more rows than are reduced row by row.
-func (u *reduction) knownMany(start, end []byte) bool {
-	if u.x.known == nil || u.q.RowsOnly {
+// cachedMany reports whether a range has, by the cache, more rows than are reduced row by row.
+func (u *reduction) cachedMany(start, end []byte) bool {
+	if u.x.cache == nil || u.q.RowsOnly {
 		return false
 	}
-	first, last := u.knownWithin(start, end)
-	return u.knownRows(first, last) > directRows
+	first, last := u.cachedWithin(start, end)
+	return u.cachedRows(first, last) > directRows
 }
 
 // levelFor is the highest level that is worth reading for a range: on average one that has some boundaries in it.
 func (u *reduction) levelFor(start, end []byte) int {
-	if u.x.known == nil {
+	if u.x.cache == nil {
 		return u.x.height()
 	}
-	first, last := u.knownWithin(start, end)
-	return u.levelOf(u.knownRows(first, last))
+	first, last := u.cachedWithin(start, end)
+	return u.levelOf(u.cachedRows(first, last))
 }
 
 // levelOf is levelFor a number of rows.
@@ -103,7 +103,7 @@ func (u *reduction) leap(c *current) error {
 
 // jumped gives a group that is tallied its aggregate.
 func (u *reduction) jumped(c *current, start, end []byte) error {
-	w := u.knownWeight(c.jump.from, c.jump.to)
+	w := u.cachedWeight(c.jump.from, c.jump.to)
 	switch kind := u.fn.Kind(); {
 	case kind == reduce.KindCount:
 		c.group.agg = reduce.CountAggregate(c.tally.Rows + w.Rows)
@@ -124,6 +124,6 @@ func (u *reduction) jumped(c *current, start, end []byte) error {
 
 // leapt adds the rows that the walk left out to a group.
 func (u *reduction) leapt(group *gathered, j jump) error {
-	level := u.levelOf(u.knownRows(j.from, j.to))
-	return u.add(group, level, u.x.known.Key(j.from), u.x.known.Key(j.to), 1)
+	level := u.levelOf(u.cachedRows(j.from, j.to))
+	return u.add(group, level, u.x.cache.Key(j.from), u.x.cache.Key(j.to), 1)
 }

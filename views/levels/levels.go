@@ -74,7 +74,7 @@ type Index struct {
 	Options
 	ranks *rank.Index
 	kept  []Slot // those of Slots that have aggregates
-	known *Known // see With; nil for nothing
+	cache *Cache // see With; nil for nothing
 	// Logged says that changes go to the log, and that Fold is to be called from time to time.
 	Logged bool
 }

@@ -119,7 +119,7 @@ func (u *reduction) whole(number int) error {
 	if u.q.Descending {
 		group.next = u.q.Start
 	}
-	rows, over, err := 1, u.knownMany(u.q.Start, u.q.End), error(nil)
+	rows, over, err := 1, u.cachedMany(u.q.Start, u.q.End), error(nil)
 	if !over {
 		rows, over, err = u.few(&group)
 	}

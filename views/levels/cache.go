@@ -9,29 +9,32 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// Known are the weights of the rows before the boundaries of a level, in the state of the rows that a snapshot shows,
-// and the aggregates of that level and of those above it, of functions whose queries have read as many of them as there
-// are boundaries. They make reads of that state cheaper. A Known is safe for concurrent use.
-type Known struct {
+// Cache makes reads of an index cheaper while its rows do not change. It holds the weights of the
+// rows before each boundary of one level, and the aggregates of that level and of those above it.
+// Aggregates of a function are cached after its queries have read as many entries as there are
+// boundaries. A Cache belongs to one state of the rows: whoever keeps it must drop it when the rows
+// change. It is safe for concurrent use.
+type Cache struct {
 	*rank.PrefixSums
 
 	mu    sync.Mutex
-	slots map[uint32]*knownSlot // by number
-	size  int                   // bytes of the aggregates with their keys in the store
+	slots map[uint32]*cachedSlot // by number
+	size  int                    // bytes of the aggregates with their keys in the store
 }
 
-// knownSlot is what is known of a function's aggregates.
-type knownSlot struct {
+// cachedSlot has the cached aggregates of one reduce function, and counts how many were read.
+type cachedSlot struct {
 	read   int       // entries of the store, one query after the other
 	tried  bool      // to read all
 	levels [][]entry // by level, from the one of the prefix sums; nil if they were too large, or not all right
 }
 
-// knownEntrySize is how many bytes aggregates may take for each boundary, of all functions together.
-const knownEntrySize = 256
+// cachedEntrySize is how many bytes the cached aggregates of all functions may take per boundary.
+const cachedEntrySize = 256
 
-// ReadKnown reads the weights of a level; nil if there are more boundaries than most.
-func (x *Index) ReadKnown(r kv.ReadTx, level, most int) (*Known, error) {
+// ReadCache reads the weights of a level into a new Cache. It returns nil without an error if the
+// level has more boundaries than most.
+func (x *Index) ReadCache(r kv.ReadTx, level, most int) (*Cache, error) {
 	rest, err := x.rest(r)
 	if err != nil {
 		return nil, err
@@ -40,37 +43,39 @@ func (x *Index) ReadKnown(r kv.ReadTx, level, most int) (*Known, error) {
 	if sums == nil {
 		return nil, err
 	}
-	return &Known{PrefixSums: sums, slots: make(map[uint32]*knownSlot)}, err
+	return &Cache{PrefixSums: sums, slots: make(map[uint32]*cachedSlot)}, err
 }
 
-// With gives the index for reads of snapshots that show the state that known is of.
-func (x *Index) With(known *Known) *Index {
+// With returns a copy of the index that reads through a cache. It may only be used with snapshots
+// that show the state of the rows from which the cache was read.
+func (x *Index) With(cache *Cache) *Index {
 	with := *x
-	with.known = known
+	with.cache = cache
 	return &with
 }
 
-// sums are the prefix sums that are known, nil for none.
+// sums returns the cached prefix sums, nil for none.
 func (x *Index) sums() *rank.PrefixSums {
-	if x.known == nil {
+	if x.cache == nil {
 		return nil
 	}
-	return x.known.PrefixSums
+	return x.cache.PrefixSums
 }
 
-// recall gives the entries of a level with from <= boundary < to, as cover.entries does, if they are known.
-func (k *Known) recall(s Slot, level int, from, to []byte) ([]entry, bool) {
+// lookup returns the cached entries of a level with from <= boundary < to, as cover.entries does.
+// It returns false if that level of the slot is not cached.
+func (k *Cache) lookup(s Slot, level int, from, to []byte) ([]entry, bool) {
 	if k == nil || level < k.Level() {
 		return nil, false
 	}
 	k.mu.Lock()
-	known := k.slots[s.Number]
-	if known == nil || known.levels == nil {
+	slot := k.slots[s.Number]
+	if slot == nil || slot.levels == nil {
 		k.mu.Unlock()
 		return nil, false
 	}
-	all := known.levels[level-k.Level()]
-	k.mu.Unlock() // nothing changes them once they are there
+	all := slot.levels[level-k.Level()]
+	k.mu.Unlock() // entries never change once they are cached
 	first := 0
 	if len(from) > 0 {
 		first = firstEntry(all, from)
@@ -88,32 +93,32 @@ func firstEntry(entries []entry, key []byte) int {
 	return i
 }
 
-// worth counts entries that were read of the store, and reports to one of the queries that have read many that all are
-// worth reading.
-func (k *Known) worth(s Slot, level, entries int) bool {
+// worth counts entries that a query read from the store. It returns true once for each slot, to the
+// query whose reads reach the number of boundaries: that query shall fill the cache.
+func (k *Cache) worth(s Slot, level, entries int) bool {
 	if k == nil || level < k.Level() {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	known := k.slots[s.Number]
-	if known == nil {
-		known = &knownSlot{}
-		k.slots[s.Number] = known
+	slot := k.slots[s.Number]
+	if slot == nil {
+		slot = &cachedSlot{}
+		k.slots[s.Number] = slot
 	}
-	if known.read += entries; known.tried || known.read < k.Len() {
+	if slot.read += entries; slot.tried || slot.read < k.Len() {
 		return false
 	}
-	known.tried = true
+	slot.tried = true
 	return true
 }
 
-// know reads all entries of the known level and of those above it. If one is stale, or together they are large, the
-// store is read as before.
-func (c *cover) know(k *Known) error {
+// fill reads all entries of the cached level and of those above it into the cache. If one of them is
+// stale, or if they are too large together, nothing is cached and queries go on reading the store.
+func (c *cover) fill(k *Cache) error {
 	levels, size := make([][]entry, 0, c.x.height()), 0
 	for n := k.Level(); n <= c.x.height(); n++ {
-		entries, err := c.readAll(n, knownEntrySize*k.Len()-size)
+		entries, err := c.readAll(n, cachedEntrySize*k.Len()-size)
 		if entries == nil {
 			return err
 		}
@@ -124,7 +129,7 @@ func (c *cover) know(k *Known) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.size+size <= knownEntrySize*k.Len() {
+	if k.size+size <= cachedEntrySize*k.Len() {
 		k.size += size
 		k.slots[c.slot.Number].levels = levels
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// With what is known before the boundaries of any level every query gives what it gives over the rows; also where
+// With cached sums before the boundaries of any level every query gives what it gives over the rows; also where
 // boundaries are open, aggregates stale, and a log is not folded, or folded meanwhile.
-func TestKnownEqualsRows(t *testing.T) {
+func TestCacheEqualsRows(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
@@ -49,42 +49,42 @@ func TestKnownEqualsRows(t *testing.T) {
 			}
 		}
 		for level := 1; level <= shape.Levels; level++ {
-			var known *levels.Known
+			var cache *levels.Cache
 			if err := store.View(ctx, func(r kv.ReadTx) (err error) {
-				known, err = x.ReadKnown(r, level, 1<<20)
+				cache, err = x.ReadCache(r, level, 1<<20)
 				return err
 			}); err != nil {
 				t.Fatal(err)
 			}
-			checkAll(t, store, x.With(known), slots, rng, m, 15)
+			checkAll(t, store, x.With(cache), slots, rng, m, 15)
 			if rng.IntN(4) == 0 { // the rows stay as they are
 				if err := fold(ctx, store, x, rng.IntN(2) == 0); err != nil {
 					t.Fatal(err)
 				}
-				checkAll(t, store, x.With(known), slots, rng, m, 15)
+				checkAll(t, store, x.With(cache), slots, rng, m, 15)
 			}
 		}
 	})
 }
 
 // Fewer boundaries than there are give nothing.
-func TestKnownIsBounded(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	store := storagetest.Engines["memory"](t)
 	defer store.Close()
 	slots := slotsOf(t, adder{}, "_count")
 	x := newIndex(levels.Config{Levels: 3, Fan: 4}, slots)
 	someRows(t, store, x, 3000)
 	must(t, store.View(t.Context(), func(r kv.ReadTx) error {
-		all, err := x.ReadKnown(r, 1, 1<<20)
+		all, err := x.ReadCache(r, 1, 1<<20)
 		must(t, err)
 		if all.Len() < 200 {
 			t.Errorf("%d boundaries of 3000 rows with a fan of 4", all.Len())
 		}
 		for _, most := range []int{all.Len(), all.Len() - 1} {
-			known, err := x.ReadKnown(r, 1, most)
+			cache, err := x.ReadCache(r, 1, most)
 			must(t, err)
-			if (known != nil) != (most == all.Len()) {
-				t.Errorf("of %d boundaries %d were wanted: %v", all.Len(), most, known)
+			if (cache != nil) != (most == all.Len()) {
+				t.Errorf("of %d boundaries %d were wanted: %v", all.Len(), most, cache)
 			}
 		}
 		return nil
@@ -93,7 +93,7 @@ func TestKnownIsBounded(t *testing.T) {
 
 // Functions whose queries have read as many aggregates as there are have them in memory: then only rows are read. Those
 // of a function whose aggregates are large are read as before.
-func TestKnownAggregates(t *testing.T) {
+func TestCacheAggregates(t *testing.T) {
 	for _, one := range []struct {
 		source string
 		js     reduce.JavaScript
@@ -106,9 +106,9 @@ func TestKnownAggregates(t *testing.T) {
 			x := newIndex(levels.Config{Levels: 3, Fan: 8}, slots)
 			someRows(t, store, x, 3000)
 			must(t, store.View(t.Context(), func(r kv.ReadTx) error {
-				known, err := x.ReadKnown(r, 1, 1<<20)
+				cache, err := x.ReadCache(r, 1, 1<<20)
 				must(t, err)
-				x = x.With(known)
+				x = x.With(cache)
 				return nil
 			}))
 			rng := rand.New(rand.NewPCG(7, 7))

@@ -11,9 +11,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestKnownStates: queries that are asked again and again, with changes and purges in between, answer what those do
+// TestStateCache: queries that are asked again and again, with changes and purges in between, answer what those do
 // that know nothing of the state of the index; of one that is built for the query, and of an interactive one.
-func TestKnownStates(t *testing.T) {
+func TestStateCache(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
@@ -55,17 +55,17 @@ func TestKnownStates(t *testing.T) {
 				for range 80 {
 					view, options := ask()
 					got := b.query(t, "d", view, options)
-					for _, e := range b.views.known.states {
-						if e.known != nil {
+					for _, e := range b.views.states.states {
+						if e.cache != nil {
 							used++
 						}
 					}
-					states := b.views.known.states
-					b.views.known.states = nil
+					states := b.views.states.states
+					b.views.states.states = nil
 					plain := b.query(t, "d", view, options)
-					b.views.known.states = states
+					b.views.states.states = states
 					if got.head != plain.head || !slices.Equal(got.rows, plain.rows) {
-						t.Fatalf("%s %s:\n%+v %s\nand without what is known\n%+v %s",
+						t.Fatalf("%s %s:\n%+v %s\nand without the cache\n%+v %s",
 							view, options, got.head, got.rows, plain.head, plain.rows)
 					}
 				}
@@ -80,7 +80,7 @@ func TestKnownStates(t *testing.T) {
 				}
 			}
 			if used < 100 {
-				t.Errorf("something was known to %d queries", used)
+				t.Errorf("%d queries used the cache", used)
 			}
 		})
 	}
