@@ -36,7 +36,7 @@ func newSeries(of func(n int, last string) string, longest int) series {
 		if !cut {
 			s.edge = n
 		}
-		if len(k) >= views.CutLength {
+		if len(k) >= views.OversizedPrefix {
 			s.cut = n
 			break
 		}

@@ -166,8 +166,8 @@ func (src *source) fail(message string, defs []*definition) {
 			continue
 		}
 		src.byIndex[i] = docRows{failure: message}
-		if defs[i].keepsCut() {
-			src.byIndex[i].cut = appendCutAnywhere(nil, src.id)
+		if defs[i].keepsOversized() {
+			src.byIndex[i].oversized = appendOversizedAnywhere(nil, src.id)
 		}
 	}
 }

@@ -68,12 +68,12 @@ func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found 
 
 // indexCheck checks one index.
 type indexCheck struct {
-	store  kv.Store
-	db     *storage.DB
-	ix     *index
-	named  int64 // rows that IDS names
-	failed int64 // documents that failed by IDS
-	cut    int64 // documents in CUT by IDS
+	store     kv.Store
+	db        *storage.DB
+	ix        *index
+	named     int64 // rows that IDS names
+	failed    int64 // documents that failed by IDS
+	oversized int64 // documents in OVERSIZED by IDS
 
 	violations []Violation
 	// sums are violations only if nobody wrote meanwhile: they compare different snapshots.
@@ -153,13 +153,13 @@ func (c *indexCheck) walk(ctx context.Context, prefix []byte, fn func(r kv.ReadT
 // expected is what an entry of IDS says of another key.
 type expected struct {
 	id  string
-	row *keptRow // nil: a key of CUT, which is there or not
+	row *keptRow // nil: a key of OVERSIZED, which is there or not
 }
 
-// ids looks up what each document is said to have: its rows, or its entry in CUT.
+// ids looks up what each document is said to have: its rows, or its entry in OVERSIZED.
 func (c *indexCheck) ids(ctx context.Context) error {
 	return c.walk(ctx, c.ix.keys.ids, func(r kv.ReadTx, window []kv.Row) error {
-		var failed, cut int64
+		var failed, oversized int64
 		var keys [][]byte
 		var expect []expected
 		broken := make(map[string]error)
@@ -169,9 +169,9 @@ func (c *indexCheck) ids(ctx context.Context) error {
 				return err
 			}
 			if hasFailed(row.Value) {
-				if failed++; row.Value[0] == idsCut {
-					cut++
-					keys = append(keys, slices.Concat(c.ix.keys.cut, row.Value[1:]))
+				if failed++; row.Value[0] == idsOversized {
+					oversized++
+					keys = append(keys, slices.Concat(c.ix.keys.oversized, row.Value[1:]))
 					expect = append(expect, expected{id: id})
 				}
 				continue
@@ -195,12 +195,12 @@ func (c *indexCheck) ids(ctx context.Context) error {
 		}
 		for _, e := range wrong {
 			if e.row == nil {
-				c.violate(9, "%q: not in CUT as its entry says", e.id)
+				c.violate(9, "%q: not in OVERSIZED as its entry says", e.id)
 			} else {
 				c.violate(2, "%q: a row is not as its entry says", e.id)
 			}
 		}
-		c.failed, c.cut, c.named = c.failed+failed, c.cut+cut, c.named+int64(len(expect))-cut
+		c.failed, c.oversized, c.named = c.failed+failed, c.oversized+oversized, c.named+int64(len(expect))-oversized
 		return nil
 	})
 }
@@ -226,9 +226,9 @@ func (c *indexCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wro
 
 // counts compares how many keys there are with IDS and the counters.
 func (c *indexCheck) counts(ctx context.Context) error {
-	var messages, cut, rows int64
+	var messages, oversized, rows int64
 	keys := c.ix.keys
-	for prefix, n := range map[*[]byte]*int64{&keys.errors: &messages, &keys.cut: &cut, &keys.rows: &rows} {
+	for prefix, n := range map[*[]byte]*int64{&keys.errors: &messages, &keys.oversized: &oversized, &keys.rows: &rows} {
 		if err := c.walk(ctx, *prefix, func(_ kv.ReadTx, window []kv.Row) error {
 			*n += int64(len(window))
 			return nil
@@ -238,7 +238,7 @@ func (c *indexCheck) counts(ctx context.Context) error {
 	}
 	var counters []int64
 	err := c.store.View(ctx, func(r kv.ReadTx) error {
-		values, err := r.GetMany([][]byte{c.ix.keys.count(countRows), c.ix.keys.count(countCut)})
+		values, err := r.GetMany([][]byte{c.ix.keys.count(countRows), c.ix.keys.count(countOversized)})
 		for _, value := range values {
 			counters = append(counters, counter(value))
 		}
@@ -253,8 +253,8 @@ func (c *indexCheck) counts(ctx context.Context) error {
 		text      string
 	}{
 		{5, messages, c.failed, "%d messages of failed documents, %d entries"},
-		{9, cut, c.cut, "%d documents in CUT, %d by their entries"},
-		{3, cut, counters[1], "%d documents in CUT, counter %d"},
+		{9, oversized, c.oversized, "%d documents in OVERSIZED, %d by their entries"},
+		{3, oversized, counters[1], "%d documents in OVERSIZED, counter %d"},
 		{2, rows, c.named, "%d rows, %d named by documents"},
 		{3, rows, counters[0], "%d rows, counter %d"},
 	} {

@@ -14,8 +14,8 @@
 //     then. The commit of a batch reads and writes that sequence in one serialisable transaction, so a batch counts
 //     once, whoever builds. One that is in pieces (10) is at the beginning, whatever rows it has.
 //  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that,
-//     and where it is in CUT. There are no other entries, and no other rows.
-//  3. The counters of an index are the numbers of its rows, of their bytes, and of the documents in CUT.
+//     and where it is in OVERSIZED. There are no other entries, and no other rows.
+//  3. The counters of an index are the numbers of its rows, of their bytes, and of the documents in OVERSIZED.
 //  4. A purge takes the rows of a document that is gone out of every index in its own transaction; a builder that read
 //     the document before leaves it out (it reads the database's last purge, and after one the documents' rows of the
 //     feed, with conflicts).
@@ -24,8 +24,8 @@
 //  7. Levels are either whole or flagged absent; queries give the same answers with and without.
 //  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents whose
 //     row of the feed moved after they were read, and so writes nothing that is older than what is there.
-//  9. In an index of another language than JavaScript, a document whose rows do not fit is in CUT, and View.Scan gives
-//     its rows among the others, in their order, as if they were there.
+//  9. In an index of another language than JavaScript, a document whose rows do not fit is in OVERSIZED, and View.Scan
+//     gives its rows among the others, in their order, as if they were there.
 //  10. An index whose record names who leads is built in pieces of the feed: it is not interactive, and has no levels
 //     and no sequence until all pieces are at their ends, when it is where the last one ends. Each piece is at one
 //     sequence, which the commit of a batch reads and writes with the records of the indexes unchanged. No document is
@@ -49,6 +49,6 @@
 //	query.go, span.go, rowbatch.go, groups.go  queries
 //	statecache.go                      what queries know of indexes that do not change between them
 //	scan.go, estimate.go          what readers that make their own plans (Mango) need
-//	cut.go, cutread.go            documents whose rows do not fit, and how such readers see them
+//	oversized.go, oversizedread.go documents whose rows do not fit, and how such readers see them
 //	js/, reduce/, levels/         JavaScript, reduce functions, counts and aggregates
 package views

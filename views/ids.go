@@ -17,10 +17,10 @@ import (
 
 // Format bytes of entries of IDS.
 const (
-	idsFormat = 1
-	idsFailed = 2 // the map function failed
-	idsCut    = 3 // the rows do not fit: what follows is the document's key in CUT
-	idsTerms  = 4 // idsFormat with what the rows take of sums
+	idsFormat    = 1
+	idsFailed    = 2 // the map function failed
+	idsOversized = 3 // the rows do not fit: what follows is the document's key in OVERSIZED
+	idsTerms     = 4 // idsFormat with what the rows take of sums
 )
 
 // keptRow is a stored row as IDS tells it.

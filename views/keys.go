@@ -16,7 +16,7 @@ import (
 //	(levels, number, …)            counts and aggregates                                   views/levels
 //	(errors, number, document id)  message of a failed map function
 //	(changed, number)              13 bytes of the sequence at which rows last changed
-//	(cut, number, …)               documents whose rows do not fit                         cut.go
+//	(oversized, number, …)         documents whose rows do not fit                         oversized.go
 //	(pieces, number)               a first build in pieces: whose it is                    pieces.go
 //	(pieces, number, piece)        a piece of the feed: where it is, where it ends
 //
@@ -32,7 +32,7 @@ const (
 	keyLevels
 	keyErrors
 	keyChanged
-	keyCut
+	keyOversized
 	keyPieces
 )
 
@@ -50,10 +50,10 @@ func AppendRowKey(dst, key []byte, docID string) []byte {
 
 // The counters of an index.
 const (
-	countRows     = iota // rows
-	countExternal        // bytes of keys and values as JSON
-	countActive          // bytes of rows and ids as stored, without keys' common prefix
-	countCut             // documents in CUT
+	countRows      = iota // rows
+	countExternal         // bytes of keys and values as JSON
+	countActive           // bytes of rows and ids as stored, without keys' common prefix
+	countOversized        // documents in OVERSIZED
 	counters
 )
 
@@ -73,7 +73,7 @@ func (s space) index(tag, number int64) []byte { return tuple.AppendInt(s.sub(ni
 func children(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }
 
 // indexTags are the subspaces that an index's number leads to.
-var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged, keyCut, keyPieces}
+var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged, keyOversized, keyPieces}
 
 // clear removes all data of an index.
 func (s space) clear(tx kv.Tx, number int64) {
@@ -84,27 +84,27 @@ func (s space) clear(tx kv.Tx, number int64) {
 
 // indexKeys are the prefixes of one index's subspaces.
 type indexKeys struct {
-	space   space
-	number  int64
-	rows    []byte
-	ids     []byte
-	counts  []byte
-	levels  []byte
-	errors  []byte
-	changed []byte
-	cut     []byte
+	space     space
+	number    int64
+	rows      []byte
+	ids       []byte
+	counts    []byte
+	levels    []byte
+	errors    []byte
+	changed   []byte
+	oversized []byte
 }
 
 func (s space) keysOf(number int64) *indexKeys {
 	return &indexKeys{
 		space: s, number: number,
-		rows:    s.index(keyRows, number),
-		ids:     s.index(keyIDs, number),
-		counts:  s.index(keyCounts, number),
-		levels:  s.index(keyLevels, number),
-		errors:  s.index(keyErrors, number),
-		changed: s.index(keyChanged, number),
-		cut:     s.index(keyCut, number),
+		rows:      s.index(keyRows, number),
+		ids:       s.index(keyIDs, number),
+		counts:    s.index(keyCounts, number),
+		levels:    s.index(keyLevels, number),
+		errors:    s.index(keyErrors, number),
+		changed:   s.index(keyChanged, number),
+		oversized: s.index(keyOversized, number),
 	}
 }
 

@@ -173,7 +173,7 @@ func entryText(t *testing.T, key, value string) string {
 	must(t, err)
 	name := [...]string{
 		keyRows: "ROWS", keyIDs: "IDS", keyCounts: "COUNTS", keyLevels: "LEVELS", keyErrors: "ERRORS",
-		keyChanged: "CHANGED", keyCut: "CUT", keyPieces: "PIECES",
+		keyChanged: "CHANGED", keyOversized: "OVERSIZED", keyPieces: "PIECES",
 	}[tag]
 	text := func(key, value string) string { return fmt.Sprintf("(%s, %d%s) = %s", name, number, key, value) }
 	switch tag {

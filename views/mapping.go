@@ -105,7 +105,7 @@ func (p *program) run(ctx context.Context, docs []source) (done int, err error) 
 
 func (p *program) collector(n int) *collector {
 	def := p.defs[n]
-	return &collector{limits: p.limits, raw: def.raw, partitioned: def.partitioned, keepCut: def.keepsCut()}
+	return &collector{limits: p.limits, raw: def.raw, partitioned: def.partitioned, keepOversized: def.keepsOversized()}
 }
 
 // mapOne maps a document in the process.

@@ -27,22 +27,22 @@ type row struct {
 
 // docRows is what one document gave for one index.
 type docRows struct {
-	rows    []row  // in order of their keys
-	failure string // not empty: the map function failed, and there are no rows
-	cut     []byte // of a document whose rows do not fit: its key in CUT; nil in indexes that do not keep it
+	rows      []row  // in order of their keys
+	failure   string // not empty: the map function failed, and there are no rows
+	oversized []byte // of a document whose rows do not fit: its key in OVERSIZED; nil in indexes that do not keep it
 }
 
 // collector makes rows of what a map function emits. It is for one goroutine; rows stay valid.
 type collector struct {
-	limits      limits
-	raw         bool
-	partitioned bool
-	keepCut     bool // documents whose rows do not fit have a key in CUT
+	limits        limits
+	raw           bool
+	partitioned   bool
+	keepOversized bool // documents whose rows do not fit have a key in OVERSIZED
 
 	begun   beginning
 	emitted []emission
 	arena   arena
-	all     []row // rows are cut from it
+	all     []row // rows are slices of it
 	parser  ejson.Parser
 	scratch []byte
 	keyed   []byte // scratch: the partition's prefix and key
@@ -87,7 +87,7 @@ func (c *collector) emit(key, value []byte) (failure string) {
 	if err != nil {
 		return "the key is no valid JSON"
 	}
-	if e.key = c.canonical(v, key); c.limits.key > 0 && len(e.key) > c.limits.key && !c.keepCut {
+	if e.key = c.canonical(v, key); c.limits.key > 0 && len(e.key) > c.limits.key && !c.keepOversized {
 		return c.exceeds("the key is too large")
 	}
 	n := len(c.keyed)

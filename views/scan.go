@@ -72,15 +72,15 @@ func (w *View) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
 
 // indexScan is a running scan.
 type indexScan struct {
-	view   *View
-	scan   Scan
-	fn     ScanFunc
-	window int
-	last   []byte // key of the last row given
-	given  int
-	batch  rowBatch
-	keys   [][]byte // of the rows in the batch
-	cuts   [2]cutStream
+	view      *View
+	scan      Scan
+	fn        ScanFunc
+	window    int
+	last      []byte // key of the last row given
+	given     int
+	batch     rowBatch
+	keys      [][]byte // of the rows in the batch
+	oversized [2]oversizedStream
 }
 
 // serve gives the rows that one snapshot has after those given.
@@ -95,15 +95,15 @@ func (c *indexScan) serve(s *storage.Snapshot) error {
 	c.empty()
 	it := ix.rows(s.KV(), c.span(), kv.RangeOptions{Reverse: c.scan.Descending})
 	defer it.Close()
-	cuts, err := c.openCuts(s, ix)
+	oversized, err := c.openOversized(s, ix)
 	if err != nil {
 		return err
 	}
-	defer cuts.close()
+	defer oversized.close()
 	base := len(ix.keys.rows)
 	for it.Next() {
 		rowKey := it.Key()[base:]
-		if err := cuts.giveBefore(rowKey); err != nil {
+		if err := oversized.giveBefore(rowKey); err != nil {
 			return err
 		}
 		if err := c.take(s, rowKey, it.Value()); err != nil {
@@ -113,7 +113,7 @@ func (c *indexScan) serve(s *storage.Snapshot) error {
 	if err := it.Err(); err != nil {
 		return err
 	}
-	if err := cuts.giveBefore(nil); err != nil {
+	if err := oversized.giveBefore(nil); err != nil {
 		return err
 	}
 	return c.give(s)

@@ -21,10 +21,10 @@ type indexWriter struct {
 	// leaveStale: aggregates are not made anew.
 	leaveStale bool
 
-	changes []levels.Change
-	ids     []idChange
-	cuts    []cutChange
-	delta   [counters]int64
+	changes   []levels.Change
+	ids       []idChange
+	oversized []oversizedChange
+	delta     [counters]int64
 	// replaced is how many bytes of rows and ids the writes take the place of.
 	replaced int64
 	scratch  []byte
@@ -39,7 +39,7 @@ type idChange struct {
 }
 
 func hasFailed(entry []byte) bool {
-	return len(entry) > 0 && (entry[0] == idsFailed || entry[0] == idsCut)
+	return len(entry) > 0 && (entry[0] == idsFailed || entry[0] == idsOversized)
 }
 
 // collect finds the changes for documents, each of which occurs once.
@@ -101,22 +101,22 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 			return err
 		}
 	}
-	fresh, cut := rows.rows, rows.cut
+	fresh, oversized := rows.rows, rows.oversized
 	if rows.failure == "" && len(fresh) > 0 {
 		w.scratch = appendIDs(w.scratch[:0], fresh, len(partition), w.ix.rec.sums)
 		if change.entry = bytes.Clone(w.scratch); w.limits.stored > 0 && len(change.entry) > w.limits.stored {
-			if change.failure, fresh = "too many rows", nil; w.ix.def.keepsCut() {
-				cut = appendCutAnywhere(nil, docID)
+			if change.failure, fresh = "too many rows", nil; w.ix.def.keepsOversized() {
+				oversized = appendOversizedAnywhere(nil, docID)
 			}
 		}
 	}
 	if change.failure != "" {
-		change.entry = append([]byte{idsFailed}, cut...)
-		if cut != nil {
-			change.entry[0] = idsCut
+		change.entry = append([]byte{idsFailed}, oversized...)
+		if oversized != nil {
+			change.entry[0] = idsOversized
 		}
 	}
-	w.moveCut(docID, entry, cut)
+	w.moveOversized(docID, entry, oversized)
 	w.delta[countActive] += int64(len(change.entry) - len(entry))
 	w.replaced += int64(len(entry))
 	w.merge(kept, fresh)
@@ -189,7 +189,7 @@ func (w *indexWriter) write() {
 			w.tx.Clear(w.ix.keys.error(nil, c.docID))
 		}
 	}
-	w.writeCuts()
+	w.writeOversized()
 	for n, delta := range w.delta {
 		addCounter(w.tx, w.ix.keys.count(int64(n)), delta)
 	}

@@ -20,21 +20,21 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// cutWorld is a database with an index of a language, and what its documents emit.
-type cutWorld struct {
+// oversizedWorld is a database with an index of a language, and what its documents emit.
+type oversizedWorld struct {
 	*bench
 	ix      *View
 	emitted map[string][]string // keys as JSON, by document
 }
 
-func newCutWorld(t testing.TB, engine kv.Store, o storage.CreateOptions) *cutWorld {
-	w := &cutWorld{bench: newBench(t, engine, o), emitted: map[string][]string{}}
+func newOversizedWorld(t testing.TB, engine kv.Store, o storage.CreateOptions) *oversizedWorld {
+	w := &oversizedWorld{bench: newBench(t, engine, o), emitted: map[string][]string{}}
 	w.bench.put(t, "_design/q", designBody(languageQuery, `{"v":{"map":"a"}}`))
 	w.open(t)
 	return w
 }
 
-func (w *cutWorld) open(t testing.TB) {
+func (w *oversizedWorld) open(t testing.TB) {
 	var err error
 	w.ix, err = w.views.View(t.Context(), w.db, "_design/q", "v")
 	must(t, err)
@@ -42,7 +42,7 @@ func (w *cutWorld) open(t testing.TB) {
 }
 
 // put writes a document that emits keys; with none it deletes it.
-func (w *cutWorld) put(t tester, id string, keys ...string) {
+func (w *oversizedWorld) put(t tester, id string, keys ...string) {
 	rows := make([]string, len(keys))
 	for i, key := range keys {
 		rows[i] = "[" + key + ",null]"
@@ -58,7 +58,7 @@ func (w *cutWorld) put(t tester, id string, keys ...string) {
 }
 
 // rows are the places in a range, with ids and keys, as they should be.
-func (w *cutWorld) rows(t tester, scan Scan) (rows []string) {
+func (w *oversizedWorld) rows(t tester, scan Scan) (rows []string) {
 	type rowKey struct {
 		key []byte
 		row string
@@ -88,7 +88,7 @@ func (w *cutWorld) rows(t tester, scan Scan) (rows []string) {
 }
 
 // check compares a scan with what it should give.
-func (w *cutWorld) check(t tester, scan Scan) {
+func (w *oversizedWorld) check(t tester, scan Scan) {
 	t.Helper()
 	var got []string
 	err := w.ix.Scan(context.Background(), scan, func(row *ScanRow) error {
@@ -117,8 +117,8 @@ func short(rows []string) (out []string) {
 // shortKeys are FoundationDB's limits with shorter keys, so that documents beyond them are quickly made.
 var shortKeys = kv.Limits{KeySize: 3000, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000}
 
-// anyCutKey is a key below, at or above what fits a row, or beyond what is kept of one.
-func anyCutKey() *rapid.Generator[string] {
+// anyLongKey is a key below, at or above what fits a row, or beyond what is kept of one.
+func anyLongKey() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		text := func() string {
 			n := rapid.SampledFrom([]int{0, 1, 480, 500, 900, 1100, 1400, 1500, 2600, 4000}).Draw(t, "length")
@@ -145,9 +145,9 @@ func anyCutKey() *rapid.Generator[string] {
 	})
 }
 
-// TestCutRows: whatever documents emit and whatever the lengths of their ids, a scan gives every row in its range, in
+// TestOversizedRows: whatever documents emit and whatever the lengths of their ids, a scan gives every row in its range, in
 // order, in both directions, and no other.
-func TestCutRows(t *testing.T) {
+func TestOversizedRows(t *testing.T) {
 	for name, wrap := range map[string]func(kv.Store) kv.Store{
 		"limits": func(s kv.Store) kv.Store { return s },
 		"faults": func(s kv.Store) kv.Store {
@@ -157,7 +157,7 @@ func TestCutRows(t *testing.T) {
 		for _, partitioned := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/partitioned=%v", name, partitioned), func(t *testing.T) {
 				round := 0
-				w := newCutWorld(
+				w := newOversizedWorld(
 					t,
 					wrap(wrapkv.WithLimits(memkv.New(), shortKeys, time.Now)),
 					storage.CreateOptions{Partitioned: partitioned},
@@ -174,7 +174,7 @@ func TestCutRows(t *testing.T) {
 	}
 }
 
-func (w *cutWorld) round(t *rapid.T, partitioned bool) {
+func (w *oversizedWorld) round(t *rapid.T, partitioned bool) {
 	partition := ""
 	ids := []string{
 		"d0",
@@ -193,7 +193,7 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 	}
 	for range rapid.IntRange(1, 5).Draw(t, "writes") {
 		keys := rapid.SliceOfNDistinct(
-			anyCutKey(),
+			anyLongKey(),
 			0,
 			rapid.SampledFrom([]int{1, 1, 1, 3}).Draw(t, "rows"),
 			rapid.ID[string],
@@ -209,7 +209,7 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 	}
 	for _, bound := range []*[]byte{&scan.Start, &scan.End} {
 		if rapid.Bool().Draw(t, "bound") {
-			v, err := ejson.Parse([]byte(anyCutKey().Draw(t, "bound")))
+			v, err := ejson.Parse([]byte(anyLongKey().Draw(t, "bound")))
 			must(t, err)
 			*bound = collate.AppendKey(nil, v)
 			if rapid.Bool().Draw(t, "id") {
@@ -223,15 +223,15 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 	w.check(t, scan)
 }
 
-// TestManyCutRows: more documents than a window or the memory takes come in order, those that begin alike, too, and the
+// TestManyOversizedRows: more documents than a window or the memory takes come in order, those that begin alike, too, and the
 // scan ends when it has enough. An index that is built later is the same.
-func TestManyCutRows(t *testing.T) {
+func TestManyOversizedRows(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
-	w := newCutWorld(t, wrapkv.WithLimits(memkv.New(), shortKeys, time.Now), storage.CreateOptions{})
+	w := newOversizedWorld(t, wrapkv.WithLimits(memkv.New(), shortKeys, time.Now), storage.CreateOptions{})
 	same := strings.Repeat("s", 3000)
-	const many = maxCutRows + 50
+	const many = maxOversizedRows + 50
 	for i := range many {
 		w.put(t, fmt.Sprintf("d%04d", i), fmt.Sprintf("%q", fmt.Sprintf("%s%04d", same, i*7%many)))
 		if i%50 == 0 {

@@ -10,15 +10,16 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Bounds of the rows of CUT that a scan holds at a time, and how many documents it reads together to make them.
+// Bounds of the rows of OVERSIZED that a scan holds at a time, and how many documents it reads together to make them.
 const (
-	maxCutRows  = 1000
-	maxCutBytes = 8 << 20
-	cutDocs     = 32
+	maxOversizedRows  = 1000
+	maxOversizedBytes = 8 << 20
+	oversizedDocs     = 32
 )
 
-// cutScan gives a scan the rows of the documents in CUT, in order among the others. The nil *cutScan gives none.
-type cutScan struct {
+// oversizedScan gives a scan the rows of the documents in OVERSIZED, in order among the others. A nil
+// *oversizedScan gives none.
+type oversizedScan struct {
 	c      *indexScan
 	s      *storage.Snapshot
 	ix     *index
@@ -26,36 +27,36 @@ type cutScan struct {
 	span   span
 }
 
-// cutStream is the documents in CUT of one kind. They are read in windows: some documents and then all others with the
-// beginning of the last one, whose rows are sorted. A window that is being read outlives a snapshot that became too
-// old.
-type cutStream struct {
+// oversizedStream reads the documents in OVERSIZED of one kind. It reads them in windows: some
+// documents and then all others with the beginning of the last one, so that their rows can be sorted.
+// A window that is being read outlives a snapshot that became too old.
+type oversizedStream struct {
 	it   kv.Iterator // over what is not read yet; nil: nothing is
 	more bool        // it stands at a document
 	left span        // keys after the documents whose rows are made
 
-	window  span     // left when the window began
-	loading bool     // the window is being read
-	read    int      // documents of it whose rows are made
-	part    []byte   // beginning of the last document
-	pending []cutDoc // documents whose rows are to be made together
-	rows    []row    // of the window, in the scan's order, that are not given yet
-	size    int      // of rows
-	dropped bool     // after them the window has others
+	window  span           // left when the window began
+	loading bool           // the window is being read
+	read    int            // documents of it whose rows are made
+	part    []byte         // beginning of the last document
+	pending []oversizedDoc // documents whose rows are to be made together
+	rows    []row          // of the window, in the scan's order, that are not given yet
+	size    int            // of rows
+	dropped bool           // after them the window has others
 }
 
-// cutDoc is a document in CUT.
-type cutDoc struct {
+// oversizedDoc is a document in OVERSIZED.
+type oversizedDoc struct {
 	id  string
 	key []byte
 }
 
-// openCuts begins to read CUT, where the index has documents there.
-func (c *indexScan) openCuts(s *storage.Snapshot, ix *index) (*cutScan, error) {
-	if !ix.def.keepsCut() {
+// openOversized begins to read OVERSIZED, where the index has documents there.
+func (c *indexScan) openOversized(s *storage.Snapshot, ix *index) (*oversizedScan, error) {
+	if !ix.def.keepsOversized() {
 		return nil, nil
 	}
-	value, err := s.KV().Get(ix.keys.count(countCut))
+	value, err := s.KV().Get(ix.keys.count(countOversized))
 	if err != nil || counter(value) == 0 {
 		return nil, err
 	}
@@ -63,32 +64,33 @@ func (c *indexScan) openCuts(s *storage.Snapshot, ix *index) (*cutScan, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &cutScan{c: c, s: s, ix: ix, mapper: p.mappers[0], span: c.span()}
-	for kind := range c.cuts {
-		if st := &c.cuts[kind]; !st.loading {
-			*st = cutStream{left: x.bounds(kind)}
+	x := &oversizedScan{c: c, s: s, ix: ix, mapper: p.mappers[0], span: c.span()}
+	for kind := range c.oversized {
+		if st := &c.oversized[kind]; !st.loading {
+			*st = oversizedStream{left: x.bounds(kind)}
 		}
 	}
-	for kind := range c.cuts { // both ranges are on their way together
-		x.begin(&c.cuts[kind])
+	for kind := range c.oversized { // both ranges are on their way together
+		x.begin(&c.oversized[kind])
 	}
 	return x, nil
 }
 
 // loaded reports whether the last snapshot ended in the middle of a window of which it read something.
 func (c *indexScan) loaded() bool {
-	for kind := range c.cuts {
-		if st := &c.cuts[kind]; st.loading && st.read > 0 {
+	for kind := range c.oversized {
+		if st := &c.oversized[kind]; st.loading && st.read > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// bounds is the range of keys of the documents that may have rows in the span.
-func (x *cutScan) bounds(kind int) span {
-	base := tuple.AppendInt(bytes.Clone(x.ix.keys.cut), int64(kind))
-	if kind == cutAnywhere {
+// bounds returns the range of keys of the documents that may have rows in the span. It is wider than
+// the span where a bound is longer than a beginning: the rest of the row key is not stored.
+func (x *oversizedScan) bounds(kind int) span {
+	base := tuple.AppendInt(bytes.Clone(x.ix.keys.oversized), int64(kind))
+	if kind == oversizedAnywhere {
 		lo, hi := base, append(bytes.Clone(base), 0xff)
 		if name := x.c.scan.Partition; x.ix.def.partitioned {
 			lo, hi = tuple.AppendString(bytes.Clone(base), name+":"), tuple.AppendString(base, name+";")
@@ -96,7 +98,7 @@ func (x *cutScan) bounds(kind int) span {
 		}
 		return span{lo, hi}
 	}
-	most := CutLength
+	most := OversizedPrefix
 	if x.ix.def.partitioned {
 		most += len(appendPartition(nil, x.c.scan.Partition))
 	}
@@ -110,40 +112,41 @@ func (x *cutScan) bounds(kind int) span {
 	return span{append(bytes.Clone(base), low[:min(len(low), most)]...), append(base, high...)}
 }
 
-// begin opens a stream where it goes on.
-func (x *cutScan) begin(st *cutStream) {
+// begin opens a stream after the documents whose rows are made.
+func (x *oversizedScan) begin(st *oversizedStream) {
 	st.it, st.more, st.pending = nil, false, nil
 	if bytes.Compare(st.left.lo, st.left.hi) < 0 {
 		st.it = x.s.KV().Range(st.left.lo, st.left.hi, kv.RangeOptions{Reverse: x.c.scan.Descending})
 	}
 }
 
-func (x *cutScan) close() {
+func (x *oversizedScan) close() {
 	if x == nil {
 		return
 	}
-	for kind := range x.c.cuts {
-		x.c.cuts[kind].close()
+	for kind := range x.c.oversized {
+		x.c.oversized[kind].close()
 	}
 }
 
 // close ends the reading; an error of it was that of Next.
-func (st *cutStream) close() {
+func (st *oversizedStream) close() {
 	if st.it != nil {
 		_ = st.it.Close()
 	}
 	st.it, st.more = nil, false
 }
 
-// giveBefore gives the rows that come before a row key, or all that are left.
-func (x *cutScan) giveBefore(rowKey []byte) error {
+// giveBefore gives the rows that come before a row key, or all that are left if the key is nil. It
+// merges the two streams, each of which is sorted.
+func (x *oversizedScan) giveBefore(rowKey []byte) error {
 	if x == nil {
 		return nil
 	}
 	for {
-		var first *cutStream
-		for kind := range x.c.cuts {
-			st := &x.c.cuts[kind]
+		var first *oversizedStream
+		for kind := range x.c.oversized {
+			st := &x.c.oversized[kind]
 			if err := x.ready(st, rowKey); err != nil {
 				return err
 			}
@@ -163,7 +166,7 @@ func (x *cutScan) giveBefore(rowKey []byte) error {
 	}
 }
 
-func (x *cutScan) compare(a, b []byte) int {
+func (x *oversizedScan) compare(a, b []byte) int {
 	if x.c.scan.Descending {
 		a, b = b, a
 	}
@@ -171,7 +174,7 @@ func (x *cutScan) compare(a, b []byte) int {
 }
 
 // after is what is left of the span after a row key.
-func (x *cutScan) after(rowKey []byte) span {
+func (x *oversizedScan) after(rowKey []byte) span {
 	if x.c.scan.Descending {
 		return span{x.span.lo, rowKey}
 	}
@@ -179,7 +182,7 @@ func (x *cutScan) after(rowKey []byte) span {
 }
 
 // ready loads windows of a stream until it has a row, or none that can come before a row key.
-func (x *cutScan) ready(st *cutStream, rowKey []byte) error {
+func (x *oversizedScan) ready(st *oversizedStream, rowKey []byte) error {
 	for len(st.rows) == 0 || st.loading {
 		switch {
 		case st.loading:
@@ -204,7 +207,7 @@ func (x *cutScan) ready(st *cutStream, rowKey []byte) error {
 }
 
 // peek goes to the next document unless the stream stands at one.
-func (x *cutScan) peek(st *cutStream) (more bool, err error) {
+func (x *oversizedScan) peek(st *oversizedStream) (more bool, err error) {
 	if !st.more && st.it != nil {
 		if st.more = st.it.Next(); !st.more {
 			err = st.it.Err()
@@ -215,16 +218,16 @@ func (x *cutScan) peek(st *cutStream) (more bool, err error) {
 }
 
 // document takes the key apart at which a stream stands: what the document's rows begin with, and its id.
-func (x *cutScan) document(st *cutStream) (part []byte, id string, err error) {
-	kind, rest, err := tuple.ReadInt(st.it.Key()[len(x.ix.keys.cut):])
+func (x *oversizedScan) document(st *oversizedStream) (part []byte, id string, err error) {
+	kind, rest, err := tuple.ReadInt(st.it.Key()[len(x.ix.keys.oversized):])
 	if err != nil {
-		return nil, "", corrupt("key of a document that is cut")
+		return nil, "", corrupt("key of an oversized document")
 	}
 	length, n := binary.Uvarint(st.it.Value())
 	if n <= 0 || length > uint64(len(rest)) {
-		return nil, "", corrupt("document that is cut")
+		return nil, "", corrupt("oversized document")
 	}
-	if kind == cutByKey {
+	if kind == oversizedByKey {
 		part, rest = rest[:length], rest[length:]
 	}
 	id, _, err = tuple.ReadString(rest)
@@ -232,18 +235,18 @@ func (x *cutScan) document(st *cutStream) (part []byte, id string, err error) {
 }
 
 // mayPrecede reports whether rows that begin so can come before a row key.
-func (x *cutScan) mayPrecede(part, rowKey []byte) bool {
+func (x *oversizedScan) mayPrecede(part, rowKey []byte) bool {
 	n := min(len(part), len(rowKey))
 	return x.compare(part[:n], rowKey[:n]) <= 0
 }
 
-// load reads the next window, or goes on with one.
-func (x *cutScan) load(st *cutStream) error {
+// load reads the next window, or goes on with one that an older snapshot began.
+func (x *oversizedScan) load(st *oversizedStream) error {
 	if !st.loading {
 		if err := x.c.give(x.s); err != nil { // so that only the window is not given when the snapshot becomes too old
 			return err
 		}
-		*st = cutStream{it: st.it, more: st.more, left: st.left, window: st.left, loading: true}
+		*st = oversizedStream{it: st.it, more: st.more, left: st.left, window: st.left, loading: true}
 	}
 	for {
 		more, err := x.peek(st)
@@ -261,8 +264,8 @@ func (x *cutScan) load(st *cutStream) error {
 			break
 		}
 		st.part = append(st.part[:0], part...)
-		st.pending, st.more = append(st.pending, cutDoc{id, bytes.Clone(st.it.Key())}), false
-		if len(st.pending) == cutDocs {
+		st.pending, st.more = append(st.pending, oversizedDoc{id, bytes.Clone(st.it.Key())}), false
+		if len(st.pending) == oversizedDocs {
 			if err := x.makeRows(st); err != nil {
 				return err
 			}
@@ -275,8 +278,9 @@ func (x *cutScan) load(st *cutStream) error {
 	return nil
 }
 
-// makeRows maps the pending documents, one after the other as they are read. What is mapped stays if a read fails.
-func (x *cutScan) makeRows(st *cutStream) error {
+// makeRows maps the pending documents, one after the other as they are read. If a read fails, the rows
+// of those before stay, so that the next snapshot goes on behind them.
+func (x *oversizedScan) makeRows(st *oversizedStream) error {
 	refs := make([]storage.DocRef, len(st.pending))
 	for i := range st.pending {
 		refs[i].ID = st.pending[i].id
@@ -300,8 +304,9 @@ func (x *cutScan) makeRows(st *cutStream) error {
 	return err
 }
 
-// add keeps a row that lies in the span, unless it comes after all that there is room for.
-func (x *cutScan) add(st *cutStream, r row) {
+// add keeps a row that lies in the span, in order. Where there are too many rows, the last ones are
+// dropped, and the window is read once more when those before are given.
+func (x *oversizedScan) add(st *oversizedStream, r row) {
 	if bytes.Compare(r.rowKey, x.span.lo) < 0 || x.span.hi != nil && bytes.Compare(r.rowKey, x.span.hi) >= 0 {
 		return
 	}
@@ -311,7 +316,7 @@ func (x *cutScan) add(st *cutStream, r row) {
 	}
 	st.rows = slices.Insert(st.rows, at, r)
 	st.size += len(r.rowKey) + len(r.value)
-	for last := len(st.rows) - 1; last > 0 && (len(st.rows) > maxCutRows || st.size > maxCutBytes); last-- {
+	for last := len(st.rows) - 1; last > 0 && (len(st.rows) > maxOversizedRows || st.size > maxOversizedBytes); last-- {
 		st.size -= len(st.rows[last].rowKey) + len(st.rows[last].value)
 		st.rows, st.dropped = st.rows[:last], true
 	}
