@@ -6,23 +6,41 @@
 // Pool: it starts workers when there is work, kills those that exceed their time, and gives each tenant its share of
 // them.
 //
-// Files: pool.go (who gets a worker), process.go (a worker as the server sees it), confine.go with confine_linux.go,
-// seccomp_linux*.go and confine_other.go (what is taken from it), call.go (one crossing), wire.go (frames and
-// payloads), worker.go (the other side), metrics.go (calls counted), race_*.go (what the race detector takes);
-// commands.go lists the commands, each has a file for either side (map.go, mapeach.go (which documents end workers) and
-// map_worker.go with map_use.go, index.go, index_worker.go and index.js for functions of search indexes, reduce.go and
-// reduce_worker.go, design.go and design_worker.go with design.js, list.go and list_worker.go, validate.go and
-// validate_worker.go). Event functions (eventing) are event*.go: the caller's side in event.go (programs, events,
-// results), event_host.go (what the host does for handlers), event_check.go and event_wire.go; the worker's in
-// event_source.go (what code may be), event_realm.go with event.js, event_subdoc.js and event_services.js (the realm),
-// event_worker.go and event_clock.go (batches), event_use.go and event_partial.go (documents of which a handler needs
-// little), event_store.go (writes that are not committed), event_alias.go, event_natives.go and event_ask.go. In the
-// worker: source.go and coffee.go make texts of sources (language.go says what those are in; large.go takes them as
-// they stand), compile.go programs of them (blockfunctions.go and properties.go for what goja lacks, stringbuilder.go for
-// what it does slowly), sandbox.go, prelude.js, text.go and date.go are the realm that a function sees, realms.go keeps
-// those of map and reduce functions, values.go takes JSON in and out (plain.go what is simple), translate.go,
-// quote.go and thrown.go make CouchDB's form of goja's errors. thirdparty has esprima, escodegen and the compiler of
-// CoffeeScript as published, with their licences.
+// # Files
+//
+// The server's side:
+//
+//   - pool.go gives a call a worker; process.go is a worker as the server sees it; call.go makes one call; metrics.go
+//     counts calls
+//   - confine.go with confine_linux.go, seccomp_linux*.go and confine_other.go takes privileges from a worker;
+//     race_*.go add what the race detector needs
+//   - wire.go has the frames and payloads between the two; commands.go lists the commands, each of which has a file for
+//     either side: map.go, mapeach.go (which documents end workers) and map_worker.go with map_use.go; index.go,
+//     index_worker.go and index.js for functions of search indexes; reduce.go and reduce_worker.go; design.go and
+//     design_worker.go with design.js; list.go and list_worker.go; validate.go and validate_worker.go
+//
+// Event functions (eventing) have event*.go:
+//
+//   - event.go has programs, events and results for the caller; event_host.go answers what handlers ask the host;
+//     event_check.go compiles a program without running it; event_wire.go encodes what crosses
+//   - in the worker, event_source.go says what code may be; event_realm.go with event.js, event_subdoc.js and
+//     event_services.js makes the realm; event_worker.go and event_clock.go run batches; event_use.go and
+//     event_partial.go pass only those members of a document that a handler reads; event_store.go holds writes that
+//     are not committed; event_alias.go has the objects that stand for databases, event_natives.go the other functions
+//     that the realm gets from Go, event_ask.go their questions to the host
+//
+// The worker's side (worker.go):
+//
+//   - source.go and coffee.go make texts of sources; language.go says which languages there are; large.go takes large
+//     sources as they stand
+//   - compile.go makes programs of texts. blockfunctions.go and properties.go add what goja lacks, stringbuilder.go
+//     speeds up what it does slowly
+//   - sandbox.go, prelude.js, text.go and date.go make the realm that a function sees;
+//     realms.go keeps those of map and reduce functions
+//   - values.go takes JSON in and out, plain.go the simple values
+//   - translate.go, quote.go and thrown.go give goja's errors CouchDB's form
+//
+// thirdparty has esprima, escodegen and the compiler of CoffeeScript as published, with their licences.
 //
 // # Invariants
 //

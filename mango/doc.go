@@ -17,7 +17,7 @@
 //     read
 //   - textindex.go: indexes of full-text search; textmap.go: their fields; texttree.go, textquery.go: what they
 //     are asked for a selector; readtext.go: a query of one
-//   - find.go: a query at work; readdocs.go, scanahead.go: the documents by id; readview.go: a JSON index;
+//   - find.go: a query at work; readdocs.go, parallelscan.go: the documents by id; readview.go: a JSON index;
 //     readentries.go: the entries of an index over all fields; readsorted.go: the same in the order of a
 //     sort; collect.go: what an access path finds, sorted; count.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents

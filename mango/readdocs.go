@@ -23,17 +23,17 @@ func (f *finder) readAllDocs() error {
 	}
 	seen, last := 0, ""
 	err := f.scanDocs(f.ctx, o, func(d *storage.Document) error {
-		if seen == aheadAfter && f.scansApart() {
+		if seen == parallelAfter && f.canScanInParallel() {
 			return storage.ErrStop
 		}
 		seen, last = seen+1, d.ID
 		return f.take(&found{id: []byte(d.ID), doc: d})
 	})
-	if err != nil || seen < aheadAfter || !f.scansApart() {
+	if err != nil || seen < parallelAfter || !f.canScanInParallel() {
 		return err
 	}
 	o.Start = storage.Bound{ID: last, Set: true, Exclusive: true}
-	return f.scanAhead(o)
+	return f.parallelScan(o)
 }
 
 // scanDocs reads the documents in a range of ids.

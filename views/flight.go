@@ -265,7 +265,7 @@ func (b *builder) prepare(ctx context.Context) (reached storage.Seq, err error) 
 			if err != nil || slices.Contains(b.indexes, nil) {
 				return err
 			}
-			b.lagging, reached, err = survey(s, b.indexes)
+			b.lagging, reached, err = findLagging(s, b.indexes)
 			return err
 		})
 		if err != nil || !slices.Contains(b.indexes, nil) {
@@ -360,8 +360,10 @@ func (b *builder) check(tx kv.Tx) error {
 	return b.run.Check(tx)
 }
 
-// survey finds out which indexes have not reached the end of the feed, and how many changes they lack.
-func survey(s *storage.Snapshot, indexes []*index) (lagging []*index, last storage.Seq, err error) {
+// findLagging returns the indexes that have not reached the end of the feed and sets how many changes
+// each lacks. Sequences are compared first, since counting changes costs reads; indexes at the same
+// sequence share one count.
+func findLagging(s *storage.Snapshot, indexes []*index) (lagging []*index, last storage.Seq, err error) {
 	if last, err = s.LastSeq(); err != nil {
 		return nil, last, err
 	}

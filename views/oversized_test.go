@@ -145,8 +145,8 @@ func anyLongKey() *rapid.Generator[string] {
 	})
 }
 
-// TestOversizedRows: whatever documents emit and whatever the lengths of their ids, a scan gives every row in its range, in
-// order, in both directions, and no other.
+// TestOversizedRows: whatever documents emit and whatever the lengths of their ids, a scan gives every row in its
+// range, in order, in both directions, and no other.
 func TestOversizedRows(t *testing.T) {
 	for name, wrap := range map[string]func(kv.Store) kv.Store{
 		"limits": func(s kv.Store) kv.Store { return s },
@@ -223,8 +223,8 @@ func (w *oversizedWorld) round(t *rapid.T, partitioned bool) {
 	w.check(t, scan)
 }
 
-// TestManyOversizedRows: more documents than a window or the memory takes come in order, those that begin alike, too, and the
-// scan ends when it has enough. An index that is built later is the same.
+// TestManyOversizedRows: more documents than a window or the memory takes come in order, those that begin
+// alike, too, and the scan ends when it has enough. An index that is built later is the same.
 func TestManyOversizedRows(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// scanAhead is how many ranges a scan of several asks for before it comes to them.
-const scanAhead = 16
+// prefetchRanges is how many ranges a scan of several asks for before it comes to them.
+const prefetchRanges = 16
 
 // ScanRanges walks over the entries of several ranges, one range after the other as Scan does, from range number first
 // on, there from after the key of an entry if one is given. fn gets the number of the range. Unlike Scan it does not
@@ -31,15 +31,15 @@ func (x *Index) ScanRanges(
 		}
 	}()
 	base := x.sp.sub(x.number, keyRows)
-	next, ahead := first, 1
+	next, prefetch := first, 1
 	for n := first; n < len(ranges); n++ {
-		for ; next < len(ranges) && next < n+ahead; next++ {
+		for ; next < len(ranges) && next < n+prefetch; next++ {
 			begin, end := ranges[next].keysFrom(after, descending)
 			open = append(open,
 				x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Reverse: descending}))
 			after = nil
 		}
-		ahead = min(2*ahead, scanAhead)
+		prefetch = min(2*prefetch, prefetchRanges)
 		err := each(open[0], base, len(appendPath(nil, ranges[n].Path)), func(e *Entry) error { return fn(n, e) })
 		if closeErr := open[0].Close(); err == nil {
 			err = closeErr

@@ -15,19 +15,20 @@ import (
 // order of their ids. Each part has a snapshot of its own, as the rest of a list has that became too old: an id is in
 // one part only, so that a document that changes meanwhile is found once, as it was or as it is.
 const (
-	// aheadAfter is how many documents are read one after the other first: many queries need no more.
-	aheadAfter = 256
-	aheadDocs  = 128
-	aheadBytes = 256 << 10
-	// aheadParts is how many ends of parts are asked for together.
-	aheadParts = 64
-	// aheadWorkers bounds the goroutines of one query.
-	aheadWorkers = 8
+	// parallelAfter is how many documents are read one after the other before a scan becomes
+	// parallel: many queries need no more.
+	parallelAfter = 256
+	batchDocs     = 128
+	batchBytes    = 256 << 10
+	// partsTogether is how many ends of parts are asked for together.
+	partsTogether = 64
+	// maxScanWorkers bounds the goroutines of one query.
+	maxScanWorkers = 8
 )
 
-// scansApart tells whether documents can be looked at in another order than they are taken in: if nothing is counted
-// or noted for those that do not pass.
-func (f *finder) scansApart() bool {
+// canScanInParallel reports whether documents may be matched in another order than that in which they
+// are taken: only if nothing is counted or shown for documents that do not pass.
+func (f *finder) canScanInParallel() bool {
 	return f.src.Shown == nil && f.exec.filter == nil && f.exec.entries == nil
 }
 
@@ -52,13 +53,13 @@ type foundBatch struct {
 func (b *foundBatch) add(d *storage.Document) (full bool) {
 	doc := *d
 	doc.Attachments = slices.Clone(d.Attachments)
-	if b.large = len(d.Body) >= aheadBytes; !b.large {
+	if b.large = len(d.Body) >= batchBytes; !b.large {
 		start := len(b.bytes)
 		b.bytes = append(b.bytes, d.Body...)
 		doc.Body = b.bytes[start:len(b.bytes):len(b.bytes)]
 	}
 	b.docs, b.before, b.after = append(b.docs, doc), append(b.before, b.after), 0
-	return b.large || len(b.docs) >= aheadDocs || len(b.bytes) >= aheadBytes
+	return b.large || len(b.docs) >= batchDocs || len(b.bytes) >= batchBytes
 }
 
 func (b *foundBatch) empty() {
@@ -78,10 +79,10 @@ type scan struct {
 	spare chan *foundBatch
 }
 
-// scanAhead reads the documents in a range of ids and takes them.
-func (f *finder) scanAhead(o storage.RangeOptions) error {
+// parallelScan reads the documents in a range of ids and takes them.
+func (f *finder) parallelScan(o storage.RangeOptions) error {
 	ctx, cancel := context.WithCancel(f.ctx)
-	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0), aheadWorkers)
+	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0), maxScanWorkers)
 	s := scan{
 		f: f, ctx: ctx, rest: o, parts: make(chan *scanPart, workers), spare: make(chan *foundBatch, 4*workers),
 	}
@@ -143,7 +144,7 @@ func (s *scan) next() *scanPart {
 	part := &scanPart{ids: s.rest, found: make(chan *foundBatch, 1)}
 	var err error
 	if len(s.ends) == 0 {
-		s.ends, err = s.f.src.DB.SplitIDs(s.ctx, s.rest, aheadParts)
+		s.ends, err = s.f.src.DB.SplitIDs(s.ctx, s.rest, partsTogether)
 	}
 	if s.cut = err != nil || len(s.ends) == 0; !s.cut {
 		end := s.ends[0]
@@ -202,7 +203,7 @@ func (s *scan) read(part *scanPart, scratch *mapScratch) error {
 				b.after++
 			}
 			return nil
-		case len(d.Body) >= aheadBytes && len(b.docs) > 0:
+		case len(d.Body) >= batchBytes && len(b.docs) > 0:
 			if err := send(); err != nil {
 				return err
 			}
