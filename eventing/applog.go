@@ -74,6 +74,9 @@ func (l *appLog) take(it *item) {
 	}
 }
 
+// line adds a line of JSON to what waits to be written; it is nil for lines of the engine itself.
+// It never blocks: a line that would make the waiting ones longer than logWaiting is only counted,
+// and the number is written in place of the lines.
 func (l *appLog) line(level string, it *item, where, text string) {
 	b := ejson.AppendString([]byte(`{"time":`), l.e.now().UTC().Format("2006-01-02T15:04:05.000Z"))
 	b = ejson.AppendString(append(b, `,"level":`...), level)
@@ -124,6 +127,9 @@ func (l *appLog) write(ctx context.Context) error {
 	return nil
 }
 
+// writePiece stores one piece under the next number and removes those that are too old, in one
+// transaction: processes that write the same log at a time conflict on the number and run again, so
+// that numbers have no gap (invariant 11).
 func (l *appLog) writePiece(ctx context.Context, piece []byte) error {
 	key := logKey(l.ref)
 	_, err := l.e.o.KV.Update(ctx, func(tx kv.Tx) error {
@@ -141,6 +147,8 @@ func (l *appLog) writePiece(ctx context.Context, piece []byte) error {
 	return err
 }
 
+// readNext reads the number that the next piece of a log gets; a log that is not there begins with
+// 0.
 func readNext(tx kv.ReadTx, key []byte) (int64, error) {
 	value, err := tx.Get(key)
 	if err != nil || value == nil {

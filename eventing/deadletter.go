@@ -35,6 +35,9 @@ func (b *batch) deadLetter(it *item) {
 	}
 }
 
+// appendDeadLetter appends the document of a dead letter: a JSON object with the function, the
+// event as the handler got it, the error of its last run, the number of runs and the time.
+// docs/eventing.md describes the members.
 func appendDeadLetter(dst []byte, f *function, it *item, failure *js.EventFailure) []byte {
 	dst = ejson.AppendString(append(dst, `{"function":`...), f.ref.Name)
 	switch it.event.Kind {

@@ -28,6 +28,10 @@ func (e *Engine) startExpiry() error {
 	return err
 }
 
+// expire is the job that deletes documents once they have expired; it ends with ctx or an error,
+// and the queue starts it again then. The key that every edit with an expiry moves is read before
+// the deletions: an edit that commits while they are made has moved it, so that the wait for the
+// next one ends at once and nothing is missed.
 func (e *Engine) expire(ctx context.Context, _ *jobs.Run) ([]byte, error) {
 	if err := e.awaitList(ctx); err != nil {
 		return nil, err

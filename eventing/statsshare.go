@@ -151,6 +151,9 @@ func (e *Engine) leaveStats() {
 	e.shareStatsOnce(ctx)
 }
 
+// shareStatsOnce stores what this process has counted, for the other processes to read. A process
+// that is alone stores nothing, because nobody would read it. A failure is logged and made good by
+// the next round, since the totals are stored, not the differences.
 func (e *Engine) shareStatsOnce(ctx context.Context) {
 	if len(e.members.Known()) < 2 {
 		return

@@ -58,6 +58,12 @@ func (c *checkpointer) find(ctx context.Context) error {
 	return nil
 }
 
+// findLog opens the checkpoint of one side, also under the ids that older versions of CouchDB gave
+// the same replication (couch_replicator_scheduler_job:fold_replication_logs). One that is found
+// there is written under the id of today, so that it is found at once next time; that another
+// replication has written it first does no harm. A checkpoint that is nowhere is empty, and the
+// replication begins at the beginning. What a peer sends is not parsed if it is larger than
+// maxCheckpoint.
 func (c *checkpointer) findLog(ctx context.Context, p Peer) (*LocalDocument, error) {
 	for version := IDVersion; version >= 1; version-- {
 		id := c.id

@@ -83,6 +83,9 @@ func (d *documents) write(db, id string, fields []field) {
 	}
 }
 
+// writeOnce changes the members once, on top of the revision that it reads. The error is of
+// KindConflict if somebody else has written meanwhile; write tries again then. A document that
+// would not change is not written, because each new revision of it wakes the watcher.
 func (d *documents) writeOnce(ctx context.Context, db, id string, fields []field) error {
 	doc, err := d.open(ctx, db, id)
 	if err != nil || doc == nil {

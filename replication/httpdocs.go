@@ -106,6 +106,9 @@ func bulkGetDocument(result []byte, id string) ([]byte, error) {
 	return foundDocument(v, id), nil
 }
 
+// foundDocument takes the one document out of the answer of _bulk_get; nil if the answer is of any
+// other form, or if the document has attachments, which come by a request of their own. nil is no
+// error: the document is fetched alone then, as couch_replicator_api_wrap:bulk_get does.
 func foundDocument(v ejson.Value, id string) []byte {
 	docs, ok := v.Get("docs")
 	if !ok || docs.Kind() != ejson.Array || docs.Len() != 1 || memberText(v, "id") != id {
@@ -162,6 +165,11 @@ func (p *HTTPPeer) Fetch(ctx context.Context, wanted Wanted, take func(*Document
 
 var errURITooLong = errors.New("URI too long")
 
+// fetchOnce asks once for a document with its attachments (GET
+// ?revs=true&open_revs=[…]&latest=true). Ancestors that the target has are named as far as a URL of
+// limit bytes takes them, so that the source leaves out attachments that have not changed since.
+// errURITooLong asks for a smaller limit; the request is not tried again here, because take may
+// have had a part of the answer.
 func (p *HTTPPeer) fetchOnce(ctx context.Context, wanted Wanted, limit int, take func(*Document) error) error {
 	revs := compat.AppendRevs(nil, []compat.Rev{wanted.Rev})
 	r := newRequest(http.MethodGet, docPath(wanted.ID), Header{"revs", "true"}, Header{"open_revs", string(revs)},

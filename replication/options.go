@@ -110,6 +110,9 @@ func (o *Options) set(name string, v ejson.Value) error {
 	return nil
 }
 
+// setStructured reads the options that are lists, objects or values of any type
+// (couch_replicator_parse:convert_options). Those that the source understands are kept as JSON and
+// passed on as they came.
 func (o *Options) setStructured(name string, v ejson.Value) error {
 	switch name {
 	case "create_target_params":

@@ -170,6 +170,9 @@ func parseUserContext(doc ejson.Value) UserContext {
 	return u
 }
 
+// parseProxies reads the proxies of source and target
+// (couch_replicator_parse:parse_proxy_settings): proxy is for both and excludes the other two. An
+// empty text counts as not given.
 func parseProxies(doc ejson.Value) (source, target ejson.Value, err error) {
 	both, _ := doc.Get("proxy")
 	source, _ = doc.Get("source_proxy")

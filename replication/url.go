@@ -55,6 +55,9 @@ func parseURL(text string) (u peerURL, ok bool) {
 	return u, u.setHost(authority)
 }
 
+// setHost takes the host and the port out of the authority, without its credentials; false if these
+// are no address. An IPv6 address stands in brackets, which do not become part of the host; an
+// empty port, as in "host:", means the usual one.
 func (u *peerURL) setHost(authority string) bool {
 	var port string
 	var hasPort bool

@@ -148,6 +148,9 @@ func (w *watcher) look(ctx context.Context, name string, deleted bool) error {
 	return nil
 }
 
+// follow begins to read the changes of a replicator database, in a goroutine that goes on until
+// leave or the end of the watcher; errors make it begin again. It does nothing if the database is
+// followed already.
 func (w *watcher) follow(name string) {
 	if w.followed[name] != nil || w.ctx.Err() != nil {
 		return

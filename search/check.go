@@ -90,6 +90,10 @@ func (c *indexCheck) view(ctx context.Context, fn func(s *storage.Snapshot, o *o
 	})
 }
 
+// run checks the index with many snapshots, one for checkWindow documents, because a snapshot of
+// FoundationDB lives for seconds. An index that changes meanwhile must not be reported: segments
+// that are gone are skipped, and the number of documents is compared only if the index is at the
+// same place at the end as it was at the beginning.
 func (c *indexCheck) run(ctx context.Context) error {
 	segments, alive := 0, int64(0)
 	var before, after index.Identity

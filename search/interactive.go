@@ -50,6 +50,8 @@ func (l interactiveList) encode() []byte {
 	return b
 }
 
+// parseInteractive reads the list of interactive indexes as it is stored; nil is the empty list.
+// The error is corrupt for anything that is damaged or of another version.
 func parseInteractive(b []byte) (list interactiveList, err error) {
 	if b == nil {
 		return nil, nil

@@ -176,6 +176,10 @@ type merging struct {
 	live *index.Bitmap
 }
 
+// mergeInto makes one segment of several that follow each other. Which documents are alive is read
+// in one snapshot at the beginning, and the dead ones are left out; those that die while the
+// segment is written are found by publishMerge. The blocks are read in snapshots of their own, as
+// long as that takes. The error is errMoved if somebody else has replaced one of the segments.
 func (x *Indexes) mergeInto(
 	ctx context.Context, c *claim, uuid [16]byte, number int64, infos []segmentInfo,
 ) error {

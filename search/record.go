@@ -46,6 +46,8 @@ func (r *record) encode() []byte {
 	return b
 }
 
+// parseRecord reads the record of an index. An interactive index has two members more, where its
+// build began and whether it is ready, and another format number for them.
 func parseRecord(b []byte) (r record, err error) {
 	d := reader{packed.Reader{B: b}}
 	format := d.Byte()

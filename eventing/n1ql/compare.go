@@ -16,6 +16,9 @@ const maxCompared = 2000
 // objects by their size, then by their sorted names with the values.
 func compare(a, b *value) int { return compareAt(a, b, 0) }
 
+// compareAt is compare at a depth of nesting. Where documents are nested deeper than maxCompared
+// the order is that of their texts: still a total order, so that sorting and grouping stay sound,
+// but not by value.
 func compareAt(a, b *value, depth int) int {
 	if a.kind != b.kind {
 		return cmp.Compare(a.kind, b.kind)

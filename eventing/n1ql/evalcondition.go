@@ -1,5 +1,7 @@
 package n1ql
 
+// eval compares by the order of all JSON values (compare), in which values of different types are
+// ordered by their types; an unknown operand makes it unknown.
 func (x *comparison) eval(e *env) (value, error) {
 	a, b, unknown, err := e.evalTwo(x.a, x.b)
 	if err != nil || unknown {
@@ -31,6 +33,8 @@ func (x *between) eval(e *env) (value, error) {
 	return all.eval(e)
 }
 
+// eval is TRUE if an element equals the operand, else NULL if an element is unknown, since that
+// could be the one, else FALSE; NULL if the list is no array.
 func (x *inList) eval(e *env) (value, error) {
 	of, list, unknown, err := e.evalTwo(x.of, x.list)
 	switch {
@@ -81,6 +85,7 @@ func (x *within) eval(e *env) (value, error) {
 	}
 }
 
+// eval matches the whole text (see parseLike); it is NULL unless both operands are strings.
 func (x *like) eval(e *env) (value, error) {
 	of, pattern, unknown, err := e.evalTwo(x.of, x.pattern)
 	switch {
@@ -92,6 +97,8 @@ func (x *like) eval(e *env) (value, error) {
 	return boolean(parseLike(pattern.text).match(of.text)), nil
 }
 
+// eval asks for the kind of a value. IS MISSING and IS VALUED answer for every value; IS NULL of
+// MISSING stays MISSING, since nothing is known of what is not there.
 func (x *isWhat) eval(e *env) (value, error) {
 	v, err := x.of.eval(e)
 	if err != nil {
@@ -155,6 +162,9 @@ func (x *anyOf) eval(e *env) (value, error) {
 	return result, nil
 }
 
+// eval is the first branch whose condition holds, or in CASE x WHEN y the first whose value equals
+// x; NULL where there is neither a branch nor an ELSE. An unknown x equals nothing. Branches that
+// are not taken are not evaluated, so that they cannot fail.
 func (x *caseOf) eval(e *env) (value, error) {
 	var of value
 	var err error

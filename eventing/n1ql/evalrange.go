@@ -159,6 +159,9 @@ func (l *loop) next() (ok bool, err error) {
 // end takes the variables away.
 func (l *loop) end() { l.env.variables = l.env.variables[:l.base] }
 
+// eval stops at the first value that decides: one that satisfies for ANY, one that does not for
+// EVERY. Over no values ANY is FALSE, EVERY is TRUE, and ANY AND EVERY, which asks for one value at
+// least, is FALSE.
 func (x *quantified) eval(e *env) (value, error) {
 	l, unknown, err := e.over(x.over)
 	switch {
@@ -182,6 +185,9 @@ func (x *quantified) eval(e *env) (value, error) {
 	}
 }
 
+// eval makes the ARRAY, OBJECT or FIRST of a comprehension. Values that are MISSING are left out of
+// arrays and objects. What it collects counts against maxHeld while the loop runs; the count goes
+// back when that ends.
 func (x *transformation) eval(e *env) (value, error) {
 	l, unknown, err := e.over(x.over)
 	switch {

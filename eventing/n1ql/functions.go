@@ -73,6 +73,9 @@ func init() {
 	registerDates()
 }
 
+// registerNumbers adds the functions of numbers. An argument of another type makes them NULL, as in
+// Couchbase. ABS and the rounding functions give integers back exactly, however large; the others
+// compute with 64-bit floats.
 func registerNumbers() {
 	register(onNumber(math.Sqrt), "SQRT")
 	register(onNumber(math.Exp), "EXP")
@@ -165,6 +168,9 @@ func extreme(direction int) builtin {
 	})
 }
 
+// registerConditionals adds the functions that choose among their arguments. Most have to see
+// MISSING and NULL themselves, which are the result of other functions before these are called
+// (takesUnknown); NULLIF and MISSINGIF are like others in that.
 func registerConditionals() {
 	firstThat := func(good func(v *value) bool) builtin {
 		return conditional(2, -1, func(args []value) value {
@@ -209,6 +215,9 @@ func registerConditionals() {
 	register(insteadOfEqual(value{}), "MISSINGIF")
 }
 
+// registerTypes adds the functions that ask for the type of a value or convert it. Only TYPE
+// answers for MISSING and NULL; the others give these back, so that ISSTRING of NULL is NULL and
+// not FALSE.
 func registerTypes() {
 	register(conditional(1, 1, func(args []value) value { return text(kindNames[args[0].kind]) }), "TYPE", "TYPENAME")
 	isKind := func(kinds ...kind) builtin {
@@ -240,6 +249,8 @@ func registerTypes() {
 	}), "TOARRAY", "TO_ARRAY")
 }
 
+// toString is TOSTRING: integers are printed exactly, other numbers as JSON prints them, arrays and
+// objects are NULL.
 func toString(args []value) value {
 	switch args[0].kind {
 	case kindString:
@@ -256,6 +267,7 @@ func toString(args []value) value {
 	return null
 }
 
+// toNumber is TONUMBER. A text is a number only if all of it is one.
 func toNumber(args []value) value {
 	switch args[0].kind {
 	case kindNumber:

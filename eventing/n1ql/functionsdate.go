@@ -41,6 +41,9 @@ func formatDate(t time.Time, args []value, at int) value {
 	return text(t.UTC().Format(layout))
 }
 
+// registerDates adds the functions of the present time and the conversions between text and
+// milliseconds since 1970. NOW_… is the time at which the statement began, the same for all rows;
+// CLOCK_… is the time of each call, so that it is no constant of the statement (random).
 func registerDates() {
 	millis := func(now func(e *env) time.Time, random bool) builtin {
 		return builtin{random: random, call: func(e *env, _ []value) (value, error) {
@@ -152,6 +155,7 @@ var truncations = map[string]func(t time.Time) time.Time{
 	"millisecond": func(t time.Time) time.Time { return t.Truncate(time.Millisecond) },
 }
 
+// dayOf is the midnight that begins a day, in the zone of t.
 func dayOf(year int, month time.Month, day int, t time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, t.Location())
 }
@@ -182,6 +186,8 @@ func difference(a, b time.Time, unit *value) value {
 	return null
 }
 
+// floorDiv divides and rounds down, where Go rounds towards zero: times before 1970 are negative,
+// and their boundaries are counted like those of later ones. The divisor must be positive.
 func floorDiv(n, by int64) int64 {
 	if n < 0 {
 		return -((by - 1 - n) / by)

@@ -20,6 +20,10 @@ func onObject(least, most int, call func(members []member, args []value) value) 
 	})
 }
 
+// registerObjects adds the functions of objects. Lists of members are sorted by name, as in
+// Couchbase, whatever order the object has; changed objects keep the order of their members.
+// Members are cloned before a change, since the argument may be a document that other expressions
+// read.
 func registerObjects() {
 	register(onObject(1, 1, func(m []member, _ []value) value { return integer(int64(len(m))) }), "OBJECT_LENGTH")
 	inOrder := func(each func(m *member) value) builtin {
@@ -109,6 +113,9 @@ func renameMember(m []member, args []value) value {
 	})...)
 }
 
+// registerJSON adds the conversions between JSON and values. ENCODE_JSON has to see NULL, whose
+// text is null, and fails if the text would be longer than maxValueSize. DECODE_JSON of what is no
+// JSON is NULL.
 func registerJSON() {
 	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(_ *env, args []value) (value, error) {
 		if args[0].kind == kindMissing {

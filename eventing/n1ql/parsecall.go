@@ -2,6 +2,8 @@ package n1ql
 
 import "strings"
 
+// caseExpr reads both forms of CASE: with a value that the branches compare with, and without one,
+// where each branch is a condition.
 func (p *parser) caseExpr() expr {
 	x := &caseOf{}
 	p.advance()
@@ -74,6 +76,10 @@ func (p *parser) call() expr {
 	return x
 }
 
+// aggregateCall reads the argument of an aggregate. The statement keeps all of its aggregates in
+// the order of the text (found), because they are computed over the rows before any expression that
+// has them is evaluated. p.aggregate marks the fields inside, which may be named without a GROUP
+// BY.
 func (p *parser) aggregateCall(t token, name string) expr {
 	if p.aggregate {
 		p.fail(t, "%s must not be inside of another aggregate", name)

@@ -113,6 +113,8 @@ func (p *parser) operator(left expr, op string, precedence int) expr {
 	return &comparison{op, left, p.binary(precedence + 1)}
 }
 
+// is reads what comes after IS. KNOWN and UNKNOWN are other words for VALUED and NOT VALUED, so
+// that IS NOT UNKNOWN is IS VALUED.
 func (p *parser) is(of expr) expr {
 	what := ""
 	if p.accept("NOT") {
@@ -136,6 +138,9 @@ func (p *parser) is(of expr) expr {
 	return &isWhat{of, what}
 }
 
+// unary reads a sign or EXISTS before an expression. Signs may follow each other, hence the bound
+// on the depth; the negative of a number is made a literal at once, so that -1 is a constant for
+// selectors and ids.
 func (p *parser) unary() expr {
 	negated, exist := p.tok.is("-"), p.tok.is("EXISTS")
 	if !negated && !exist {
@@ -214,6 +219,10 @@ func (p *parser) memberName() string {
 	return name
 }
 
+// primary reads an expression without operators. A word is tried as a keyword, then as a function
+// if a parenthesis follows, and is a name at last; a name that is no variable of a loop needs a
+// document and is kept in names, by which statements without FROM, and fields outside of
+// aggregates, are refused. A string that looks like a parameter is kept, too, to be warned of.
 func (p *parser) primary() expr {
 	t := p.tok
 	switch t.kind {
@@ -341,6 +350,8 @@ func (p *parser) list(end string) []expr {
 	return list
 }
 
+// object reads {"name": value, …}. Without a space after the colon, {"a":b}, the lexer takes :b for
+// a parameter; splitColon makes a colon and a name of it.
 func (p *parser) object() expr {
 	x := &objectOf{}
 	p.advance()

@@ -189,6 +189,9 @@ var opposites = map[string]string{"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">
 // mirrored are the operators for operands that change places.
 var mirrored = map[string]string{"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
+// comparison makes a selector of a comparison of a field with a constant, on either side. wanted is
+// FALSE inside of a NOT, where the opposite operator is taken. "" means that Mango cannot say it:
+// the evaluator alone decides then.
 func (t *translator) comparison(x *comparison, wanted bool) string {
 	op, of, with := x.op, x.a, x.b
 	if !wanted {

@@ -113,6 +113,9 @@ func (a *Reader) Next() (Header, error) {
 	return h, nil
 }
 
+// parseHeader reads the first line. couchbackup's header names only the program, so that nothing
+// else is taken of it; of its own form, an unknown version is refused, because a later one may mean
+// something else by the same lines.
 func parseHeader(v ejson.Value) (h Header, err error) {
 	name, _ := v.Get("name")
 	switch name.Text() {
@@ -227,6 +230,9 @@ func takeTypes(v ejson.Value, doc *compat.Document) {
 	}
 }
 
+// readBatch hands a line of revisions on. The revisions of a document follow each other, also over
+// the end of a line; last is the document that the line before ended with, so that it is counted
+// once.
 func readBatch(v ejson.Value, sum *Summary, last *string, to sink) error {
 	docs := make([]*compat.Document, 0, v.Len())
 	for e := range v.Elements() {

@@ -53,6 +53,9 @@ func (r *restorer) attachment(att compat.Attachment, from io.Reader) error {
 	return nil
 }
 
+// revisions writes revisions with the attachments that came before them, each of which must be used
+// by one of these. Revisions are written as replication does, with their own ids, and no validation
+// function is asked (Trusted). A refused one ends the restore.
 func (r *restorer) revisions(docs []*compat.Document) error {
 	for _, doc := range docs {
 		if err := r.fill(doc); err != nil {

@@ -84,6 +84,8 @@ func (out *writer) put(line []byte) error {
 	return err
 }
 
+// header writes the first line: what a database is besides its documents, for the native form, and
+// couchbackup's constant line for the other. The digest begins after it.
 func (out *writer) header() error {
 	info, err := out.db.Info(out.ctx)
 	if err != nil {

@@ -141,6 +141,8 @@ func (d *database) copyRest(ctx context.Context) error {
 	return nil
 }
 
+// replicate runs one replication of the database to its end, or, if continuous, until ctx ends. The
+// session is shown to the reports while it runs; what it has copied is reported also if it fails.
 func (d *database) replicate(ctx context.Context, continuous bool) error {
 	set := d.m.settings()
 	spec, err := d.spec(set, continuous)

@@ -196,6 +196,8 @@ func (m *Migration) replications(ctx context.Context) error {
 	return nil
 }
 
+// replicatorDB copies the documents of one replicator database, without their revisions and the
+// states that the source's scheduler wrote. Design documents stay behind.
 func (m *Migration) replicatorDB(ctx context.Context, name string) error {
 	var list struct {
 		Rows []struct{ Doc map[string]json.RawMessage }

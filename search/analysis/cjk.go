@@ -28,6 +28,10 @@ type pairRun struct {
 	end    int // where the last token ended
 }
 
+// analyze makes pairs of neighbouring characters of scripts that do not separate words (Lucene's
+// CJKBigramFilter; for thai, letters of South East Asia with their marks), and terms of all other
+// words. Only characters that touch in the text form a run: a space, a mark or a word of another
+// script ends it.
 func (p *bigrams) analyze(a *Analyzer, t *Tokens, text string) {
 	run := &t.run
 	run.reset()
@@ -140,6 +144,8 @@ func foldWidth(w *word) bool {
 	return true
 }
 
+// foldedWidth replaces ASCII of full width and Katakana of half width, in place. A mark of voice
+// after a Katakana of half width becomes one character with it, so the result may be shorter.
 func foldedWidth(r []rune) []rune {
 	out := r[:0]
 	for _, c := range r {

@@ -34,6 +34,8 @@ const (
 	classicCJ // each a token
 )
 
+// classicOf says what a character is by the grammar of Lucene's ClassicTokenizer. Its ranges are
+// older than today's Unicode and are kept, since other ranges would make other terms.
 func classicOf(r rune) classicClass {
 	switch {
 	case r < utf8.RuneSelf:
@@ -88,6 +90,9 @@ func byteAt(text string, i int) byte {
 	return 0
 }
 
+// classicToken finds the token that begins at a byte as Lucene's ClassicTokenizer does: all rules
+// are tried and the longest match wins, the earlier one if two are equally long. end is at if none
+// begins there.
 func classicToken(text string, at int) (end int, k kind) {
 	run, letters, _ := classicRun(text, at)
 	if run == at {
@@ -147,6 +152,8 @@ func classicAcronym(text string, at int) int {
 	return end
 }
 
+// classicEmail is for addresses: runs with dots, hyphens or underscores between them, an @, and a
+// host that has a dot or a hyphen; 0 if there is none. end is where the first run ends.
 func classicEmail(text string, end int) int {
 	for i := end; ; {
 		switch byteAt(text, i) {

@@ -271,6 +271,9 @@ func brazilianStem(r []rune) []rune {
 	return brazilianEndings(r)
 }
 
+// brazilianEndings cuts the endings off a word whose accents are gone, in the stages of Lucene's
+// BrazilianStemmer. The region RV is taken once, from the whole word, and is not shortened with it:
+// the original keeps its copy too, and terms must be the same.
 func brazilianEndings(r []rune) []rune {
 	whole := slices.Clone(r)
 	at := &regions{region1: innerAfterBoth(r, 0), regionV: brazilianV(r)}

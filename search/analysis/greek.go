@@ -21,6 +21,8 @@ type greekStage struct {
 	unless            bool // add back where the conditions do not hold
 }
 
+// apply does one stage for a word: it cuts the first ending that fits and adds back what the rest
+// of the word asks for.
 func (s *greekStage) apply(r []rune) []rune {
 	cut, whole := "", false
 	for _, ending := range s.endings {
@@ -144,6 +146,10 @@ var greekLast = sync.OnceValue(func() [2]*greekStage {
 	return [2]*greekStage{{endings: strings.Fields(greekRest)}, {endings: strings.Fields(greekComparatives)}}
 })
 
+// greekStem is Lucene's GreekStemmer (after Ntais): words by a list, then the stages in their
+// order, each cutting what the one before has left. Two of the stages have words of their own that
+// are no endings, and are handled here. The long list of remaining endings is used only if nothing
+// was cut so far.
 func greekStem(r []rune) []rune {
 	n := len(r)
 	if n < 4 {
@@ -174,6 +180,7 @@ func greekStem(r []rune) []rune {
 	return last[1].apply(r)
 }
 
+// greekWord shortens the words that the stemmer knows whole, before its rules.
 func greekWord(r []rune) []rune {
 	for _, w := range greekWords {
 		if slices.ContainsFunc(strings.Fields(w.words), func(end string) bool { return endsWith(r, end) }) {

@@ -132,6 +132,8 @@ func turkishAnalyzer(d Dialect, set stopSet) *Analyzer {
 	return a
 }
 
+// beforeApostrophe cuts a word at its apostrophe, which separates suffixes in Turkish
+// (ApostropheFilter).
 func beforeApostrophe(w *word) bool {
 	r := w.runes()
 	if i := slices.IndexFunc(r, func(c rune) bool { return c == '\'' || c == '\u2019' }); i >= 0 {
@@ -140,6 +142,8 @@ func beforeApostrophe(w *word) bool {
 	return true
 }
 
+// turkishLowercase makes letters small as Turkish does: I becomes a dotless ı, and İ, also as I
+// with a dot above of its own, becomes i (TurkishLowerCaseFilter).
 func turkishLowercase(w *word) bool {
 	r := w.runes()
 	out := r[:0]

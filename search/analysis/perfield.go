@@ -40,6 +40,8 @@ func ClouseauSet(definition ejson.Value) (*Set, error) {
 	return set, nil
 }
 
+// perField reads {"name":"perfield","default":…,"fields":{…}}. As in Clouseau nothing of it is
+// refused: an unknown analyzer of a field is the default one, and an unknown default is standard.
 func (s *Set) perField(definition ejson.Value) {
 	s.Default, _ = Lookup(Clouseau, "standard")
 	if v, ok := definition.Get("default"); ok {

@@ -18,6 +18,9 @@ var (
 	bulgarianShort = compileRules([]rule{{"си", 4, 2, "х"}, {"и", 4, 1, ""}})
 )
 
+// bulgarianStem cuts the article, then the plural, then what inflection does to a stem: final
+// vowels, and vowels that come and go in it (Lucene's BulgarianStemmer). The limits on the length
+// are the original's and differ from step to step.
 func bulgarianStem(r []rune) []rune {
 	if len(r) < 4 {
 		return r
@@ -62,6 +65,8 @@ var czechCases = slices.Concat(
 
 var czechPossessives = cutRules(5, "ov", "in", "ův")
 
+// czechStem cuts endings of cases, then of possessives, and undoes the changes of the last
+// consonants (Lucene's CzechStemmer). Only one of the changes is made, the first that fits.
 func czechStem(r []rune) []rune {
 	r, _ = applyRules(r, czechCases)
 	r, _ = applyRules(r, czechPossessives)
@@ -91,6 +96,9 @@ type indonesianWord struct {
 	off       string // one letter for each prefix: k, p (peng), d, m, t, b, e (pe)
 }
 
+// indonesianStem takes off particles, possessive pronouns, then prefixes and one suffix in an order
+// that depends on what came off first (Lucene's IndonesianStemmer). A word of two syllables or
+// fewer is not shortened any more, whatever it ends with.
 func indonesianStem(r []rune) []rune {
 	w := indonesianWord{r: r}
 	for _, c := range r {
@@ -178,6 +186,8 @@ var indonesianSecond = []indonesianPrefix{
 	{prefix: "pe", cut: 2, off: "e"},
 }
 
+// prefix takes off the first prefix of a list that fits and reports whether there was one. Some
+// prefixes have swallowed the first letter of the word, which is put back (by).
 func (w *indonesianWord) prefix(list []indonesianPrefix) bool {
 	if w.syllables <= 2 {
 		return false
@@ -226,6 +236,10 @@ var (
 	})
 )
 
+// latvianStem cuts the first ending of the list that leaves enough: three letters, and more vowels
+// than the ending asks for. Endings that soften the consonant before them have it hardened again.
+// first is the first letter of the ending: before u other consonants are softened than before other
+// vowels.
 func latvianStem(r []rune) []rune {
 	vowels := 0
 	for _, c := range r {

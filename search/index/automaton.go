@@ -193,6 +193,10 @@ func (l *levenshtein) rows(before, row []byte, r rune) int32 {
 
 func (l *levenshtein) step(state int32, r rune) int32 { return l.cached(state, r, l.after) }
 
+// after computes the state that follows by a character. A state is two rows of the table of
+// distances, of the text so far and of the text without its last character, and that character: two
+// letters that changed places count as one edit, which only the row before shows. Distances above
+// the limit are all edits+1, so that the number of states is finite.
 func (l *levenshtein) after(key string, r rune) int32 {
 	n := len(l.word) + 1
 	last := rune(binary.BigEndian.Uint32([]byte(key[:4])))

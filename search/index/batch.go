@@ -112,6 +112,10 @@ func (f *batchField) begin(doc int32) {
 	f.counted, f.from = f.counted[:0], len(f.numbers.all)
 }
 
+// value adds one value of a document to the field that is being filled. A number goes into the
+// column of numbers and becomes no term. The boosts of several values of one field multiply, as
+// Lucene has it. A text that is not analyzed is one term, which has no frequency in Nouveau's kind
+// (entry.counted).
 func (b *Batch) value(f *batchField, v *Value) {
 	if v.IsNumber {
 		if !v.NotIndexed {
@@ -139,6 +143,9 @@ func (b *Batch) value(f *batchField, v *Value) {
 	b.analyze(v.Name, v.Text, func(term []byte, increment, _, _ int) { b.term(f, term, int32(increment)) })
 }
 
+// term adds an occurrence of a term. Terms that are longer than Lucene stores are left out, but
+// take their position, so that phrases around them do not close up. greatest remembers the greatest
+// term of the document, by which an index of Clouseau's kind sorts.
 func (b *Batch) term(f *batchField, term []byte, increment int32) {
 	f.position += increment
 	if len(term) > longestTerm {

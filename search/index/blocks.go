@@ -373,6 +373,9 @@ func (t *blockTerms) Seek(term string) bool {
 	return false
 }
 
+// readPlaces reads the index of a field's dictionary, once for all queries of the process that have
+// the segment open; false if the run has failed. An index that a check against the number of terms
+// shows to be too long is damage and fails the run.
 func (t *blockTerms) readPlaces() bool {
 	t.field.mu.Lock()
 	defer t.field.mu.Unlock()

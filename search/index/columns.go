@@ -60,6 +60,9 @@ type blockStrings struct {
 	list                              []int32
 }
 
+// Ordinals gives the numbers of a document's values in the order of all values, nil if it has none.
+// The slice is used again by the next call. A number beyond the values means a damaged segment and
+// fails the run.
 func (c *blockStrings) Ordinals(doc int32) []int32 {
 	place, ok := c.documents.place(doc)
 	if !ok {

@@ -136,6 +136,9 @@ type marker struct {
 	tokens []marked
 }
 
+// mark marks the tokens that a part of the query asks for. Clauses that exclude or only filter are
+// not looked at: they are not why a text was found. A pattern that cannot be compiled marks
+// nothing; the search itself has reported it.
 func (m *marker) mark(n query.Node) {
 	switch n := n.(type) {
 	case *query.Boost:

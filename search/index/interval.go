@@ -89,6 +89,9 @@ type intervals struct {
 	list     []span
 }
 
+// intervalsOf opens a source and those inside of it in a segment. cost is about how many documents
+// have to be looked at: the sum for a source that any of its own suffices, the least where all have
+// to be there, else that of the first one.
 func intervalsOf(s *reading, field string, n *query.Interval) *intervals {
 	i := &intervals{run: s.run, function: n.Function, numbers: n.Numbers, at: -1}
 	switch n.Function {
@@ -116,6 +119,8 @@ func intervalsOf(s *reading, field string, n *query.Interval) *intervals {
 // mostIntervalTerms is how many terms a pattern may have.
 const mostIntervalTerms = 128
 
+// pattern opens the terms that a wildcard matches as if they were one. The number of terms is
+// bounded; the error has Lucene's text.
 func (i *intervals) pattern(s *reading, field, pattern string) {
 	a, err := newProgram(s.run, parseWildcard(pattern))
 	if err != nil {

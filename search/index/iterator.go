@@ -190,6 +190,9 @@ type boolScorer struct {
 	value   float32
 }
 
+// score adds up the scores of the clauses that match the document. Clauses that are behind it are
+// moved up, which is why documents must be asked for in ascending order; asking twice for the same
+// one is answered from memory. The sum is made in 64 bits.
 func (b *boolScorer) score(doc int32) float32 {
 	if b.at == doc {
 		return b.value

@@ -103,6 +103,8 @@ func (m *Maker) Document(id string, values []Value) *Document {
 	return d
 }
 
+// value adds one value of the document to its field. The rules are those of Batch.value, which
+// makes segments without a record between; both must give equal documents.
 func (m *Maker) value(f *fieldMaker, v *Value) {
 	if v.IsNumber {
 		if !v.NotIndexed {

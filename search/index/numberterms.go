@@ -64,6 +64,9 @@ func prefixTest(prefix string) termTest {
 	}
 }
 
+// automatonTest makes tests of an automaton for terms of numbers, whose bytes are below 128 and
+// stand for characters. The first test, of one byte, sorts out most kinds of terms before any is
+// made.
 func automatonTest(a automaton) termTest {
 	follow := func(term ...byte) int32 {
 		state := a.start()

@@ -142,6 +142,9 @@ func (field *ramField) add(doc int32, f *Field) int {
 	return size
 }
 
+// add adds the values of a document, which must come after all documents so far, and gives about
+// how many bytes of memory that takes. Ordinals are in the order in which values came first, not in
+// their order. Values are cloned, since they are parts of a whole record.
 func (s *ramStrings) add(doc int32, values []string) int {
 	size := 8
 	if s.ordinals == nil {

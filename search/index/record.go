@@ -43,6 +43,9 @@ func AppendRecord(b []byte, d *Document) []byte {
 	return b
 }
 
+// appendField writes a field. Each term is the number of bytes that it shares with the one before,
+// and the rest, since terms are sorted; positions are differences. recordReader.field reads the
+// same.
 func appendField(b []byte, f *Field) []byte {
 	b = packed.AppendText(b, f.Name)
 	b = append(b, flagIf(f.Positions, flagPositions)|flagIf(f.HasNorm, flagNorm)|flagIf(f.HasSort, flagSort), f.Norm)
@@ -125,6 +128,9 @@ func ReadRecord(b []byte) (*Document, error) {
 // recordReader reads pieces of a record.
 type recordReader struct{ packed.Reader }
 
+// field reads what appendField has written. A record may be damaged: counts are bounded by the
+// bytes that are left (Count), a prefix must be within the term before, and the reader turns bad
+// instead of panicking.
 func (r *recordReader) field() Field {
 	f := Field{Name: r.Text()}
 	flags := r.Byte()
@@ -162,6 +168,8 @@ func (r *recordReader) field() Field {
 	return f
 }
 
+// positions reads the places of a term, which are stored as differences; one that would not fit
+// into 31 bits makes the record bad.
 func (r *recordReader) positions() []int32 {
 	n := r.Count(1)
 	all, at := make([]int32, 0, n), int32(0)

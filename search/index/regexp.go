@@ -80,6 +80,8 @@ func (p *regexpParser) take(c byte) bool {
 	return true
 }
 
+// union reads alternatives separated by |. It calls itself for parentheses, so the depth is bounded
+// here.
 func (p *regexpParser) union() (*syntax.Regexp, error) {
 	if p.depth++; p.depth > deepestRegexp {
 		return nil, fmt.Errorf("more than %d levels", deepestRegexp)
@@ -117,6 +119,8 @@ func (p *regexpParser) concatenation() (*syntax.Regexp, error) {
 	return re, nil
 }
 
+// repeated reads an expression with the quantifiers behind it. These may follow each other (a+*?),
+// and each is a level of the tree, so that their number is bounded like that of parentheses.
 func (p *regexpParser) repeated() (*syntax.Regexp, error) {
 	re, err := p.one()
 	if err != nil {
@@ -173,6 +177,9 @@ func (p *regexpParser) counts() (int, int, error) {
 	return int(least), most, nil
 }
 
+// one reads one character, class, text in quotes, or group of Lucene's syntax (RegExp), where @ is
+// any text, # matches nothing and "…" is taken literally. Lucene's operators ~, & and <…> are
+// refused with an error.
 func (p *regexpParser) one() (*syntax.Regexp, error) {
 	r, n := utf8.DecodeRuneInString(p.rest)
 	p.rest = p.rest[n:]

@@ -73,6 +73,11 @@ func (x *Index) ParseSort(texts []string) ([]SortField, error) {
 	return all, nil
 }
 
+// sortField reads one item of sort. The texts <score>, <doc> and <distance,…> are Clouseau's,
+// relevance is Nouveau's; both kinds of index take the first ones. Clouseau's -<score> is the usual
+// order, best first, and <score> the reverse. A field's type is in the text (field<string>) for
+// Clouseau, whereas Nouveau knows it from what was indexed. The errors are the texts of the two
+// servers.
 func (x *Index) sortField(text string) (SortField, error) {
 	switch text {
 	case "-<score>", "relevance":
@@ -115,6 +120,8 @@ func (x *Index) sortField(text string) (SortField, error) {
 	return f, nil
 }
 
+// nouveauSortField reads a field as Nouveau does: the type is that of the values in the index.
+// Sorting by a field that no document has is no error, all documents are equal then.
 func (x *Index) nouveauSortField(text string) (SortField, error) {
 	m := nouveauSort.FindStringSubmatch(text)
 	if m == nil {

@@ -97,6 +97,8 @@ func (p *listPart) score(doc int32) float32 {
 	return p.scores[p.i]
 }
 
+// reach is the number of documents with the term. It is not ok where nothing is kept of frequent
+// words, or where scores would not grow with frequencies, so that bounds of scores would not hold.
 func (w *termWeight) reach(s *reading) (r reach, ok bool) {
 	k := s.keeper()
 	if k == nil || !ascends(w.weight) {
@@ -113,6 +115,9 @@ func (w *termWeight) reach(s *reading) (r reach, ok bool) {
 // ascends reports whether scores with a weight ascend with frequencies and factors.
 func ascends(weight float32) bool { return weight >= 0 && weight <= math.MaxFloat32 }
 
+// part opens the term in a segment: as a kept set of bits if the word is frequent, else as a list
+// of its documents, with their scores if they are needed. The list ends early if the run has spent
+// its limit; the run's error tells.
 func (w *termWeight) part(s *reading, scores bool) (part, bool) {
 	postings, n := s.Term(s.run, w.field, w.term, false)
 	if n == 0 {
@@ -185,6 +190,11 @@ type clauseBound struct {
 	below  float64 // the sum of the bounds that are not greater, this one not among them
 }
 
+// reach says how many documents the clauses can find at most, to decide whether the lists are read
+// together: as few as the rarest required clause, or as the sum of the optional ones where one of
+// these has to hold. It is not ok if two or more optional clauses have to hold
+// (minimum_should_match), which words of bits cannot count, if a clause cannot do it, or if the
+// lists would have too many documents (mostInLists).
 func (b *boolWeight) reach(s *reading) (r reach, ok bool) {
 	if b.least > 1 {
 		return r, false
@@ -217,6 +227,9 @@ func (b *boolWeight) reach(s *reading) (r reach, ok bool) {
 
 func (b *boolWeight) required() bool { return b.has(query.Must) || b.has(query.Filter) }
 
+// part opens the clauses in a segment, sorted by what they do to the documents: require, exclude,
+// allow, score. The part is nil if no document can match, since a required clause, or all of the
+// optional ones where one has to hold, finds nothing here.
 func (b *boolWeight) part(s *reading, scores bool) (part, bool) {
 	p := &boolPart{coord: b.coord}
 	for _, c := range b.clauses {

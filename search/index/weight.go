@@ -98,6 +98,9 @@ type planner struct {
 	factors  map[string]*[256]float32
 }
 
+// plan makes the weight of a node. boost is the product of the boosts around it. What is left after
+// the switch gives all of its documents one score, as Lucene rewrites ranges, prefixes and
+// patterns.
 func (p *planner) plan(n query.Node, boost float32) weight {
 	switch n := n.(type) {
 	case *query.Boost:
@@ -282,6 +285,12 @@ func printPhrase(n *query.Phrase) string {
 	return n.Field + `:"` + strings.Join(terms, " ") + `"`
 }
 
+// iterator opens the terms of the phrase in a segment; terms at one position (synonyms) are one
+// part. It is nil as soon as one position has no term here. The parts are kept twice: in their
+// order for the positions, and by the number of their documents, so that the rarest decides which
+// documents are looked at. packed says that all parts are plain lists of blocks, whose positions
+// are compared without unpacking them (meet); repeat and mixed say that one occurrence might be
+// counted for two parts.
 func (w *phraseWeight) iterator(s *reading, scores bool) iterator {
 	p := &phraseIterator{run: s.run, slop: int32(min(w.of.Slop, math.MaxInt32)), at: -1, packed: true}
 	seen := map[string]bool{}

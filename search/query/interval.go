@@ -50,6 +50,8 @@ func (p *parser) intervals(field string) (Node, error) {
 	return &Intervals{Field: field, Source: source}, nil
 }
 
+// interval reads a text, a word, or a function with its arguments. The depth and the number of
+// nodes are bounded here, because functions contain each other and a query is a user's.
 func (p *parser) interval() (*Interval, error) {
 	if p.depth++; p.depth > MaxDepth {
 		return nil, faultf("more than %d levels of functions", MaxDepth)
@@ -138,6 +140,7 @@ func (p *printer) intervals(n *Intervals) {
 	p.interval(n.Source)
 }
 
+// interval writes a source as the parser reads it, the arguments in the order of intervalForms.
 func (p *printer) interval(n *Interval) {
 	if n.Function == "" || n.Function == "wildcard" {
 		text := n.Text
@@ -179,6 +182,8 @@ func (r *resolver) intervals(n *Intervals) (Node, error) {
 	return &Intervals{Field: n.Field, Source: source}, err
 }
 
+// interval resolves a source from the inside out: texts become terms by the field's analyzer, and
+// functions become the few that are evaluated (see combine).
 func (r *resolver) interval(field string, n *Interval) (*Interval, error) {
 	switch n.Function {
 	case "":

@@ -11,6 +11,9 @@ var classicRules = &rules{
 var classicSigns = map[byte]kind{'(': kindOpen, ')': kindClose, ':': kindColon, '^': kindCaret, '[': kindRangeIn,
 	'{': kindRangeEx, '+': kindPlus, '-': kindMinus, '!': kindNot}
 
+// classicToken gives the kind and the length, in bytes, of the token at the lexer's place, which is
+// no space. A sign with a space behind it is an operator without operand, which Lucene's grammar
+// has a token of its own for (BAREOPER).
 func classicToken(l *lexer) (kind, int) {
 	rest := l.in[l.at:]
 	switch c := rest[0]; c {

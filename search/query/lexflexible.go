@@ -17,6 +17,9 @@ var flexibleSigns = []struct {
 	{"@", kindAt},
 	{"[", kindRangeIn}, {"{", kindRangeEx}, {"+", kindPlus}, {"-", kindMinus}, {"!", kindNot}}
 
+// flexibleToken gives the kind and the length, in bytes, of the token at the lexer's place, which
+// is no space. The length is 0 where no token begins. A text that is a number as a whole is one,
+// though it could be a word: the parser decides where that makes a difference.
 func flexibleToken(l *lexer) (kind, int) {
 	rest := l.in[l.at:]
 	switch rest[0] {

@@ -35,6 +35,8 @@ func (p *printer) clauses(g *Group) {
 	}
 }
 
+// print writes a node so that the parser of the same language reads it as the same node. Nodes that
+// only resolving makes (terms, phrases) have no text and do not come here.
 func (p *printer) print(n Node) {
 	switch n := n.(type) {
 	case *Group:

@@ -66,6 +66,9 @@ func (r *resolver) node(n Node) (Node, error) {
 	return n, nil
 }
 
+// group resolves the clauses of a group. A clause whose words are all stop words is gone; which of
+// the others are required depends on it too, as in Lucene (see occurs). A group of which nothing is
+// left is nil: it neither matches nor excludes.
 func (r *resolver) group(g *Group) (Node, error) {
 	nodes, gone := make([]Node, len(g.Clauses)), make([]bool, len(g.Clauses))
 	for i, c := range g.Clauses {
