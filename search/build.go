@@ -39,6 +39,7 @@ type build struct {
 	types       map[string]fieldType
 	entries     int64 // of the log
 	logBytes    int64
+	logMemory   int // what the entries that this build has written take in memory, see index.Document.Memory
 
 	program  *js.MapProgram
 	makers   sync.Pool   // of *maker, which remember stems
@@ -166,6 +167,7 @@ type source struct {
 	text   []byte // for the function
 	fields *fields
 	record []byte // nil: it is not in the index, or comes there directly
+	memory int    // of the record once it is read from the log
 
 	// In a segment that is made directly: where it is, nil if it is not, and its identity.
 	part     *index.Batch
@@ -239,11 +241,6 @@ func (b *build) pass(ctx context.Context) error {
 		}
 		b.flight.task.done.Add(int64(len(batch.docs)))
 		b.flight.task.updated.Store(time.Now().Unix())
-		if !batch.direct {
-			if err := b.flushIfLarge(ctx); err != nil {
-				return err
-			}
-		}
 	}
 	if segments != nil && readError == nil {
 		return segments.end(ctx)
@@ -420,7 +417,9 @@ func (m *maker) record(src *source) {
 	}
 	if src.record = index.AppendRecord(nil, d); len(src.record) > m.most {
 		src.record, src.fields.failure = nil, tooMuchText
+		return
 	}
+	src.memory = d.Memory()
 }
 
 // invert adds a document to a batch. Whether it fits an index does not depend on how it comes there.

@@ -16,7 +16,8 @@ var errCrowded = errors.New("search: too many conflicts")
 // commitRuns is how often the transaction of several documents is run before fewer are tried.
 const commitRuns = 3
 
-// commit writes a batch in one transaction, or in several if it is too large for one.
+// commit writes a batch in one transaction, or in several if it is too large for one or for the memory that the log may
+// take, and flushes the log as soon as it is large.
 func (b *build) commit(ctx context.Context, batch *batch) error {
 	most := len(batch.docs)
 	for from, done := 0, false; !done; {
@@ -29,11 +30,17 @@ func (b *build) commit(ctx context.Context, batch *batch) error {
 		tooMuch := errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || errors.Is(err, errCrowded)
 		switch size := to - from; {
 		case err == nil:
+			for i := range batch.docs[from:to] {
+				b.logMemory += batch.docs[from+i].memory
+			}
+			if err := b.flushIfLarge(ctx); err != nil {
+				return err
+			}
 			from, done = to, last
 		case tooMuch && size > 1:
 			most = size / 2
 		case errors.Is(err, kv.ErrTooLarge) && size == 1 && batch.docs[from].record != nil:
-			batch.docs[from].record = nil
+			batch.docs[from].record, batch.docs[from].memory = nil, 0
 			batch.docs[from].fields = &fields{failure: tooMuchText}
 		default:
 			return err
@@ -44,10 +51,11 @@ func (b *build) commit(ctx context.Context, batch *batch) error {
 
 // partOf chooses what a transaction takes of a batch.
 func (b *build) partOf(batch *batch, from, most int) (to int) {
-	budget := b.x.transactionBudget()
+	budget, memory := b.x.transactionBudget(), b.x.logMemory()-b.logMemory
 	for to = from; to < len(batch.docs); to++ {
 		budget -= len(batch.docs[to].record) + 2*len(batch.docs[to].id) + 500
-		if to > from && (budget < 0 || to-from >= most) {
+		memory -= batch.docs[to].memory
+		if to > from && (budget < 0 || memory < 0 || to-from >= most) {
 			return to
 		}
 	}

@@ -50,7 +50,7 @@ func (b *build) goDirect(ctx context.Context) (*direct, error) {
 		if err := b.x.flush(ctx, b.db, b.def, b.recordKey, b.keys); err != nil {
 			return nil, b.lostClaim(ctx, err)
 		}
-		b.entries, b.logBytes = 0, 0
+		b.entries, b.logBytes, b.logMemory = 0, 0, 0
 	}
 	return &direct{b: b, types: maps.Clone(b.types)}, nil
 }

@@ -16,22 +16,32 @@ import (
 // When the log is flushed: it is read anew by every process that starts, and in the memory of each.
 const (
 	defaultFlushEntries = 2000
-	flushBytes          = 2 << 20
+	// logCopies is about how many times as much as a log has bytes it takes in memory: 18 times for plain text, 24 for
+	// words that are all different, up to 90 for fields with one word each. What a build writes it counts (logMemory).
+	logCopies = 24
 )
+
+// logMemory is about how many bytes of memory the log of one index takes before it is flushed.
+func (x *Indexes) logMemory() int { return x.directBytes() }
+
+// isLarge reports whether a log of so many entries and bytes is to be flushed; 2 MB where there is plenty of memory.
+func (x *Indexes) isLarge(entries, bytes int64) bool {
+	return entries >= x.opts.flushEntries || bytes >= int64(x.logMemory()/logCopies)
+}
 
 // flushIfLarge flushes the log of the index if it has grown much. While another process does, the build goes on, but
 // not for long: what is in the log is in the memory of whoever queries.
 func (b *build) flushIfLarge(ctx context.Context) error {
-	for tries := 0; b.entries >= b.x.opts.flushEntries || b.logBytes >= flushBytes; tries++ {
+	for tries := 0; b.x.isLarge(b.entries, b.logBytes) || b.logMemory >= b.x.logMemory(); tries++ {
 		err := b.x.flush(ctx, b.db, b.def, b.recordKey, b.keys)
 		switch {
 		case err == nil:
-			b.entries, b.logBytes = 0, 0
+			b.entries, b.logBytes, b.logMemory = 0, 0, 0
 			b.x.mergeSoon(b.db, b.uuid, b.def, b.recordKey, b.rec.number, b.keys)
 		case errors.Is(err, errMoved) && tries < flushTries:
 		case !errors.Is(err, errClaimed):
 			return err
-		case b.entries < 4*b.x.opts.flushEntries && b.logBytes < 4*flushBytes:
+		case !b.x.isLarge(b.entries/4, b.logBytes/4) && b.logMemory < 4*b.x.logMemory():
 			return nil
 		default:
 			select {
@@ -51,8 +61,14 @@ const (
 	flushPause = 500 * time.Millisecond
 )
 
-// flush flushes the log up to where it is now.
+// flush flushes the log up to where it is now. Each has its log in memory, so that few run at a time.
 func (x *Indexes) flush(ctx context.Context, db *storage.DB, def *Definition, recordKey []byte, k *keys) error {
+	select {
+	case x.flushing <- struct{}{}:
+		defer func() { <-x.flushing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	c, err := x.take(ctx, db, recordKey, k, claimFlush)
 	if err != nil {
 		return err

@@ -377,7 +377,7 @@ func (x *Indexes) Fold(ctx context.Context, db *storage.DB) error {
 			return err
 		}
 		for i := range list {
-			if counter(counts[2*i]) >= x.opts.flushEntries || counter(counts[2*i+1]) >= flushBytes {
+			if x.isLarge(counter(counts[2*i]), counter(counts[2*i+1])) {
 				large = append(large, list[i])
 			}
 		}

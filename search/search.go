@@ -56,6 +56,7 @@ type Indexes struct {
 	frequent *frequentCache
 	programs *cache.Cache[signature, *program] // of interactive indexes
 	killed   *cache.Cache[killedKey, string]   // why they cannot be indexed
+	flushing chan struct{}                     // has one for each flush that runs, of flushesAtOnce
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -91,7 +92,8 @@ func New(o Options) *Indexes {
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
 		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
 		programs: cache.New[signature, *program](keptPrograms), killed: cache.New[killedKey, string](keptKilled),
-		flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
+		flushing: make(chan struct{}, flushesAtOnce),
+		flights:  map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
@@ -103,6 +105,9 @@ func (x *Indexes) Start() error {
 	}
 	return x.opts.Jobs.Handle(jobs.Type{Name: mergeJob, Pauses: true})
 }
+
+// flushesAtOnce is how many logs are flushed at a time: each is in memory, see logMemory.
+const flushesAtOnce = 2
 
 // plentyOfMemory is the memory from which on caches are not larger.
 const plentyOfMemory = 18 * (128 << 20)

@@ -166,6 +166,28 @@ func (s *ramStrings) add(doc int32, values []string) int {
 	return size
 }
 
+// Memory is what Bytes grows by at the most when the document is added first.
+func (d *Document) Memory() int {
+	size := 64 + len(d.ID)
+	for _, s := range d.Stored {
+		size += 64 + len(s.Text)
+	}
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		size += fieldBytes + len(f.Name) + 32 + 1 + 8 + 8*len(f.Numbers) + 8
+		for _, t := range f.Terms {
+			size += 160 + len(t.Term) + 8 + 4*len(t.Positions)
+		}
+		for _, v := range f.Strings {
+			size += 64 + len(v) + 4
+		}
+		if f.HasSort {
+			size += 8 + 64 + len(f.Sort) + 4
+		}
+	}
+	return size
+}
+
 // Kill says that the document of an identity was replaced or deleted by an update; false if it is not here. Updates
 // come in the order of their identities.
 func (m *RAM) Kill(by, identity Identity) bool {

@@ -29,3 +29,21 @@ func TestBytesOfManyFields(t *testing.T) {
 	}
 	runtime.KeepAlive(m)
 }
+
+// TestMemoryOfADocument: what is said of a document before is no less than what a segment in memory says of it as the
+// only one, and the same if it has something of everything.
+func TestMemoryOfADocument(t *testing.T) {
+	field := Field{Name: "f", HasNorm: true, Positions: true, Length: 3, HasSort: true, Sort: "y",
+		Numbers: []float64{1, 2}, Strings: []string{"u", "v"}, Terms: []Term{{"x", []int32{0, 2}}, {"y", []int32{1}}}}
+	for most, d := range map[int]*Document{
+		0:  {ID: "a"},
+		1:  {ID: "b", Fields: []Field{field}, Stored: []Stored{{Name: "f", Text: "text"}, {Name: "n", IsNumber: true}}},
+		17: {ID: "c", Fields: []Field{{Name: "f", Terms: []Term{{Term: "x"}}}}},
+	} {
+		m := NewRAM()
+		m.Add("1", d)
+		if said, is := d.Memory(), m.Bytes(); said < is || said > is+most {
+			t.Errorf("%s: %d bytes instead of %d", d.ID, said, is)
+		}
+	}
+}
