@@ -60,6 +60,8 @@ func (h *hoister) enter(list []ast.Statement) *hoister {
 	return &inner
 }
 
+// take reserves all names that a binding declares. A pattern declares several; identifiers in its
+// default values are reserved too, which only leaves a function in its block.
 func (h *hoister) take(target ast.BindingTarget) {
 	walk(target, func(n ast.Node) {
 		if id, ok := n.(*ast.Identifier); ok {
@@ -74,7 +76,9 @@ func (h *hoister) statements(list []ast.Statement) {
 	}
 }
 
-// block changes the functions of a block and goes on inside.
+// block changes the functions of a block and goes on inside. The assignments come first in the
+// block, as a function declaration may be called before it stands. Async functions, generators and
+// names that a lexical declaration has taken stay as they are, as annex B.3.3 asks.
 func (h *hoister) block(list []ast.Statement) []ast.Statement {
 	inner := h.enter(list)
 	var first, rest []ast.Statement
@@ -122,6 +126,10 @@ func parameterTargets(parameters *ast.ParameterList) []ast.Expression {
 	return targets
 }
 
+// descend looks for blocks, functions and classes below a node, by reflection, because goja's tree
+// has no visitor that can replace lists of statements. It skips DeclarationList, which repeats
+// declarations that stand in the bodies. An arrow function with an expression for a body has no
+// declarations of its own, so it is searched like any other node; the code of a class is strict.
 func (h *hoister) descend(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:

@@ -64,8 +64,9 @@ func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
 	return result, err
 }
 
-// run makes the call, a second time where the system has ended the worker in the middle: it takes the largest one when
-// memory is short, so that the call may be an innocent one.
+// run makes the call, a second time where the system has ended the worker in the middle. When
+// memory is short, the kernel ends the largest process, so the call may not be the cause; after
+// the second time its tenant is blamed.
 func (p *Pool) run(ctx context.Context, r *request) ([]byte, error) {
 	result, err := p.attempt(ctx, r)
 	if !errors.Is(err, errEnded) || ctx.Err() != nil || r.begun && r.again == nil {
@@ -81,6 +82,9 @@ func (p *Pool) run(ctx context.Context, r *request) ([]byte, error) {
 	return result, err
 }
 
+// attempt makes the call on one worker. A worker whose conversation broke off is killed, and its
+// tenant is blamed, unless the reason lies elsewhere: with the caller (errStop, the end of ctx) or
+// with the system (errEnded). The worker is released in every case.
 func (p *Pool) attempt(ctx context.Context, r *request) ([]byte, error) {
 	g, err := p.acquire(ctx, r.tenant, r.program)
 	if err != nil {

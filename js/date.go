@@ -94,6 +94,10 @@ func (r *isoReader) fraction() float64 {
 	return value * 1000
 }
 
+// parseISODate reads a date in the forms of ISO 8601 that SpiderMonkey 78 accepts, and returns
+// milliseconds since 1970 (js/src/jsdate.cpp: ParseISOStyleDate). A date without a T may have
+// parts of one digit and a space before the time; with a T each part needs two digits. Hour 24 is
+// allowed for the end of a day only. What returns false may still be a date of words and numbers.
 func parseISODate(s string) (float64, bool) {
 	r := &isoReader{rest: s}
 	d := dateTime{month: 1, day: 1}
@@ -169,6 +173,9 @@ type looseDate struct {
 	signedZone, monthName, fullYear, negative      bool
 }
 
+// parseLooseDate reads a date of words and numbers, such as "Jan 2 2006 3:04 PM (comment)", as
+// SpiderMonkey 78 does (js/src/jsdate.cpp: ParseDate). Separators say nothing themselves: they
+// only tell what the next number is, which number and word decide. Text in parentheses is skipped.
 func parseLooseDate(s string) (dateTime, bool) {
 	l := &looseDate{text: s, year: -1, month: -1, day: -1, hour: -1, minute: -1, second: -1, offset: -1}
 	if s == "" {
@@ -209,6 +216,7 @@ func (l *looseDate) next() byte {
 	return 0
 }
 
+// comment skips what is in parentheses, which may be nested and need not be closed.
 func (l *looseDate) comment() {
 	for depth := 1; l.at < len(l.text) && depth > 0; l.at++ {
 		switch l.text[l.at] {
@@ -286,6 +294,10 @@ func set(n int, parts ...*int) bool {
 	return false
 }
 
+// word reads a word and looks it up by its first letters, from the end of dateWords, so that "ma"
+// is May and not March. A half of the day changes the hour that was read before; 12 AM is
+// midnight. Names of days are read and ignored. It returns false for a word that no entry begins
+// with.
 func (l *looseDate) word() bool {
 	start := l.at
 	for isLetter(l.next()) {
@@ -339,6 +351,9 @@ func (l *looseDate) named(month int) bool {
 	return true
 }
 
+// date makes a date of the parts. Where the month has a name, day and year are told apart by size;
+// where it is a number, the order is month, day, year, or year, month, day if the first is above
+// 31. A year of two digits is from 1950 to 2049.
 func (l *looseDate) date() (dateTime, bool) {
 	if l.year < 0 || l.month < 0 || l.day < 0 {
 		return dateTime{}, false

@@ -104,6 +104,8 @@ func findFunction(ddoc []byte, path []string) (source string, refusal []byte) {
 		`(new TypeError("this.source.charCodeAt is not a function", "./share/server/main.js", 5356)) (`+shown+")")
 }
 
+// isFalsy reports whether JavaScript takes a JSON value for false, as CouchDB's server does in `if
+// (!fun)` before it calls a function of a design document. What is missing is falsy.
 func isFalsy(v ejson.Value) bool {
 	switch v.Kind() {
 	case ejson.String:

@@ -150,6 +150,10 @@ func (p *EventProgram) answer(ctx context.Context, host EventHost, longest time.
 	return e.b, nil
 }
 
+// askHost decodes one question of a handler, passes it to the host and encodes the answer into e.
+// A worker is not trusted: each question is decoded completely and checked before the host sees
+// it, and numbers of bindings are below the number of bindings that the program has. The error is
+// the host's, or that of the decoder for a malformed question.
 func (p *EventProgram) askHost(ctx context.Context, host EventHost, what byte, d *decoder, e *encoder) error {
 	switch what {
 	case askGet:

@@ -71,6 +71,10 @@ func (w *worker) newEventRealm(p *eventProgram) (*eventRealm, error) {
 	return (&eventBatch{w: w, program: p}).newRealm()
 }
 
+// newRealm makes a realm: first the functions of the prelude, then the constants, then the user's
+// code, which may use both. At the end close in event.js makes read-only what handlers must not
+// change, and remember notes what isPristine compares with after an invocation. The clock watches
+// the realm from the beginning, because code at the top level may loop.
 func (b *eventBatch) newRealm() (*eventRealm, error) {
 	p := b.program
 	r := &eventRealm{

@@ -57,6 +57,10 @@ func releaseOf(version string) int {
 	return major*10000 + minor*100 + patch
 }
 
+// compile compiles the constants and the code, and returns why the code is refused, nil if it is
+// not. The rules are checked on the tree before it is compiled, because goja would compile what
+// Couchbase refuses, and the uses of OnUpdate's parameters are found in the tree as it was
+// written.
 func (p *eventProgram) compile() *EventSyntaxError {
 	for _, c := range p.Constants {
 		program, err := compileConstant(c.Literal)
@@ -86,6 +90,8 @@ func (p *eventProgram) compile() *EventSyntaxError {
 	return nil
 }
 
+// compileConstant compiles the literal of a constant, which must be a single expression. Line
+// breaks around it keep a comment at its end from hiding the closing parenthesis.
 func compileConstant(literal string) (*goja.Program, error) {
 	tree, err := parser.ParseFile(nil, "", "(\n"+literal+"\n)", 0, parser.WithDisableSourceMaps)
 	if err != nil {

@@ -272,6 +272,9 @@ func hasLongNumber(text []byte) bool {
 	return false
 }
 
+// inexactIntegers counts the integers in a value that a JavaScript number cannot hold exactly: a
+// handler that writes such a document back would change them. Below maxDepth nothing is counted;
+// such a document is refused elsewhere.
 func inexactIntegers(v ejson.Value, depth int) int64 {
 	n := int64(0)
 	switch v.Kind() {

@@ -51,6 +51,9 @@ type useCheck struct {
 	off       bool // names may mean anything
 }
 
+// newUseCheck walks over the program once and counts where each name is used in a way that may
+// declare it anew. `with` and `eval` can give any name another meaning, so they turn the check
+// off: every document is then passed whole.
 func newUseCheck(p *eventProgram, tree *ast.Program) *useCheck {
 	c := &useCheck{p: p, functions: map[string]*ast.FunctionLiteral{}, elsewhere: map[string]int{}}
 	for _, s := range tree.Body {

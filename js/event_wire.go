@@ -2,6 +2,8 @@ package js
 
 import "time"
 
+// encodeEvents appends the events of a batch, each with the writes that were refused when it ran
+// before. decodeEvent reads one of them.
 func encodeEvents(e *encoder, events []Event) {
 	e.uint(uint64(len(events)))
 	for i := range events {
@@ -44,6 +46,9 @@ func decodeEventError(d *decoder) EventError {
 	return EventError{Class: d.string(), Code: int(d.uint() & 0x7fffffff), Name: d.string(), Desc: d.string()}
 }
 
+// encodeEffects appends the effects of an invocation in their order. Each kind has only the
+// members that it uses. A timer without a context differs from one whose context is empty, so a
+// flag comes before it.
 func encodeEffects(e *encoder, effects []EventEffect) {
 	e.uint(uint64(len(effects)))
 	for i := range effects {
@@ -72,6 +77,9 @@ func encodeEffects(e *encoder, effects []EventEffect) {
 	}
 }
 
+// decodeEffects reads what encodeEffects wrote. It runs in the server on what a worker sent: the
+// number of effects is bounded, and memory is only reserved for the first 64 before they have been
+// read.
 func decodeEffects(d *decoder) []EventEffect {
 	n := d.count()
 	if n > maxEventEffects {
@@ -87,6 +95,8 @@ func decodeEffects(d *decoder) []EventEffect {
 	return effects
 }
 
+// decodeEffect reads one effect. Times above what a JavaScript number holds exactly become the
+// largest such number, so that they never turn negative.
 func decodeEffect(d *decoder) EventEffect {
 	const largestTime = 1<<53 - 1
 	v := EventEffect{Kind: EventEffectKind(d.uint())}
@@ -109,6 +119,9 @@ func decodeEffect(d *decoder) EventEffect {
 	return v
 }
 
+// encodeEventResult appends the result of one invocation: its outcome, why it failed if it did,
+// its effects, logs and counters, and what each line of the code called. Numbers that could be
+// negative are written as 0, since the wire has unsigned numbers only.
 func encodeEventResult(e *encoder, r *EventResult) {
 	e.uint(uint64(r.Outcome))
 	e.uint(uint64(r.Took))

@@ -128,6 +128,8 @@ func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) 
 	return results, nil
 }
 
+// encodeMapResult appends what one function made of one document: its failure, empty for none, and
+// its rows.
 func encodeMapResult(e *encoder, rows []Emitted, failure string) {
 	e.string(failure)
 	e.uint(uint64(len(rows)))
@@ -137,6 +139,9 @@ func encodeMapResult(e *encoder, rows []Emitted, failure string) {
 	}
 }
 
+// decodeDocResult reads the results of all functions for one document. A length that the rest of
+// the payload cannot have is an error of the decoder, so that a worker cannot make the server
+// reserve memory.
 func decodeDocResult(d *decoder) DocResult {
 	result := make(DocResult, d.count())
 	for i := range result {

@@ -176,6 +176,10 @@ func kept[T any](w *worker, key digest, decode func([]byte) (T, error)) (T, erro
 	return t, err
 }
 
+// mapDocument runs all functions on one document. It is parsed once, but each function makes a
+// value of its own of it, because a function may change what it is given and each has a realm of
+// its own. The error ends the call; an exception of a function is only the failure of that
+// function.
 func mapDocument(e *encoder, functions []*mapFunction, doc []byte) error {
 	e.uint(uint64(len(functions)))
 	if len(functions) == 0 {

@@ -41,6 +41,9 @@ func (s *sandbox) appendPlain(dst []byte, o *goja.Object) ([]byte, bool) {
 	return w.dst, true
 }
 
+// object writes an array or a plain object, and returns false for everything whose JSON needs more
+// thought: other classes, proxies, a method toJSON, circles, deep nesting. The caller then asks
+// JSON.stringify and drops what was written.
 func (w *plainWriter) object(o *goja.Object, depth int) bool {
 	kind, class := o.ExportType(), o.ClassName()
 	isArray := kind == arrayType && class == "Array"
@@ -62,6 +65,8 @@ func (w *plainWriter) object(o *goja.Object, depth int) bool {
 	return w.members(o, depth+1)
 }
 
+// array writes the elements of an array by their index: what is missing or undefined becomes null,
+// as in JSON.stringify.
 func (w *plainWriter) array(o *goja.Object, depth int) bool {
 	length := o.Get("length").ToInteger()
 	w.dst = append(w.dst, '[')
@@ -80,6 +85,8 @@ func (w *plainWriter) array(o *goja.Object, depth int) bool {
 	return true
 }
 
+// members writes the members of an object in JavaScript's order, and leaves out those that are
+// undefined or symbols, as JSON.stringify does.
 func (w *plainWriter) members(o *goja.Object, depth int) bool {
 	separator := byte('{')
 	for _, name := range o.Keys() {

@@ -214,7 +214,9 @@ func (p *Pool) Close() {
 	}
 }
 
-// acquire waits for a worker that tenant may use, preferably one that ran program last.
+// acquire waits for a worker that tenant may use, preferably one that ran program last. The error
+// is that of ctx, or errClosed. A worker that was granted at the moment when ctx ended is given
+// back, so that none is lost.
 func (p *Pool) acquire(ctx context.Context, tenant string, program digest) (grant, error) {
 	if err := ctx.Err(); err != nil {
 		return grant{}, err
@@ -277,7 +279,8 @@ func (p *Pool) start(g grant) (grant, error) {
 	return g, nil
 }
 
-// release gives a worker back; its process is nil if it is gone.
+// release gives a worker back; its process is nil if it is gone. The time since the grant is added
+// to what the tenant has used. The mutex must not be held.
 func (p *Pool) release(g grant) {
 	w, tenant, now := g.process, g.tenant, time.Now()
 	p.mu.Lock()
@@ -319,9 +322,10 @@ func (p *Pool) count(g grant, n int) {
 	}
 }
 
-// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to one that has
-// used them little or else least, then to the one that waits longest: one that has used little need not wait for all
-// that come new. The mutex is held.
+// dispatch hands out workers while there are any. First comes the tenant that holds the fewest
+// workers; of several, one that has used them little, or else least; then the call that waits
+// longest. So a tenant that has used little does not wait for all calls that others make
+// meanwhile. Heavy calls and builds never take the last workers (invariant 3). The mutex is held.
 func (p *Pool) dispatch() {
 	now := time.Now()
 	for len(p.waiting) > 0 && (len(p.idle) > 0 || p.total < p.opts.Workers) {
@@ -356,7 +360,9 @@ func (p *Pool) dispatch() {
 	}
 }
 
-// take removes the best idle process for program, or counts one to start and gives nil.
+// take removes an idle process, preferably one that ran program last, because it has the program
+// compiled; otherwise the one that was used last, so that others become old and end. It returns
+// nil if the caller shall start one, which is counted already.
 func (p *Pool) take(program digest) *process {
 	last := len(p.idle) - 1
 	if last < 0 {
@@ -385,7 +391,9 @@ func (p *Pool) share(tenant string) int {
 	return p.opts.PerTenant
 }
 
-// reap ends workers that were idle for long.
+// reap ends workers that were idle for long, and forgets tenants that are no longer restricted or
+// whose use has decayed, so that the maps do not grow with the number of databases. It runs until
+// the pool is closed.
 func (p *Pool) reap() {
 	tick := time.NewTicker(max(p.opts.Idle/4, 10*time.Millisecond))
 	defer tick.Stop()

@@ -167,7 +167,9 @@ func (p *process) receive(ctx context.Context, deadline time.Time) (frame, error
 	return readFrame(p.reader)
 }
 
-// stop ends the call that the process is at, after which it can be used again. The error says that it cannot.
+// stop ends the call that the process is at and reads what it still sends, after which the process
+// can be used again. It waits no longer than slack; an error means that the process cannot be used
+// any more.
 func (p *process) stop(ctx context.Context) error {
 	if err := p.send(ctx, slack, frameStop); err != nil {
 		return err

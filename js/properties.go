@@ -63,6 +63,11 @@ func propertyAt(s string) (ranges string, size int) {
 	return classOf(table, s[1] == 'P'), end + 1
 }
 
+// propertyTable returns the characters that have a property as it is written between \p{ and }: a
+// script, a general category by its short or long name, or a binary property (ECMAScript,
+// CharacterClassEscape). Go's tables stand in for those of Unicode; Alphabetic, Uppercase and
+// Lowercase are the categories, without the few characters that Unicode adds. It returns nil for
+// an unknown name.
 func propertyTable(name string) *unicode.RangeTable {
 	kind, value, ok := strings.Cut(name, "=")
 	if !ok {

@@ -30,6 +30,8 @@ func quoteSource(s string) string {
 	return b.String()
 }
 
+// quoteEscape returns the letter that stands for a control character after a backslash, 0 if there
+// is none. SpiderMonkey writes the others in hexadecimal.
 func quoteEscape(c uint16) byte {
 	switch c {
 	case '\b':

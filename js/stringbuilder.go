@@ -157,6 +157,8 @@ func appendCall(text, more ast.Expression) *ast.CallExpression {
 	}
 }
 
+// hasFunctions reports whether an expression has a function or class in it. Such an expression
+// must not stand in a program twice.
 func hasFunctions(e ast.Expression) (found bool) {
 	walk(e, func(n ast.Node) {
 		switch n.(type) {
@@ -186,7 +188,9 @@ type stringBuilder struct {
 	wide   []uint16 // the first is a mark of goja's
 }
 
-// append gives the sum of a text and a value; false if goja has to make it.
+// append returns the sum of a text and a value as JavaScript's + makes it, and false if goja has
+// to make it: where an object's or symbol's conversion would run code or throw, and where a text
+// of bytes becomes one of 16-bit units.
 func (g *stringBuilders) append(text, more goja.Value) (goja.Value, bool) {
 	left, ok := text.(goja.String)
 	if !ok {
@@ -226,6 +230,8 @@ func value(text any, kind reflect.Type) goja.Value {
 
 func units(wide reflect.Value) []uint16 { return wide.Convert(unitsType).Interface().([]uint16) }
 
+// appendNarrow appends to a text of bytes. The builder that made the text is found by its length
+// and bytes; a new one gets room for as much again.
 func (g *stringBuilders) appendNarrow(text, more string) string {
 	for i := range g.texts {
 		// Texts of one length are compared by where they are first.
@@ -242,6 +248,9 @@ func (g *stringBuilders) appendNarrow(text, more string) string {
 	return b.String()
 }
 
+// appendWide appends to a text of 16-bit units. A text is recognised by the address of its first
+// unit and its length: a builder may only be continued at its end, since other texts can share
+// what is before. Bytes are widened one by one.
 func (g *stringBuilders) appendWide(text []uint16, more reflect.Value) []uint16 {
 	at := &stringBuilder{}
 	for i := range g.texts {
@@ -262,7 +271,7 @@ func (g *stringBuilders) appendWide(text []uint16, more reflect.Value) []uint16 
 	return at.wide
 }
 
-// keep takes a text in, and lets the oldest one go.
+// keep puts a builder in the place of the oldest of the four and returns where it is.
 func (g *stringBuilders) keep(t stringBuilder) *stringBuilder {
 	at := &g.texts[g.next]
 	g.next = (g.next + 1) % len(g.texts)

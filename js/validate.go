@@ -74,6 +74,11 @@ func (p *Pool) validateSome(ctx context.Context, v *Validation, docs []Validated
 	return verdicts, nil
 }
 
+// validate asks about all documents in one call to a worker. The security object is long and the
+// same for all, so it crosses once and is not copied; sources cross only if the worker does not
+// have them. The verdicts come in chunks, in the order of the documents; again drops them when the
+// call is made a second time. Bodies that are too large together are refused before a worker is
+// taken.
 func (p *Pool) validate(ctx context.Context, v *Validation, docs []ValidatedDoc) ([]error, error) {
 	if len(v.Designs) == 0 {
 		return make([]error, len(docs)), nil

@@ -84,6 +84,9 @@ func readFrame(r io.Reader) (frame, error) {
 	return frame{kind: frameKind(head[4]), payload: payload}, nil
 }
 
+// readAll reads a payload of a given size. The size comes from the other side, which is not
+// trusted, so memory grows with what has arrived, at most doubling, instead of being taken at
+// once.
 func readAll(r io.Reader, size int) ([]byte, error) {
 	const step = 1 << 20
 	if size <= step {

@@ -83,6 +83,8 @@ func RunWorkerIfAsked() {
 	os.Exit(0)
 }
 
+// newWorker makes a worker that answers to out. The caches are bounded by numbers: 512 compiled
+// sources, 64 decoded programs, keptRealms realms. An error of lru.New is only for a size below 1.
 func newWorker(out io.Writer) *worker {
 	compiledCache, _ := lru.New[digest, *compiled](512)
 	kept, _ := lru.New[digest, any](64)

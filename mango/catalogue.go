@@ -80,6 +80,8 @@ func designRevisions(ctx context.Context, db *storage.DB) (sum [sha256.Size]byte
 	return sum, partitioned, err
 }
 
+// readIndexes reads all design documents of a database and returns the indexes that they define,
+// _all_docs among them, in CouchDB's order (mango_idx:list/1).
 func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) ([]*Index, error) {
 	list := []*Index{AllDocs}
 	p := ejson.AcquireParser()

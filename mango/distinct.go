@@ -112,6 +112,8 @@ func (d *Distinct) Find(
 	return answer, err
 }
 
+// index returns the first index over all fields that is ready and has entries for the path;
+// errNoDistinct if there is none.
 func (d *Distinct) index(s *storage.Snapshot, fields *allfields.Indexes) (*allfields.Index, error) {
 	if fields == nil {
 		return nil, errNoDistinct

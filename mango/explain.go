@@ -190,6 +190,10 @@ func (v *verdict) add(usable bool, reason string, ranking int) {
 	v.ranking += ranking
 }
 
+// appendCandidates appends index_candidates: all indexes but the chosen one, with the first reason
+// against each (mango_cursor:extract_candidate_indexes/1). They stand in the reverse of the order
+// of _index. An index that cannot cover a query at all, _all_docs or a text index, has null for
+// "covering".
 func (p *Plan) appendCandidates(dst []byte) []byte {
 	ranks := p.groupRanks()
 	candidates := slices.Clone(p.candidates)

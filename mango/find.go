@@ -157,6 +157,9 @@ func (f *finder) best() *Index {
 	return f.plan.best(KindAllFields)
 }
 
+// readInOrder reads with the access path that the plan has chosen. A sort that the index over all
+// fields cannot give, because it is not ready or has no range for the selector, collects what
+// passes and sorts it.
 func (f *finder) readInOrder() error {
 	switch c := &f.exec; {
 	case c.index.Kind == KindAllDocs:
@@ -355,6 +358,9 @@ func (f *finder) remember(r *found) {
 	f.lastKey = f.appendKey(f.lastKey[:0], r)
 }
 
+// appendRow appends a document as the request shows it. Only the members that the fields name are
+// taken out of the body and parsed; in a covering query they come from the key of the row, and the
+// document is not read at all.
 func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 	fields := f.plan.req.Fields
 	if fields.All() {

@@ -46,6 +46,9 @@ func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
 	return c.matchValue(v, raw), nil
 }
 
+// matchField tests the value of a field (mango_selector:match/3). Where the field is missing only
+// {"$exists": false} holds; a path through something that is no object passes nothing. Ids are
+// compared by their bytes (mango_json:cmp_raw/2), also in everything below.
 func (c *condition) matchField(v ejson.Value, raw bool) (bool, error) {
 	inner := c.kids[0]
 	if c.name == "" {

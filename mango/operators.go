@@ -147,6 +147,8 @@ func (c *condition) readSize() bool {
 	return true
 }
 
+// readModulus reads the argument of $mod, [divisor, remainder]. CouchDB's integers have no bounds,
+// so these have none; smallMod lets documents with usual numbers be tested without big.Int.
 func (c *condition) readModulus() bool {
 	if c.arg.Kind() != ejson.Array || c.arg.Len() != 2 {
 		return false

@@ -103,6 +103,8 @@ const (
 	aboveHigh
 )
 
+// position returns where a value lies in the range by its order alone; whether a bound is included
+// is for the caller.
 func (r *fieldRange) position(v ejson.Value) position {
 	if r.low.Kind() != ejson.Invalid {
 		switch c := collate.Compare(v, r.low); {

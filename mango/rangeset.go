@@ -129,6 +129,11 @@ func named(list []rangeSet, name string) (rangeSet, bool) {
 	return a, ok && len(names) == 0
 }
 
+// rangeSets returns the sets of ranges of the index of which each contains all documents that pass
+// the condition; none means that no path narrows the search. A set of a single field is exact if
+// its ranges say all that the condition says: then documents are counted without reading them.
+// Elements of arrays are never exact, because one element may satisfy one bound and another
+// element the other.
 func (c *condition) rangeSets(d *allfields.Definition) []rangeSet {
 	switch c.op {
 	case opAnd:

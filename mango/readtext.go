@@ -191,6 +191,8 @@ func appendTextPosition(dst []byte, hit *index.Hit) []byte {
 	return append(dst, '"', ']')
 }
 
+// parseTextPosition reads a position that appendTextPosition wrote into a bookmark. Bookmarks come
+// from clients, so an identity that is not base64 is an error.
 func parseTextPosition(key ejson.Value) (*index.After, error) {
 	after := &index.After{}
 	var last ejson.Value

@@ -84,6 +84,8 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 	return r, m.finish()
 }
 
+// readPartition reads the partition of the request (mango_opts:validate_partition/1). One in the
+// body goes before outer, the one that the caller gives; both must have the syntax of a partition.
 func (r *Request) readPartition(m *members, outer *string) {
 	v, ok := m.take("partition")
 	switch {

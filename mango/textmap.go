@@ -60,6 +60,9 @@ type textWalk struct {
 	values []index.Value
 }
 
+// object goes through the members of an object (mango_native_proc:get_text_field_values_obj/3).
+// Names are escaped, so that a dot in a name differs from one between names. An empty object has
+// no values but a name, by which $exists finds it; an empty document has none.
 func (w *textWalk) object(path []byte, v ejson.Value) {
 	if v.Len() == 0 && path != nil {
 		w.names[string(path)+"_3a"+typeEmptyObject] = true
@@ -79,6 +82,8 @@ func (w *textWalk) object(path []byte, v ejson.Value) {
 	}
 }
 
+// value adds one value under the name of its field and type: CouchDB indexes types apart, as
+// "age:number" and "age:string".
 func (w *textWalk) value(path []byte, v ejson.Value) {
 	switch typ := typeName(v); typ {
 	case "object":
@@ -92,6 +97,9 @@ func (w *textWalk) value(path []byte, v ejson.Value) {
 	}
 }
 
+// array adds the elements of an array under the name of the array with an element mark, so that
+// one name finds all of them (mango_native_proc:get_text_field_values_arr/3). Lengths serve $size;
+// an index without them still marks empty arrays for $exists.
 func (w *textWalk) array(path []byte, v ejson.Value) {
 	inner := appendTextPart(append(path[:len(path):len(path)], '.'), element)
 	if w.lengths {

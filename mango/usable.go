@@ -101,6 +101,9 @@ func (s *Selector) notRequired(fields []string) []string {
 	return s.root.notRequired(fields)
 }
 
+// notRequired goes through the conditions with the fields that are still open. Every branch of an
+// $and may require some of them, so what is left shrinks; an $or requires only what all its
+// branches do, so what is left is the union. A field with {"$exists": false} requires nothing.
 func (c *condition) notRequired(fields []string) []string {
 	switch c.op {
 	case opAnd:

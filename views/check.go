@@ -91,6 +91,9 @@ func (c *indexCheck) add(to []Violation, invariant int, format string, args ...a
 	return to
 }
 
+// run checks one index part by part, each over as many snapshots as it takes. What the parts found
+// one by one is wrong at any time; sums over all of them only say something if nothing has changed
+// between the first snapshot and the last, so they are dropped otherwise.
 func (c *indexCheck) run(ctx context.Context) error {
 	before, err := c.state(ctx)
 	if err != nil {

@@ -32,6 +32,9 @@ func (l interactiveList) find(signature Signature) int {
 	return slices.IndexFunc(l, func(e interactiveEntry) bool { return e.signature == signature })
 }
 
+// encode returns the list as it is stored. Equal lists have equal bytes: register and release
+// compare them, so that a design document that changes nothing here does not write the key that
+// all writers of documents read.
 func (l interactiveList) encode() []byte {
 	dst := []byte{formatVersion}
 	for i := range l {
@@ -55,6 +58,9 @@ func (l interactiveList) encode() []byte {
 	return dst
 }
 
+// parseInteractive reads the stored list; nil is an empty one. A list of another format is empty
+// as well, since none of its indexes could be read. Bytes that no code of ours writes are
+// kv.ErrCorrupt.
 func parseInteractive(b []byte) (interactiveList, error) {
 	if b == nil {
 		return nil, nil

@@ -63,6 +63,9 @@ const (
 	flagPartitioned
 )
 
+// encode returns the record as it is stored. Transactions of builders compare these bytes to find
+// out whether an index has changed, so equal records have equal bytes. The order of the flags is
+// that of the constants above.
 func (r *indexRecord) encode() []byte {
 	var flags byte
 	for bit, set := range [...]bool{r.interactive, r.ready, r.levels, r.sums, r.raw, r.partitioned} {

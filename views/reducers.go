@@ -91,6 +91,8 @@ func (r reducer) Rereduce(ctx context.Context, source string, groups [][][]byte)
 	return r.run(ctx, source, calls)
 }
 
+// run calls a reduce function for several groups in one crossing. An overflow of one group
+// (reduce_limit) is the value of that group; any other error is that of all.
 func (r reducer) run(ctx context.Context, source string, calls []js.ReduceGroup) ([]reduce.Value, error) {
 	results, err := r.js.Reduce(ctx, r.tenant, source, r.limit() != "false", calls)
 	if err != nil {

@@ -144,6 +144,11 @@ type batch struct {
 	ended bool // the index is complete
 }
 
+// all builds the indexes of a database, one transaction after the other. The number of documents
+// of a transaction is found by trying: it doubles while a transaction needs a single run, and
+// halves where one is too large or takes too long. A document that fails alone is set aside, which
+// costs its entries and not the index. Other errors end the build, which the job can go on with
+// from the last commit.
 func (b *builder) all(ctx context.Context) error {
 	info, err := b.db.Info(ctx)
 	if err != nil {

@@ -49,6 +49,9 @@ func Check(ctx context.Context, engine kv.Store, s *storage.Store) (found []Viol
 	return found, err
 }
 
+// checkDatabase checks the indexes of a database that are ready and of this version. Others are
+// not read by queries, so nothing is promised of them. What was found before an error is returned
+// with it.
 func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found []Violation, err error) {
 	var reg *registry
 	var sp space
@@ -96,6 +99,8 @@ func (c *indexCheck) violate(invariant int, format string, args ...any) {
 	}
 }
 
+// run checks one index. Sums cannot be read together with all rows in one snapshot, so they are
+// compared only if nobody has written to the database in between.
 func (c *indexCheck) run(ctx context.Context) error {
 	before, err := c.db.LastSeq(ctx)
 	if err != nil {

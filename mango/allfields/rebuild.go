@@ -34,6 +34,9 @@ func (x *Indexes) sweep(ctx context.Context) ([]byte, error) {
 	return []byte(Version), nil
 }
 
+// sweepDatabase starts the build of indexes that have another version. It looks first in a
+// snapshot, so that the start of the server does not write to each database, and once more in the
+// transaction, since another process may have been faster.
 func (x *Indexes) sweepDatabase(ctx context.Context, db *storage.DB) error {
 	old := false
 	err := db.View(ctx, func(s *storage.Snapshot) error {

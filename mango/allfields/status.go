@@ -55,6 +55,8 @@ func (x *Indexes) Status(ctx context.Context, db *storage.DB) (list []Status, er
 	return list, err
 }
 
+// status reads what there is to know of one index. How far the build came is only read while there
+// is one.
 func status(s *storage.Snapshot, r *registered) (st Status, err error) {
 	x := &Index{r.Definition, s, spaceOf(s), r.number}
 	st = Status{DesignDoc: r.DesignDoc, Name: r.Name, Ready: r.ready && r.current()}

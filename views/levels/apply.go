@@ -46,6 +46,9 @@ type delta struct {
 	rest   bool // the row is not in the sums, before or after
 }
 
+// delta returns how the weights above a row change: the weight of its old value is taken off, that
+// of its new one added. If either value is none that the sums hold, the aggregates over such rows
+// become stale.
 func (x *Index) delta(c *Change) (d delta, err error) {
 	for _, side := range []struct {
 		value []byte

@@ -186,6 +186,8 @@ func (c *cover) openRows(from, to []byte) kv.Iterator {
 	return c.r.Range(concat(rows, from), rangeEnd(rows, to), kv.RangeOptions{WantAll: true})
 }
 
+// readRows calls fn for the rows of an iterator, as eachRow does. The iterator is apart so that a
+// refresh can open several before it reads the first.
 func (c *cover) readRows(it kv.Iterator, restOnly bool, fn func(key []byte, r gatheredRow) error) error {
 	for it.Next() {
 		key := it.Key()[len(c.x.Rows):]

@@ -65,6 +65,9 @@ func (distinct) finish(a Aggregate) ([]byte, error) {
 	return strconv.AppendInt(nil, estimate(&r), 10), nil
 }
 
+// encodeRegisters writes the registers of the estimate: those that are not 0 with their numbers if
+// that is shorter, otherwise all of them. Equal registers have equal bytes, whatever way they came
+// about.
 func encodeRegisters(r *[registers]byte) Aggregate {
 	full := 0
 	for _, v := range r {
@@ -84,6 +87,9 @@ func encodeRegisters(r *[registers]byte) Aggregate {
 	return out
 }
 
+// mergeRegisters takes the larger value of each register, which is how HyperLogLog joins two sets.
+// An aggregate of another length or with a register that does not exist is kv.ErrCorrupt; a value
+// above maxRegister, which no hash gives, counts as that.
 func mergeRegisters(r *[registers]byte, a Aggregate) error {
 	switch {
 	case len(a) == 1+registers && a[0] == denseMark:

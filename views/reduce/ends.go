@@ -25,6 +25,8 @@ func (e ends) kind() Kind {
 	return KindFirst
 }
 
+// reduce keeps the best row as the aggregate, so that rereduce is a reduce over the rows that the
+// aggregates hold.
 func (e ends) reduce(rows []Row) (Aggregate, error) {
 	best := rows[0]
 	for _, r := range rows[1:] {
@@ -78,6 +80,8 @@ func (e ends) finish(a Aggregate) ([]byte, error) {
 	return r.Value, err
 }
 
+// parseEnd reads the row that an aggregate holds, without copying. The lengths are checked by
+// subtraction, since their sum could overflow.
 func parseEnd(a Aggregate) (r Row, err error) {
 	if len(a) == 0 || a[0] != endsMark {
 		return r, corrupt("_first or _last")

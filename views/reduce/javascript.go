@@ -96,6 +96,8 @@ func (j *javaScript) Finish(ctx context.Context, aggregates []Aggregate) ([]Valu
 	return values, nil
 }
 
+// firstOverflow returns the first aggregate that holds an overflow, nil for none. Whatever is
+// reduced with an overflow is one, and JavaScript is not called for it.
 func firstOverflow(group []Aggregate) Aggregate {
 	for _, a := range group {
 		if len(a) > 0 && a[0] == overflowMark {
@@ -105,6 +107,10 @@ func firstOverflow(group []Aggregate) Aggregate {
 	return nil
 }
 
+// aggregatesOf turns the results of a JavaScript function into aggregates. A result that is too
+// large becomes one that begins with overflowMark and holds the reason: it is stored like any
+// other, and the query that meets it shows the error. No result, as that of a function without
+// return, is null.
 func aggregatesOf(values []Value, want int) ([]Aggregate, error) {
 	if len(values) != want {
 		return nil, compat.NewError(compat.KindUnknown, "reduce function gave another number of results")

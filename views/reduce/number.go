@@ -128,6 +128,9 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
+// floats computes with both numbers as floats, as Erlang does where one of them is a float. An
+// integer beyond the range of a float and a result that is not finite are errArithmetic, Erlang's
+// badarith.
 func floats(a, b number, op func(x, y float64) float64) (number, error) {
 	x, err := a.toFloat()
 	if err != nil {

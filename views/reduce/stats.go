@@ -31,6 +31,9 @@ func (stats) reduce(rows []Row) (Aggregate, error) {
 	return acc.appendAggregate(make([]byte, 0, usualStat)), nil
 }
 
+// reduceStats reduces rows in their order. Integers at the beginning, in most indexes all rows,
+// are added up without making values of them; from the first other value on each row is parsed.
+// That does not change the result, since both add in one order.
 func reduceStats(rows []Row) (acc stat, err error) {
 	acc, done := integerStats(rows)
 	p := ejson.AcquireParser()
@@ -153,6 +156,8 @@ func mergeStats(s, acc stat) (stat, error) {
 	return acc, unusableStats(&s)
 }
 
+// mergeLeaves joins the statistics of two groups of rows. Minimum and maximum keep s's number
+// where both are equal, as the order of the arguments decides whether 1 or 1.0 is shown.
 func mergeLeaves(s, acc stat) (out stat, err error) {
 	out = stat{leaf: true, min: s.min, max: s.max}
 	if out.sum, err = add(s.sum, acc.sum); err != nil {
@@ -173,6 +178,7 @@ func mergeLeaves(s, acc stat) (out stat, err error) {
 	return out, nil
 }
 
+// rereduce joins aggregates in their order. Floats round differently in another one.
 func (stats) rereduce(aggregates []Aggregate) (Aggregate, error) {
 	acc, err := parseStat(aggregates[0])
 	if err != nil {
@@ -232,6 +238,9 @@ func parseIntegers(a Aggregate) (stat, bool) {
 	return statOfNumbers(numbers), true
 }
 
+// parseStatValue reads an aggregate: five numbers in the order of statNames, or a list of such
+// aggregates, to any depth, where the rows had lists. An empty list is the aggregate of empty
+// lists. Anything else is kv.ErrCorrupt.
 func parseStatValue(v ejson.Value, depth int) (s stat, err error) {
 	if v.Kind() != ejson.Array || depth > maxDepth {
 		return s, corrupt("_stats")

@@ -34,6 +34,10 @@ type member struct {
 // maxDepth bounds the nesting of values that _sum takes apart.
 const maxDepth = 2000
 
+// termOf takes a value apart for _sum, which adds the elements of lists by their places and the
+// members of objects by their names. Other values are kept as they are: whether they are an error
+// depends on what they are added to. A value nested deeper than maxDepth is an error, because
+// adding recurses.
 func termOf(v ejson.Value, depth int) (term, error) {
 	if depth > maxDepth {
 		return term{}, compat.NewError(compat.KindUnknown, "value of _sum is too deep")
@@ -76,6 +80,8 @@ func (t term) sorted() []member {
 	return slices.SortedFunc(slices.Values(t.members), byName)
 }
 
+// appendJSON appends the term as CouchDB prints it. Members keep the order that they have in the
+// term.
 func (t term) appendJSON(dst []byte) []byte {
 	switch t.kind {
 	case termNumber:
