@@ -45,7 +45,8 @@ type item struct {
 // docKey names a document of the store.
 type docKey struct{ database, id string }
 
-// docState is a document as a batch has read and written it.
+// docState is a document as a batch has read and written it. A document may be read, written, or
+// both.
 type docState struct {
 	read bool // as it was before the batch: with this revision, zero if it is not there
 	rev  compat.Rev
@@ -67,8 +68,8 @@ type docState struct {
 	dead      bool // a dead letter
 }
 
-// batch is one run of the handlers of some items, over what they read and with what they write, until it is committed
-// or thrown away. It is used by one goroutine at a time.
+// batch is one run of the handlers of some items: what they have read, and what they write, until
+// that is committed or thrown away. It is used by one goroutine at a time.
 type batch struct {
 	f       *function
 	ctx     context.Context // of the run
@@ -95,6 +96,8 @@ type batch struct {
 	speculation
 }
 
+// newBatch begins a run over items. Results of an earlier run of the same items are dropped, and
+// what they held is given back; h is the holding of all runs.
 func (f *function) newBatch(items []*item, h *holding) *batch {
 	b := &batch{
 		f: f, items: items, dbs: make(map[string]*documents.Database), docs: make(map[docKey]*docState),
@@ -108,7 +111,8 @@ func (f *function) newBatch(items []*item, h *holding) *batch {
 	return b
 }
 
-// database gives a database as the owner of the function sees it; the error is why the owner may not use it.
+// database gives a database as the owner of the function sees it, with the rights that the owner
+// has now. The error says why the owner may not use it.
 func (b *batch) database(ctx context.Context, name string) (*documents.Database, error) {
 	if err := b.lookAtOwner(ctx); err != nil {
 		return nil, err
@@ -124,8 +128,8 @@ func (b *batch) database(ctx context.Context, name string) (*documents.Database,
 	return d, nil
 }
 
-// open reads a document: as the handlers of the batch have left it, or as it is in the store, which the commit
-// verifies. exists is false for one that is missing or deleted.
+// open reads a document as a handler sees it: as the handlers before it in the batch have left it,
+// else as it is in the store. The commit verifies what was read in the store.
 func (b *batch) open(ctx context.Context, key docKey) (state *docState, err error) {
 	if state := b.own[key]; state != nil {
 		return state, nil
@@ -137,7 +141,10 @@ func (b *batch) open(ctx context.Context, key docKey) (state *docState, err erro
 	return b.read(ctx, key)
 }
 
-// read reads a document as it is in the store, which the commit verifies, whether handlers have written it or not.
+// read reads a document as it is in the store, even if a handler has written it; the commit
+// verifies that it has not changed since. If the batch before is writing the document it waits
+// until that is stored. state.read is also set for a document that is not there, which the commit
+// verifies likewise.
 func (b *batch) read(ctx context.Context, key docKey) (*docState, error) {
 	state := b.docs[key]
 	if state != nil && state.read {
@@ -156,7 +163,8 @@ func (b *batch) read(ctx context.Context, key docKey) (*docState, error) {
 		return nil, compat.NewError(compat.KindBadRequest, "Functions cannot read local documents")
 	}
 	doc, expires, err := openWithExpiry(ctx, d, key.id)
-	// Where documents may be there and hidden, that there is none could not be verified.
+	// Where documents can be hidden, a missing one may be a hidden one, and the commit could not
+	// verify that there is none.
 	if err != nil && (d.Hides() || !errors.Is(err, compat.KindNotFound)) {
 		return nil, err
 	}
@@ -219,14 +227,16 @@ func (b *batch) take(i int, r *js.EventResult) {
 	}
 }
 
-// forget drops what the running handler has flushed, and its queries.
+// forget drops what the running handler has flushed so far, and closes its queries: its effects are
+// in the result, or it has no result.
 func (b *batch) forget() {
 	b.effects, b.own = nil, nil
 	b.queries.closeAll()
 }
 
-// merge makes an effect part of what is committed; false if it is none that the function could have, so that the item
-// has failed.
+// merge adds an effect to what is committed. It is false if the effect is one that the function
+// cannot have, which only a worker process that was taken over would send: the item has failed
+// then.
 func (b *batch) merge(it *item, e *js.EventEffect) bool {
 	switch e.Kind {
 	case js.EffectSet, js.EffectDelete:
@@ -246,6 +256,10 @@ func (b *batch) merge(it *item, e *js.EventEffect) bool {
 	return true
 }
 
+// write notes what becomes of a document. Handlers later in the batch see it, and only the last
+// write of each document is committed. A write to the document of the event itself, which the
+// handler did not read, replaces the revision of the event only: if the document has changed since,
+// the write is left out, and the event of the later change decides.
 func (b *batch) write(it *item, e *js.EventEffect) {
 	key := docKey{e.Database, e.ID}
 	state := b.docs[key]
@@ -267,7 +281,8 @@ func (b *batch) write(it *item, e *js.EventEffect) {
 	b.size += len(e.Body)
 }
 
-// changes reports whether there is something to commit.
+// changes reports whether there is anything to commit. Timers that fired always count, because they
+// have to be removed.
 func (b *batch) changes() bool {
 	if len(b.timers) > 0 {
 		return true
@@ -300,7 +315,8 @@ func (b *batch) refuse(key docKey, state *docState, err *compat.Error) {
 	})
 }
 
-// parts are the reads and edits of the batch by database. The error is errRefused if some edits cannot be made.
+// parts sorts the reads and edits of the batch by database. Deleting what was read as missing is
+// only a read. The error is errRefused if some edits cannot be made; their handlers are told.
 func (b *batch) parts(ctx context.Context) ([]documents.CommitPart, []string, error) {
 	var names []string
 	var parts []documents.CommitPart
@@ -349,7 +365,9 @@ func (b *batch) parts(ctx context.Context) ([]documents.CommitPart, []string, er
 	return parts, names, nil
 }
 
-// stored keeps beside the documents of a database what belongs to them.
+// stored writes what belongs to the revisions of one database, in the same transaction: their
+// origins where the database is a function's source, so that a function does not see its own writes
+// as events, and when they expire.
 func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
 	// Its own source a function knows, whether this process has seen already that it is deployed or not.
 	source := x.Name() == b.f.source || b.f.engine.isSource(x.Name())
@@ -427,16 +445,20 @@ func (f *function) origin(state *docState) origin {
 	return origin{instance: f.instance, hops: state.by.hops + 1}
 }
 
-// errTimerGone is of a batch with a timer that is not there any more; the item is dropped.
+// errTimerGone is the error of a batch one of whose timers is not there any more, because it was
+// cancelled, replaced or fired. The item is dropped, and the batch runs again without it.
 type errTimerGone struct{ item *item }
 
 // Error implements error.
 func (errTimerGone) Error() string { return "eventing: a timer was changed while its callback ran" }
 
-// errTimerRead is of a batch that has asked for a timer that came or went meanwhile.
+// errTimerRead is the error of a batch that has asked whether a timer exists, and the answer has
+// changed since.
 var errTimerRead = errors.New("eventing: a timer that was asked for has changed")
 
-// applyTimers does what the batch does to timers.
+// applyTimers writes the timers of the batch in its transaction: it verifies those that handlers
+// have asked for, removes those that fired, and sets or cancels the others. Each check conflicts
+// with transactions that change the same timer meanwhile.
 func (b *batch) applyTimers(tx kv.Tx) error {
 	s := b.f.space
 	for name, was := range b.seen {
@@ -479,7 +501,9 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 // rank): one of two would be made again.
 const manyEdits = 16
 
-// commit stores what the handlers did, together with what move does.
+// commit stores what the handlers did, together with what move does, in one transaction. Batches of
+// manyEdits and more wait for each other. The error is errStale or errRefused if the handlers have
+// to run again.
 func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 	parts, names, err := b.parts(ctx)
 	if err != nil {
@@ -510,10 +534,11 @@ func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 	return b.stands(found, names)
 }
 
-// errStale is of a batch whose reads are not current any more.
+// errStale is the error of a batch that has read documents which have changed since.
 var errStale = errors.New("eventing: documents have changed while handlers ran")
 
-// stands tells the items what stood against the commit.
+// stands tells the items why the commit was not possible: which documents have changed, and which
+// writes were refused by a validation function or the database.
 func (b *batch) stands(found *storage.CommitError, names []string) error {
 	for _, d := range found.Stale {
 		key := docKey{names[d.Database], d.ID}
@@ -538,7 +563,8 @@ func (b *batch) stands(found *storage.CommitError, names []string) error {
 // never is later than all timers.
 const never int64 = math.MaxInt64
 
-// pause is how long the n-th new run of something waits.
+// pause is how long to wait before the n-th new run of something: it doubles from least on, up to
+// most.
 func pause(n int, least, most time.Duration) time.Duration {
 	if n > 20 {
 		return most

@@ -102,7 +102,7 @@ func (c *checker) walk(
 	})
 }
 
-// roots looks for keys that are of nobody.
+// roots looks for keys below eventing's prefix that belong to no part of it.
 func (c *checker) roots(ctx context.Context) error {
 	prefix := storage.EventingPrefix()
 	begin, end := below(prefix)
@@ -126,7 +126,9 @@ func (c *checker) roots(ctx context.Context) error {
 	})
 }
 
-// instances checks what is stored of instances.
+// instances checks all that is stored of instances, in windows of one snapshot each: functions may
+// run meanwhile. A timer is stored by two keys, which may be in different windows; the other one is
+// read in the window's snapshot (timerTwins).
 func (c *checker) instances(ctx context.Context) error {
 	prefix := tuple.AppendInt(storage.EventingPrefix(), rootInstances)
 	return c.walk(ctx, prefix, func(r kv.ReadTx, window []kv.Row) error {
@@ -201,7 +203,8 @@ type twin struct {
 	value []byte
 }
 
-// timerTwins gives for each row that is a timer's what its other key has.
+// timerTwins reads the other key of each timer in a window, all in one request. The result is by the
+// row's place in the window; rows that are no timers, or pieces of contexts, have no entry.
 func timerTwins(r kv.ReadTx, prefix []byte, window []kv.Row) (map[int]*twin, error) {
 	twins := make(map[int]*twin)
 	var order []int
@@ -334,7 +337,7 @@ func (c *checker) partition(subject string, instance int64, rest []byte, row kv.
 	}
 }
 
-// owner checks the form of who works on a partition.
+// owner checks the form of an entry that says which process works on a partition.
 func (c *checker) owner(subject string, rest []byte, row kv.Row) {
 	p, rest, err := tuple.ReadInt(rest)
 	if err != nil || len(rest) > 0 || p < 0 || p >= partitions || len(row.Value) != len(nodes.ID{}) {

@@ -24,7 +24,8 @@ type compiled struct {
 	selector *mango.Selector
 }
 
-// Compile looks whether a function could run. The error, if there is one, is mostly one of CodeCompilation.
+// Compile checks whether a function can run, in a worker process, and gives its handlers' warnings.
+// Faults of the code are errors of CodeCompilation with line and column.
 func (e *Engine) Compile(ctx context.Context, d *definition.Function) (definition.Compiled, *definition.Error) {
 	c, err := e.compile(d)
 	if err != nil {
@@ -43,7 +44,8 @@ func (e *Engine) Compile(ctx context.Context, d *definition.Function) (definitio
 	return c.Compiled, nil
 }
 
-// compile puts the program of a function together. What only JavaScript can tell is not looked at.
+// compile puts the program of a function together: headers, code with its statements replaced, and
+// footers. It does not run JavaScript, so that syntax errors of the code are found later (Compile).
 func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 	script, err := n1ql.Transpile(d.Code)
 	var wrong *n1ql.SyntaxError
@@ -138,6 +140,8 @@ func boundTo(bindings []js.EventBinding, source, name string) (database string, 
 	return name, writable, bound || name == source
 }
 
+// selectorOf reads the selector of a function's settings; nil if there is none. The error is one of
+// CodeInvalidConfig.
 func selectorOf(text []byte) (*mango.Selector, error) {
 	if len(text) == 0 || string(text) == "null" {
 		return nil, nil

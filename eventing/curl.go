@@ -182,6 +182,9 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	return j.inner.Cookies(u)
 }
 
+// checkAddress refuses connections to addresses that functions may not reach. It is asked with the
+// address that a name was resolved to, just before the connection, so that neither a name nor a
+// redirect leads elsewhere.
 func checkAddress(address string, allows func(netip.Addr) bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -310,6 +313,8 @@ func (u *urlBinding) read(response *http.Response, hold func(bytes int64) error)
 	return answer, nil
 }
 
+// curlError makes the exception that a handler sees of a request that failed. It does not tell
+// which address was refused, so that functions cannot explore the network.
 func curlError(err error) error {
 	e := &js.EventError{Class: "CurlError", Name: "Failed", Desc: err.Error()}
 	var timeout net.Error

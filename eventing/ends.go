@@ -18,7 +18,7 @@ const (
 	wellAfter = 5 * time.Minute
 )
 
-// errEnds is of such a function.
+// errEnds is the error for such a function.
 var errEnds = errStopped{"the server ended without a shutdown three times in a row while the function ran"}
 
 // end is the key that notes that a process has ended without a shutdown.

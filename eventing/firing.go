@@ -19,7 +19,8 @@ type alarm struct {
 	wakes [partitions]chan struct{} // of who looks at it: has an element when one of its partitions' came nearer
 }
 
-// watch has some partitions be looked at, by who waits for the channel.
+// watch has some partitions looked at at once, and returns a channel that gets an element whenever
+// one of them has an earlier timer.
 func (a *alarm) watch(among []int) (wake chan struct{}) {
 	wake = make(chan struct{}, 1)
 	a.mu.Lock()
@@ -44,8 +45,9 @@ func (a *alarm) set(partition int, due int64) {
 	}
 }
 
-// due gives those of some partitions that are to be looked at, and when the next one of the others is. Those count as
-// having none until they are looked at: what is set meanwhile is looked at again.
+// due gives those of some partitions that have to be looked at, and the time of the next timer of
+// the others. The given ones count as having no timer until set is called for them again: a timer
+// that is set while they are looked at is not lost.
 func (a *alarm) due(among []int, now int64) (list []int, next int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +77,9 @@ func newTimerWorker(f *function, among []int) *timerWorker {
 	return w
 }
 
-// gather waits until timers are due, and takes them, but those that are being fired.
+// gather waits until timers are due and takes them. Timers of the batch that is being stored are
+// still in the store; they are left out, so that none is fired twice. The memory for their contexts
+// is taken before they are read.
 func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 	for ctx.Err() == nil {
 		now := w.f.engine.now()
@@ -111,7 +115,8 @@ func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 	return nil, ctx.Err()
 }
 
-// firing tells timers that a batch, which may be nil, fires from others, later ones of the same name among these.
+// firing gives a function that tells the timers that b fires from others. A timer that was set
+// again under the same name has another nonce and is a new one. b may be nil.
 func (b *batch) firing() func(*timer) bool {
 	nonces := make(map[timerName][]byte)
 	if b != nil {
@@ -125,7 +130,8 @@ func (b *batch) firing() func(*timer) bool {
 	}
 }
 
-// untilDue waits until a time, never for none, or until an earlier timer is made, or the batch before is done.
+// untilDue waits until a time (never for no time), until a timer before it is set, or until the
+// batch before is done.
 func (w *timerWorker) untilDue(ctx context.Context, next int64) error {
 	var due <-chan time.Time
 	if next != never {
@@ -145,7 +151,8 @@ func (w *timerWorker) untilDue(ctx context.Context, next int64) error {
 	return nil
 }
 
-// firing makes the items of timers that are due.
+// firing makes items of timers that are due. A timer that is later than skip_timer_threshold, in
+// seconds, is skipped: it is removed and its callback does not run.
 func (f *function) firing(list []timer, now time.Time) []*item {
 	items := make([]*item, len(list))
 	for i := range list {
@@ -163,7 +170,8 @@ func (f *function) firing(list []timer, now time.Time) []*item {
 	return items
 }
 
-// timerCheckpoint is the checkpoint of timers: they are cleared with what their callbacks did.
+// timerCheckpoint is the checkpoint of timers. Timers are removed together with what their
+// callbacks did (applyTimers), so that only the ownership of the partitions is left to check.
 type timerCheckpoint struct{ f *function }
 
 func (c timerCheckpoint) move(tx kv.Tx, items []*item) error {

@@ -44,7 +44,9 @@ type function struct {
 	reader *reader
 }
 
-// selects reports whether a change, with the document as the function sees it, passes the function's selector.
+// selects reports whether a change passes the function's selector; doc is the document as the
+// function sees it. The selector sees the document with _id and _rev; for a deletion without a
+// document, its stub.
 func (f *function) selects(ch *row, doc *storage.Document) (bool, error) {
 	if f.selector == nil {
 		return true, nil
@@ -89,8 +91,10 @@ func (f *function) serve(ctx context.Context) (err error) {
 // again.
 const graceful = 10 * time.Second
 
-// workUntil runs the reader, the workers and the timers until ctx ends, the share is to be another one, or one of them
-// fails. Then no batch is begun any more, and those that run are waited for.
+// workUntil runs the reader, the workers and the timers until ctx ends, the share changes, or one
+// of them fails. Then no batch is begun any more, and those that run may end within graceful; if
+// another process has the share already they are stopped at once, since nothing of theirs can be
+// stored.
 func (f *function) workUntil(ctx context.Context, r *reader) error {
 	f.mu.Lock()
 	f.reader = r

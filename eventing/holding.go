@@ -13,16 +13,18 @@ import (
 	"github.com/settee-db/settee/memory"
 )
 
-// holding is what the handlers of a batch hold in memory: documents that they have read, what they write and log, rows
-// of statements, answers of other servers. It is of the memory of all functions (Options.HandlerMemory), of which one
-// has three quarters at most, and is taken before it is used. There is one holding for all runs of a batch. It is safe
+// holding counts what the handlers of a batch hold in memory: documents that they have read, what
+// they write and log, rows of statements, answers of other servers. The bytes come out of
+// Options.HandlerMemory, which all functions share and of which one function gets three quarters at
+// most; they are taken before they are used. All runs of a batch have the same holding. It is safe
 // for concurrent use.
 type holding struct {
 	mu    sync.Mutex
 	share memory.Share
-	// crossing is of what the worker process was told last: it is free when that asks for the next.
+	// crossing is the size of what the worker process was told last; it is given back when the
+	// process asks for the next.
 	crossing int64
-	// kept is of answers that later runs of the handlers get again.
+	// kept is the size of the answers of other servers that later runs of the handlers get again.
 	kept int64
 
 	answers map[[sha256.Size]byte][]curlAnswer
@@ -38,7 +40,7 @@ func (f *function) newHolding() *holding {
 	return &holding{share: memory.Share{Budget: f.engine.memory, User: f.ref.String()}}
 }
 
-// errNoMemory is of what a handler does that would take more memory than there is.
+// errNoMemory is the error of what a handler does if that would take more memory than there is.
 var errNoMemory = compat.Busy("The event functions of this server hold too much in memory, or this one does.")
 
 // take adds bytes to what the run holds. It waits for others for a while; the error is errNoMemory, or that of ctx.
@@ -63,7 +65,7 @@ func (h *holding) give(bytes int64) {
 	h.share.Shrink(h.share.Held - bytes)
 }
 
-// cross makes what is on its way to the worker process so many bytes.
+// cross replaces the size of what is on its way to the worker process.
 func (h *holding) cross(ctx context.Context, bytes int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +80,7 @@ func (h *holding) cross(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// await takes bytes as soon as there are so many.
+// await takes bytes, and waits until there are so many; the error is that of ctx.
 func (h *holding) await(ctx context.Context, bytes int64) error {
 	for {
 		err := h.take(ctx, bytes)
@@ -91,7 +93,8 @@ func (h *holding) await(ctx context.Context, bytes int64) error {
 	}
 }
 
-// sorting makes mango.Source.Keep of a search, and what ends it.
+// sorting gives the functions by which a search accounts for the rows that it sorts
+// (mango.Source.Keep), and which ends that. keep is given the total so far.
 func (h *holding) sorting() (keep func(bytes int) error, end func()) {
 	kept := int64(0)
 	keep = func(bytes int) error {
@@ -110,7 +113,8 @@ func (h *holding) sorting() (keep func(bytes int) error, end func()) {
 // Hold implements storage.Memory: documents of so many bytes are read, and shown to the worker process.
 func (h *holding) Hold(ctx context.Context, bytes int) error { return h.cross(ctx, 2*int64(bytes)) }
 
-// again begins a new run of the handlers: what the one before held is gone, but for answers of other servers.
+// again begins a new run of the handlers. What the run before held is given back, except for the
+// answers of other servers, since requests are not made again.
 func (h *holding) again() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +122,8 @@ func (h *holding) again() {
 	h.share.Shrink(h.kept)
 }
 
-// forget drops the answers, too: the batch was stored, and what is left of it is another one.
+// forget gives everything back, also the answers: the batch was stored, and what is left of it is a
+// new batch.
 func (h *holding) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,8 +150,9 @@ func effectSize(e *js.EventEffect) int64 {
 	return int64(len(e.ID) + len(e.Body) + len(e.Reference) + len(e.Context))
 }
 
-// admit takes the memory for the result of the item with this number. Where there is none the run ends: before the
-// item, which is the first of the next run then, or, where it was the first one, with its failure.
+// admit takes the memory for the result of the n-th item of a run. If there is not enough, the run
+// ends before that item, which is then the first one of the next run; if it is the first one
+// already, the item fails.
 func (b *batch) admit(n int, r *js.EventResult) (admitted *js.EventResult, enough bool) {
 	switch err := b.holding.take(b.ctx, sizeOf(r)); {
 	case err == nil:

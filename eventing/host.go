@@ -48,7 +48,8 @@ func (b *batch) Revision(ctx context.Context, binding int, id string, body []byt
 	return rev.String(), nil
 }
 
-// errForged is of a worker process that asks for what the function has no binding for: no program does.
+// errForged is the error for a worker process that asks for what the function has no binding for. No
+// program does that, so the process must have been taken over.
 var errForged = errors.New("eventing: a worker has asked for what is not bound")
 
 // seen makes an error of a database one that a handler sees as an exception.

@@ -47,8 +47,11 @@ func (f *function) process(ctx context.Context, items []*item, at checkpoint) er
 	return f.complete(ctx, b, at)
 }
 
-// complete does for a batch whose handlers have run what process does then: it stores what they did, and runs them
-// again as often as it takes.
+// complete stores what a batch has done and runs its handlers again until all of its items are done
+// for good. What stands in the way decides how: after a conflict it pauses for a random time that
+// grows, and divides the batch after manyRuns, because fewer items read less that may change; what
+// is too large for a transaction is divided at once; a refused write is told to its handler, which
+// runs again; a full store is waited for. Other errors are the run's.
 func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error {
 	items, h := b.items, b.holding
 	defer h.forget()
@@ -131,7 +134,8 @@ func (f *function) finish(ctx context.Context, b *batch, at checkpoint) error {
 	return err
 }
 
-// done are the items whose handlers have run, or are given up.
+// done are the items, from the first on, whose handlers have run or which are given up. The others
+// belong to the next batch.
 func (b *batch) done() []*item {
 	n := 0
 	for n < len(b.items) && b.items[n].result != nil {
@@ -140,8 +144,8 @@ func (b *batch) done() []*item {
 	return b.items[:n]
 }
 
-// settle accounts for the items of a batch that was stored, and returns those that are left: those that did not run
-// yet.
+// settle counts and logs the items of a batch that was stored, and wakes whoever waits for its
+// timers. It returns the items that have not run yet.
 func (f *function) settle(b *batch) []*item {
 	done := b.done()
 	for _, it := range done {
@@ -159,7 +163,7 @@ func (f *function) settle(b *batch) []*item {
 	return b.items[len(done):]
 }
 
-// giveUpRefused ends the events of handlers that try again and again what is refused.
+// giveUpRefused fails the events of handlers that have tried a refused write too often.
 func (f *function) giveUpRefused(items []*item) {
 	for _, it := range items {
 		if n := len(it.refusals); n > maxRefusals && it.failure == nil {
@@ -184,8 +188,9 @@ func without(items []*item, gone *item) []*item {
 	return rest
 }
 
-// run runs the handlers of a batch that have not run yet, or the first of them: it ends early at an event that has to
-// be tried again, and where the handlers have written much. failed is set where it could not run them.
+// run runs the handlers of a batch that have not run yet. It ends early at an event that has to be
+// tried again, and where the handlers have written much; complete goes on with the rest. failed is
+// set if the handlers could not be run at all.
 func (b *batch) run(ctx context.Context) {
 	b.ctx = ctx
 	if b.failed = b.lookAtOwner(ctx); b.failed == nil {
@@ -194,6 +199,9 @@ func (b *batch) run(ctx context.Context) {
 	b.queries.closeAll()
 }
 
+// runHandlers sends events to a worker process until all have run or the batch is to end early. If
+// the process dies, the event that killed it is not known: the first one that has no result runs
+// again alone, and only if it kills its process alone is it to blame.
 func (b *batch) runHandlers(ctx context.Context) error {
 	crashes := 0
 	for b.current < len(b.items) {
@@ -258,7 +266,8 @@ func (b *batch) runHandlers(ctx context.Context) error {
 	return nil
 }
 
-// next are the items that are run together: up to one that is not run any more, or the first alone.
+// next are the items that are sent to a worker process together: up to one that is not run any
+// more, or only the first if alone is set.
 func (b *batch) next(alone bool) []*item {
 	list := b.items[b.current:]
 	if alone {
@@ -291,7 +300,8 @@ func (b *batch) crashed(it *item, err error, crashes int) error {
 	return nil
 }
 
-// runs reports whether the handler is to be run.
+// runs reports whether the handler of the item has to run: it has not failed for good and is not
+// skipped.
 func (it *item) runs() bool { return it.failure == nil && !it.skipped }
 
 // giveUp is the result of an item whose handler is not run any more.
@@ -315,5 +325,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// lost reports whether an error means that another process runs the function now.
+// lost reports whether an error means that this process no longer has the partitions or the job:
+// another process runs the function now, and nothing may be stored any more.
 func lost(err error) bool { return errors.Is(err, jobs.ErrLost) || errors.Is(err, errRestart) }

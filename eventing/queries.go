@@ -259,7 +259,7 @@ func (s *docState) show(d *n1ql.Document) {
 	}
 }
 
-// openMany reads the documents of a list that are not known yet, together.
+// openMany reads those documents of a list that the batch does not have yet, with one request.
 func (b *batch) openMany(ctx context.Context, d *documents.Database, ids []string) error {
 	var refs []storage.DocRef
 	for _, id := range ids {

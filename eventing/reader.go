@@ -99,7 +99,9 @@ func newReader(f *function, db *documents.Database, p progress) *reader {
 	return r
 }
 
-// read reads the feed until ctx ends.
+// read reads the stream until ctx ends and dispatches its events. Memory is reserved before
+// anything is read. It listens for changes before it reads the first ones, so that none in between
+// is missed, and waits only after a part that was the last.
 func (r *reader) read(ctx context.Context) error {
 	listener, err := r.db.Listen(ctx)
 	if err != nil {
@@ -268,7 +270,9 @@ func metaOf(b []byte, source string, ch *storage.Change, partition int) []byte {
 	return b
 }
 
-// dispatch hands the events of a chunk to their workers; it waits while too much is under way.
+// dispatch hands the events of a chunk to their workers and waits while maxChunks are under way.
+// The chunk is counted before the first event is handed over, since a worker may be done with it at
+// once.
 func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 	select {
 	case r.room <- struct{}{}:
@@ -297,7 +301,8 @@ func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// advance forgets the chunks that are done, in order. The mutex is held.
+// advance moves the checkpoint past the chunks that are done. It goes in order: a chunk that is
+// done early waits for those before it. The mutex is held.
 func (r *reader) advance() {
 	for len(r.chunks) > 0 && r.chunks[0].left == 0 {
 		r.done = r.chunks[0].end
@@ -314,14 +319,15 @@ func (c *chunk) release() {
 	}
 }
 
-// close gives up the chunks that are not done, when nobody works on them any more.
+// close gives back the memory of chunks that are not done. Nobody works on them any more then.
 func (r *reader) close() {
 	for _, c := range r.chunks {
 		c.release()
 	}
 }
 
-// settled notes that items are done.
+// settled counts items that are done for good, and gives back the memory of chunks that have no
+// others.
 func (r *reader) settled(items []*item) {
 	r.mu.Lock()
 	for _, it := range items {
@@ -342,7 +348,8 @@ func (r *reader) backlog() (unread, queued, bytes int64) {
 	return r.pending, r.queued, r.bytes
 }
 
-// store stores the progress, if there is any.
+// store stores how far all partitions are done, if that has changed. The workers store it for
+// events with effects, in their transactions; this is for events without.
 func (r *reader) store(ctx context.Context) error {
 	r.mu.Lock()
 	done := r.done
@@ -381,7 +388,8 @@ func (r *reader) keepStored(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// move implements checkpoint: the partitions of the items go on to the last of their events.
+// move implements checkpoint: in the transaction of a batch, each partition goes on to the last of
+// its events. It fails if another process has the partition now, or has moved it.
 func (w *worker) move(tx kv.Tx, items []*item) error {
 	after := w.seqs
 	for _, it := range items {

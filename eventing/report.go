@@ -53,7 +53,7 @@ func (e *Engine) shares(ctx context.Context, r *registry.Record) (map[string]any
 	return map[string]any{"all": partitions, "owned": owned, "planned": planned, "by_node": by}, nil
 }
 
-// report gives what was counted in Couchbase's names.
+// report gives the counters under the names that Couchbase has for them, so that its tools read them.
 func (t *tally) report(detail definition.Detail) *definition.Stats {
 	c := t.Counts
 	updates := c[updatesDone] + c[updatesFailed] + c[updatesSkipped]

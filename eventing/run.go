@@ -29,8 +29,8 @@ func parseJobID(id string) (definition.Ref, error) {
 	return definition.Ref{Scope: definition.Scope{Bucket: parts[0], Scope: parts[1]}, Name: parts[2]}, nil
 }
 
-// runJob brings one function from a state on the way to the one at its end. One process does, whoever has the job;
-// deployed functions run in all of them (serve).
+// runJob leads a function from a state on the way, such as deploying, to the one that it leads to.
+// Only the process that has the job does that; deployed functions run in all processes (serve).
 func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	ref, err := parseJobID(run.ID)
 	if err != nil {
@@ -58,13 +58,16 @@ func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	}
 }
 
-// failed tells of an error that is not the function's fault.
+// failed logs an error that is not the function's fault, for the operator and in the function's
+// log.
 func (e *Engine) failed(ref definition.Ref, err error) {
 	e.o.Log.Error("eventing: a function has stopped and is started again", "function", ref.String(), "error", err)
 	e.logOf(ref).say("the function has stopped and is started again: " + err.Error())
 }
 
-// step ends a state on the way.
+// step does what one state on the way needs and ends it. Pausing and undeploying wait until all
+// processes have given the function up. Deploying waits until all processes know the function,
+// because they have to mark what functions write to its source, and runs OnDeploy.
 func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) error {
 	finish := func(to definition.State) error { return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, to) }
 	switch r.State {
@@ -99,14 +102,15 @@ func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) er
 	return finish(definition.Deployed)
 }
 
-// errCannotRun is why a function cannot be run as it is, whoever tries.
+// errCannotRun says why a function cannot run as it is, in any process.
 type errCannotRun struct{ why string }
 
 // Error implements error.
 func (e errCannotRun) Error() string { return "eventing: " + e.why }
 
-// cannotRun ends what cannot be: a function on the way goes back to where it was; one that was deployed is undeployed
-// if its source is gone, and paused if it has to stop until somebody resumes it.
+// cannotRun ends a state that cannot go on. A function on the way goes back to where it was. A
+// deployed one is undeployed if its source is gone, and paused if somebody has to resume it. Errors
+// that are not the function's are given back, and the caller tries again.
 func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) error {
 	var cannot errCannotRun
 	var stopped errStopped
@@ -129,7 +133,8 @@ func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) e
 	return err
 }
 
-// run serves a deployed function until it is deployed no more.
+// run serves a deployed function until it is not deployed any more. After a failure it rests,
+// longer each time, and begins anew; a change of the function ends the rest.
 func (e *Engine) run(ref definition.Ref, running *running) {
 	for failures := 0; ; {
 		e.mu.Lock()
@@ -221,7 +226,9 @@ func (f *function) close() {
 // onDeployGrace is how much longer than its time OnDeploy may take with the storing of what it did.
 const onDeployGrace = 10 * time.Second
 
-// onDeploy runs the handler OnDeploy, if there is one.
+// onDeploy runs the handler OnDeploy, if there is one, with the reason and, for a function that is
+// resumed, how long it was paused, in milliseconds. The error is errCannotRun if the handler fails
+// or takes too long.
 func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 	reason, delay := "Deploy", int64(0)
 	if f.record.State == definition.Resuming {

@@ -30,7 +30,7 @@ func ids(members []nodes.Member) []nodes.ID {
 	return list
 }
 
-// planOf says who is to own each partition.
+// planOf says which process is to own each partition.
 func planOf(owners []nodes.ID, members []nodes.Member) []nodes.ID {
 	return nodes.Plan(owners, ids(members))
 }
@@ -118,7 +118,7 @@ func (f *function) divide(tx kv.Tx, p *progress, members []nodes.Member) (left m
 	return left, nil
 }
 
-// gone reports whether an owner who is not known to live does not; nobody does not.
+// gone reports whether the process of an owner is known to have ended; no owner counts as gone.
 func (f *function) gone(tx kv.ReadTx, owner nodes.ID) (bool, error) {
 	if owner == (nodes.ID{}) {
 		return true, nil
@@ -136,7 +136,7 @@ func count(value []byte) uint64 {
 	return binary.LittleEndian.Uint64(value)
 }
 
-// alive reports whether an owner is one of those who live; nobody is not.
+// alive reports whether an owner is one of the living processes; it is false for no owner.
 func alive(id nodes.ID, live []nodes.ID) bool { return slices.Contains(live, id) }
 
 // mine are the partitions that the process has, in order.

@@ -19,16 +19,18 @@ type speculation struct {
 	kept    bool
 }
 
-// decide ends the wait of those who run over the batch.
+// decide tells the batch that runs over this one whether what this one did was stored.
 func (a *speculation) decide(kept bool) {
 	a.kept = kept
 	close(a.decided)
 }
 
-// speculationWait is how long a handler waits for the batch before: it is its own time that goes by.
+// speculationWait is how long a handler waits for the batch before it. The time counts as the
+// handler's own, which is why the wait is short.
 const speculationWait = 250 * time.Millisecond
 
-// await waits until the batch before is stored. The error ends the run, which is void.
+// await waits until the batch before is stored. The error ends the run: it is void, because the
+// batch before was not stored as it was run, or took too long.
 func (a *speculation) await(ctx context.Context) error {
 	if a.before != nil && !a.void {
 		late := time.NewTimer(speculationWait)
@@ -49,7 +51,7 @@ func (a *speculation) await(ctx context.Context) error {
 	return nil
 }
 
-// lost reports whether it is known already that the run is void.
+// lost reports, without waiting, whether it is known already that the run is void.
 func (a *speculation) lost() bool {
 	if a.before != nil {
 		select {
@@ -61,7 +63,8 @@ func (a *speculation) lost() bool {
 	return a.void
 }
 
-// isVoid reports, when the batch before is done, whether the handlers have to run again.
+// isVoid reports whether the handlers have to run again. It must be called only when the batch
+// before is done.
 func (a *speculation) isVoid() bool { return a.void || a.before != nil && !a.before.kept }
 
 // whole reports whether all handlers of the batch have run.

@@ -183,14 +183,14 @@ func (s *Statistics) settle(it *item) {
 	}
 }
 
-// reset forgets what was counted.
+// reset sets all counters to zero.
 func (s *Statistics) reset() {
 	s.mu.Lock()
 	s.tally = newTally()
 	s.mu.Unlock()
 }
 
-// now is a copy of what was counted.
+// now gives a copy of the counters.
 func (s *Statistics) now() tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()

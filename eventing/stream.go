@@ -24,7 +24,8 @@ const (
 	streamShare = 4
 )
 
-// row is a change of a document as all functions see it. Nobody changes it.
+// row is a change of a document as all functions see it. Consumers share rows, so nobody may change
+// one.
 type row struct {
 	storage.Change        // the document is the row's own; nil for a deletion of which nothing more is known
 	partition      int    // of the document
@@ -57,20 +58,22 @@ type segment struct {
 	ready bool // done is closed
 }
 
-// streamKey tells which changes a stream has.
+// streamKey names a stream: which database, and which partitions of it.
 type streamKey struct {
 	source     [16]byte // uuid of the database
 	partitions uint64   // the bit of each that it has
 }
 
-// stream is the changes of some partitions of a database, for the functions of this process that have these.
+// stream is the changes of some partitions of a database, shared by the functions of this process
+// that have these partitions.
 type stream struct {
 	key       streamKey
 	consumers map[*consumer]bool
 	segments  []*segment
 }
 
-// streams are those that functions of this process read. It is safe for concurrent use.
+// streams are all that functions of this process read, with the segments that are kept of them. It
+// is safe for concurrent use.
 type streams struct {
 	mu    sync.Mutex
 	open  map[streamKey]*stream
@@ -96,7 +99,7 @@ type consumer struct {
 	rows  int         // of the segment that was read last: about as many as the next one has
 }
 
-// join begins to read a stream after a sequence.
+// join makes a consumer that reads a stream from behind a sequence on; leave ends it.
 func (s *streams) join(db *storage.DB, key streamKey, at storage.Seq) *consumer {
 	c := &consumer{streams: s, db: db, at: at, joined: time.Now()}
 	c.asked = c.joined
@@ -110,7 +113,7 @@ func (s *streams) join(db *storage.DB, key streamKey, at storage.Seq) *consumer 
 	return c
 }
 
-// leave ends what join has begun.
+// leave ends a consumer. The last one closes its stream, and segments that nobody else wants go.
 func (c *consumer) leave() {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
@@ -121,10 +124,12 @@ func (c *consumer) leave() {
 	c.streams.prune(c.stream)
 }
 
-// news says that the function was told of changes which it is going to read.
+// news says that the function has been told of changes, which the next segments must have
+// (part.last).
 func (c *consumer) news() { c.asked = time.Now() }
 
-// part is what a function gets of a stream at once.
+// part is what a consumer gets of a stream at once: a segment, or as much of it as the function may
+// have in memory.
 type part struct {
 	rows    []row
 	end     storage.Seq // of the last row, or of one after it that no function sees; zero if there is none
@@ -132,7 +137,10 @@ type part struct {
 	last    bool        // all changes that the function was told of are in it, or came before
 }
 
-// next gives rows after a sequence, of about so many bytes at most.
+// next gives the rows that follow a sequence, of about so many bytes at most, and at least one if
+// there is any. It reads them only if nobody has read them or is just reading them. An error of
+// another function's read is not passed on, because that function's context may have ended: this
+// one tries by itself then.
 func (c *consumer) next(ctx context.Context, since storage.Seq, most int) (part, error) {
 	for {
 		p, own := c.find(since)
@@ -155,7 +163,10 @@ func (c *consumer) next(ctx context.Context, since storage.Seq, most int) (part,
 	}
 }
 
-// find gives the segment with the rows after a sequence; own: there was none, and the caller has to read it.
+// find gives the segment with the rows that follow a sequence. own says that there was none: it is
+// entered, so that others wait for it, and the caller has to read and finish it. A segment that was
+// begun before the consumer joined is not given, because it may show documents as they were before
+// the function was deployed.
 func (c *consumer) find(since storage.Seq) (p *segment, own bool) {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
@@ -171,7 +182,8 @@ func (c *consumer) find(since storage.Seq) (p *segment, own bool) {
 	return p, true
 }
 
-// finish shows a segment that has been read to others, and keeps it if one of them is going to want it.
+// finish shows a segment that has been read to those who wait for it. It is kept for others unless
+// reading failed or there was nothing to read.
 func (c *consumer) finish(p *segment) {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
@@ -186,7 +198,9 @@ func (c *consumer) finish(p *segment) {
 	c.streams.bytes += p.bytes
 }
 
-// take cuts a segment down to what the function may have.
+// take cuts a segment down to what the function may have: rows behind the sequence, up to a size.
+// The result is the last part only if no rows follow, and the segment was begun after the function
+// was last told of changes.
 func (c *consumer) take(p *segment, since storage.Seq, most int) part {
 	rows := p.rows
 	for len(rows) > 0 && !since.Before(rows[0].Seq.Seq) {
@@ -209,8 +223,8 @@ func (c *consumer) take(p *segment, since storage.Seq, most int) part {
 	return out
 }
 
-// prune forgets the segments of a stream that nobody is going to want, and the oldest of all where
-// too much is kept. The mutex is held.
+// prune drops the segments of a stream that no consumer needs any more, and the oldest segments of
+// all streams while more than the limit is kept. The mutex is held.
 func (s *streams) prune(of *stream) {
 	for _, p := range slices.Clone(of.segments) {
 		if p.ready && !of.wants(p) {
@@ -222,7 +236,8 @@ func (s *streams) prune(of *stream) {
 	}
 }
 
-// wants reports whether a function has not come to the end of a segment which it may see. The mutex is held.
+// wants reports whether a consumer that may see the segment has not yet read to its end. The mutex
+// is held.
 func (s *stream) wants(p *segment) bool {
 	for c := range s.consumers {
 		if c.at.Before(p.end) && !p.began.Before(c.joined) {
@@ -244,7 +259,10 @@ func (s *streams) drop(p *segment) {
 	s.bytes -= p.bytes
 }
 
-// read reads the segment from the store, up to about so many bytes.
+// read reads the segment from one snapshot of the store, up to about so many bytes. If the snapshot
+// becomes too old, everything is read anew from another one, which is why it begins by emptying
+// what it fills. The rows get memory of their own, since the store's is only good within the
+// snapshot.
 func (p *segment) read(ctx context.Context, c *consumer, most int) {
 	var revs []storage.ReadRev
 	var mem slab
@@ -279,7 +297,8 @@ func (p *segment) read(ctx context.Context, c *consumer, most int) {
 	})
 }
 
-// complete looks up what is kept beside the documents of the rows.
+// complete adds what is stored beside the documents: where each revision comes from, and when it
+// expires.
 func (p *segment) complete(s *storage.Snapshot, revs []storage.ReadRev) error {
 	if len(revs) == 0 {
 		return nil
@@ -310,7 +329,8 @@ const (
 	mostSlab  = 32 << 10
 )
 
-// room is an empty slice with a capacity.
+// room is an empty slice with a capacity of its own, so that who appends to it cannot reach the
+// next one's memory. Large ones are allocated by themselves.
 func (s *slab) room(size int) []byte {
 	if size > mostSlab/4 {
 		return make([]byte, 0, size)
@@ -337,7 +357,8 @@ func ownCopy(mem *slab, doc *storage.Document) *storage.Document {
 	return &c
 }
 
-// shown is the document of a row as a principal may see it, false if not at all.
+// shown is the document of a row as a principal may see it, and false if it must not be seen at
+// all. Only a database with hidden members costs a copy.
 func (r *row) shown(ctx context.Context, db *documents.Database) (*storage.Document, bool) {
 	if !db.Hides() {
 		return r.Doc, true

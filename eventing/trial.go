@@ -111,7 +111,8 @@ func (e *Engine) Test(
 	return text, nil
 }
 
-// tried makes the event of a test.
+// tried makes the event of a test from the request: a timer, a deletion, a document that is given, or
+// else the stored document of the id.
 func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 	switch {
 	case t.Timer != "":
@@ -150,7 +151,7 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 	return it, nil
 }
 
-// answer tells what a batch with one item would have stored.
+// answer makes the JSON of what the batch, which has one item, would have stored.
 func (b *batch) answer(it *item) *trialAnswer {
 	r := it.result
 	a := &trialAnswer{

@@ -18,8 +18,8 @@ const (
 	batchBytes = 1 << 20
 )
 
-// pipeline runs handlers of batches one after the other: those of a batch while what the batch before it did is being
-// stored.
+// pipeline runs batches one after the other, and the handlers of a batch while the batch before it
+// is being stored. At most two batches are under way at a time.
 type pipeline struct {
 	f    *function
 	at   checkpoint
@@ -39,7 +39,8 @@ type pipeline struct {
 	failed  error
 }
 
-// work runs batches until ctx ends. hard ends handlers that run then.
+// work runs batches until ctx ends; then no new one is begun. hard ends handlers that still run.
+// The error is why the pipeline cannot go on; whatever a handler does wrong is no error of it.
 func (p *pipeline) work(ctx, hard context.Context) error {
 	hard, drop := context.WithCancel(hard)
 	defer drop()
@@ -84,7 +85,8 @@ func (p *pipeline) work(ctx, hard context.Context) error {
 	}
 }
 
-// run runs the handlers of a batch, and finds out how many items the next one may have.
+// run runs the handlers of a batch and adapts the size of the next one to the time that took: large
+// batches save transactions, but the effects of slow handlers shall be seen soon.
 func (p *pipeline) run(ctx context.Context, b *batch) {
 	began := time.Now()
 	b.run(ctx)
@@ -96,7 +98,7 @@ func (p *pipeline) run(ctx context.Context, b *batch) {
 	}
 }
 
-// turn waits until the batch before is done. The error is that of the pipeline.
+// turn waits until the batch before is stored. The error is that of the pipeline, for good.
 func (p *pipeline) turn() error {
 	if p.over != nil {
 		<-p.over
@@ -128,7 +130,9 @@ func (p *pipeline) catchUp(ctx context.Context, b *batch) *batch {
 	return b
 }
 
-// gather waits for an event, and takes those that are there with it.
+// gather waits for an event and takes all that have come with it, up to the size of a batch. A
+// batch before that is stored in the meantime is let go (turn), so that its memory is not kept
+// while nothing happens.
 func (w *worker) gather(ctx context.Context, _ *holding) ([]*item, error) {
 	for ctx.Err() == nil {
 		select {
@@ -144,7 +148,7 @@ func (w *worker) gather(ctx context.Context, _ *holding) ([]*item, error) {
 	return nil, ctx.Err()
 }
 
-// fill adds the events that are there to those of a batch.
+// fill adds the events that have come meanwhile to a batch, up to its bounds, without waiting.
 func (w *worker) fill(items []*item) []*item {
 	size := 0
 	for _, it := range items {

@@ -197,7 +197,10 @@ func (c *checkpointer) write(ctx context.Context, through Sequence) error {
 	return nil
 }
 
-// commit makes both ends durable, and fails if one of the databases was created anew.
+// commit makes both ends durable before a checkpoint is written, at the same time. It fails if the
+// time at which one of the databases was created differs from before: the database was deleted and
+// created again, and its sequences mean nothing any more
+// (couch_replicator_scheduler_job:do_checkpoint).
 func (c *checkpointer) commit(ctx context.Context) error {
 	type result struct {
 		start string

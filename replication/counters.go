@@ -13,7 +13,7 @@ type Counters struct {
 
 // Counter is a number that moves.
 type Counter struct {
-	// To has the number; nil for nobody who counts.
+	// To has the number; nil if nobody counts.
 	To interface{ Add(n int64) }
 }
 

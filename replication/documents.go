@@ -88,7 +88,7 @@ func (d *documents) forget(key docKey) {
 	}
 }
 
-// jobOf is the job of a document, nil if there is none. The lock is held.
+// jobOf gives the job of a document, nil if it has none. The lock is held.
 func (d *documents) jobOf(doc *document) *job {
 	if doc == nil || doc.state != documentScheduled {
 		return nil

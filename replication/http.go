@@ -171,7 +171,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// attempt sends the request once. cause is set where another attempt may help.
+// attempt sends the request once and has its answer handled. cause is set if another attempt may
+// help: after failures of the network, 408 and 5xx. Redirects, 429 and a session that has expired
+// have errors of their own, by which the caller goes on. An error of handle that comes from the
+// body counts as a failure of the network.
 func (p *HTTPPeer) attempt(
 	ctx context.Context,
 	r *request,

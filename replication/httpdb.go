@@ -57,6 +57,8 @@ func (p *HTTPPeer) Open(ctx context.Context, create bool, params []Header) error
 	})
 }
 
+// readInfo reads the members of GET /db that a replication needs. An answer without them is not one
+// of CouchDB.
 func readInfo(v ejson.Value) (Info, error) {
 	if v.Kind() != ejson.Object {
 		return Info{}, errStreamSyntax
@@ -348,7 +350,9 @@ var viewField = func() map[string]bool {
 	return fields
 }()
 
-// Changes implements Peer.
+// Changes implements Peer. It calls row for each change as it comes; an error of row ends the
+// request. The request is not repeated here: the caller goes on after the last row that it has
+// seen. POST is used where the query has a body (doc_ids, selector).
 func (p *HTTPPeer) Changes(
 	ctx context.Context,
 	c ChangesRequest,
@@ -381,7 +385,9 @@ func (p *HTTPPeer) Changes(
 	return last, err
 }
 
-// readChanges reads rows to the end of the stream, or to a last_seq between them.
+// readChanges reads rows to the end of the stream, or to the object with last_seq, which a
+// continuous feed has as a row. A revision that the source says is removed (by purging or a filter)
+// is not passed on.
 func readChanges(s *objectStream, row func(ChangeRow) error) (last Sequence, err error) {
 	p := ejson.AcquireParser()
 	defer p.Release()

@@ -31,7 +31,7 @@ func (s *Scheduler) Jobs(node string) [][]byte {
 	return out
 }
 
-// Job is one job as Jobs shows it, nil if there is none.
+// Job gives one job as Jobs shows it, nil if there is no such job.
 func (s *Scheduler) Job(id JobID, node string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

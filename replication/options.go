@@ -38,7 +38,9 @@ type Options struct {
 	filterFunc    string
 }
 
-// parseOptions reads the members that are options, in document order: the first bad one is told.
+// parseOptions reads the members that are options over the server's settings, in document order, so
+// that of several bad ones the first is reported, as CouchDB does
+// (couch_replicator_parse:convert_options).
 func parseOptions(doc ejson.Value, set *Settings) (Options, error) {
 	o := Options{
 		UseCheckpoints: set.UseCheckpoints, UseBulkGet: set.UseBulkGet, CheckpointInterval: set.CheckpointInterval,
@@ -162,7 +164,8 @@ func (o *Options) setDocIDs(v ejson.Value) error {
 	return nil
 }
 
-// unquote decodes percent-encoding and plus signs (couch_httpd:unquote); what is none stays as it is.
+// unquote decodes percent-encoding and plus signs (couch_httpd:unquote); a percent sign without two
+// digits leaves the encoding as it is.
 func unquote(s string) string {
 	if decoded, err := url.QueryUnescape(s); err == nil {
 		return decoded
@@ -214,6 +217,8 @@ func setMillis(dst *time.Duration, v ejson.Value) error {
 	return nil
 }
 
+// normalizeSelector makes the form of the selector that goes into the replication id: CouchDB
+// hashes Mango's normal form, so that two spellings of a selector have the same id and checkpoint.
 func (o *Options) normalizeSelector(set *Settings) error {
 	v, err := ejson.Parse(o.Selector)
 	if err != nil {

@@ -282,7 +282,10 @@ func (s *Scheduler) began(j *job, session *Session, set *Settings) {
 	}
 }
 
-// finished takes the end of a session: the end of the job, a stop, or a crash (couch_replicator_scheduler:handle_info).
+// finished takes the end of a session: the end of the job, a stop, or a crash
+// (couch_replicator_scheduler:handle_info). A job of a document stays after a crash and is started
+// again later, one of _replicate is dropped and its caller gets the error. Documents are written
+// after the lock is released, since that may take long.
 func (s *Scheduler) finished(j *job, result []byte, err error) {
 	set := s.o.Settings()
 	s.mu.Lock()

@@ -134,7 +134,9 @@ func (r *Session) begin(ctx context.Context) error {
 	return nil
 }
 
-// copy runs reader and workers, and writes checkpoints in between.
+// copy reads changes, copies them with several workers, and writes checkpoints in between, all at
+// the same time. The first error ends all of them, and copy returns when they have ended. A
+// checkpoint names only what all workers before it have done (throughSeq).
 func (r *Session) copy(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)

@@ -153,6 +153,8 @@ func ParseDocument(doc ejson.Value, set *Settings) (*Spec, error) {
 	return ParseSpec(doc, set)
 }
 
+// parseUserContext reads user_ctx, which says with whose rights a document's replication writes
+// here. Members of a wrong type are ignored.
 func parseUserContext(doc ejson.Value) UserContext {
 	var u UserContext
 	ctx, ok := doc.Get("user_ctx")
@@ -254,6 +256,8 @@ func checkURL(v ejson.Value, kind string, protocols []string) error {
 	return nil
 }
 
+// setProxy reads a proxy; an empty text is none. The errors are those of CouchDB, of which one is a
+// crash: it matches the parsed URL without looking at the error.
 func (e *Endpoint) setProxy(v ejson.Value, set *Settings) error {
 	if v.Kind() == ejson.Invalid || v.Kind() == ejson.String && v.Text() == "" {
 		return nil

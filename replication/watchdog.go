@@ -65,6 +65,7 @@ type pace struct {
 	changed  time.Time
 }
 
+// of gives the pace of a method, which begins with the first request. The lock is held.
 func (l *limiter) of(method string) *pace {
 	if l.paces == nil {
 		l.paces = make(map[string]*pace)

@@ -31,6 +31,8 @@ const (
 	lookPause = 5 * time.Minute
 )
 
+// run looks at all databases, then follows what is created and deleted, until ctx ends. After an
+// error, or after lookPause, it looks at all again: an event that was missed is made good then.
 func (w *watcher) run() {
 	for w.ctx.Err() == nil {
 		if err := w.lookAtAll(); err != nil {

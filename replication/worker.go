@@ -81,7 +81,9 @@ func (w *worker) work(ctx context.Context, b *batcher) error {
 	}
 }
 
-// process copies one batch.
+// process copies the revisions of one batch that the target lacks. Design documents go first, one
+// by one, because they may hold the validation functions of the others; then what _bulk_get can
+// give, and what it cannot is fetched document by document.
 func (w *worker) process(ctx context.Context, b *batch) error {
 	wanted, err := w.missing(ctx, b.rows)
 	if err != nil || len(wanted) == 0 {
@@ -115,7 +117,10 @@ func (w *worker) process(ctx context.Context, b *batch) error {
 	return w.flush(ctx)
 }
 
-// missing asks the target what it lacks. Where it lacked nearly everything of late, it is not asked.
+// missing asks the target which revisions it lacks (_revs_diff). A target that has lacked nearly
+// everything of late is not asked, and gets all of them: that is cheaper than to ask, and changes
+// nothing twice (couch_replicator_worker:find_missing). A document may be in several rows of a
+// batch.
 func (w *worker) missing(ctx context.Context, rows []ChangeRow) ([]Wanted, error) {
 	asked := make([]IDRevs, 0, len(rows))
 	place := make(map[string]int, len(rows))

@@ -111,7 +111,7 @@ func (b *build) prepare(ctx context.Context) error {
 	if err := b.db.ViewAgain(ctx, read); err != nil || b.rec != nil {
 		return err
 	}
-	// A function that is none fails the queries, and leaves no index behind.
+	// A text that is no function fails the queries, and leaves no index behind.
 	if b.def.native == nil {
 		if b.x.opts.JS == nil {
 			return errNoJavaScript
@@ -368,7 +368,9 @@ func appendSource(dst []byte, doc *storage.Document) []byte {
 	return compat.AppendDocument(dst, &view)
 }
 
-// make has the documents of a batch mapped, and analyses what comes out.
+// make has the documents of a batch mapped, by functions or by the language of the index, and
+// analyses what comes out. The text of each document and its fields are let go as soon as they are
+// used, since several batches are in memory at a time.
 func (b *build) make(ctx context.Context, batch *batch) error {
 	var mapped []*source
 	for i := range batch.docs {
@@ -452,7 +454,7 @@ var (
 const (
 	// maxFatal is how many documents of a batch may fail the whole call before the build gives up.
 	maxFatal = 16
-	// keptKilled is of how many documents it is known that functions end their workers with them.
+	// keptKilled is how many documents are remembered whose function ended its worker process.
 	keptKilled = 10_000
 )
 

@@ -31,7 +31,7 @@ type claim struct {
 const (
 	claimFlush int64 = iota
 	claimMerge
-	// claimPlace is none: there is the commit that a segment names its documents by.
+	// claimPlace is no claim: it holds the commit after which a segment numbers its documents.
 	claimPlace
 )
 

@@ -145,7 +145,9 @@ func (def *Definition) readAnalyzers(d ejson.Value) (analyzers []ejson.Value, er
 	return []ejson.Value{analyzer}, nil
 }
 
-// sign makes both signatures.
+// sign makes both signatures. The own one names the index in the store: it changes with all that
+// changes terms, so that such an index is built anew. The other one is what Clouseau and Nouveau
+// compute from the definition, as a hash of an Erlang term, and is only shown by _search_info.
 func (def *Definition) sign(source, d ejson.Value, analyzers []ejson.Value, partitioned bool) {
 	own := sha256.New()
 	own.Write([]byte{recordFormat, analysis.Version, byte(def.Kind)})

@@ -68,7 +68,10 @@ func (b *build) lostClaim(ctx context.Context, err error) error {
 	}
 }
 
-// add takes the next batch.
+// add takes the next batch. A document may come twice, since it may have changed while the build
+// goes on: the later one takes its place, and the earlier one is removed from its part. A segment
+// is written once the documents take directBytes of memory, or their entries as much of a
+// transaction as it may have.
 func (d *direct) add(ctx context.Context, batch *batch) error {
 	if d.next == nil {
 		d.next = &collected{at: map[string]int{}, purge: batch.purge}
@@ -189,7 +192,9 @@ func (b *build) writeDirect(ctx context.Context, s *collected) error {
 	return b.lostClaim(ctx, err)
 }
 
-// writeSegment names the documents and writes the blocks.
+// writeSegment gives the documents their identities and writes the blocks of the segment, which
+// nobody sees before publishDirect. In an interactive index the identity is the sequence of the
+// document, because writers put entries into the log meanwhile, and those have to come later.
 func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error {
 	var place []byte
 	if !b.interactive() {
@@ -257,7 +262,10 @@ func (c *claim) place(ctx context.Context) ([]byte, error) {
 	return place, err
 }
 
-// publishDirect makes the segment part of the index, with the entries of its documents.
+// publishDirect makes the segment part of the index and writes the entries of its documents, in one
+// transaction, which also moves the sequence of the index. Documents that writers or purges have
+// changed since they were read are left out of the segment (live). The transaction runs again after
+// conflicts, but not for ever: errCrowded makes the build go on by the log.
 func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error {
 	var w *writer
 	var rec *record

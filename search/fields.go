@@ -45,7 +45,8 @@ type fields struct {
 	thrown  bool
 }
 
-// fieldsOf reads the rows of a document.
+// fieldsOf reads the calls of index() that a function has made for a document. A document with a
+// bad call is not indexed at all: failure is the message that is kept for it.
 func (def *Definition) fieldsOf(id, partition string, result *js.MapResult) *fields {
 	f := &fields{failure: result.Err, thrown: result.Err != ""}
 	if f.failure != "" {

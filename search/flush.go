@@ -137,7 +137,10 @@ func (o *opened) killed() map[int][]int32 {
 	return killed
 }
 
-// publishFlush makes the segment part of the index, and takes out of the log what is in it.
+// publishFlush makes the segment part of the index and clears the log up to where the segment ends,
+// in one transaction. killed are the documents of older segments that entries of the log replace,
+// by the place of their segment. Entries that have been added since the flush began stay in the
+// log. A segment without documents is removed again.
 func (c *claim) publishFlush(
 	ctx context.Context, o *opened, killed map[int][]int32, entries, bytes int64,
 ) error {

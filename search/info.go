@@ -27,7 +27,8 @@ type Info struct {
 	MergesPaused string
 }
 
-// Info reads what is told of an index.
+// Info reads what _search_info and _nouveau_info tell of an index, from one snapshot, without
+// building it. An index that was never built has only the numbers of its database.
 func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*Info, error) {
 	var info *Info
 	var number int64
@@ -136,7 +137,8 @@ func (k *keys) errors(r kv.ReadTx, from, after string, fn func(Error) error) err
 	return it.Err()
 }
 
-// Cleanup removes the indexes of a kind that no design document has.
+// Cleanup removes the indexes that no design document defines any more, each in a transaction of
+// its own. It may use the reserve of a full store, since it frees space.
 func (x *Indexes) Cleanup(ctx context.Context, db *storage.DB) error {
 	wanted, err := x.wanted(ctx, db)
 	if err != nil {

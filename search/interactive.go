@@ -139,6 +139,8 @@ func (x *Indexes) programOf(e *interactiveEntry) *program {
 	return p
 }
 
+// compile makes the definition of an interactive index again from its entry in the list: writers do
+// not read design documents.
 func (p *program) compile(x *Indexes, e *interactiveEntry) error {
 	language := x.opts.Languages[e.language]
 	if language == nil {
@@ -258,7 +260,9 @@ func (p *program) make(src *source, doc ejson.Value, partitioned bool) {
 // lastOrder is the greatest place in a commit that is given to entries of the log.
 const lastOrder = 0xfff0
 
-// flush writes what was collected. An index has nothing of a document that was not there.
+// flush writes what was collected for all interactive indexes, with one read of the entries by id.
+// A new document needs no read, because no index can have anything of it. A transaction with more
+// entries than places in a commit is too large.
 func (u *interactiveUpdate) flush(tx *storage.Tx) error {
 	writers := make([]writer, len(u.list))
 	for i := range u.list {

@@ -64,6 +64,8 @@ func wireError(err error) error {
 	return err
 }
 
+// searcher opens the index in a snapshot. An index that was never built, or was removed, has no
+// segments and finds nothing.
 func (x *Indexes) searcher(ctx context.Context, snapshot *storage.Snapshot, def *Definition) (*Searcher, error) {
 	s := &Searcher{Index: &index.Index{Kind: def.Kind}, Snapshot: snapshot, def: def}
 	o, err := x.open(ctx, snapshot, def)

@@ -232,7 +232,8 @@ func (k *keys) writeLog(tx kv.Tx, at []byte, e *logEntry) int {
 // size is what an entry counts for in the size of the log.
 func (e *logEntry) size() int64 { return int64(len(e.doc) + len(e.kill)) }
 
-// readLog calls fn for the entries after a place, up to another one.
+// readLog calls fn for the entries of the log after one place and up to another, in order. A large
+// entry is stored in pieces, which follow each other and are joined here; fn may keep the entry.
 func (k *keys) readLog(r kv.ReadTx, after, upTo index.Identity, fn func(*logEntry) error) error {
 	prefix := k.key(keyLog)
 	begin := prefix

@@ -22,7 +22,7 @@ type Options struct {
 	KV kv.Store
 	// JS runs index functions; nil: indexes cannot be built.
 	JS JavaScript
-	// Jobs is the queue that merges of segments are jobs of, once Start was called; nil: they are none.
+	// Jobs is the queue in which merges of segments run, once Start was called; nil: who has written a segment merges it.
 	Jobs *jobs.Queue
 	// Languages are those besides JavaScript, by the `language` of design documents.
 	Languages map[string]Language

@@ -95,6 +95,8 @@ func (x *literal) eval(*env) (value, error) { return x.value, nil }
 
 func (x *parameter) eval(e *env) (value, error) { return e.params[x.name], nil }
 
+// eval looks a name up: the variables of loops from the innermost out, then the alias of the
+// keyspace, which is the whole document, then the members of the document.
 func (x *identifier) eval(e *env) (value, error) {
 	for i := len(e.variables) - 1; i >= 0; i-- {
 		if e.variables[i].name == x.name {
@@ -257,6 +259,8 @@ func (*metaOf) eval(e *env) (value, error) {
 	), nil
 }
 
+// eval calls a function with its evaluated arguments. MISSING before NULL among them is the result,
+// without a call, unless the function looks at unknown values itself.
 func (x *function) eval(e *env) (value, error) {
 	args, err := e.evalAll(x.args)
 	if err != nil {

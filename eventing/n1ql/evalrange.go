@@ -6,7 +6,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// elements goes over an array, without unpacking one that is a part of a document.
+// elements goes over an array; one that is a part of a document is not unpacked as a whole.
 type elements struct {
 	list   []value
 	packed ejson.Cursor

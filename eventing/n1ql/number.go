@@ -85,7 +85,7 @@ func (n *number) float() float64 {
 	return float64(n.integer)
 }
 
-// int is the value as an integer; ok is false if it is none, or does not fit.
+// int gives the number as an integer; ok is false if it has a fraction or does not fit into 64 bits.
 func (n *number) int() (i int64, ok bool) {
 	switch {
 	case n.big != nil:

@@ -132,7 +132,7 @@ func (q *Query) bindKeys() error {
 // Statement is the statement of the query.
 func (q *Query) Statement() *Statement { return q.statement }
 
-// Keyspace is the keyspace with the parameter's value if it is one; "" if there is none.
+// Keyspace gives the name of the keyspace, also if that is a parameter; "" for a statement without one.
 func (q *Query) Keyspace() string { return q.keyspace }
 
 // Selector is what Find gets to look for documents: nil if that is all, or if they are read by their ids.

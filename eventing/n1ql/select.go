@@ -170,7 +170,8 @@ func (r *run) sortOfFind() ([]SortField, bool) {
 	return []SortField{{Field: "_id", Descending: order[0].descending}}, true
 }
 
-// sorted collects and sorts the rows. With a LIMIT only those that may come are kept.
+// sorted collects and sorts the rows. With a LIMIT only the rows that may still be among the first are
+// kept, so that memory is bounded by LIMIT and OFFSET, not by the rows.
 func (r *run) sorted(seen *seen) ([]sortedRow, error) {
 	var rows []sortedRow
 	size, keep := 0, -1
@@ -214,6 +215,8 @@ func (r *run) sorted(seen *seen) ([]sortedRow, error) {
 	return rows, err
 }
 
+// sortedRow makes a row with the values that it is sorted by. These are detached from the document,
+// because it is gone when the rows are sorted; size is what the row holds in memory.
 func (r *run) sortedRow(e *env) (sorted sortedRow, err error) {
 	for _, term := range r.statement.order {
 		v, err := term.expr.eval(e)

@@ -121,7 +121,8 @@ func (f *field) is(condition string) string {
 	return `{` + string(ejson.AppendString(nil, f.name)) + `:` + condition + `}`
 }
 
-// path is the field that an expression reads; ok is false if it is none, or one that Mango cannot name.
+// path gives the field that an expression reads; ok is false if the expression is no field, or one
+// that Mango cannot name.
 func (t *translator) path(x expr) (f field, ok bool) {
 	switch x := x.(type) {
 	case *identifier:
@@ -386,7 +387,8 @@ func (t *translator) quantified(x *quantified, wanted bool) string {
 	return f.is(`{"$type":"array"}`)
 }
 
-// keysOf are the ids that WHERE restricts the documents to; ok is false if it does not.
+// keysOf gives the ids that WHERE restricts the documents to; ok is false if it does not restrict
+// them. Of AND one condition with ids is enough, since WHERE is evaluated for each document anyway.
 func keysOf(where expr, e *env) (keys []string, ok bool) {
 	if all, isAll := where.(*allOf); isAll {
 		for _, x := range all.list {

@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// ErrChanged is of a change to a record that is not as its version was seen.
+// ErrChanged is the error for a change to a record that has changed since its version was read.
 var ErrChanged = errors.New("eventing: the function has changed meanwhile")
 
 // Hooks are what an engine does in the transactions of changes. A function that fails rolls the change back. They may

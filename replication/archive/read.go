@@ -15,7 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// ErrFormat is of a stream that is no archive, or a damaged one.
+// ErrFormat is the error for a stream that is no archive, or a damaged one.
 var ErrFormat = errors.New("archive: malformed")
 
 func malformed(format string, args ...any) error {
@@ -71,6 +71,8 @@ func (a *Reader) next() ([]byte, error) {
 // skip takes the line.
 func (a *Reader) skip() { a.line = nil }
 
+// readLine reads a line with its end, of at most maxLine bytes; what comes longer is malformed. The
+// last line may lack its end.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

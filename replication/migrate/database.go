@@ -89,6 +89,7 @@ func (d *database) settings(ctx context.Context) error {
 	return target.Send(ctx, http.MethodPut, path+"/_security", bytes.NewReader(security))
 }
 
+// createDB creates a database at a site; that it exists already is no error.
 func createDB(ctx context.Context, s *site.Site, name string, partitioned bool) error {
 	path := site.DBPath(name)
 	if partitioned {

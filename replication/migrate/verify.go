@@ -28,7 +28,8 @@ const (
 	lookAgainAfter = 2 * time.Second
 )
 
-// verify compares all leaf revisions of both sides.
+// verify compares all leaf revisions of both sides: the source's with their bodies and attachments,
+// then by _revs_diff whether the target has others.
 func (d *database) verify(ctx context.Context) error {
 	set := d.m.settings()
 	spec, err := d.spec(set, false)
@@ -85,7 +86,8 @@ func (d *database) batches(
 	return err
 }
 
-// compare reads revisions from both sides.
+// compare reads the same revisions from both sides. A difference counts only if it is still there
+// after lookAgain attempts: the source may be written to while it is verified.
 func (d *database) compare(ctx context.Context, rows []replication.IDRevs) error {
 	var different []Difference
 	for attempt := range lookAgain {
@@ -175,7 +177,7 @@ func (d *database) bulkGet(ctx context.Context, s *site.Site, body []byte) (map[
 	return found, nil
 }
 
-// difference says what differs, "" for nothing.
+// difference says what differs, and is "" if nothing does.
 func difference(want, have ejson.Value) string {
 	if have.Kind() != ejson.Object {
 		return "is missing at the target"

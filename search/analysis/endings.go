@@ -158,6 +158,8 @@ var armenianStages = sync.OnceValue(func() (all []*endings) {
 	return all
 })
 
+// armenianStem runs the stages of Snowball's Armenian stemmer, which all work in the region RV; a
+// word without that region stays as it is.
 func armenianStem(r []rune) []rune {
 	from := after(r, 0, armenianVowels, true)
 	if from > len(r) {
@@ -414,6 +416,8 @@ var galicianStages = sync.OnceValue(func() map[string]*rslpStage {
 
 var galicianLetters = replacement("á", "a", "éê", "e", "í", "i", "ó", "o", "ú", "u")
 
+// galicianStem runs the stages of Lucene's GalicianStemmer. Augmentatives may be stacked, so that
+// their stage runs until it finds no more; verbs are only tried where no noun's ending was cut.
 func galicianStem(r []rune) []rune {
 	s := galicianStages()
 	r = s["Adverb"].apply(s["Unification"].apply(s["Plural"].apply(r)))

@@ -85,7 +85,7 @@ type named struct {
 
 var made sync.Map // named -> *Analyzer
 
-// Lookup is the analyzer of a name; ErrUnknown if there is none.
+// Lookup gives the analyzer of a name, and ErrUnknown if no analyzer has it.
 func Lookup(d Dialect, name string) (*Analyzer, error) {
 	key := named{d, name}
 	if a, ok := made.Load(key); ok {
@@ -112,7 +112,7 @@ func LookupWith(d Dialect, name string, stopWords []string) (*Analyzer, error) {
 	return a, nil
 }
 
-// Names are the names of all analyzers, sorted; perfield is none.
+// Names are the names of all analyzers, sorted, without perfield, which is made of others.
 func Names() []string {
 	var names []string
 	for name := range recipes {

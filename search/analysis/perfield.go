@@ -77,6 +77,8 @@ func nameOf(definition ejson.Value) string {
 	return ""
 }
 
+// clouseau reads an analyzer of Clouseau: a name, or an object with a name and stop words of its
+// own, of which only texts count.
 func clouseau(definition ejson.Value) (*Analyzer, error) {
 	if definition.Kind() == ejson.Object {
 		if list, ok := definition.Get("stopwords"); ok && list.Kind() == ejson.Array {

@@ -284,6 +284,8 @@ var (
 	arabicSuffixes = []string{"ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي"}
 )
 
+// arabicStem takes one prefix off, and every suffix of the list once, in its order (ArabicStemmer).
+// Two letters have to remain, and a word that loses a single letter must have had four.
 func arabicStem(r []rune) []rune {
 	for _, p := range arabicPrefixes {
 		n := len(p) / 2
@@ -340,6 +342,7 @@ func composed(r []rune) []rune {
 	return out
 }
 
+// hindiNormal makes the several spellings of a Hindi word one (HindiNormalizer).
 func hindiNormal(r []rune) []rune {
 	r = composed(r)
 	out := r[:0]

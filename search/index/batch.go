@@ -273,7 +273,9 @@ func (b *Batch) any(docs []int32) bool {
 	return slices.ContainsFunc(docs, func(doc int32) bool { return !b.gone[doc] })
 }
 
-// invert puts the occurrences of a field in the order of the terms.
+// invert sorts the occurrences of a field by term. It goes over them twice, first to count: the
+// lists of all terms are then parts of three slices of the right size, instead of millions of small
+// ones. It does nothing the second time.
 func (b *Batch) invert(f *batchField) {
 	if f.order != nil || len(f.texts) == 0 {
 		return
@@ -461,6 +463,8 @@ type greatestTerms struct {
 	one   [1]int32
 }
 
+// Ordinals gives the one term of a document. Documents are mostly asked for in ascending order, so
+// that the search goes on from the last one.
 func (s *greatestTerms) Ordinals(doc int32) []int32 {
 	entries := s.field.entries
 	if s.at >= len(entries) || entries[s.at].doc > doc {

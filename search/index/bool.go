@@ -21,6 +21,9 @@ type boolWeight struct {
 	coord   []float32
 }
 
+// bool plans the clauses. Lucene 4 (Clouseau) applies the boost of a group to the group's sum and
+// rewards documents for the share of the clauses that match (coord); Lucene 9 multiplies the boosts
+// into the clauses and has no coord.
 func (p *planner) bool(n *query.Bool, boost float32) weight {
 	b := &boolWeight{kind: p.kind, boost: 1, least: n.Min}
 	if p.kind == Clouseau {
@@ -55,7 +58,8 @@ func (b *boolWeight) normalize(norm, boost float32) {
 	}
 }
 
-// open opens the clauses of some kinds; missing says that one of them holds for nothing.
+// open opens the clauses of some kinds in a segment; missing reports that a clause matches no
+// document there.
 func (b *boolWeight) open(s *reading, scores bool, kinds ...query.Occur) (all []iterator, missing bool) {
 	for _, c := range b.clauses {
 		if !slices.Contains(kinds, c.occur) {

@@ -160,7 +160,9 @@ func (e *encoder) field(i int32, name string) {
 	}
 }
 
-// norms writes the norms of a field. No document has the norm 0.
+// norms writes the norms of a field, a byte for each document: for all documents, or, where few
+// have one, for those in a list. 0 stands for no norm. It reports whether the field has norms at
+// all.
 func (e *encoder) norms(i int32, name string, listed *int64) (any bool) {
 	all := make([][]byte, len(e.segments))
 	var docs []int32
@@ -261,7 +263,10 @@ func (s source) eachDocument(c any, fn func(doc, number int32)) {
 // posting is a document of a term that is being written.
 type posting struct{ doc, freq int32 }
 
-// terms writes the dictionary of a field with its postings.
+// terms writes the dictionary of a field and the postings of its terms, by merging the sorted terms
+// of all segments. Only the current term of each segment is in memory. A term is stored as what
+// differs from the one before; every termsInPlace-th is whole and is listed in the index, where
+// searches begin. A term that only dead documents have is left out.
 func (e *encoder) terms(i int32, name string, info *FieldInfo) (terms, places int64) {
 	dictionary, index := e.stream(streamTerms, i), e.stream(streamTermPlaces, i)
 	group := &groupWriter{postings: e.stream(streamPostings, i), positions: e.stream(streamPositions, i),

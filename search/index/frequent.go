@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Keeper is Blocks that keep what was made of a segment between queries. It is safe for concurrent use.
+// Keeper is implemented by Blocks that keep between queries what was made of a segment. It is safe for concurrent use.
 type Keeper interface {
 	Blocks
-	// Kept is what was kept under a name, nil if nothing is any more.
+	// Kept gives what was kept under a name, nil if it was dropped or never kept.
 	Kept(name string) *Frequent
 	Keep(name string, f *Frequent)
 	// Worth reports whether documents are kept that are so many among others.
@@ -146,7 +146,7 @@ func (k Kind) knownNorm(norm byte) byte {
 // normOfOne is the norm of Clouseau's kind that multiplies by 1.
 const normOfOne = 124
 
-// betterNorm is the norm that gives the better score; 0 is none yet.
+// betterNorm is the norm that gives the better score; 0 stands for no norm so far.
 func (k Kind) betterNorm(a, b byte) byte {
 	switch {
 	case b == 0:
@@ -207,7 +207,7 @@ func (w *termWeight) frequent(s *reading) *Frequent {
 	return keep(s.run, k, name, m.done())
 }
 
-// keep keeps what was made, unless it was not to the end.
+// keep keeps what was made, unless the run ended before it was complete.
 func keep(run *Run, k Keeper, name string, f *Frequent) *Frequent {
 	if run.err != nil {
 		return nil

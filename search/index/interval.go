@@ -50,6 +50,8 @@ func (i *intervalIterator) doc() int32  { return i.at }
 func (i *intervalIterator) cost() int32 { return i.root.cost }
 func (i *intervalIterator) next() int32 { return i.advance(i.at + 1) }
 
+// advance goes to the first document from target on whose positions fit: seek finds those that have
+// the terms, and spans decides.
 func (i *intervalIterator) advance(target int32) int32 {
 	for i.at = i.root.seek(target); i.at != noMore; i.at = i.root.seek(i.at + 1) {
 		if i.found = i.root.spans(i.at); i.run.err != nil {
@@ -153,7 +155,8 @@ func (i *intervals) all() bool {
 	return false
 }
 
-// seek is the first document from target on that may have spans.
+// seek gives the first document from target on that may have spans: it has the terms that are
+// needed, but their positions are not looked at. It only moves forward.
 func (i *intervals) seek(target int32) int32 {
 	if i.at >= target {
 		return i.at
@@ -187,7 +190,8 @@ func (i *intervals) seek(target int32) int32 {
 	return i.at
 }
 
-// spans are the spans in a document, which sources may be before. They are good until the next call.
+// spans gives the spans of a document, sorted; nil if there are none. Sources may be at documents
+// before it. The slice is used again by the next call.
 func (i *intervals) spans(doc int32) []span {
 	i.list = i.list[:0]
 	if i.seek(doc) != doc {

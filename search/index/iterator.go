@@ -184,7 +184,7 @@ func (c *conjunction) score() float32 { return c.bool.score(c.at) }
 // boolScorer adds up what the clauses of a Bool give, in their order, so that the same document has the same score
 // whatever order the clauses are evaluated in.
 type boolScorer struct {
-	clauses []iterator // that score; nil where a clause holds for nothing here
+	clauses []iterator // that score; nil where a clause matches no document here
 	coord   []float32  // by the number of clauses that hold; nil: 1
 	at      int32
 	value   float32
@@ -301,7 +301,8 @@ func (d *disjunction) find(target int32) int32 {
 	return noMore
 }
 
-// inWindow is the place of the first document at or after one of the window, -1 if there is none.
+// inWindow gives the offset of the first document of the window at or after an offset, -1 if there
+// is none.
 func (d *disjunction) inWindow(i int32) int32 {
 	word := i >> 6
 	if w := d.set[word] >> (i & 63); w != 0 {
@@ -315,7 +316,9 @@ func (d *disjunction) inWindow(i int32) int32 {
 	return -1
 }
 
-// fill makes the window of the first document not before target, which it answers.
+// fill computes the next window of documents, from the first one not before target on, and gives
+// that document. For all documents of the window it counts the clauses that match and adds up their
+// scores. Windows grow, so that a search that needs few documents pays for few.
 func (d *disjunction) fill(target int32) int32 {
 	first := int32(noMore)
 	for _, p := range d.parts {

@@ -25,7 +25,7 @@ type Value struct {
 	Text     string
 	Number   float64
 	IsNumber bool
-	// Analyzed text becomes several terms by its analyzer; other text is one term; NotIndexed is none.
+	// Analyzed text becomes several terms by its analyzer; other text is one term; NotIndexed text is no term at all.
 	Analyzed, NotIndexed bool
 	// Norms says that the length of the field counts for scores.
 	Norms bool

@@ -274,6 +274,7 @@ type alternatives struct {
 func (a *alternatives) Doc() int32  { return a.at }
 func (a *alternatives) Next() int32 { return a.Advance(a.at + 1) }
 
+// Advance goes to the first document from target on that any of the terms has.
 func (a *alternatives) Advance(target int32) int32 {
 	a.at = noMore
 	for _, p := range a.all {
@@ -288,6 +289,8 @@ func (a *alternatives) Advance(target int32) int32 {
 
 func (a *alternatives) Freq() int32 { return int32(len(a.Positions())) }
 
+// Positions are those of all terms in the document, sorted, each once. The slice is used again by
+// the next call.
 func (a *alternatives) Positions() []int32 {
 	a.positions = a.positions[:0]
 	for _, p := range a.all {

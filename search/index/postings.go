@@ -94,7 +94,9 @@ func (p *blockPostings) each(t *termIterator, live *Bitmap, scores bool, found f
 	}
 }
 
-// group reads the next group, or jumps over it if it ends before target.
+// group reads the next group of documents, or skips it unread if it ends before target. It is false
+// at the end, or if the run has failed: the values are checked against each other, because a
+// damaged block must not make it read outside of anything.
 func (p *blockPostings) group(target int32) bool {
 	if p.left <= 0 || p.run.err != nil {
 		return false

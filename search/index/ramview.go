@@ -254,6 +254,8 @@ func (p *ramPostings) Next() int32 {
 	return p.Doc()
 }
 
+// Advance searches in steps that double, then by halves between the last two: documents that are
+// near cost little, far ones a logarithm.
 func (p *ramPostings) Advance(target int32) int32 {
 	p.at++
 	for step := 1; p.at < len(p.docs) && p.docs[p.at] < target; step *= 2 {

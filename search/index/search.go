@@ -312,6 +312,8 @@ func (h *topHeap) Pop() any {
 	return e
 }
 
+// compareEntries orders hits by the fields, and those that are equal by their place in the index,
+// so that the order of a query is the same each time.
 func compareEntries(sort []SortField, a, b *entry) int {
 	for i := range sort {
 		if c := sort[i].compare(a.values[i], b.values[i]); c != 0 {

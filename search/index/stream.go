@@ -134,7 +134,9 @@ func (s *stream) load(number int32) bool {
 	return true
 }
 
-// bytes are n bytes from an offset on; they stand at the end of them then. nil if there are fewer.
+// bytes gives n bytes from an offset on, and leaves s.at behind them. Within a block they are not
+// copied; bytes over several blocks are joined. nil means that there are fewer, which fails the
+// run.
 func (s *stream) bytes(at int64, n int) []byte {
 	if at < 0 || n < 0 || at > math.MaxUint32 {
 		s.fail()

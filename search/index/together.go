@@ -73,6 +73,8 @@ type listPart struct {
 	bounds [chunkWords]float32
 }
 
+// fill makes the bits of a chunk of documents from the list, with the best score of each word of 64
+// documents. Chunks must be asked for in ascending order.
 func (p *listPart) fill(i int) {
 	p.from = i
 	clear(p.words[:])
@@ -303,6 +305,8 @@ func combine(root part, i, end int) {
 	}
 }
 
+// bound is the best score that a document of a word can have: the sum of the clauses' bounds. A
+// word whose bound is below the worst hit so far is skipped.
 func (p *boolPart) bound(i int) float32 {
 	sum, held := 0.0, 0
 	if p.word(i) == 0 {

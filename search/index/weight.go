@@ -151,6 +151,9 @@ type scoring struct {
 	missing float32
 }
 
+// scoring is what turns frequencies into scores: the idf and boost of a term, and factors by norm
+// and frequency, by TF-IDF for Clouseau and BM25 for Nouveau, whose factors depend on the field's
+// average length and are shared by the terms of a field.
 func (p *planner) scoring(field string, boost, idf float32) *scoring {
 	s := &scoring{kind: p.kind, field: field, idf: idf, boost: boost * idf, weight: boost * idf, factors: tfFactors,
 		missing: 1}
@@ -222,6 +225,8 @@ type numberWeight struct {
 	value float64
 }
 
+// number plans a number in Clouseau's kind, which Lucene 4 scores like a term: its documents have
+// to be counted first for the idf.
 func (p *planner) number(n *query.Number, boost float32) weight {
 	w := &numberWeight{scoring: &scoring{field: n.Field}, value: n.Value}
 	docs := int64(0)
@@ -261,6 +266,8 @@ type phraseWeight struct {
 	of *query.Phrase
 }
 
+// phrase plans a phrase, whose idf is the sum of its terms'. A field that was indexed without
+// positions fails the query, with Lucene's text.
 func (p *planner) phrase(n *query.Phrase, boost float32) weight {
 	docs, _ := p.collection(n.Field)
 	sum := float32(0)

@@ -125,7 +125,7 @@ type BoolClause struct {
 }
 
 // Bool holds for documents for which all Must and Filter clauses hold, no MustNot clause, and at least Min of the
-// Should clauses; one of them if there is neither Must nor Filter. Prohibited clauses alone hold for nothing, and so
+// Should clauses; one of them if there is neither Must nor Filter. Prohibited clauses alone match no document, and so
 // does a Bool without clauses. NoCoord is set where a Bool stands for one word.
 type Bool struct {
 	Clauses []BoolClause

@@ -90,7 +90,8 @@ func (p *parser) interval() (*Interval, error) {
 	return n, err
 }
 
-// arguments reads what is between the parentheses of a function.
+// arguments reads what is between the parentheses of a function by its form (intervalForms): n is a
+// number, s one source, s+ all sources up to the end, w a pattern.
 func (p *parser) arguments(n *Interval) error {
 	for _, form := range intervalForms[n.Function] {
 		switch form {
@@ -340,7 +341,8 @@ func (n *Interval) equal(m *Interval) bool {
 		slices.EqualFunc(n.Sources, m.Sources, (*Interval).equal)
 }
 
-// apart makes of a function with alternatives among its first sources the alternatives of that function.
+// apart takes the alternatives of the first sources out of a function: f(or(a b) c) becomes or(f(a
+// c) f(b c)). The number of combinations is bounded before they are made.
 func (r *resolver) apart(n *Interval, first int) (*Interval, error) {
 	all := [][]*Interval{nil}
 	for i, source := range n.Sources {

@@ -64,7 +64,9 @@ func LocaleOf(tag string) Locale {
 	return Locale{}
 }
 
-// ParseNumber reads a number as java.text.DecimalFormat does: what follows it is ignored.
+// ParseNumber reads a number as java.text.DecimalFormat does in a locale: separators of groups are
+// skipped wherever they stand, and what follows the number is ignored. It is false if the text does
+// not begin with one.
 func (l Locale) ParseNumber(s string) (float64, bool) {
 	if l.Decimal == 0 {
 		l = Locale{Group: ',', Decimal: '.'}

@@ -28,7 +28,8 @@ func (p *parser) classicClause(field string) (Node, error) {
 	return p.classicTerm(field)
 }
 
-// classicTerm is a word, a text in quotes or a range, with what may follow it.
+// classicTerm reads a word, a text in quotes or a range, with the fuzziness and the boost that may
+// follow it, in either order, as in Lucene's classic grammar.
 func (p *parser) classicTerm(field string) (Node, error) {
 	t, err := p.peek(0)
 	if err != nil {

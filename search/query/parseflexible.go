@@ -44,7 +44,8 @@ func (p *parser) flexibleClause(field string) (Node, error) {
 	return p.boosted(n)
 }
 
-// flexibleGroup is a query in parentheses.
+// flexibleGroup reads a query in parentheses, with a boost and the least number of its clauses that
+// have to match (@n). A group that has a number of its own is one clause of the outer number.
 func (p *parser) flexibleGroup(field string) (Node, error) {
 	if _, err := p.take(); err != nil {
 		return nil, err
@@ -82,7 +83,8 @@ func (p *parser) flexibleGroup(field string) (Node, error) {
 	return g, nil
 }
 
-// comparison is field < bound.
+// comparison reads field < bound and the like, which are ranges that are open on one side; an empty
+// bound or * opens the other side too.
 func (p *parser) comparison() (Node, error) {
 	name, err := p.take()
 	if err != nil {
@@ -125,7 +127,8 @@ func (p *parser) comparison() (Node, error) {
 	return r, nil
 }
 
-// flexibleTerm is a word, a regular expression or a text in quotes.
+// flexibleTerm reads a word, a regular expression or a text in quotes. A word with wildcards is no
+// fuzzy one, whatever follows it.
 func (p *parser) flexibleTerm(field string) (Node, error) {
 	t, err := p.take()
 	if err != nil {

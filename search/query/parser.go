@@ -36,7 +36,7 @@ type Options struct {
 	AllowLeadingWildcard bool
 }
 
-// Error says why a query is none. Its text is the one that the search server of the language answers with.
+// Error says why a text is no query. Its text is the one that the search server of the language answers with.
 type Error struct{ text string }
 
 func (e *Error) Error() string { return e.text }
@@ -145,7 +145,8 @@ func (p *parser) expect(k kind) (token, error) {
 	return t, err
 }
 
-// unexpected says that a token has no place where it stands, as Lucene does; the list of those that had is left out.
+// unexpected is the error for a token that must not be where it is. It has Lucene's text without
+// the list of the tokens that could be there.
 func (p *parser) unexpected(t token) error {
 	if t.kind == kindEOF {
 		return faultf(`Encountered "<EOF>" at line 1, column %d.`, column(p.lexer.in, t.at))
@@ -157,7 +158,9 @@ func (p *parser) unexpected(t token) error {
 	return faultf(`Encountered " %s "%s "" at line 1, column %d.`, name, javaEscapes(t.image), column(p.lexer.in, t.at))
 }
 
-// group reads clauses up to the end or a closing parenthesis. A clause alone, without a sign, is no group.
+// group reads clauses up to the end or a closing parenthesis. A single clause without a sign is
+// given by itself. The depth and the numbers of clauses and nodes are bounded, here for both
+// languages.
 func (p *parser) group(field string) (Node, error) {
 	if p.depth++; p.depth > MaxDepth {
 		return nil, faultf("more than %d levels of parentheses", MaxDepth)

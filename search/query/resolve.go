@@ -178,7 +178,9 @@ func (r *resolver) number(s string) (float64, error) {
 	return v, nil
 }
 
-// bounds makes a range of numbers of a range whose bounds are numbers (classic) or whose field has some (flexible).
+// bounds decides whether a range is one of numbers. In the classic language it is if both bounds
+// are numbers or open, whatever the field has; in the flexible language the field's type decides,
+// and a bound that is no number is an error.
 func (r *resolver) bounds(n *Range) (Node, error) {
 	numbers := &NumRange{Field: n.Field, Min: negativeInfinity, Max: infinity,
 		MinInclude: n.LowerInclude || n.LowerOpen, MaxInclude: n.UpperInclude || n.UpperOpen}
