@@ -27,14 +27,15 @@ import (
 	"github.com/settee-db/settee/replication/site"
 )
 
-// curlAnswer is what a request was answered. A batch that has to run again does not make it again: handlers that do the
-// same again get the same again.
+// curlAnswer is the answer to a request. If a batch has to run again, its requests are not made
+// again: handlers that make the same requests get the same answers.
 type curlAnswer struct {
 	response js.EventResponse
 	err      error
 }
 
-// answered gives the next known answer to a request.
+// answered gives the next known answer to a request. Equal requests get their answers in the order
+// in which they were made.
 func (h *holding) answered(key [sha256.Size]byte) (curlAnswer, bool) {
 	n := h.used[key]
 	h.used[key]++
@@ -63,7 +64,8 @@ func (h *holding) keep(ctx context.Context, key [sha256.Size]byte, a curlAnswer)
 	h.answers[key] = append(h.answers[key], a)
 }
 
-// requestKey is a hash of all that a request is.
+// requestKey is a hash of everything that makes a request what it is, so that only equal requests
+// share answers.
 func requestKey(r *js.EventRequest) (key [sha256.Size]byte) {
 	h := sha256.New()
 	part := func(text string) {
@@ -113,8 +115,8 @@ type urlBinding struct {
 	limit   int64 // bytes of an answer
 }
 
-// newURLBinding makes a binding. Connections are made to addresses that allows lets pass, after names are resolved and
-// redirections followed.
+// newURLBinding makes a binding. allows is asked for each address that a connection goes to, after
+// names were resolved and redirects followed. limit bounds an answer in bytes.
 func newURLBinding(c definition.CurlBinding, limit int64, allows func(netip.Addr) bool) (*urlBinding, error) {
 	base, err := url.Parse(c.Hostname)
 	if err != nil {
@@ -140,8 +142,8 @@ func newURLBinding(c definition.CurlBinding, limit int64, allows func(netip.Addr
 	return u, nil
 }
 
-// jar keeps the cookies of a binding's origin, those that came last. Others neither set nor get them, though cookies
-// know no ports.
+// jar keeps the cookies of a binding's own origin, scheme, host and port: other servers that a
+// redirect leads to neither set nor get them, though cookies do not know ports.
 type jar struct {
 	of    *url.URL
 	mu    sync.Mutex
@@ -227,7 +229,8 @@ func (u *urlBinding) target(r *js.EventRequest) *url.URL {
 	return &target
 }
 
-// do makes a request.
+// do makes a request and reads its answer. The memory of the answer is taken from h before it is
+// read.
 func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js.EventResponse, error) {
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -33,7 +33,8 @@ func (b *batch) Get(ctx context.Context, binding int, id string) (doc js.EventDo
 	return doc, nil
 }
 
-// Revision implements js.EventHost.
+// Revision implements js.EventHost: the revision that a write will make, as far as it is known
+// before the commit (revision.go).
 func (b *batch) Revision(ctx context.Context, binding int, id string, body []byte) (string, error) {
 	if binding < 0 || binding >= len(b.f.bindings) {
 		return "", errForged
@@ -60,11 +61,14 @@ func seen(err error) error {
 	return err
 }
 
+// eventError makes the exception of a document's error: the code is CouchDB's HTTP status, the name
+// its error word.
 func eventError(e *compat.Error) *js.EventError {
 	return &js.EventError{Class: "KVError", Code: e.Status(), Name: e.Word(), Desc: e.Reason}
 }
 
-// HasTimer implements js.EventHost.
+// HasTimer implements js.EventHost. What it answers from the store is verified by the commit
+// (seen).
 func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found bool, err error) {
 	name := timerName{callback, reference}
 	if t, touched := b.timers[name]; touched {
@@ -91,7 +95,8 @@ func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found
 	return found, err
 }
 
-// Flush implements js.EventHost.
+// Flush implements js.EventHost. Effects come before the end of an invocation where a query or read
+// shall see them; they count for the running handler alone until its result is there.
 func (b *batch) Flush(effects []js.EventEffect) error {
 	for i := range effects {
 		if err := b.apply(&effects[i]); err != nil {

@@ -21,7 +21,7 @@ import (
 // errShare ends the work on a share that is to be another one.
 var errShare = errors.New("eventing: the partitions of the function are divided anew")
 
-// ids are those of members.
+// ids gives the ids of members, in their order.
 func ids(members []nodes.Member) []nodes.ID {
 	list := make([]nodes.ID, len(members))
 	for i := range members {
@@ -83,8 +83,9 @@ func (f *function) share(ctx context.Context, db *documents.Database) (p progres
 	return p, err
 }
 
-// divide changes owners in a transaction as the plan of those who live wants it, and gives those that have not given up
-// theirs.
+// divide moves partitions in a transaction as the plan of the living processes wants it: it gives
+// up this process's that are to be others', and takes those that are to be its own and whose owner
+// has given them up or has ended. left are the processes that ended without giving theirs up.
 func (f *function) divide(tx kv.Tx, p *progress, members []nodes.Member) (left map[nodes.ID]bool, err error) {
 	self, live, moved := f.engine.members.Self(), ids(members), false
 	left = make(map[nodes.ID]bool)
@@ -129,6 +130,7 @@ func (f *function) gone(tx kv.ReadTx, owner nodes.ID) (bool, error) {
 // oneMore is what the counter of owners' changes grows by; count is its value.
 var oneMore = binary.LittleEndian.AppendUint64(nil, 1)
 
+// count reads the counter of owners' changes; a value that is not there or malformed is 0.
 func count(value []byte) uint64 {
 	if len(value) != len(oneMore) {
 		return 0
@@ -139,7 +141,7 @@ func count(value []byte) uint64 {
 // alive reports whether an owner is one of the living processes; it is false for no owner.
 func alive(id nodes.ID, live []nodes.ID) bool { return slices.Contains(live, id) }
 
-// mine are the partitions that the process has, in order.
+// mine gives the partitions that a process owns, in ascending order.
 func (p *progress) mine(self nodes.ID) []int {
 	var list []int
 	for i, id := range p.owners {
@@ -150,7 +152,8 @@ func (p *progress) mine(self nodes.ID) []int {
 	return list
 }
 
-// keepShare waits until the share of this process is to be another one than it has; then it returns errShare.
+// keepShare waits until this process is to have other partitions than it has, because processes
+// came or went, and returns errShare then.
 func (f *function) keepShare(ctx context.Context, mine []int) error {
 	self := f.engine.members.Self()
 	for {
@@ -175,7 +178,8 @@ func (f *function) keepShare(ctx context.Context, mine []int) error {
 	}
 }
 
-// ownersOf reads who owns which partition of an instance, and the count of changes of that.
+// ownersOf reads which process owns each partition of an instance (the zero ID if none does), and
+// the count of changes of that, by which untilOwners sees the next change.
 func ownersOf(ctx context.Context, store kv.Store, s space) (owners []nodes.ID, changes []byte, err error) {
 	keys := [][]byte{s.ownersChanged()}
 	for p := range partitions {
@@ -195,7 +199,7 @@ func ownersOf(ctx context.Context, store kv.Store, s space) (owners []nodes.ID, 
 	return owners, changes, err
 }
 
-// untilOwners waits until owners or the processes that live are others.
+// untilOwners waits until an owner changes in the store, or the living processes do, or ctx ends.
 func untilOwners(ctx context.Context, store kv.Store, s space, changes []byte, changed <-chan struct{}) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -219,7 +223,9 @@ const (
 	stopTime    = graceful + releaseTime
 )
 
-// release gives up all that the process has of the function. Nothing works on it any more.
+// release gives up all partitions that the process has of the function, when nothing works on them
+// any more, so that others can take them at once. It is done also after ctx has ended, and in a
+// full store.
 func (f *function) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(kv.UseReserve(context.WithoutCancel(ctx)), releaseTime)
 	defer cancel()
@@ -271,6 +277,7 @@ func (e *Engine) awaitReleased(ctx context.Context, instance int64) error {
 	return ctx.Err()
 }
 
-// freeAll frees the partitions of an instance in the transaction that stops it: who has not given them up by then
-// cannot commit any more.
+// freeAll frees all partitions of an instance, in the transaction that stops the function. A
+// process that has not given its own up by then cannot commit any more, because each commit checks
+// the owner.
 func freeAll(tx kv.Tx, instance int64) { tx.ClearRange(below(spaceOf(instance).sub(tagOwner))) }

@@ -36,7 +36,8 @@ func (e *Engine) statsOf(r *registry.Record) *Statistics {
 	return s
 }
 
-// own is what this process has counted of a function, with what it has under way.
+// own gives what this process has counted of a function, with what is under way; node goes into the
+// names of its workers.
 func (e *Engine) own(r *registry.Record, node string) tally {
 	t := e.statsOf(r).now()
 	t.Workers = make(map[string][]int)
@@ -62,7 +63,8 @@ func (e *Engine) own(r *registry.Record, node string) tally {
 	return t
 }
 
-// total is what all processes have counted of a function; what others have is two seconds old at most.
+// total adds up what all processes have counted of a function. What others have counted is two
+// seconds old at most.
 func (e *Engine) total(ctx context.Context, r *registry.Record) (tally, error) {
 	sum, self := e.own(r, ""), e.members.Self()
 	err := kv.ViewAgain(ctx, e.o.KV, func(tx kv.ReadTx) error {
@@ -84,7 +86,7 @@ func (e *Engine) total(ctx context.Context, r *registry.Record) (tally, error) {
 	return sum, err
 }
 
-// readStats reads what processes have stored of an instance, and how often that was reset.
+// readStats reads what processes have stored of an instance, by process, and the counter of resets.
 func readStats(tx kv.ReadTx, s space) (all map[nodes.ID]*tally, resets []byte, err error) {
 	value, err := tx.Get(s.sub(tagResets))
 	if err != nil {
@@ -106,6 +108,8 @@ func readStats(tx kv.ReadTx, s space) (all map[nodes.ID]*tally, resets []byte, e
 	return all, resets, it.Err()
 }
 
+// parseStats reads the statistics of one process: its id is the rest of the key, and the value is
+// JSON.
 func parseStats(key, value []byte) (id nodes.ID, t *tally, err error) {
 	raw, rest, err := tuple.ReadBytes(key)
 	if err != nil || len(rest) > 0 || len(raw) != len(id) {
@@ -120,7 +124,8 @@ func parseStats(key, value []byte) (id nodes.ID, t *tally, err error) {
 
 func (s space) stats(id nodes.ID) []byte { return tuple.AppendBytes(s.sub(tagStats), id[:]) }
 
-// encode makes a tally's value, which is not too long.
+// encode makes the value of a tally. One that would be longer than statsSize loses the texts of its
+// lines first, then the lines.
 func (t tally) encode() ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil || len(b) <= statsSize {
@@ -144,7 +149,8 @@ func (e *Engine) shareStats() {
 	}
 }
 
-// leaveStats leaves to the other processes what was counted here, when nothing counts any more.
+// leaveStats stores what was counted here for the last time, when the process stops and nothing
+// counts any more.
 func (e *Engine) leaveStats() {
 	ctx, cancel := context.WithTimeout(kv.UseReserve(context.Background()), releaseTime)
 	defer cancel()
@@ -215,7 +221,8 @@ func (e *Engine) storeStats(ctx context.Context, r *registry.Record) error {
 	return err
 }
 
-// foldDeparted adds up what processes have left that do not live.
+// foldDeparted adds what processes have left that are gone to the sum under the zero ID, and
+// removes their own, so that the number of entries is bounded by the living processes.
 func foldDeparted(tx kv.Tx, s space, all map[nodes.ID]*tally, live []nodes.ID) error {
 	sum, gone := newTally(), false
 	for id, t := range all {
@@ -265,7 +272,8 @@ func (s *Statistics) resetSince(resets uint64) bool {
 	return s.lookedForResets && resets != s.resets
 }
 
-// noteStored notes what is stored, and resets what another process has reset.
+// noteStored remembers what is stored now, and resets the counters if another process has reset
+// them since.
 func (s *Statistics) noteStored(value []byte, resets uint64) {
 	if s.resetSince(resets) {
 		s.reset()

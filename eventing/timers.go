@@ -19,7 +19,7 @@ func (t timerName) append(key []byte) []byte {
 	return tuple.AppendString(tuple.AppendString(key, t.callback), t.reference)
 }
 
-// timer is a stored timer.
+// timer is a timer as it is stored.
 type timer struct {
 	timerName
 	partition int   // whose owner fires it: that of the event whose handler made it
@@ -28,8 +28,8 @@ type timer struct {
 	context   []byte // JSON, nil for undefined
 }
 
-// nonceSize is the length of what tells a timer from an earlier one with its name: the versionstamp of the commit that
-// made it.
+// nonceSize is the length of the nonce, which tells a timer from an earlier one of the same name:
+// the versionstamp of the commit that made it.
 const nonceSize = kv.VersionstampSize
 
 // Value of (due, …): nonce, 1 and the context, or 0 for none; of a long context the rest is in chunks below the key.
@@ -38,7 +38,8 @@ const nonceSize = kv.VersionstampSize
 // maxChunk is how many bytes of a context are in one value.
 const maxChunk = 90_000
 
-// put writes the timer's entry in the order of time.
+// put writes the entry in the order of time, with the context. A context that is too long for one
+// value goes on in chunks below the key.
 func (t *timer) put(tx kv.Tx, key []byte) {
 	value := make([]byte, nonceSize, nonceSize+1+min(len(t.context), maxChunk))
 	if t.context == nil {
@@ -59,7 +60,7 @@ func (t *timer) refValue() []byte {
 	return binary.BigEndian.AppendUint16(b, uint16(t.partition))
 }
 
-// set stores a timer, in place of the one of its name. The nonce is that of the commit.
+// set stores a timer and removes the one that had its name. The nonce is filled in by the commit.
 func (t *timer) set(tx kv.Tx, s space) error {
 	if _, err := clearTimer(tx, s, t.timerName); err != nil {
 		return err
@@ -69,7 +70,8 @@ func (t *timer) set(tx kv.Tx, s space) error {
 	return nil
 }
 
-// clearTimer removes the timer of that name; found is false if there is none.
+// clearTimer removes both entries of the timer with a name, and the chunks of its context. found is
+// false if there is no such timer, which is no error.
 func clearTimer(tx kv.Tx, s space, name timerName) (found bool, err error) {
 	ref := s.ref(name)
 	value, err := tx.Get(ref)
@@ -85,8 +87,9 @@ func clearTimer(tx kv.Tx, s space, name timerName) (found bool, err error) {
 	return true, nil
 }
 
-// fired removes a timer whose callback has run, in the transaction of what the callback did; false if it is not there
-// any more: it was cancelled or replaced meanwhile, or has run elsewhere.
+// fired removes a timer whose callback has run, in the transaction that stores what the callback
+// did. It is false if the timer is not there any more, because it was cancelled or replaced
+// meanwhile, or has run elsewhere.
 func (t *timer) fired(tx kv.Tx, s space) (bool, error) {
 	key := s.due(t.partition, t.due, t.timerName)
 	value, err := tx.Get(key)
@@ -121,9 +124,11 @@ func hasTimer(tx kv.ReadTx, s space, name timerName) (bool, error) {
 	return value != nil, err
 }
 
-// dueTimers gives timers of some partitions that are due at a time, the earliest of each first and at most limit of
-// each, without those that are known, and when the next one of each is due after them, never for none. Their contexts
-// together are little more than maxContexts: partitions that are not read for that come next at 0.
+// dueTimers reads the timers of some partitions that are due at now, in milliseconds since 1970:
+// the earliest of each first, at most limit of each, without those that known says are being fired.
+// nexts is when each partition has its next timer after these, and never if it has none. The
+// contexts together take little more than maxContexts bytes: a partition that is not read for that
+// reason has 0 as its next.
 func dueTimers(
 	tx kv.ReadTx, s space, in []int, now int64, limit int, known func(*timer) bool,
 ) (list []timer, next []int64, err error) {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// job is a replication the scheduler knows. All but id and spec is guarded by the scheduler's lock.
+// job is a replication that the scheduler knows. id and spec never change; the scheduler's lock
+// guards everything else.
 type job struct {
 	id        JobID
 	spec      *Spec
@@ -48,7 +49,7 @@ func (j *job) note(e event, most int) {
 	j.history = j.history[:min(len(j.history), max(most, 1))]
 }
 
-// answer tells those who wait how it ended.
+// answer sends the outcome to everybody who waits for it.
 func (j *job) answer(o Outcome) {
 	for _, w := range j.waiting {
 		w <- o
@@ -111,14 +112,16 @@ func (j *job) ready(now time.Time, healthy time.Duration) bool {
 	return true
 }
 
-// fingerprint is what two specs have in common that ask for the same (couch_replicator_utils:normalize_rep).
+// fingerprint is equal for two specs that ask for the same replication, whatever else differs in
+// their documents (couch_replicator_utils:normalize_rep).
 func (s *Spec) fingerprint() string {
 	o := s.Options
 	o.CancelID = nil
 	return fmt.Sprintf("%q %q %+v %+v %+v", s.DB, s.DocID, s.Source, s.Target, o)
 }
 
-// gentler is the replication with less of everything, for a peer that answers 429
+// gentler gives the replication with fewer workers and connections, smaller batches and more
+// checkpoints, for a peer that answers 429
 // (couch_replicator_scheduler:maybe_optimize_job_for_rate_limiting).
 func gentler(s *Spec) *Spec {
 	g := *s

@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Share is what one answer of a peer holds of memory that all replications share, with others of the server.
+// Share is the memory that one answer of a peer takes out of a budget, which all replications have
+// together with other parts of the server.
 type Share interface {
 	// Take adds so many bytes to the share. It waits for others, for a bounded time; an error says that they are not to
 	// be had.

@@ -46,7 +46,7 @@ func (alone) Run(ctx context.Context, _ *Spec, fn func(context.Context) error) e
 	return fn(ctx)
 }
 
-// ErrPaused refuses to run a replication that may be what ends processes.
+// ErrPaused refuses to run a replication that may be the one that makes processes end.
 var ErrPaused = compat.NewError(compat.KindServiceUnavailable, "The replication is paused: "+
 	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once when its document is saved again, or when it "+
 	"is cancelled and asked for again by POST /_replicate.")
@@ -93,14 +93,14 @@ func (s *Scheduler) Close() {
 	s.tasks.Wait()
 }
 
-// Outcome is how a transient replication ended.
+// Outcome is how a transient replication (of POST /_replicate) has ended.
 type Outcome struct {
 	Result  []byte // of one that ended well: the JSON object to answer, without "ok"
 	Err     error  // of one that failed
 	Stopped bool   // it was cancelled
 }
 
-// ErrNotAllowed refuses to touch another user's replication.
+// ErrNotAllowed refuses to replace or cancel another user's replication.
 var ErrNotAllowed = errors.New("the replication is another user's")
 
 // Add starts a transient replication, or joins the one that runs already. The outcome is sent to the channel, unless it
@@ -123,7 +123,9 @@ func (s *Scheduler) Add(spec *Spec, admin bool) (<-chan Outcome, error) {
 	return wait, nil
 }
 
-// Cancel stops a job and forgets it; found is false where there is none (couch_replicator:cancel_replication).
+// Cancel stops a job and forgets it; found is false if there is no such job
+// (couch_replicator:cancel_replication). The error is ErrNotAllowed for another user's job, unless
+// admin is set.
 func (s *Scheduler) Cancel(id JobID, user UserContext, admin bool) (found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +140,8 @@ func (s *Scheduler) Cancel(id JobID, user UserContext, admin bool) (found bool, 
 	return true, nil
 }
 
-// add makes a job of a replication unless the same one is there; one with the same id but other details is replaced.
-// The lock is held.
+// add makes a job of a replication, unless the same one is there already; one with the same id but
+// other details is replaced, and its session ends before the new one begins. The lock is held.
 func (s *Scheduler) add(spec *Spec) *job {
 	old := s.jobs[spec.ID]
 	if old != nil {
@@ -226,7 +228,9 @@ func (s *Scheduler) start(j *job) {
 // once is left alone, and who has just written it can do so without a conflict with its state.
 const documentPause = 250 * time.Millisecond
 
-// execute runs one session of a job.
+// execute runs one session of a job and gives its result as JSON. Before that it waits until the
+// session that it replaces has ended, for documentPause if a document asks for it, and until no
+// other process runs the same replication (Sharing).
 func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settings) (result []byte, err error) {
 	if j.after != nil {
 		<-j.after // it was told to stop, and will do so soon
@@ -334,7 +338,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	}
 }
 
-// crashReason is what lists show of a failure.
+// crashReason is the text that lists and documents show for a failure.
 func crashReason(err error) string {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -346,7 +350,7 @@ func crashReason(err error) string {
 	return err.Error()
 }
 
-// nudge looks for jobs that can start.
+// nudge wakes schedule, which looks for jobs that can start. It does not block.
 func (s *Scheduler) nudge() {
 	select {
 	case s.wake <- struct{}{}:

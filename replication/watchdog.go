@@ -11,7 +11,8 @@ import (
 
 var errInactive = errors.New("the peer has sent nothing for too long")
 
-// watchdog ends a request when nothing has moved for some time.
+// watchdog cancels a request, with errInactive, when no byte has moved for some time, however long
+// the request takes as a whole.
 type watchdog struct {
 	timer *time.Timer
 	d     time.Duration
@@ -54,7 +55,7 @@ const (
 	backoffWindow = 80 * time.Millisecond
 )
 
-// limiter holds the pace for each method.
+// limiter holds the pace for each HTTP method of a peer. It is safe for concurrent use.
 type limiter struct {
 	mu    sync.Mutex
 	paces map[string]*pace
@@ -107,6 +108,7 @@ func (l *limiter) failure(method string, least time.Duration) error {
 	return errAgain
 }
 
+// success quickens the pace again after an answer that is no 429.
 func (l *limiter) success(method string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -279,7 +279,8 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 	}
 }
 
-// stillWanted ends a build that nobody waits for if the design document does not have the index any more.
+// stillWanted is errUnwanted if nobody waits for the build and the design document does not define
+// the index any more.
 func (b *build) stillWanted(ctx context.Context) error {
 	if b.flight.waiting.Load() > 0 {
 		return nil
@@ -291,7 +292,8 @@ func (b *build) stillWanted(ctx context.Context) error {
 	return err
 }
 
-// read reads the next changes after since, or those that come in the life of a snapshot.
+// read reads the next changes after since, as many as a batch takes or as can be read while a
+// snapshot lives.
 func (b *build) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	for failures := 0; ; {
 		read := &batch{ready: make(chan error, 1)}
@@ -479,9 +481,10 @@ func (b *build) runKnown(ctx context.Context, docs []*source) error {
 	return b.run(ctx, left, &fatal)
 }
 
-// run has documents mapped. What ends a worker or fails the whole call is the fault of one of them: it is left out, and
-// the others do not suffer. What fails the call is found by halves; js.MapEach finds what ends workers. Where it gives
-// up, the next build begins with what is known of documents.
+// run has documents mapped. A document that ends a worker process, or lets the whole call fail,
+// must not keep others out of the index: js.MapEach finds those of the first kind, and run itself
+// those of the second by halving the list. Both are left out with an error. After maxFatal of them
+// the build gives up, and the next one begins with what is known of them.
 func (b *build) run(ctx context.Context, docs []*source, fatal *int) error {
 	if len(docs) == 0 {
 		return nil

@@ -13,8 +13,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A claim is the right to write a segment. There are two of an index: for a flush and for a merge. Every transaction
-// that writes blocks looks at it, so that of two processes only one goes on.
+// claim is the right of one process to write a segment of an index. An index has two, one for
+// flushes and one for merges. Every transaction that writes blocks verifies it, so that of two
+// processes only one goes on.
 type claim struct {
 	x       *Indexes
 	db      *storage.DB
@@ -38,7 +39,7 @@ const (
 // defaultClaimTime is how long a claim holds without a sign of life.
 const defaultClaimTime = 30 * time.Second
 
-// errClaimed says that another process works on the index, or has taken the work over.
+// errClaimed is the error if another process works on the index, or has taken the work over.
 var errClaimed = errors.New("search: another process writes the segment")
 
 type pendingBlock struct {
@@ -56,7 +57,8 @@ const claimToken = 16
 
 func claimedSegment(value []byte) int64 { return int64(binary.BigEndian.Uint64(value[claimToken+8:])) }
 
-// take takes a claim, with a new number for a segment. What a dead process has left of its segment goes.
+// take takes a claim, with a new number for the segment, and removes what a dead process has left
+// of its own. The error is errClaimed while another process holds it and gives signs of life.
 func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k *keys, of int64) (*claim, error) {
 	c := &claim{x: x, db: db, keys: k, of: of, token: make([]byte, claimToken)}
 	if _, err := rand.Read(c.token); err != nil {
@@ -126,7 +128,7 @@ func (c *claim) write(ctx context.Context) error {
 	return err
 }
 
-// check fails if the claim is another's.
+// check verifies in a transaction that the claim is still this process's; the error is errClaimed.
 func (c *claim) check(tx *storage.Tx) error {
 	value, err := tx.KV().Get(c.keys.claim(c.of))
 	if err == nil && (len(value) < claimToken || !bytes.Equal(value[:claimToken], c.token)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// errCrowded ends a transaction that others come in between again and again.
+// errCrowded ends a transaction that conflicts with others again and again.
 var errCrowded = errors.New("search: too many conflicts")
 
 // commitRuns is how often the transaction of several documents is run before fewer are tried.
@@ -62,8 +62,8 @@ func (b *build) partOf(batch *batch, from, most int) (to int) {
 	return to
 }
 
-// tryPart is one attempt to write some documents. It fails with errMoved if the index is not what the build takes it
-// for.
+// tryPart tries once to write some documents in a transaction. The error is errMoved if the index
+// is not as the build knows it, because somebody else has gone on with it.
 func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq storage.Seq) error {
 	var w *writer
 	var rec *record
@@ -94,7 +94,8 @@ func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq sto
 	return err
 }
 
-// unmoved is errMoved if the record is not the one that the build knows: somebody else has gone on with the index.
+// unmoved is the fence of a build: it gives errMoved if the record of the index is not the one that
+// the build has read or written last.
 func (b *build) unmoved(tx *storage.Tx) error {
 	current, err := tx.KV().Get(b.recordKey)
 	if err == nil && !bytes.Equal(current, b.stored) {
@@ -122,9 +123,10 @@ func (b *build) moved(rec *record, stored []byte, w *writer, types map[string]fi
 	b.entries, b.logBytes = b.entries+w.counts[countLogEntries], b.logBytes+w.counts[countLogBytes]
 }
 
-// current are documents without those that were purged after they were read, when before was the last purge: the purge
-// has taken them out already, and they must not come back. Of an interactive index those that writers have changed
-// since are left out, too: these have put them into the index.
+// current leaves out documents that were purged after they were read (before is the last purge
+// then): the purge has taken them out of the index, and they must not come back. In an interactive
+// index it also leaves out those that writers have changed since, which have put them into the
+// index themselves.
 func (b *build) current(tx *storage.Tx, docs []source, before storage.Seq) ([]source, error) {
 	purge, err := tx.Snapshot().LastPurge()
 	if err != nil || purge == before && !b.interactive() || len(docs) == 0 {

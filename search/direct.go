@@ -28,7 +28,7 @@ type direct struct {
 	writing chan error // nil: no segment is being written
 }
 
-// collected is documents on their way into one segment.
+// collected are the documents that are on their way into one segment.
 type collected struct {
 	parts []*index.Batch
 	docs  []source       // each once, as it was last
@@ -55,7 +55,8 @@ func (b *build) goDirect(ctx context.Context) (*direct, error) {
 	return &direct{b: b, types: maps.Clone(b.types)}, nil
 }
 
-// lostClaim waits a little if another process writes a segment, which is likely to be what this build wants to write.
+// lostClaim waits a little if another process is writing a segment, which is probably the one that
+// this build wants to write, and makes the build begin anew from what is there (errMoved).
 func (b *build) lostClaim(ctx context.Context, err error) error {
 	if !errors.Is(err, errClaimed) {
 		return err
@@ -322,7 +323,7 @@ func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error
 	return err
 }
 
-// live are the documents of the segment that are among docs; nil: all.
+// live gives the documents of the segment that are among docs; nil: all of them.
 func (s *collected) live(docs []source, n int32) *index.Bitmap {
 	if len(docs) == len(s.docs) {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A flight is the one build of an index that runs in this process. Whoever needs the index while it runs waits for it.
+// flight is the one build of an index that runs in this process. Queries that need the index while
+// it runs wait for it instead of building it themselves.
 type flight struct {
 	done    chan struct{}
 	err     error       // valid once done is closed

@@ -22,7 +22,8 @@ type Options struct {
 	KV kv.Store
 	// JS runs index functions; nil: indexes cannot be built.
 	JS JavaScript
-	// Jobs is the queue in which merges of segments run, once Start was called; nil: who has written a segment merges it.
+	// Jobs is the queue in which merges of segments run, once Start was called; nil: who has written
+	// a segment merges it.
 	Jobs *jobs.Queue
 	// Languages are those besides JavaScript, by the `language` of design documents.
 	Languages map[string]Language

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// state is what this process remembers of an index at one manifest: its segments, and in memory what the log has after
-// them. It grows with the log, and serves every snapshot that has this manifest.
+// state is what this process has in memory of an index with one manifest: the segments, and what
+// the log has after them. It grows with the log, and serves every snapshot that has this manifest.
 type state struct {
 	mu       sync.Mutex
 	segments []*index.BlockSegment
@@ -40,7 +40,8 @@ type stateKey struct {
 	manifest int64
 }
 
-// states are those that are kept, bounded by the memory that their logs take.
+// states are the states that are kept, the least recently used dropped first. The memory that their
+// logs take is bounded.
 type states struct {
 	mu   sync.Mutex
 	kept *lru.Cache[stateKey, *state]
@@ -90,7 +91,8 @@ func (c *states) shrink() {
 	}
 }
 
-// memory is the segment in memory, nil if it is being made.
+// memory gives the part of the index that is made of the log, nil while another query is reading
+// the log.
 func (st *state) memory() *index.RAM {
 	if !st.mu.TryLock() {
 		return nil
@@ -109,7 +111,8 @@ type opened struct {
 	segments []index.Segment
 }
 
-// open opens an index in a snapshot; nil if it was never built.
+// open opens an index in a snapshot; nil if it was never built. The state of the manifest is shared
+// by all queries; one that reads the log on does so for the others too.
 func (x *Indexes) open(ctx context.Context, s *storage.Snapshot, def *Definition) (*opened, error) {
 	sp := spaceOf(s)
 	rec, _, err := readRecord(s.KV(), sp, def.signature)
@@ -226,7 +229,8 @@ func (st *state) killIn(ctx context.Context, e *logEntry, blocks []*segmentBlock
 	return corrupt("log of an index: it kills a document that is not there")
 }
 
-// liveAt are the documents of the segments that are alive after the entry of the log at a place.
+// liveAt gives, for each segment, the documents that are alive after the entry of the log at a
+// place; nil: all.
 func (st *state) liveAt(at index.Identity) []*index.Bitmap {
 	n := len(st.kills)
 	for n > 0 && strings.Compare(string(st.kills[n-1].at), string(at)) > 0 {

@@ -47,7 +47,7 @@ type batchField struct {
 // occurrence is a term of a text; a position of -1 says that positions do not matter.
 type occurrence struct{ term, position int32 }
 
-// batchEntry is a document in a field with terms.
+// batchEntry is what a document with terms has in a field, besides their occurrences.
 type batchEntry struct {
 	doc      int32
 	end      int // of its occurrences
@@ -58,7 +58,7 @@ type batchEntry struct {
 	counted  bool // by positions
 }
 
-// NewBatch makes an empty segment.
+// NewBatch makes an empty segment for an index of a kind; analyze makes terms of texts.
 func NewBatch(kind Kind, analyze Analyze) *Batch {
 	return &Batch{kind: kind, analyze: analyze, fields: map[string]*batchField{}}
 }
@@ -204,7 +204,7 @@ func (f *batchField) finish(kind Kind) (holds bool) {
 	return holds
 }
 
-// Remove takes a document out, as if it had not been added.
+// Remove takes a document out, as if it had not been added; its number is not given again.
 func (b *Batch) Remove(doc int32) {
 	if !b.gone[doc] {
 		b.gone[doc] = true
@@ -212,13 +212,14 @@ func (b *Batch) Remove(doc int32) {
 	}
 }
 
-// Has tells whether a document was not taken out.
+// Has reports whether a document was not taken out.
 func (b *Batch) Has(doc int32) bool { return !b.gone[doc] }
 
-// SetIdentity gives a document its identity. They ascend.
+// SetIdentity gives a document its identity. Identities must ascend with the numbers of the
+// documents.
 func (b *Batch) SetIdentity(doc int32, identity Identity) { b.docs[doc].identity = identity }
 
-// Bytes is about how much memory the segment takes.
+// Bytes estimates how many bytes of memory the segment takes.
 func (b *Batch) Bytes() int { return b.bytes }
 
 // Len is the number of documents that were not taken out.
@@ -227,7 +228,7 @@ func (b *Batch) Len() int { return int(b.left) }
 // Docs is the number of documents, those that were taken out included: they are not alive.
 func (b *Batch) Docs() int32 { return int32(len(b.docs)) }
 
-// Live are those that were not taken out.
+// Live implements Segment: the documents that were not taken out, nil for all.
 func (b *Batch) Live() *Bitmap {
 	if int(b.left) == len(b.docs) {
 		return nil
@@ -241,7 +242,7 @@ func (b *Batch) Live() *Bitmap {
 	return live
 }
 
-// Fields are the names of the fields that documents have.
+// Fields implements Segment.
 func (b *Batch) Fields() (names []string) {
 	for name := range b.fields {
 		if _, ok := b.Field(name); ok {
@@ -252,7 +253,7 @@ func (b *Batch) Fields() (names []string) {
 	return names
 }
 
-// Field says what there is of a field.
+// Field implements Segment.
 func (b *Batch) Field(field string) (info FieldInfo, ok bool) {
 	f := b.fields[field]
 	if f == nil {
@@ -339,7 +340,7 @@ func (b *Batch) each(f *batchField, fn func(doc int32, o occurrence, first bool)
 	}
 }
 
-// Term are the documents with a term.
+// Term implements Segment. The first call of a field sorts its terms.
 func (b *Batch) Term(r *Run, field, term string, positions bool) (Postings, int32) {
 	t := b.Terms(r, field)
 	if !t.Seek(term) || t.Term() != term {
@@ -348,7 +349,7 @@ func (b *Batch) Term(r *Run, field, term string, positions bool) (Postings, int3
 	return t.Postings(positions), t.Docs()
 }
 
-// Terms are the terms of a field.
+// Terms implements Segment. The first call of a field sorts its terms.
 func (b *Batch) Terms(_ *Run, field string) Terms {
 	f := b.fields[field]
 	if f == nil {
@@ -392,7 +393,7 @@ func (t *batchTerms) Postings(bool) Postings {
 	return newRAMPostings(term, int32(len(term.docs)), t.counted)
 }
 
-// Norms are the norms of a field.
+// Norms implements Segment.
 func (b *Batch) Norms(_ *Run, field string) []byte {
 	f := b.fields[field]
 	if f == nil {
@@ -410,7 +411,7 @@ func (b *Batch) Norms(_ *Run, field string) []byte {
 	return norms
 }
 
-// Numbers are the numbers of a field.
+// Numbers implements Segment.
 func (b *Batch) Numbers(_ *Run, field string) NumberColumn {
 	if f := b.fields[field]; f != nil && b.any(f.numbers.docs) {
 		return &numberView{ramNumbers: f.numbers}
@@ -418,7 +419,7 @@ func (b *Batch) Numbers(_ *Run, field string) NumberColumn {
 	return nil
 }
 
-// Strings are the values of a field that are counted.
+// Strings implements Segment: the values that are counted.
 func (b *Batch) Strings(_ *Run, field string) StringColumn {
 	f := b.fields[field]
 	if f == nil || !b.any(f.strings.docs) {
@@ -502,5 +503,5 @@ func (b *Batch) ID(_ *Run, doc int32) string { return b.docs[doc].id }
 // Identity is the identity of a document.
 func (b *Batch) Identity(_ *Run, doc int32) Identity { return b.docs[doc].identity }
 
-// Stored are the stored values of a document.
+// Stored implements Segment.
 func (b *Batch) Stored(_ *Run, doc int32) []Stored { return b.docs[doc].stored }

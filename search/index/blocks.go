@@ -97,16 +97,16 @@ func (s *stream) long() int64 {
 	return 0
 }
 
-// Docs is the number of documents.
+// Docs implements Segment.
 func (s *BlockSegment) Docs() int32 { return s.docs }
 
-// Live are the documents that are alive.
+// Live implements Segment.
 func (s *BlockSegment) Live() *Bitmap { return s.live }
 
-// Fields are the names of the fields.
+// Fields implements Segment.
 func (s *BlockSegment) Fields() []string { return s.names }
 
-// Field says what there is of a field.
+// Field implements Segment.
 func (s *BlockSegment) Field(field string) (FieldInfo, bool) {
 	if f := s.fields[field]; f != nil {
 		return f.info, f.info.Docs > 0 || f.info.Numbers || f.info.Strings
@@ -114,7 +114,7 @@ func (s *BlockSegment) Field(field string) (FieldInfo, bool) {
 	return FieldInfo{}, false
 }
 
-// Term are the documents with a term.
+// Term implements Segment. It reads one block of the dictionary, mostly.
 func (s *BlockSegment) Term(r *Run, field, term string, positions bool) (Postings, int32) {
 	t, ok := s.seek(r, field, term)
 	if !ok {
@@ -129,7 +129,7 @@ func (s *BlockSegment) seek(r *Run, field, term string) (t *blockTerms, ok bool)
 	return t, t.Seek(term) && string(t.term) == term
 }
 
-// Terms are the terms of a field.
+// Terms implements Segment.
 func (s *BlockSegment) Terms(r *Run, field string) Terms { return s.dictionary(r, field) }
 
 func (s *BlockSegment) dictionary(r *Run, field string) *blockTerms {
@@ -140,7 +140,7 @@ func (s *BlockSegment) dictionary(r *Run, field string) *blockTerms {
 	return &blockTerms{of: s, field: f, run: r, dictionary: newStream(r, s.blocks, streamTerms, f.number)}
 }
 
-// Norms are the norms of a field.
+// Norms implements Segment.
 func (s *BlockSegment) Norms(r *Run, field string) []byte {
 	f := s.fields[field]
 	if f == nil || !f.norms {
@@ -171,7 +171,7 @@ func (s *BlockSegment) list(r *Run, f *blockField, of byte) *documentList {
 	return &documentList{stream: newStream(r, s.blocks, streamNormDocuments+of, f.number), n: f.listed[of]}
 }
 
-// Numbers are the numbers of a field.
+// Numbers implements Segment.
 func (s *BlockSegment) Numbers(r *Run, field string) NumberColumn {
 	f := s.fields[field]
 	if f == nil || !f.info.Numbers {
@@ -181,7 +181,7 @@ func (s *BlockSegment) Numbers(r *Run, field string) NumberColumn {
 		ends: newStream(r, s.blocks, streamNumberEnds, f.number), list: s.list(r, f, listNumbers)}
 }
 
-// Strings are the values of a field that are counted.
+// Strings implements Segment: the values that are counted.
 func (s *BlockSegment) Strings(r *Run, field string) StringColumn {
 	if f := s.fields[field]; f != nil && f.values > 0 {
 		return s.strings(r, f, streamOrdinals, f.values, listStrings)
@@ -189,7 +189,7 @@ func (s *BlockSegment) Strings(r *Run, field string) StringColumn {
 	return nil
 }
 
-// Sorts are the values of a field that are sorted by.
+// Sorts implements Segment: the values that are sorted by.
 func (s *BlockSegment) Sorts(r *Run, field string) StringColumn {
 	if f := s.fields[field]; f != nil && f.sorts > 0 {
 		return s.strings(r, f, streamSorts, f.sorts, listSorts)
@@ -279,7 +279,7 @@ func (s *BlockSegment) Identity(r *Run, doc int32) Identity {
 	return identity
 }
 
-// Stored are the stored values of a document.
+// Stored implements Segment.
 func (s *BlockSegment) Stored(r *Run, doc int32) []Stored {
 	_, record := s.document(r, doc)
 	d, err := ReadRecord(record)

@@ -18,7 +18,8 @@ const (
 // bytes of the text that it was made of.
 type Analyze func(field, text string, add func(term []byte, increment, start, end int))
 
-// Value is a value that a document gives to a field.
+// Value is a value that a document gives to a field, as the index function or the mapping says it.
+// A field may get several.
 type Value struct {
 	Name string
 	// Text or, if IsNumber, Number is the value.
@@ -39,7 +40,8 @@ type Value struct {
 // longestTerm is what Lucene takes at most; longer terms are left out.
 const longestTerm = 32766
 
-// Maker makes documents of their values. It is for one goroutine.
+// Maker makes records of documents from their values, one document after the other. It keeps its
+// tables in between and is for one goroutine.
 type Maker struct {
 	kind    Kind
 	analyze Analyze
@@ -58,7 +60,7 @@ type fieldMaker struct {
 // keptFields is for how many fields a Maker keeps its tables from one document to the next.
 const keptFields = 1024
 
-// NewMaker makes a Maker for an index of a kind.
+// NewMaker makes a Maker for an index of a kind; analyze makes terms of texts.
 func NewMaker(kind Kind, analyze Analyze) *Maker {
 	return &Maker{kind: kind, analyze: analyze, fields: map[string]*fieldMaker{}}
 }

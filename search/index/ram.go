@@ -65,7 +65,7 @@ type ramStrings struct {
 	ordinals   map[string]int32
 }
 
-// NewRAM makes an empty segment.
+// NewRAM makes an empty segment in memory.
 func NewRAM() *RAM { return &RAM{fields: map[string]*ramField{}} }
 
 // Add adds a document, whose identity is greater than those of all before.
@@ -202,14 +202,15 @@ func (m *RAM) Kill(by, identity Identity) bool {
 	return ok
 }
 
-// Bytes is about how much memory the segment takes.
+// Bytes estimates how many bytes of memory the segment takes, with all of its views.
 func (m *RAM) Bytes() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.bytes
 }
 
-// View is the segment as it was after the update of an identity.
+// View gives the segment as it was after the update with an identity. Later updates do not change
+// it.
 func (m *RAM) View(at Identity) Segment {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -21,7 +21,8 @@ const (
 // ErrRecord is the error of a record that is damaged.
 var ErrRecord = errors.New("search: a record of an index is damaged")
 
-// AppendRecord appends the record of a document.
+// AppendRecord appends the record of a document as the log keeps it: its id, what it has in each
+// field, and its stored values. ReadRecord reads it.
 func AppendRecord(b []byte, d *Document) []byte {
 	b = append(b, recordVersion)
 	b = packed.AppendText(b, d.ID)
@@ -100,7 +101,8 @@ func sharedLength(a, b string) int {
 	return n
 }
 
-// ReadRecord reads a record. The document does not keep b.
+// ReadRecord reads a record; the document does not refer to b. The error is ErrRecord if b is
+// damaged or of another version.
 func ReadRecord(b []byte) (*Document, error) {
 	r := &recordReader{packed.Reader{B: b}}
 	if r.Byte() != recordVersion {

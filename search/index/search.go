@@ -9,13 +9,15 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// Index is an index at one time: segments whose documents follow each other in the order of their identities.
+// Index is an index at one time: segments whose documents follow each other in the order of their
+// identities. Searches only read it, so that several goroutines may search at a time.
 type Index struct {
 	Kind     Kind
 	Segments []Segment
 }
 
-// Request is a search. Query is a resolved one.
+// Request is a search. Query has to be a resolved one, whose texts are terms already
+// (query.Resolve).
 type Request struct {
 	Query query.Node
 	// Sort is by score if there is none, see ParseSort.
@@ -30,13 +32,14 @@ type Request struct {
 	Drilldown [][]string
 }
 
-// After is where an answer ended.
+// After is the hit that an answer ended with: the values that hits are sorted by, and its identity,
+// which decides among equal ones.
 type After struct {
 	Values   []SortValue
 	Identity Identity
 }
 
-// Hit is a document that was found.
+// Hit is a document that was found. It can be used as long as the Index that has found it.
 type Hit struct {
 	ID       string
 	Identity Identity
@@ -49,7 +52,7 @@ type Hit struct {
 	doc     int32
 }
 
-// Result is the answer to a search.
+// Result is the answer to a search: one page of hits, and what is counted over all hits.
 type Result struct {
 	Total int64 // all hits, those of other pages included
 	Hits  []Hit
@@ -179,7 +182,7 @@ func needScores(sort []SortField, limit int) bool {
 	return false
 }
 
-// Stored are the stored values of a hit.
+// Stored reads the stored values of a hit, in the order in which the document gave them.
 func (x *Index) Stored(ctx context.Context, h *Hit) ([]Stored, error) {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	stored := x.Segments[h.segment].Stored(run, h.doc)

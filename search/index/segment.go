@@ -51,7 +51,9 @@ type FieldInfo struct {
 	Strings   bool
 }
 
-// Postings are documents with a term, in order. They stand before the first one.
+// Postings are the documents with a term, in ascending order; they begin before the first one. They
+// are for one goroutine. Positions are in the order of the text, and only there if they were asked
+// for; the slice is used again by the next call. An error is in the Run, and the postings end.
 type Postings interface {
 	// Doc is the current document, -1 before the first one and noMore after the last one.
 	Doc() int32
@@ -63,7 +65,8 @@ type Postings interface {
 	Positions() []int32
 }
 
-// Terms goes through the terms of a field.
+// Terms goes through the terms of a field in the order of their bytes. It is for one goroutine.
+// Term and Docs are only good after Next or Seek was true.
 type Terms interface {
 	// Next goes to the next term, Seek to the first one not before term; false if there is none.
 	Next() bool
@@ -74,7 +77,8 @@ type Terms interface {
 	Postings(positions bool) Postings
 }
 
-// NumberColumn has the numbers of documents, ascending.
+// NumberColumn has the numbers of documents, ascending; nil for a document without any. The slice
+// is used again by the next call.
 type NumberColumn interface {
 	Numbers(doc int32) []float64
 }
@@ -89,8 +93,10 @@ type StringColumn interface {
 	Len() int
 }
 
-// Run is the evaluation of one query: its time, and the error that ended it. Readers of segments report theirs here, so
-// that iterators need not return any.
+// Run is the evaluation of one query: its deadline, the memory that it has taken, and the error
+// that ended it. Readers of segments report their errors here and then act as if they were at their
+// end, so that iterators need not return errors; whoever has evaluated a query has to look at the
+// Run. It is for one goroutine.
 type Run struct {
 	ctx  context.Context // for a Run is one call, and its iterators are asked millions of times
 	left int
@@ -118,14 +124,15 @@ func (r *Run) newSet(n int32) *Bitmap {
 // postingsBetweenChecks is after how many postings a Run looks at the time.
 const postingsBetweenChecks = 4096
 
-// Fail ends the evaluation with an error.
+// Fail ends the evaluation with an error; only the first one counts.
 func (r *Run) Fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// spent counts postings, and reports whether the evaluation has ended.
+// spent counts n units of work, such as postings, and reports whether the evaluation has ended. The
+// context is asked only every postingsBetweenChecks units, since that takes longer than a posting.
 func (r *Run) spent(n int) bool {
 	if r.left -= n; r.left <= 0 {
 		r.left = postingsBetweenChecks
@@ -136,7 +143,8 @@ func (r *Run) spent(n int) bool {
 	return r.err != nil
 }
 
-// Bitmap is a set of documents.
+// Bitmap is a set of numbers of documents, below a fixed number. It may be read by any number of
+// goroutines while none changes it.
 type Bitmap struct {
 	words []uint64
 	n     int32
@@ -145,7 +153,7 @@ type Bitmap struct {
 // NewBitmap makes an empty set of the documents below n.
 func NewBitmap(n int32) *Bitmap { return &Bitmap{words: make([]uint64, (int(n)+63)/64), n: n} }
 
-// Set adds a document.
+// Set adds a document, which must be below the set's size.
 func (b *Bitmap) Set(doc int32) { b.words[doc>>6] |= 1 << (doc & 63) }
 
 // Clear takes a document out.
@@ -164,7 +172,7 @@ func (b *Bitmap) fill() {
 // Clone is a copy.
 func (b *Bitmap) Clone() *Bitmap { return &Bitmap{words: slices.Clone(b.words), n: b.n} }
 
-// Count is how many documents are in the set.
+// Count gives how many documents are in the set; it goes over all of its words.
 func (b *Bitmap) Count() int32 {
 	n := 0
 	for _, w := range b.words {
@@ -203,7 +211,8 @@ func ReadBitmap(src []byte, n int32) (*Bitmap, bool) {
 	return b, true
 }
 
-// NameOf is the id and the identity of a document.
+// NameOf reads the id and the identity of a document of a segment, outside of a query. The error is
+// that of ctx, or of the segment.
 func NameOf(ctx context.Context, s Segment, doc int32) (string, Identity, error) {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	id, identity := s.ID(run, doc), s.Identity(run, doc)

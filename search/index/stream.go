@@ -10,14 +10,16 @@ import (
 // A segment in the store is streams of bytes, each cut into blocks of equal size. A stream is named by what it holds
 // and by the number of its field.
 
-// BlockKey names a block of a segment.
+// BlockKey names a block of a segment: its stream, the field by its number, and the place of the
+// block in the stream.
 type BlockKey struct {
 	Stream byte
 	Field  int32
 	Number int32
 }
 
-// Blocks reads blocks of a segment. A block never changes, and nobody changes what is read.
+// Blocks reads the blocks of a segment. A block never changes, so that it may be kept; nobody may
+// change what is read.
 type Blocks interface {
 	ReadBlock(key BlockKey) ([]byte, error)
 }
@@ -25,7 +27,8 @@ type Blocks interface {
 // blockSize is the size of all blocks of a stream but the last one.
 const blockSize = 32 << 10
 
-// ErrSegment is the error of a segment that is damaged.
+// ErrSegment is the error of a segment that is damaged. Whatever bytes a segment has, reading it
+// gives this error or wrong answers, but does not panic.
 var ErrSegment = errors.New("search: a segment of an index is damaged")
 
 // The streams of a segment. Ends of the i-th thing are four bytes each at 4·i in a stream of their own. Norms and ends
