@@ -5,21 +5,19 @@ import (
 	"testing"
 )
 
-// TestFailureTexts holds what a CouchDB 3.5.0 showed in _scheduler/docs.
+// TestFailureTexts holds what a CouchDB 3.5.0 showed in _scheduler/docs, but for the lines into which it breaks terms
+// (docs/adr/0061).
 func TestFailureTexts(t *testing.T) {
 	refused := &httpFailure{method: "GET", url: "http://127.0.0.1:9/x/"}
 	refused.cause, _ = causeTerm(errors.New("dial tcp 127.0.0.1:9: connect: connection refused"))
 	feed := &httpFailure{method: "GET", url: "http://h/a/_changes?filter=f%2Ff&feed=normal&since=0", code: 500}
 	for _, c := range []struct{ got, want string }{
 		{refused.failure().Summary(), `{http_request_failed,"GET","http://127.0.0.1:9/x/",{error,{error,{conn_failed,{error,econnrefused}}}}}`},
-		{failureText(refused), `{'EXIT',
-    {http_request_failed,"GET","http://127.0.0.1:9/x/",
-        {error,{error,{conn_failed,{error,econnrefused}}}}}}`},
+		{failureText(refused), `{'EXIT',{http_request_failed,"GET",` +
+			`"http://127.0.0.1:9/x/",{error,{error,{conn_failed,{error,econnrefused}}}}}}`},
 		{failureText(NotFound("http://h/a/")), `{db_not_found,<<"http://h/a/">>}`},
-		{failureText(changesFailure(feed)), `{changes_reader_died,
-    {http_request_failed,"GET",
-        "http://h/a/_changes?filter=f%2Ff&feed=normal&since=0",
-        {code,500}}}`},
+		{failureText(changesFailure(feed)), `{changes_reader_died,{http_request_failed,"GET",` +
+			`"http://h/a/_changes?filter=f%2Ff&feed=normal&since=0",{code,500}}}`},
 		{failureText(changesFailure(refused)), `{changes_req_failed,{error,{conn_failed,{error,econnrefused}}}}`},
 	} {
 		if c.got != c.want {
