@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/datadriven"
 )
 
 func TestParse(t *testing.T) {
@@ -41,90 +43,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseErrors has the sign § before what is wrong.
+// TestParseErrors shows what statements are refused, with the sign § before what is wrong: testdata/errors. `go test
+// ./eventing/n1ql -run TestParseErrors -rewrite` writes down what is said now.
 func TestParseErrors(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"§", "expected a statement"},
-		{"§FOO", "expected a statement, not FOO"},
-		{"SELECT §", "expected an expression, not the end of the text"},
-		{"SELECT §a", "there is no FROM"},
-		{"SELECT a FROM b §GROUP BY a", "GROUP BY is not supported"},
-		{"SELECT a FROM b §HAVING a", "HAVING is not supported"},
-		{"SELECT a FROM b §LETTING a = 1", "LETTING is not supported"},
-		{"SELECT a FROM b §LET a = 1", "LET is not supported"},
-		{"SELECT a FROM b §JOIN c ON a = b", "JOIN is not supported"},
-		{"SELECT a FROM b §INNER JOIN c ON a = b", "JOIN is not supported"},
-		{"SELECT a FROM b§, c", "JOIN is not supported"},
-		{"SELECT a FROM b §NEST c", "NEST is not supported"},
-		{"SELECT a FROM b §UNNEST c", "UNNEST is not supported"},
-		{"SELECT a FROM b §UNION SELECT c FROM d", "UNION is not supported"},
-		{"SELECT a FROM b §INTERSECT SELECT c FROM d", "INTERSECT is not supported"},
-		{"SELECT a FROM b §EXCEPT SELECT c FROM d", "EXCEPT is not supported"},
-		{"SELECT a FROM §(SELECT c FROM d) e", "a subquery is not supported"},
-		{"SELECT a FROM b WHERE c IN (§SELECT d FROM e)", "a subquery is not supported"},
-		{"SELECT a FROM b WHERE EXISTS (§SELECT d FROM e)", "a subquery is not supported"},
-		{"SELECT a FROM b §USE INDEX (c)", "USE INDEX is not supported"},
-		{"SELECT SUM(a) §OVER () FROM b", "OVER is not supported"},
-		{"SELECT §ROW_NUMBER() OVER () FROM b", "ROW_NUMBER is a window function"},
-		{"SELECT a FROM b §WINDOW w AS ()", "WINDOW is not supported"},
-		{"SELECT a FROM b §LEFT OUTER JOIN c ON a = b", "JOIN is not supported"},
-		{"SELECT a FROM b §INNER UNNEST c", "JOIN is not supported"},
-		{"SELECT (§SELECT 1) AS x FROM b", "a subquery is not supported"},
-		{"§CREATE INDEX i ON b(c)", "CREATE is not supported"},
-		{"§DROP INDEX b.i", "DROP is not supported"},
-		{"§WITH a AS (1) SELECT a", "WITH is not supported"},
-		{"§EXPLAIN SELECT 1", "EXPLAIN is not supported"},
-		{"§PREPARE p FROM SELECT 1", "PREPARE is not supported"},
-		{"§EXECUTE p", "EXECUTE is not supported"},
-		{"§GRANT a TO b", "GRANT is not supported"},
-		{"§INFER b", "INFER is not supported"},
-		{"SELECT a FROM b ORDER BY a NULLS §NOWHERE", "expected FIRST or LAST"},
-		{"SELECT SUM(a), §c FROM b", "GROUP BY"},
-		{"SELECT SUM(§MAX(a)) FROM b", "inside of another aggregate"},
-		{"SELECT a FROM b §WHERE SUM(a) > 1", "aggregates"},
-		{"SELECT a, §a FROM b", "two values are called a"},
-		{"SELECT §FOO(a) FROM b", "there is no function FOO"},
-		{"SELECT §LOWER(a, c) FROM b", "LOWER has 1 argument"},
-		{"SELECT META(§c).id FROM b", "there is no keyspace c"},
-		{"SELECT a FROM §b.c.d", "one scope and one collection"},
-		{"SELECT a[*§:1] FROM b", "expected ]"},
-		{"SELECT §within FROM b", "expected an expression"},
-		{"SELECT ARRAY_AGG(§) FROM b", "expected an expression"},
-		{"SELECT ANY n:§IN a SATISFIES v END FROM b", "expected a variable"},
-		{"SELECT ANY n:m§:v IN a SATISFIES v END FROM b", "expected IN"},
-		{"SELECT ARRAY SUM(§n) FOR n:x IN a END FROM b", "cannot have the variable n"},
-		{"SELECT ARRAY x IN a §END FROM b", "expected FOR"},
-		{"SELECT ARRAY §x FOR y IN [1] END", "there is no FROM"},
-		{"SELECT ARRAY SUM(§x) FOR x IN a END FROM b", "cannot have the variable x"},
-		{"SELECT ANY x IN a SATISFIES SUM(§x) > 1 END FROM b", "cannot have the variable x"},
-		{"SELECT OBJECT x §FOR x IN a END FROM b", "a name and a value"},
-		{"SELECT {§a: 1}", "in quotes"},
-		{"INSERT INTO b (KEY §k, VALUE v) SELECT a FROM c",
-			"INSERT … SELECT is not supported"},
-		{"UPSERT INTO b (KEY, VALUE) §SELECT a FROM c", "UPSERT … SELECT is not supported"},
-		{"UPDATE b SET §META().cas = 1", "only META().expiration can be set"},
-		{"UPDATE b UNSET §META().expiration", "only META().expiration can be set"},
-		{"UPDATE b SET META(§c).expiration = 1", "there is no keyspace c"},
-		{"UPDATE b SET a = 1 §FOR x IN c END", "FOR is not supported"},
-		{"UPDATE b §WHERE a", "expected SET or UNSET"},
-		{"DELETE FROM b RETURNING COUNT(*)§", "only SELECT has aggregates"},
-		{"SELECT 1; §foo", "expected the end of the statement"},
-		{"§MERGE INTO b USING c", "MERGE is not supported"},
-		{"SELECT §1e999", "too large"},
-		{"SELECT §/* x", "no end"},
-	} {
-		at := strings.Index(c.text, "§")
-		text := strings.Replace(c.text, "§", "", 1)
-		_, err := Parse(text)
+	datadriven.RunTest(t, "testdata/errors", func(t *testing.T, d *datadriven.TestData) string {
+		_, err := Parse(d.Input)
 		var syntax *SyntaxError
 		if !errors.As(err, &syntax) {
-			t.Errorf("%s: no error", text)
-			continue
+			t.Fatalf("%s: %v", d.Input, err)
 		}
-		if syntax.Index != at || !strings.Contains(syntax.Message, c.want) {
-			t.Errorf("%s: %q at %d, wanted %q at %d", text, syntax.Message, syntax.Index, c.want, at)
-		}
-	}
+		return d.Input[:syntax.Index] + "§" + d.Input[syntax.Index:] + "\n" + syntax.Message
+	})
 }
 
 // TestDepth: what is nested too deep is an error, however it is nested.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 )
 
@@ -95,149 +96,55 @@ func showInterval(n *Interval) string {
 	return strings.TrimSpace(s+n.Text) + ")"
 }
 
+// TestResolve shows what queries of both languages mean: testdata/resolve. `go test ./search/query -run TestResolve
+// -rewrite` writes down what they mean now.
 func TestResolve(t *testing.T) {
-	for _, c := range []struct {
-		dialect Dialect
-		in, out string
-	}{
-		{Classic, `foo`, `d:foo`},
-		{Classic, `Foo:Bar`, `Foo:bar`},
-		{Classic, `foo AND bar`, `(+d:foo +d:bar)`},
-		{Classic, `a OR b AND c`, `(d:a +d:b +d:c)`},
-		{Classic, `a AND b OR c`, `(+d:a +d:b d:c)`},
-		{Classic, `a || b && !c`, `(d:a +d:b -d:c)`},
-		{Classic, `a NOT b`, `(d:a -d:b)`},
-		{Classic, `-a AND b`, `(-d:a +d:b)`},
-		{Classic, `NOT a`, `(-d:a)`},
-		{Classic, `a OR the AND b`, `(+d:a +d:b)`},
-		{Classic, `the`, `()`},
-		{Classic, `(the) a`, `(d:a)`},
-		{Classic, `a - b`, `(d:a d:b)`},
-		{Classic, `f:(a b)^2 c`, `((f:a f:b)^2 d:c)`},
-		{Classic, `(a^2)^3`, `d:a^3`},
-		{Classic, `wi-fi`, `(d:wi d:fi)`},
-		{Classic, `tv`, `(d:tv d:television)`},
-		{Classic, `"a the b"~3`, `d:"0:a 2:b"~3`},
-		{Classic, `"the b"`, `d:b`},
-		{Classic, `"tv set"`, `d:"0:tv 0:television 1:set"~0`},
-		{Classic, `kw:"A b"`, `kw:A b`},
-		{Classic, `Ab*`, `d:ab*`},
-		{Classic, `kw:Ab*`, `kw:Ab*`},
-		{Classic, `A?b*C`, `d:a?b*c`},
-		{Classic, `a\*b`, `(d:a d:b)`},
-		{Classic, `a\*b*`, `d:a\*b*`},
-		{Classic, `/A.c/`, `d:/a.c/`},
-		{Classic, `roam~`, `d:roam~2`},
-		{Classic, `roam~0.5^2`, `d:roam~0.5^2`},
-		{Classic, `roam^2~1`, `d:roam~1^2`},
-		{Classic, `foo:[bar TO baz]`, `foo:[bar TO baz]`},
-		{Classic, `foo:[bar baz}`, `foo:[bar TO baz}`},
-		{Classic, `foo:[a TO *]`, `foo:[a TO *]`},
-		{Classic, `foo:["" TO "X y"]`, `foo:[\u0022\u0022 TO x\u0020y]`},
-		{Classic, `foo:[1 TO 2]`, `foo:#[1 TO 2]`},
-		{Classic, `foo:{1.0 TO 2.0f}`, `foo:#{1 TO 2}`},
-		{Classic, `foo:[0.0 TO *]`, `foo:#[0 TO +Inf]`},
-		{Classic, `foo:[-Infinity TO 0]`, `foo:#[-Inf TO 0]`},
-		{Classic, `foo:12`, `foo:#12`},
-		{Classic, `foo:\-12`, `foo:#-12`},
-		{Classic, `foo:0x1p3`, `foo:#8`},
-		{Classic, `foo:"12"`, `foo:12`},
-		{Classic, `*:*`, `*:*`},
-		{Classic, `*:* -a`, `(*:* -d:a)`},
-		{Classic, `\u0041`, `d:a`},
-		{Classic, "a\u3000b", `(d:a d:b)`},
-		{Flexible, `txt:bar`, `txt:bar`},
-		{Flexible, `txt=Bar*`, `txt:bar*`},
-		{Flexible, `txt:bA*R`, `txt:ba*r`},
-		{Flexible, `a AND b OR c AND e`, `(+d:a +d:b +d:c +d:e)`},
-		{Flexible, `a OR the AND b`, `(d:a +d:b)`},
-		{Flexible, `NOT a`, `(-d:a)`},
-		{Flexible, `+ a`, `(+d:a)`},
-		{Flexible, `(a b c)@2`, `(d:a d:b d:c)~2`},
-		{Flexible, `(a b)^2@2`, `(d:a d:b)~2^2`},
-		{Flexible, `(a^2)^3`, `d:a^2^3`},
-		{Flexible, `txt:[bar TO foo]`, `txt:[bar TO foo]`},
-		{Flexible, `txt:[* TO *]`, `txt:[* TO *]`},
-		{Flexible, `txt<Foo`, `txt:[* TO foo}`},
-		{Flexible, `txt >= "Foo bar"`, `txt:[foo\u0020bar TO *]`},
-		{Flexible, `num:12`, `num:#[12 TO 12]`},
-		{Flexible, `num:[1 TO 12}`, `num:#[1 TO 12}`},
-		{Flexible, `num:[* TO 100.0]`, `num:#[-Inf TO 100]`},
-		{Flexible, `num > 5`, `num:#{5 TO +Inf]`},
-		{Flexible, `num:"\-1"`, `num:#[-1 TO -1]`},
-		{Flexible, `12`, `d:12`},
-		{Flexible, `roam~1`, `d:roam~1`},
-		{Flexible, `"a b"~2`, `d:"0:a 1:b"~2`},
-		{Flexible, `fn:ordered(A b)`, `d:ordered(a b)`},
-		{Flexible, `f:fn:maxGaps(2 fn:unordered("A b" fn:or(c 1)))`, `f:maxgaps(2 unordered(phrase(a b) or(c 1)))`},
-		{Flexible, `a AND fn:wildcard(x*) NOT kw=fn:phrase("A b" c)`, `(+d:a +d:wildcard(x*) -kw:phrase(A b c))`},
-		{Flexible, `fn:ordered("the a the b" tv the)`,
-			`d:ordered(phrase(extend(1 0 a) extend(1 0 b)) or(tv television) none())`},
-		{Flexible, `fn:within(a 3 b)`, `d:containedBy(a extend(3 3 b))`},
-		{Flexible, `fn:notwithin(a 3 b)`, `d:nonOverlapping(a extend(3 3 b))`},
-		{Flexible, `fn:unorderedNoOverlaps(a "a b")`, `d:or(ordered(a phrase(a b)) ordered(phrase(a b) a))`},
-		{Flexible, `fn:unordered(a b a a)`, `d:unordered(repeated(3 a) b)`},
-		{Flexible, `fn:ordered(a a b a)`, `d:ordered(repeated(2 a) b a)`},
-		{Flexible, `fn:ordered(a fn:ordered(b c))`, `d:ordered(a b c)`},
-		{Flexible, `fn:phrase(fn:or(a b "a b") c)`, `d:or(phrase(phrase(a b) c) phrase(or(a b) c))`},
-		{Flexible, `fn:atleast(2 a b)`, `d:unordered(a b)`},
-		{Flexible, `fn:atleast(3 a b)`, `d:none()`},
-		{Flexible, `fn:extend(a 1 2)`, `d:extend(1 2 a)`},
-	} {
-		n, err := Parse(c.in, Options{Dialect: c.dialect, DefaultField: "d"})
-		if err == nil {
-			n, err = Resolve(n, c.in, c.dialect, words{})
+	datadriven.RunTest(t, "testdata/resolve", func(t *testing.T, d *datadriven.TestData) string {
+		n, err := resolved(t, d)
+		if err != nil {
+			t.Fatalf("%s: %v", d.Input, err)
 		}
-		if err != nil || show(n) != c.out {
-			t.Errorf("%s: got %v %v, want %s", c.in, n != nil && err == nil, err, c.out)
-			if err == nil {
-				t.Errorf("      it is %s", show(n))
-			}
-		}
-	}
+		return show(n)
+	})
 }
 
+// TestErrors shows what clients are told: testdata/errors, as TestResolve.
 func TestErrors(t *testing.T) {
-	const in = "Cannot parse '%s': "
-	for _, c := range []struct {
-		dialect Dialect
-		in, out string
-	}{
-		{Classic, ``, `Cannot parse '': Encountered "<EOF>" at line 1, column 0.`},
-		{Classic, `foo:`, `Cannot parse 'foo:': Encountered "<EOF>" at line 1, column 4.`},
-		{Classic, `é AND`, `Cannot parse 'é AND': Encountered "<EOF>" at line 1, column 5.`},
-		{Classic, `AND a`, `Cannot parse 'AND a': Encountered " <AND> "AND "" at line 1, column 0.`},
-		{Classic, `a)`, `Cannot parse 'a)': Encountered " ")" ") "" at line 1, column 1.`},
-		{Classic, `(a`, `Cannot parse '(a': Encountered "<EOF>" at line 1, column 2.`},
-		{Classic, `"a`, `Cannot parse '"a': Lexical error at line 1, column 2.  Encountered: <EOF> after : "\"a"`},
-		{Classic, `foo:*`, `Cannot parse 'foo:*': '*' or '?' not allowed as first character in WildcardQuery`},
-		{Classic, `?a`, `Cannot parse '?a': '*' or '?' not allowed as first character in WildcardQuery`},
-		{Classic, `a~1.5`, `Cannot parse 'a~1.5': Fractional edit distances are not allowed!`},
-		{Classic, `\u00zz`, `Cannot parse '\u00zz': Non-hex character in Unicode escape sequence: z`},
-		{Classic, `\u00`, `Cannot parse '\u00': Truncated unicode escape sequence.`},
-		{Classic, `a[b`, `Cannot parse 'a[b': Encountered "<EOF>" at line 1, column 3.`},
-		{Flexible, `foo:`, `Syntax Error, cannot parse foo:: Encountered "<EOF>" at line 1, column 4.`},
-		{Flexible, `*x`, `Leading wildcard is not allowed: *x`},
-		{Flexible, `foo:*`, `Leading wildcard is not allowed: *`},
-		{Flexible, `num:x`, `Could not parse text "x" using java.text.DecimalFormat`},
-		{Flexible, `fn:ordered()`,
-			`Syntax Error, cannot parse fn:ordered(): Encountered " ")" ") "" at line 1, column 11.`},
-		{Flexible, `fn:sorted(a)`,
-			`Syntax Error, cannot parse fn:sorted(a): Encountered " <TERM> "sorted "" at line 1, column 3.`},
-		{Flexible, `fn:ordered(a b)^2`,
-			`Syntax Error, cannot parse fn:ordered(a b)^2: Encountered " "^" "^ "" at line 1, column 15.`},
-		{Flexible, `fn:maxgaps(a b)`,
-			`Syntax Error, cannot parse fn:maxgaps(a b): Encountered " <TERM> "a "" at line 1, column 11.`},
-		{Flexible, "fn:phrase(" + strings.Repeat(`fn:or(a "b c" "d e f") `, 7) + ")", `maxClauseCount is set to 1024`},
-		{Flexible, strings.Repeat("a ", MaxClauses+1), `maxClauseCount is set to 1024`},
-		{Flexible, strings.Repeat("(a b) ", 600), `maxClauseCount is set to 1024`},
-	} {
-		n, err := Parse(c.in, Options{Dialect: c.dialect, DefaultField: "d"})
+	datadriven.RunTest(t, "testdata/errors", func(t *testing.T, d *datadriven.TestData) string {
+		_, err := resolved(t, d)
 		if err == nil {
-			_, err = Resolve(n, c.in, c.dialect, words{})
+			t.Fatalf("%s is no error", d.Input)
 		}
-		if err == nil || err.Error() != c.out {
-			t.Errorf("%.80s: got %v, want %s", c.in, err, c.out)
+		return err.Error()
+	})
+}
+
+// resolved is the query of a test, whose command is its language.
+func resolved(t *testing.T, d *datadriven.TestData) (Node, error) {
+	dialect, known := map[string]Dialect{"classic": Classic, "flexible": Flexible}[d.Cmd]
+	if !known {
+		d.Fatalf(t, "unknown language")
+	}
+	return resolve(d.Input, dialect)
+}
+
+func resolve(in string, dialect Dialect) (Node, error) {
+	n, err := Parse(in, Options{Dialect: dialect, DefaultField: "d"})
+	if err != nil {
+		return nil, err
+	}
+	return Resolve(n, in, dialect, words{})
+}
+
+// TestLargeQueries: queries beyond the bounds are refused.
+func TestLargeQueries(t *testing.T) {
+	for _, in := range []string{
+		"fn:phrase(" + strings.Repeat(`fn:or(a "b c" "d e f") `, 7) + ")",
+		strings.Repeat("a ", MaxClauses+1),
+		strings.Repeat("(a b) ", 600),
+	} {
+		if _, err := resolve(in, Flexible); err == nil || err.Error() != `maxClauseCount is set to 1024` {
+			t.Errorf("%.80s: got %v", in, err)
 		}
 	}
 	_, err := Parse(strings.Repeat("(", 1000)+"a", Options{DefaultField: "d"})
@@ -246,7 +153,7 @@ func TestErrors(t *testing.T) {
 	}
 	_, err = Parse(strings.Repeat("a ", MaxClauses+1), Options{DefaultField: "d"})
 	if err == nil || !strings.HasSuffix(err.Error(), "too many boolean clauses") {
-		t.Errorf("many: %.80s %v", err, in)
+		t.Errorf("many: %v", err)
 	}
 	if _, err := Parse("*ing", Options{DefaultField: "d", AllowLeadingWildcard: true}); err != nil {
 		t.Errorf("leading wildcard: %v", err)
