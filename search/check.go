@@ -198,7 +198,8 @@ func (c *indexCheck) counters(s *storage.Snapshot, o *opened, alive int64) error
 	return c.blocks(s, o)
 }
 
-// blocks looks for blocks that belong to no segment, nor to one that is being written.
+// blocks reports blocks that belong to no segment of the index, nor to one that is being written.
+// It jumps from segment to segment, so that it reads one block of each.
 func (c *indexCheck) blocks(s *storage.Snapshot, o *opened) error {
 	known := map[int64]bool{}
 	for _, info := range o.manifest.segments {

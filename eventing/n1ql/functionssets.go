@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// registerSets adds the functions that take arrays for sets. Elements are equal if their values are
+// (value.key), whatever their spelling; the order of the first occurrences is kept. NULL is the
+// result if an argument is no array.
 func registerSets() {
 	sets := func(least int, call func(lists [][]value) []value) builtin {
 		return onArray(least, -1, func(list, args []value) value {

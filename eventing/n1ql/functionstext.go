@@ -21,6 +21,8 @@ func onText(least, most int, call func(args []value) value) builtin {
 	})
 }
 
+// registerStrings adds the functions of strings. Lengths and positions are in bytes, as in
+// Couchbase; only MB_LENGTH counts characters.
 func registerStrings() {
 	onOne := func(call func(string) string) builtin {
 		return onText(1, 1, func(args []value) value { return text(call(args[0].text)) })

@@ -41,7 +41,8 @@ type lexer struct {
 	pos int
 }
 
-// next returns the next token. After a bad token the rest of the text makes no sense.
+// next returns the next token; at the end of the text it has no kind and no length. A bad token
+// takes the rest of the text, so that the parser stops at it.
 func (l *lexer) next() token {
 	start, ok := l.skipBlanks()
 	t := token{start: l.pos, end: l.pos, glued: start == l.pos}

@@ -9,7 +9,9 @@ var unsupportedStatements = map[string]bool{
 	"WITH": true,
 }
 
-// statement reads a statement, without the semicolon.
+// statement reads one statement without its semicolon. Only SELECT may stand in parentheses. That
+// META() names the statement's keyspace can be checked only at the end, since it may come before
+// FROM.
 func (p *parser) statement() *Statement {
 	s := &Statement{}
 	parentheses := 0

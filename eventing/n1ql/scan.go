@@ -214,7 +214,10 @@ func (s *scanner) beginsObject() bool {
 	return false
 }
 
-// beginsStatement reports whether a token after the last one begins a statement.
+// beginsStatement reports whether a token after the last one could begin a statement of JavaScript,
+// which is where a statement of N1QL without an assignment can stand. Without a parser it goes by
+// the last token, and by a line break where JavaScript would insert a semicolon; if in doubt it
+// says no, and the code is left as it is.
 func (s *scanner) beginsStatement() bool {
 	if s.prev.kind == jsNone || s.label {
 		return true

@@ -113,7 +113,9 @@ func newProgram(run *Run, re *syntax.Regexp) (*program, error) {
 
 func (p *program) start() int32 { return p.set([]uint32{uint32(p.prog.Start)}) }
 
-// set is the state of some instructions with all that they lead to without a character; dead if there are none.
+// set gives the state of a set of instructions: itself and everything that it leads to without a
+// character. Instructions are sorted, so that equal sets are one state. It is dead if no
+// instruction takes a character or accepts.
 func (p *program) set(from []uint32) int32 {
 	clear(p.seen)
 	accept := false

@@ -35,7 +35,9 @@ type blockField struct {
 // mostDocs is more documents than a segment has.
 const mostDocs = 1 << 26
 
-// OpenBlocks reads the header of a segment. live are its documents that are alive, nil: all.
+// OpenBlocks opens a segment and reads its header; everything else is read when it is asked for.
+// live are the documents that are alive, nil for all. The error is ErrSegment if the header cannot
+// be right: sizes in it are checked here, since later readers rely on them.
 func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment, error) {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	h := newStream(run, blocks, streamHeader, 0)

@@ -46,7 +46,8 @@ var (
 		"hy": true}
 )
 
-// LocaleOf is the locale of a tag such as de or de-CH; what is not known is the root locale.
+// LocaleOf gives the locale of a tag such as de or de-CH; a tag that is not known gives the root
+// locale.
 func LocaleOf(tag string) Locale {
 	language, region, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
 	language, region = strings.ToLower(language), strings.ToUpper(region)
