@@ -19,7 +19,7 @@
 //     is asked of a run
 //   - attack.go: what an attack is, the list of all; assault.go: what one has at hand while it runs
 //   - request.go: requests and their bodies, made as they are sent; written.go: acknowledged writes
-//   - target.go: the server under attack; cage.go: its control group; log.go: its output
+//   - target.go: the server under attack; cgroup.go: its control group; log.go: its output
 //   - innocent.go: the innocent client; meter.go: memory, goroutines, descriptors
 //   - against*.go: the attacks, one subject a file; immutable_linux.go, immutable_other.go: directories that take no
 //     file

@@ -107,8 +107,8 @@ func (i *innocents) put(ctx context.Context, client *http.Client, n int) error {
 	return nil
 }
 
-// spell is what the innocents saw in some time.
-type spell struct {
+// interval is what the innocents saw in some time.
+type interval struct {
 	get, put quantiles
 	failures []string
 }
@@ -120,10 +120,10 @@ type quantiles struct {
 }
 
 // take returns what was since the last call.
-func (i *innocents) take() spell {
+func (i *innocents) take() interval {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := spell{quantilesOf(i.gets.window), quantilesOf(i.puts.window), nil}
+	s := interval{quantilesOf(i.gets.window), quantilesOf(i.puts.window), nil}
 	for _, text := range slices.Sorted(maps.Keys(i.failures)) {
 		s.failures = append(s.failures, fmt.Sprintf("%d times %s", i.failures[text], text))
 	}
@@ -132,10 +132,10 @@ func (i *innocents) take() spell {
 }
 
 // total is what was from the beginning on, without failures.
-func (i *innocents) total() spell {
+func (i *innocents) total() interval {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return spell{quantilesOf(i.gets.all), quantilesOf(i.puts.all), nil}
+	return interval{quantilesOf(i.gets.all), quantilesOf(i.puts.all), nil}
 }
 
 func quantilesOf(all []time.Duration) quantiles {

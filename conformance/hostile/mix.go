@@ -100,7 +100,7 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 			cancel()
 			break
 		}
-		spell, peak := c.innocents.take(), c.meter.take()
+		interval, peak := c.innocents.take(), c.meter.take()
 		most = peaks{max(most.server, peak.server), max(most.workers, peak.workers)}
 		u, err := c.t.usage(ctx)
 		if err != nil {
@@ -114,15 +114,15 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 			peak.server>>20,
 			peak.workers>>20,
 			u.memory>>20,
-			spell.get,
-			spell.put,
+			interval.get,
+			interval.put,
 			u.goroutines,
 			u.descriptors,
 			restarts,
 		)
-		refused += len(spell.failures)
+		refused += len(interval.failures)
 		mu.Lock()
-		for _, failure := range spell.failures[:min(len(spell.failures), faultsShown)] {
+		for _, failure := range interval.failures[:min(len(interval.failures), faultsShown)] {
 			c.fail("an innocent request: %s", failure)
 		}
 		mu.Unlock()

@@ -8,15 +8,15 @@ import (
 
 // row is what one attack did.
 type row struct {
-	attack  attack
-	outcome string
-	took    time.Duration
-	peaks   peaks
-	spell   spell
-	before  usage
-	after   usage
-	died    bool
-	fault   error
+	attack   attack
+	outcome  string
+	took     time.Duration
+	peaks    peaks
+	interval interval
+	before   usage
+	after    usage
+	died     bool
+	fault    error
 
 	failures []string // see problems
 }
@@ -35,14 +35,14 @@ func (r row) problems(c *campaign) (all []string) {
 	if leak := r.after.leaks(r.before); leak != "" {
 		all = append(all, leak)
 	}
-	for _, failure := range r.spell.failures {
+	for _, failure := range r.interval.failures {
 		all = append(all, "an innocent request: "+failure)
 	}
-	return append(all, r.spell.late(c.getBound, c.putBound)...)
+	return append(all, r.interval.late(c.getBound, c.putBound)...)
 }
 
 // late compares with bounds of the 99th percentiles.
-func (s spell) late(get, put time.Duration) (all []string) {
+func (s interval) late(get, put time.Duration) (all []string) {
 	if get > 0 && s.get.p99 > get {
 		all = append(all, fmt.Sprintf("innocent GETs took %s", s.get))
 	}
@@ -69,8 +69,8 @@ func (r row) text() string {
 		r.took.Round(100*time.Millisecond),
 		r.peaks.server>>20,
 		r.peaks.workers>>20,
-		r.spell.get,
-		r.spell.put,
+		r.interval.get,
+		r.interval.put,
 		r.before.goroutines,
 		r.after.goroutines,
 		r.before.descriptors,
@@ -118,7 +118,8 @@ func (c *campaign) tableOfAttacks(b *strings.Builder) {
 			verdict = "FAILED: " + strings.Join(r.failures, "; ")
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %d (%d) | %s | %s | %d→%d | %d→%d | %s |\n", r.attack.name,
-			cell(r.attack.shows), outcome, r.peaks.server>>20, r.peaks.workers>>20, ms(r.spell.get), ms(r.spell.put),
+			cell(r.attack.shows), outcome, r.peaks.server>>20, r.peaks.workers>>20, ms(r.interval.get),
+			ms(r.interval.put),
 			r.before.goroutines, r.after.goroutines, r.before.descriptors, r.after.descriptors, cell(verdict))
 	}
 	b.WriteString("\n")

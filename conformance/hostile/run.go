@@ -24,8 +24,8 @@ type campaign struct {
 	patience  time.Duration // for memory to be given back at the end; 0: it is not compared
 
 	began   time.Time
-	first   usage // before the first attack
-	calm    spell // the innocents without attack
+	first   usage    // before the first attack
+	calm    interval // the innocents without attack
 	rows    []row
 	verdict []judgement
 	failed  []string
@@ -98,13 +98,13 @@ func (c *campaign) one(ctx context.Context, x attack, number int) (row, error) {
 	begin := time.Now()
 	c.perform(ctx, x, a)
 	r := row{
-		attack:  x,
-		outcome: a.outcome(),
-		took:    time.Since(begin),
-		peaks:   c.meter.take(),
-		spell:   c.innocents.take(),
-		before:  before,
-		fault:   a.err(),
+		attack:   x,
+		outcome:  a.outcome(),
+		took:     time.Since(begin),
+		peaks:    c.meter.take(),
+		interval: c.innocents.take(),
+		before:   before,
+		fault:    a.err(),
 	}
 	if r.died, err = c.t.restart(ctx); err != nil {
 		return r, err
@@ -204,7 +204,7 @@ func (c *campaign) compare(ctx context.Context) {
 		c.judge(false, "a server that answers afterwards", "%v", err)
 		return
 	}
-	fmt.Fprintf(c.out, "afterwards: %d processes ended by the kernel\n", c.t.cage.kills())
+	fmt.Fprintf(c.out, "afterwards: %d processes ended by the kernel\n", c.t.cgroup.kills())
 	c.judge(last.leaks(c.first) == "", "goroutines and descriptors are given back",
 		"%d goroutines (%d before), %d descriptors (%d before)", last.goroutines, c.first.goroutines, last.descriptors,
 		c.first.descriptors)

@@ -26,7 +26,7 @@ type target struct {
 
 	server *conformance.Server // nil: somebody else's
 	dir    string
-	cage   cage
+	cgroup cgroup
 	log    output
 	tls    string // the address that speaks TLS, "" where none is known
 }
@@ -44,7 +44,7 @@ func startTarget(ctx context.Context, memory int64, within ...string) (*target, 
 	}
 	t := &target{client: newClient(attackersAddress), memory: memory, dir: dir}
 	settings := ""
-	if t.cage, err = newCage(memory); err != nil {
+	if t.cgroup, err = newCgroup(memory); err != nil {
 		fmt.Fprintf(
 			os.Stderr,
 			"hostile: no control group (%v): the server bounds itself to four fifths of the memory, and nothing enforces the rest\n",
@@ -61,7 +61,7 @@ func startTarget(ctx context.Context, memory int64, within ...string) (*target, 
 		return nil, err
 	}
 	t.server, err = conformance.Engines[0].StartWith(ctx, dir,
-		conformance.Options{Wrapper: append(t.cage.wrapper(), within...), Log: &t.log})
+		conformance.Options{Wrapper: append(t.cgroup.wrapper(), within...), Log: &t.log})
 	if err == nil {
 		t.url, t.pid = t.server.URL(), t.server.PID()
 		err = t.settleIn(ctx)
@@ -184,7 +184,7 @@ func (t *target) end(ctx context.Context) error {
 			err = conformance.CheckData(context.WithoutCancel(ctx), t.dir)
 		}
 	}
-	t.cage.remove()
+	t.cgroup.remove()
 	if err == nil { // else somebody wants to look
 		err = os.RemoveAll(t.dir)
 	}

@@ -24,7 +24,7 @@ func (c *campaign) judge(good bool, asked, seen string, args ...any) {
 }
 
 // judgeLatency holds what the innocents saw of a whole mix to the bounds.
-func (c *campaign) judgeLatency(total spell) {
+func (c *campaign) judgeLatency(total interval) {
 	for _, of := range []struct {
 		method string
 		seen   quantiles

@@ -20,7 +20,7 @@ import (
 // Other packages' collectors come on top; their names begin with settee_.
 func (h *Handlers) newMetrics(others []prometheus.Collector) (*prometheus.Registry, error) {
 	r := prometheus.NewRegistry()
-	r.MustRegister(h.env.Stats, systemMetrics{h}, collectors.NewGoCollector(),
+	r.MustRegister(h.env.Stats, systemCollector{h}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, other := range others {
 		if err := r.Register(other); err != nil {

@@ -103,11 +103,11 @@ func (h *Handlers) getSystem(c *call.Call) error {
 	return c.JSON(http.StatusOK, b)
 }
 
-// systemMetrics are the numbers with CouchDB's names (couch_prometheus:get_system_stats), where they mean the same.
-type systemMetrics struct{ handlers *Handlers }
+// systemCollector are the numbers with CouchDB's names (couch_prometheus:get_system_stats), where they mean the same.
+type systemCollector struct{ handlers *Handlers }
 
-// systemMeasure is one of them.
-type systemMeasure struct {
+// systemMetric is one of them.
+type systemMetric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
 	value func(*system) float64
@@ -117,41 +117,41 @@ var (
 	memoryDesc = prometheus.NewDesc("couchdb_erlang_memory_bytes", "size of memory (in bytes) allocated",
 		[]string{"memory_type"}, nil)
 	membershipDesc = prometheus.NewDesc("couchdb_membership", "count of nodes in the cluster", []string{"nodes"}, nil)
-	systemMeasures = []systemMeasure{
-		newSystemMeasure("uptime_seconds", "couchdb uptime", prometheus.CounterValue,
+	systemMetrics  = []systemMetric{
+		newSystemMetric("uptime_seconds", "couchdb uptime", prometheus.CounterValue,
 			func(y *system) float64 { return float64(y.uptime) }),
-		newSystemMeasure("erlang_io_recv_bytes_total", "bytes of request bodies", prometheus.CounterValue,
+		newSystemMetric("erlang_io_recv_bytes_total", "bytes of request bodies", prometheus.CounterValue,
 			func(y *system) float64 { return float64(y.bytesIn) }),
-		newSystemMeasure("erlang_io_sent_bytes_total", "bytes of bodies of answers", prometheus.CounterValue,
+		newSystemMetric("erlang_io_sent_bytes_total", "bytes of bodies of answers", prometheus.CounterValue,
 			func(y *system) float64 { return float64(y.bytesOut) }),
-		newSystemMeasure("erlang_gc_collections_total", "number of garbage collections", prometheus.CounterValue,
+		newSystemMetric("erlang_gc_collections_total", "number of garbage collections", prometheus.CounterValue,
 			func(y *system) float64 { return float64(y.collections) }),
-		newSystemMeasure("erlang_gc_words_reclaimed_total", "number of words reclaimed by garbage collections",
+		newSystemMetric("erlang_gc_words_reclaimed_total", "number of words reclaimed by garbage collections",
 			prometheus.CounterValue, func(y *system) float64 { return float64(y.wordsReclaimed) }),
-		newSystemMeasure("erlang_context_switches_total", "total number of context switches", prometheus.CounterValue,
+		newSystemMetric("erlang_context_switches_total", "total number of context switches", prometheus.CounterValue,
 			func(y *system) float64 { return float64(y.contextSwitches) }),
-		newSystemMeasure("erlang_processes", "the number of goroutines", prometheus.GaugeValue,
+		newSystemMetric("erlang_processes", "the number of goroutines", prometheus.GaugeValue,
 			func(y *system) float64 { return float64(y.goroutines) }),
-		newSystemMeasure("erlang_process_limit", "the number of goroutines that would be worrying",
+		newSystemMetric("erlang_process_limit", "the number of goroutines that would be worrying",
 			prometheus.GaugeValue, func(*system) float64 { return maxGoroutines }),
-		newSystemMeasure("erlang_scheduler_queues", "goroutines that wait for a processor", prometheus.GaugeValue,
+		newSystemMetric("erlang_scheduler_queues", "goroutines that wait for a processor", prometheus.GaugeValue,
 			func(y *system) float64 { return float64(y.runQueue) }),
-		newSystemMeasure("internal_replication_jobs", "count of internal replication changes to process",
+		newSystemMetric("internal_replication_jobs", "count of internal replication changes to process",
 			prometheus.GaugeValue, func(*system) float64 { return 0 }),
 	}
 )
 
-func newSystemMeasure(name, help string, kind prometheus.ValueType, value func(*system) float64) systemMeasure {
-	return systemMeasure{prometheus.NewDesc("couchdb_"+name, help, nil, nil), kind, value}
+func newSystemMetric(name, help string, kind prometheus.ValueType, value func(*system) float64) systemMetric {
+	return systemMetric{prometheus.NewDesc("couchdb_"+name, help, nil, nil), kind, value}
 }
 
 // Describe implements prometheus.Collector.
-func (m systemMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+func (m systemCollector) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
 
 // Collect implements prometheus.Collector.
-func (m systemMetrics) Collect(out chan<- prometheus.Metric) {
+func (m systemCollector) Collect(out chan<- prometheus.Metric) {
 	y := m.handlers.readSystem()
-	for _, p := range systemMeasures {
+	for _, p := range systemMetrics {
 		out <- prometheus.MustNewConstMetric(p.desc, p.kind, p.value(&y))
 	}
 	memory := map[string]uint64{

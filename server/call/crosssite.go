@@ -23,12 +23,12 @@ func fromOtherSite(c *Call) bool {
 	if c.originKnown {
 		return c.crossSite
 	}
-	return c.needsNoQuestion() && c.isCrossSite()
+	return c.isSimpleRequest() && c.isCrossSite()
 }
 
-// needsNoQuestion tells requests that a browser sends to other sites without a preflight
+// isSimpleRequest tells requests that a browser sends to other sites without a preflight
 // (https://fetch.spec.whatwg.org/#simple-header). What its grammar leaves open counts as one.
-func (c *Call) needsNoQuestion() bool {
+func (c *Call) isSimpleRequest() bool {
 	switch c.Request.Method {
 	case http.MethodGet, http.MethodHead:
 		return true

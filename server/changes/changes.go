@@ -68,7 +68,7 @@ func (h *handlers) feed(c *call.Call, o *params.ChangesOptions, body ejson.Value
 	}
 	f := &changesFeed{
 		c:          c,
-		turns:      h.turns,
+		working:    h.working,
 		db:         c.DB,
 		kind:       kind,
 		scan:       feed.Scan,
@@ -110,7 +110,7 @@ type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowF
 // changesFeed is one running feed, of a database's changes or of _db_updates.
 type changesFeed struct {
 	c          *call.Call
-	turns      turns
+	working    semaphore
 	db         *storage.DB // whose changes these are
 	kind       params.Feed
 	scan       scanFunc
@@ -206,7 +206,7 @@ func (f *changesFeed) follow() error {
 // work sends a mark and what there is to be sent, when it is the feed's turn; done says that the feed has ended with
 // it.
 func (f *changesFeed) work(mark string) (done bool, err error) {
-	end, err := f.turns.take(f.c.Context())
+	end, err := f.working.acquire(f.c.Context())
 	if err != nil {
 		return true, call.ErrClientGone
 	}
@@ -280,7 +280,7 @@ func (f *changesFeed) ended(before int64) bool {
 // round sends the rows there are. While a feed follows, rows that the store does not answer for come in a later round.
 func (f *changesFeed) round() error {
 	var end storage.ChangesEnd
-	err := f.beating(func() (err error) {
+	err := f.withHeartbeats(func() (err error) {
 		end, err = f.scan(f.c.Context(), f.last.Seq, f.left, f.row)
 		return err
 	})
@@ -434,7 +434,7 @@ func (f *changesFeed) appendEnd(b []byte) []byte {
 }
 
 // beating reads the store for the feed, while the heart of the feed goes on beating between rows.
-func (f *changesFeed) beating(read func() error) error {
+func (f *changesFeed) withHeartbeats(read func() error) error {
 	if !f.heartbeat || f.s == nil {
 		return read()
 	}

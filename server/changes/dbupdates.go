@@ -37,7 +37,7 @@ func (h *handlers) dbUpdates(c *call.Call) error {
 	}
 	f := &changesFeed{
 		c:          c,
-		turns:      h.turns,
+		working:    h.working,
 		db:         db,
 		kind:       kind,
 		descending: o.Descending,

@@ -2,7 +2,7 @@
 //
 //	changes.go     _changes
 //	dbupdates.go   _db_updates
-//	turns.go       how many feeds work at a time
+//	semaphore.go   how many feeds work at a time
 //	deep.go        where feeds do what takes a deep stack
 //	routes.go      the rows of the route table
 package changes

@@ -2,12 +2,12 @@ package changes
 
 import "github.com/settee-db/settee/server/call"
 
-// handlers serve feeds, which share their turns.
-type handlers struct{ turns turns }
+// handlers serve feeds, of which only so many work at a time.
+type handlers struct{ working semaphore }
 
 // Routes are the rows of the route table for feeds.
 func Routes() []call.Route {
-	h := &handlers{turns: newTurns()}
+	h := &handlers{working: newSemaphore()}
 	return []call.Route{
 		{Methods: "GET", Pattern: "/_db_updates", Access: call.ServerAdmin, Handle: h.dbUpdates,
 			Doc: "Feed of created, updated and deleted databases."},

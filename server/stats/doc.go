@@ -2,7 +2,7 @@
 //
 //	stats.go         the counters and gauges
 //	histogram.go     the histograms; their moments
-//	moved.go         those that the server moves, by CouchDB's names
+//	recorded.go      the statistics that the server records, by CouchDB's names
 //	javascript.go    those that are taken from the pool of JavaScript workers
 //	tree.go          as _stats shows them
 //	prometheus.go    as _prometheus shows them

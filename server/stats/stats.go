@@ -34,12 +34,12 @@ type stat struct {
 	samples *Histogram
 }
 
-// Stats holds all statistics in the order of their names. Those that the server moves are its fields, so that there is
-// no name to mistype; the others stay at zero.
+// Stats holds all statistics in the order of their names. Those that the server records are its
+// fields, so that there is no name to mistype; the others stay at zero.
 type Stats struct {
 	Received atomic.Uint64 // bytes of request bodies
 	Sent     atomic.Uint64 // bytes of answers' bodies
-	Moved
+	Recorded
 	all      []*stat
 	byName   map[string]*stat
 	methods  map[string]*stat

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNames: what the server moves is there, has a name that CouchDB shows, and shares it with nothing else.
+// TestNames: what the server records is there, has a name that CouchDB shows, and shares it with nothing else.
 func TestNames(t *testing.T) {
 	s := New()
 	require.Empty(t, s.unlisted, "not in names.tsv")
 	seen := make(map[uintptr]string)
-	for _, moved := range []any{s.Moved, s.workers} {
-		v := reflect.ValueOf(moved)
+	for _, recorded := range []any{s.Recorded, s.workers} {
+		v := reflect.ValueOf(recorded)
 		for i := range v.NumField() {
 			if name := v.Type().Field(i).Name; v.Field(i).Kind() == reflect.Pointer {
 				require.False(t, v.Field(i).IsNil(), "%s is not registered", name)

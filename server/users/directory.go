@@ -28,7 +28,7 @@ type Directory struct {
 
 	mu         sync.Mutex
 	generation atomic.Uint64 // of the database: the stamp of what was read
-	known      *cache.Stamped[userKey, uint64, *principal.User]
+	cached     *cache.Stamped[userKey, uint64, *principal.User]
 
 	upgrading map[string]bool // names, guarded by mu
 	running   sync.WaitGroup
@@ -40,14 +40,14 @@ type Directory struct {
 
 type userKey struct{ db, name string }
 
-// knownUsers bounds the memory of the directory.
-const knownUsers = 16384
+// maxCachedUsers bounds the memory of the directory.
+const maxCachedUsers = 16384
 
 // New opens the directory over the users database of the store, which need not be there yet.
 func New(store *storage.Store, verifier *principal.Verifier, stats *stats.Stats, log *slog.Logger) (*Directory, error) {
 	d := &Directory{
 		store: store, verifier: verifier, stats: stats, log: log,
-		known:     cache.NewStamped[userKey, uint64, *principal.User](knownUsers),
+		cached:    cache.NewStamped[userKey, uint64, *principal.User](maxCachedUsers),
 		upgrading: make(map[string]bool), nudge: make(chan struct{}, 1),
 	}
 	d.ctx, d.stop = context.WithCancel(context.Background())
@@ -70,11 +70,11 @@ func (d *Directory) Close() {
 func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*principal.User, error) {
 	key := userKey{db, name}
 	generation := d.generation.Load()
-	u, known := d.known.Get(key, generation)
+	u, cached := d.cached.Get(key, generation)
 	if u != nil || !admin {
 		d.stats.AuthCache(u != nil)
 	}
-	if known {
+	if cached {
 		return u, nil
 	}
 	doc, err := d.store.DB(db).Open(ctx, principal.DocPrefix+name, storage.OpenOptions{Conflicts: true})
@@ -86,7 +86,7 @@ func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*pri
 	case !errors.Is(err, compat.KindNotFound) && !errors.Is(err, compat.KindNoDatabase):
 		return nil, err
 	}
-	d.known.Add(key, generation, u)
+	d.cached.Add(key, generation, u)
 	return u, nil
 }
 

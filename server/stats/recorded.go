@@ -1,7 +1,7 @@
 package stats
 
-// Moved are the statistics that the server moves.
-type Moved struct {
+// Recorded are the statistics that the server updates; all others that CouchDB has stay at zero.
+type Recorded struct {
 	AuthCacheHits   *Counter
 	AuthCacheMisses *Counter
 	FastHashes      *Counter
@@ -61,9 +61,9 @@ type Moved struct {
 	NouveauUpdateTime *Histogram
 }
 
-// register finds the statistics of Moved by CouchDB's names.
+// register finds the statistics of Recorded by CouchDB's names.
 func (s *Stats) register() {
-	s.Moved = Moved{
+	s.Recorded = Recorded{
 		AuthCacheHits:   s.counter("couchdb.auth_cache_hits"),
 		AuthCacheMisses: s.counter("couchdb.auth_cache_misses"),
 		FastHashes:      s.counter("couchdb.password_hashing_fast"),

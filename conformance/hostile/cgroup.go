@@ -9,33 +9,33 @@ import (
 	"sync/atomic"
 )
 
-// cage is a control group with a bound on memory, for the server and its workers: beyond it the kernel ends one of
+// cgroup is a control group with a bound on memory, for the server and its workers: beyond it the kernel ends one of
 // them. The zero value is none.
-type cage struct {
+type cgroup struct {
 	dir string
 	v2  bool
 }
 
-// cages counts those of this process, for their names.
-var cages atomic.Int32
+// cgroups counts those of this process, for their names.
+var cgroups atomic.Int32
 
-// newCage makes a group with so many bytes of memory and no swap, of whichever version of control groups lets this
+// newCgroup makes a group with so many bytes of memory and no swap, of whichever version of control groups lets this
 // process. An error says why not.
-func newCage(memory int64) (cage, error) {
-	name := fmt.Sprintf("settee-hostile-%d-%d", os.Getpid(), cages.Add(1))
+func newCgroup(memory int64) (cgroup, error) {
+	name := fmt.Sprintf("settee-hostile-%d-%d", os.Getpid(), cgroups.Add(1))
 	var last error
 	for _, parent := range parents() {
-		c := cage{filepath.Join(parent.dir, name), parent.v2}
+		c := cgroup{filepath.Join(parent.dir, name), parent.v2}
 		if last = c.make(memory); last == nil {
 			return c, nil
 		}
 		_ = os.Remove(c.dir)
 	}
-	return cage{}, last
+	return cgroup{}, last
 }
 
 // parents are the groups below which one may be allowed: this process's, the one above, the root.
-func parents() (all []cage) {
+func parents() (all []cgroup) {
 	const v1, v2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -55,7 +55,7 @@ func parents() (all []cage) {
 		path := filepath.Join(root, fields[2])
 		for _, dir := range []string{path, filepath.Dir(path), root} {
 			if strings.HasPrefix(dir, root) {
-				all = append(all, cage{dir, root == v2})
+				all = append(all, cgroup{dir, root == v2})
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func parents() (all []cage) {
 // make creates the control group that holds the server to memory bytes. Swap is forbidden, since a
 // server that swaps would pass the attack and be useless. An error says that this machine cannot do
 // it.
-func (c cage) make(memory int64) error {
+func (c cgroup) make(memory int64) error {
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
 		return err
 	}
@@ -83,12 +83,12 @@ func (c cage) make(memory int64) error {
 	return nil
 }
 
-func (c cage) write(file string, n int64) error {
+func (c cgroup) write(file string, n int64) error {
 	return os.WriteFile(filepath.Join(c.dir, file), []byte(strconv.FormatInt(n, 10)), 0)
 }
 
 // wrapper is a command that runs its arguments in the group.
-func (c cage) wrapper() []string {
+func (c cgroup) wrapper() []string {
 	if c.dir == "" {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c cage) wrapper() []string {
 }
 
 // kills is how many processes of the group the kernel has ended for want of memory.
-func (c cage) kills() int {
+func (c cgroup) kills() int {
 	file := "memory.oom_control"
 	if c.v2 {
 		file = "memory.events"
@@ -115,7 +115,7 @@ func (c cage) kills() int {
 }
 
 // remove takes the group away; its processes have ended.
-func (c cage) remove() {
+func (c cgroup) remove() {
 	if c.dir != "" {
 		_ = os.Remove(c.dir)
 	}
