@@ -193,8 +193,9 @@ func (s *connections) evict(victim *client) {
 	go victim.end()
 }
 
-// shed ends the least needed client of the address that has most, if it has several: the process may open no more
-// files, so that the next newcomer, whoever it is, could not be let in.
+// shed closes the least needed connection of the address that has most, if it has several. It is
+// called when the process may open no more files: without it the next newcomer, whoever it is,
+// could not be let in.
 func (s *connections) shed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 // certificateAge is how long a certificate is used before its files are looked at again.
 const certificateAge = time.Second
 
-// certificateFiles is a certificate in PEM files that are read again when they change, so that a renewed one needs no
-// restart.
+// certificateFiles is a certificate in PEM files. The files are read again after they change, so
+// that a renewed certificate takes effect without a restart.
 type certificateFiles struct {
 	config  *config.Config
 	mu      sync.Mutex

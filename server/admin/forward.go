@@ -13,7 +13,7 @@ import (
 // nodeAnswerTime bounds the wait for the head of another node's answer; profiles take a minute.
 const nodeAnswerTime = longestProfile + 15*time.Second
 
-// live are the nodes that are there and listen, this one among them, by name.
+// live returns the nodes that are running and listening, by name, with this one among them.
 func (h *Handlers) live() map[string]nodes.Member {
 	byName := make(map[string]nodes.Member)
 	for _, m := range h.nodes.Others() {
@@ -23,8 +23,8 @@ func (h *Handlers) live() map[string]nodes.Member {
 	return byName
 }
 
-// atNode has requests that name another node answered by that node, which identifies the user and asks for the rights
-// again.
+// atNode passes a request that names another node on to that node, which identifies the user and
+// checks the rights again.
 func (h *Handlers) atNode(route call.Route) call.Route {
 	if !strings.HasPrefix(route.Pattern, "/_node/{node}") {
 		return route

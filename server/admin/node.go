@@ -22,7 +22,8 @@ func checkNode(c *call.Call) error {
 	return nil
 }
 
-// namesThis reports whether a name that is no other node's is this one's.
+// namesThis reports whether a name means this node: its own name, or a default one that no other
+// node has.
 func namesThis(env *call.Env, name string) bool { return name == env.Node || namelessNode[name] }
 
 func nodeIncomplete(*call.Call) error { return errNodePath }

@@ -106,7 +106,7 @@ func (h *Handlers) getSystem(c *call.Call) error {
 // systemCollector are the numbers with CouchDB's names (couch_prometheus:get_system_stats), where they mean the same.
 type systemCollector struct{ handlers *Handlers }
 
-// systemMetric is one of them.
+// systemMetric is a metric with the function that takes its value from the numbers of the process.
 type systemMetric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType

@@ -227,7 +227,8 @@ type Paused struct {
 	Since            time.Time
 }
 
-// pausedFunctions are tasks that wait for somebody.
+// pausedFunctions lists event functions that were paused after a fault, as tasks, so that
+// monitoring of _active_tasks sees that an administrator has to act.
 func (h *Handlers) pausedFunctions(ctx context.Context) (tasks []task, err error) {
 	if h.paused == nil {
 		return nil, nil

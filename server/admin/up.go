@@ -97,8 +97,8 @@ func unhealthy(err error) string {
 	return "The store has failed: writes are refused."
 }
 
-// getUp is for load balancers. What a CouchDB node answers while it is in maintenance is 404; a store that does not
-// work, which CouchDB does not look at, is 503.
+// getUp answers load balancers (GET /_up). In maintenance mode it is 404, as in CouchDB. A store
+// that does not work, which CouchDB does not check, is 503.
 func (h *Handlers) getUp(c *call.Call) error {
 	if mode := c.Settings.Maintenance; mode == "true" || mode == "nolb" {
 		status := mode

@@ -20,7 +20,7 @@ import (
 const utilsPolicy = "child-src 'self' data: blob:; default-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; frame-src https://blog.couchdb.org;"
 
-// utilsPage stands where no web interface is installed.
+// utilsPage is shown when no web interface is installed.
 const utilsPage = `<!doctype html>
 <meta charset="utf-8">
 <title>settee</title>

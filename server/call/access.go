@@ -66,7 +66,8 @@ func systemAccess(db, second string, access Access) Access {
 	return access
 }
 
-// inOpenSystemDB tells requests to what is in _users and _replicator, where CouchDB asks for a member first.
+// inOpenSystemDB recognises requests to _users and _replicator for which CouchDB requires a member
+// before it looks at the document.
 func (c *Call) inOpenSystemDB() bool {
 	first, second := c.Segment(0), c.Segment(1)
 	return (first == "_users" || first == "_replicator") && second != "" && second != "_all_docs" &&
@@ -129,7 +130,8 @@ func (c *Call) authenticate() error {
 	return c.requireUser()
 }
 
-// requireUser refuses nobody when chttpd/require_valid_user says so; only POST /_session (and /_up) are let through.
+// requireUser refuses anonymous requests if chttpd/require_valid_user is set. Only POST /_session
+// and /_up are exempt: without the first nobody could log in.
 func (c *Call) requireUser() error {
 	if !c.Settings.requireUser && !c.Settings.requireUserButUp {
 		return nil

@@ -26,8 +26,9 @@ func fromOtherSite(c *Call) bool {
 	return c.isSimpleRequest() && c.isCrossSite()
 }
 
-// isSimpleRequest tells requests that a browser sends to other sites without a preflight
-// (https://fetch.spec.whatwg.org/#simple-header). What its grammar leaves open counts as one.
+// isSimpleRequest reports whether a browser sends the request to other sites without a preflight
+// (https://fetch.spec.whatwg.org/#simple-header). A Content-Type that cannot be parsed counts as
+// simple, because browsers differ there.
 func (c *Call) isSimpleRequest() bool {
 	switch c.Request.Method {
 	case http.MethodGet, http.MethodHead:

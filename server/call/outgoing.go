@@ -40,14 +40,15 @@ func newOutgoing(w http.ResponseWriter, budget *memory.Budget) *outgoing {
 	return o
 }
 
-// of tells whose request it is.
+// of sets the user whose request this is, unless memory was taken for it already.
 func (o *outgoing) of(user string) {
 	if o.share.Held == 0 {
 		o.share.User = user
 	}
 }
 
-// Hold implements storage.Memory: the answer holds documents of so many bytes, and no others.
+// Hold implements storage.Memory: from now on the answer holds documents of bytes in total, which
+// replaces what an earlier call said. It blocks while the budget is used up.
 func (o *outgoing) Hold(ctx context.Context, bytes int) error {
 	o.turn.Lock()
 	defer o.turn.Unlock()
@@ -63,7 +64,8 @@ func (o *outgoing) Hold(ctx context.Context, bytes int) error {
 	return o.share.Hold(ctx, answerCopies*int64(bytes))
 }
 
-// Keep takes memory for what the request keeps to sort it, for so many bytes together, and does not wait.
+// Keep takes memory for what the request keeps in order to sort it; bytes is the total so far. It
+// does not wait: an error says that there is not enough.
 func (c *Call) Keep(bytes int) error {
 	o := c.Outgoing
 	if o.sorting == nil {
@@ -72,7 +74,8 @@ func (c *Call) Keep(bytes int) error {
 	return o.sorting.Grow(int64(bytes))
 }
 
-// waiting marks that the client is to take n bytes, sent that it has.
+// waiting starts the wait for the client to take n bytes; sent ends it. Meanwhile others who need
+// the memory may cut the client off.
 func (o *outgoing) waiting(n int) {
 	o.share.Sending(int64(n))
 	if o.sorting != nil {
@@ -80,7 +83,7 @@ func (o *outgoing) waiting(n int) {
 	}
 }
 
-// moved notes that the client has taken a piece.
+// moved records that the client has taken a part, so that it counts as reading and not as stuck.
 func (o *outgoing) moved() {
 	now := time.Now().UnixNano()
 	o.share.PieceAt.Store(now)

@@ -213,7 +213,8 @@ func readPart(r io.Reader, size int64) (part []byte, err error) {
 	return part[:n], err
 }
 
-// claim tells how much memory the body is going to take in all; less than nothing for one of unknown length.
+// claim returns how many bytes of memory the body is expected to take in all, negative if its
+// length is unknown.
 func (c *Call) claim(n int64) {
 	if share := &c.body.share; share.Held == 0 {
 		share.Claim = max(0, n)

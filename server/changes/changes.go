@@ -203,8 +203,8 @@ func (f *changesFeed) follow() error {
 	}
 }
 
-// work sends a mark and what there is to be sent, when it is the feed's turn; done says that the feed has ended with
-// it.
+// work waits until the feed may work, then sends a heartbeat or line feed (mark) and the rows that
+// there are. done says that the feed has ended.
 func (f *changesFeed) work(mark string) (done bool, err error) {
 	end, err := f.working.acquire(f.c.Context())
 	if err != nil {
@@ -218,7 +218,7 @@ func (f *changesFeed) work(mark string) (done bool, err error) {
 	return done, err
 }
 
-// send is work, once it is the feed's turn.
+// send does what work says, once the feed may work.
 func (f *changesFeed) send(mark string) (done bool, err error) {
 	if mark != "" {
 		f.s.WriteString(mark)
@@ -395,7 +395,8 @@ func (f *changesFeed) waiting() error {
 	return nil
 }
 
-// markOf is what marks the end of a wait, "" for nothing: in _changes for an update as for a heartbeat.
+// markOf returns what is sent at the end of a wait, "" for nothing. _changes sends a line feed for
+// an update as well as for a heartbeat.
 func (f *changesFeed) markOf(beat bool) string {
 	switch {
 	case f.kind == params.FeedEventSource:
@@ -433,7 +434,8 @@ func (f *changesFeed) appendEnd(b []byte) []byte {
 	return append(b, '}')
 }
 
-// beating reads the store for the feed, while the heart of the feed goes on beating between rows.
+// withHeartbeats reads the store for the feed while a timer goes on sending heartbeats between
+// rows. A scan that passes over many rows may take longer than a client waits.
 func (f *changesFeed) withHeartbeats(read func() error) error {
 	if !f.heartbeat || f.s == nil {
 		return read()

@@ -6,9 +6,10 @@ import (
 	"runtime/debug"
 )
 
-// deep calls f in a goroutine of its own and waits for it: what takes a deep stack, reading the store and answering. A
-// stack keeps the size it had to have once, and that of a request lives as long as the feed: with 16 KB instead of 8 it
-// was the largest part of what a feed takes that waits. Panics are the caller's.
+// deep calls f in a goroutine of its own and waits for it. Reading the store and answering need a
+// deep stack, and a goroutine's stack does not shrink while the feed waits: with 16 KB instead of 8
+// it was the largest part of the memory of a waiting feed. Panics of f are raised again in the
+// caller.
 func deep(f func() error) (err error) {
 	var panicked any
 	done := make(chan struct{})

@@ -45,7 +45,7 @@ func postEnsureFullCommit(c *call.Call) error {
 	return c.JSON(http.StatusCreated, append(b, `"}`...))
 }
 
-// tempView is gone, whatever the method.
+// tempView answers _temp_view, which CouchDB no longer has, with its error for every method.
 func tempView(*call.Call) error {
 	return compat.NewError(compat.KindGone, "Temporary views are not supported in CouchDB")
 }

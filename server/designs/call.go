@@ -10,7 +10,7 @@ import (
 )
 
 // This file is what all functions of design documents have in common. Each kind of function has a file of its own:
-// ddocshow.go, ddocupdate.go, ddoclist.go, ddocrewrite.go; filters and validation functions are in
+// show.go, update.go, list.go and rewrite.go; filters and validation functions are in
 // package documents of the floor below.
 
 // callFunction runs a function and gives what the query server protocol has it answer.
@@ -19,12 +19,12 @@ func callFunction(ctx context.Context, d *js.Design, path []string, args ...[]by
 	return v, documents.FunctionError(err)
 }
 
-// badMatch is the crash of the real server on an answer it does not expect.
+// badMatch is the error with which CouchDB crashes on an answer that its code does not expect.
 func badMatch(v ejson.Value) *compat.Error {
 	return compat.Named(compat.KindUnknown, "badmatch", compat.ErlangText(v))
 }
 
-// answer takes an answer apart that must be an array beginning with a word.
+// answer takes an answer of the form [word, …] apart. It returns the n values after the word.
 func answer(v ejson.Value, word string, values int) ([]ejson.Value, bool) {
 	if v.Kind() != ejson.Array || v.Len() != values+1 {
 		return nil, false

@@ -104,8 +104,8 @@ func (h *Handlers) readListRequest(c *call.Call, l *listRequest) error {
 	return err
 }
 
-// requireViewDoc makes sure of the design document that the path names for the view; that it is missing is a crash of
-// the real server.
+// requireViewDoc makes sure that the design document exists that the path names for the view.
+// CouchDB crashes if it is missing, and so the error is that of a crash.
 func requireViewDoc(c *call.Call, name string) error {
 	err := c.Docs.RequireDesign(c.Context(), name)
 	if errors.Is(err, compat.KindNotFound) {
@@ -139,7 +139,8 @@ func (h *Handlers) openListView(c *call.Call, l *listRequest, ddoc, view string,
 	return queries.CheckViewOptions(c, l.view, l.options)
 }
 
-// withoutMember is an object without one of its members, which means nothing to lists.
+// withoutMember returns an object without one of its members. Lists ignore that member, where views
+// would refuse it.
 func withoutMember(v ejson.Value, name string) (ejson.Value, error) {
 	if _, given := v.Get(name); !given {
 		return v, nil

@@ -149,7 +149,8 @@ func (l *listRun) begin(status int) {
 	}
 }
 
-// finish waits for the end of the conversation and ends the answer; err is why the rows ended.
+// finish waits for the end of the conversation and ends the answer. err is why there were no more
+// rows, nil if all were read.
 func (l *listRun) finish(err error) error {
 	if !l.started {
 		return queryError(err)

@@ -64,10 +64,10 @@ func rewriteByRules(c *call.Call, list ejson.Value) error {
 	return c.Reroute(call.Rerouting{Target: target, Method: c.Request.Method})
 }
 
-// resolveRewrite makes the new path, which chttpd/secure_rewrites keeps in the database, but for what is
-// rewrite.Harmless. In CouchDB it binds the rules
-// only, not what their variables stand for, nor functions: an administrator of a database who gets one of the server to
-// open a URL could do anything.
+// resolveRewrite makes the new path. With chttpd/secure_rewrites it must stay in the database,
+// apart from the paths that rewrite.Harmless allows. CouchDB checks only the rules, neither the
+// values of their variables nor functions, so an administrator of a database who made a server
+// administrator open a URL could do anything.
 func resolveRewrite(c *call.Call, target string) (string, error) {
 	path := rewrite.Resolve(c.Segment(0), c.Segment(2), target)
 	if c.Settings.SecureRewrites && !rewrite.Within(c.Segment(0), path) && !rewrite.Harmless(path) {

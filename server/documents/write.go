@@ -72,8 +72,8 @@ func addressDoc(c *call.Call, d *compat.Document, id string, replicated bool) er
 	return nil
 }
 
-// writeBatch answers a batch=ok request. The write is made at once all the same: waiting would save nothing here. What
-// it fails with is not told, as in CouchDB.
+// writeBatch answers a request with batch=ok. The document is written at once all the same, because
+// waiting would save nothing here. As in CouchDB, the client is not told if that fails.
 func writeBatch(c *call.Call, d *compat.Document) error {
 	if _, err := Write(c, d, false); err != nil {
 		if _, wire := compat.AsError(err); !wire {
@@ -122,7 +122,8 @@ func parseExpires(text string, now time.Time) (int64, error) {
 	return at.UnixMilli(), nil
 }
 
-// written answers a stored document. Who replicates is not told of copies that are missing, as in CouchDB.
+// written answers a stored document. As in CouchDB, replicated writes always get 201, even if fewer
+// copies exist than were asked for.
 func written(c *call.Call, d *compat.Document, rev compat.Rev, replicated bool) error {
 	named := c.Method != http.MethodPost
 	if named {
@@ -152,7 +153,7 @@ func appendWritten(b []byte, id string, rev compat.Rev) []byte {
 	return append(b, '}')
 }
 
-// checkWriteQuorum refuses a w that is no integer.
+// checkWriteQuorum refuses a w that is not an integer.
 func checkWriteQuorum(c *call.Call) error {
 	_, _, err := params.Quorum(c.Query, "w")
 	return err

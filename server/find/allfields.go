@@ -65,7 +65,7 @@ func AddDefaultIndex(ctx context.Context, e *call.Env, database string) error {
 	return err
 }
 
-// autoStatus tells of the database's indexes over all fields.
+// autoStatus returns the state of the database's indexes over all fields.
 func (h *Handlers) autoStatus(c *call.Call) ([]allfields.Status, error) {
 	if h.o.AllFields == nil {
 		return nil, nil

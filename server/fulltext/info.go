@@ -12,7 +12,7 @@ import (
 	"github.com/settee-db/settee/server/params"
 )
 
-// readInfo reads what is told of the index that the path names.
+// readInfo reads sizes and counts of the index that the path names.
 func (h *Handlers) readInfo(c *call.Call, kind index.Kind) (*engine.Definition, *engine.Info, error) {
 	def, missing, err := h.lookup(c, kind)
 	if err == nil {
@@ -34,7 +34,8 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), n, 10)
 }
 
-// appendPause appends, while merges are paused, that they are, an extension.
+// appendPause appends that merges of the index are paused, and why, if they are. This is an
+// extension.
 func appendPause(b []byte, info *engine.Info) []byte {
 	if info.MergesPaused == "" {
 		return b
@@ -97,7 +98,7 @@ func (h *Handlers) nouveauInfo(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
 
-// searchCleanup serves POST /{db}/_search_cleanup; what nobody needs of the other API goes as well.
+// searchCleanup serves POST /{db}/_search_cleanup. It removes unused indexes of Nouveau as well.
 func (h *Handlers) searchCleanup(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err

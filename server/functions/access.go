@@ -22,7 +22,7 @@ var (
 	errNotServerAdmin = definition.Errorf(definition.CodeForbidden, "You are not a server admin")
 )
 
-// requireUser refuses nobody.
+// requireUser refuses anonymous requests.
 func requireUser(c *call.Call) error {
 	if c.User.Name == "" && !c.User.IsAdmin() {
 		return errNotSignedIn
@@ -30,7 +30,7 @@ func requireUser(c *call.Call) error {
 	return nil
 }
 
-// requireAdmin refuses all but server admins.
+// requireAdmin refuses everybody but server admins.
 func requireAdmin(c *call.Call) error {
 	if err := requireUser(c); err != nil || c.User.IsAdmin() {
 		return err
@@ -50,7 +50,8 @@ func database(c *call.Call, name string) *documents.Database {
 		documents.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
 }
 
-// mayManage refuses who may not manage a function, whose statements write to queries, too.
+// mayManage returns an error unless the user may manage the function. What N1QL statements of its
+// code write to counts as well as its bindings.
 func mayManage(c *call.Call, f *definition.Function, queries ...string) error {
 	if err := requireUser(c); err != nil || c.User.IsAdmin() {
 		return err
@@ -68,7 +69,8 @@ func mayManage(c *call.Call, f *definition.Function, queries ...string) error {
 	return nil
 }
 
-// mayUse asks a database with check. Of one that is missing nobody is admin but those of the server.
+// mayUse applies check to a database. A database that does not exist can be used by server admins
+// only.
 func mayUse(c *call.Call, name string, check func(*documents.Database, context.Context) error) error {
 	if documents.AdminsOnly(name, true) {
 		return errForbidden
@@ -84,7 +86,8 @@ func mayUse(c *call.Call, name string, check func(*documents.Database, context.C
 	return err
 }
 
-// mayManageRecord is mayManage for both versions of a function.
+// mayManageRecord applies mayManage to both versions of a function, the deployed and the edited
+// one.
 func mayManageRecord(c *call.Call, r *registry.Record) error {
 	if err := mayManage(c, r.Draft); err != nil || r.Deployed == nil || r.Deployed == r.Draft {
 		return err
@@ -92,7 +95,8 @@ func mayManageRecord(c *call.Call, r *registry.Record) error {
 	return mayManage(c, r.Deployed, r.Queries...)
 }
 
-// managed is a function that the user may manage; one that does not exist is missing.
+// managed returns a function that the user may manage. One that does not exist is an error "not
+// found", whoever asks.
 func (h *Handlers) managed(c *call.Call, ref definition.Ref, missing definition.Code) (*registry.Record, error) {
 	if err := requireUser(c); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func answer(c *call.Call, code definition.Code, value any) error {
 	return c.JSON(code.Status(), body)
 }
 
-// text answers with what is no JSON.
+// text answers with a body that is not JSON, such as code or a log.
 func text(c *call.Call, contentType string, body []byte) error {
 	c.SetHeader("Status", "0")
 	c.SetHeader("Content-Type", contentType)

@@ -115,8 +115,8 @@ func (h *Handlers) store(c *call.Call, text []byte, o definition.ParseOptions) (
 	return warnings, err
 }
 
-// replace puts f, which nobody else has, in the place of the record that was seen, nil for none. It says what the
-// compiler warns of.
+// replace stores f in the place of the record that was seen, nil for none, and returns the warnings
+// of the compiler. The caller passes f on and does not change it afterwards.
 func (h *Handlers) replace(c *call.Call, f *definition.Function, seen *registry.Record) (
 	*registry.Record, []string, error) {
 	var before *definition.Function

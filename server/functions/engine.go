@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/eventing/registry"
 )
 
-// Engine runs functions. States on the way, which the handlers begin in the registry, are its to end.
+// Engine runs functions. The handlers begin a transition, such as deploying, in the registry; the
+// engine ends it.
 type Engine interface {
 	// Compile looks whether a function could run. The error, if there is one, is mostly one of CodeCompilation.
 	Compile(ctx context.Context, f *definition.Function) (definition.Compiled, *definition.Error)

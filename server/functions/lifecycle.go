@@ -46,7 +46,8 @@ func (h *Handlers) lifecycle(op definition.Operation) call.Handler {
 	}
 }
 
-// settled waits for the end of what has begun. It is an error if that ended otherwise than it was asked for.
+// settled waits until the operation that has begun has ended, for at most wait. It returns an error
+// if the function ended in another state than was asked for.
 func (h *Handlers) settled(ctx context.Context, begun *registry.Record, wait time.Duration) (*registry.Record, error) {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -107,8 +108,8 @@ func (h *Handlers) operate(c *call.Call, ref definition.Ref, op definition.Opera
 	return r, err
 }
 
-// deploy begins to deploy what could run: its databases are there, and its code compiles and writes to nothing that its
-// owner may not write to.
+// deploy begins to deploy a function. It is refused unless the databases exist, the code compiles,
+// and the owner may write to everything that the code writes to.
 func (h *Handlers) deploy(c *call.Call, seen *registry.Record) (*registry.Record, error) {
 	f := seen.Draft
 	config, err := h.registry.Config(c.Context())

@@ -22,8 +22,8 @@ type functionStatus struct {
 	Reason             string           `json:"reason,omitempty"`
 }
 
-// newStatus tells a function's state. A state on the way is one until all nodes have come to its end, so that no node
-// has to be asked.
+// newStatus returns a function's state. A transition, such as deploying, ends in the registry only
+// when all nodes have completed it, so no node has to be asked.
 func newStatus(r *registry.Record, nodes int) functionStatus {
 	s := functionStatus{CompositeStatus: r.State, Name: r.Draft.Name, Scope: r.Draft.Scope, Reason: r.Reason}
 	s.DeploymentStatus, s.ProcessingStatus = r.State.Statuses()

@@ -174,7 +174,8 @@ func follow(ctx context.Context, draft *documents.Draft, a *compat.Attachment, f
 	return draft.Follow(ctx, a, from.Length, r)
 }
 
-// putError tells refusals of one document from what ends the replication, as the replicator does with answers to a PUT.
+// putError tells the refusal of one document, which is counted, from an error that ends the
+// replication. The replicator does the same with answers to a PUT.
 func putError(id string, rev compat.Rev, err error) error {
 	e, wire := compat.AsError(err)
 	if !wire {

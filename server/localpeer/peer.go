@@ -77,7 +77,8 @@ func (p *peer) Open(ctx context.Context, create bool, params []replication.Heade
 	return err
 }
 
-// create tries to make the database; that it cannot be made is no error, but that the principal may not is one.
+// create tries to create the database. A failure is no error, since the database may exist, unless
+// the principal may not create databases.
 func (p *peer) create(ctx context.Context, params []replication.Header) error {
 	if !p.who.IsAdmin() {
 		uri := p.uri

@@ -78,7 +78,7 @@ func AcceptsGzip(header string) (bool, error) {
 
 type encodingChoice struct{ taken, refused bool }
 
-// encoding applies `*` to an encoding that is not named with an opposite weight.
+// encoding returns whether the header allows an encoding: its own weight counts, else that of "*".
 func (a Accept) encoding(name string) encodingChoice {
 	var named, any encodingChoice
 	for _, item := range a {

@@ -53,8 +53,9 @@ func textOf(object []byte, name string) string {
 	return ""
 }
 
-// documentsOfOthers are the documents of a database whose replications other nodes run, by their ids, as
-// /_scheduler/docs shows them. What is at its end the database tells.
+// documentsOfOthers returns the documents of a database whose replications run on other nodes, by
+// id, as /_scheduler/docs shows them. The state of a replication that has ended is read from its
+// document.
 func (r *Replications) documentsOfOthers(c *call.Call, db string) map[string]*replication.DocumentInfo {
 	found := make(map[string]*replication.DocumentInfo)
 	for _, answer := range r.nodes.All(c, c.Request.URL.EscapedPath(), nil) {

@@ -11,10 +11,11 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 )
 
-// sharing divides replications among the nodes on a store. Those of documents fall to nodes by their ids, so that one
-// node sees that two documents ask for the same; those of _replicate run where they were asked for. What runs is a job,
-// so that what falls to another node begins there when it has ended here, or when this node is gone, and what ran at
-// ends of the server again and again is paused.
+// sharing distributes replications among the nodes of a store. A replication of a document belongs
+// to the node that the document's id selects, so that one node sees that two documents ask for the
+// same; a replication of _replicate runs on the node that was asked. Each running replication is a
+// job, so another node begins it only when it has ended here or this node is gone, and one that
+// made servers crash again and again is paused.
 type sharing struct {
 	members *nodes.Members // nil: there is no other node
 	jobs    *jobs.Queue

@@ -148,7 +148,8 @@ func (h *Handlers) checkPassword(c *call.Call, name, password string, u *princip
 	return true, nil
 }
 
-// cookieHandler reads the session cookie. One that cannot be read ends the request; one that is not valid is as none.
+// cookieHandler reads the session cookie. A cookie that cannot be parsed ends the request with an
+// error; an expired or forged one is ignored.
 func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 	value := auth.CookieValue(c.Request.Header.Values("Cookie"))
 	if value == "" {

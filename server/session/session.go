@@ -90,7 +90,8 @@ func (h *Handlers) postSession(c *call.Call) error {
 	return c.JSON(status, append(b, '}'))
 }
 
-// loginFailed answers a wrong login: never with WWW-Authenticate, always with the cookie cleared.
+// loginFailed answers a wrong login. It never sends WWW-Authenticate, which would make browsers
+// open a dialog, and always clears the cookie.
 func loginFailed(c *call.Call) error {
 	status, err := redirection(c, "fail", http.StatusUnauthorized)
 	if err != nil {

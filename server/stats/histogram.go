@@ -57,7 +57,7 @@ func (h *Histogram) Add(v float64) {
 	h.add(v, time.Since(h.start))
 }
 
-// add adds a value at a time after the start. The lock is held.
+// add adds a value at a time since the start. h.mu is held.
 func (h *Histogram) add(v float64, now time.Duration) {
 	at := int64(now/time.Second) + 1
 	bin := math.Float64bits(min(max(v, smallest), largest))>>binBits - firstBin
@@ -83,7 +83,8 @@ func (h *Histogram) recent() bins {
 	return h.at(time.Since(h.start))
 }
 
-// at returns those of the seconds before a time after the start. The lock is held.
+// at returns the values of the last Window seconds before now, a time since the start. h.mu is
+// held.
 func (h *Histogram) at(now time.Duration) (b bins) {
 	first := int64(now/time.Second) + 1 - (Window - 1)
 	for i := range h.seconds {

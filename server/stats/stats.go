@@ -17,12 +17,12 @@ var statsNames string
 // Counter is a counter or gauge.
 type Counter struct{ n atomic.Int64 }
 
-// Add moves it.
+// Add adds n, which is negative when a gauge falls.
 func (c *Counter) Add(n int64) { c.n.Add(n) }
 
 func (c *Counter) set(n int64) { c.n.Store(n) }
 
-// Value is its number.
+// Value returns the current number.
 func (c *Counter) Value() int64 { return c.n.Load() }
 
 // stat is one statistic. Counters and gauges use n, histograms samples.
@@ -77,7 +77,7 @@ func New() *Stats {
 	return s
 }
 
-// AuthCache counts a question to the directory of users, by whether the answer was known.
+// AuthCache counts a lookup in the directory of users as a hit or as a miss.
 func (s *Stats) AuthCache(hit bool) {
 	if hit {
 		s.AuthCacheHits.Add(1)

@@ -90,7 +90,7 @@ func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*pri
 	return u, nil
 }
 
-// Forget drops what is remembered: the database has changed.
+// Forget empties the cache of users; it is called when the users database has changed.
 func (d *Directory) Forget() { d.generation.Add(1) }
 
 // upgradePause is how long after a login a hash is rewritten. Programs log in and then store the user's document as

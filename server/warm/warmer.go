@@ -221,8 +221,8 @@ func (w *Warmer) cleanUp(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	return nil, forgetUnless(err)
 }
 
-// forgetUnless is the outcome of a job that leaves nothing to be looked up when it is done, or when its database is
-// gone.
+// forgetUnless is the outcome of a job: without an error, or when the database is gone, the job is
+// removed rather than kept for somebody to look at.
 func forgetUnless(err error) error {
 	if err == nil || errors.Is(err, compat.KindNoDatabase) {
 		return jobs.ErrForget

@@ -37,8 +37,8 @@ func (a *after) begin(h *head) {
 	}
 }
 
-// pass takes bytes that have come. Chunks with extensions or trailers, which nobody sends, count as if the next head
-// had come.
+// pass takes bytes as they arrive. Chunks with extensions or trailers, which clients do not send,
+// count as if the next head had arrived.
 func (a *after) pass(p []byte) {
 	for len(p) > 0 && !a.upcoming {
 		if a.state == afterBody || a.state == chunkData {

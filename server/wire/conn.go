@@ -73,7 +73,8 @@ func FromContext(ctx context.Context) *Conn {
 	return c
 }
 
-// Begin says that a request has reached its handler: what is written from now on is the handler's, and passes as it is.
+// Begin says that a request has reached its handler. What is written from now on comes from the
+// handler and passes unchanged.
 func (c *Conn) Begin() {
 	if c != nil {
 		c.handled.Store(true)
@@ -144,7 +145,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// isRefusal tells net/http's own answers to requests that reach no handler.
+// isRefusal recognises the answers that net/http itself gives to requests that reach no handler.
 func isRefusal(p []byte) bool {
 	line := bytes.IndexByte(p, '\r')
 	return line > 0 && bytes.HasPrefix(p, []byte("HTTP/1.1 ")) && bytes.HasPrefix(p[line:], goRefusal)

@@ -21,8 +21,9 @@ const (
 // 9.6).
 func (c *Conn) CloseWrite() error { return Linger(c.Conn, lingerFor, lingerIdle) }
 
-// Linger ends what a connection sends and throws away what comes, until the other side ends, or for so long in all, or
-// until nothing came for idle. The connection is to be closed then.
+// Linger closes the sending side of a connection and discards what arrives, until the other side
+// closes, the whole time is over, or nothing arrived for idle. The caller closes the connection
+// afterwards.
 func Linger(c net.Conn, most, idle time.Duration) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		if err := half.CloseWrite(); err != nil {
