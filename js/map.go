@@ -58,7 +58,8 @@ type DocResult []MapResult
 // stands for the call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function
 // that does not compile, os_process_error for time and memory. It comes with the results of the first documents, as
 // far as they are known. Documents whose rows are too many for one crossing go one half after the other, and those
-// whose functions are slow in as many crossings as they need, between which other calls get the worker.
+// whose functions are slow or emit much in as many crossings as they need, between which other calls get the worker;
+// of a search index the results are those of the first crossing that gave any (MapEach goes on).
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
 	var results []DocResult
 	for most := len(docs); ; {
@@ -72,7 +73,7 @@ func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]D
 		switch {
 		case errors.Is(err, errTooMuch) && len(next) > 1:
 			most = len(next) / 2
-		case err != nil || len(results) == len(docs):
+		case err != nil || len(results) == len(docs) || program.index != noSearchIndex && len(more) > 0:
 			return results, err
 		}
 	}

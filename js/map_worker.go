@@ -103,8 +103,12 @@ func (f *mapFunction) rest() {
 	f.sandbox.rest()
 }
 
-// longestCrossing is how long a worker maps documents for one caller; the rest go in another crossing.
-const longestCrossing = 500 * time.Millisecond
+// longestCrossing is how long a worker maps documents for one caller, and largestCrossing about how many bytes of rows
+// it gives; the rest go in another crossing.
+const (
+	longestCrossing = 500 * time.Millisecond
+	largestCrossing = 4 << 20
+)
 
 // runMap runs a program over documents, or the first of them if it takes long: payload is its digest, the name of the
 // database and the list of documents; each chunk holds the results of some documents.
@@ -135,7 +139,8 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 		functions[i].place = place
 	}
 	var e encoder
-	for began, n := time.Now(), 0; n < len(docs) && (n == 0 || time.Since(began) < longestCrossing); n++ {
+	began, sent := time.Now(), 0
+	for n := 0; n < len(docs) && (n == 0 || sent < largestCrossing && time.Since(began) < longestCrossing); n++ {
 		if err := mapDocument(&e, functions, docs[n]); err != nil {
 			return nil, err
 		}
@@ -143,6 +148,7 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 			if err := w.chunk(e.b); err != nil {
 				return nil, err
 			}
+			sent += len(e.b)
 			e.b = e.b[:0]
 		}
 	}

@@ -20,41 +20,49 @@ const maxKilled = 8
 // by one, so that it costs twice the time of a call, and those that follow it directly once. Functions that run
 // together are tried one by one with it.
 //
-// An error comes with the results of the first documents, as far as there are any: where maxKilled documents in a row
-// ended their workers, or all of them, it is that of the last one, and theirs are among them.
-func MapEach(ctx context.Context, m Mapper, program *MapProgram, docs [][]byte) ([]DocResult, error) {
-	results := make([]DocResult, 0, len(docs))
+// Results go to take as they come, in order, so that the caller need not have all of them; its error ends the call. done
+// is for how many of the first documents that was, with an error as well: where maxKilled documents in a row ended their
+// workers, or all of them, it is that of the last one, and theirs are among them.
+func MapEach(
+	ctx context.Context, m Mapper, program *MapProgram, docs [][]byte, take func([]DocResult) error,
+) (done int, err error) {
 	// One of the next documents has ended a worker; the last one has, and so many in a row.
 	sought, killed := false, 0
-	for len(results) < len(docs) {
-		next := docs[len(results):]
+	for done < len(docs) {
+		next := docs[done:]
 		if sought || killed > 0 {
 			next = next[:1]
 		}
 		more, err := m.Map(ctx, program, next)
-		results = append(results, more...)
 		if len(more) > 0 {
 			killed = 0
+			done += len(more)
+			if stop := take(more); stop != nil {
+				return done, stop
+			}
 		}
 		switch {
 		case err == nil:
 		case !Killed(err) || ctx.Err() != nil:
-			return results, err
+			return done, err
 		case len(next) > 1:
 			sought = true
 		default:
 			one, fatal := mapApart(ctx, m, program, next, err)
 			if fatal != nil {
-				return results, fatal
+				return done, fatal
 			}
-			results = append(results, one)
+			done++
+			if stop := take([]DocResult{one}); stop != nil {
+				return done, stop
+			}
 			sought = false
 			if killed++; killed == min(maxKilled, len(docs)) {
-				return results, err
+				return done, err
 			}
 		}
 	}
-	return results, nil
+	return done, nil
 }
 
 // mapApart maps a document that all functions of a program together do not survive with each of them.

@@ -42,6 +42,18 @@ func (m *killedMapper) Map(_ context.Context, p *MapProgram, docs [][]byte) ([]D
 	return results, nil
 }
 
+// mapEach collects what MapEach gives.
+func mapEach(ctx context.Context, m Mapper, p *MapProgram, docs [][]byte) (all []DocResult, err error) {
+	done, err := MapEach(ctx, m, p, docs, func(more []DocResult) error {
+		all = append(all, more...)
+		return nil
+	})
+	if done != len(all) {
+		err = errors.New("other results than are said")
+	}
+	return all, err
+}
+
 // TestMapEach compares with each document and each function by itself: those that end workers, and nothing else, have
 // an error, at a cost of two workers for each at most, beside one for each of several functions. Where it ends early
 // that is at the first document that fails the call, or after maxKilled in a row.
@@ -57,7 +69,7 @@ func TestMapEach(t *testing.T) {
 		}
 		maps := []string{"0", "1"}[:rapid.IntRange(1, 2).Draw(t, "functions")]
 		m := &killedMapper{group: rapid.SampledFrom([]int{1, 3, 100}).Draw(t, "group")}
-		got, err := MapEach(t.Context(), m, NewMapProgram("db", maps, nil), docs)
+		got, err := mapEach(t.Context(), m, NewMapProgram("db", maps, nil), docs)
 
 		inRow, blamed, end := 0, 0, len(docs)
 		var want error
@@ -118,7 +130,7 @@ func TestMapEachEndsWorkers(t *testing.T) {
 	for i, how := range []string{"", "", "endless", "", "memory", "", "rows", ""} {
 		docs = append(docs, fmt.Appendf(nil, `{"_id":"d%d","how":%q}`, i, how))
 	}
-	results, err := MapEach(t.Context(), p, NewMapProgram("db", []string{source}, nil), docs)
+	results, err := mapEach(t.Context(), p, NewMapProgram("db", []string{source}, nil), docs)
 	require.NoError(t, err)
 	for i, result := range results {
 		bad := i == 2 || i == 4 || i == 6
@@ -129,4 +141,28 @@ func TestMapEachEndsWorkers(t *testing.T) {
 	}
 	require.Contains(t, results[2][0].Err, "timed out")
 	require.Contains(t, results[6][0].Err, "too much")
+}
+
+// TestMapEachInPieces: of documents whose rows are many a search index gets those of a few at a time, and all in order.
+func TestMapEachInPieces(t *testing.T) {
+	p := newTestPool(t, Options{})
+	program := NewIndexProgram("db", ClouseauIndex,
+		`function (doc) { for (var i = 0; i < 1000; i++) index(doc._id, "x".repeat(500)); }`)
+	var docs [][]byte
+	for i := range 60 { // of half a megabyte each
+		docs = append(docs, fmt.Appendf(nil, `{"_id":"d%d"}`, i))
+	}
+	most, n := 0, 0
+	done, err := MapEach(t.Context(), p, program, docs, func(more []DocResult) error {
+		most = max(most, len(more))
+		for _, result := range more {
+			require.Len(t, result[0].Rows, 1000)
+			require.Equal(t, fmt.Sprintf(`["d%d"`, n), string(result[0].Rows[0].Key[:len(fmt.Sprint(n))+4]))
+			n++
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, len(docs), done)
+	require.LessOrEqual(t, most, largestCrossing/500_000+1)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -150,7 +149,8 @@ type batch struct {
 	end   storage.Seq // of the index once it is committed
 	purge storage.Seq // the last purge when it was read
 	last  bool        // it ends where the build is to end, or the feed did
-	ready chan error  // the documents are made
+	made  chan *batch // its documents, in pieces as they are made; closed after them
+	err   error       // why they could not be made, once made is closed
 
 	pending int64 // changes that follow it
 	later   bool  // of an interactive index: changes since writers know of it
@@ -211,36 +211,36 @@ func (b *build) pass(ctx context.Context) error {
 			segments.abandon()
 		}
 	}()
-	for batch := range queue {
-		select {
-		case err := <-batch.ready:
-			if err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		var err error
+	take := func(piece *batch) (err error) {
 		switch {
-		case batch.direct && segments == nil:
+		case piece.direct && segments == nil:
 			ctx = kv.InBackground(ctx)
 			segments, err = b.goDirect(ctx)
-		case !batch.direct && segments != nil: // its entries of the log come after those segments
+		case !piece.direct && segments != nil: // its entries of the log come after those segments
 			err = segments.end(ctx)
 			segments = nil
 		}
 		switch {
 		case err != nil:
-		case batch.direct:
-			err = segments.add(ctx, batch)
-		default:
-			err = b.commit(ctx, batch)
-		}
-		if err != nil {
 			return err
+		case piece.direct:
+			err = segments.add(ctx, piece)
+		default:
+			err = b.commit(ctx, piece)
 		}
-		b.flight.task.done.Add(int64(len(batch.docs)))
+		b.flight.task.done.Add(int64(len(piece.docs)))
 		b.flight.task.updated.Store(time.Now().Unix())
+		return err
+	}
+	for batch := range queue {
+		for piece := range batch.made { // make closes it when the context ends, too
+			if err := take(piece); err != nil {
+				return err
+			}
+		}
+		if batch.err != nil {
+			return batch.err
+		}
 	}
 	if segments != nil && readError == nil {
 		return segments.end(ctx)
@@ -269,7 +269,10 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 			return ctx.Err()
 		}
 		making := ctx // this batch's: the next ones may be in the background
-		running.Go(func() { batch.ready <- b.make(making, batch) })
+		running.Go(func() {
+			batch.err = b.make(making, batch)
+			close(batch.made)
+		})
 		if batch.last {
 			return nil
 		}
@@ -296,7 +299,7 @@ func (b *build) stillWanted(ctx context.Context) error {
 // snapshot lives.
 func (b *build) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	for failures := 0; ; {
-		read := &batch{ready: make(chan error, 1)}
+		read := &batch{made: make(chan *batch)}
 		err := b.db.View(ctx, func(s *storage.Snapshot) error { return b.readFrom(s, read, since) })
 		switch tooOld := errors.Is(err, kv.ErrTooOld); {
 		case tooOld && len(read.docs) > 0:
@@ -368,164 +371,4 @@ func appendSource(dst []byte, doc *storage.Document) []byte {
 		view.Attachments = append(view.Attachments, compat.AttachmentView{Attachment: &doc.Attachments[i]})
 	}
 	return compat.AppendDocument(dst, &view)
-}
-
-// make has the documents of a batch mapped, by functions or by the language of the index, and
-// analyses what comes out. The text of each document and its fields are let go as soon as they are
-// used, since several batches are in memory at a time.
-func (b *build) make(ctx context.Context, batch *batch) error {
-	var mapped []*source
-	for i := range batch.docs {
-		if batch.docs[i].mapped {
-			mapped = append(mapped, &batch.docs[i])
-		}
-	}
-	var err error
-	if b.def.native != nil {
-		err = b.makeNative(mapped)
-	} else {
-		err = b.runKnown(ctx, mapped)
-	}
-	if err != nil {
-		return err
-	}
-	m, _ := b.makers.Get().(*maker)
-	if m == nil {
-		m = b.def.newMaker()
-	}
-	defer b.makers.Put(m)
-	if batch.direct {
-		batch.part = index.NewBatch(b.def.Kind, m.of.Analyze)
-	}
-	for _, src := range mapped {
-		src.text = nil
-		if src.fields.failure != "" || len(src.fields.values) == 0 {
-			continue
-		}
-		if batch.direct {
-			m.invert(batch.part, src)
-		} else {
-			m.record(src)
-		}
-		src.fields.values = nil
-	}
-	return nil
-}
-
-// record makes the record of a document, for the log.
-func (m *maker) record(src *source) {
-	d := m.of.Document(src.id, src.fields.values)
-	if len(d.Fields) > maxFields {
-		src.fields.failure = tooManyFields
-		return
-	}
-	if src.record = index.AppendRecord(nil, d); len(src.record) > m.most {
-		src.record, src.fields.failure = nil, tooMuchText
-		return
-	}
-	src.memory = d.Memory()
-}
-
-// invert adds a document to a batch. Whether it fits an index does not depend on how it comes there.
-func (m *maker) invert(part *index.Batch, src *source) {
-	size := 0
-	for i := range src.fields.values {
-		size += len(src.fields.values[i].Text)
-	}
-	if size > m.most/16 { // a record has more bytes than texts where words are short and each counts by itself
-		if m.record(src); src.fields.failure != "" {
-			return
-		}
-		src.record = nil
-	}
-	number, fields := part.Add(src.id, src.fields.values)
-	if fields > maxFields {
-		part.Remove(number)
-		src.fields.failure = tooManyFields
-		return
-	}
-	src.part, src.number = part, number
-}
-
-// Why documents do not fit.
-var (
-	tooManyFields = fmt.Sprintf("the document has more than %d fields", maxFields)
-	tooMuchText   = "the document has too much text for the index"
-)
-
-const (
-	// maxFatal is how many documents of a batch may fail the whole call before the build gives up.
-	maxFatal = 16
-	// keptKilled is how many documents are remembered whose function ended its worker process.
-	keptKilled = 10_000
-)
-
-// killedKey is a document for which the worker of the function had to be ended.
-type killedKey struct {
-	signature signature
-	id        string
-	rev       compat.Rev
-}
-
-// runKnown is run for documents of which some may be known to end workers.
-func (b *build) runKnown(ctx context.Context, docs []*source) error {
-	fatal := 0
-	left := docs[:0:0]
-	for _, src := range docs {
-		if reason, killed := b.x.killed.Get(killedKey{b.def.signature, src.id, src.rev}); killed {
-			src.fields = &fields{failure: reason, thrown: true}
-		} else {
-			left = append(left, src)
-		}
-	}
-	return b.run(ctx, left, &fatal)
-}
-
-// run has documents mapped. A document that ends a worker process, or lets the whole call fail,
-// must not keep others out of the index: js.MapEach finds those of the first kind, and run itself
-// those of the second by halving the list. Both are left out with an error. After maxFatal of them
-// the build gives up, and the next one begins with what is known of them.
-func (b *build) run(ctx context.Context, docs []*source, fatal *int) error {
-	if len(docs) == 0 {
-		return nil
-	}
-	texts := make([][]byte, len(docs))
-	for i, src := range docs {
-		texts[i] = src.text
-	}
-	results, err := js.MapEach(ctx, b.x.opts.JS, b.program, texts)
-	for i := range results {
-		src, partition := docs[i], ""
-		if b.partitioned {
-			partition = partitionOf(src.id)
-		}
-		src.fields = b.def.fieldsOf(src.id, partition, &results[i][0])
-		if results[i][0].Killed {
-			b.x.killed.Add(killedKey{b.def.signature, src.id, src.rev}, src.fields.failure)
-		}
-	}
-	left := docs[len(results):]
-	e, ok := compat.AsError(err)
-	switch {
-	case len(left) == 0:
-		return nil
-	case !ok || ctx.Err() != nil || js.Killed(err) || e.Kind == compat.KindCompilationError ||
-		e.Kind == compat.KindServiceUnavailable:
-		return err
-	case len(left) > 1:
-		if err := b.run(ctx, left[:len(left)/2], fatal); err != nil {
-			return err
-		}
-		return b.run(ctx, left[len(left)/2:], fatal)
-	}
-	if *fatal++; *fatal > maxFatal {
-		return err
-	}
-	left[0].fields = &fields{failure: e.Reason, thrown: true}
-	return nil
-}
-
-func partitionOf(id string) string {
-	before, _, _ := bytes.Cut([]byte(id), []byte{':'})
-	return string(before)
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
@@ -52,8 +53,8 @@ func (def *Definition) compile(language Language, d, source ejson.Value) (analyz
 	return []ejson.Value{{}, {}}, nil
 }
 
-// makeNative makes the fields of documents that go through no JavaScript.
-func (b *build) makeNative(docs []*source) error {
+// native takes documents that go through no JavaScript.
+func (k *making) native(ctx context.Context, docs []*source) error {
 	parser := ejson.AcquireParser()
 	defer parser.Release()
 	for _, src := range docs {
@@ -61,7 +62,10 @@ func (b *build) makeNative(docs []*source) error {
 		if err != nil {
 			return corrupt("document")
 		}
-		src.fields = b.def.nativeFields(src.id, doc, b.partitioned)
+		src.fields = k.b.def.nativeFields(src.id, doc, k.b.partitioned)
+		if err := k.take(ctx, src); err != nil {
+			return err
+		}
 	}
 	return nil
 }

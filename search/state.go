@@ -41,7 +41,7 @@ type stateKey struct {
 }
 
 // states are the states that are kept, the least recently used dropped first. The memory that their
-// logs take is bounded.
+// logs and the fields of their segments take is bounded.
 type states struct {
 	mu   sync.Mutex
 	kept *lru.Cache[stateKey, *state]
@@ -79,26 +79,27 @@ func (c *states) shrink() {
 	defer c.mu.Unlock()
 	bytes := 0
 	for _, st := range c.kept.Values() {
-		if ram := st.memory(); ram != nil {
-			bytes += ram.Bytes()
-		}
+		bytes += st.memory()
 	}
 	for bytes > c.most && c.kept.Len() > 1 {
 		_, st, _ := c.kept.RemoveOldest()
-		if ram := st.memory(); ram != nil {
-			bytes -= ram.Bytes()
-		}
+		bytes -= st.memory()
 	}
 }
 
-// memory gives the part of the index that is made of the log, nil while another query is reading
-// the log.
-func (st *state) memory() *index.RAM {
+// memory is about how many bytes the log and the fields of segments take, 0 while they are being read.
+func (st *state) memory() (bytes int) {
 	if !st.mu.TryLock() {
-		return nil
+		return 0
 	}
 	defer st.mu.Unlock()
-	return st.ram
+	if st.ram != nil {
+		bytes = st.ram.Bytes()
+	}
+	for _, segment := range st.segments {
+		bytes += segment.Bytes()
+	}
+	return bytes
 }
 
 // opened is an index in a snapshot.
@@ -141,7 +142,7 @@ func (x *Indexes) open(ctx context.Context, s *storage.Snapshot, def *Definition
 	return o, err
 }
 
-// show makes the segments of the snapshot. grown tells that the log was read.
+// show makes the segments of the snapshot. grown tells that segments or the log were read.
 func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (grown bool, err error) {
 	st := o.state
 	st.mu.Lock()
@@ -150,6 +151,7 @@ func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (gro
 		if err := st.load(ctx, o, x, s); err != nil {
 			return false, err
 		}
+		grown = true
 	}
 	blocks := make([]*segmentBlocks, len(st.segments))
 	for i := range st.segments {

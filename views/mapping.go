@@ -142,14 +142,17 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) (done int
 			collectors = append(collectors, p.collector(n))
 		}
 	}
-	results, err := js.MapEach(ctx, p.js, p.scripts, texts)
-	for doc := range results {
-		src := mapped[doc]
-		for n, c := range collectors {
-			src.byIndex[scripts[n]] = c.collect(src.id, &results[doc][n])
+	next := 0
+	return js.MapEach(ctx, p.js, p.scripts, texts, func(results []js.DocResult) error {
+		for doc := range results {
+			src := mapped[next]
+			next++
+			for n, c := range collectors {
+				src.byIndex[scripts[n]] = c.collect(src.id, &results[doc][n])
+			}
 		}
-	}
-	return len(results), err
+		return nil
+	})
 }
 
 // collect makes the rows of one document of what its map function emitted.

@@ -18,7 +18,14 @@ type BlockSegment struct {
 	live   *Bitmap
 	names  []string
 	fields map[string]*blockField
+	bytes  int
 }
+
+// blockFieldBytes is about how many bytes of memory a field of a segment takes besides its name.
+const blockFieldBytes = 400
+
+// Bytes is about how much memory the segment takes that is not in its blocks: that of its fields.
+func (s *BlockSegment) Bytes() int { return s.bytes }
 
 type blockField struct {
 	number        int32
@@ -72,6 +79,7 @@ func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment
 			h.fail()
 		}
 		s.names, s.fields[name] = append(s.names, name), f
+		s.bytes += blockFieldBytes + len(name)
 	}
 	if live != nil && live.n < s.docs {
 		h.fail()
