@@ -20,9 +20,9 @@ const maxKilled = 8
 // by one, so that it costs twice the time of a call, and those that follow it directly once. Functions that run
 // together are tried one by one with it.
 //
-// Results go to take as they come, in order, so that the caller need not have all of them; its error ends the call. done
-// is for how many of the first documents that was, with an error as well: where maxKilled documents in a row ended their
-// workers, or all of them, it is that of the last one, and theirs are among them.
+// Results go to take as they come, in order, so that the caller need not have all of them; its error ends the call.
+// done is for how many of the first documents that was, with an error as well: where maxKilled documents in a row ended
+// their workers, or all of them, it is that of the last one, and theirs are among them.
 func MapEach(
 	ctx context.Context, m Mapper, program *MapProgram, docs [][]byte, take func([]DocResult) error,
 ) (done int, err error) {
