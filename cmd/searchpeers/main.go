@@ -87,7 +87,7 @@ func run(docs int, dir string, lone, keep bool) (err error) {
 		if dir, err = os.MkdirTemp(dir, "searchpeers"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 	}
 	ours, err := newSettee(ctx, filepath.Join(dir, "settee"))
 	if err != nil {
