@@ -60,7 +60,7 @@ func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known 
 	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
 		unsure := make([]entry, 0, len(rows))
 		for i := range rows {
-			if rows[i].cut || rows[i].at == len(ranges) {
+			if rows[i].truncated || rows[i].at == len(ranges) {
 				unsure = append(unsure, rows[i])
 			}
 		}

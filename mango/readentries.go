@@ -23,12 +23,12 @@ const (
 
 // entry is an entry of an index over all fields whose document is to be read.
 type entry struct {
-	id    string
-	at    int // number of the range; after the last: a document of Others
-	key   []byte
-	value []byte
-	cut   bool
-	keys  int64 // entries read since the one before
+	id        string
+	at        int // number of the range; after the last: a document of Others
+	key       []byte
+	value     []byte
+	truncated bool
+	keys      int64 // entries read since the one before
 }
 
 // entryScan reads the entries of some ranges, one range after the other, then the ids of the documents that the index
@@ -94,7 +94,7 @@ func (e *entryScan) serve(s *storage.Snapshot) error {
 				return nil
 			}
 			return e.add(s, ix,
-				entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), cut: row.Cut})
+				entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), truncated: row.Truncated})
 		})
 		if err != nil {
 			return err

@@ -113,8 +113,8 @@ func (f *finder) readSorted() error {
 	if f.from != nil {
 		children := f.from.key.Children()
 		v, _ := children.Next()
-		value, cut := allfields.AppendValue(nil, v)
-		if e.after = allfields.AppendEntryKey(nil, rg.Path, value, 0, f.from.id); cut || r.several {
+		value, truncated := allfields.AppendValue(nil, v)
+		if e.after = allfields.AppendEntryKey(nil, rg.Path, value, 0, f.from.id); truncated || r.several {
 			e.after = allfields.AppendKeyBefore(nil, rg.Path, value, e.descending)
 		}
 	}
@@ -162,7 +162,7 @@ func (r *sortedReader) take(s *storage.Snapshot, _ *allfields.Index, rows []entr
 		return 0, errBudget
 	}
 	n := len(rows)
-	if !last && (r.several || rows[n-1].cut) {
+	if !last && (r.several || rows[n-1].truncated) {
 		for n > 0 && bytes.Equal(rows[n-1].value, rows[len(rows)-1].value) {
 			n--
 		}

@@ -19,8 +19,8 @@ type groupQuery struct {
 	ranges  []levels.Range             // of those
 }
 
-// keysAhead is how many of `keys` are reduced together.
-const keysAhead = 256
+// keysTogether is how many of `keys` are reduced together.
+const keysTogether = 256
 
 // manyStale is the number of stale aggregates that a query may meet before they are made anew in the background.
 const manyStale = 8
@@ -120,7 +120,7 @@ func (q *query) startGroups() {
 func (q *query) serveKeys(ctx context.Context, s *storage.Snapshot, x *levels.Index, slot levels.Slot) error {
 	g := &q.groups
 	for q.limit > 0 {
-		for len(g.keys) < keysAhead {
+		for len(g.keys) < keysTogether {
 			key, more := g.next()
 			if !more {
 				break

@@ -324,9 +324,9 @@ func (ix *index) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
 	return r.Range(lo, hi, o)
 }
 
-// spansAhead is how many ranges of a query are asked for together across a network, if it wants as many rows: each
+// prefetchedSpans is how many ranges of a query are asked for together across a network, if it wants as many rows: each
 // range is asked for as many of them.
-const spansAhead = 64
+const prefetchedSpans = 64
 
 // openedSpan is a range of rows that was asked for; it is nil of one that a snapshot had asked for that became too old.
 type openedSpan struct {
@@ -334,10 +334,10 @@ type openedSpan struct {
 	it kv.Iterator
 }
 
-// openAhead asks for the rows of the range at hand and of those after it, if a round trip to the store is dear. What it
+// prefetch asks for the rows of the range at hand and of those after it, if a round trip to the store is dear. What it
 // asks for before the head of the answer is on its way while that is counted.
-func (q *query) openAhead(s *storage.Snapshot, ix *index) {
-	together := min(spansAhead, q.w.v.together())
+func (q *query) prefetch(s *storage.Snapshot, ix *index) {
+	together := min(prefetchedSpans, q.w.v.together())
 	if together <= 1 || ix == nil || !q.more || q.inSpan || q.skip > 0 || q.limit <= 0 {
 		return
 	}
@@ -347,7 +347,7 @@ func (q *query) openAhead(s *storage.Snapshot, ix *index) {
 	if q.opened[0].it != nil {
 		return
 	}
-	for len(q.opened) < together && q.limit >= spansAhead {
+	for len(q.opened) < together && q.limit >= prefetchedSpans {
 		sp, more := q.next()
 		if !more {
 			break
@@ -398,7 +398,7 @@ func (q *query) rangeOptions() kv.RangeOptions {
 // serveRows gives the rows of a map query that are left.
 func (q *query) serveRows(_ context.Context, s *storage.Snapshot, ix *index) error {
 	defer q.closeOpened()
-	q.openAhead(s, ix)
+	q.prefetch(s, ix)
 	if !q.begun {
 		if err := q.head(s, ix); err != nil {
 			return err
@@ -437,7 +437,7 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 		}
 		q.span = sp
 	}
-	q.openAhead(s, ix)
+	q.prefetch(s, ix)
 	var it kv.Iterator
 	if len(q.opened) > 0 && q.opened[0].it != nil {
 		it = q.opened[0].it

@@ -164,7 +164,7 @@ func (c *indexCheck) expectEntries(id string, doc int, list []entry) checkedDoc 
 	d := checkedDoc{id: id}
 	for _, e := range list {
 		suffix := tuple.AppendString(slices.Clone(e.key), id)
-		value := rowValue(nil, e.value, e.cut)
+		value := rowValue(nil, e.value, e.truncated)
 		for level := range 1 + sampleHeight(id) {
 			d.keys = append(d.keys, concat(c.sp.appendEntries(c.ix.number, level), suffix))
 			d.expect = append(d.expect, expectedEntry{doc, value, string(e.countKey(nil)), level})
@@ -206,14 +206,14 @@ func (c *indexCheck) window(s *storage.Snapshot, limit int) (more bool, err erro
 	if err != nil && !errors.Is(err, storage.ErrStop) {
 		return more, err
 	}
-	cut, err := s.KV().GetMany(others)
+	stored, err := s.KV().GetMany(others)
 	if err != nil {
 		return more, err
 	}
 	var keys [][]byte
 	var expect []expectedEntry
 	for i, d := range docs {
-		if cut[i] != nil {
+		if stored[i] != nil {
 			d = c.expectEntries(d.id, i, work.other())
 		}
 		keys, expect = append(keys, d.keys...), append(expect, d.expect...)

@@ -57,10 +57,10 @@ func (x *Index) Distinct(r Range, fn func(*Distinct) error) error {
 	return err
 }
 
-// valuesOf gives the values of entries that the index has under one key: one, unless the key is cut.
+// valuesOf gives the values of entries that the index has under one key: one, unless the key is truncated.
 func (x *Index) valuesOf(r *Range, group []Entry) ([]Distinct, error) {
 	read := group
-	if !group[0].Cut {
+	if !group[0].Truncated {
 		read = group[:1]
 	}
 	values := make(map[string]*Distinct)
@@ -77,7 +77,7 @@ func (x *Index) valuesOf(r *Range, group []Entry) ([]Distinct, error) {
 	}
 	list := make([]Distinct, 0, len(values))
 	for _, d := range values {
-		if !group[0].Cut {
+		if !group[0].Truncated {
 			d.Count = int64(len(group))
 		}
 		list = append(list, *d)

@@ -6,15 +6,15 @@
 // A document is broken down into entries (path, value, position): one for each value at each path of member names.
 // Values are the byte keys of compat/collate, so a range of values in Mango's order is a range of keys. Position 0 is a
 // value outside arrays; the elements of an array have the path of the array and positions from 1, and so have the
-// members of objects that are elements. Arrays and objects as a whole, and arrays in arrays, are entries too, cut to a
-// stub: a range that they fall into finds their documents, and the query looks into those. Long strings are cut
+// members of objects that are elements. Arrays and objects as a whole, and arrays in arrays, are entries too, truncated to a
+// stub: a range that they fall into finds their documents, and the query looks into those. Long strings are truncated
 // likewise.
 //
 // Below the database's TagMango (numbers are on disk):
 //
 //	(keyRegistry)                           the indexes of the database (registry.go)
 //	(keyIndex, number, keyRows) path value position, id
-//	                                        one entry: length of the value, and whether it was cut (keys.go)
+//	                                        one entry: length of the value, and whether it was truncated (keys.go)
 //	(keyIndex, number, keyCounts) path [element]
 //	                                        documents that have the path, or elements there: 8 bytes, atomic
 //	(keyIndex, number, keyTotals, total)    entries, bytes: 8 bytes, atomic

@@ -39,11 +39,11 @@ func rankOf(text string) byte {
 
 // entry is a part of a document as it is indexed. key holds path, value and position.
 type entry struct {
-	key      []byte
-	path     int // length of the path in key
-	value    int // length of the value that follows
-	position int64
-	cut      bool
+	key       []byte
+	path      int // length of the path in key
+	value     int // length of the value that follows
+	position  int64
+	truncated bool
 }
 
 // countKey appends the suffix under which the entry is counted.
@@ -143,11 +143,11 @@ func (s *entries) value(path []byte, v ejson.Value, position int64, depth int) {
 
 func (s *entries) add(path []byte, v ejson.Value, position int64) {
 	var buf [keepString]byte
-	key, cut := AppendValue(buf[:0], v)
-	s.push(path, key, position, cut)
+	key, truncated := AppendValue(buf[:0], v)
+	s.push(path, key, position, truncated)
 }
 
-func (s *entries) push(path, value []byte, position int64, cut bool) {
+func (s *entries) push(path, value []byte, position int64, truncated bool) {
 	if s.full = s.full || s.values > 0 && len(s.list) >= s.values || s.most > 0 && s.size > s.most; s.full &&
 		len(path) > 0 {
 		return
@@ -158,13 +158,13 @@ func (s *entries) push(path, value []byte, position int64, cut bool) {
 	s.arena = append(append(s.arena, path...), value...)
 	s.arena = tuple.AppendInt(s.arena, position)
 	s.list = append(s.list, entry{
-		key: s.arena[start:len(s.arena):len(s.arena)], path: len(path), value: len(value), position: position, cut: cut,
+		key: s.arena[start:len(s.arena):len(s.arena)], path: len(path), value: len(value), position: position, truncated: truncated,
 	})
 }
 
-// AppendValue appends the key of a value as entries have it; cut says that it is only its beginning. No key that is
+// AppendValue appends the key of a value as entries have it; truncated tells that it is only the beginning. No key that is
 // whole is the beginning of another one.
-func AppendValue(dst []byte, v ejson.Value) (key []byte, cut bool) {
+func AppendValue(dst []byte, v ejson.Value) (key []byte, truncated bool) {
 	start := len(dst)
 	if v.Kind() == ejson.Object {
 		return append(dst, objectRank), true

@@ -40,8 +40,8 @@ const (
 	endValue   = 0x20
 )
 
-// rowCut in a row's value says that the entry's value is only the beginning of the key that it stands for.
-const rowCut = 1
+// rowTruncated in a row's value says that the entry's value is only the beginning of the key that it stands for.
+const rowTruncated = 1
 
 // space is the prefix of the keys of a database's indexes.
 type space struct{ root []byte }
@@ -76,17 +76,17 @@ func appendPath(dst []byte, parts []string) []byte {
 
 // row is one entry as it is read back.
 type row struct {
-	value    []byte // the value's key, or its beginning
-	cut      bool
-	position int64
-	id       string
+	value     []byte // the value's key, or its beginning
+	truncated bool
+	position  int64
+	id        string
 }
 
 // rowValue is what is stored under an entry's key.
-func rowValue(dst []byte, valueLen int, cut bool) []byte {
+func rowValue(dst []byte, valueLen int, truncated bool) []byte {
 	n := uint64(valueLen) << 1
-	if cut {
-		n |= rowCut
+	if truncated {
+		n |= rowTruncated
 	}
 	return binary.AppendUvarint(dst, n)
 }
@@ -97,7 +97,7 @@ func parseRow(suffix, stored []byte) (r row, err error) {
 	if size <= 0 || n>>1 > uint64(len(suffix)) {
 		return r, corrupt("row")
 	}
-	r.cut = n&rowCut != 0
+	r.truncated = n&rowTruncated != 0
 	r.value = suffix[:n>>1]
 	rest := suffix[n>>1:]
 	if r.position, rest, err = tuple.ReadInt(rest); err != nil {

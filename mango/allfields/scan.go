@@ -52,34 +52,35 @@ func AppendAfter(dst, key []byte) []byte { return append(append(dst, key...), af
 type Entry struct {
 	ID       string
 	Position int64 // of the element from 1, 0 outside arrays
-	// Cut says that only the beginning of the value is known: the document may lie outside the range.
-	Cut bool
+	// Truncated tells that only the beginning of the value is known: the document may lie outside the range.
+	Truncated bool
 	// Value is the value's key, or its beginning.
 	Value []byte
 	// Key is that of the entry below its index: path, value, position and id. A scan can go on after it.
 	Key []byte
 }
 
-// keys gives the scan's bounds, relative to the rows. Both are cut as values are, so that cut values that may lie
-// between them are found.
+// keys returns the scan's bounds, relative to the rows. They are truncated as values are, so that
+// truncated values that may lie between them are found.
 func (r *Range) keys() (begin, end []byte) {
 	path := appendPath(nil, r.Path)
 	low, high := []byte{firstValue}, []byte{endValue}
 	if r.Start != nil {
-		low, _ = cutBound(r.Start)
+		low, _ = truncateBound(r.Start)
 	}
 	if r.End != nil {
-		var cut bool
-		if high, cut = cutBound(r.End); cut {
+		var truncated bool
+		if high, truncated = truncateBound(r.End); truncated {
 			high = AppendAfter(nil, high)
 		}
 	}
 	return append(bytes.Clone(path), low...), append(path, high...)
 }
 
-// cutBound cuts a bound where the values are cut that it may be compared with. A bound just after a value that entries
-// have whole tells it from longer ones, and stays as it is.
-func cutBound(bound []byte) (kept []byte, cut bool) {
+// truncateBound truncates a bound at the length at which the values are truncated that it is
+// compared with. A bound just after a value that entries have whole tells it from longer ones, and
+// stays as it is.
+func truncateBound(bound []byte) (kept []byte, truncated bool) {
 	keep := keptOf(bound[0])
 	if len(bound) <= keep || len(bound) == keep+1 && bound[keep] == afterValue {
 		return bound, false

@@ -62,7 +62,7 @@ func each(it kv.Iterator, base []byte, path int, fn func(*Entry) error) error {
 		if err != nil {
 			return err
 		}
-		entry := &Entry{ID: row.id, Position: row.position, Cut: row.cut, Value: row.value, Key: suffix}
+		entry := &Entry{ID: row.id, Position: row.position, Truncated: row.truncated, Value: row.value, Key: suffix}
 		if err := fn(entry); err != nil {
 			return err
 		}

@@ -57,13 +57,13 @@ func (u *update) flush(tx *storage.Tx) error {
 				return err
 			}
 		}
-		cut, err := notBrokenDown(tx, ix, indexed)
+		others, err := notBrokenDown(tx, ix, indexed)
 		if err != nil {
 			return err
 		}
 		w := writer{c: c, tx: tx, ix: ix, most: u.x.most(len(u.reg.indexes)), alone: u.all == 1, limit: u.x.transaction}
 		for n := range indexed {
-			if err := w.write(&indexed[n], cut[n]); err != nil {
+			if err := w.write(&indexed[n], others[n]); err != nil {
 				return err
 			}
 		}
@@ -85,15 +85,15 @@ func notBrokenDown(tx *storage.Tx, ix *registered, docs []changed) ([]bool, erro
 			keys, at = append(keys, otherKey(rows, docs[i].id)), append(at, i)
 		}
 	}
-	cut := make([]bool, len(docs))
+	others := make([]bool, len(docs))
 	if len(keys) == 0 {
-		return cut, nil
+		return others, nil
 	}
 	values, err := tx.KV().GetMany(keys)
 	for n, i := range at {
-		cut[i] = err == nil && values[n] != nil
+		others[i] = err == nil && values[n] != nil
 	}
-	return cut, err
+	return others, err
 }
 
 // otherKey is the key of the entry of a document that is not broken down; rows is the prefix of the entries.
@@ -119,15 +119,15 @@ type writer struct {
 	limit int  // of the transaction's size, 0: none
 }
 
-// write writes the entries that only one of a document's two bodies has. wasCut says that the index has the body before
-// among the others.
-func (w *writer) write(d *changed, wasCut bool) error {
+// write writes the entries that only one of a document's two bodies has. wasOther tells that the
+// index has the body before among the others: then a single entry is what has to go.
+func (w *writer) write(d *changed, wasOther bool) error {
 	c, b := w.c, w.ix.whole(w.ix.exclude)
 	old, err := c.before.read(d.before, b)
 	if err != nil {
 		return err
 	}
-	if wasCut {
+	if wasOther {
 		old = c.before.other()
 	}
 	now, err := c.after.read(d.after, w.ix.boundsOf(w.ix.exclude, w.most))
@@ -173,7 +173,7 @@ func (w *writer) diff(id string, old, now []entry) {
 	var total, size int64
 	for len(old) > 0 || len(now) > 0 {
 		order := compareFirst(old, now)
-		if order == 0 { // cut values with one beginning are one entry
+		if order == 0 { // truncated values with one beginning are one entry
 			old, now = old[1:], now[1:]
 			continue
 		}
@@ -184,7 +184,7 @@ func (w *writer) diff(id string, old, now []entry) {
 			e, now = now[0], now[1:]
 		}
 		c.key = tuple.AppendString(append(append(c.key[:0], rows...), e.key...), id)
-		c.value = rowValue(c.value[:0], e.value, e.cut)
+		c.value = rowValue(c.value[:0], e.value, e.truncated)
 		if sign > 0 {
 			tx.Set(c.key, c.value)
 		} else {
