@@ -315,8 +315,8 @@ func (s *sorter) add(sortKey, key []byte, d *storage.Document) (all bool) {
 	return all
 }
 
-// dropDocs forgets the documents, for rows: a row that is not kept costs a pass over all documents, a document that is
-// not kept one read.
+// dropDocs forgets documents to make room for rows. A row that is not kept costs another pass over
+// all documents, a document that is not kept one read.
 func (s *sorter) dropDocs() {
 	for i := range s.rows {
 		s.rows[i].doc = nil

@@ -30,9 +30,9 @@ func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
 
 var onlyID = &Fields{paths: []path{parsePath("_id")}}
 
-// countAllFields counts the documents that pass with an index over all fields, reading only those documents whose
-// values the index does not have whole. known is false where the selector says more than the ranges do, or the index is
-// not ready.
+// countAllFields counts the documents that pass from an index over all fields. It reads only those
+// documents of which the index has truncated values. known is false where the selector says more
+// than the ranges do, or the index is not ready: then the caller has to count otherwise.
 func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known bool, err error) {
 	if src.AllFields == nil || p.index.Kind != KindAllFields || len(p.req.Sort.Fields) > 0 {
 		return 0, false, nil

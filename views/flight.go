@@ -229,8 +229,9 @@ type builder struct {
 	lagging   []*index
 }
 
-// behindRequests has a first build that is a job let requests go first, where the store has more to do than it can. An
-// update does not: it is what a query waits for, and a store that is busy with writes may never come to it.
+// behindRequests makes a first build that runs as a job wait while the store has more requests
+// than it can serve. An update does not wait: a query waits for it, and a store that is always
+// busy with writes would never let it finish.
 func (b *builder) behindRequests(ctx context.Context) context.Context {
 	begun := func(ix *index) bool { return ix.rec.seq != (storage.Seq{}) }
 	if b.run == nil || slices.ContainsFunc(b.indexes, begun) {
@@ -244,8 +245,8 @@ func (b *builder) done() bool {
 	return !slices.ContainsFunc(b.indexes, func(ix *index) bool { return ix.needsCatchUp(b.target) || !ix.complete() })
 }
 
-// yield lets somebody else go on who has changed the indexes: that builder is likely to have done, or to do soon, what
-// this one wants.
+// yield gives way to another builder that has changed the indexes, because that one has probably
+// done what this one wants, or will soon.
 func (b *builder) yield(ctx context.Context, lost int) error {
 	if _, err := b.prepare(ctx); err != nil || b.done() {
 		return err
@@ -257,7 +258,8 @@ func (b *builder) yield(ctx context.Context, lost int) error {
 	return kv.AfterLostRace(ctx, b.v.opts.KV, ix.keys.space.info(ix.def.signature), ix.stored, lost)
 }
 
-// prepare finds out what there is to do, up to the sequence it returns.
+// prepare reads the indexes of the design document, makes those that are missing, and finds which
+// lack changes, up to the sequence that it returns.
 func (b *builder) prepare(ctx context.Context) (reached storage.Seq, err error) {
 	for {
 		err = b.db.ViewAgain(kv.WithPrefetch(ctx, "build of "+b.design.id), func(s *storage.Snapshot) (err error) {
@@ -277,7 +279,8 @@ func (b *builder) prepare(ctx context.Context) (reached storage.Seq, err error) 
 	}
 }
 
-// work is about how many changes or rows there are to go through.
+// work returns about how many changes or rows the build has to go through. It decides whether the
+// build becomes a job.
 func (b *builder) work() int64 {
 	var most int64
 	for _, ix := range b.lagging {
@@ -352,7 +355,8 @@ func (b *builder) refresh(ctx context.Context) error {
 	return nil
 }
 
-// check fails if a transaction must not commit because the job is not ours any more.
+// check fails if the job of this build belongs to another process by now. Each transaction calls
+// it, so that only one process commits.
 func (b *builder) check(tx kv.Tx) error {
 	if b.run == nil {
 		return nil

@@ -150,8 +150,10 @@ func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error
 	return v.ensure(ctx, db, d, uuid, last.Seq)
 }
 
-// Compact has Info count no more what was replaced in the indexes of a design document, or fails if there is none. Rows
-// are stored so that they need no compaction: engines drop what was replaced by themselves.
+// Compact forgets how much the indexes of a design document have replaced, which Info shows as the
+// size before compaction. It moves nothing: rows are stored so that they need no compaction, and
+// engines drop replaced bytes by themselves. Jobs of the database that were paused are tried
+// again. The error is that of a design document that does not exist.
 func (v *Views) Compact(ctx context.Context, db *storage.DB, ddocID string) error {
 	d, uuid, err := v.openDesign(ctx, db, ddocID)
 	if err == nil {

@@ -188,8 +188,9 @@ func failedRows(err error) (docRows, error) {
 // singlyTime bounds how long the documents of a call that broke off are mapped one by one.
 const singlyTime = 10 * time.Second
 
-// Answer implements storage.Asker: it maps documents for an interactive index. One that the whole call fails with has
-// its error alone.
+// Answer implements storage.Asker: it maps documents for an interactive index in JavaScript,
+// between the runs of the transaction. If the whole call fails, the documents are mapped one by
+// one for a while, so that only the document that is to blame gets the error.
 func (p *program) Answer(ctx context.Context, questions []any) ([]any, error) {
 	docs := make([]source, len(questions))
 	for i, q := range questions {

@@ -70,8 +70,9 @@ func (p *program) needsDocuments() bool {
 	return p.scripts == nil || len(p.scripts.Maps) < len(p.defs)
 }
 
-// run maps documents and fills in their rows. Documents whose map function throws, or has to be ended, have a failure.
-// Other errors are errors: done is how many documents have their rows then.
+// run maps documents and fills in their rows. A document whose map function throws, or has to be
+// ended, has no rows and a failure. Any other error ends the run; done is the number of documents
+// that have their rows then.
 func (p *program) run(ctx context.Context, docs []source) (done int, err error) {
 	mapped := make([]*source, 0, len(docs))
 	all := make([]docRows, len(docs)*len(p.defs))

@@ -138,7 +138,8 @@ func (s *pieceSet) progress() (done, total int64) {
 	return done, max(done, total)
 }
 
-// inPieces has what can be built in pieces built so, and what others began to build so.
+// inPieces builds in pieces what can be built so, and finishes what others began to build in
+// pieces. It returns when no index is in pieces any more.
 func (b *builder) inPieces(ctx context.Context) error {
 	for {
 		var err error
@@ -257,7 +258,8 @@ func (b *builder) cutFeed(s *storage.Snapshot, lead *index) (set *pieceSet, end 
 	return set, end, nil
 }
 
-// seeThrough has the rest of a build in pieces built, whose it may be, and ends it.
+// seeThrough finishes a build in pieces that has begun, also one that another process began: it
+// has the remaining pieces built and joins them.
 func (b *builder) seeThrough(ctx context.Context, lead int64) error {
 	set, err := b.readPieces(ctx, lead)
 	switch {

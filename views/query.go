@@ -334,8 +334,9 @@ type openedSpan struct {
 	it kv.Iterator
 }
 
-// prefetch asks for the rows of the range at hand and of those after it, if a round trip to the store is dear. What it
-// asks for before the head of the answer is on its way while that is counted.
+// prefetch asks for the rows of the current range and of those after it, if a round trip to the
+// store is dear. Rows that are asked for before the head of the answer is made are on their way
+// while the head is counted.
 func (q *query) prefetch(s *storage.Snapshot, ix *index) {
 	together := min(prefetchedSpans, q.w.v.together())
 	if together <= 1 || ix == nil || !q.more || q.inSpan || q.skip > 0 || q.limit <= 0 {
@@ -361,7 +362,8 @@ func (q *query) prefetch(s *storage.Snapshot, ix *index) {
 	}
 }
 
-// closeOpened ends what the snapshot was asked for; the ranges stay.
+// closeOpened closes the iterators of the snapshot that ends; the ranges stay, so that the next
+// snapshot can open them.
 func (q *query) closeOpened() {
 	for i := range q.opened {
 		if it := q.opened[i].it; it != nil {
@@ -481,7 +483,8 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 	return it.Err()
 }
 
-// take skips a row, gives it to the sink or puts it into the batch.
+// take handles one row: it skips it, gives it to the sink, or puts it into the batch that waits
+// for its document.
 func (q *query) take(r *storedRow) error {
 	switch {
 	case q.skip > 0:
