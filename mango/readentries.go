@@ -94,7 +94,10 @@ func (e *entryScan) serve(s *storage.Snapshot) error {
 				return nil
 			}
 			return e.add(s, ix,
-				entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), truncated: row.Truncated})
+				entry{
+					id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value),
+					truncated: row.Truncated,
+				})
 		})
 		if err != nil {
 			return err

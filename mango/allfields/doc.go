@@ -6,9 +6,9 @@
 // A document is broken down into entries (path, value, position): one for each value at each path of member names.
 // Values are the byte keys of compat/collate, so a range of values in Mango's order is a range of keys. Position 0 is a
 // value outside arrays; the elements of an array have the path of the array and positions from 1, and so have the
-// members of objects that are elements. Arrays and objects as a whole, and arrays in arrays, are entries too, truncated to a
-// stub: a range that they fall into finds their documents, and the query looks into those. Long strings are truncated
-// likewise.
+// members of objects that are elements. Arrays and objects as a whole, and arrays in arrays, are entries too,
+// truncated to a stub: a range that they fall into finds their documents, and the query looks into those. Long strings
+// are truncated likewise.
 //
 // Below the database's TagMango (numbers are on disk):
 //

@@ -158,12 +158,13 @@ func (s *entries) push(path, value []byte, position int64, truncated bool) {
 	s.arena = append(append(s.arena, path...), value...)
 	s.arena = tuple.AppendInt(s.arena, position)
 	s.list = append(s.list, entry{
-		key: s.arena[start:len(s.arena):len(s.arena)], path: len(path), value: len(value), position: position, truncated: truncated,
+		key: s.arena[start:len(s.arena):len(s.arena)], path: len(path), value: len(value), position: position,
+		truncated: truncated,
 	})
 }
 
-// AppendValue appends the key of a value as entries have it; truncated tells that it is only the beginning. No key that is
-// whole is the beginning of another one.
+// AppendValue appends the key of a value as entries have it; truncated tells that it is only the
+// beginning. No key that is whole is the beginning of another one.
 func AppendValue(dst []byte, v ejson.Value) (key []byte, truncated bool) {
 	start := len(dst)
 	if v.Kind() == ejson.Object {
