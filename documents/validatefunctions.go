@@ -19,7 +19,7 @@ import (
 
 // This file asks the functions validate_doc_update about documents that are to be written. Which there are follows
 // from the stamp of the design documents, which the document's transaction reads: a function counts from the commit of
-// its design document on. The functions run between the runs of the transaction (storage.Tx.Ask); a verdict is on the
+// its design document on. The functions run between the runs of the transaction (storage.Tx.Defer); a verdict is on the
 // very texts that the function was given.
 
 // validationCache is for how many databases the functions are remembered.
@@ -76,17 +76,17 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 	if err != nil {
 		return nil, err
 	}
-	asker := &validationAsker{
+	callback := &validationCallback{
 		pool: v.pool, designs: set.designs,
 		user: appendUser(nil, tx.Name(), w.who), security: securityOf(security),
 	}
 	base := sha256.New()
-	for _, part := range [][]byte{stamp, strconv.AppendBool(nil, native), asker.user, asker.security} {
+	for _, part := range [][]byte{stamp, strconv.AppendBool(nil, native), callback.user, callback.security} {
 		hashPart(base, part)
 	}
-	asker.base = base.Sum(nil)
+	callback.base = base.Sum(nil)
 	return func(_ context.Context, edits []storage.ValidatedEdit) ([]error, error) {
-		return v.verdicts(tx, w, set, asker, edits)
+		return v.verdicts(tx, w, set, callback, edits)
 	}, nil
 }
 
@@ -142,7 +142,7 @@ func (v *designValidator) verdicts(
 	tx *storage.Tx,
 	w *writer,
 	set *validationSet,
-	asker *validationAsker,
+	callback *validationCallback,
 	edits []storage.ValidatedEdit,
 ) ([]error, error) {
 	verdicts := make([]error, len(edits))
@@ -155,7 +155,7 @@ func (v *designValidator) verdicts(
 		if e.Parent != nil {
 			doc.Old = appendForFunction(nil, e.Parent, revs)
 		}
-		answer, err := tx.Ask(asker.question(&doc), asker, func() any { return doc })
+		answer, err := tx.Defer(callback.key(&doc), callback, func() any { return doc })
 		switch {
 		case errors.Is(err, storage.ErrPending):
 			verdicts[i] = err
@@ -175,43 +175,43 @@ func (v *designValidator) verdicts(
 	return verdicts, nil
 }
 
-// validationAsker is a storage.Asker about the documents that a user writes while functions are in force.
-type validationAsker struct {
+// validationCallback is a storage.Callback: it validates the documents of a user by the functions in force.
+type validationCallback struct {
 	pool           *js.Pool
 	designs        []*js.Design
 	user, security []byte
 	base           []byte // hash of all that is the same for all documents
 }
 
-func (a *validationAsker) question(doc *js.ValidatedDoc) (q storage.Question) {
+func (a *validationCallback) key(doc *js.ValidatedDoc) (key storage.CallbackKey) {
 	h := sha256.New()
 	h.Write(a.base)
 	hashPart(h, doc.New)
 	hashPart(h, doc.Old)
-	h.Sum(q[:0])
-	return q
+	h.Sum(key[:0])
+	return key
 }
 
-// Answer implements storage.Asker.
-func (a *validationAsker) Answer(ctx context.Context, questions []any) ([]any, error) {
+// RunDeferred implements storage.Callback: it returns an error, or nil, for each js.ValidatedDoc.
+func (a *validationCallback) RunDeferred(ctx context.Context, args []any) ([]any, error) {
 	v := js.Validation{
 		Designs:  a.designs,
 		User:     a.user,
 		Security: a.security,
-		Docs:     make([]js.ValidatedDoc, len(questions)),
+		Docs:     make([]js.ValidatedDoc, len(args)),
 	}
-	for i, q := range questions {
-		v.Docs[i] = q.(js.ValidatedDoc)
+	for i, arg := range args {
+		v.Docs[i] = arg.(js.ValidatedDoc)
 	}
 	verdicts, err := a.pool.Validate(ctx, &v)
 	if err != nil {
 		return nil, FunctionError(err)
 	}
-	answers := make([]any, len(verdicts))
+	results := make([]any, len(verdicts))
 	for i, verdict := range verdicts {
-		answers[i] = verdict
+		results[i] = verdict
 	}
-	return answers, nil
+	return results, nil
 }
 
 // appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet, and one

@@ -213,7 +213,7 @@ func (u *interactiveUpdate) add(_ context.Context, tx *storage.Tx, id string, be
 	}
 	u.took += size
 	if len(u.docs) == 0 {
-		tx.Defer(func() error { return u.flush(tx) })
+		tx.BeforeCommit(func() error { return u.flush(tx) })
 	}
 	u.docs = append(u.docs, docs...)
 	return nil

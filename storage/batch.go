@@ -54,7 +54,7 @@ func (b *batch) store(groups []editGroup) (err error) {
 			return err
 		}
 		if b.db.store.limits.TransactionSize > 0 {
-			if err := b.t.runDeferred(); err != nil {
+			if err := b.t.runBeforeCommit(); err != nil {
 				return err
 			}
 		}

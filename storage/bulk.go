@@ -12,17 +12,17 @@ import (
 //
 // A transaction takes the first groups of those that are left. One that fails because of its size or its time is not
 // tried again with as many; a document that fails alone gets its error, and the others go on. Where validation
-// functions or map functions have to be asked first (see questions.go) the transaction ends without a write, and runs
+// functions or map functions have to be asked first (see deferred.go) the transaction ends without a write, and runs
 // again with the answers. Documents about which there is something new to be asked by then, because others changed them
 // or the functions meanwhile, wait for the next round; the others are written.
 type bulk struct {
-	db        *DB
-	mode      editMode
-	docs      []*compat.Document
-	results   []EditResult
-	stored    func(x *Tx, results []EditResult) error // UpdateOptions.Stored
-	questions questions
-	// divided is set once the request's questions take longer than one transaction is kept waiting for them.
+	db       *DB
+	mode     editMode
+	docs     []*compat.Document
+	results  []EditResult
+	stored   func(x *Tx, results []EditResult) error // UpdateOptions.Stored
+	deferred deferredCalls
+	// divided is set once the request's callbacks take longer than one transaction is kept waiting for them.
 	divided bool
 }
 
@@ -67,15 +67,15 @@ func (w *bulk) run(groups []editGroup) error {
 			if groups, err = w.giveUp(slices.Concat(left, groups[n:])); err != nil {
 				return err
 			}
-			answered, err := w.questions.answer(w.mode.ctx, w.db.store.now, answerTime)
+			made, err := w.deferred.run(w.mode.ctx, w.db.store.now, deferredTime)
 			if err != nil {
 				return err
 			}
-			if answered < 1 {
-				w.divided, limit = true, max(1, int(answered*float64(lacking)))
+			if made < 1 {
+				w.divided, limit = true, max(1, int(made*float64(lacking)))
 			}
 		default:
-			w.questions.committed()
+			w.deferred.committed()
 			groups, limit = slices.Concat(left, groups[n:]), max(limit, n+n/4+1)
 		}
 	}
@@ -83,13 +83,13 @@ func (w *bulk) run(groups []editGroup) error {
 }
 
 // transact stores the edits of groups in one transaction, and returns those that are left: those it did not come to,
-// and those that lack answers. Unless apart is set, nothing is stored where some lack answers.
+// and those that lack results. Unless apart is set, nothing is stored where some lack results.
 func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacking int, err error) {
 	var b batch
 	runs := 0
 	err = w.db.update(w.mode.ctx, func(t *dbTx) error {
-		w.questions.begin()
-		t.questions, t.large = &w.questions, w.mode.large
+		w.deferred.begin()
+		t.deferred, t.large = &w.deferred, w.mode.large
 		b = batch{db: w.db, t: t, mode: w.mode, docs: w.docs, results: w.results}
 		// It runs again because it took too long, or because others were faster: less of it is quicker.
 		part := groups[:max(1, len(groups)>>runs)]

@@ -116,7 +116,7 @@ type growing struct{ rows int }
 func (g growing) Prepare(context.Context, *Tx) (IndexFunc, error) {
 	return func(_ context.Context, tx *Tx, id string, _, after *Document) error {
 		prefix := tuple.AppendString(tx.AppendPrefix(nil, TagViews), id)
-		tx.Defer(func() error {
+		tx.BeforeCommit(func() error {
 			for i := range g.rows {
 				tx.KV().Set(tuple.AppendInt(prefix[:len(prefix):len(prefix)], int64(i)), make([]byte, 50_000))
 			}

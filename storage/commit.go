@@ -98,22 +98,22 @@ func (s *Store) Commit(ctx context.Context, c *Commit) error {
 		if !errors.Is(err, errPending) {
 			return err
 		}
-		if _, err := run.questions.answer(ctx, s.now, 0); err != nil {
+		if _, err := run.deferred.run(ctx, s.now, 0); err != nil {
 			return err
 		}
 	}
 	return compat.ErrTimeout
 }
 
-// commitRun is a Commit on its way through as many transactions as it has to ask questions.
+// commitRun is a Commit on its way through as many transactions as its deferred callbacks need.
 type commitRun struct {
-	store     *Store
-	c         *Commit
-	large     []largeBodies // by database
-	questions questions
-	found     CommitError // of the last run
-	changed   []bool      // databases that got a sequence
-	logged    []int       // see dbTx.logged
+	store    *Store
+	c        *Commit
+	large    []largeBodies // by database
+	deferred deferredCalls
+	found    CommitError // of the last run
+	changed  []bool      // databases that got a sequence
+	logged   []int       // see dbTx.logged
 }
 
 // upload stores the bodies that are too large for the transaction.
@@ -137,7 +137,7 @@ func (p *DatabaseCommit) groups() (docs []*compat.Document, groups []editGroup) 
 // transact is one transaction.
 func (r *commitRun) transact(ctx context.Context) error {
 	err := r.store.write(ctx, func(tx kv.Tx) error {
-		r.questions.begin()
+		r.deferred.begin()
 		r.found, r.changed = CommitError{}, make([]bool, len(r.c.Databases))
 		r.logged = make([]int, len(r.c.Databases))
 		if r.c.With != nil {
@@ -172,7 +172,7 @@ func (r *commitRun) transact(ctx context.Context) error {
 	return err
 }
 
-// database does the part of one database; pending tells that questions have to be answered first.
+// database does the part of one database; pending tells that deferred callbacks have to run first.
 func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending bool, err error) {
 	p := &r.c.Databases[at]
 	if p.Context != nil {
@@ -186,7 +186,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 		}
 		return false, err
 	}
-	t.large, t.questions = &r.large[at], &r.questions
+	t.large, t.deferred = &r.large[at], &r.deferred
 	if err := r.verify(t, at); err != nil {
 		return false, err
 	}

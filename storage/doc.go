@@ -28,7 +28,7 @@
 //	read.go, openrevs.go, winner.go     documents as they are read: one revision, open_revs and _bulk_get, the winner
 //	update.go, bulk.go, batch.go        writes: the API, the transactions of a request, what is done in one
 //	commit.go                           edits of several databases in one transaction, all or none
-//	questions.go, validate.go           what validation and indexes have to ask other processes, between transactions
+//	deferred.go, validate.go            callbacks of validation and indexes that run between transactions
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
@@ -77,8 +77,8 @@
 //  13. HISTORY holds only ancestors of leaves, and the counters of it say how many, with how many bytes.
 //  14. The last sequence is at or after the last row of CHANGES; there are at least as many updates as documents.
 //  15. The sizes of a database and of its partitions are the sums of those of its leaves.
-//  16. While a transaction runs nobody waits for another process: hooks ask, and it runs again with the answers
-//     (questions.go).
+//  16. No transaction waits for another process: hooks defer callbacks, and the transaction runs again with their
+//     results (deferred.go).
 //
 // (8 to 10 and 16 are about code; Check looks at what is stored.)
 package storage

@@ -31,7 +31,7 @@ type BatchValidator interface {
 }
 
 // ValidateBatchFunc is a ValidateFunc for several documents: it returns a verdict for each, nil to accept it, or
-// ErrPending if it has asked about it; see Tx.Ask. err ends the transaction.
+// ErrPending if it has deferred a callback for it; see Tx.Defer. err ends the transaction.
 type ValidateBatchFunc func(ctx context.Context, edits []ValidatedEdit) (verdicts []error, err error)
 
 // ValidatedEdit is a new revision with the one it replaces; see ValidateFunc.
@@ -49,8 +49,8 @@ type Indexer interface {
 
 // IndexFunc is called once for a document whose winner changes, before its keys are written. before and after are the
 // winners, nil where there was or is none that is not deleted; after comes with its conflicts. ErrPending, after
-// Tx.Ask, puts the document off: then the function must not have written anything, unless it is a design document. Any
-// other error rolls the transaction back.
+// Tx.Defer, puts the document off: then the function must not have written anything, unless it is a design document.
+// Any other error rolls the transaction back.
 type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *Document) error
 
 // PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of the changes feed tells
@@ -139,10 +139,10 @@ func (x *Tx) NextOrder() uint16 {
 	return x.t.hookOrders - 1
 }
 
-// Defer has fn called before the transaction commits, after a number of documents at the latest if the store limits the
-// size of transactions. IndexFuncs collect with it what costs less for many documents at once: of these the documents
-// given to them stay valid until then, and so does x.
-func (x *Tx) Defer(fn func() error) { x.t.deferred = append(x.t.deferred, fn) }
+// BeforeCommit has fn called before the transaction commits, after a number of documents at the latest if the store
+// limits the size of transactions. IndexFuncs collect with it what costs less for many documents at once: the
+// documents given to them stay valid until then, and so does x.
+func (x *Tx) BeforeCommit(fn func() error) { x.t.beforeCommit = append(x.t.beforeCommit, fn) }
 
 // Hooks are the Store's connections to higher layers; nil members are not called.
 type Hooks struct {

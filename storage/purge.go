@@ -13,17 +13,17 @@ import (
 // the order of the requests, which of the revisions were leaves and are gone, ascending. All of it happens in one
 // transaction. The update sequence moves on even if nothing was there to purge, but not without any request.
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
-	var asked questions
+	var deferred deferredCalls
 	for range maxLacks {
 		var purged []IDRevs
 		err := fromReserve(ctx, func(ctx context.Context) (err error) {
-			purged, err = db.purge(ctx, requests, &asked)
+			purged, err = db.purge(ctx, requests, &deferred)
 			return err
 		})
 		if !errors.Is(err, errPending) {
 			return purged, err
 		}
-		if _, err := asked.answer(ctx, db.store.now, 0); err != nil {
+		if _, err := deferred.run(ctx, db.store.now, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -31,11 +31,11 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 }
 
 // purge fails with errPending while an index has to know something first.
-func (db *DB) purge(ctx context.Context, requests []IDRevs, asked *questions) ([]IDRevs, error) {
+func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCalls) ([]IDRevs, error) {
 	var purged []IDRevs
 	err := db.update(ctx, func(t *dbTx) error {
-		asked.begin()
-		t.questions = asked
+		deferred.begin()
+		t.deferred = deferred
 		t.designs = slices.ContainsFunc(requests, func(r IDRevs) bool { return compat.IsDesignID(r.ID) })
 		b := batch{db: db, t: t, mode: editMode{ctx: ctx}}
 		if err := b.prepare(); err != nil {

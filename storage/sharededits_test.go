@@ -202,7 +202,7 @@ func TestSharedEdits(t *testing.T) {
 // TestSharedEditsAlone: edits of which somebody has to be asked leave the others, which do not wait for them; and where
 // a validation function is in force each is seen by it with its own context.
 func TestSharedEditsAlone(t *testing.T) {
-	t.Run("questions", func(t *testing.T) {
+	t.Run("deferred", func(t *testing.T) {
 		h, db := openHeld(t)
 		o := &oracle{t: t, indexes: true}
 		stored := make(chan struct{})

@@ -86,11 +86,11 @@ type dbTx struct {
 	leafScratch []byte
 	short       bool // the store is full: what is replaced is not kept
 	now         func() time.Time
-	// deferred is what indexers have put off; see Tx.Defer.
-	deferred []func() error
-	designs  bool // see Tx.ChangesDesigns
-	// questions are those that hooks may ask; nil where nobody answers.
-	questions *questions
+	// beforeCommit is what indexers have put off to the end; see Tx.BeforeCommit.
+	beforeCommit []func() error
+	designs      bool // see Tx.ChangesDesigns
+	// deferred are the callbacks that hooks defer; nil where nothing may be deferred.
+	deferred *deferredCalls
 	// head is what the hooks read first, by its keys; see appendHead.
 	head       map[string][]byte
 	hookOrders uint16 // see Tx.NextOrder
@@ -246,11 +246,11 @@ func (t *dbTx) partition(id string) *statDelta {
 	return p
 }
 
-// runDeferred runs what indexers have put off.
-func (t *dbTx) runDeferred() error {
-	for len(t.deferred) > 0 {
-		fn := t.deferred[0]
-		t.deferred = t.deferred[1:]
+// runBeforeCommit runs what indexers have put off.
+func (t *dbTx) runBeforeCommit() error {
+	for len(t.beforeCommit) > 0 {
+		fn := t.beforeCommit[0]
+		t.beforeCommit = t.beforeCommit[1:]
 		if err := fn(); err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (t *dbTx) runDeferred() error {
 
 // finish writes what was collected: the log of counts, attachments' reference counts, counters, the last sequence.
 func (t *dbTx) finish() error {
-	if err := t.runDeferred(); err != nil {
+	if err := t.runBeforeCommit(); err != nil {
 		return err
 	}
 	t.logCounts()

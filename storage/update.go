@@ -135,7 +135,7 @@ var errApart = errors.New("storage: edits cannot share a transaction")
 // editBatchers let the edits of single documents share transactions (ADR 0055): while a database has some under way,
 // those that come wait until there are less, and then go on together. Each is stored or refused as if it were alone:
 // only edits of different documents share, and only where no validation function is in force; those that need an answer
-// from elsewhere (questions.go) leave the others. The key is the name of the database with the tag of the transaction.
+// from elsewhere (deferred.go) leave the others. The key is the name of the database with the tag of the transaction.
 type editBatchers = coalesce.Batchers[*compat.Document, EditResult]
 
 // newEditBatchers returns batchers in which few edits are as fast as alone: across a network several commits overlap,

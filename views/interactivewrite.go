@@ -70,7 +70,7 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 	}
 	src.doc, src.text = nil, nil
 	if len(u.docs) == 0 {
-		tx.Defer(func() error { return u.flush(ctx, tx) })
+		tx.BeforeCommit(func() error { return u.flush(ctx, tx) })
 	}
 	u.docs = append(u.docs, src)
 	return nil
@@ -155,7 +155,7 @@ func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (doc
 	h := sha256.New()
 	h.Write(e.signature[:])
 	h.Write(src.text)
-	rows, err := tx.Ask(storage.Question(h.Sum(nil)), m.program,
+	rows, err := tx.Defer(storage.CallbackKey(h.Sum(nil)), m.program,
 		func() any { return source{id: src.id, text: src.text, mapped: true} })
 	if err != nil {
 		return docRows{}, err
@@ -188,17 +188,17 @@ func failedRows(err error) (docRows, error) {
 // singlyTime bounds how long the documents of a call that broke off are mapped one by one.
 const singlyTime = 10 * time.Second
 
-// Answer implements storage.Asker: it maps documents for an interactive index in JavaScript,
+// RunDeferred implements storage.Callback: it maps documents for an interactive index in JavaScript,
 // between the runs of the transaction. If the whole call fails, the documents are mapped one by
 // one for a while, so that only the document that is to blame gets the error.
-func (p *program) Answer(ctx context.Context, questions []any) ([]any, error) {
-	docs := make([]source, len(questions))
-	for i, q := range questions {
-		docs[i] = q.(source)
+func (p *program) RunDeferred(ctx context.Context, args []any) ([]any, error) {
+	docs := make([]source, len(args))
+	for i, arg := range args {
+		docs[i] = arg.(source)
 	}
 	done, err := p.run(ctx, docs)
 	deadline := time.Now().Add(singlyTime)
-	answers := make([]any, len(docs))
+	results := make([]any, len(docs))
 	for i := range docs {
 		one := err
 		switch {
@@ -208,16 +208,16 @@ func (p *program) Answer(ctx context.Context, questions []any) ([]any, error) {
 			_, one = p.run(ctx, docs[i:i+1])
 		}
 		if one == nil {
-			answers[i] = docs[i].byIndex[0]
+			results[i] = docs[i].byIndex[0]
 			continue
 		}
 		rows, fatal := failedRows(one)
 		if fatal != nil {
 			return nil, fatal
 		}
-		answers[i] = rows
+		results[i] = rows
 	}
-	return answers, nil
+	return results, nil
 }
 
 // interactiveProgram compiles the map function of an interactive index, once.

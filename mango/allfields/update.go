@@ -35,7 +35,7 @@ func (u *update) add(_ context.Context, tx *storage.Tx, id string, before, after
 		return err
 	}
 	if len(u.docs) == 0 {
-		tx.Defer(func() error { return u.flush(tx) })
+		tx.BeforeCommit(func() error { return u.flush(tx) })
 	}
 	u.docs = append(u.docs, changed{id, before, after})
 	u.all++

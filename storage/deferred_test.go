@@ -45,27 +45,27 @@ func (o *oracle) setVersion(db *DB, version string) {
 }
 
 func (o *oracle) ask(tx *Tx, text string) (any, error) {
-	return tx.Ask(sha256.Sum256([]byte(text)), o, func() any { return text })
+	return tx.Defer(sha256.Sum256([]byte(text)), o, func() any { return text })
 }
 
-func (o *oracle) Answer(_ context.Context, questions []any) ([]any, error) {
+func (o *oracle) RunDeferred(_ context.Context, args []any) ([]any, error) {
 	if o.running.Load() > 0 {
-		o.t.Error("asked inside of a transaction")
+		o.t.Error("run inside of a transaction")
 	}
 	var texts []string
-	answers := make([]any, len(questions))
-	for i, q := range questions {
-		texts = append(texts, q.(string))
-		answers[i] = texts[i]
+	results := make([]any, len(args))
+	for i, arg := range args {
+		texts = append(texts, arg.(string))
+		results[i] = texts[i]
 		if strings.HasPrefix(texts[i], "validate") && strings.Contains(texts[i], "no") {
-			answers[i] = compat.NewError(compat.KindForbidden, "no")
+			results[i] = compat.NewError(compat.KindForbidden, "no")
 		}
 	}
 	o.asked = append(o.asked, texts...)
 	if o.meanwhile != nil {
 		o.meanwhile(texts)
 	}
-	return answers, nil
+	return results, nil
 }
 
 type oracleValidator struct{ *oracle }
@@ -114,7 +114,7 @@ func (o oracleIndexer) Prepare(_ context.Context, tx *Tx) (IndexFunc, error) {
 		if err != nil {
 			return err
 		}
-		tx.Defer(func() error { tx.KV().Set(key, []byte(row.(string))); return nil })
+		tx.BeforeCommit(func() error { tx.KV().Set(key, []byte(row.(string))); return nil })
 		return nil
 	}, err
 }
@@ -167,7 +167,7 @@ func once(fn func()) func([]string) {
 	}
 }
 
-func TestQuestionsAreAskedOnce(t *testing.T) {
+func TestDeferredRunsOnce(t *testing.T) {
 	store := latencykv.New(memkv.New(), latencykv.Options{})
 	o, db := newOracle(t, store)
 	var docs []*compat.Document
@@ -189,7 +189,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 			t.Errorf("document %d: %s", i, got)
 		}
 	}
-	want(t, "questions", len(o.asked), 100+90+5*2)
+	want(t, "deferred calls", len(o.asked), 100+90+5*2)
 	want(t, "row", o.row(db, "d000"), "map  d000 "+open(t, db, "d000", OpenOptions{}).Rev.String()+" []")
 	// The request runs three times: for the verdicts, for the rows, and to write.
 	if c := store.Counts(); c.Runs != 3+5*3 || c.Commits != 1+5 {
@@ -198,7 +198,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 }
 
 // Whoever does not ask pays nothing.
-func TestNoQuestions(t *testing.T) {
+func TestNothingDeferred(t *testing.T) {
 	store := latencykv.New(memkv.New(), latencykv.Options{})
 	o, db := newOracle(t, store)
 	o.validates, o.indexes = false, false
@@ -212,11 +212,11 @@ func TestNoQuestions(t *testing.T) {
 	o.validates = true
 	put(t, db, "b", "", "{}")
 	if c := store.Reset(); c.Runs != 2 || c.Commits != 1 {
-		t.Errorf("with a question: %+v", c)
+		t.Errorf("with a deferred call: %+v", c)
 	}
 }
 
-// What changes while questions are answered is asked about again, and nothing else.
+// What changes while callbacks run is deferred again, and nothing else.
 func TestAnswersThatCountNoMore(t *testing.T) {
 	setup := func(t *testing.T) (*oracle, *DB, []string) {
 		o, db := newOracle(t, latencykv.New(memkv.New(), latencykv.Options{}))
@@ -243,7 +243,7 @@ func TestAnswersThatCountNoMore(t *testing.T) {
 		o.meanwhile = quietly(o, func() { o.setVersion(db, "2") })
 		got := update(t, db, UpdateOptions{}, edits(t, revs)...)
 		want(t, "rows", o.row(db, "a"), "map 2 a "+got[0]+" []")
-		want(t, "questions", len(o.asked), 3+3+3)
+		want(t, "deferred calls", len(o.asked), 3+3+3)
 	})
 	t.Run("another index", func(t *testing.T) {
 		o, db, revs := setup(t)
@@ -258,7 +258,7 @@ func TestAnswersThatCountNoMore(t *testing.T) {
 		o.meanwhile = quietly(o, func() { replicate(t, db, "b", "1-0000") })
 		got := update(t, db, UpdateOptions{}, edits(t, revs)...)
 		want(t, "row", o.row(db, "b"), "map  b "+got[1]+" [1-0000]")
-		want(t, "questions", len(o.asked), 3+1)
+		want(t, "deferred calls", len(o.asked), 3+1)
 	})
 	t.Run("another edit", func(t *testing.T) {
 		o, db, revs := setup(t)
@@ -339,7 +339,7 @@ func TestSlowAnswers(t *testing.T) {
 		}
 	}
 	if n := len(o.asked); n > 402 { // the design document's answer was forgotten meanwhile
-		t.Errorf("%d questions", n)
+		t.Errorf("%d deferred calls", n)
 	}
 	if c := store.Counts(); c.Commits < 5 || c.TooOld > 0 || c.Runs > 4*c.Commits {
 		t.Errorf("%+v", c)
