@@ -46,6 +46,8 @@ const maxTermDepth = 60
 // {[{Key,Value},…]}. CouchDB breaks long terms into lines of eighty columns; here they are one line.
 func ErlangTerm(v ejson.Value) string { return string(appendErlangTerm(nil, v, 0)) }
 
+// appendErlangTerm prints one value. A list whose elements are all printable characters prints as a
+// string: that is what Erlang makes of it, and clients see it in error reasons.
 func appendErlangTerm(dst []byte, v ejson.Value, depth int) []byte {
 	if depth > maxTermDepth {
 		return append(dst, "..."...)
@@ -131,6 +133,7 @@ func printableLatin1(s string) bool {
 	return true
 }
 
+// appendErlangQuoted prints the bytes of s between quotes, with the escapes that io_lib uses.
 func appendErlangQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := range len(s) {

@@ -30,6 +30,8 @@ func ParseMediaType(header string) MediaType {
 	return m
 }
 
+// unquoteParam removes the quotes around a parameter and the backslashes inside. A quote that is
+// never closed is tolerated.
 func unquoteParam(s string) string {
 	inner, quoted := strings.CutPrefix(s, `"`)
 	if !quoted {

@@ -118,6 +118,8 @@ func ValidateDocID(id string, rules IDRules) error {
 	return validatePlainID(rest, rules.MaxLength)
 }
 
+// validatePlainID checks an id in the order of couch_doc:validate_docid, which decides what error
+// an id gets that breaks several rules. maxLength is in bytes; 0 means no limit.
 func validatePlainID(id string, maxLength int) error {
 	switch {
 	case id == "":

@@ -162,6 +162,8 @@ func (d *Document) setRev(value ejson.Value) error {
 	return nil
 }
 
+// setRevisions reads `_revisions`, newest hash first. The errors, misspelt ones too, are those of
+// couch_doc.
 func (d *Document) setRevisions(value ejson.Value) error {
 	startValue, _ := value.Get("start")
 	ids, _ := value.Get("ids")
@@ -226,6 +228,9 @@ func newBodyBuilder(sourceSize int, room *[]byte) bodyBuilder {
 	return b
 }
 
+// add appends a member to the body. Three things are made in one pass: the canonical JSON text, its
+// size as couch_ejson_size counts it, and the Erlang term whose hash the revision depends on, which
+// only edits need.
 func (b *bodyBuilder) add(key, value ejson.Value) {
 	if b.members > 0 {
 		b.json = append(b.json, ',')
@@ -247,6 +252,8 @@ func (b *bodyBuilder) add(key, value ejson.Value) {
 	}
 }
 
+// finish closes the object. The number of members is known only now: the head of the term, for
+// which newBodyBuilder wrote a placeholder, is written over it.
 func (b *bodyBuilder) finish(body *Body) error {
 	if b.err != nil {
 		return b.err

@@ -69,6 +69,9 @@ type rangeSpec struct {
 	hasFrom, hasTo bool
 }
 
+// parseRangeSpec reads one range of a Range header: `from-`, `from-to` or `-suffix`. As in
+// CouchDB's parser hyphens are separators, so several in a row count as one, and numbers follow
+// Erlang's rules.
 func parseRangeSpec(part string) (spec rangeSpec, ok bool) {
 	if suffix, found := strings.CutPrefix(part, "-"); found {
 		spec.to, ok = ErlangInteger(suffix)

@@ -163,6 +163,8 @@ func appendRevsInfo(dst []byte, infos []RevInfo) []byte {
 	return append(dst, ']')
 }
 
+// appendAttachments appends the value of `_attachments`. Errors are of data, which reads the bytes
+// of attachments that are shown inline.
 func appendAttachments(dst []byte, atts []AttachmentView, data AppendData) (_ []byte, err error) {
 	dst = append(dst, '{')
 	for i := range atts {
@@ -185,6 +187,8 @@ func (a *AttachmentView) AppendJSON(dst []byte) []byte {
 	return dst
 }
 
+// append appends one attachment, its members in CouchDB's order. What it shows depends on its form:
+// base64 text, a length with `follows` in multipart answers, or a length with `stub`.
 func (a *AttachmentView) append(dst []byte, data AppendData) (_ []byte, err error) {
 	dst = append(dst, `{"content_type":`...)
 	dst = ejson.AppendString(dst, a.Type)

@@ -65,6 +65,9 @@ type hasher struct {
 
 var hashers = sync.Pool{New: func() any { return &hasher{md5: md5.New()} }}
 
+// hashEdit computes the revision of an edit: MD5 of the external term that couch_db:new_revid
+// hashes, a list of deleted, the parent's depth and hash, the body and the attachments. The list's
+// head, body and tail are written to the hash one after the other, so that the body is not copied.
 func hashEdit(parent Rev, deleted bool, bodyTerm []byte, appendAtts func([]byte) []byte) Rev {
 	h := hashers.Get().(*hasher)
 	defer hashers.Put(h)

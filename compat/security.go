@@ -64,6 +64,8 @@ func (a *access) parse(v ejson.Value) bool {
 	return parseStrings(v, "names", &a.names) && parseStrings(v, "roles", &a.roles)
 }
 
+// parseStrings reads a list of names or roles; false if it has anything but strings. A long list
+// becomes a set: it is searched for every request of a user, and may have thousands of names.
 func parseStrings(v ejson.Value, name string, out *texts) bool {
 	list, ok := v.Get(name)
 	if !ok {

@@ -52,6 +52,8 @@ func Thrown(word string, reason ejson.Value) *Error {
 	return &Error{Kind: kind, Reason: erlangText(reason), ReasonJSON: string(reason.AppendJSON(nil))}
 }
 
+// thrownText gives the error for a word and a reason that a design function threw. Words with a
+// fixed meaning on the wire get its status; any other one is shown as it is, with status 500.
 func thrownText(word, reason string) *Error {
 	if kind, known := thrownKinds[word]; known {
 		return NewError(kind, reason)

@@ -83,6 +83,8 @@ func (u *UUIDs) Next() string {
 	return u.sequential()
 }
 
+// sequential gives the next id: a random prefix of 26 digits and a number that grows by random
+// steps. A new prefix begins before the number could run over its 6 digits.
 func (u *UUIDs) sequential() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -82,6 +82,8 @@ func (c *Config) Override(paths ...string) error {
 	return nil
 }
 
+// readFiles reads the files again, all or nothing: after an error the settings are what they were
+// before. Changes over HTTP go to the last of the files, as in CouchDB.
 func (c *Config) readFiles() error {
 	names, err := expand(c.paths)
 	if err != nil {
@@ -394,6 +396,8 @@ func (c *Config) publish() {
 	}
 }
 
+// editFile changes one setting in the last file and leaves everything else in it, comments too, as
+// it was. Where the file cannot be written, the error has the POSIX name that CouchDB answers with.
 func (c *Config) editFile(section, key string, value *string) error {
 	if c.written == "" {
 		return nil

@@ -81,6 +81,8 @@ func NewAnswers(memory int64, gate *Gate) *Budget {
 	return newMemoryBudget(memory, max(memory/16*3, leastAnswers), gate)
 }
 
+// newMemoryBudget makes a budget of total bytes; nil, which bounds nothing, where the memory of the
+// process is not bounded.
 func newMemoryBudget(memory, total int64, gate *Gate) *Budget {
 	if memory <= 0 {
 		return nil

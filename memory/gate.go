@@ -69,6 +69,8 @@ func (g *Gate) GoOn(ctx context.Context) error {
 	return g.pass(ctx, g.last)
 }
 
+// pass waits until less than bound bytes are in use. It first has the garbage collector run: much
+// of what counts as in use is often garbage. ErrBusy after Gate.Wait.
 func (g *Gate) pass(ctx context.Context, bound int64) error {
 	if g.inUse() <= bound {
 		return nil

@@ -103,6 +103,9 @@ func CheckToken(token string, r *TokenRules, now time.Time) (name string, roles 
 	return sub.Text(), roles, nil
 }
 
+// verifyToken checks a token in the order of CouchDB's jwtf: header, claims, key, and the signature
+// last. So an expired token with a wrong signature is answered as expired. The result is the
+// claims, a JSON object; errors have the wire's status and reason.
 func verifyToken(token string, r *TokenRules, now time.Time) (claims ejson.Value, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -164,6 +167,7 @@ func verifySignature(method jwt.SigningMethod, text string, signature []byte, ke
 	return nil
 }
 
+// tokenObject decodes one part of a token, which has to be a JSON object.
 func tokenObject(part string) (ejson.Value, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	if err != nil {

@@ -50,6 +50,9 @@ func ParseKeys(section map[string]string) Keys {
 	return keys
 }
 
+// publicKey reads a PEM text as the settings hold it, with `\n` for line breaks. More than one
+// block is refused, like CouchDB does. A key of another type than K is the given refusal, which is
+// reported when a token asks for the key.
 func publicKey[K any](encoded string, refusal *compat.Error) jwtKey {
 	block, rest := pem.Decode([]byte(strings.ReplaceAll(encoded, `\n`, "\n")))
 	if block == nil {

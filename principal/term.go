@@ -34,6 +34,8 @@ func (p *termParser) take(c byte) bool {
 	return true
 }
 
+// term reads a string, a list or a tuple. Other terms of Erlang, like atoms and numbers, have no
+// meaning in the settings that are parsed here. depth bounds the recursion.
 func (p *termParser) term(depth int) (t term, ok bool) {
 	switch {
 	case depth > maxDepth:
@@ -73,6 +75,8 @@ func (p *termParser) items(kind, closing byte, depth int) (t term, ok bool) {
 // escapes are Erlang's escape sequences of one letter; any other escaped character stands for itself.
 var escapes = map[byte]byte{'b': 8, 'd': 127, 'e': 27, 'f': 12, 'n': 10, 'r': 13, 's': 32, 't': 9, 'v': 11, '0': 0}
 
+// str reads the rest of a string, whose opening quote has been taken. An unknown escape stands for
+// the character itself, as in Erlang.
 func (p *termParser) str() (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(p.rest); i++ {

@@ -163,6 +163,7 @@ func checkCost(doc, old ejson.Value, w Writer) error {
 	return errIterations[1]
 }
 
+// stringList gives the texts of a JSON array; false if it is none or has anything but strings.
 func stringList(list ejson.Value) ([]string, bool) {
 	if list.Kind() != ejson.Array {
 		return nil, false

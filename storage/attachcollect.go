@@ -49,6 +49,8 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
+// collectAttachments removes the expired uploads of one database, a batch in each transaction, and
+// counts them. It frees space, so a full store must not stop it: each removal may use the reserve.
 func (db *DB) collectAttachments(ctx context.Context) (total int, err error) {
 	now := db.store.now()
 	for cursor := []byte(nil); ; {

@@ -220,6 +220,9 @@ func newDBCheck(store *storeCheck, name string) *dbCheck {
 
 func (c *dbCheck) phase() checkPhase { return c.phases[0] }
 
+// run makes the phases in order. A phase that is done is dropped at once, so that the next
+// snapshot, when this one became too old, goes on with the phase that was interrupted. The last
+// phase stays: calling it again finds nothing.
 func (c *dbCheck) run(d *dbRead) error {
 	if err := c.notice(d); err != nil {
 		return err

@@ -83,6 +83,8 @@ func (t *dbTx) logCounts() {
 	put(value)
 }
 
+// parseCountEntry reads an entry of the log back. Unknown items make it corrupt instead of being
+// skipped: a count that ignores what a newer version wrote would be wrong without anybody noticing.
 func parseCountEntry(key, value []byte) (e countEntry, err error) {
 	if e.seq, err = ParseSeq(key); err != nil {
 		return e, err

@@ -57,6 +57,8 @@ func (s *Store) create(
 // firstIncarnation is that of databases that were never moved from another store.
 const firstIncarnation = 1
 
+// newRecord gives the settings of a new database. The time of its creation is cut to what encode
+// stores, so that a record compares equal with itself after it was read again.
 func (s *Store) newRecord(prefix int64, o CreateOptions) *dbRecord {
 	return &dbRecord{
 		uuid:             newUUID(),
@@ -170,6 +172,9 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 	return info, nil
 }
 
+// info puts together what GET /db shows. The sizes follow CouchDB's meaning: `active` is what
+// compaction would keep, and `file` adds the replaced revisions to it, since there is no file whose
+// length could be told.
 func (d *dbRead) info() (*Info, error) {
 	counts, err := d.stats(statDocCount, statDelCount, statExternal, statActive, statPurges, statHistory)
 	if err != nil {

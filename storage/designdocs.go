@@ -29,6 +29,8 @@ func (t *dbTx) stampDesigns() {
 // DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
 func (x *Tx) DesignDocs() ([]DocRef, error) { return designDocs(x.t.tx, x.t.keys) }
 
+// designDocs lists the live design documents from TagAllDocs: their ids are next to each other, so
+// one range read finds them however many documents the database has.
 func designDocs(r kv.ReadTx, keys space) (list []DocRef, err error) {
 	o := RangeOptions{Namespace: NamespaceDesign, Limit: -1}
 	o.clamp()

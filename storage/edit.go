@@ -101,6 +101,9 @@ func refused(doc *compat.Document, err *compat.Error) EditResult {
 	return EditResult{ID: doc.ID, Rev: doc.Rev(), Err: err}
 }
 
+// checkInteractive finds what an interactive edit replaces, and refuses it early where CouchDB
+// does: before validation and before the merge. With editMode.keeps the attachments are the
+// parent's, whatever the edit says.
 func (e *docEdit) checkInteractive(m *editMode, doc *compat.Document) (v validatedEdit, err error) {
 	v.rev = doc.Rev()
 	if m.checked {

@@ -44,6 +44,9 @@ const (
 	besideKilobytes = 4
 )
 
+// encode appends the record's value; parseLeafValue reads it. Hashes of 16 bytes, which is all that
+// settee and CouchDB make, have no lengths; one hash of another length, as replication can bring,
+// makes all of them have theirs.
 func (l *leafRecord) encode(dst []byte) []byte {
 	var flags byte
 	if l.winner {
@@ -262,6 +265,8 @@ func (r *leafReader) takeHeld(head bool) error {
 	return r.take(r.suffix, r.value, head)
 }
 
+// take parses a complete record and keeps it. Its entry is copied, because the row is the
+// iterator's memory.
 func (r *leafReader) take(suffix, value []byte, head bool) (err error) {
 	var l leafRecord
 	if head {
@@ -397,6 +402,7 @@ const (
 	changeKilobytes = 2
 )
 
+// encode appends the row's value. The id comes last and needs no length.
 func (c *changeValue) encode(dst []byte) []byte {
 	var flags byte
 	if c.deleted {
@@ -414,6 +420,7 @@ func (c *changeValue) encode(dst []byte) []byte {
 	return append(dst, c.id...)
 }
 
+// parseChange reads what encode wrote; kv.ErrCorrupt if it is too short.
 func parseChange(value []byte) (changeValue, error) {
 	r := packed.Reader{B: value}
 	flags := r.Byte()

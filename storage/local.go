@@ -86,6 +86,9 @@ func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Doc
 	return nil
 }
 
+// putLocal writes or removes a local document without reading it: there is no history to keep, and
+// the new revision follows from the one that was sent. Chunks of a longer body before it are
+// cleared first.
 func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	rev, refusal := localRev(doc)
 	if refusal != nil {

@@ -73,6 +73,9 @@ func (db *DB) Listen(ctx context.Context) (*Listener, error) {
 // errStaleHub: the hub watches an earlier database of the name and has not noticed yet.
 var errStaleHub = errors.New("storage: database was created anew")
 
+// begin waits until the hub knows which database it watches, and compares that with the database
+// that has the name now. A hub can lag behind a deletion: a listener of the new database must not
+// join it, so it is replaced.
 func (l *Listener) begin(ctx context.Context) error {
 	h := l.hub
 	select {

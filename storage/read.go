@@ -136,6 +136,9 @@ func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error)
 	return results, nil
 }
 
+// openDoc reads one revision. With a revision asked for it is open_revs of one: of several leaves
+// that descend from it (Latest) the one that wins among them is returned, and the body is copied,
+// as the results of revsRead are valid only during the callback.
 func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {
 	if compat.IsLocalID(id) {
 		return d.openLocal(id, o)

@@ -46,6 +46,8 @@ func (r *dbRecord) encode() []byte {
 	return dst
 }
 
+// parseDBRecord reads what encode wrote. Bytes after the last number are ignored: older versions
+// wrote ranges of hashes there.
 func parseDBRecord(b []byte) (dbRecord, error) {
 	var r dbRecord
 	if len(b) < 19 || b[0] != recordFormat {

@@ -65,6 +65,8 @@ func (o *OpenOptions) needsTree() bool {
 	return o.Revs || o.RevsInfo || o.Conflicts || o.DeletedConflicts || o.LocalSeq
 }
 
+// openWinnerOf makes the winner's document when all leaves have been read, with what the options
+// ask about the others.
 func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*Document, error) {
 	if len(leaves) == 0 {
 		return nil, compat.ErrMissing

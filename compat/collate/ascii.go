@@ -10,6 +10,9 @@ type asciiWeight struct {
 	tertiary uint8 // 0 if it is the common one
 }
 
+// fillASCII prepares the short weights of ASCII characters, with which most strings are compared
+// without a look at the full table. A primary weight takes two bytes in a key only where its second
+// byte is not zero.
 func (t *table) fillASCII() {
 	for c := range t.ascii {
 		for _, e := range t.elementsOf(t.mapping(rune(c))) {
@@ -25,6 +28,7 @@ func (t *table) fillASCII() {
 	}
 }
 
+// isASCII looks at eight bytes at a time: it is asked of every string that is compared.
 func isASCII(s []byte) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		if binary.LittleEndian.Uint64(s)&0x8080808080808080 != 0 {

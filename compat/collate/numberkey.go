@@ -22,6 +22,9 @@ const (
 	largestShort  = smallestShort + exponentAbove - exponentShort - 1
 )
 
+// appendNumberKey appends a key that sorts as the number does. Integers and doubles of equal value
+// get equal keys, so both are brought to the same form: sign, exponent, and a mantissa whose
+// highest bit is set. An integer is never made a double, which would lose digits above 2^53.
 func appendNumberKey(dst []byte, v ejson.Value) []byte {
 	if n, ok := v.Int(); ok {
 		magnitude := uint64(n)

@@ -11,6 +11,8 @@ import (
 // mango_json:cmp_raw): numbers, false, null, true, objects, arrays, strings by their bytes.
 func CompareRaw(a, b ejson.Value) int { return walk(a, b, compareRawHeads) }
 
+// compareRawHeads compares values without looking into arrays and objects, in the order of raw
+// collation: types first, strings by their bytes.
 func compareRawHeads(a, b ejson.Value) int {
 	rankA, rankB := rawRank(a), rawRank(b)
 	if rankA != rankB {
@@ -26,6 +28,8 @@ func compareRawHeads(a, b ejson.Value) int {
 	return 0
 }
 
+// rawRank is the order of types in raw collation, which is that of Erlang's terms: numbers, then
+// the atoms false, null and true, then tuples (objects), lists and binaries.
 func rawRank(v ejson.Value) int {
 	switch v.Kind() {
 	case ejson.Int, ejson.Double:

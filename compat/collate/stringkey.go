@@ -85,6 +85,9 @@ func (b *keyBuilder) build(dst, s []byte) []byte {
 	return b.key
 }
 
+// add appends an element's weights on their levels. Tertiary weights above the common one are moved
+// up, as in ICU's CollationKeys: what lies below is for runs of common weights, which are
+// compressed.
 func (b *keyBuilder) add(e element) {
 	properties := byte(0)
 	if e.primary != 0 {
@@ -107,6 +110,9 @@ func (b *keyBuilder) add(e element) {
 	}
 }
 
+// addPrimary appends a primary weight. Weights that follow each other with the same lead byte have
+// it once (ICU's compression); a mark ends such a run, low or high according to the next weight, so
+// that the order of keys stays that of the weights.
 func (b *keyBuilder) addPrimary(p uint32, compressible bool) {
 	lead := byte(p >> 24)
 	if b.last == 0 || lead != byte(b.last>>24) {

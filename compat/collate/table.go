@@ -111,6 +111,8 @@ func (r *tableReader) mapping(t *table) mapping {
 	return m
 }
 
+// readTable decodes the embedded table: mappings of single characters, contractions, ranges of
+// ideographs, combining classes, and the properties of lead bytes, in this order.
 func readTable(raw []byte) *table {
 	r := tableReader{b: raw}
 	t := &table{

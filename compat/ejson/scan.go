@@ -112,6 +112,9 @@ func scanEscape(s []byte) (r rune, size int, usual bool) {
 	return 0, 0, false
 }
 
+// scanUnicodeEscape reads `\uXXXX`, or two of them that are a surrogate pair: the character, and
+// how many bytes it takes. usual tells that this is how the encoder writes the character, so that
+// the text can stay as it is. A size of 0 says that the escape is invalid, as a lone surrogate is.
 func scanUnicodeEscape(s []byte) (r rune, size int, usual bool) {
 	r, ok := hex4(s, 2)
 	if !ok || r >= 0xDC00 && r < 0xE000 {
@@ -131,6 +134,7 @@ func scanUnicodeEscape(s []byte) (r rune, size int, usual bool) {
 	return r, 6, usual
 }
 
+// hex4 reads four hexadecimal digits at a place of s; false if there are fewer.
 func hex4(s []byte, at int) (rune, bool) {
 	if len(s) < at+4 {
 		return 0, false

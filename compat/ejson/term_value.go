@@ -114,6 +114,9 @@ func (p *Parser) appendTermScalar(dst []byte, n *node) []byte {
 	return append(dst, text...)
 }
 
+// appendTermInteger appends an integer of any size in the external term format, in the shortest
+// form that has room for it, as term_to_binary does: revision hashes depend on these bytes. Big
+// integers have their least significant byte first.
 func appendTermInteger(dst, text []byte) []byte {
 	if len(text) == 1 {
 		return append(dst, tagSmallInt, text[0]-'0')

@@ -131,6 +131,8 @@ func (m *Reader) readHeader() (Header, error) {
 	}
 }
 
+// parsePartHeader reads the header of a part; names are lower case afterwards. Only spaces are
+// trimmed. ErrBadPartHeader is about a line without a colon.
 func parsePartHeader(text []byte) (Header, error) {
 	var header Header
 	for line := range strings.SplitSeq(string(text), "\r\n") {

@@ -50,6 +50,9 @@ func (d *deflater) finish() {
 	d.endBlock(true)
 }
 
+// run compresses what is in the input. Without finish it stops while less than minLookahead bytes
+// are left: a match might go on with bytes that have not come yet, and the output must not depend
+// on how the input was cut.
 func (d *deflater) run(finish bool) {
 	for {
 		if d.lookahead < minLookahead {

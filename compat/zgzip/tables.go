@@ -170,6 +170,9 @@ func newCodes() *codes {
 	return c
 }
 
+// fillDistances fills in which code a distance has, as in zlib's tr_static_init: distances up to
+// 256 are looked up by themselves, larger ones by the distance divided by 128, in the second half
+// of the table.
 func (c *codes) fillDistances() {
 	dist, code := 0, 0
 	for ; code < 16; code++ {

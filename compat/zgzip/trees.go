@@ -21,6 +21,8 @@ type block struct {
 	bl        tree
 }
 
+// init points the three trees of a block (literals and lengths, distances, lengths of codes) at
+// their own counts and at zlib's static descriptions.
 func (b *block) init() {
 	b.lit = tree{
 		nodes:     b.litNodes[:],

@@ -24,6 +24,9 @@ func (q *Queue) add(ctx context.Context, s Spec, now time.Time) (ticket Ticket, 
 // AddTx is Add inside a transaction of the caller: the job exists if and only if it commits.
 func (q *Queue) AddTx(tx kv.Tx, s Spec) (Ticket, error) { return q.addTx(tx, s, q.now()) }
 
+// addTx reads only the job's own record, so that writers who add different jobs never conflict.
+// What it does depends on the state: a new job waits, a running one is asked for another run, one
+// that waits or has finished is moved forward.
 func (q *Queue) addTx(tx kv.Tx, s Spec, now time.Time) (Ticket, error) {
 	if len(s.Data) > maxData {
 		return Ticket{}, ErrTooLarge

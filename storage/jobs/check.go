@@ -43,6 +43,8 @@ type checker struct {
 	expected map[string]bool // keys that the records call for and that were not seen yet
 }
 
+// row takes one key. Records come before all other keys of the queue (keyJob sorts first): when
+// another key is seen, it is already known whether a record calls for it.
 func (c *checker) row(key, value []byte) error {
 	tag, rest, err := tuple.ReadInt(key[len(c.keys):])
 	if err != nil {

@@ -14,6 +14,8 @@ type metrics struct {
 	seconds *prometheus.HistogramVec
 }
 
+// newMetrics makes collectors that belong to one queue. The buckets of the histogram reach from a
+// millisecond to about an hour: index builds take that long.
 func newMetrics() metrics {
 	return metrics{
 		running: prometheus.NewGaugeVec(
@@ -31,6 +33,7 @@ func newMetrics() metrics {
 	}
 }
 
+// end counts a run that ended. A job that asked to run later or to be forgotten has not failed.
 func (m *metrics) end(typ string, took time.Duration, lost bool, err error) {
 	m.running.WithLabelValues(typ).Dec()
 	m.seconds.WithLabelValues(typ).Observe(took.Seconds())

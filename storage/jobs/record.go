@@ -87,6 +87,7 @@ func (r *jobRecord) append(dst []byte) []byte {
 	return packed.AppendText(packed.AppendText(dst, r.data), r.result)
 }
 
+// parseJobRecord reads what append wrote. Its data and result share memory with src.
 func parseJobRecord(src []byte) (*jobRecord, error) {
 	p := parser{packed.Reader{B: src}}
 	var r jobRecord

@@ -187,6 +187,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// renew writes the lease again with a higher beat. The token is checked in the same transaction: a
+// worker whose job was given to another one must not prolong that one's lease.
 func (r *Run) renew(ctx context.Context, beat uint64) error {
 	r.mu.Lock()
 	l := lease{run: r.token, beat: beat, ran: uint64(time.Since(r.Began).Milliseconds()), progress: r.progress}

@@ -93,6 +93,9 @@ func (w *walk) read(r ReadTx) error {
 	return w.give(r)
 }
 
+// give hands a window to the callback, and moves the beginning only after the callback took it: a
+// walk whose snapshot became too old between two windows repeats no row. Windows double, so that a
+// short walk reads little and a long one has few round trips.
 func (w *walk) give(r ReadTx) error {
 	n := len(w.window)
 	if n == 0 {

@@ -112,6 +112,8 @@ func (b *builder) read(ctx context.Context, store kv.Store) (more bool, err erro
 	return more, err
 }
 
+// row counts a row on every level. A row that is a boundary closes the intervals below its height
+// first, since an interval begins with its boundary; copies of keys are made for boundaries alone.
 func (b *builder) row(key, value []byte) error {
 	w := Weight{Rows: 1}
 	if b.wide() {

@@ -74,6 +74,8 @@ type folded struct {
 	gained []Weight // of the rows from each of opened to the next one
 }
 
+// foldLevel adds changed rows to one level. Rows between two boundaries are handled together, so
+// that each stored count is read and written once however many rows changed below it.
 func (x *Index) foldLevel(tx kv.Tx, n int, rows []row, floors []Floor, rest *Deltas) error {
 	var stretches []folded
 	for from := 0; from < len(rows); {

@@ -40,6 +40,8 @@ func (t Tree) Reread(limit int64) Tree {
 	return merged
 }
 
+// cutLines shortens every line to its newest limit revisions. Nearly all documents have shorter
+// ones, and pay for a look at the lengths only.
 func cutLines(t Tree, limit int64) {
 	long := false
 	for i := range t {

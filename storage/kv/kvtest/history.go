@@ -50,6 +50,8 @@ func randomDocument(rng *rand.Rand) string {
 	return string(tuple.AppendString(key, []string{"", "a", "a\x00", "b"}[rng.IntN(4)]))
 }
 
+// randomRange prefers the bounds where engines go wrong: the first key, the end, all stamped keys,
+// and the keys of one document.
 func randomRange(rng *rand.Rand) (begin, end string) {
 	begin, end = randomKey(rng), randomKey(rng)
 	if begin > end {
@@ -90,6 +92,8 @@ func randomTransaction(rng *rand.Rand, depth int) *transaction {
 	return tr
 }
 
+// randomRead makes a Get or a Range with any options. Some ranges are abandoned after a few rows: a
+// transaction conflicts only with what was read of a range.
 func randomRead(rng *rand.Rand) action {
 	snapshot := rng.IntN(4) == 0
 	reader := func(tx kv.ReadTx) kv.ReadTx {
@@ -126,6 +130,8 @@ func randomRead(rng *rand.Rand) action {
 	}
 }
 
+// randomWrite makes one write of any kind. Atomic operations and stamped values go to keys with
+// prefixes of their own (`k`, `v`).
 func randomWrite(rng *rand.Rand) action {
 	key, value := randomKey(rng), randomValue(rng)
 	write := func(what string, run func(tx kv.Tx)) action {

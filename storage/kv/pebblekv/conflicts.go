@@ -87,6 +87,9 @@ func (c *conflictSet) keyUnchanged(key string, since uint64) bool {
 	return c.checkable(since) && !c.keyWritten(maphash.String(c.seed, key), key, since, c.youngSets(since))
 }
 
+// keyWritten reports whether a key was, or may have been, written after version since. Older write
+// sets are known by hashes only, so two keys with one hash count as one: that costs a transaction a
+// needless repetition, and never hides a conflict.
 func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []*writeSet) bool {
 	for i := len(c.all) - 1; i >= 0 && c.all[i].newest > since; i-- {
 		if c.all[i].keys[hash] > since {

@@ -134,6 +134,8 @@ func (b *builder) write(q *request) error {
 	return b.writeStamped(q, stamp)
 }
 
+// writeStamped writes the keys and values that contain the versionstamp, which is known only now.
+// Two writes of one request can end in the same key; the conflict check needs it once, and sorted.
 func (b *builder) writeStamped(q *request, stamp []byte) error {
 	var keys []string
 	var err error

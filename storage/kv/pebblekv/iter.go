@@ -193,6 +193,8 @@ func (i *rangeIterator) dropRoom() {
 	i.room, i.value = nil, nil
 }
 
+// step moves the iterator. The first step is a seek, made only when somebody asks for a row: a
+// range that was opened and never read costs nothing.
 func (i *rangeIterator) step() bool {
 	placed := i.placed
 	i.placed = true

@@ -41,6 +41,9 @@ func Open(dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
+// openLocked opens the store whose lock is held. A disk without space opens it read-only, and a
+// task waits until there is space and opens it for writing; everything else about the store is the
+// same in both cases.
 func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 	if err := checkFormat(opts.fs, dir); err != nil {
 		return nil, err
@@ -186,6 +189,8 @@ func isBroken(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, pebble.ErrDBNotPristine)
 }
 
+// newCommitter wires up the goroutine that all commits go through. Where it needs the Store's own
+// state it gets functions instead of the Store.
 func (s *Store) newCommitter(version uint64, opts Options) *committer {
 	conflicts := newConflictSet(s.seed, version)
 	if opts.conflictKeys > 0 {

@@ -245,6 +245,9 @@ func (r *reader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 	return it
 }
 
+// newRange gives memory for one more iterator of this transaction. The first pooledRanges of them
+// are used again by later transactions; others are left to the garbage collector, so that one large
+// transaction does not make the pool large for good.
 func (r *reader) newRange() *rangeIterator {
 	if r.used == pooledRanges {
 		it := &rangeIterator{lower: r.bounds[0][:0], upper: r.bounds[1][:0]}

@@ -60,6 +60,9 @@ func (f *freed) note(r *writeSet) {
 	}
 }
 
+// add widens the span that has the same beginning, which mostly is that of one subspace of a
+// database. When there are too many spans the others share one, which then covers more than was
+// written.
 func (f *freed) add(begin, end string) {
 	first, last := appendStored(nil, []byte(begin)), appendStored(nil, []byte(end))
 	prefix := string(first[:min(spanPrefix, len(first))])

@@ -38,6 +38,8 @@ func (l *runningReaders) add(r *reader) {
 	l.first = r
 }
 
+// remove takes a reader out of the list. The list is doubly linked because readers end in any
+// order.
 func (l *runningReaders) remove(r *reader) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

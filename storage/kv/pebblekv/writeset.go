@@ -79,6 +79,8 @@ func mergeWriteSets(older, newer *writeSet) writeSet {
 	}
 }
 
+// mergeKeys merges two sorted lists of keys. A key that is in both has the version of the newer
+// write.
 func mergeKeys(older, newer []writtenKey) []writtenKey {
 	merged := make([]writtenKey, 0, len(older)+len(newer))
 	for len(older) > 0 && len(newer) > 0 {

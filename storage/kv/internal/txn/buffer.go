@@ -77,6 +77,9 @@ func (b *buffer) set(key, value []byte) { b.put(key, b.arena.copy(value)) }
 
 func (b *buffer) clear(key []byte) { b.put(key, nil) }
 
+// clearRange drops the writes in the range and remembers the range itself, which hides what the
+// snapshot has there. The doomed entries are collected before they are deleted, because the tree
+// must not change while it is walked over. A range of one key is cheaper as a single clear.
 func (b *buffer) clearRange(r KeyRange) {
 	r = KeyRange{Begin: b.arena.copy(r.Begin), End: b.arena.copy(r.End)}
 	b.stamped.clearRange(r)

@@ -29,6 +29,9 @@ type StampedKey struct {
 
 func (s *stampedKeys) empty() bool { return len(s.groups) == 0 }
 
+// add groups keys by what precedes the versionstamp. The final key is unknown until the commit, but
+// it lies below that prefix: a read that touches the prefix is one that might have seen the key.
+// Transactions have few prefixes, so they are searched one by one.
 func (s *stampedKeys) add(k StampedKey) {
 	prefix := k.Key[:k.Offset]
 	for i := range s.groups {

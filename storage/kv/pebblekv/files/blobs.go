@@ -62,6 +62,8 @@ func (f *blobFiles) open(ctx context.Context, number uint64) (*blob.FileReader, 
 	return openBlob(ctx, f.fs, f.fs.PathJoin(f.dir, blobName(number)))
 }
 
+// openBlob opens a file of separated values by itself, without the store that it belongs to. The
+// reader owns the file, and closes it.
 func openBlob(ctx context.Context, fsys vfs.FS, path string) (*blob.FileReader, error) {
 	file, err := fsys.Open(path)
 	if err != nil {

@@ -51,6 +51,9 @@ func (s *tableSource) row() *row {
 	return &s.rows[0]
 }
 
+// next moves to the next readable row. Adjacent blocks that cannot be read are one Damage, from the
+// last key before to the first one after them: the keys that were lost lie in between, and nothing
+// tells more.
 func (s *tableSource) next() {
 	if len(s.rows) > 0 {
 		s.last = s.rows[0].key

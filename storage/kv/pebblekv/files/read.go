@@ -124,6 +124,8 @@ type listing struct {
 	names                   []string
 }
 
+// list sorts the files of a directory by kind and number. Files of other names are no part of a
+// store.
 func list(names []string) (l listing) {
 	l.names = names
 	for _, name := range names {

@@ -20,6 +20,9 @@ const (
 	maxTries = 1 << 17
 )
 
+// scan walks over the file from its beginning. After bytes that are no block it tries each
+// following byte, with shorter blocks and a bounded number of tries: otherwise a large damaged file
+// would take checksums over the square of its length.
 func (t *table) scan() error {
 	t.scanned, t.blocks, t.deletions = true, nil, nil
 	file := make([]byte, t.size)

@@ -131,6 +131,8 @@ func (t *table) block(h block.Handle) (data []byte, err error) {
 	return decompressed(b[:h.Length], b[h.Length])
 }
 
+// decompressed unpacks a block. The length comes from a file that may be damaged, so it is bounded
+// before memory is taken for it.
 func decompressed(b []byte, how byte) ([]byte, error) {
 	kind := block.CompressionIndicator(how)
 	if kind == block.NoCompressionIndicator {
