@@ -84,7 +84,7 @@ type revsRead struct {
 	taken    []OpenRevsRequest // those that are not done
 	done     int               // how many were before them
 	failed   error             // what fn ended it with
-	last     *knownLeaves      // of the document of the last window's last request: the next one may ask for more of it
+	last     *leafIndex        // of the document of the last window's last request: the next one may ask for more of it
 
 	// Of taken[0]:
 	begun   bool        // some of its revisions were given
@@ -181,7 +181,7 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 
 // leaves gives the leaves of the documents that some requests ask for, of as many of the first ones as are read
 // together.
-func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*knownLeaves, error) {
+func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*leafIndex, error) {
 	ids := make([]string, len(window))
 	for i := range window {
 		if ids[i] = window[i].ID; r.last != nil && ids[i] == r.last.id {
@@ -194,24 +194,24 @@ func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*knownLeaves, 
 	if err != nil {
 		return nil, err
 	}
-	of := make(map[string]*knownLeaves, len(leaves))
+	of := make(map[string]*leafIndex, len(leaves))
 	if r.last != nil {
 		of[r.last.id] = r.last
 	}
-	known := make([]*knownLeaves, len(leaves))
+	indexes := make([]*leafIndex, len(leaves))
 	for i := range leaves {
 		id := window[i].ID
 		if of[id] == nil {
-			of[id] = &knownLeaves{id: id, leaves: leaves[i], revsLimit: d.rec.revsLimit}
+			of[id] = &leafIndex{id: id, leaves: leaves[i], revsLimit: d.rec.revsLimit}
 		}
-		known[i] = of[id]
+		indexes[i] = of[id]
 	}
-	r.last = known[len(known)-1]
-	return known, nil
+	r.last = indexes[len(indexes)-1]
+	return indexes, nil
 }
 
 // choose tells what to read for the request taken[i].
-func (r *revsRead) choose(i int, leaves *knownLeaves) []wantedRev {
+func (r *revsRead) choose(i int, leaves *leafIndex) []wantedRev {
 	if i == 0 && r.begun {
 		return leaves.wanted(func(yield func(compat.Rev) bool) {
 			for n := range r.left {
@@ -236,7 +236,7 @@ type wantedRev struct {
 }
 
 // choose tells which revisions to read, in the order of the results.
-func (o *OpenRevsOptions) choose(known *knownLeaves) []wantedRev {
+func (o *OpenRevsOptions) choose(leaves *leafIndex) []wantedRev {
 	var wanted []wantedRev
 	add := func(chosen []*leafRecord) {
 		for _, l := range chosen {
@@ -244,14 +244,14 @@ func (o *OpenRevsOptions) choose(known *knownLeaves) []wantedRev {
 		}
 	}
 	if o.All {
-		add(known.inOrder())
+		add(leaves.inOrder())
 		return wanted
 	}
 	if !o.Latest {
-		return known.wanted(slices.Values(o.Revs))
+		return leaves.wanted(slices.Values(o.Revs))
 	}
 	for _, rev := range o.Revs {
-		latest := known.below(rev)
+		latest := leaves.below(rev)
 		if add(latest); len(latest) == 0 {
 			wanted = append(wanted, wantedRev{rev: rev})
 		}
@@ -259,8 +259,8 @@ func (o *OpenRevsOptions) choose(known *knownLeaves) []wantedRev {
 	return wanted
 }
 
-// knownLeaves are the leaves of a document, and what lookups among many of them are made with.
-type knownLeaves struct {
+// leafIndex is the leaves of a document, and the tables that make lookups among many of them fast.
+type leafIndex struct {
 	id        string
 	leaves    []leafRecord
 	revsLimit int64
@@ -275,70 +275,70 @@ type knownLeaves struct {
 }
 
 // inOrder are the leaves in the order of couch_key_tree:get_all_leafs, in a tree made of what is read of each.
-func (k *knownLeaves) inOrder() []*leafRecord {
-	if k.ordered == nil {
-		tree := treeOf(k.leaves).Reread(k.revsLimit)
+func (x *leafIndex) inOrder() []*leafRecord {
+	if x.ordered == nil {
+		tree := treeOf(x.leaves).Reread(x.revsLimit)
 		tree.SortByRoots()
-		k.ordered = make([]*leafRecord, len(tree))
+		x.ordered = make([]*leafRecord, len(tree))
 		for i := range tree {
-			k.ordered[i] = &k.leaves[tree[i].Tag]
+			x.ordered[i] = &x.leaves[tree[i].Tag]
 		}
 	}
-	return k.ordered
+	return x.ordered
 }
 
 // below are the leaves whose lines have rev, from left to right.
-func (k *knownLeaves) below(rev compat.Rev) (found []*leafRecord) {
-	if k.lookups++; k.lookups <= fewLeaves || len(k.leaves) <= fewLeaves {
-		for _, l := range k.inOrder() {
+func (x *leafIndex) below(rev compat.Rev) (found []*leafRecord) {
+	if x.lookups++; x.lookups <= fewLeaves || len(x.leaves) <= fewLeaves {
+		for _, l := range x.inOrder() {
 			if l.Has(rev) {
 				found = append(found, l)
 			}
 		}
 		return found
 	}
-	if k.belowHash == nil || k.belowDepth != rev.Pos {
-		k.belowDepth, k.belowHash = rev.Pos, make(map[string][]*leafRecord)
-		for _, l := range k.inOrder() {
+	if x.belowHash == nil || x.belowDepth != rev.Pos {
+		x.belowDepth, x.belowHash = rev.Pos, make(map[string][]*leafRecord)
+		for _, l := range x.inOrder() {
 			if hash, ok := l.At(rev.Pos); ok {
-				k.belowHash[hash] = append(k.belowHash[hash], l)
+				x.belowHash[hash] = append(x.belowHash[hash], l)
 			}
 		}
 	}
-	return k.belowHash[rev.Hash]
+	return x.belowHash[rev.Hash]
 }
 
 // wanted finds the lines of revisions.
-func (k *knownLeaves) wanted(revs iter.Seq[compat.Rev]) (wanted []wantedRev) {
+func (x *leafIndex) wanted(revs iter.Seq[compat.Rev]) (wanted []wantedRev) {
 	for rev := range revs {
-		wanted = append(wanted, wantedRev{rev, k.line(rev)})
+		wanted = append(wanted, wantedRev{rev, x.line(rev)})
 	}
 	return wanted
 }
 
 // line is lineOf. Of few leaves, or for few lookups, there is no index.
-func (k *knownLeaves) line(rev compat.Rev) *leafRecord {
-	if k.lookups++; k.lookups <= fewLeaves || len(k.leaves) <= fewLeaves {
-		return lineOf(k.leaves, rev)
+func (x *leafIndex) line(rev compat.Rev) *leafRecord {
+	if x.lookups++; x.lookups <= fewLeaves || len(x.leaves) <= fewLeaves {
+		return lineOf(x.leaves, rev)
 	}
-	if k.byRev == nil {
-		k.byRev = make(map[compat.Rev]*leafRecord, len(k.leaves))
-		for i := range k.leaves {
-			k.byRev[k.leaves[i].Rev] = &k.leaves[i]
+	if x.byRev == nil {
+		x.byRev = make(map[compat.Rev]*leafRecord, len(x.leaves))
+		for i := range x.leaves {
+			x.byRev[x.leaves[i].Rev] = &x.leaves[i]
 		}
 	}
-	if l := k.byRev[rev]; l != nil {
+	if l := x.byRev[rev]; l != nil {
 		return l
 	}
-	if k.byHash == nil || k.depth != rev.Pos {
-		k.depth, k.byHash = rev.Pos, make(map[string]*leafRecord)
-		for i := range k.leaves {
-			if hash, ok := k.leaves[i].At(rev.Pos); ok && k.byHash[hash] == nil {
-				k.byHash[hash] = &k.leaves[i]
+	if x.byHash == nil || x.depth != rev.Pos {
+		x.depth, x.byHash = rev.Pos, make(map[string]*leafRecord)
+		for i := range x.leaves {
+			if hash, ok := x.leaves[i].At(rev.Pos); ok && x.byHash[hash] == nil {
+				x.byHash[hash] = &x.leaves[i]
 			}
 		}
 	}
-	return k.byHash[rev.Hash]
+	return x.byHash[rev.Hash]
 }
 
 // lineOf is the leaf rev, or one that descends from it; nil if there is none.

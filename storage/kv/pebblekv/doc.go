@@ -3,7 +3,8 @@
 //
 // Map: store.go, open.go, gate.go open, close, View, Update, Watch · options.go what can be chosen, and Pebble's
 // settings · format.go the format of the directory · snapshot.go shared snapshots · running.go what slow readers may
-// hold · reader.go reads of one transaction · known.go values that are read again and again · iter.go ranges ·
+// hold · reader.go reads of one transaction · valuecache.go the cache of values that are read again
+// and again · iter.go ranges ·
 // request.go, queue.go a transaction on its way to the committer · committer.go gathering, syncing, answering ·
 // group.go the check of a group and its batch · turn.go, beginnings.go against starvation · fold.go atomic operations ·
 // conflicts.go, writeset.go what was written lately · keys.go stored keys, whose order and prefixes are in files/ ·
@@ -40,6 +41,6 @@
 //	   do readers of Updates lose their snapshot; those run again.
 //	P12 A directory with files that are missing or broken is refused before Pebble changes anything in it
 //	   (files.Inspect).
-//	P13 A value of the known ones (known.go) is given only in snapshots in which the key has it.
+//	P13 A value of the cache (valuecache.go) is given only in snapshots in which the key has it.
 //	P14 Nothing is answered, and no file made or removed, once LOCK is not the file that this process has locked.
 package pebblekv

@@ -45,7 +45,7 @@ const (
 type builder struct {
 	conflicts *conflictSet
 	fold      *folder
-	known     *knownValues
+	cache     *valueCache
 	group     *group
 }
 
@@ -72,9 +72,9 @@ func (b *builder) admit(q *request) (verdict, error) {
 		return accepted, err
 	}
 	q.writes.setVersion(g.version)
-	b.known.wrote(q.hashes, g.version)
+	b.cache.wrote(q.hashes, g.version)
 	if len(q.tx.Cleared()) > 0 {
-		b.known.clears(g.version)
+		b.cache.clears(g.version)
 	}
 	b.conflicts.add(q.writes, q.hashes)
 	g.accepted = append(g.accepted, q)
@@ -154,7 +154,7 @@ func (b *builder) writeStamped(q *request, stamp []byte) error {
 	for i, key := range keys {
 		hashes[i] = maphash.String(b.conflicts.seed, key)
 	}
-	b.known.wrote(hashes, b.group.version)
+	b.cache.wrote(hashes, b.group.version)
 	r := stampedWriteSet(keys)
 	r.setVersion(b.group.version)
 	b.conflicts.add(r, hashes)

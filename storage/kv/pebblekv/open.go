@@ -63,7 +63,7 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		damaged:   &damagedFiles{log: opts.Log},
 		watches:   txn.NewWatches(),
 		seed:      maphash.MakeSeed(),
-		known:     &knownValues{},
+		cache:     &valueCache{},
 		readTime:  opts.ReadTime,
 		closing:   make(chan struct{}),
 		writing:   make(chan struct{}),
@@ -199,7 +199,7 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 	return &committer{
 		db:          s.db,
 		queue:       newQueue(),
-		builder:     builder{conflicts: conflicts, fold: newFolder(s.db, conflicts), known: s.known},
+		builder:     builder{conflicts: conflicts, fold: newFolder(s.db, conflicts), cache: s.cache},
 		maxGroup:    opts.MaxGroup,
 		version:     version,
 		space:       s.space,

@@ -172,7 +172,7 @@ func (r *reader) cancelled() error {
 // Version implements txn.Snapshot.
 func (r *reader) Version() uint64 { return r.version }
 
-// Get implements txn.Snapshot. What is not among the known values is read with the transaction's iterator: repeated
+// Get implements txn.Snapshot. What the cache does not have is read with the transaction's iterator: repeated
 // reads cost half of Pebble's Get, which builds one each time. The value is copied, since the iterator moves on.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	r.mu.Lock()
@@ -180,9 +180,9 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	if err := r.readable(); err != nil {
 		return nil, err
 	}
-	known := r.store.known
+	cache := r.store.cache
 	hash := maphash.Bytes(r.store.seed, key)
-	if value, ok := known.get(hash, key, r.version); ok {
+	if value, ok := cache.get(hash, key, r.version); ok {
 		return value, nil
 	}
 	r.stored = appendStored(r.stored[:0], key)
@@ -200,7 +200,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 		return nil, translate(errors.Join(err, it.Close()))
 	}
 	r.giveBack(it)
-	known.put(hash, key, value, r.version)
+	cache.put(hash, key, value, r.version)
 	return value, nil
 }
 

@@ -77,7 +77,7 @@ func (s *Store) begin(db *pebble.DB, version uint64, readOnly bool) (err error) 
 		}
 	}
 	s.db = db
-	s.known.forget()
+	s.cache.forget()
 	if !readOnly {
 		s.committer = s.newCommitter(version, s.opts)
 		s.committer.start()

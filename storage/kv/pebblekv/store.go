@@ -36,7 +36,7 @@ type Store struct {
 	damaged     *damagedFiles
 	watches     *txn.Watches
 	seed        maphash.Seed
-	known       *knownValues
+	cache       *valueCache
 	stats       stats
 	readers     runningReaders
 	updates     beginnings

@@ -13,7 +13,7 @@ import (
 )
 
 // TestKnownValues: while few keys are written in every way, what Get gives of them is what a range of the same snapshot
-// has, which never comes from the known values; and values do come from these.
+// has, which never comes from the cache; and values do come from it.
 func TestKnownValues(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{Log: silent})
 	if err != nil {
@@ -105,13 +105,13 @@ func TestKnownValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known := 0
-	for i := range s.known.values {
-		if s.known.values[i].Load() != nil {
-			known++
+	cached := 0
+	for i := range s.cache.values {
+		if s.cache.values[i].Load() != nil {
+			cached++
 		}
 	}
-	if known < keys/2 {
-		t.Errorf("%d values of %d keys are known", known, keys)
+	if cached < keys/2 {
+		t.Errorf("%d values of %d keys are cached", cached, keys)
 	}
 }
