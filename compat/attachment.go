@@ -124,7 +124,7 @@ func lengthOf(props ejson.Value, name string, absent int64) int64 {
 	return -1
 }
 
-// parseDigest reads `digest`; one that is not an MD5 counts as none.
+// parseDigest reads `digest`. A digest that is not an MD5 is ignored.
 func (a *Attachment) parseDigest(props ejson.Value) error {
 	v, _ := props.Get("digest")
 	text, ok := strings.CutPrefix(v.Text(), "md5-")

@@ -41,7 +41,8 @@ func (db *DB) AllDocs(
 	})
 }
 
-// skipRows moves the range past the rows to be skipped where these are many, as its header says.
+// skipRows moves the range past rows to be skipped by their rank, where they are so many that
+// reading them would take longer.
 func (d *dbRead) skipRows(o *RangeOptions, h *ListHeader) error {
 	if o.Skip < d.sizes.skipped || o.Namespace != NamespaceAll {
 		return nil

@@ -43,9 +43,10 @@ const (
 	blobIDSize = 16
 )
 
-// errUploadExpired is of a document whose attachments are gone before it is written: an upload was collected, the
-// document they were to be shared with was replaced or purged, or the database was created anew. As in a conflict, the
-// client has to begin again with what is there now.
+// errUploadExpired refuses a document whose attachments disappeared before it was written: the
+// upload was collected, the document that they were shared with was replaced or purged, or the
+// database was created anew. As after a conflict, the client has to start again from the current
+// state.
 var errUploadExpired = compat.NewError(compat.KindConflict, "Attachments of the document are gone.")
 
 // Upload describes the bytes of one attachment.
@@ -167,7 +168,7 @@ func (s *uploadSink) fill(o Upload, r io.Reader) (compat.Attachment, error) {
 	return att, nil
 }
 
-// checkedReader ends with the errors of a wrong length.
+// checkedReader passes bytes on, and fails with the wire's errors where their number is wrong.
 type checkedReader struct {
 	r io.Reader
 	o *Upload
@@ -195,7 +196,7 @@ func (s *uploadSink) Write(p []byte) (int, error) { return s.buf.Add(p, s.took) 
 // ReadFrom implements io.ReaderFrom: Write without a buffer before it.
 func (s *uploadSink) ReadFrom(r io.Reader) (int64, error) { return s.buf.Fill(r, s.took) }
 
-// took is told what the buffer has taken.
+// took accounts for bytes that were read into the buffer, and stores the buffer when it is full.
 func (s *uploadSink) took(b []byte) error {
 	s.digest.Write(b)
 	s.size += int64(len(b))

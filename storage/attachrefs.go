@@ -72,7 +72,8 @@ func (t *dbTx) lookUpClaims(refs ...string) error {
 // shareAttachment counts one more entry that names the attachment.
 func (t *dbTx) shareAttachment(ref string) { t.countAttachment(ref, 1) }
 
-// releaseAttachment counts one entry less that names the attachment.
+// releaseAttachment counts one entry less that names the attachment. The bytes stay for a while;
+// see finishAttachments.
 func (t *dbTx) releaseAttachment(ref string) { t.countAttachment(ref, -1) }
 
 func (t *dbTx) countAttachment(ref string, n int64) {

@@ -25,7 +25,7 @@ type batch struct {
 	docs    []*compat.Document
 	results []EditResult
 	done    int             // groups that were dealt with
-	lacking []int           // of those, the ones that lack answers: nothing was written of them
+	lacking []int           // of those, the ones that lack results: nothing was written of them
 	full    map[string]bool // partitions at their limit, by name; false: looked up and not full
 	edits   []docEdit       // of a window, used again for the next one
 	asked   *editReads      // of the first window
@@ -167,7 +167,7 @@ func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
 	return nil
 }
 
-// edit makes the edits of one document, of which checked has the first one, validated. ErrPending: some lack an answer,
+// edit makes the edits of one document, of which checked has the first one, validated. ErrPending: some lack a result,
 // and nothing was written.
 func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err error) {
 	if e.partitionFull, err = b.partitionFull(g.id); err != nil {

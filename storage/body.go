@@ -63,7 +63,7 @@ func (t *dbTx) encodeEntry(e *entry) (value []byte, size int64) {
 	return value, int64(len(value) + e.attsApart.length + e.bodyApart.length)
 }
 
-// entryOf reads an entry whose value is at hand.
+// entryOf parses an entry whose value was read already, and reads what is stored apart from it.
 func (d *dbRead) entryOf(value []byte) (entry, error) {
 	e, err := parseEntry(value)
 	if err == nil {
@@ -72,7 +72,8 @@ func (d *dbRead) entryOf(value []byte) (entry, error) {
 	return e, err
 }
 
-// completed is complete for one entry, which on most ways has nothing apart.
+// completed is complete for a single entry. Most entries have nothing stored apart, and return at
+// once.
 func (d *dbRead) completed(bodies bool, e entry) (entry, error) {
 	if e.whole() {
 		return e, nil

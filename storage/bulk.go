@@ -13,7 +13,7 @@ import (
 // A transaction takes the first groups of those that are left. One that fails because of its size or its time is not
 // tried again with as many; a document that fails alone gets its error, and the others go on. Where validation
 // functions or map functions have to be asked first (see deferred.go) the transaction ends without a write, and runs
-// again with the answers. Documents about which there is something new to be asked by then, because others changed them
+// again with the results. Documents that need other results by then, because others changed them
 // or the functions meanwhile, wait for the next round; the others are written.
 type bulk struct {
 	db       *DB
@@ -30,8 +30,9 @@ type bulk struct {
 // stored.
 const maxLacks = 100
 
-// errPending ends a transaction that lacks answers.
-var errPending = errors.New("storage: answers are missing")
+// errPending ends a transaction whose hooks deferred callbacks: nothing is written, and it runs
+// again with the results.
+var errPending = errors.New("storage: results of callbacks are missing")
 
 // run stores the edits of groups, which ascend by id.
 func (w *bulk) run(groups []editGroup) error {
@@ -187,7 +188,7 @@ func (w *bulk) giveUp(groups []editGroup) ([]editGroup, error) {
 	return others, nil
 }
 
-// designGroups parts the edits of design documents from all others.
+// designGroups separates the edits of design documents from all others.
 func designGroups(groups []editGroup) (designs, others []editGroup) {
 	if !slices.ContainsFunc(groups, func(g editGroup) bool { return compat.IsDesignID(g.id) }) {
 		return nil, groups // there may be a million

@@ -119,7 +119,8 @@ func (c *changesScan) scanRest(d *dbRead, updates int64) error {
 	})
 }
 
-// scanMoved gives the rows after the beginning of a descending scan.
+// scanMoved gives the rows that are newer than the beginning of a descending scan: documents that
+// were updated while it ran, and so moved to where it had been.
 func (c *changesScan) scanMoved(d *dbRead, updates int64) error {
 	after, err := d.rowsAfter(c.top)
 	if err != nil {
@@ -370,7 +371,7 @@ func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue, leaves []
 	return err
 }
 
-// took moves the scan past a row.
+// took moves the scan past a row that the callback has taken.
 func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	d.advance()
 	c.count++

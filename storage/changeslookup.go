@@ -153,7 +153,7 @@ func (l *idLookup) find(d *dbRead) ([]feedRow, error) {
 	return slices.Clone(l.rows), nil
 }
 
-// refresh looks the documents up anew whose rows are not where an older snapshot had them.
+// refresh looks documents up again that are no longer where an older snapshot had them.
 func (l *idLookup) refresh(d *dbRead) error {
 	if len(l.rows) == 0 {
 		return nil

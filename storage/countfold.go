@@ -78,7 +78,8 @@ func (s *Store) logged(ctx context.Context, name string, items int) {
 	}
 }
 
-// begin notes that a fold begins, which takes what was logged before.
+// begin notes that a fold starts. It will take everything logged so far, so the number of items
+// starts again at zero.
 func (f *foldState) begin() { f.items, f.known, f.done = 0, true, make(chan struct{}) }
 
 func (f *folds) end(state *foldState) {

@@ -200,7 +200,7 @@ func (c *countRest) removedFrom(seq Seq) int64 {
 	return int64(len(c.removed) - n)
 }
 
-// askRest asks for the log, unless the snapshot has it.
+// askRest starts the read of the log, unless the snapshot has read it before.
 func (d *dbRead) askRest() (countScan, error) {
 	if d.rest != nil {
 		return countScan{d: d}, nil
@@ -245,7 +245,7 @@ func (d *dbRead) statsBeside(wanted ...stat) ([]int64, error) {
 	return counts, nil
 }
 
-// rankID counts a document that comes into TagAllDocs (1) or goes out of it (-1).
+// rankID logs that a document came into TagAllDocs (1) or went out of it (-1).
 func (t *dbTx) rankID(id string, delta int64) {
 	if delta != 0 {
 		t.idDeltas = append(t.idDeltas, idDelta{id, delta})

@@ -190,7 +190,8 @@ func (s *winnerScan) leafKey() (deleted bool, rev compat.Rev, id []byte, chunk b
 	return deleted, rev, id, len(rest) > 0, err
 }
 
-// pass goes on at the next document in the list of ids after a tombstone.
+// pass jumps over a long row of tombstones: it looks up the next document in the list of ids, which
+// has no tombstones.
 func (s *winnerScan) pass(id []byte) error {
 	s.passed = 0
 	list := s.walk(TagAllDocs, Bound{ID: string(id), Set: true, Exclusive: true}, 1)

@@ -86,7 +86,8 @@ func stubsOf(list []compat.Attachment) []compat.Attachment {
 	return stubs
 }
 
-// supersede makes an edit of editMode.over one of the current revision.
+// supersede turns an edit of editMode.over into one of the revision that is current in this
+// transaction.
 func (m *editMode) supersede(doc *compat.Document, leaves []leafRecord) {
 	if !m.over[doc] {
 		return
@@ -203,7 +204,7 @@ func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf 
 	}, true
 }
 
-// newTag marks leaves that are not stored yet.
+// newTag marks leaves of the tree that have no stored record yet.
 const newTag = -1
 
 func (e *docEdit) write(rev compat.Rev, doc *compat.Document, atts []compat.Attachment) {

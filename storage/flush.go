@@ -89,8 +89,8 @@ func (e *docEdit) leafBefore(rev compat.Rev) *leafRecord {
 	return nil
 }
 
-// leafNow is the index of a revision among the leaves that the edits made, -1 if it is none of them. It is for flush,
-// where the tree does not change any more.
+// leafNow is the index of a revision among the leaves after the edits, -1 if it is no leaf. It may
+// only be used in flush, where the tree does not change any more: the index would not notice.
 func (e *docEdit) leafNow(rev compat.Rev) int {
 	if len(e.tree) <= fewLeaves {
 		return e.tree.Leaf(rev)
@@ -107,8 +107,8 @@ func (e *docEdit) leafNow(rev compat.Rev) int {
 	return -1
 }
 
-// fewLeaves are as many as are looked through; of more an index is made, or a tree of many conflicts would cost the
-// square of them.
+// fewLeaves is the number of leaves up to which a linear search is used. Larger trees get an index:
+// a document with many conflicts would otherwise cost the square of their number.
 const fewLeaves = 16
 
 func (e *docEdit) leavesChanged() bool {

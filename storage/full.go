@@ -25,7 +25,7 @@ func fromReserve(ctx context.Context, do func(context.Context) error) error {
 // maxTombstone is how many bytes the body of a deleted revision may have to be stored where the store is full.
 const maxTombstone = 1 << 10
 
-// frees reports whether an edit takes more from the store than it brings.
+// frees reports whether an edit frees space: a deletion whose tombstone is small.
 func frees(doc *compat.Document) bool {
 	return doc.Deleted && len(doc.Body.JSON) <= maxTombstone && len(doc.Attachments) == 0
 }

@@ -254,7 +254,7 @@ func (r *leafReader) add(suffix, value []byte) error {
 	return r.take(suffix, value, false)
 }
 
-// end is called after the last row.
+// end finishes the leaf that add still holds; it is called after the last row.
 func (r *leafReader) end() error { return r.takeHeld(false) }
 
 func (r *leafReader) takeHeld(head bool) error {

@@ -234,7 +234,7 @@ func (s *localScan) next(withBody bool) (*Document, error) {
 	return nil, s.it.Err()
 }
 
-// joined is a body in chunks.
+// joined puts the chunks of a body together.
 func (s *localScan) joined(id string, length int) ([]byte, error) {
 	s.chunks = s.chunks[:0]
 	if s.reverse {

@@ -123,7 +123,7 @@ func (b *background) join(db *DB) *hub {
 	return h
 }
 
-// leave forgets a hub that has ended.
+// leave removes a hub that has ended, so that the next listener starts a new one.
 func (b *background) leave(h *hub) {
 	b.hubs.mu.Lock()
 	defer b.hubs.mu.Unlock()
@@ -247,7 +247,7 @@ func (h *hub) readPatiently(ctx context.Context) (uuid [16]byte, key, value []by
 	}
 }
 
-// end wakes the listeners for the last time.
+// end marks the hub as ended with err and wakes all listeners, who see the error.
 func (h *hub) end(err error) {
 	h.stop()
 	if h.db.store.bg.ctx.Err() != nil {

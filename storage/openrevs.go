@@ -69,7 +69,7 @@ func (db *DB) BulkGet(
 	return r.view(ctx, db)
 }
 
-// revsAhead ends a window of requests when they want so many revisions.
+// revsAhead bounds how many revisions the requests of one window ask for.
 const revsAhead = 1024
 
 // revsRead reads the revisions that some requests ask for, by windows of requests. It can go on in another snapshot,

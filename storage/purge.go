@@ -30,7 +30,7 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 	return nil, compat.ErrTimeout
 }
 
-// purge fails with errPending while an index has to know something first.
+// purge is one attempt of Purge. It fails with errPending when an index deferred callbacks.
 func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCalls) ([]IDRevs, error) {
 	var purged []IDRevs
 	err := db.update(ctx, func(t *dbTx) error {

@@ -115,7 +115,7 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 	return nil
 }
 
-// tagged is ctx with the database's mark.
+// tagged is ctx marked with the tag that the hooks give the database (kv.WithTag).
 func (db *DB) tagged(ctx context.Context) context.Context {
 	if tag := db.store.hooks.Tag; tag != nil {
 		return kv.WithTag(ctx, tag(db.name))

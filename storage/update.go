@@ -50,7 +50,7 @@ func (db *DB) updateAlone(ctx context.Context, docs []*compat.Document, o *Updat
 type editGroup struct {
 	id    string
 	edits []int
-	lacks int // how often what was asked about it had changed when it was to be written
+	lacks int // how often a result for it was out of date when it was to be written
 }
 
 // groupEdits collects the edits of each document, in byte order of the ids, and those of local documents.
@@ -129,7 +129,8 @@ const (
 	sharedBatchers = 1024
 )
 
-// errApart ends a shared transaction whose edits have to be stored one by one.
+// errApart ends a shared transaction whose edits cannot share one, so that each is stored in a
+// transaction of its own.
 var errApart = errors.New("storage: edits cannot share a transaction")
 
 // editBatchers let the edits of single documents share transactions (ADR 0055): while a database has some under way,
@@ -209,7 +210,7 @@ func (db *DB) updateTogether(
 				results[i] = coalesce.Result[EditResult]{Done: true, Value: w.results[i]}
 			}
 		}
-		groups = left[lacking:] // those that lack answers are the first
+		groups = left[lacking:] // those that lack results are the first
 	}
 	return results, apart
 }

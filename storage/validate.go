@@ -74,7 +74,8 @@ func (m *editMode) validate(docs []*compat.Document, edits []*validatedEdit) err
 	return nil
 }
 
-// refuse turns what a check returned into a result, or into the transaction's error if it is no answer.
+// refuse sorts what a check returned: ErrPending lets the edit wait for a result, a compat.Error
+// refuses it, and any other error ends the transaction.
 func (v *validatedEdit) refuse(doc *compat.Document, err error) error {
 	if errors.Is(err, ErrPending) {
 		v.pending = true

@@ -68,7 +68,8 @@ type check struct {
 	err     error
 }
 
-// done waits for the head and tells whether the transaction may go on.
+// done waits for the head and reports whether the transaction may go on: the error is that of
+// check, or of the read.
 func (c *check) done() error {
 	if c.checked {
 		return c.err
@@ -100,7 +101,8 @@ type transaction struct {
 	kv.Writer
 }
 
-// reader gives what it has read when the head has been checked. Its reads are under way by then.
+// reader passes on what the transaction reads, but only after the head was checked. The reads
+// themselves run beside the read of the head, so the check costs no round trip.
 type reader struct {
 	tx kv.ReadTx
 	c  *check

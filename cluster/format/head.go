@@ -94,7 +94,7 @@ func (p Program) knows(h Head, write bool) error {
 	return nil
 }
 
-// raised is the head of a store that the program has made one of its newest format.
+// raised is the head that a store has when it was raised to the program's newest format.
 func (p Program) raised(uuid [16]byte) Head {
 	h := Head{Format: p.Newest, UUID: uuid, Reader: p.Reader, Writer: p.Writer}
 	if h.Reader == 0 {
@@ -129,7 +129,8 @@ func Open(ctx context.Context, store kv.Store, key []byte, p Program) (h Head, e
 	return h, err
 }
 
-// Read reads the head of a store without a program's eyes.
+// Read reads the head of a store without checking whether this program may use the store: for tools
+// that only show it.
 func Read(ctx context.Context, store kv.Store, key []byte) (h Head, err error) {
 	err = store.View(ctx, func(tx kv.ReadTx) error {
 		value, err := tx.Get(key)

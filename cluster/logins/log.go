@@ -72,7 +72,8 @@ func (l *Log) Follow(failed func(Failure), life func() time.Duration) {
 	l.failed, l.life = failed, life
 }
 
-// Tell has a failure told to other processes soon.
+// Tell queues a failure, which Run soon writes for the other processes. It never waits: a failure
+// that finds the queue full is dropped.
 func (l *Log) Tell(f Failure) {
 	select {
 	case l.untold <- f:
@@ -107,7 +108,7 @@ func (l *Log) pause(ctx context.Context, what string, err error) {
 	}
 }
 
-// tell writes what Tell was given, all that waits in one transaction.
+// tell writes all failures that wait, in one transaction.
 func (l *Log) tell(ctx context.Context) {
 	for {
 		var list []Failure

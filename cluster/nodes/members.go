@@ -149,7 +149,8 @@ func (m *Members) Live(ctx context.Context) (live []Member, changed <-chan struc
 	return m.live, m.changed, nil
 }
 
-// Known are the processes that are there as far as it is known: this one alone at first.
+// Known returns the processes that are known to be there, without waiting. Before the first look
+// that is this process alone.
 func (m *Members) Known() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -182,7 +183,7 @@ func (m *Members) Advertise(address string) {
 	m.lookSoon()
 }
 
-// Refresh looks who is there.
+// Refresh looks at once which processes are there, instead of at the next interval.
 func (m *Members) Refresh(ctx context.Context) error {
 	if m.Alone() {
 		return nil
@@ -287,7 +288,7 @@ func (m *Members) watch(ctx context.Context) {
 	}
 }
 
-// leave removes the process: whatever it owned is free at once.
+// leave removes the process's key, so that what it owned is free at once instead of after a lease.
 func (m *Members) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.o.Lease)
 	defer cancel()
@@ -428,7 +429,7 @@ func (m *Members) tell(live []Member) {
 	}
 }
 
-// one is what the count of those that came and went grows by.
+// one is added to the counter of arrivals and departures, which all processes watch.
 var one = binary.LittleEndian.AppendUint64(nil, 1)
 
 func (m *Members) key(id ID) []byte { return tuple.AppendBytes(bytes.Clone(m.o.Prefix), id[:]) }

@@ -12,8 +12,8 @@ import (
 // A process that stood still, or that did not reach the store, does not know by itself that the others have gone on
 // without waiting for it. So before it serves anything it looks whether they may have.
 
-// elapsed is the time between two, by the clock that says more: that of a machine which was suspended stands still, the
-// calendar's may be set.
+// elapsed is the time between two readings, by whichever clock shows more: the monotonic clock of a
+// machine that was suspended stands still, and the calendar may have been set back.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }

@@ -44,7 +44,7 @@ func (t *transaction) change(typ, id string, before, after *jobRecord) {
 	}
 }
 
-// wait makes r wait from now on. The next state is written by change.
+// wait puts r into the waiting state from now on. The caller writes it with change.
 func (t *transaction) wait(r *jobRecord, delay time.Duration, now time.Time) error {
 	version, err := t.ReadVersion()
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *transaction) wait(r *jobRecord, delay time.Duration, now time.Time) err
 	return nil
 }
 
-// leave clears what the state has besides the record.
+// leave removes the keys that belong to the job's old state, besides its record.
 func (t *transaction) leave(typ, id string, before *jobRecord) {
 	switch {
 	case before.state == Running:

@@ -43,7 +43,7 @@ func (q *Queue) Do(ctx context.Context, s Spec, fn func(ctx context.Context) err
 	return err
 }
 
-// enter makes a call of Do one of the queue's tasks.
+// enter registers a call of Do as a task of the queue, which Close waits for.
 func (q *Queue) enter(typ string) (*Type, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
