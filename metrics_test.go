@@ -15,11 +15,11 @@ import (
 // What the tree may have, tests and modules of their own not counted: each number only falls, the share of comments
 // only rises.
 const (
-	maxCode         = 136_600 // lines with more than a comment
-	minComments     = 10.2    // of a hundred lines that are not blank
-	maxUnexplained  = 145     // functions of more than 25 lines with no comment above or inside
-	maxPackageFiles = 66
-	maxPackageLines = 12_990
+	maxCode         = 134_800 // lines with more than a comment
+	minComments     = 11.3    // of a hundred lines that are not blank
+	maxUnexplained  = 0       // functions of more than 25 lines with no comment above or inside
+	maxPackageFiles = 65
+	maxPackageLines = 12_938
 	maxMethods      = 106
 	maxWide         = 5 // of a hundred lines, more than 100 columns
 )

@@ -77,6 +77,9 @@ func (d *Database) DeleteAttachment(ctx context.Context, id string, rev compat.R
 	return d.updateOne(ctx, doc, WriteOptions{AttachmentsOnly: true})
 }
 
+// withoutAttachment makes the edit of DeleteAttachment. Without a revision it is a document that follows none: writing
+// it is the conflict that CouchDB answers, but only after the winner was found to have the attachment, since without it
+// the answer is that there is no such attachment.
 func (d *Database) withoutAttachment(
 	ctx context.Context,
 	id string,
