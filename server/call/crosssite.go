@@ -27,8 +27,8 @@ func fromOtherSite(c *Call) bool {
 }
 
 // isSimpleRequest reports whether a browser sends the request to other sites without a preflight
-// (https://fetch.spec.whatwg.org/#simple-header). A Content-Type that cannot be parsed counts as
-// simple, because browsers differ there.
+// (https://fetch.spec.whatwg.org/#simple-header). Parameters of the Content-Type are not looked at:
+// browsers differ in which of them they let pass, and so all count as simple.
 func (c *Call) isSimpleRequest() bool {
 	switch c.Request.Method {
 	case http.MethodGet, http.MethodHead:

@@ -95,8 +95,8 @@ func mayManageRecord(c *call.Call, r *registry.Record) error {
 	return mayManage(c, r.Deployed, r.Queries...)
 }
 
-// managed returns a function that the user may manage. One that does not exist is an error "not
-// found", whoever asks.
+// managed returns a function that the user may manage. Anonymous requests are refused first; for
+// everybody else a function that does not exist is the error missing.
 func (h *Handlers) managed(c *call.Call, ref definition.Ref, missing definition.Code) (*registry.Record, error) {
 	if err := requireUser(c); err != nil {
 		return nil, err

@@ -78,7 +78,8 @@ func AcceptsGzip(header string) (bool, error) {
 
 type encodingChoice struct{ taken, refused bool }
 
-// encoding returns whether the header allows an encoding: its own weight counts, else that of "*".
+// encoding returns what the header says of an encoding. "*" stands for it unless the encoding is
+// named with the opposite weight; both results are false if neither occurs.
 func (a Accept) encoding(name string) encodingChoice {
 	var named, any encodingChoice
 	for _, item := range a {
