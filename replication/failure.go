@@ -2,7 +2,8 @@ package replication
 
 import (
 	"errors"
-	"strings"
+	"net"
+	"syscall"
 )
 
 // Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits with, because that is
@@ -122,13 +123,13 @@ func (h *httpFailure) causeTerm() string {
 
 // causeTerm prints a network error as ibrowse tells it.
 func causeTerm(err error) (term string, nxdomain bool) {
-	text := err.Error()
+	var lookup *net.DNSError
 	switch {
-	case strings.Contains(text, "no such host"):
+	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return "{conn_failed,{error,nxdomain}}", true
-	case strings.Contains(text, "connection refused"):
+	case errors.Is(err, syscall.ECONNREFUSED):
 		return "{conn_failed,{error,econnrefused}}", false
-	case strings.Contains(text, "no route to host"):
+	case errors.Is(err, syscall.EHOSTUNREACH):
 		return "{conn_failed,{error,ehostunreach}}", false
 	case errors.Is(err, errInactive):
 		return "req_timedout", false

@@ -2,6 +2,12 @@ package replication
 
 import (
 	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -9,7 +15,7 @@ import (
 // (docs/adr/0061).
 func TestFailureTexts(t *testing.T) {
 	refused := &httpFailure{method: "GET", url: "http://127.0.0.1:9/x/"}
-	refused.cause, _ = causeTerm(errors.New("dial tcp 127.0.0.1:9: connect: connection refused"))
+	refused.cause, _ = causeTerm(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
 	feed := &httpFailure{method: "GET", url: "http://h/a/_changes?filter=f%2Ff&feed=normal&since=0", code: 500}
 	for _, c := range []struct{ got, want string }{
 		{refused.failure().Summary(), `{http_request_failed,"GET","http://127.0.0.1:9/x/",{error,{error,{conn_failed,{error,econnrefused}}}}}`},
@@ -38,5 +44,28 @@ func TestFailureTexts(t *testing.T) {
 	if err := s.failure("session_request_failed", refused.cause); !errors.As(err, &f) || f.Inner !=
 		`{session_request_failed,"http://127.0.0.1:9/_session","u",{conn_failed,{error,econnrefused}}}` {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCauses: network errors are told apart by what they are, however they are wrapped and worded.
+func TestCauses(t *testing.T) {
+	dial := func(err error) error {
+		return &url.Error{Op: "Get", URL: "http://h/", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{dial(&net.DNSError{Name: "h", IsNotFound: true}), `{conn_failed,{error,nxdomain}}`},
+		{dial(&net.DNSError{Err: "no such host, or so", Name: "h"}), `connection_closed`},
+		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), `{conn_failed,{error,econnrefused}}`},
+		{dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), `{conn_failed,{error,ehostunreach}}`},
+		{dial(errInactive), `req_timedout`},
+		{dial(new(AddressError)), `{conn_failed,{error,eacces}}`},
+		{dial(io.ErrUnexpectedEOF), `connection_closed`},
+	} {
+		if got, nxdomain := causeTerm(c.err); got != c.want || nxdomain != strings.Contains(c.want, "nxdomain") {
+			t.Errorf("%v: %s, %v", c.err, got, nxdomain)
+		}
 	}
 }
