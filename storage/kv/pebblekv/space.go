@@ -92,7 +92,8 @@ func (g *spaceGuard) wait(op func() error) error {
 	if err == nil || !isRefused(err) || !g.armed.Load() {
 		return err
 	}
-	g.met.Store(&err)
+	first := err // others read it while err changes
+	g.met.Store(&first)
 	g.waiting.Add(1)
 	defer func() {
 		if g.waiting.Add(-1) == 0 {
