@@ -32,10 +32,8 @@ func (x *Indexes) isLarge(entries, bytes int64) bool {
 // flushIfLarge flushes the log of the index if it has grown much. While another process does, the build goes on, but
 // not for long: what is in the log is in the memory of whoever queries.
 func (b *build) flushIfLarge(ctx context.Context) error {
-	large := func() bool { // an empty log is not, however little memory there is
-		return b.entries > 0 && (b.x.isLarge(b.entries, b.logBytes) || b.logMemory >= b.x.logMemory())
-	}
-	for tries := 0; large(); tries++ {
+	// An empty log is not large, however little memory there is.
+	for tries := 0; b.entries > 0 && (b.x.isLarge(b.entries, b.logBytes) || b.logMemory >= b.x.logMemory()); tries++ {
 		err := b.x.flush(ctx, b.db, b.def, b.recordKey, b.keys)
 		switch {
 		case err == nil:
