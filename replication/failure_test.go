@@ -15,7 +15,8 @@ import (
 // (docs/adr/0061).
 func TestFailureTexts(t *testing.T) {
 	refused := &httpFailure{method: "GET", url: "http://127.0.0.1:9/x/"}
-	refused.cause, _ = causeTerm(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+	dial := os.NewSyscallError("connect", syscall.ECONNREFUSED)
+	refused.cause, _ = causeTerm(&net.OpError{Op: "dial", Net: "tcp", Err: dial})
 	feed := &httpFailure{method: "GET", url: "http://h/a/_changes?filter=f%2Ff&feed=normal&since=0", code: 500}
 	for _, c := range []struct{ got, want string }{
 		{refused.failure().Summary(), `{http_request_failed,"GET","http://127.0.0.1:9/x/",{error,{error,{conn_failed,{error,econnrefused}}}}}`},
