@@ -256,6 +256,10 @@ func (c *Config) Bool(section, key string) bool {
 	return defaults[section][key] == "true"
 }
 
+// Follows36 reports whether a request that CouchDB 3.5 and 3.6 both answer with success, but not alike, is answered as
+// 3.6 does ([settee] compatibility). Errors, and what 3.5 does not have, never ask.
+func (c *Config) Follows36() bool { return c.String("settee", "compatibility") == "3.6" }
+
 // Section returns a copy of what is set in a section.
 func (c *Config) Section(section string) map[string]string {
 	return maps.Clone((*c.current.Load())[section])

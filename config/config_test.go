@@ -239,3 +239,17 @@ func TestAddStock(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "stock", c.String("couchdb", "uuid"))
 }
+
+// TestFollows36: the newer answers are given only where the setting names that version.
+func TestFollows36(t *testing.T) {
+	c, err := Load(nil)
+	require.NoError(t, err)
+	for value, want := range map[string]bool{"3.5": false, "3.6": true, "4": false} {
+		_, err := c.Set("settee", "compatibility", value, false)
+		require.NoError(t, err)
+		require.Equal(t, want, c.Follows36(), value)
+	}
+	_, err = c.Delete("settee", "compatibility", false)
+	require.NoError(t, err)
+	require.False(t, c.Follows36(), "unset")
+}

@@ -484,6 +484,12 @@ var Settings = []Setting{
 	},
 	{
 		"settee",
+		"compatibility",
+		"3.5",
+		"The CouchDB whose answer is given where CouchDB 3.6 answers a request otherwise than 3.5, both with success: 3.5 or 3.6. What 3.5 refuses and 3.6 has is there in either case. Not in CouchDB.",
+	},
+	{
+		"settee",
 		"memory",
 		"auto",
 		"Bytes of memory that the server process stays below, those of JavaScript workers not counted; auto is nine tenths of the container's or the machine's, with less than 5 GB what 512 MB less leave, with less than 2 GB three quarters. The limit of Go's heap is 56 MB (the store's blocks, which builds with cgo have outside of it) and an eighth (128 MB at most, by which the collector misses it under load) less. Of that limit three eighths are for bodies of requests, three sixteenths for documents of answers, a sixteenth for what queries sort, and a sixteenth, from 24 to 512 MB, for what event functions hold (docs/adr/0024). Needs a restart; the environment's GOMEMLIMIT goes first, and GOMAXPROCS says how many goroutines run at a time (docs/adr/0029). Not in CouchDB.",

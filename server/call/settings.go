@@ -27,6 +27,7 @@ type Settings struct {
 	MangoLimit       int64         // of _find where the request has none
 	MangoScanWarning int64         // documents read for one result from which on _find warns, 0 for never
 	Shards           int64
+	Follows36        bool // of answers that CouchDB 3.5 and 3.6 both give, 3.6's (config.Follows36)
 	allowJSONP       bool
 	adminOnlyAllDBs  bool
 	requireUser      bool
@@ -96,6 +97,7 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 		MangoLimit:       c.Int("mango", "default_limit", math.MaxInt64),
 		MangoScanWarning: c.Int("mango", "index_scan_warning_threshold", 0),
 		Shards:           c.Int("cluster", "q", 2),
+		Follows36:        c.Follows36(),
 		allowJSONP:       c.Bool("chttpd", "allow_jsonp"),
 		adminOnlyAllDBs:  c.Bool("chttpd", "admin_only_all_dbs"),
 		requireUser:      c.Bool("chttpd", "require_valid_user"),
