@@ -1,4 +1,4 @@
-// Package conformance holds the server to what a real Apache CouchDB 3.5.0 answered.
+// Package conformance holds the server to what a real Apache CouchDB answered: 3.5, and what becomes 3.6 (next-*).
 //
 // The scenarios in testdata are wire transcripts: HTTP requests together with CouchDB's own answers, byte for byte.
 // The package replays them on a running server and gives each step a verdict (exact, json or differs). It talks to the
@@ -40,6 +40,6 @@
 //     on.
 //  4. Each scenario uses database names of its own, so scenarios run at the same time, on one server for each engine.
 //     Files whose scenarios change the server itself (Isolated) get a fresh server and run one after the other; they
-//     say nothing about engines, so that go test replays them on the first one only, and make conformance on all.
+//     say little about engines, so that go test replays them on the first one only, and make conformance on all.
 //  5. Recording changes nothing in a file but the "expect" members.
 package conformance

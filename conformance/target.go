@@ -263,10 +263,14 @@ func freeAddress() (string, error) {
 }
 
 // Isolated reports whether a file's scenarios change the server itself (its settings, users, locked accounts), so that
-// they need a fresh server and must run one after the other.
+// they need a fresh server and must run one after the other. Those of CouchDB 3.6 do.
 func Isolated(area string) bool {
-	return strings.HasSuffix(area, "-config") || strings.HasPrefix(area, "config-") || strings.HasPrefix(area, "auth-")
+	return Of36(area) || strings.HasSuffix(area, "-config") || strings.HasPrefix(area, "config-") ||
+		strings.HasPrefix(area, "auth-")
 }
+
+// Of36 reports whether a file's answers are those of CouchDB 3.6; all others are of 3.5.
+func Of36(area string) bool { return strings.HasPrefix(area, "next-") }
 
 // syncBuffer is a buffer that two writers and a reader may use at the same time.
 type syncBuffer struct {
