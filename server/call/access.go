@@ -68,8 +68,8 @@ func systemAccess(db, second string, access Access) Access {
 
 // inOpenSystemDB recognises requests to _users and _replicator for which CouchDB requires a member
 // before it looks at the document.
-func (c *Call) inOpenSystemDB() bool {
-	first, second := c.Segment(0), c.Segment(1)
+func (h *Head) inOpenSystemDB() bool {
+	first, second := h.Segment(0), h.Segment(1)
 	return (first == "_users" || first == "_replicator") && second != "" && second != "_all_docs" &&
 		second != "_changes"
 }
@@ -87,30 +87,31 @@ func (c *Call) databaseFirst(err error) error {
 
 // unauthorized answers a 401 (chttpd:error_headers): the client's own WWW-Authenticate text is echoed, else the
 // configured one is sent, else a browser goes to the login page.
-func (c *Call) unauthorized(e *compat.Error) error {
-	value := c.Header("X-CouchDB-WWW-Authenticate")
+func (a *Answer) unauthorized(e *compat.Error) error {
+	h := a.head
+	value := h.Header("X-CouchDB-WWW-Authenticate")
 	if value == "" {
-		value = c.Settings.wwwAuthenticate
+		value = h.Settings.wwwAuthenticate
 	}
-	if value == "" && c.Settings.requireUser {
+	if value == "" && h.Settings.requireUser {
 		value = `Basic realm="server"`
 	}
 	status := http.StatusUnauthorized
-	switch accept := c.Accept(); {
+	switch accept := h.Accept(); {
 	case value != "":
-		c.SetHeader(HeaderWWWAuth, value)
-	case c.Settings.loginPage != "" && accept.WantsLoginPage():
-		path, _, _ := strings.Cut(c.Request.RequestURI, "?")
-		if c.HasHeader(vhostPath) {
-			path = c.Header(vhostPath)
+		a.SetHeader(HeaderWWWAuth, value)
+	case h.Settings.loginPage != "" && accept.WantsLoginPage():
+		path, _, _ := strings.Cut(h.Request.RequestURI, "?")
+		if h.HasHeader(vhostPath) {
+			path = h.Header(vhostPath)
 		} else if decoded, err := url.PathUnescape(path); err == nil {
 			path = decoded
 		}
-		c.SetHeader("Location",
-			c.BaseURL()+c.Settings.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason))
+		a.SetHeader("Location",
+			h.BaseURL()+h.Settings.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason))
 		status = http.StatusFound
 	}
-	return c.ErrorBody(status, e)
+	return a.ErrorBody(status, e)
 }
 
 var errAuthRequired = compat.NewError(compat.KindUnauthorized, "Authentication required.")
@@ -132,13 +133,13 @@ func (c *Call) authenticate() error {
 
 // requireUser refuses anonymous requests if chttpd/require_valid_user is set. Only POST /_session
 // and /_up are exempt: without the first nobody could log in.
-func (c *Call) requireUser() error {
-	if !c.Settings.requireUser && !c.Settings.requireUserButUp {
+func (h *Head) requireUser() error {
+	if !h.Settings.requireUser && !h.Settings.requireUserButUp {
 		return nil
 	}
-	first := c.Segment(0)
-	if len(c.Segments) == 1 &&
-		(first == "_session" && c.Method == "POST" || first == "_up" && c.Settings.requireUserButUp) {
+	first := h.Segment(0)
+	if len(h.Segments) == 1 &&
+		(first == "_session" && h.Method == "POST" || first == "_up" && h.Settings.requireUserButUp) {
 		return nil
 	}
 	return errAuthRequired

@@ -37,7 +37,7 @@ func (c *Call) handle() (err error) {
 	case err == nil:
 		return nil
 	// after which net/http has ended the context
-	case c.status == 0 && !errors.Is(c.body.failed, os.ErrDeadlineExceeded):
+	case c.status == 0 && !errors.Is(c.in.failed, os.ErrDeadlineExceeded):
 		err = c.databaseFirst(err)
 	}
 	return c.fail(err)
@@ -46,7 +46,7 @@ func (c *Call) handle() (err error) {
 // observe counts and logs the answer.
 func (c *Call) observe(begin time.Time) {
 	took := time.Since(begin)
-	c.Env.Stats.End(c.status, took, c.body.read.Load(), c.sent)
+	c.Env.Stats.End(c.status, took, c.in.read.Load(), c.sent)
 	c.logAccess(took)
 }
 

@@ -67,17 +67,17 @@ func readCORSRules(c *config.Config, section string) *corsRules {
 
 // corsRules returns the rules for the host of the request when its origin is one of theirs, and the origin as it was
 // sent.
-func (c *Call) corsRules() (*corsRules, string) {
-	if c.Settings.cors == nil {
+func (h *Head) corsRules() (*corsRules, string) {
+	if h.Settings.cors == nil {
 		return nil, ""
 	}
-	sent := c.Request.Header["Origin"]
+	sent := h.Request.Header["Origin"]
 	if len(sent) == 0 {
 		return nil, ""
 	}
-	rules := c.Settings.cors.general
-	if len(c.Settings.cors.byHost) > 0 {
-		if own := c.Settings.cors.byHost[hostWithoutPort(c.clientHost())]; own != nil {
+	rules := h.Settings.cors.general
+	if len(h.Settings.cors.byHost) > 0 {
+		if own := h.Settings.cors.byHost[hostWithoutPort(h.clientHost())]; own != nil {
 			rules = own
 		}
 	}
@@ -88,11 +88,11 @@ func (c *Call) corsRules() (*corsRules, string) {
 }
 
 // clientHost is the host as the client named it: a forwarding header wins over Host.
-func (c *Call) clientHost() string {
-	if c.HasHeader(c.Settings.forwardedHost) {
-		return c.Header(c.Settings.forwardedHost)
+func (h *Head) clientHost() string {
+	if h.HasHeader(h.Settings.forwardedHost) {
+		return h.Header(h.Settings.forwardedHost)
 	}
-	return c.Request.Host
+	return h.Request.Host
 }
 
 // hostWithoutPort cuts at the first colon (chttpd_cors:cors_section), so IPv6 addresses cannot have sections of their
@@ -141,9 +141,9 @@ func (r *corsRules) allow(asked http.Header) bool {
 }
 
 // addCORS sets the headers that let a browser give the answer to its page.
-func (c *Call) addCORS(h http.Header) {
-	rules, origin := c.corsRules()
-	if rules == nil || c.preflight {
+func (a *Answer) addCORS(h http.Header) {
+	rules, origin := a.head.corsRules()
+	if rules == nil || a.preflight {
 		return
 	}
 	h["Access-Control-Allow-Origin"] = []string{origin}

@@ -29,12 +29,12 @@ func fromOtherSite(c *Call) bool {
 // isSimpleRequest reports whether a browser sends the request to other sites without a preflight
 // (https://fetch.spec.whatwg.org/#simple-header). Parameters of the Content-Type are not looked at:
 // browsers differ in which of them they let pass, and so all count as simple.
-func (c *Call) isSimpleRequest() bool {
-	switch c.Request.Method {
+func (h *Head) isSimpleRequest() bool {
+	switch h.Request.Method {
 	case http.MethodGet, http.MethodHead:
 		return true
 	case http.MethodPost:
-		kind, _, _ := strings.Cut(c.Header("Content-Type"), ";")
+		kind, _, _ := strings.Cut(h.Header("Content-Type"), ";")
 		switch strings.ToLower(strings.TrimSpace(kind)) {
 		case "", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain":
 			return true
@@ -45,11 +45,11 @@ func (c *Call) isSimpleRequest() bool {
 
 // isCrossSite reports whether the request says that it comes from a page of another origin, which CORS does not let in.
 // Programs that are no browsers say nothing of the kind.
-func (c *Call) isCrossSite() bool {
-	if rules, _ := c.corsRules(); rules != nil {
+func (h *Head) isCrossSite() bool {
+	if rules, _ := h.corsRules(); rules != nil {
 		return false
 	}
-	switch site := c.Header("Sec-Fetch-Site"); site { // of newer browsers, where TLS or localhost lets them
+	switch site := h.Header("Sec-Fetch-Site"); site { // of newer browsers, where TLS or localhost lets them
 	case "":
 	case "same-origin", "none":
 		return false
@@ -57,18 +57,18 @@ func (c *Call) isCrossSite() bool {
 		return true
 	}
 	for _, name := range []string{"Origin", "Referer"} {
-		if from := c.Header(name); from != "" {
-			return !c.isOwnOrigin(from)
+		if from := h.Header(name); from != "" {
+			return !h.isOwnOrigin(from)
 		}
 	}
 	// POST has an Origin in every browser. Another method may come from an image of any page, and is one that changes
 	// something only if a rewrite function makes it one.
-	return c.IdentifiedBy == "cookie" && c.Request.Method != http.MethodPost
+	return h.IdentifiedBy == "cookie" && h.Request.Method != http.MethodPost
 }
 
 // isOwnOrigin reports whether a URL is one of the host and port that the client sent the request to. Its scheme does
 // not matter: a proxy may have taken TLS off.
-func (c *Call) isOwnOrigin(from string) bool {
+func (h *Head) isOwnOrigin(from string) bool {
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {
 		return false
@@ -77,5 +77,5 @@ func (c *Call) isOwnOrigin(from string) bool {
 	same := func(host string) bool {
 		return strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
 	}
-	return same(c.Request.Host) || same(c.clientHost())
+	return same(h.Request.Host) || same(h.clientHost())
 }

@@ -3,13 +3,13 @@
 //
 // # The way of a request
 //
-// Env.Serve makes a Call (call.go) and runs it through the chain (chain.go): counting and the log, errors, limits of
-// the head, virtual hosts (vhost.go), path and query, options, preflights (cors.go), authentication (access.go). Then
-// its route is found (route.go: what a row says; router.go: the tree), the route's access rule applied (access.go), a
-// change that a page of another site makes refused (crosssite.go) and its handler run, which belongs to the package of
-// a resource. Answers leave through respond.go (whole bodies, errors), stream.go (lists, feeds) and sized.go
-// (attachments), which share headers.go and outgoing.go; bodies come in through request.go and requestbody.go.
-// reroute.go puts another request in the place of this one.
+// Env.Serve makes a Call (call.go), which is a Head (what is asked, and by whom), a Body and an Answer, and runs it
+// through the chain (chain.go): counting and the log, errors, limits of the head, virtual hosts (vhost.go), path and
+// query, options, preflights (cors.go), authentication (access.go). Then its route is found (route.go: what a row says;
+// router.go: the tree), the route's access rule applied (access.go), a change that a page of another site makes refused
+// (crosssite.go) and its handler run, which belongs to the package of a resource. Answers leave through respond.go
+// (whole bodies, errors), stream.go (lists, feeds) and sized.go (attachments), which share headers.go and outgoing.go;
+// bodies come in through request.go and requestbody.go. reroute.go puts another request in the place of this one.
 //
 //	env.go               what all handlers of a server share
 //	settings.go          the configuration, parsed

@@ -13,7 +13,6 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/server/stats"
-	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -95,13 +94,10 @@ func (e *Env) Serve(ec echo.Context) error {
 	e.Running.Add(1)
 	defer e.Running.Add(-1)
 	c := e.calls.Get().(*Call) // an empty one
-	c.Env, c.Settings, c.Request, c.Writer = e, e.settings.Load(), ec.Request(), ec.Response()
-	c.conn = wire.FromContext(c.Request.Context())
+	c.set(e, ec.Request(), ec.Response())
 	c.conn.Begin()
-	c.body = newRequestBody(c.Request, ec.Response(), e.Bodies, c.Settings.receiveTimeout)
-	c.Outgoing = newOutgoing(ec.Response(), e.Answers)
 	defer c.Outgoing.end()
-	defer c.body.abandon() // also where the answer is broken off by a panic
+	defer c.in.abandon() // also where the answer is broken off by a panic
 	err := c.handle()
 	c.finish()
 	c.DropJSON()

@@ -24,15 +24,15 @@ func readFrameOptions(c *config.Config) *frameOptions {
 }
 
 // addFrameOptions sets X-Frame-Options: SAMEORIGIN, the server's own address if it is a listed host, else DENY.
-func (c *Call) addFrameOptions(h http.Header) {
-	o := c.Settings.frames
+func (a *Answer) addFrameOptions(h http.Header) {
+	o := a.head.Settings.frames
 	if o == nil {
 		return
 	}
 	value := "DENY"
 	if o.sameOrigin {
 		value = "SAMEORIGIN"
-	} else if host := c.BaseURL(); slices.Equal(o.hosts, []string{"*"}) || slices.Contains(o.hosts, host) {
+	} else if host := a.head.BaseURL(); slices.Equal(o.hosts, []string{"*"}) || slices.Contains(o.hosts, host) {
 		value = "ALLOW-FROM " + host
 	}
 	h["X-Frame-Options"] = []string{value}

@@ -49,23 +49,23 @@ func (c *Call) FunctionRequest(q DesignRequest) *documents.Request {
 
 // functionRoom takes memory for a text of the request object that did not come with the request, which is copied on its
 // way to the function.
-func (c *Call) functionRoom(bytes int) error {
+func (b *Body) functionRoom(bytes int) error {
 	if bytes <= memory.FreeBody {
 		return nil
 	}
-	err := c.takeMemory(int64(bytes) * memory.BodyCopies)
-	c.body.share.Arrived()
+	err := b.takeMemory(int64(bytes) * memory.BodyCopies)
+	b.in.share.Arrived()
 	return err
 }
 
 // appendMethod prints methods that Erlang's HTTP parser or CouchDB's code do not name as the list of characters they
 // are there, unless a rewrite function named them.
-func (c *Call) appendMethod(b []byte, method string) []byte {
+func (h *Head) appendMethod(b []byte, method string) []byte {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "COPY":
 		return ejson.AppendString(b, method)
 	}
-	if c.rewritten != nil && c.rewritten.Method == method {
+	if h.rewritten != nil && h.rewritten.Method == method {
 		return ejson.AppendString(b, method)
 	}
 	b = append(b, '[')
@@ -80,44 +80,44 @@ func (c *Call) appendMethod(b []byte, method string) []byte {
 
 // requestedPath is the path as the client, or a proxy or virtual host before us, named it; its last element carries the
 // query.
-func (c *Call) requestedPath() []string {
-	target := c.Request.RequestURI
+func (h *Head) requestedPath() []string {
+	target := h.Request.RequestURI
 	for _, name := range []string{vhostPath, "X-Couchdb-Requested-Path"} {
-		if c.HasHeader(name) {
-			target = c.Header(name)
+		if h.HasHeader(name) {
+			target = h.Header(name)
 			break
 		}
 	}
-	return compat.PathParts(target, c.Settings.Rules.PlusIsSpace)
+	return compat.PathParts(target, h.Settings.Rules.PlusIsSpace)
 }
 
 // secretHeaders are not shown to functions while chttpd/scrub_json_request is set.
 var secretHeaders = []string{"Authorization", "Cookie", "X-Auth-Couchdb-Token"}
 
 // shownHeaders are the request's headers in the order of their names, the values of one name joined.
-func (c *Call) shownHeaders() []compat.Param {
-	headers := maps.Clone(c.Request.Header)
-	headers["Host"] = []string{c.Request.Host}
-	if len(c.Request.TransferEncoding) > 0 {
-		headers["Transfer-Encoding"] = c.Request.TransferEncoding
+func (h *Head) shownHeaders() []compat.Param {
+	headers := maps.Clone(h.Request.Header)
+	headers["Host"] = []string{h.Request.Host}
+	if len(h.Request.TransferEncoding) > 0 {
+		headers["Transfer-Encoding"] = h.Request.TransferEncoding
 	}
-	if c.Settings.scrubRequests {
+	if h.Settings.scrubRequests {
 		for _, name := range secretHeaders {
 			delete(headers, name)
 		}
 	}
 	shown := make([]compat.Param, 0, len(headers))
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		shown = append(shown, compat.Param{Name: c.spelled(name), Value: strings.Join(headers[name], ", ")})
+		shown = append(shown, compat.Param{Name: h.spelled(name), Value: strings.Join(headers[name], ", ")})
 	}
 	return shown
 }
 
 // spelled is a header's name as functions see it: as a rewrite function wrote it, else in the form that both HTTP
 // servers give it.
-func (c *Call) spelled(name string) string {
-	if c.rewritten != nil {
-		for _, h := range c.rewritten.Headers {
+func (h *Head) spelled(name string) string {
+	if h.rewritten != nil {
+		for _, h := range h.rewritten.Headers {
 			if strings.EqualFold(h.Name, name) {
 				return h.Name
 			}
@@ -127,11 +127,11 @@ func (c *Call) spelled(name string) string {
 }
 
 // bodyText is the member body: what the caller made of it, else the body as text; "undefined" stands for none.
-func (c *Call) bodyText(given []byte) ([]byte, error) {
+func (b *Body) bodyText(given []byte) ([]byte, error) {
 	if given != nil {
 		return given, nil
 	}
-	raw, some, err := c.RawBody()
+	raw, some, err := b.RawBody()
 	if err != nil {
 		return nil, err
 	}
@@ -143,22 +143,22 @@ func (c *Call) bodyText(given []byte) ([]byte, error) {
 
 // RawBody reads the body as sent, and keeps it for a handler that reads it again; some is false if there is none at
 // all.
-func (c *Call) RawBody() (raw []byte, some bool, err error) {
-	if !c.HasBody() && c.Request.Header["Content-Length"] == nil {
+func (b *Body) RawBody() (raw []byte, some bool, err error) {
+	if !b.HasBody() && b.head.Request.Header["Content-Length"] == nil {
 		return nil, false, nil
 	}
-	if c.Request.ContentLength > c.Settings.MaxRequestSize {
+	if b.head.Request.ContentLength > b.head.Settings.MaxRequestSize {
 		return nil, true, compat.ErrRequestTooLarge
 	}
-	if raw, err = c.readRaw(c.Settings.MaxRequestSize); err != nil {
+	if raw, err = b.readRaw(b.head.Settings.MaxRequestSize); err != nil {
 		return nil, true, BodyError(err)
 	}
-	c.keepBody(raw)
+	b.keepBody(raw)
 	return raw, true, nil
 }
 
 // keepBody lets the body be read once more.
-func (c *Call) keepBody(raw []byte) {
-	c.body.end()
-	c.body.r = io.NopCloser(bytes.NewReader(raw))
+func (b *Body) keepBody(raw []byte) {
+	b.in.end()
+	b.in.r = io.NopCloser(bytes.NewReader(raw))
 }

@@ -42,10 +42,10 @@ func readMinimalHeaders(list []string) map[string]bool {
 }
 
 // SetHeader sets a response header, keeping the name's case.
-func (c *Call) SetHeader(name, value string) { c.Writer.Header()[name] = []string{value} }
+func (a *Answer) SetHeader(name, value string) { a.Writer.Header()[name] = []string{value} }
 
 // DropHeader removes a response header set before.
-func (c *Call) DropHeader(name string) { delete(c.Writer.Header(), name) }
+func (a *Answer) DropHeader(name string) { delete(a.Writer.Header(), name) }
 
 // dateCache holds the Date header of the running second.
 type dateCache struct{ current atomic.Pointer[dated] }
@@ -70,44 +70,44 @@ func (d *dateCache) header(now time.Time) []string {
 const lengthOfNothing = "Content-length"
 
 // StartHeaders writes status and headers; length is the body's, -1 where it is not known.
-func (c *Call) StartHeaders(status int, length int64) {
-	h := c.Writer.Header()
-	h["Server"] = c.Settings.Server
-	h["Date"] = c.Env.dates.header(time.Now())
-	h[headerRequestID] = []string{c.ID}
-	h[headerBodyTime] = c.body.timeHeader()
+func (a *Answer) StartHeaders(status int, length int64) {
+	h := a.Writer.Header()
+	h["Server"] = a.head.Settings.Server
+	h["Date"] = a.head.Env.dates.header(time.Now())
+	h[headerRequestID] = []string{a.head.ID}
+	h[headerBodyTime] = a.from.timeHeader()
 	switch {
 	case status == http.StatusNotModified:
 		h[lengthOfNothing] = zeroValue
 	case length >= 0:
 		h["Content-Length"] = []string{strconv.FormatInt(length, 10)}
-	case c.IsHead():
+	case a.head.IsHead():
 		h["Content-Length"] = zeroValue // where GET would be chunked
 	default:
 		delete(h, "Content-Length")
 		h["Transfer-Encoding"] = chunkedValue // else net/http would count a short body; dropped for HTTP/1.0
 	}
-	if c.body.unread() || !c.Request.ProtoAtLeast(1, 1) || c.conn.Ambiguous(c.Request) {
+	if a.from.unread() || !a.head.Request.ProtoAtLeast(1, 1) || a.conn.Ambiguous(a.head.Request) {
 		h["Connection"] = closeValue
 	}
-	c.addCORS(h)
-	c.addFrameOptions(h)
-	if c.Renew != nil && h["Set-Cookie"] == nil { // couch_httpd_auth:cookie_auth_header
-		c.Renew()
+	a.addCORS(h)
+	a.addFrameOptions(h)
+	if a.Renew != nil && h["Set-Cookie"] == nil { // couch_httpd_auth:cookie_auth_header
+		a.Renew()
 	}
-	if c.minimal {
+	if a.minimal {
 		for name := range h {
-			if !c.Settings.minimalHeaders[name] {
+			if !a.head.Settings.minimalHeaders[name] {
 				delete(h, name)
 			}
 		}
-		if !c.Settings.minimalHeaders["Content-Type"] {
+		if !a.head.Settings.minimalHeaders["Content-Type"] {
 			h["Content-Type"] = nil // else net/http would guess one
 		}
 	}
 	if status == http.StatusNotFound {
-		c.conn.NotFound()
+		a.conn.NotFound()
 	}
-	c.status = status
-	c.Writer.WriteHeader(status)
+	a.status = status
+	a.Writer.WriteHeader(status)
 }

@@ -28,11 +28,11 @@ func (c *Call) outOfService() error {
 }
 
 // NodeDown refuses what reads the list of databases (chttpd:error_info).
-func (c *Call) NodeDown() error {
-	if c.Settings.Maintenance != "true" {
+func (h *Head) NodeDown() error {
+	if h.Settings.Maintenance != "true" {
 		return nil
 	}
-	return compat.Named(compat.KindFileExists, "nodedown", c.Env.Node)
+	return compat.Named(compat.KindFileExists, "nodedown", h.Env.Node)
 }
 
 // Leaving reports whether feeds are to end now.

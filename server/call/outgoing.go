@@ -66,10 +66,10 @@ func (o *outgoing) Hold(ctx context.Context, bytes int) error {
 
 // Keep takes memory for what the request keeps in order to sort it; bytes is the total so far. It
 // does not wait: an error says that there is not enough.
-func (c *Call) Keep(bytes int) error {
-	o := c.Outgoing
+func (a *Answer) Keep(bytes int) error {
+	o := a.Outgoing
 	if o.sorting == nil {
-		o.sorting = &memory.Share{Budget: c.Env.Sorting, User: c.User.Name, Client: o}
+		o.sorting = &memory.Share{Budget: a.head.Env.Sorting, User: a.head.User.Name, Client: o}
 	}
 	return o.sorting.Grow(int64(bytes))
 }
@@ -142,42 +142,42 @@ func allow(w http.ResponseWriter, timeout time.Duration) {
 }
 
 // deliver sends a part of the body. All bodies go through it.
-func (c *Call) deliver(p []byte) (n int, err error) {
-	if c.sent == 0 && len(p) <= sendBuffer {
-		n, err = c.Writer.Write(p)
-		c.sent += int64(n)
+func (a *Answer) deliver(p []byte) (n int, err error) {
+	if a.sent == 0 && len(p) <= sendBuffer {
+		n, err = a.Writer.Write(p)
+		a.sent += int64(n)
 		return n, err
 	}
-	c.Outgoing.waiting(len(p))
-	defer c.Outgoing.sent()
+	a.Outgoing.waiting(len(p))
+	defer a.Outgoing.sent()
 	for err == nil && n < len(p) {
-		if !c.Outgoing.extend(c.Settings.sendTimeout) {
+		if !a.Outgoing.extend(a.head.Settings.sendTimeout) {
 			return n, ErrClientGone
 		}
 		var m int
-		m, err = c.Writer.Write(p[n:min(len(p), n+sendPiece)])
+		m, err = a.Writer.Write(p[n:min(len(p), n+sendPiece)])
 		n += m
-		c.sent += int64(m)
-		c.Outgoing.moved()
+		a.sent += int64(m)
+		a.Outgoing.moved()
 	}
-	c.rest()
+	a.rest()
 	return n, err
 }
 
 // flush sends what net/http holds of the answer.
-func (c *Call) flush() error {
-	allow(c.Writer, c.Settings.sendTimeout)
-	err := http.NewResponseController(c.Writer).Flush()
-	c.rest()
+func (a *Answer) flush() error {
+	allow(a.Writer, a.head.Settings.sendTimeout)
+	err := http.NewResponseController(a.Writer).Flush()
+	a.rest()
 	return err
 }
 
 // rest ends the time for the client while there is nothing to take: HTTP/2 would end the stream after it.
-func (c *Call) rest() {
-	if c.Request.ProtoMajor == 2 {
-		allow(c.Writer, 0)
+func (a *Answer) rest() {
+	if a.head.Request.ProtoMajor == 2 {
+		allow(a.Writer, 0)
 	}
 }
 
 // finish bounds the sending of what net/http still holds when the handler returns.
-func (c *Call) finish() { allow(c.Writer, c.Settings.sendTimeout) }
+func (a *Answer) finish() { allow(a.Writer, a.head.Settings.sendTimeout) }

@@ -9,14 +9,14 @@ import (
 // Peer is the address of the client without its port. Behind a proxy of chttpd/trusted_proxies it is the one that the
 // proxy names, so that one client cannot lock an account for all. CouchDB believes whoever connects from a private
 // network (mochiweb_request:get(peer)), who then evades the lockout or aims it at others.
-func (c *Call) Peer() string {
-	addr, err := netip.ParseAddrPort(c.Request.RemoteAddr)
+func (h *Head) Peer() string {
+	addr, err := netip.ParseAddrPort(h.Request.RemoteAddr)
 	if err != nil {
-		return c.Request.RemoteAddr
+		return h.Request.RemoteAddr
 	}
 	ip := addr.Addr().Unmap()
-	if slices.ContainsFunc(c.Settings.trustedProxies, func(network netip.Prefix) bool { return network.Contains(ip) }) {
-		hops := c.Header("X-Forwarded-For")
+	if slices.ContainsFunc(h.Settings.trustedProxies, func(network netip.Prefix) bool { return network.Contains(ip) }) {
+		hops := h.Header("X-Forwarded-For")
 		if last := strings.TrimSpace(hops[strings.LastIndexByte(hops, ',')+1:]); last != "" && len(last) <= maxPeer {
 			if named, err := netip.ParseAddr(last); err == nil {
 				return Network(named.Unmap())

@@ -20,12 +20,12 @@ func TestPeer(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.remote
 		r.Header.Set("X-Forwarded-For", c.forwarded)
-		require.Equal(t, c.want, (&Call{Request: r, Settings: &set}).Peer(), c)
+		require.Equal(t, c.want, (&Head{Request: r, Settings: &set}).Peer(), c)
 		if c.remote != "pipe" {
 			require.NotEqual(
 				t,
 				"1.2.3.4",
-				(&Call{Request: r, Settings: new(Settings)}).Peer(),
+				(&Head{Request: r, Settings: new(Settings)}).Peer(),
 				"nobody is trusted unless configured",
 			)
 		}

@@ -22,10 +22,18 @@ var (
 	ErrBodyTruncated = compat.NewError(compat.KindBadRequest, "the request body ended early")
 )
 
+// Body is the body of a request: read whole, as JSON or as a stream, within the limits of the settings and the memory
+// that all bodies share. It is read once, but for what RawBody keeps.
+type Body struct {
+	head *Head
+	in   *requestBody
+	json *ejson.Parser // see parser
+}
+
 // RequireJSON refuses requests whose Content-Type is not exactly application/json before any semicolon
 // (chttpd:validate_ctype).
-func (c *Call) RequireJSON() error {
-	for _, part := range strings.Split(c.Header("Content-Type"), ";") {
+func (b *Body) RequireJSON() error {
+	for _, part := range strings.Split(b.head.Header("Content-Type"), ";") {
 		if part != "" { // string:tokens: a leading semicolon is fine
 			if part == "application/json" {
 				return nil
@@ -37,30 +45,30 @@ func (c *Call) RequireJSON() error {
 }
 
 // HasBody reports whether the request has a body, even an empty chunked one.
-func (c *Call) HasBody() bool {
-	return c.Request.ContentLength != 0 || len(c.Request.TransferEncoding) > 0
+func (b *Body) HasBody() bool {
+	return b.head.Request.ContentLength != 0 || len(b.head.Request.TransferEncoding) > 0
 }
 
 // BodyReader streams the request's body as sent.
-func (c *Call) BodyReader() io.Reader {
-	return c.body
+func (b *Body) BodyReader() io.Reader {
+	return b.in
 }
 
 // ReadBody reads the whole body, decompressed, within chttpd/max_http_request_size and the memory that bodies share.
-func (c *Call) ReadBody() ([]byte, error) { return c.ReadBodyWithin(c.Settings.MaxRequestSize) }
+func (b *Body) ReadBody() ([]byte, error) { return b.ReadBodyWithin(b.head.Settings.MaxRequestSize) }
 
 // SmallBody bounds the bodies of requests that are never large: logins.
 const SmallBody = 64 << 10
 
 // ReadBodyWithin is ReadBody with a limit in bytes, which holds for the body as sent and as decompressed.
-func (c *Call) ReadBodyWithin(limit int64) ([]byte, error) {
-	if c.Request.ContentLength > limit {
+func (b *Body) ReadBodyWithin(limit int64) ([]byte, error) {
+	if b.head.Request.ContentLength > limit {
 		return nil, compat.ErrRequestTooLarge
 	}
-	coding, set := c.ContentEncoding()
+	coding, set := b.ContentEncoding()
 	switch {
 	case !set || coding == "identity":
-		raw, err := c.readRaw(limit)
+		raw, err := b.readRaw(limit)
 		if err != nil {
 			return nil, BodyError(err)
 		}
@@ -68,34 +76,34 @@ func (c *Call) ReadBodyWithin(limit int64) ([]byte, error) {
 	case coding != "gzip":
 		return nil, compat.NewError(compat.KindBadContentType, coding+" is not a supported content encoding.")
 	}
-	return c.gunzip(limit)
+	return b.gunzip(limit)
 }
 
 // ContentEncoding is what the body is packed with, if the request says. Several headers are one of all their values, as
 // MochiWeb joins them (mochiweb_headers:merge), so that two codings are none that is supported.
-func (c *Call) ContentEncoding() (coding string, set bool) {
-	values, set := c.Request.Header["Content-Encoding"]
+func (b *Body) ContentEncoding() (coding string, set bool) {
+	values, set := b.head.Request.Header["Content-Encoding"]
 	return strings.Join(values, ", "), set
 }
 
 // maxTrusted is how much memory a Content-Length alone gets; for more the bytes have to come.
 const maxTrusted = memory.FreeBody
 
-func (c *Call) readRaw(limit int64) ([]byte, error) {
-	n := c.Request.ContentLength
+func (b *Body) readRaw(limit int64) ([]byte, error) {
+	n := b.head.Request.ContentLength
 	if n < 0 || n > largeBody {
-		c.claim(memory.BodyCopies * n)
-		return c.readParts(c.body, limit, n)
+		b.claim(memory.BodyCopies * n)
+		return b.readParts(b.in, limit, n)
 	}
 	if n > maxTrusted {
-		c.claim(memory.BodyCopies * n)
+		b.claim(memory.BodyCopies * n)
 	}
-	return c.readAnnounced(limit, n)
+	return b.readAnnounced(limit, n)
 }
 
 // readAnnounced reads a body of n bytes. It gets memory for maxTrusted of them, then for trust times as many as have
 // come: for all of it a third more than its size, where parts that are joined take it twice.
-func (c *Call) readAnnounced(limit, n int64) ([]byte, error) {
+func (b *Body) readAnnounced(limit, n int64) ([]byte, error) {
 	raw := []byte{}
 	for {
 		came := int64(len(raw))
@@ -103,7 +111,7 @@ func (c *Call) readAnnounced(limit, n int64) ([]byte, error) {
 		case came > limit:
 			return nil, compat.ErrRequestTooLarge
 		case came == n:
-			c.body.end()
+			b.in.end()
 			return raw, nil
 		}
 		size := n // divided so that the last step is a whole one
@@ -111,12 +119,12 @@ func (c *Call) readAnnounced(limit, n int64) ([]byte, error) {
 			size = (size + trust - 1) / trust
 		}
 		if size > maxTrusted {
-			if err := c.takeMemory(memory.BodyCopies * (size - came)); err != nil {
+			if err := b.takeMemory(memory.BodyCopies * (size - came)); err != nil {
 				return nil, err
 			}
 		}
 		raw = append(make([]byte, 0, size), raw...)[:size]
-		if _, err := io.ReadFull(c.body, raw[came:]); err != nil {
+		if _, err := io.ReadFull(b.in, raw[came:]); err != nil {
 			return nil, err
 		}
 	}
@@ -133,26 +141,26 @@ const (
 )
 
 // gunzip reads a compressed body; only the decompressed bytes are held.
-func (c *Call) gunzip(limit int64) ([]byte, error) {
-	c.claim(memory.BodyCopies * usualInflation * c.Request.ContentLength)
-	z, err := gzip.NewReader(c.body)
+func (b *Body) gunzip(limit int64) ([]byte, error) {
+	b.claim(memory.BodyCopies * usualInflation * b.head.Request.ContentLength)
+	z, err := gzip.NewReader(b.in)
 	if err != nil {
-		return nil, c.gzipError(err)
+		return nil, b.gzipError(err)
 	}
-	out, err := c.ReadLimited(z, limit)
+	out, err := b.ReadLimited(z, limit)
 	if err != nil {
-		return nil, c.gzipError(err)
+		return nil, b.gzipError(err)
 	}
 	return out, nil
 }
 
 // gzipError tells a body that is no gzip from one that broke off.
-func (c *Call) gzipError(err error) error {
-	if _, wire := compat.AsError(err); wire || c.Request.Context().Err() != nil {
+func (b *Body) gzipError(err error) error {
+	if _, wire := compat.AsError(err); wire || b.head.Request.Context().Err() != nil {
 		return err
 	}
-	if c.body.failed != nil {
-		return BodyError(c.body.failed)
+	if b.in.failed != nil {
+		return BodyError(b.in.failed)
 	}
 	return errNotGzip
 }
@@ -166,12 +174,12 @@ const (
 // ReadLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes, or more than
 // maxInflation allows. It holds twice the bytes at its end, where a buffer that grows would have thrown away several
 // times as many.
-func (c *Call) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
-	return c.readParts(r, limit, -1)
+func (b *Body) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
+	return b.readParts(r, limit, -1)
 }
 
 // readParts is ReadLimited for what has length bytes; -1: nobody knows.
-func (c *Call) readParts(r io.Reader, limit, length int64) ([]byte, error) {
+func (b *Body) readParts(r io.Reader, limit, length int64) ([]byte, error) {
 	var parts [][]byte
 	var total int64
 	for size := int64(firstPart); ; size = min(2*size, lastPart) {
@@ -179,12 +187,12 @@ func (c *Call) readParts(r io.Reader, limit, length int64) ([]byte, error) {
 			size = min(size, left+1) // and a byte for the end
 		}
 		if total+size > memory.FreeBody {
-			if err := c.takeMemory(memory.BodyCopies * size); err != nil {
+			if err := b.takeMemory(memory.BodyCopies * size); err != nil {
 				return nil, err
 			}
 		}
 		part, err := readPart(r, size)
-		if total += int64(len(part)); total > limit || total > largeBody && total/maxInflation > c.body.read.Load() {
+		if total += int64(len(part)); total > limit || total > largeBody && total/maxInflation > b.in.read.Load() {
 			return nil, compat.ErrRequestTooLarge
 		}
 		parts = append(parts, part)
@@ -215,19 +223,19 @@ func readPart(r io.Reader, size int64) (part []byte, err error) {
 
 // claim returns how many bytes of memory the body is expected to take in all, negative if its
 // length is unknown.
-func (c *Call) claim(n int64) {
-	if share := &c.body.share; share.Held == 0 {
+func (b *Body) claim(n int64) {
+	if share := &b.in.share; share.Held == 0 {
 		share.Claim = max(0, n)
 	}
 }
 
 // takeMemory asks for bytes of the budget of all bodies; they are given back when the request ends.
-func (c *Call) takeMemory(n int64) error {
-	share := &c.body.share
+func (b *Body) takeMemory(n int64) error {
+	share := &b.in.share
 	if share.Held == 0 {
-		share.User = c.User.Name
+		share.User = b.head.User.Name
 	}
-	return share.Take(c.Context(), n)
+	return share.Take(b.head.Context(), n)
 }
 
 // freePatterns is how much the patterns of a small request may take without asking.
@@ -236,11 +244,11 @@ const freePatterns = 256 << 10
 // TakeParsed asks for the memory of what is made of a request, where that is no small one or has large patterns, which
 // take so many bytes: a pattern of ten bytes may become a program of a megabyte. size gives the memory of all of it,
 // patterns included, in bytes.
-func (c *Call) TakeParsed(patterns int64, size func() int64) error {
-	if c.body.share.Held == 0 && patterns <= freePatterns {
+func (b *Body) TakeParsed(patterns int64, size func() int64) error {
+	if b.in.share.Held == 0 && patterns <= freePatterns {
 		return nil
 	}
-	return c.takeMemory(size())
+	return b.takeMemory(size())
 }
 
 // attachmentMemory is what an attachment of a document takes while it is written: parsed, as the document before has
@@ -252,34 +260,34 @@ const documentMemory = 400
 
 // TakeForDocuments asks for the memory of so many documents, where the request is no small one: a text of three bytes
 // can be one.
-func (c *Call) TakeForDocuments(n int) error {
-	if c.body.share.Held == 0 {
+func (b *Body) TakeForDocuments(n int) error {
+	if b.in.share.Held == 0 {
 		return nil
 	}
-	return c.takeMemory(int64(n) * documentMemory)
+	return b.takeMemory(int64(n) * documentMemory)
 }
 
 // TakeForAttachments asks for the memory of a document's attachments, where the request is no small one: a text of 20
 // bytes can name one.
-func (c *Call) TakeForAttachments(doc ejson.Value) error {
+func (b *Body) TakeForAttachments(doc ejson.Value) error {
 	atts, ok := doc.Get("_attachments")
-	if !ok || c.body.share.Held == 0 {
+	if !ok || b.in.share.Held == 0 {
 		return nil
 	}
-	return c.takeMemory(int64(atts.Len()) * attachmentMemory)
+	return b.takeMemory(int64(atts.Len()) * attachmentMemory)
 }
 
 // HeldBody streams the body to a reader that keeps it in memory.
-func (c *Call) HeldBody() io.Reader { return heldBody{c} }
+func (b *Body) HeldBody() io.Reader { return heldBody{b} }
 
 // heldBody streams the body to a reader that keeps it in memory.
-type heldBody struct{ c *Call }
+type heldBody struct{ b *Body }
 
 // Read implements io.Reader.
 func (h heldBody) Read(p []byte) (int, error) {
-	n, err := h.c.body.Read(p)
+	n, err := h.b.in.Read(p)
 	if n > 0 {
-		if err := h.c.takeMemory(memory.BodyCopies * int64(n)); err != nil {
+		if err := h.b.takeMemory(memory.BodyCopies * int64(n)); err != nil {
 			return 0, err
 		}
 	}
@@ -287,12 +295,12 @@ func (h heldBody) Read(p []byte) (int, error) {
 }
 
 // UploadBody streams the body to the store, which holds a part of it: what is written in one transaction.
-func (c *Call) UploadBody() io.Reader {
-	c.claim(uploadMemory)
-	if n := c.Request.ContentLength; n >= 0 {
-		c.claim(min(uploadMemory, memory.BodyCopies*n))
+func (b *Body) UploadBody() io.Reader {
+	b.claim(uploadMemory)
+	if n := b.head.Request.ContentLength; n >= 0 {
+		b.claim(min(uploadMemory, memory.BodyCopies*n))
 	}
-	return &uploadBody{c: c}
+	return &uploadBody{b: b}
 }
 
 // uploadMemory is what an upload takes at most: the store's buffer, the smaller one before it, and its transaction.
@@ -300,16 +308,16 @@ const uploadMemory = 4 << 20
 
 // uploadBody takes memory for the beginning of a body, with the factor of bodies that are held.
 type uploadBody struct {
-	c           *Call
+	b           *Body
 	read, taken int64
 }
 
 // Read implements io.Reader.
 func (u *uploadBody) Read(p []byte) (int, error) {
-	n, err := u.c.body.Read(p)
+	n, err := u.b.in.Read(p)
 	u.read += int64(n)
 	if want := min(memory.BodyCopies*u.read, uploadMemory); u.read > memory.FreeBody && want > u.taken {
-		if err := u.c.takeMemory(want - u.taken); err != nil {
+		if err := u.b.takeMemory(want - u.taken); err != nil {
 			return 0, err
 		}
 		u.taken = want
@@ -329,43 +337,43 @@ func BodyError(err error) error {
 }
 
 // parser lends a parser until the end of the request. One value at a time lives in it.
-func (c *Call) parser() *ejson.Parser {
-	if c.json == nil {
-		c.json = ejson.AcquireParser()
+func (b *Body) parser() *ejson.Parser {
+	if b.json == nil {
+		b.json = ejson.AcquireParser()
 	}
-	return c.json
+	return b.json
 }
 
 // DropJSON ends the life of the value that was parsed last, before the handler returns, so that its memory serves
 // others.
-func (c *Call) DropJSON() {
-	if c.json != nil {
-		c.json.Release()
-		c.json = nil
+func (b *Body) DropJSON() {
+	if b.json != nil {
+		b.json.Release()
+		b.json = nil
 	}
 }
 
 // JSONBody parses the body; ErrInvalidJSON for an empty or broken one. The value is valid until the handler returns or
 // parses another.
-func (c *Call) JSONBody() (ejson.Value, error) {
-	if !c.HasBody() && c.Request.Header["Content-Length"] == nil {
+func (b *Body) JSONBody() (ejson.Value, error) {
+	if !b.HasBody() && b.head.Request.Header["Content-Length"] == nil {
 		return ejson.Value{}, errMissingBody
 	}
-	raw, err := c.ReadBody()
+	raw, err := b.ReadBody()
 	if err != nil {
 		return ejson.Value{}, err
 	}
-	return c.Parse(raw)
+	return b.Parse(raw)
 }
 
 // Parse parses a body once there is memory for it.
-func (c *Call) Parse(raw []byte) (ejson.Value, error) {
+func (b *Body) Parse(raw []byte) (ejson.Value, error) {
 	if len(raw) > memory.FreeBody {
-		if err := c.takeMemory(ejson.TapeSize(raw)); err != nil {
+		if err := b.takeMemory(ejson.TapeSize(raw)); err != nil {
 			return ejson.Value{}, err
 		}
 	}
-	v, err := c.parser().Parse(raw)
+	v, err := b.parser().Parse(raw)
 	if err != nil {
 		return ejson.Value{}, compat.ErrInvalidJSON
 	}
@@ -373,8 +381,8 @@ func (c *Call) Parse(raw []byte) (ejson.Value, error) {
 }
 
 // JSONObject is JSONBody for endpoints that take an object.
-func (c *Call) JSONObject() (ejson.Value, error) {
-	v, err := c.JSONBody()
+func (b *Body) JSONObject() (ejson.Value, error) {
+	v, err := b.JSONBody()
 	if err == nil && v.Kind() != ejson.Object {
 		err = compat.ErrNotAnObject
 	}
@@ -382,9 +390,9 @@ func (c *Call) JSONObject() (ejson.Value, error) {
 }
 
 // JSONRequest is RequireJSON and JSONObject in CouchDB's order, as most POST endpoints have it.
-func (c *Call) JSONRequest() (ejson.Value, error) {
-	if err := c.RequireJSON(); err != nil {
+func (b *Body) JSONRequest() (ejson.Value, error) {
+	if err := b.RequireJSON(); err != nil {
 		return ejson.Value{}, err
 	}
-	return c.JSONObject()
+	return b.JSONObject()
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/settee-db/settee/memory"
 )
 
-func callWith(r *http.Request) *Call {
+func bodyOf(r *http.Request) *Body {
 	budget := memory.NewBodies(1<<30, memory.NewGate(1<<30))
-	return &Call{Request: r, body: newRequestBody(r, httptest.NewRecorder(), budget, 0)}
+	return &Body{head: &Head{Request: r}, in: newRequestBody(r, httptest.NewRecorder(), budget, 0)}
 }
 
 // TestAnnouncedBody reads bodies of a known length, whole and broken off.
@@ -25,9 +25,9 @@ func TestAnnouncedBody(t *testing.T) {
 	read := func(body []byte, announced, limit int64) ([]byte, error) {
 		r := httptest.NewRequest("POST", "/", iotest.HalfReader(bytes.NewReader(body)))
 		r.ContentLength = announced
-		c := callWith(r)
+		c := bodyOf(r)
 		raw, err := c.readRaw(limit)
-		require.False(t, err == nil && c.body.unread())
+		require.False(t, err == nil && c.in.unread())
 		return raw, err
 	}
 	for _, n := range []int64{0, 1, maxTrusted, maxTrusted + 1, trust * maxTrusted, trust*maxTrusted + 1, 1 << 20} {
@@ -50,7 +50,7 @@ func TestAnnouncedBody(t *testing.T) {
 func TestAnnouncedBodyIsReadOnce(t *testing.T) {
 	body := make([]byte, 1<<20+1)
 	r := httptest.NewRequest("POST", "/", bytes.NewReader(body))
-	c := callWith(r)
+	c := bodyOf(r)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := c.readRaw(1 << 30)

@@ -38,11 +38,11 @@ func identifyAgain(c *Call) (done bool, err error) {
 }
 
 // requireUserOrKnown applies the rules for requests of nobody to the new path.
-func (c *Call) requireUserOrKnown() error {
-	if c.User.Name != "" || c.IdentifiedBy != "" {
+func (h *Head) requireUserOrKnown() error {
+	if h.User.Name != "" || h.IdentifiedBy != "" {
 		return nil
 	}
-	return c.requireUser()
+	return h.requireUser()
 }
 
 // Reroute handles another request in place of this one. Nothing that was found out for the old path holds for the new

@@ -14,24 +14,41 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage/kv"
 )
 
 // This file is the only place where bodies and errors leave the server.
 
+// Answer is the answer to a request: nothing of it is sent before StartHeaders, once, and only through deliver after
+// that.
+type Answer struct {
+	head      *Head
+	from      *requestBody // the body of the request, whose rest ends the connection
+	Writer    http.ResponseWriter
+	conn      *wire.Conn
+	Outgoing  *outgoing
+	Renew     func() // gives a session that gets old a new cookie, nil for others
+	status    int    // 0 before it
+	sent      int64  // bytes of body
+	callback  string // JSONP function, "" for none
+	minimal   bool   // Prefer: return=minimal
+	preflight bool   // it is a preflight's
+}
+
 // JSON answers with a JSON text; the line feed CouchDB ends its answers with is added here. body is not used
 // afterwards.
-func (c *Call) JSON(status int, body []byte) error {
-	c.jsonHeaders()
-	if c.callback != "" {
-		return c.script(status, body)
+func (a *Answer) JSON(status int, body []byte) error {
+	a.jsonHeaders()
+	if a.callback != "" {
+		return a.script(status, body)
 	}
-	return c.Bytes(status, append(body, '\n'))
+	return a.Bytes(status, append(body, '\n'))
 }
 
 // jsonHeaders sets the headers of a JSON answer that are not set.
-func (c *Call) jsonHeaders() {
-	h := c.Writer.Header()
+func (a *Answer) jsonHeaders() {
+	h := a.Writer.Header()
 	if h["Cache-Control"] == nil {
 		h["Cache-Control"] = mustRevalidateValue
 	}
@@ -41,60 +58,60 @@ func (c *Call) jsonHeaders() {
 }
 
 // OK answers {"ok":true}.
-func (c *Call) OK(status int) error { return c.JSON(status, []byte(`{"ok":true}`)) }
+func (a *Answer) OK(status int) error { return a.JSON(status, []byte(`{"ok":true}`)) }
 
 // Bytes answers with a body of any kind; headers, Content-Type included, are the caller's.
-func (c *Call) Bytes(status int, body []byte) error {
-	c.StartHeaders(status, int64(len(body)))
-	if !c.IsHead() {
-		c.Outgoing.share.Shrink(int64(len(body))) // what it was made of is not needed any more
-		_, _ = c.deliver(body)                    // it fails where the client is gone, which is nobody's error
+func (a *Answer) Bytes(status int, body []byte) error {
+	a.StartHeaders(status, int64(len(body)))
+	if !a.head.IsHead() {
+		a.Outgoing.share.Shrink(int64(len(body))) // what it was made of is not needed any more
+		_, _ = a.deliver(body)                    // it fails where the client is gone, which is nobody's error
 	}
 	return nil
 }
 
 // Empty answers without a body, and without the headers that describe one: 301, 304.
-func (c *Call) Empty(status int) error {
-	h := c.Writer.Header()
+func (a *Answer) Empty(status int) error {
+	h := a.Writer.Header()
 	delete(h, "Content-Type")
 	delete(h, "Cache-Control")
-	c.StartHeaders(status, 0)
+	a.StartHeaders(status, 0)
 	return nil
 }
 
 // noContent answers 204.
-func (c *Call) noContent() error {
-	c.StartHeaders(http.StatusNoContent, 0)
+func (a *Answer) noContent() error {
+	a.StartHeaders(http.StatusNoContent, 0)
 	return nil
 }
 
 // script answers as JSONP: the closing parenthesis takes the place of the final line feed.
-func (c *Call) script(status int, body []byte) error {
-	c.Writer.Header()["Content-Type"] = scriptValue
-	out := append(make([]byte, 0, len(body)+len(c.callback)+20), c.scriptStart()...)
-	return c.Bytes(status, append(append(out, body...), scriptEnd...))
+func (a *Answer) script(status int, body []byte) error {
+	a.Writer.Header()["Content-Type"] = scriptValue
+	out := append(make([]byte, 0, len(body)+len(a.callback)+20), a.scriptStart()...)
+	return a.Bytes(status, append(append(out, body...), scriptEnd...))
 }
 
 var scriptValue = []string{"application/javascript"}
 
 // scriptStart and scriptEnd surround the JSON of JSONP.
-func (c *Call) scriptStart() string { return "/* CouchDB */" + c.callback + "(" }
+func (a *Answer) scriptStart() string { return "/* CouchDB */" + a.callback + "(" }
 
 const scriptEnd = ");\n"
 
 // SetETag sets the ETag header of a tag given without quotes.
-func (c *Call) SetETag(tag string) { c.Writer.Header()[HeaderETag] = []string{`"` + tag + `"`} }
+func (a *Answer) SetETag(tag string) { a.Writer.Header()[HeaderETag] = []string{`"` + tag + `"`} }
 
 // NotModified answers 304 when the client has the version named by tag (without quotes) already; else it sets the ETag
 // header for the answer to come. Tokens of If-None-Match are split at blanks and commas, need quotes, and may be weak
 // (chttpd:etag_match); * is unknown.
-func (c *Call) NotModified(tag string) bool {
-	c.SetETag(tag)
+func (a *Answer) NotModified(tag string) bool {
+	a.SetETag(tag)
 	separates := func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }
-	for _, token := range strings.FieldsFunc(c.Header("If-None-Match"), separates) {
+	for _, token := range strings.FieldsFunc(a.head.Header("If-None-Match"), separates) {
 		token = strings.TrimPrefix(token, "W/")
 		if len(token) == len(tag)+2 && token[0] == '"' && token[len(token)-1] == '"' && token[1:len(token)-1] == tag {
-			_ = c.Empty(http.StatusNotModified)
+			_ = a.Empty(http.StatusNotModified)
 			return true
 		}
 	}
@@ -112,36 +129,36 @@ func ContentTag(parts ...[]byte) string {
 }
 
 // Redirect answers 301 or 302 to an absolute URL, without a body.
-func (c *Call) Redirect(status int, location string) error {
-	c.SetHeader("Location", location)
-	return c.Empty(status)
+func (a *Answer) Redirect(status int, location string) error {
+	a.SetHeader("Location", location)
+	return a.Empty(status)
 }
 
 // fail turns an error into the answer. After the first byte of a stream there is no way to tell the client but to break
 // the connection, as CouchDB does.
-func (c *Call) fail(err error) error {
-	if c.status != 0 {
-		if isGone(c, err) {
+func (a *Answer) fail(err error) error {
+	if a.status != 0 {
+		if isGone(a.head, err) {
 			return nil
 		}
-		c.Env.Log.Error("answer broken off", "request", c.ID, "error", err)
+		a.head.Env.Log.Error("answer broken off", "request", a.head.ID, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	e, known := compat.AsError(err)
 	if !known {
-		e = c.unexpected(err)
+		e = a.unexpected(err)
 	}
-	clear(c.Writer.Header()) // what the handler set belongs to the answer it did not give
+	clear(a.Writer.Header()) // what the handler set belongs to the answer it did not give
 	if e.Kind == compat.KindUnauthorized {
-		return c.unauthorized(e)
+		return a.unauthorized(e)
 	}
 	if e.Kind == compat.KindMethodNotAllowed && e.Allow != "" {
-		c.SetHeader("Allow", e.Allow)
+		a.SetHeader("Allow", e.Allow)
 	}
 	if e.Retry {
-		c.SetHeader("Retry-After", retryAfter)
+		a.SetHeader("Retry-After", retryAfter)
 	}
-	return c.ErrorBody(e.Status(), e)
+	return a.ErrorBody(e.Status(), e)
 }
 
 // retryAfter is when clients should come back that were refused for what others do at the moment, in seconds.
@@ -170,7 +187,7 @@ var errSlow = compat.Busy("The store is too slow for this request at the moment.
 
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there
 // is none: the connection is closed, as CouchDB does with requests that break off.
-func (c *Call) unexpected(err error) *compat.Error {
+func (a *Answer) unexpected(err error) *compat.Error {
 	away := errors.Is(err, kv.ErrUnavailable)
 	if errors.Is(err, kv.ErrUnwritable) {
 		return errUnwritable
@@ -184,23 +201,24 @@ func (c *Call) unexpected(err error) *compat.Error {
 	if errors.Is(err, kv.ErrLocked) {
 		return errTaken
 	}
-	if isGone(c, err) {
+	if isGone(a.head, err) {
 		panic(http.ErrAbortHandler)
 	}
 	if away {
-		c.Env.Log.Error("the store does not answer", "request", c.ID, "method", c.Method, "error", err)
-		c.Env.Unavailable.Add(1)
+		a.head.Env.Log.Error("the store does not answer", "request", a.head.ID, "method", a.head.Method, "error", err)
+		a.head.Env.Unavailable.Add(1)
 		if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
 			return errUnwritten
 		}
 		return errUnavailable
 	}
 	if errors.Is(err, kv.ErrTooOld) {
-		c.Env.Log.Error("the store is too slow", "request", c.ID, "method", c.Method, "error", err)
-		c.Env.Unavailable.Add(1)
+		a.head.Env.Log.Error("the store is too slow", "request", a.head.ID, "method", a.head.Method, "error", err)
+		a.head.Env.Unavailable.Add(1)
 		return errSlow
 	}
-	c.Env.Log.Error("internal error", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI,
+	h := a.head
+	h.Env.Log.Error("internal error", "request", h.ID, "method", h.Request.Method, "path", h.Request.RequestURI,
 		"error", err)
 	if errors.Is(err, kv.ErrCorrupt) {
 		return compat.NewError(compat.KindUnknown,
@@ -210,31 +228,32 @@ func (c *Call) unexpected(err error) *compat.Error {
 }
 
 // ErrorBody writes {"error","reason"}; what counts as a crash in CouchDB carries a ref number, in a header as well.
-func (c *Call) ErrorBody(status int, e *compat.Error) error {
+func (a *Answer) ErrorBody(status int, e *compat.Error) error {
 	b := append(make([]byte, 0, 128), `{"error":`...)
 	b = ejson.AppendString(b, e.Word())
 	b = e.AppendReason(append(b, `,"reason":`...))
 	if e.Kind == compat.KindUnknown || e.Ref {
 		ref := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(e.Reason))), 10)
-		c.SetHeader("X-Couch-Stack-Hash", ref)
+		a.SetHeader("X-Couch-Stack-Hash", ref)
 		b = append(append(b, `,"ref":`...), ref...)
 	}
-	return c.JSON(status, append(b, '}'))
+	return a.JSON(status, append(b, '}'))
 }
 
 // recovered answers a panic: the stack goes to the log under the request's id.
-func (c *Call) recovered(v any) error {
+func (a *Answer) recovered(v any) error {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	c.Env.Log.Error("panic", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI, "value", v,
+	h := a.head
+	h.Env.Log.Error("panic", "request", h.ID, "method", h.Request.Method, "path", h.Request.RequestURI, "value", v,
 		"stack", string(debug.Stack()))
-	return c.fail(compat.NewError(compat.KindUnknown, "internal error, see the log for request "+c.ID))
+	return a.fail(compat.NewError(compat.KindUnknown, "internal error, see the log for request "+h.ID))
 }
 
 // isGone reports whether err only says that the client went away.
-func isGone(c *Call, err error) bool {
-	return errors.Is(err, ErrClientGone) || c.Request.Context().Err() != nil
+func isGone(h *Head, err error) bool {
+	return errors.Is(err, ErrClientGone) || h.Request.Context().Err() != nil
 }
 
 // ErrClientGone ends a handler whose client has gone away.

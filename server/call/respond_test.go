@@ -16,8 +16,9 @@ import (
 // TestUnexpectedErrors: a full disk has a status of its own, clients come again later to a store that does not answer,
 // is too slow or cannot be written; what has no wire meaning is a 500.
 func TestUnexpectedErrors(t *testing.T) {
-	c := &Call{Env: &Env{Log: slog.New(slog.DiscardHandler)}, Request: httptest.NewRequest("GET", "/", nil)}
-	if e := c.unexpected(fmt.Errorf("commit: %w", kv.ErrFull)); e.Kind != compat.KindInsufficientStorage ||
+	env := &Env{Log: slog.New(slog.DiscardHandler)}
+	a := &Answer{head: &Head{Env: env, Request: httptest.NewRequest("GET", "/", nil)}}
+	if e := a.unexpected(fmt.Errorf("commit: %w", kv.ErrFull)); e.Kind != compat.KindInsufficientStorage ||
 		e.Status() != 507 {
 		t.Errorf("a full disk answers %d %v", e.Status(), e)
 	}
@@ -27,17 +28,17 @@ func TestUnexpectedErrors(t *testing.T) {
 		errUnwritable:  fmt.Errorf("%w: %w", kv.ErrUnwritable, syscall.EROFS),
 		errUnwritten:   fmt.Errorf("%w: %w", kv.ErrUnavailable, &fs.PathError{Err: syscall.EROFS}),
 	} {
-		if e := c.unexpected(err); e != want || e.Status() != 503 || !e.Retry {
+		if e := a.unexpected(err); e != want || e.Status() != 503 || !e.Retry {
 			t.Errorf("%v answers %d %v", err, e.Status(), e)
 		}
 	}
-	if e := c.unexpected(fmt.Errorf("%w: %w", kv.ErrUnavailable, syscall.ENOSPC)); e != errUnavailable {
+	if e := a.unexpected(fmt.Errorf("%w: %w", kv.ErrUnavailable, syscall.ENOSPC)); e != errUnavailable {
 		t.Errorf("a commit that met a full disk answers %d %v", e.Status(), e)
 	}
-	if n := c.Env.Unavailable.Load(); n != 4 {
+	if n := env.Unavailable.Load(); n != 4 {
 		t.Errorf("%d requests are counted as those that the store did not answer", n)
 	}
-	if e := c.unexpected(errors.New("broken")); e.Status() != 500 || e.Reason != "broken" {
+	if e := a.unexpected(errors.New("broken")); e.Status() != 500 || e.Reason != "broken" {
 		t.Errorf("an internal error answers %d %v", e.Status(), e)
 	}
 }

@@ -4,16 +4,16 @@ import "io"
 
 // SizedStream begins an answer of a known length; headers, Content-Type included, are the caller's. Nothing may be
 // written for HEAD. An error of the writer says that the client is gone.
-func (c *Call) SizedStream(status int, length int64) io.Writer {
-	c.StartHeaders(status, length)
-	return sizedStream{c}
+func (a *Answer) SizedStream(status int, length int64) io.Writer {
+	a.StartHeaders(status, length)
+	return sizedStream{a}
 }
 
-type sizedStream struct{ c *Call }
+type sizedStream struct{ a *Answer }
 
 // Write implements io.Writer.
 func (s sizedStream) Write(p []byte) (int, error) {
-	n, err := s.c.deliver(p)
+	n, err := s.a.deliver(p)
 	if err != nil {
 		err = ErrClientGone
 	}
@@ -27,22 +27,22 @@ type JSONPieces struct {
 }
 
 // JSONPieces begins a JSON answer of a known length, as JSON does for one that is in memory.
-func (c *Call) JSONPieces(status int, length int64) *JSONPieces {
-	c.jsonHeaders()
+func (a *Answer) JSONPieces(status int, length int64) *JSONPieces {
+	a.jsonHeaders()
 	start, end := "", "\n"
-	if c.callback != "" {
-		c.Writer.Header()["Content-Type"] = scriptValue
-		start, end = c.scriptStart(), scriptEnd
+	if a.callback != "" {
+		a.Writer.Header()["Content-Type"] = scriptValue
+		start, end = a.scriptStart(), scriptEnd
 	}
-	c.StartHeaders(status, length+int64(len(start)+len(end)))
-	p := &JSONPieces{sizedStream{c}, end}
+	a.StartHeaders(status, length+int64(len(start)+len(end)))
+	p := &JSONPieces{sizedStream{a}, end}
 	_, _ = p.Write([]byte(start)) // the next one fails as well
 	return p
 }
 
 // Write implements io.Writer. It fails where only the headers are wanted.
 func (p *JSONPieces) Write(b []byte) (int, error) {
-	if p.c.IsHead() {
+	if p.a.head.IsHead() {
 		return 0, ErrClientGone
 	}
 	return p.sizedStream.Write(b)

@@ -24,7 +24,7 @@ var streamBuffers = sync.Pool{New: func() any {
 // Stream is a chunked answer. Nothing is sent before the buffer is full, Flush or Close, so an error met early is still
 // answered as an ordinary error: return it from the handler and forget the Stream.
 type Stream struct {
-	c      *Call
+	a      *Answer
 	status int
 	buf    []byte
 	pooled *[]byte // where buf came from; nil: there was none yet
@@ -33,26 +33,26 @@ type Stream struct {
 }
 
 // Stream begins a chunked JSON answer. Headers may be set until the first byte goes out.
-func (c *Call) Stream(status int) *Stream {
-	h := c.Writer.Header()
+func (a *Answer) Stream(status int) *Stream {
+	h := a.Writer.Header()
 	if h["Cache-Control"] == nil {
 		h["Cache-Control"] = mustRevalidateValue
 	}
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = jsonValue
 	}
-	s := c.RawStream(status)
-	if c.callback != "" {
+	s := a.RawStream(status)
+	if a.callback != "" {
 		h["Content-Type"] = []string{"application/javascript"}
 		s.script = true
-		s.buf = append(append(append(s.Buffer(), "/* CouchDB */"...), c.callback...), '(')
+		s.buf = append(append(append(s.Buffer(), "/* CouchDB */"...), a.callback...), '(')
 	}
 	return s
 }
 
 // RawStream begins a chunked answer of another kind; Content-Type and Cache-Control are the caller's.
-func (c *Call) RawStream(status int) *Stream {
-	return &Stream{c: c, status: status, limit: streamBuffer}
+func (a *Answer) RawStream(status int) *Stream {
+	return &Stream{a: a, status: status, limit: streamBuffer}
 }
 
 // Limit sets how many bytes are gathered before a chunk goes out.
@@ -114,7 +114,7 @@ func (s *Stream) Pass(p []byte) error {
 	if err := s.send(); err != nil {
 		return err
 	}
-	if _, err := s.c.deliver(p); err != nil {
+	if _, err := s.a.deliver(p); err != nil {
 		return ErrClientGone
 	}
 	return nil
@@ -125,8 +125,8 @@ func (s *Stream) Flush() error {
 	if err := s.send(); err != nil {
 		return err
 	}
-	if !s.c.IsHead() {
-		if err := s.c.flush(); err != nil {
+	if !s.a.head.IsHead() {
+		if err := s.a.flush(); err != nil {
 			return ErrClientGone
 		}
 	}
@@ -149,8 +149,8 @@ func (s *Stream) Close() error {
 // End ends the answer with tail and a line feed. An answer of which nothing was sent yet has a Content-Length.
 func (s *Stream) End(tail string) error {
 	s.buf = append(append(s.Buffer(), tail...), '\n')
-	if s.c.status == 0 && !s.script {
-		return s.c.Bytes(s.status, s.buf)
+	if s.a.status == 0 && !s.script {
+		return s.a.Bytes(s.status, s.buf)
 	}
 	return s.Close()
 }
@@ -160,10 +160,10 @@ func (s *Stream) End(tail string) error {
 // rows unless it has grown beyond keptBuffer, so that one large row does not stay in memory for the
 // rest of the answer.
 func (s *Stream) send() error {
-	if s.c.status == 0 {
-		s.c.StartHeaders(s.status, -1)
+	if s.a.status == 0 {
+		s.a.StartHeaders(s.status, -1)
 	}
-	if s.c.IsHead() {
+	if s.a.head.IsHead() {
 		s.buf = s.buf[:0]
 		return ErrClientGone // no one wants the rows: the handler stops
 	}
@@ -174,7 +174,7 @@ func (s *Stream) send() error {
 	if s.script && out[len(out)-1] == '\n' { // it may be the last one, whose place the closing parenthesis takes
 		out, kept = out[:len(out)-1], '\n'
 	}
-	_, err := s.c.deliver(out)
+	_, err := s.a.deliver(out)
 	if s.buf = s.buf[:0]; cap(s.buf) > keptBuffer {
 		s.buf = nil
 	}
@@ -189,8 +189,8 @@ func (s *Stream) send() error {
 
 // StreamErrors answers with the documents that an index could not take: those that list hands to send, at most limit.
 // send returns storage.ErrStop when it wants no more, which list may return.
-func (c *Call) StreamErrors(limit int64, list func(send func(id, message string) error) error) error {
-	s := c.Stream(http.StatusOK)
+func (a *Answer) StreamErrors(limit int64, list func(send func(id, message string) error) error) error {
+	s := a.Stream(http.StatusOK)
 	if _, err := s.WriteString(`{"errors":[`); err != nil {
 		return err
 	}

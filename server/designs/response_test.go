@@ -32,7 +32,7 @@ func FuzzDesignResponse(f *testing.F) {
 		}
 		r.apply([]compat.Param{{Name: "ETag", Value: "tag"}, {Name: "Vary", Value: "Accept"}})
 		r.complete("sandbox")
-		c := &call.Call{Writer: httptest.NewRecorder()}
+		c := &call.Call{Answer: call.Answer{Writer: httptest.NewRecorder()}}
 		setDesignHeaders(c, r.headers)
 		for name, values := range c.Writer.Header() {
 			if !isToken(name) || framing[name] || strings.ContainsAny(strings.Join(values, ""), "\r\n\x00") {
