@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"sync"
 	"time"
@@ -19,17 +20,31 @@ const (
 	UUIDRandom     UUIDAlgorithm = "random"     // 32 random digits
 	UUIDUTCRandom  UUIDAlgorithm = "utc_random" // 14 digits of microseconds since 1970, then 18 random ones
 	UUIDUTCID      UUIDAlgorithm = "utc_id"     // those 14 digits, then a configured suffix
+	UUIDv4         UUIDAlgorithm = "uuid_v4"    // 122 random bits, written in the format
+	UUIDv7         UUIDAlgorithm = "uuid_v7"    // 48 bits of milliseconds since 1970, 74 random ones, in the format
+)
+
+// UUIDFormat is a value of uuids/format: how UUIDv4 and UUIDv7 write their 128 bits.
+type UUIDFormat string
+
+// The formats of couch_uuids:uuid_format.
+const (
+	UUIDBase16  UUIDFormat = "base_16" // the default: 32 digits
+	UUIDBase36  UUIDFormat = "base_36" // 25 digits of 0-9a-z
+	UUIDRFC9562 UUIDFormat = "rfc9562" // 32 digits in five groups with hyphens between them
 )
 
 const (
 	uuidMaxStep    = 0xffd
 	uuidNewPrefix  = 0xfff000 // a sequence number from here on is the last one of its prefix
 	uuidPrefixSize = 13
+	uuidBase36Size = 25 // digits of the largest number of 128 bits
 )
 
-// UUIDOptions configure a generator. The zero value is CouchDB's default.
+// UUIDOptions configure a generator. The zero value is CouchDB 3.5's default.
 type UUIDOptions struct {
 	Algorithm UUIDAlgorithm    // "" is UUIDSequential
+	Format    UUIDFormat       // of UUIDv4 and UUIDv7, whose Next fails for a text that is none of the three
 	Suffix    string           // uuids/utc_id_suffix, for UUIDUTCID
 	Now       func() time.Time // nil is time.Now
 	Random    func([]byte)     // fills its argument; nil is crypto/rand
@@ -60,7 +75,7 @@ func NewUUIDs(o UUIDOptions) (*UUIDs, error) {
 		u.startPrefix()
 	case UUIDUTCRandom, UUIDUTCID:
 		u.clock = o.Now().UnixMicro()
-	case UUIDRandom:
+	case UUIDRandom, UUIDv4, UUIDv7:
 	default:
 		return nil, fmt.Errorf("unknown uuid algorithm %q", o.Algorithm)
 	}
@@ -70,17 +85,62 @@ func NewUUIDs(o UUIDOptions) (*UUIDs, error) {
 // cryptoRandom relies on crypto/rand.Read, which never returns an error.
 func cryptoRandom(b []byte) { _, _ = rand.Read(b) }
 
-// Next makes one id.
-func (u *UUIDs) Next() string {
+// Next makes one id. The error is CouchDB's for a format that it does not know.
+func (u *UUIDs) Next() (string, error) {
 	switch u.options.Algorithm {
 	case UUIDRandom:
-		return u.randomHex(16)
+		return u.randomHex(16), nil
 	case UUIDUTCRandom:
-		return u.utc() + u.randomHex(9)
+		return u.utc() + u.randomHex(9), nil
 	case UUIDUTCID:
-		return u.utc() + u.options.Suffix
+		return u.utc() + u.options.Suffix, nil
+	case UUIDv4, UUIDv7:
+		return u.write(u.bits())
 	}
-	return u.sequential()
+	return u.sequential(), nil
+}
+
+// bits are those of a UUID of version 4 or 7 (RFC 9562): all random but for the version, the variant and, of version 7,
+// the time, whose milliseconds order ids of different ones. Like CouchDB's, those of one millisecond have no order.
+func (u *UUIDs) bits() (id [16]byte) {
+	u.options.Random(id[:])
+	version := byte(4)
+	if u.options.Algorithm == UUIDv7 {
+		version = 7
+		var now [8]byte
+		binary.BigEndian.PutUint64(now[:], uint64(u.options.Now().UnixMilli()))
+		copy(id[:6], now[2:])
+	}
+	id[6] = version<<4 | id[6]&0x0f
+	id[8] = 0x80 | id[8]&0x3f
+	return id
+}
+
+// write writes a UUID in the format.
+func (u *UUIDs) write(id [16]byte) (string, error) {
+	switch u.options.Format {
+	case UUIDBase16:
+		return hex.EncodeToString(id[:]), nil
+	case UUIDBase36:
+		return base36(id), nil
+	case UUIDRFC9562:
+		h := hex.EncodeToString(id[:])
+		return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
+	}
+	return "", Named(KindError, "unsupported_uuid_format", string(u.options.Format)).WithRef()
+}
+
+// base36 writes a number with zeros in front, so that texts sort as the numbers do.
+func base36(id [16]byte) string {
+	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
+	var digits [uuidBase36Size]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		var digit uint64
+		high, digit = bits.Div64(0, high, 36)
+		low, digit = bits.Div64(digit, low, 36)
+		digits[i] = "0123456789abcdefghijklmnopqrstuvwxyz"[digit]
+	}
+	return string(digits[:])
 }
 
 // sequential gives the next id: a random prefix of 26 digits and a number that grows by random

@@ -1,6 +1,7 @@
 // Package config holds the server's settings: CouchDB's ini sections and keys, live.
 //
 // Map: settings.go is the table of known settings with defaults and a doc line each (reference.go prints it),
+// defaults.go what a stock CouchDB's ini file sets, and defaults by name ·
 // ignored.go that of CouchDB's settings without effect here · config.go the layers (stock values, files, memory) and
 // the API's rules · shared.go what processes on a store share, which package shared keeps · ini.go reads and edits
 // ini files.

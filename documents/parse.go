@@ -24,9 +24,6 @@ func (d *Database) idRules(partitioned bool) compat.IDRules {
 	return compat.IDRules{MaxLength: int(min(d.rules.MaxDocIDLength, 1<<31)), Partitioned: partitioned}
 }
 
-// newID makes an id for a new document.
-func (d *Database) newID() string { return d.rules.UUIDs.Next() }
-
 // Parser reads documents that are to be written to a database.
 type Parser struct {
 	d          *Database
@@ -150,7 +147,11 @@ func (p *Parser) name(doc *compat.Document) error {
 	if doc.HasID {
 		return nil
 	}
-	doc.ID = p.d.newID()
+	id, err := p.d.rules.UUIDs.Next()
+	if err != nil {
+		return err
+	}
+	doc.ID = id
 	return compat.ValidateDocID(doc.ID, p.rules.IDs)
 }
 

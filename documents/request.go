@@ -42,8 +42,12 @@ func (d *Database) AppendRequest(ctx context.Context, b []byte, r *Request) ([]b
 		if err != nil {
 			return nil, err
 		}
+		id, err := d.rules.UUIDs.Next()
+		if err != nil {
+			return nil, err
+		}
 		b = AppendInfo(append(b, `"info":`...), info)
-		b = ejson.AppendString(append(b, `,"uuid":`...), d.newID())
+		b = ejson.AppendString(append(b, `,"uuid":`...), id)
 		b = append(b, `,"id":`...)
 		if r.HasID {
 			b = ejson.AppendString(b, r.ID)

@@ -63,12 +63,16 @@ func getUUIDs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	b := append(make([]byte, 0, 16+35*count), `{"uuids":[`...)
+	b := append(make([]byte, 0, 16+39*count), `{"uuids":[`...)
 	for i := range count {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = ejson.AppendString(b, c.Settings.Rules.UUIDs.Next())
+		id, err := c.Settings.Rules.UUIDs.Next()
+		if err != nil {
+			return err
+		}
+		b = ejson.AppendString(b, id)
 	}
 	b = append(b, "]}"...)
 	c.SetETag(call.ContentTag(b))

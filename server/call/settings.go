@@ -42,7 +42,7 @@ type Settings struct {
 	forwardedSSL     string
 	trustedProxies   []netip.Prefix
 	Maintenance      string
-	uuidKind         compat.UUIDOptions
+	uuidKind         uuidKind
 	DefaultSecurity  string
 	AttachmentCSP    string // "" when switched off
 	ShowPolicy       string // Content-Security-Policy of what functions answer, "" when switched off
@@ -132,22 +132,33 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 	if c.Bool("csp", "showlist_enable") {
 		s.ShowPolicy = c.String("csp", "showlist_header_value")
 	}
-	s.uuidKind = compat.UUIDOptions{
-		Algorithm: compat.UUIDAlgorithm(c.String("uuids", "algorithm")),
-		Suffix:    c.String("uuids", "utc_id_suffix"),
+	s.uuidKind = uuidKind{
+		algorithm: c.String("uuids", "algorithm"),
+		format:    c.String("uuids", "format"),
+		suffix:    c.String("uuids", "utc_id_suffix"),
+	}
+	if _, set := c.Get("uuids", "algorithm"); !set && s.Follows36 {
+		s.uuidKind.algorithm = string(compat.UUIDv7)
 	}
 	s.setUUIDs(old)
 	return s
 }
 
+// uuidKind is what settings say of document ids.
+type uuidKind struct{ algorithm, format, suffix string }
+
 // setUUIDs makes the generator of document ids; an unknown algorithm keeps the old one.
 func (s *Settings) setUUIDs(old *Settings) {
-	if old != nil && old.uuidKind.Algorithm == s.uuidKind.Algorithm && old.uuidKind.Suffix == s.uuidKind.Suffix {
+	if old != nil && old.uuidKind == s.uuidKind {
 		s.Rules.UUIDs = old.Rules.UUIDs
 		return
 	}
 	var err error
-	if s.Rules.UUIDs, err = compat.NewUUIDs(s.uuidKind); err != nil {
+	if s.Rules.UUIDs, err = compat.NewUUIDs(compat.UUIDOptions{
+		Algorithm: compat.UUIDAlgorithm(s.uuidKind.algorithm),
+		Format:    compat.UUIDFormat(s.uuidKind.format),
+		Suffix:    s.uuidKind.suffix,
+	}); err != nil {
 		if old != nil {
 			s.Rules.UUIDs = old.Rules.UUIDs
 			return
