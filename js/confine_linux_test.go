@@ -1,152 +1,43 @@
 package js
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/bpf"
-	"golang.org/x/sys/unix"
+
+	"github.com/settee-db/settee/js/confine"
 )
 
-// commandEscape is a command that only workers of this test binary have: it tries to get out.
-const commandEscape command = 0
-
-func init() { handlers[commandEscape] = runEscape }
-
-func path(name string) uintptr {
-	p, _ := unix.BytePtrFromString(name)
-	return uintptr(unsafe.Pointer(p))
-}
-
-// escapes are system calls that a worker must not have, by name, with arguments that make sense to the kernel. server
-// is the server's process.
-func escapes(server uintptr) []struct {
-	name string
-	call uintptr
-	args [6]uintptr
-} {
-	at := ^uintptr(99) // AT_FDCWD
-	page := uintptr(os.Getpagesize())
-	return []struct {
-		name string
-		call uintptr
-		args [6]uintptr
-	}{
-		{"open /etc/passwd", unix.SYS_OPENAT, [6]uintptr{at, path("/etc/passwd")}},
-		{"open /proc/server/environ", unix.SYS_OPENAT, [6]uintptr{at, path(fmt.Sprintf("/proc/%d/environ", server))}},
-		{"create a file", unix.SYS_OPENAT, [6]uintptr{at, path("/tmp/escaped"), unix.O_CREAT | unix.O_WRONLY, 0o600}},
-		{"openat2", unix.SYS_OPENAT2, [6]uintptr{at, path("/etc/passwd")}},
-		{"stat", unix.SYS_STATX, [6]uintptr{at, path("/etc/passwd")}},
-		{"readlink", unix.SYS_READLINKAT, [6]uintptr{at, path("/proc/self/exe")}},
-		{"unlink", unix.SYS_UNLINKAT, [6]uintptr{at, path("/tmp/none")}},
-		{"mkdir", unix.SYS_MKDIRAT, [6]uintptr{at, path("/tmp/escaped"), 0o700}},
-		{"memfd", unix.SYS_MEMFD_CREATE, [6]uintptr{path("x")}},
-		{"dup", unix.SYS_DUP, [6]uintptr{1}},
-		{"ioctl of a terminal", unix.SYS_IOCTL, [6]uintptr{0, unix.TIOCSTI}},
-		{"socket", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_STREAM}},
-		{"local socket", unix.SYS_SOCKET, [6]uintptr{unix.AF_UNIX, unix.SOCK_STREAM}},
-		{"connect", unix.SYS_CONNECT, [6]uintptr{0}},
-		{"exec", unix.SYS_EXECVE, [6]uintptr{path("/bin/true")}},
-		{"execveat", unix.SYS_EXECVEAT, [6]uintptr{at, path("/bin/true")}},
-		{"fork", unix.SYS_CLONE, [6]uintptr{uintptr(unix.SIGCHLD)}},
-		{"clone3", unix.SYS_CLONE3, [6]uintptr{}},
-		{"kill the server", unix.SYS_KILL, [6]uintptr{server, 0}},
-		{"kill all", unix.SYS_KILL, [6]uintptr{^uintptr(0), 0}},
-		{"tgkill the server", unix.SYS_TGKILL, [6]uintptr{server, server, 0}},
-		{"pidfd", unix.SYS_PIDFD_OPEN, [6]uintptr{server}},
-		{"ptrace", unix.SYS_PTRACE, [6]uintptr{unix.PTRACE_ATTACH, server}},
-		{"read the server's memory", unix.SYS_PROCESS_VM_READV, [6]uintptr{server}},
-		{"setuid", unix.SYS_SETUID, [6]uintptr{0}},
-		{"setresuid", unix.SYS_SETRESUID, [6]uintptr{0, 0, 0}},
-		{"capset", unix.SYS_CAPSET, [6]uintptr{}},
-		{"more of a limit", unix.SYS_PRLIMIT64, [6]uintptr{0, unix.RLIMIT_NOFILE}},
-		{"prctl", unix.SYS_PRCTL, [6]uintptr{unix.PR_SET_DUMPABLE, 1}},
-		{"unshare", unix.SYS_UNSHARE, [6]uintptr{unix.CLONE_NEWUSER}},
-		{"setns", unix.SYS_SETNS, [6]uintptr{0}},
-		{"mount", unix.SYS_MOUNT, [6]uintptr{path("none"), path("/tmp"), path("tmpfs")}},
-		{"chroot", unix.SYS_CHROOT, [6]uintptr{path("/tmp")}},
-		{"chdir", unix.SYS_CHDIR, [6]uintptr{path("/tmp")}},
-		{"another filter", unix.SYS_SECCOMP, [6]uintptr{unix.SECCOMP_SET_MODE_FILTER}},
-		{"bpf", unix.SYS_BPF, [6]uintptr{}},
-		{"io_uring", unix.SYS_IO_URING_SETUP, [6]uintptr{1}},
-		{"perf", unix.SYS_PERF_EVENT_OPEN, [6]uintptr{}},
-		{"userfaultfd", unix.SYS_USERFAULTFD, [6]uintptr{}},
-		{"keys", unix.SYS_KEYCTL, [6]uintptr{}},
-		{"shared memory", unix.SYS_SHMGET, [6]uintptr{0, page, 0o600}},
-		{
-			"code",
-			unix.SYS_MMAP,
-			[6]uintptr{0, page, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_ANON, ^uintptr(0)},
-		},
-		{"make code", unix.SYS_MPROTECT, [6]uintptr{0, page, unix.PROT_EXEC}},
-	}
-}
-
-// runEscape tells what the kernel says to each of the escapes; the payload is the server's process.
-func runEscape(_ *worker, payload []byte) ([]byte, error) {
-	server, _ := strconv.Atoi(string(payload))
-	var said strings.Builder
-	for _, e := range escapes(uintptr(server)) {
-		_, _, errno := unix.RawSyscall6(e.call, e.args[0], e.args[1], e.args[2], e.args[3], e.args[4], e.args[5])
-		fmt.Fprintf(&said, "%s: %v\n", e.name, unix.ErrnoName(errno))
-	}
-	return []byte(said.String()), nil
-}
-
-// TestEscapes asks a worker to get out, as the user of this test and as one without rights.
-func TestEscapes(t *testing.T) {
-	p := newTestPool(t, Options{Workers: 1, Confinement: ConfineRequired})
-	said, err := p.do(
-		context.Background(),
-		&request{tenant: "db", command: commandEscape, payload: []byte(strconv.Itoa(os.Getpid()))},
-	)
-	require.NoError(t, err)
-	for line := range strings.Lines(string(said)) {
-		assert.True(t, strings.HasSuffix(line, ": ENOSYS\n"), line)
-	}
-	require.Len(t, strings.Split(string(said), "\n"), len(escapes(0))+1)
+// TestConfined: functions run in workers from which all has been taken that confine takes, and the log says so.
+func TestConfined(t *testing.T) {
+	var told []string
+	p := newTestPool(t, Options{Workers: 1, Confinement: confine.Required, Confined: func(holds string) {
+		told = append(told, holds)
+	}})
 	rows, err := mapText(t, p, "function(doc){ emit(doc._id, 1) }", "", `{"_id":"a"}`)
 	require.NoError(t, err)
 	require.Equal(t, `"a":1|`, rows)
-
+	require.Len(t, told, 1)
+	require.Contains(t, told[0], "no_new_privs, seccomp")
 	pid := workerOf(t, p)
-	for _, family := range append(children(pid), pid) {
-		looksConfined(t, family)
-	}
-	last := append(children(pid), pid)[0]
-	environ := strings.Join(workerEnv(), "\x00") // nothing, but for where the libraries of an engine are
-	if environ != "" {
-		environ += "\x00"
-	}
-	for _, c := range []struct{ file, want string }{{"environ", environ}, {"cwd", "/"}} {
-		if c.file == "cwd" {
-			got, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", last))
-			if !os.IsPermission(err) {
-				require.Equal(t, c.want, got)
-			}
-			continue
-		}
-		got, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", last, c.file))
-		if !os.IsPermission(err) {
-			require.Equal(t, c.want, string(got))
+	for _, pid := range append(children(pid), pid) {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		require.Greater(t, len(threads), 1)
+		for _, name := range threads {
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			require.Contains(t, string(b), "Seccomp:\t2\n", name)
 		}
 	}
-	holds, _ := p.holds.Load().(string)
-	t.Log(holds)
-	require.Contains(t, holds, "no_new_privs, seccomp")
 }
 
 // workerOf is the process that the pool started.
@@ -170,62 +61,22 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// looksConfined reads of every thread of a process that it has a filter, no privileges and no way to any.
-func looksConfined(t *testing.T, pid int) {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
-	require.Greater(t, len(threads), 1)
-	own, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	require.NoError(t, err)
-	theirs, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
-	require.NoError(t, err)
-	require.Equal(t, max(own-nicer, 1), theirs, "20 less the nice value")
-	for _, name := range threads {
-		b, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for _, want := range []string{"NoNewPrivs:\t1\n", "Seccomp:\t2\n", "CapEff:\t0000000000000000\n", "CapPrm:\t0000000000000000\n", "CapInh:\t0000000000000000\n", "CapAmb:\t0000000000000000\n"} {
-			assert.Contains(t, string(b), want, name)
-		}
-		if os.Getuid() == 0 {
-			assert.Regexp(
-				t,
-				regexp.MustCompile(`\nUid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\n`),
-				string(b),
-				name,
-			)
-		}
-	}
-	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if os.IsPermission(err) {
-		return // it is not dumpable, and we are not root
-	}
-	require.NoError(t, err)
-	for _, fd := range open {
-		to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, fd.Name()))
-		if !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, "anon_inode:[event") &&
-			to != "anon_inode:[pidfd]" {
-			t.Errorf("descriptor %s is %s", fd.Name(), to)
-		}
-	}
-	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
-	require.NoError(t, err)
-	for _, limit := range []string{"Max file size", "Max core file size", "Max open files", "Max locked memory"} {
-		require.Regexp(t, regexp.MustCompile(limit+` +0 +0 `), string(limits))
-	}
-}
-
-// TestWorkersOfAnUnprivilegedServer runs the tests of confinement, of what workers do, and of the ends of their memory
+// TestWorkersOfAnUnprivilegedServer runs the tests of what workers do and of the ends of their memory
 // as another user.
 func TestWorkersOfAnUnprivilegedServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: the other tests are run so")
 	}
+	environment := slices.DeleteFunc(os.Environ(), func(entry string) bool { // but where the libraries of an engine are
+		return !strings.HasPrefix(entry, "LD_LIBRARY_PATH=")
+	})
 	cmd := exec.Command(
 		"/proc/self/exe",
 		"-test.v",
-		"-test.run=^(TestEscapes|TestMap|TestCancel|TestMemoryEnds|TestWorkersEndWithTheirServer)$",
+		"-test.run=^(TestMap|TestCancel|TestMemoryEnds|TestWorkersEndWithTheirServer)$",
 	)
 	cmd.Args[0] = os.Args[0]
-	cmd.Dir, cmd.Env = "/", workerEnv()
+	cmd.Dir, cmd.Env = "/", environment
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -234,10 +85,10 @@ func TestWorkersOfAnUnprivilegedServer(t *testing.T) {
 
 // TestMemoryEnds fills the memory of a confined worker: its call learns why.
 func TestMemoryEnds(t *testing.T) {
-	if detector > 0 {
+	if raceDetector {
 		t.Skip("the race detector ends with the memory before the worker can say so")
 	}
-	for _, c := range []Confinement{ConfineAuto, ConfineOff} {
+	for _, c := range []confine.Level{confine.Auto, confine.Off} {
 		p := newTestPool(t, Options{Memory: 64 << 20, Confinement: c, Log: func(_, text string) { t.Log(text) }})
 		_, err := mapText(t, p, "function(doc){ emit(new Uint8Array(2e9).fill(1).length, 1); }", "", `{}`)
 		require.EqualError(t, err, "os_process_error: OS process ran out of memory, its limit is 64 MB.", c)
@@ -259,62 +110,4 @@ func TestWorkersEndWithTheirServer(t *testing.T) {
 			time.Millisecond,
 		)
 	}
-}
-
-// TestRefusedStarts: what is required and cannot be had is refused; else a worker is as confined as it can be.
-func TestRefusedStarts(t *testing.T) {
-	if os.Getuid() == 0 {
-		a := attempts(&Options{Confinement: ConfineRequired})
-		for _, a := range a {
-			require.True(t, a.own)
-		}
-	}
-	for _, name := range []string{"", "auto", "required", "off"} {
-		_, err := ParseConfinement(name)
-		require.NoError(t, err)
-	}
-	_, err := ParseConfinement("none")
-	require.Error(t, err)
-	require.Equal(t, []attempt{{false, noNamespaces}}, attempts(&Options{Confinement: ConfineOff}))
-}
-
-// TestFilterProgram runs the filters of both architectures over calls that do not come from tests of workers.
-func TestFilterProgram(t *testing.T) {
-	const pid = 77
-	for _, arch := range []uint32{unix.AUDIT_ARCH_X86_64, unix.AUDIT_ARCH_AARCH64} {
-		raw, err := filterProgram(arch, allowedCalls, pid)
-		require.NoError(t, err)
-		require.Less(t, len(raw), 4096)
-		instructions, ok := bpf.Disassemble(raw)
-		require.True(t, ok)
-		vm, err := bpf.NewVM(instructions)
-		require.NoError(t, err)
-		run := func(arch, call uint32, args ...uint32) int {
-			data := make([]byte, 64) // the machine of the tests reads big-endian
-			put := func(at int, v uint32) {
-				data[at], data[at+1], data[at+2], data[at+3] = byte(v>>24), byte(v>>16), byte(v>>8), byte(v)
-			}
-			put(dataCall, call)
-			put(dataArch, arch)
-			for i, a := range args {
-				put(dataArguments+8*i, a)
-			}
-			verdict, err := vm.Run(data)
-			require.NoError(t, err)
-			return verdict
-		}
-		allow, refuse, kill := unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO|int(
-			unix.ENOSYS,
-		), unix.SECCOMP_RET_KILL_PROCESS
-		require.Equal(t, allow, run(arch, unix.SYS_READ))
-		require.Equal(t, refuse, run(arch, unix.SYS_OPENAT))
-		require.Equal(t, refuse, run(arch, 1<<30|unix.SYS_READ)) // the x32 variant of it
-		require.Equal(t, allow, run(arch, unix.SYS_TGKILL, pid))
-		require.Equal(t, refuse, run(arch, unix.SYS_TGKILL, pid+1))
-		require.Equal(t, allow, run(arch, unix.SYS_CLONE, unix.CLONE_THREAD|unix.CLONE_VM|unix.CLONE_FILES))
-		require.Equal(t, refuse, run(arch, unix.SYS_CLONE, uint32(unix.SIGCHLD)))
-		require.Equal(t, refuse, run(arch, unix.SYS_CLONE, unix.CLONE_VM|unix.CLONE_VFORK))
-		require.Equal(t, kill, run(unix.AUDIT_ARCH_I386, unix.SYS_READ))
-	}
-	require.NotZero(t, auditArch, runtime.GOARCH)
 }

@@ -12,8 +12,7 @@
 //
 //   - pool.go gives a call a worker; process.go is a worker as the server sees it; call.go makes one call; metrics.go
 //     counts calls
-//   - confine.go with confine_linux.go, seccomp_linux*.go and confine_other.go takes privileges from a worker;
-//     race_*.go add what the race detector needs
+//   - package js/confine starts a worker and takes its privileges
 //   - wire.go has the frames and payloads between the two; commands.go lists the commands, each of which has a file for
 //     either side: map.go, mapeach.go (which documents end workers) and map_worker.go with map_use.go; index.go,
 //     index_worker.go and index.js for functions of search indexes; reduce.go and reduce_worker.go; design.go and
@@ -59,8 +58,8 @@
 //     map or reduce function is dropped when a call fails. Programs, which hold no state, are shared by all.
 //  5. Sources cross once: workers keep them under their digest and ask if they have not got one. Caches are bounded.
 //  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
-//  7. A worker has no system calls but those of seccomp_linux.go on any thread, no privileges and no way to any; what
-//     the system does not let it give up is told (Options.Confined), or refused (ConfineRequired).
+//  7. A worker has given up all that js/confine takes before it reads what it runs; what the system does not let it
+//     give up is told (Options.Confined), or refused (confine.Required).
 //  8. The texts of answers are CouchDB's: sources up to 32 KB are parsed by esprima and printed by escodegen, or
 //     compiled by CoffeeScript, as there, errors of goja have CouchDB's form and a few of its texts.
 //     docs/compatibility.md lists what differs.

@@ -54,7 +54,7 @@ func timeFor(want string) time.Duration {
 
 // What cannot be interrupted is killed a second after its time; the results before have been taken, or are made anew.
 func TestEventKilled(t *testing.T) {
-	if detector > 0 {
+	if raceDetector {
 		t.Skip("the race detector ends with the memory before the worker can say so")
 	}
 	p := newTestPool(t, Options{Workers: 1, Memory: 256 << 20, Timeout: time.Hour})

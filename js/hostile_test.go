@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/js/confine"
 )
 
 // hostile functions with what their caller gets; "" accepts any error, "ok" any end.
@@ -138,9 +140,9 @@ func TestHostile(t *testing.T) {
 		largest>>20,
 	)
 	require.Greater(t, calls, int64(5))
-	// The bound, what Go reserves and mostly leaves untouched (96 MB, confine_linux.go), and the program itself: what
+	// The bound, what Go reserves and mostly leaves untouched (confine.Reserved), and the program itself: what
 	// many small allocations may come to. Mostly it is 275 MB.
-	require.Less(t, largest, int64(memory+(96+48)<<20+detector))
+	require.Less(t, largest, int64(memory+confine.Reserved+48<<20))
 }
 
 func runHostile(t *testing.T, p *Pool, tenant string, i int) {
@@ -230,7 +232,7 @@ func TestStarvation(t *testing.T) {
 
 // TestMemoryAcrossDocuments fills a global from document to document: the crossing ends, the next one begins empty.
 func TestMemoryAcrossDocuments(t *testing.T) {
-	if detector > 0 {
+	if raceDetector {
 		t.Skip("the race detector ends with the memory before the worker can say so")
 	}
 	p := newTestPool(t, Options{Memory: 256 << 20})

@@ -11,7 +11,7 @@ import (
 
 // TestMetrics: calls are counted by what became of them.
 func TestMetrics(t *testing.T) {
-	if detector > 0 {
+	if raceDetector {
 		t.Skip("the race detector ends with the memory before the worker can say so")
 	}
 	p := newTestPool(t, Options{Memory: 128 << 20})

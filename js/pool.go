@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js/confine"
 )
 
 // defaultMemory is the default of Options.Memory.
@@ -26,7 +27,7 @@ type Options struct {
 	Executable string        // the program with RunWorkerIfAsked; this one
 	// Confinement is how much of the system workers have; auto. User and Group are those of workers where the server is
 	// root; 65534.
-	Confinement Confinement
+	Confinement confine.Level
 	User, Group int
 	// Confined is told what confines a worker, when the first one has started and whenever that changes. Nil: nobody
 	// is. It may be called concurrently.
@@ -125,15 +126,6 @@ func NewPool(opts Options) *Pool {
 	opts.Memory = max(opts.Memory, 64<<20)
 	if opts.MaxResult <= 0 {
 		opts.MaxResult = 64 << 20
-	}
-	if opts.Confinement == "" {
-		opts.Confinement = ConfineAuto
-	}
-	if opts.User <= 0 {
-		opts.User = nobody
-	}
-	if opts.Group <= 0 {
-		opts.Group = nobody
 	}
 	if opts.Idle <= 0 {
 		opts.Idle = 5 * time.Minute

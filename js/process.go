@@ -16,10 +16,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js/confine"
 )
-
-// workerFlag is the first argument of a worker; the memory bound in bytes, the confinement and its namespaces follow.
-const workerFlag = "--js-worker"
 
 // startTimeout bounds the start of a worker until its hello.
 const startTimeout = 20 * time.Second
@@ -39,21 +37,14 @@ type process struct {
 
 // startProcess starts a worker, as confined as it comes up, and waits until it is ready.
 func startProcess(o *Options) (*process, error) {
-	if len(os.Args) > 1 && os.Args[1] == workerFlag {
+	if _, isWorker := confine.Asked(); isWorker {
 		return nil, errors.New("js: a worker cannot have workers: call RunWorkerIfAsked first in main or TestMain")
 	}
-	executable := o.Executable
-	if executable == "" {
-		executable = self
-	}
-	if _, err := os.Stat(executable); executable == "" || err != nil {
-		if executable, err = os.Executable(); err != nil {
-			return nil, err
-		}
-	}
 	var failed error
-	for _, a := range attempts(o) {
-		p, err := a.start(executable, o)
+	for _, way := range confine.Ways(confine.Options{
+		Level: o.Confinement, User: o.User, Group: o.Group, Memory: o.Memory, Executable: o.Executable,
+	}) {
+		p, err := startIn(way)
 		if err == nil {
 			return p, nil
 		}
@@ -64,41 +55,14 @@ func startProcess(o *Options) (*process, error) {
 	return nil, failed
 }
 
-// start starts a worker in one way.
-func (a attempt) start(executable string, o *Options) (*process, error) {
-	childIn, in, err := os.Pipe()
-	if err != nil {
+// startIn starts a worker in one way.
+func startIn(way confine.Way) (*process, error) {
+	p := &process{waited: make(chan struct{})}
+	var err error
+	if p.cmd, p.in, p.out, err = way.Start(&p.stderr); err != nil {
 		return nil, err
 	}
-	out, childOut, err := os.Pipe()
-	if err != nil {
-		childIn.Close()
-		in.Close()
-		return nil, err
-	}
-	widen(in)
-	widen(out)
-	p := &process{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), waited: make(chan struct{})}
-	p.cmd = exec.Command(executable)
-	p.cmd.Args = []string{
-		os.Args[0],
-		workerFlag,
-		strconv.FormatInt(o.Memory, 10),
-		string(o.Confinement),
-		string(a.namespaces),
-	}
-	p.cmd.Env = workerEnv()
-	p.cmd.Dir = "/"
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.stderr
-	p.cmd.SysProcAttr = a.attributes(o)
-	err = start(p.cmd)
-	childIn.Close()
-	childOut.Close()
-	if err != nil {
-		in.Close()
-		out.Close()
-		return nil, fmt.Errorf("js: start of a worker: %w", err)
-	}
+	p.reader = bufio.NewReaderSize(p.out, 64<<10)
 	go func() {
 		_ = p.cmd.Wait()
 		close(p.waited)
@@ -252,14 +216,4 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.buf.String()
-}
-
-// workerEnv is empty but for where the system's loader finds the libraries of a binary that needs some (the engine
-// fdb).
-func workerEnv() []string {
-	const loader = "LD_LIBRARY_PATH"
-	if path := os.Getenv(loader); path != "" {
-		return []string{loader + "=" + path}
-	}
-	return []string{}
 }

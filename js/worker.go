@@ -9,13 +9,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	live "runtime/metrics"
-	"strconv"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/text/collate"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js/confine"
 )
 
 // command says what a call wants.
@@ -50,25 +50,19 @@ type worker struct {
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
 // and TestMain of binaries that use a Pool call it before anything else.
 func RunWorkerIfAsked() {
-	if len(os.Args) != 5 || os.Args[1] != workerFlag {
+	confined, asked := confine.Asked()
+	if !asked {
 		return
 	}
-	memory, err := strconv.ParseInt(os.Args[2], 10, 64)
-	if err != nil {
-		os.Exit(2)
-	}
-	confinement, given := Confinement(os.Args[3]), namespaces(os.Args[4])
-	if given == tryNamespaces {
-		separate(confinement, memory)
-	}
+	confined.Apart()
 	time.Local = time.UTC
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)
 	// The soft bound makes the collector work before the hard one makes the process fail.
+	memory := confined.Memory
 	debug.SetMemoryLimit(memory / 4 * 3)
 	debug.SetMaxStack(int(memory / 4))
-	whose := identity(given)
-	held, err := confine(confinement, memory)
+	held, err := confined.Confine()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "js: confine:", err)
 		os.Exit(2)
@@ -76,7 +70,7 @@ func RunWorkerIfAsked() {
 	w := newWorker(os.Stdout)
 	w.memory = memory
 	go w.read(os.Stdin)
-	if err := w.serve(append(whose, held...)); err != nil {
+	if err := w.serve(held); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
@@ -114,8 +108,8 @@ func (w *worker) read(in io.Reader) {
 }
 
 // serve answers calls until something breaks. It says first what confines the process.
-func (w *worker) serve(held holds) error {
-	if err := w.post(frameHello, []byte(held.String())); err != nil {
+func (w *worker) serve(held string) error {
+	if err := w.post(frameHello, []byte(held)); err != nil {
 		return err
 	}
 	for {

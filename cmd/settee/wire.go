@@ -23,6 +23,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/js/confine"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/replication"
@@ -335,7 +336,7 @@ func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
 
 // workerOptions are what all workers have in common.
 func workerOptions(c *config.Config) (o js.Options, err error) {
-	o.Confinement, err = js.ParseConfinement(c.String("query_server_config", "os_process_confinement"))
+	o.Confinement, err = confine.ParseLevel(c.String("query_server_config", "os_process_confinement"))
 	if err != nil {
 		return o, mend(c, "[query_server_config] os_process_confinement", err)
 	}

@@ -1,4 +1,4 @@
-package js
+package confine
 
 import (
 	"fmt"
@@ -26,27 +26,33 @@ const (
 // its directory.
 const self = "/proc/self/exe"
 
-// attempts are the ways to start a worker, the most confined one first.
-func attempts(o *Options) []attempt {
+// ways are the ways to start a worker, the most confined one first.
+func ways(o Options) []Way {
 	root := os.Geteuid() == 0
 	switch {
-	case o.Confinement == ConfineOff:
-		return []attempt{{false, noNamespaces}}
+	case o.Level == Off:
+		return []Way{{namespaces: noNamespaces}}
 	case !root:
-		return []attempt{{false, tryNamespaces}, {false, noNamespaces}}
-	case o.Confinement == ConfineRequired:
-		return []attempt{{true, apartNames}, {true, tryNamespaces}, {true, noNamespaces}}
+		return []Way{{namespaces: tryNamespaces}, {namespaces: noNamespaces}}
 	}
-	return []attempt{{true, apartNames}, {true, tryNamespaces}, {true, noNamespaces}, {false, noNamespaces}}
+	all := []Way{
+		{own: true, namespaces: apartNames},
+		{own: true, namespaces: tryNamespaces},
+		{own: true, namespaces: noNamespaces},
+	}
+	if o.Level == Required {
+		return all
+	}
+	return append(all, Way{namespaces: noNamespaces})
 }
 
 // attributes make a worker die with the server, and keep a terminal's signals away from it.
-func (a attempt) attributes(o *Options) *syscall.SysProcAttr {
+func (w Way) attributes() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if a.own {
-		attributes.Credential = &syscall.Credential{Uid: uint32(o.User), Gid: uint32(o.Group)}
+	if w.own {
+		attributes.Credential = &syscall.Credential{Uid: uint32(w.options.User), Gid: uint32(w.options.Group)}
 	}
-	if a.namespaces == apartNames {
+	if w.namespaces == apartNames {
 		attributes.Cloneflags = apart
 	}
 	return attributes
@@ -93,10 +99,10 @@ func widen(pipe *os.File) {
 
 // separate starts this worker again in namespaces of its own, and does not return if that succeeds: what is left here
 // passes on its end. The server could do so itself, but an unprivileged one would be copied with all its memory for it.
-func separate(c Confinement, memory int64) {
+func separate(w Worker) {
 	cmd := exec.Command(self)
-	cmd.Args = []string{os.Args[0], workerFlag, strconv.FormatInt(memory, 10), string(c), string(apartUserNames)}
-	cmd.Env = workerEnv()
+	cmd.Args = arguments(w.Memory, w.level, apartUserNames)
+	cmd.Env = environment()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig:   syscall.SIGKILL,
@@ -112,7 +118,7 @@ func separate(c Confinement, memory int64) {
 	runtime.GOMAXPROCS(1)
 	_ = os.Stdin.Close() // else the server would not see the worker's end, nor the worker the server's
 	_ = os.Stdout.Close()
-	_, _ = confine(c, 32<<20, unix.SYS_WAIT4, unix.SYS_WAITID)
+	_, _ = confine(w.level, 32<<20, unix.SYS_WAIT4, unix.SYS_WAITID)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		os.Exit(code)
@@ -120,16 +126,13 @@ func separate(c Confinement, memory int64) {
 	os.Exit(2)
 }
 
-// reserved is the writable memory that Go's runtime maps at its start and mostly leaves untouched, in bytes.
-const reserved = 96 << 20
-
 // confine takes from this process what a worker needs not: memory beyond the bound, files, core dumps, privileges,
 // system calls other than those of the table and of more. RLIMIT_DATA counts writable private memory, so it bounds the
 // heap and not the address space that Go only reserves. But what takes the place of a reservation, as all of Go's
 // heap does, is counted when it is there: one allocation of a gigabyte passed. So the address space may not grow by
 // more than the heap, either. Processes are not bounded in number, because the kernel counts all of the user, the
 // server's threads included: the filter lets none be made.
-func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
+func confine(level Level, memory int64, more ...uint32) (held []string, err error) {
 	// The kernel shall end a worker rather than the server when the machine runs out of memory.
 	// with 500 it took a server of 370 MB before a worker of 90
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
@@ -145,31 +148,31 @@ func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
 		{unix.RLIMIT_NOFILE, 0},
 		{unix.RLIMIT_MEMLOCK, 0},
 		{unix.RLIMIT_MSGQUEUE, 0},
-		{unix.RLIMIT_DATA, uint64(memory + reserved + detector)},
-		{unix.RLIMIT_AS, addressSpace(uint64(memory + reserved + detector))},
+		{unix.RLIMIT_DATA, uint64(memory + Reserved)},
+		{unix.RLIMIT_AS, addressSpace(uint64(memory + Reserved))},
 	} {
 		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}); err != nil {
 			return nil, err
 		}
 	}
-	h := holds{"limits of memory and files"}
-	if c == ConfineOff {
-		return h, nil
+	held = []string{"limits of memory and files"}
+	if level == Off {
+		return held, nil
 	}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // nothing of the same user looks into it
 	// All threads have it from the server's starter.
 	renounced, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
 	if err == nil && renounced == 1 {
-		h = append(h, "no_new_privs")
+		held = append(held, "no_new_privs")
 	}
 	filtered := installFilter(more)
 	if filtered == nil {
-		h = append(h, "seccomp")
+		held = append(held, "seccomp")
 	}
-	if c == ConfineRequired && (filtered != nil || renounced != 1) {
+	if level == Required && (filtered != nil || renounced != 1) {
 		return nil, fmt.Errorf("no_new_privs %d, filter of system calls: %v", renounced, filtered)
 	}
-	return h, nil
+	return held, nil
 }
 
 // addressSpace is a bound of it that leaves room for so many bytes more, beside what is reserved now, and for two
@@ -208,8 +211,8 @@ func closeInherited() {
 }
 
 // identity tells whose process this is, for the log.
-func identity(given namespaces) holds {
-	h := holds{fmt.Sprintf("user %d:%d", os.Getuid(), os.Getgid())}
+func identity(given namespaces) []string {
+	h := []string{fmt.Sprintf("user %d:%d", os.Getuid(), os.Getgid())}
 	if os.Getuid() == 0 {
 		h[0] = "root"
 	}

@@ -1,6 +1,6 @@
 //go:build race
 
-package js
+package confine
 
 // detector is the memory that the race detector maps in a worker, in bytes.
 const detector = 1 << 30

@@ -1,5 +1,5 @@
 //go:build !race
 
-package js
+package confine
 
 const detector = 0

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package js
+package confine
 
 import (
 	"errors"
@@ -12,24 +12,24 @@ import (
 // self is not known; the executable's path is.
 const self = ""
 
-func attempts(*Options) []attempt { return []attempt{{false, noNamespaces}} }
+func ways(Options) []Way { return []Way{{namespaces: noNamespaces}} }
 
-func (attempt) attributes(*Options) *syscall.SysProcAttr { return nil }
+func (Way) attributes() *syscall.SysProcAttr { return nil }
 
 func start(cmd *exec.Cmd) error { return cmd.Start() }
 
 func widen(*os.File) {}
 
-func separate(Confinement, int64) {}
+func separate(Worker) {}
 
 // confine has no means here: only Linux bounds the memory of a process without counting what Go reserves, and has
 // filters of system calls. The soft bound of the Go runtime, the empty environment and the deadline remain. What is
 // required is refused.
-func confine(c Confinement, _ int64, _ ...uint32) (holds, error) {
-	if c == ConfineRequired {
+func confine(level Level, _ int64, _ ...uint32) ([]string, error) {
+	if level == Required {
 		return nil, errors.New("not possible on this system")
 	}
 	return nil, nil
 }
 
-func identity(namespaces) holds { return nil }
+func identity(namespaces) []string { return nil }

@@ -1,6 +1,6 @@
 //go:build !amd64 && !arm64
 
-package js
+package confine
 
 // auditArch is 0: the table was not tried on this architecture.
 const auditArch = 0
