@@ -30,11 +30,11 @@ func routes(
 	find *find.Handlers,
 	fulltext *fulltext.Handlers,
 ) []call.Route {
-	return slices.Concat(
+	return call.WithTails(slices.Concat(
 		admin.Routes(), session.Routes(), replicator.Routes(), databases.Routes(), documents.Routes(),
 		lists.Routes(), changes.Routes(), queries.Routes(), designs.Routes(), find.Routes(),
 		fulltext.Routes(),
-	)
+	))
 }
 
 // functionRoutes are the endpoints of a server that runs event functions.

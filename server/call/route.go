@@ -49,6 +49,48 @@ type Route struct {
 	Reads bool
 	// Doc is what docs/api-coverage.md says of it.
 	Doc string
+
+	tail       bool // paths below Pattern are the same
+	tailAccess Access
+}
+
+// Flag is what a row says of its requests besides.
+type Flag uint8
+
+// Each is the field of Route of that name.
+const (
+	Heavy Flag = 1 << iota
+	Reads
+	Unlisted
+)
+
+// Row makes a row of a route table; flags are joined by |.
+func Row(methods, pattern string, access Access, handle Handler, doc string, flags ...Flag) Route {
+	r := Route{Methods: methods, Pattern: pattern, Access: access, Handle: handle, Doc: doc}
+	for _, f := range flags {
+		r.Heavy, r.Reads, r.Unlisted = r.Heavy || f&Heavy != 0, r.Reads || f&Reads != 0, r.Unlisted || f&Unlisted != 0
+	}
+	return r
+}
+
+// Tail is the row for a pattern whose paths may go on, which is ignored as in CouchDB, for others than the row itself.
+func (r Route) Tail(access Access) Route {
+	r.tail, r.tailAccess = true, access
+	return r
+}
+
+// WithTails puts after each row the one of the paths that go on, if it has one.
+func WithTails(rows []Route) []Route {
+	all := make([]Route, 0, len(rows))
+	for _, r := range rows {
+		all = append(all, r)
+		if r.tail {
+			r.Pattern, r.Access = r.Pattern+"/{rest...}", r.tailAccess
+			r.Doc = "The same; the rest of the path is ignored."
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // changes reports whether a request of the row may change what is stored.

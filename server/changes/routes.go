@@ -9,18 +9,9 @@ type handlers struct{ working semaphore }
 func Routes() []call.Route {
 	h := &handlers{working: newSemaphore()}
 	return []call.Route{
-		{Methods: "GET", Pattern: "/_db_updates", Access: call.ServerAdmin, Handle: h.dbUpdates,
-			Doc: "Feed of created, updated and deleted databases."},
-		{Methods: "GET,POST,HEAD", Pattern: "/{db}/_changes", Access: call.Member, Handle: h.changes, Heavy: true,
-			Reads: true, Doc: "Feed of changed documents."},
-		{
-			Methods: "GET,POST,HEAD",
-			Pattern: "/{db}/_changes/{rest...}",
-			Access:  call.Member,
-			Reads:   true,
-			Handle:  h.changes,
-			Heavy:   true,
-			Doc:     "The same; the rest of the path is ignored.",
-		},
+		call.Row("GET", "/_db_updates", call.ServerAdmin, h.dbUpdates,
+			"Feed of created, updated and deleted databases."),
+		call.Row("GET,POST,HEAD", "/{db}/_changes", call.Member, h.changes,
+			"Feed of changed documents.", call.Heavy|call.Reads).Tail(call.Member),
 	}
 }

@@ -19,32 +19,31 @@ func New(indexes *engine.Indexes) *Handlers { return &Handlers{indexes: indexes}
 func (h *Handlers) Routes() []call.Route {
 	const design = "/{db}/_design/{name}/"
 	routes := []call.Route{
-		{Methods: "GET,POST", Pattern: "/_search_analyze", Access: call.ServerAdmin, Handle: searchAnalyze,
-			Reads: true, Doc: "The terms that an analyzer of `_search` makes of a text."},
-		{Methods: "POST", Pattern: "/_nouveau_analyze", Access: call.ServerAdmin, Handle: nouveauAnalyze,
-			Reads: true, Doc: "The terms that an analyzer of `_nouveau` makes of a text."},
-		{Methods: "POST", Pattern: "/{db}/_search_cleanup", Access: call.Member, Handle: h.searchCleanup,
-			Doc: "Remove full-text indexes no design document uses."},
-		{Methods: "POST", Pattern: "/{db}/_nouveau_cleanup", Access: call.Member, Handle: h.nouveauCleanup,
-			Doc: "Remove full-text indexes no design document uses."},
-		{Methods: "GET,POST", Pattern: design + "_search/{index}", Access: call.Member, Handle: h.search, Heavy: true,
-			Reads: true, Doc: "Full-text h.search, as by Clouseau."},
-		{Methods: "GET", Pattern: design + "_search_info/{index}", Access: call.Member, Handle: h.searchInfo,
-			Doc: "State of a full-text index."},
-		{Methods: "GET", Pattern: design + "_search_disk_size/{index}", Access: call.Member, Handle: h.searchDiskSize,
-			Doc: "Size of a full-text index."},
-		{Methods: "GET", Pattern: design + "_search_errors/{index}", Access: call.Member, Handle: h.searchErrors,
-			Doc: "Documents that a full-text index could not take; not in CouchDB."},
-		{Methods: "GET", Pattern: design + "_search_suggest/{index}", Access: call.Member, Handle: h.searchSuggest,
-			Heavy: true, Doc: "Terms of a full-text index that begin with a text or are near to it; not in CouchDB."},
-		{Methods: "*", Pattern: design + "_nouveau/{index}", Access: call.Member, Handle: h.nouveau, Heavy: true,
-			Reads: true, Doc: "Full-text h.search, as by Nouveau."},
-		{Methods: "*", Pattern: design + "_nouveau_info/{index}", Access: call.Member, Handle: h.nouveauInfo,
-			Reads: true, Doc: "State of a full-text index."},
-		{Methods: "GET", Pattern: design + "_nouveau_suggest/{index}", Access: call.Member, Handle: h.nouveauSuggest,
-			Heavy: true, Doc: "Terms of a full-text index that begin with a text or are near to it; not in CouchDB."},
-		{Methods: "GET", Pattern: design + "_nouveau_errors/{index}", Access: call.Member, Handle: h.nouveauErrors,
-			Doc: "Documents that a full-text index could not take; not in CouchDB."},
+		call.Row("GET,POST", "/_search_analyze", call.ServerAdmin, searchAnalyze,
+			"The terms that an analyzer of `_search` makes of a text.", call.Reads),
+		call.Row("POST", "/_nouveau_analyze", call.ServerAdmin, nouveauAnalyze,
+			"The terms that an analyzer of `_nouveau` makes of a text.", call.Reads),
+		call.Row("POST", "/{db}/_search_cleanup", call.Member, h.searchCleanup,
+			"Remove full-text indexes no design document uses."),
+		call.Row("POST", "/{db}/_nouveau_cleanup", call.Member, h.nouveauCleanup,
+			"Remove full-text indexes no design document uses."),
+		call.Row("GET,POST", design+"_search/{index}", call.Member, h.search,
+			"Full-text search, as by Clouseau.", call.Heavy|call.Reads),
+		call.Row("GET", design+"_search_info/{index}", call.Member, h.searchInfo, "State of a full-text index."),
+		call.Row("GET", design+"_search_disk_size/{index}", call.Member, h.searchDiskSize,
+			"Size of a full-text index."),
+		call.Row("GET", design+"_search_errors/{index}", call.Member, h.searchErrors,
+			"Documents that a full-text index could not take; not in CouchDB."),
+		call.Row("GET", design+"_search_suggest/{index}", call.Member, h.searchSuggest,
+			"Terms of a full-text index that begin with a text or are near to it; not in CouchDB.", call.Heavy),
+		call.Row("*", design+"_nouveau/{index}", call.Member, h.nouveau,
+			"Full-text search, as by Nouveau.", call.Heavy|call.Reads),
+		call.Row("*", design+"_nouveau_info/{index}", call.Member, h.nouveauInfo,
+			"State of a full-text index.", call.Reads),
+		call.Row("GET", design+"_nouveau_suggest/{index}", call.Member, h.nouveauSuggest,
+			"Terms of a full-text index that begin with a text or are near to it; not in CouchDB.", call.Heavy),
+		call.Row("GET", design+"_nouveau_errors/{index}", call.Member, h.nouveauErrors,
+			"Documents that a full-text index could not take; not in CouchDB."),
 	}
 	for _, name := range []string{"_search", "_search_info", "_search_disk_size", "_nouveau", "_nouveau_info"} {
 		handle := unrecognized
@@ -52,10 +51,8 @@ func (h *Handlers) Routes() []call.Route {
 			handle = nouveauUnrecognized
 		}
 		routes = append(routes,
-			call.Route{Methods: "*", Pattern: design + name, Access: call.Member, Handle: handle,
-				Doc: "Needs the name of an index."},
-			call.Route{Methods: "*", Pattern: design + name + "/{index}/{rest...}", Access: call.Member, Handle: handle,
-				Doc: "Refused for every method."})
+			call.Row("*", design+name, call.Member, handle, "Needs the name of an index."),
+			call.Row("*", design+name+"/{index}/{rest...}", call.Member, handle, "Refused for every method."))
 	}
 	return routes
 }

@@ -46,8 +46,7 @@ func (h *Handlers) Routes() []call.Route {
 			rows = append(rows, newRow(prefix+"/"+row.name, row.methods, row.doc))
 		}
 	}
-	rest := call.Route{Methods: "*", Pattern: base + "/{rest...}", Access: call.Anyone, Handle: unknownPath,
-		Doc: "Everything else about functions is missing."}
+	rest := call.Row("*", base+"/{rest...}", call.Anyone, unknownPath, "Everything else about functions is missing.")
 	return append(rows, rest)
 }
 
@@ -92,7 +91,7 @@ func (h *Handlers) functionRows() []call.Route {
 }
 
 func newRow(pattern string, m methods, doc string) call.Route {
-	return call.Route{Methods: "*", Pattern: pattern, Access: call.Anyone, Handle: m.serve, Doc: doc}
+	return call.Row("*", pattern, call.Anyone, m.serve, doc)
 }
 
 // statsPart is part, for a row.

@@ -63,9 +63,8 @@ func readFiles() map[string]*file {
 // Routes are the rows of the route table for the page.
 func Routes() []call.Route {
 	return []call.Route{
-		{Methods: "GET", Pattern: mount, Access: call.Anyone, Handle: getPage, Doc: "The web page of event functions."},
-		{Methods: "GET", Pattern: mount + "/page/{file}", Access: call.Anyone, Handle: getFile,
-			Doc: "The files of the web page."},
+		call.Row("GET", mount, call.Anyone, getPage, "The web page of event functions."),
+		call.Row("GET", mount+"/page/{file}", call.Anyone, getFile, "The files of the web page."),
 	}
 }
 

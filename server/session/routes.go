@@ -6,21 +6,9 @@ import "github.com/settee-db/settee/server/call"
 // of it may be a page of another site's, which needs to know the password.
 func (h *Handlers) Routes() []call.Route {
 	return []call.Route{
-		{Methods: "GET,HEAD", Pattern: "/_session", Access: call.Anyone, Handle: getSession, Doc: "Who the client is."},
-		{Methods: "POST", Pattern: "/_session", Access: call.Anyone, Handle: h.postSession,
-			Reads: true, Doc: "Log in."},
-		{
-			Methods: "DELETE",
-			Pattern: "/_session",
-			Access:  call.Anyone,
-			Handle:  deleteSession,
-			Doc:     "Log out: clear the cookie.",
-		},
-		{Methods: "GET,HEAD", Pattern: "/_session/{rest...}", Access: call.ServerAdmin, Handle: getSession,
-			Doc: "The same; the rest of the path is ignored."},
-		{Methods: "POST", Pattern: "/_session/{rest...}", Access: call.ServerAdmin, Handle: h.postSession,
-			Reads: true, Doc: "The same; the rest of the path is ignored."},
-		{Methods: "DELETE", Pattern: "/_session/{rest...}", Access: call.ServerAdmin, Handle: deleteSession,
-			Doc: "The same; the rest of the path is ignored."},
+		call.Row("GET,HEAD", "/_session", call.Anyone, getSession, "Who the client is.").Tail(call.ServerAdmin),
+		call.Row("POST", "/_session", call.Anyone, h.postSession, "Log in.", call.Reads).Tail(call.ServerAdmin),
+		call.Row("DELETE", "/_session", call.Anyone, deleteSession,
+			"Log out: clear the cookie.").Tail(call.ServerAdmin),
 	}
 }
