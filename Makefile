@@ -103,6 +103,11 @@ record: ## record transcripts from a real CouchDB (COUCHDB_URL= FILES=conformanc
 	$(if $(COUCHDB_URL),,$(error COUCHDB_URL is not set))
 	$(TRANSCRIPTS) record $(COUCHDB_URL) $(FILES)
 
+.PHONY: record-next
+record-next: ## say what a newer CouchDB answers otherwise than recorded, by route, in record-next.txt (COUCHDB_URL= FILES=)
+	$(if $(COUCHDB_URL),,$(error COUCHDB_URL is not set))
+	$(TRANSCRIPTS) changed $(COUCHDB_URL) $(or $(FILES),conformance/testdata/*.json) > record-next.txt
+
 .PHONY: compare
 compare: ## run scenarios side by side on URL_A and on a real CouchDB and print the differences (COUCHDB_URL= FILES=)
 	$(if $(COUCHDB_URL),,$(error COUCHDB_URL is not set))
@@ -193,4 +198,4 @@ docker: ## build the container image settee:VERSION
 
 .PHONY: clean
 clean: ## remove what was built; ./data stays
-	rm -rf bin conformance.txt test-clients/node_modules
+	rm -rf bin conformance.txt record-next.txt test-clients/node_modules

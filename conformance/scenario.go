@@ -145,6 +145,17 @@ func (st *Step) Label() string {
 	return st.Do
 }
 
+// Request returns the request that step number i answers: its own, or that of the step whose answer it waits for.
+func (sc *Scenario) Request(i int) string {
+	st := sc.Steps[i]
+	for _, sent := range sc.Steps[:i] {
+		if st.Join != "" && sent.Background == st.Join {
+			return sent.Do
+		}
+	}
+	return st.Do
+}
+
 // Judged reports whether the step has an answer to compare.
 func (st *Step) Judged() bool { return !st.Ignore && st.Background == "" }
 

@@ -1,6 +1,8 @@
-// Command transcripts records, replays and compares wire transcripts (see package conformance).
+// Command transcripts records, replays and compares wire transcripts (see package conformance): main.go has the command
+// line and what is common to all, changes.go the report about a newer server.
 //
 //	transcripts record URL FILE...             perform the scenarios on URL and store what it answered in the files
+//	transcripts changed URL FILE...            perform them and print what a newer server answers otherwise
 //	transcripts replay URL FILE...             perform them on URL and compare with what is stored
 //	transcripts compare URL REFERENCE FILE...  perform them on both servers and compare the answers
 //

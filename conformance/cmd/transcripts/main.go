@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/signal"
@@ -16,7 +17,7 @@ var errDiffers = errors.New("some steps differ")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:])
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "transcripts:", err)
@@ -26,22 +27,24 @@ func main() {
 
 // tool is one call of the command.
 type tool struct {
+	out       io.Writer
 	addr      string // host:port of the server
 	reference string // compare only: host:port of the server that is right
 	only      string
 	showJSON  bool
 	report    conformance.Report
 	differs   bool
+	changes   changes // changed only
 }
 
 // run performs the scenarios of the files against one server (record, replay) or two (compare). All
 // files are performed even if some differ; errDiffers at the end sets the exit status. Reports go
-// to standard output, except for record, whose result is the files.
-func run(ctx context.Context, args []string) error {
+// to out, except for record, whose result is the files.
+func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("usage: transcripts record|replay|compare [-only NAME] [-json] URL [REFERENCE] FILE…")
+		return errors.New("usage: transcripts record|changed|replay|compare [-only NAME] [-json] URL [REFERENCE] FILE…")
 	}
-	t := &tool{}
+	t := &tool{out: out, changes: changes{}}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.StringVar(&t.only, "only", "", "perform only the scenarios of this name")
 	flags.BoolVar(&t.showJSON, "json", false, "show also steps that agree as JSON but not byte for byte")
@@ -49,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	each := map[string]func(context.Context, *conformance.File, *conformance.Scenario) error{
-		"record": t.record, "replay": t.judge, "compare": t.judge,
+		"record": t.record, "changed": t.collect, "replay": t.judge, "compare": t.judge,
 	}[args[0]]
 	if each == nil {
 		return fmt.Errorf("there is no %q", args[0])
@@ -68,13 +71,21 @@ func run(ctx context.Context, args []string) error {
 		}
 		*addr = u.Host
 	}
+	if args[0] == "changed" {
+		version, err := versionOf(ctx, t.addr)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "What CouchDB %s at %s answers otherwise than recorded\n\n", version, t.addr)
+	}
 	for _, path := range files[len(servers):] {
 		if err := t.file(ctx, path, each); err != nil {
 			return err
 		}
 	}
+	t.changes.write(out)
 	if args[0] != "record" {
-		t.report.Write(os.Stdout)
+		t.report.Write(out)
 	}
 	if t.differs {
 		return errDiffers
@@ -112,7 +123,7 @@ func (t *tool) file(
 }
 
 func (t *tool) record(ctx context.Context, f *conformance.File, sc *conformance.Scenario) error {
-	fmt.Printf("recording %s/%s\n", f.Area, sc.Name)
+	fmt.Fprintf(t.out, "recording %s/%s\n", f.Area, sc.Name)
 	return conformance.Record(ctx, t.addr, sc)
 }
 
@@ -133,7 +144,7 @@ func (t *tool) judge(ctx context.Context, f *conformance.File, sc *conformance.S
 	for _, r := range results {
 		count.Add(r.Verdict, false)
 		if r.Verdict == conformance.Differs || t.showJSON && r.Verdict == conformance.JSON {
-			fmt.Printf("%s/%s%s\n", f.Area, sc.Name, r.Diff())
+			fmt.Fprintf(t.out, "%s/%s%s\n", f.Area, sc.Name, r.Diff())
 		}
 	}
 	t.differs = t.differs || count.Differs > 0
@@ -141,7 +152,7 @@ func (t *tool) judge(ctx context.Context, f *conformance.File, sc *conformance.S
 	if count.Differs > 0 {
 		word = "DIFFERS"
 	}
-	fmt.Printf("%-8s %s/%s  %d exact, %d json, %d differ\n", word, f.Area, sc.Name, count.Exact, count.JSON,
+	fmt.Fprintf(t.out, "%-8s %s/%s  %d exact, %d json, %d differ\n", word, f.Area, sc.Name, count.Exact, count.JSON,
 		count.Differs)
 	t.report.Add(t.addr, f.Area, count)
 	return nil
