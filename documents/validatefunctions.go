@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // This file asks the functions validate_doc_update about documents that are to be written. Which there are follows
@@ -62,7 +63,7 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 		return nil, err
 	}
 	native := tx.Name() == v.config.String("chttpd_auth", "authentication_db")
-	key := string(tx.AppendPrefix(nil, storage.TagViews))
+	key := string(tx.AppendPrefix(nil, keyspace.TagViews))
 	set, err := v.sets.Load(key, validationStamp{string(stamp), native}, func() (*validationSet, error) {
 		return v.load(tx, native)
 	})

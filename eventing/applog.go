@@ -14,7 +14,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -28,7 +28,7 @@ import (
 // Handlers never wait for it: what comes faster than it is written is dropped and counted.
 
 const (
-	rootLogs = 5 // below storage.EventingPrefix
+	rootLogs = 5 // below keyspace.EventingPrefix
 
 	// logPiece and logPieces bound what is kept: the oldest piece goes when there is one too many.
 	logPiece  = 64 << 10
@@ -49,7 +49,7 @@ type appLog struct {
 }
 
 func logKey(ref definition.Ref) []byte {
-	k := tuple.AppendString(tuple.AppendInt(storage.EventingPrefix(), rootLogs), ref.Scope.Bucket)
+	k := tuple.AppendString(tuple.AppendInt(keyspace.EventingPrefix(), rootLogs), ref.Scope.Bucket)
 	return tuple.AppendString(tuple.AppendString(k, ref.Scope.Scope), ref.Name)
 }
 

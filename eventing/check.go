@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -104,7 +105,7 @@ func (c *checker) walk(
 
 // roots looks for keys below eventing's prefix that belong to no part of it.
 func (c *checker) roots(ctx context.Context) error {
-	prefix := storage.EventingPrefix()
+	prefix := keyspace.EventingPrefix()
 	begin, end := below(prefix)
 	return c.engine.View(ctx, func(tx kv.ReadTx) (err error) {
 		if c.deployed, err = registry.Instances(tx); err != nil {
@@ -130,7 +131,7 @@ func (c *checker) roots(ctx context.Context) error {
 // run meanwhile. A timer is stored by two keys, which may be in different windows; the other one is
 // read in the window's snapshot (timerTwins).
 func (c *checker) instances(ctx context.Context) error {
-	prefix := tuple.AppendInt(storage.EventingPrefix(), rootInstances)
+	prefix := tuple.AppendInt(keyspace.EventingPrefix(), rootInstances)
 	return c.walk(ctx, prefix, func(r kv.ReadTx, window []kv.Row) error {
 		if err := c.refresh(r, prefix, window); err != nil {
 			return err
@@ -315,12 +316,12 @@ func (c *checker) ref(subject string, row kv.Row, t *twin) {
 // progress checks the form of what an instance has done.
 func (c *checker) progress(subject string, instance int64, value []byte) {
 	r := c.reached[instance]
-	if len(value) != 1+len(r.source)+storage.SeqSize || value[0] != 1 {
+	if len(value) != 1+len(r.source)+keyspace.SeqSize || value[0] != 1 {
 		c.violate(subject, 13, "malformed progress")
 	}
 	copy(r.source[:], value[min(1, len(value)):])
 	c.reached[instance] = r
-	if seq, err := storage.ParseSeq(value); err == nil {
+	if seq, err := keyspace.ParseSeq(value); err == nil {
 		c.reach(instance, seq, "the progress")
 	}
 }
@@ -328,11 +329,11 @@ func (c *checker) progress(subject string, instance int64, value []byte) {
 // partition checks the form of what is done of a partition.
 func (c *checker) partition(subject string, instance int64, rest []byte, row kv.Row) {
 	p, rest, err := tuple.ReadInt(rest)
-	if err != nil || len(rest) > 0 || p < 0 || p >= partitions || len(row.Value) != storage.SeqSize {
+	if err != nil || len(rest) > 0 || p < 0 || p >= partitions || len(row.Value) != keyspace.SeqSize {
 		c.violate(subject, 13, "malformed partition %q", row.Key)
 		return
 	}
-	if seq, err := storage.ParseSeq(row.Value); err == nil {
+	if seq, err := keyspace.ParseSeq(row.Value); err == nil {
 		c.reach(instance, seq, fmt.Sprintf("partition %d", p))
 	}
 }
@@ -397,7 +398,7 @@ func (c *checker) withoutProgress(ctx context.Context, subject string, instance 
 
 // logs checks what functions have logged.
 func (c *checker) logs(ctx context.Context) error {
-	prefix := tuple.AppendInt(storage.EventingPrefix(), rootLogs)
+	prefix := tuple.AppendInt(keyspace.EventingPrefix(), rootLogs)
 	var l checkedLog
 	err := c.walk(ctx, prefix, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
@@ -469,7 +470,7 @@ func (c *checker) origins(ctx context.Context) error {
 	return c.store.EachDB(ctx, func(db *storage.DB) error {
 		var prefix []byte
 		if err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-			prefix = s.AppendPrefix(nil, storage.TagEventing)
+			prefix = s.AppendPrefix(nil, keyspace.TagEventing)
 			return nil
 		}); err != nil {
 			return err
@@ -489,7 +490,7 @@ func (c *checker) origins(ctx context.Context) error {
 					continue
 				}
 				var o origin
-				_, value, err := storage.ParseRevision(row.Value)
+				_, value, err := keyspace.ParseRevision(row.Value)
 				if err == nil {
 					o, err = parseOrigin(value)
 				}

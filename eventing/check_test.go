@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -60,15 +61,15 @@ func TestCheckFindsDamage(t *testing.T) {
 	require.Empty(t, n.checked())
 	s, a, b := spaceOf(1), timerName{"Later", "a"}, timerName{"Later", "b"}
 	dueOf := func(t timerName) []byte { return s.due(partitionOf(t.reference), 9e12, t) } // of the document of that id
-	root := func(tag int64) []byte { return tuple.AppendInt(storage.EventingPrefix(), tag) }
+	root := func(tag int64) []byte { return tuple.AppendInt(keyspace.EventingPrefix(), tag) }
 	part := func(key []byte, n int64) []byte { return tuple.AppendInt(bytes.Clone(key), n) }
 	function := tuple.AppendString(tuple.AppendString(tuple.AppendString(root(1), "*"), "*"), "f")
 	log := logKey(refOf("f"))
 	require.True(t, bytes.HasPrefix(log, root(rootLogs)))
-	far := storage.AppendSeq(nil, storage.Seq{Incarnation: 255})
+	far := keyspace.AppendSeq(nil, storage.Seq{Incarnation: 255})
 	var origin []byte
 	require.NoError(t, n.store.DB("src").ViewAgain(context.Background(), func(s *storage.Snapshot) error {
-		origin = storage.BesideKey(s.AppendPrefix(nil, storage.TagEventing), "a")
+		origin = storage.BesideKey(s.AppendPrefix(nil, keyspace.TagEventing), "a")
 		return nil
 	}))
 	nonce := make([]byte, nonceSize)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // deadLetter writes an event whose handler has failed for good to the function's database for such, if it has one:
@@ -28,7 +28,7 @@ func (b *batch) deadLetter(it *item) {
 	if it.timer != nil {
 		id += "timer:" + it.timer.callback + ":" + it.timer.reference + ":" + hex.EncodeToString(it.timer.nonce)
 	} else {
-		id += hex.EncodeToString(storage.AppendSeq(nil, it.seq))
+		id += hex.EncodeToString(keyspace.AppendSeq(nil, it.seq))
 	}
 	b.docs[docKey{database, id}] = &docState{
 		written: true, dead: true, by: it, after: appendDeadLetter(nil, b.f, it, failure),

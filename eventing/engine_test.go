@@ -22,6 +22,7 @@ import (
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
@@ -54,7 +55,7 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	n.store, err = storage.Open(context.Background(), storage.Options{KV: store})
 	require.NoError(t, err)
 	n.jobs, err = jobs.Open(context.Background(), jobs.Options{
-		KV: store, Prefix: storage.JobsPrefix(), Exclusive: lease == 0, Lease: lease,
+		KV: store, Prefix: keyspace.JobsPrefix(), Exclusive: lease == 0, Lease: lease,
 	})
 	require.NoError(t, err)
 	n.js = js.NewPool(js.Options{Workers: 4, Memory: 256 << 20})
@@ -62,7 +63,7 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	require.NoError(t, err)
 	n.docs = newDocuments(t, n.store, n.views, n.js)
 	members := nodes.New(nodes.Options{
-		KV: store, Prefix: storage.NodesPrefix(), Info: nodes.Info{Name: "node"}, Lease: lease,
+		KV: store, Prefix: keyspace.NodesPrefix(), Info: nodes.Info{Name: "node"}, Lease: lease,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	present, leave := context.WithCancel(context.Background())

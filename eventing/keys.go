@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -23,7 +23,7 @@ import (
 //	(resets)                          counts resets of what was counted, 8 bytes little-endian
 //	(ends, process)                   a process that ended without a shutdown while it ran the function; 1
 const (
-	rootInstances = 4 // below storage.EventingPrefix; package registry has the others
+	rootInstances = 4 // below keyspace.EventingPrefix; package registry has the others
 
 	tagPartition     = 0
 	tagDue           = 1
@@ -53,7 +53,7 @@ func partitionOf(id string) int {
 type space string
 
 func spaceOf(instance int64) space {
-	return space(tuple.AppendInt(tuple.AppendInt(storage.EventingPrefix(), rootInstances), instance))
+	return space(tuple.AppendInt(tuple.AppendInt(keyspace.EventingPrefix(), rootInstances), instance))
 }
 
 func (s space) sub(tag int64) []byte { return tuple.AppendInt([]byte(s), tag) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -53,7 +54,7 @@ func begin(ctx context.Context, tx kv.Tx, instance int64, source *storage.DB, fr
 }
 
 func encodeProgress(source [16]byte, seq storage.Seq) []byte {
-	return storage.AppendSeq(append([]byte{1}, source[:]...), seq)
+	return keyspace.AppendSeq(append([]byte{1}, source[:]...), seq)
 }
 
 // readProgress reads what is stored. found is false if there is nothing: then the instance begins anew.
@@ -76,23 +77,23 @@ func readProgress(tx kv.ReadTx, s space) (p progress, found bool, err error) {
 	if value == nil {
 		return p, false, nil
 	}
-	if len(value) != 1+len(p.source)+storage.SeqSize || value[0] != 1 {
+	if len(value) != 1+len(p.source)+keyspace.SeqSize || value[0] != 1 {
 		return p, false, corrupt("progress")
 	}
 	copy(p.source[:], value[1:])
-	p.begin, err = storage.ParseSeq(value)
+	p.begin, err = keyspace.ParseSeq(value)
 	return p, true, err
 }
 
 // parsePartition reads what is stored of one partition; values are nil where there is nothing.
 func parsePartition(p *progress, i int, own, done, owner []byte) (err error) {
 	if own != nil {
-		if p.own[i], err = storage.ParseSeq(own); err != nil {
+		if p.own[i], err = keyspace.ParseSeq(own); err != nil {
 			return err
 		}
 	}
 	if done != nil {
-		if p.done[i], err = storage.ParseSeq(done); err != nil {
+		if p.done[i], err = keyspace.ParseSeq(done); err != nil {
 			return err
 		}
 	}
@@ -119,12 +120,12 @@ func move(tx kv.Tx, s space, self nodes.ID, before, after *[partitions]storage.S
 	for i, p := range order {
 		var was []byte
 		if seq := before[p]; seq != (storage.Seq{}) {
-			was = storage.AppendSeq(nil, seq)
+			was = keyspace.AppendSeq(nil, seq)
 		}
 		if !bytes.Equal(values[2*i], was) || !bytes.Equal(values[2*i+1], self[:]) {
 			return errRestart
 		}
-		tx.Set(keys[2*i], storage.AppendSeq(nil, after[p]))
+		tx.Set(keys[2*i], keyspace.AppendSeq(nil, after[p]))
 	}
 	return nil
 }

@@ -218,11 +218,11 @@ func (b *batch) Open(ctx context.Context, name string) (n1ql.Keyspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keyspace{b: b, d: d, name: database, writable: writable}, nil
+	return &batchDB{b: b, d: d, name: database, writable: writable}, nil
 }
 
-// keyspace is a database in a statement, with what the batch has written there.
-type keyspace struct {
+// batchDB is a database in a statement, with what the batch has written there.
+type batchDB struct {
 	b        *batch
 	d        *documents.Database
 	name     string
@@ -230,7 +230,7 @@ type keyspace struct {
 }
 
 // Get implements n1ql.Keyspace.
-func (k *keyspace) Get(ctx context.Context, ids []string) ([]n1ql.Document, error) {
+func (k *batchDB) Get(ctx context.Context, ids []string) ([]n1ql.Document, error) {
 	if err := k.b.openMany(ctx, k.d, ids); err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func (b *batch) openMany(ctx context.Context, d *documents.Database, ids []strin
 var errEnough = errors.New("eventing: enough documents")
 
 // Find implements n1ql.Keyspace. What the batch has written comes last, in place of what is stored.
-func (k *keyspace) Find(ctx context.Context, f n1ql.Find) error {
+func (k *batchDB) Find(ctx context.Context, f n1ql.Find) error {
 	written := k.written()
 	if len(written) > 0 {
 		if f.Limit = 0; len(f.Sort) > 0 {
@@ -326,7 +326,7 @@ func (k *keyspace) Find(ctx context.Context, f n1ql.Find) error {
 }
 
 // written are the documents of the keyspace that handlers have written and that are not stored yet.
-func (k *keyspace) written() map[string]*docState {
+func (k *batchDB) written() map[string]*docState {
 	list := make(map[string]*docState)
 	for _, from := range []map[docKey]*docState{k.b.docs, k.b.own} {
 		for key, state := range from {
@@ -339,7 +339,7 @@ func (k *keyspace) written() map[string]*docState {
 }
 
 // findStored gives the documents that are stored and not written by the batch.
-func (k *keyspace) findStored(ctx context.Context, f n1ql.Find, written map[string]*docState) (more bool, err error) {
+func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[string]*docState) (more bool, err error) {
 	engine := k.b.f.engine
 	indexes, partitioned, err := engine.catalogue.Indexes(ctx, k.d.Bare())
 	if err != nil {
@@ -400,7 +400,7 @@ func (k *keyspace) findStored(ctx context.Context, f n1ql.Find, written map[stri
 }
 
 // readExpiry finds out when a document expires that a search has found.
-func (k *keyspace) readExpiry(ctx context.Context, d *n1ql.Document) error {
+func (k *batchDB) readExpiry(ctx context.Context, d *n1ql.Document) error {
 	rev, err := compat.ParseRev(d.Cas)
 	if err != nil || k.d.Hides() {
 		return err
@@ -474,7 +474,7 @@ func documentOf(text []byte) (d n1ql.Document, err error) {
 }
 
 // Write implements n1ql.Keyspace.
-func (k *keyspace) Write(ctx context.Context, w n1ql.Write) error {
+func (k *batchDB) Write(ctx context.Context, w n1ql.Write) error {
 	fail := func(kind n1ql.ErrorKind, message string) error {
 		return &n1ql.Error{Kind: kind, Message: message, Keyspace: k.name, ID: w.ID}
 	}

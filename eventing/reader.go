@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -363,7 +364,7 @@ func (r *reader) store(ctx context.Context) error {
 		}
 		for _, p := range r.mine {
 			if r.progress.of(p).Before(done) {
-				tx.Set(r.f.space.done(p), storage.AppendSeq(nil, done))
+				tx.Set(r.f.space.done(p), keyspace.AppendSeq(nil, done))
 			}
 		}
 		return nil

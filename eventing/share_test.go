@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -220,7 +221,7 @@ function OnUpdate(doc, meta) {
 	s, other := spaceOf(r.Instance), nodes.ID{1}
 	n.eventually(func() bool { return n.js.Stats().Running > n.js.Stats().Idle }, "no handler runs")
 	_, err = n.kv.Update(t.Context(), func(tx kv.Tx) error {
-		tx.Set(tuple.AppendBytes(storage.NodesPrefix(), other[:]), append(make([]byte, 24), "{}"...))
+		tx.Set(tuple.AppendBytes(keyspace.NodesPrefix(), other[:]), append(make([]byte, 24), "{}"...))
 		tx.Set(s.owner(partitionOf("a")), other[:])
 		tx.Atomic(kv.Add, s.ownersChanged(), oneMore)
 		return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -50,7 +51,7 @@ func newAllFieldsWorld(t testing.TB, store kv.Store) *allFieldsWorld {
 	ctx := context.Background()
 	s, err := storage.Open(ctx, storage.Options{KV: store, Manual: true})
 	ok(t, err)
-	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: storage.JobsPrefix(), Exclusive: true})
+	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: keyspace.JobsPrefix(), Exclusive: true})
 	ok(t, err)
 	fields, err := allfields.New(
 		allfields.Options{Store: s, Jobs: queue, Split: mango.SplitField, Limits: store.Limits()},

@@ -20,6 +20,7 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -149,7 +150,7 @@ func (c trouble) open(t tester) *opened {
 		engine = wrapkv.WithLimits(engine, c.limits, time.Now)
 	}
 	o := &opened{world: openWorld(t, engine), c: c}
-	queue, err := jobs.Open(ctx, jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	queue, err := jobs.Open(ctx, jobs.Options{KV: engine, Prefix: keyspace.JobsPrefix(), Exclusive: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, queue.Close()) })
 	o.src.AllFields, err = allfields.New(

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -21,7 +22,7 @@ func TestUpdatesWithoutIndexesLeaveBodiesAlone(t *testing.T) {
 	w := openWorld(t, engine)
 	queue, err := jobs.Open(
 		context.Background(),
-		jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true},
+		jobs.Options{KV: engine, Prefix: keyspace.JobsPrefix(), Exclusive: true},
 	)
 	check(t, err)
 	t.Cleanup(func() { check(t, queue.Close()) })

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -217,7 +218,7 @@ func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error 
 			}
 			src := &s.docs[s.at[part.ID(nil, doc)]]
 			if b.interactive() {
-				src.identity = index.Identity(storage.AppendSeq(nil, src.seq))
+				src.identity = index.Identity(keyspace.AppendSeq(nil, src.seq))
 			} else {
 				src.identity = index.Identity(binary.BigEndian.AppendUint16(place[:len(place):len(place)], order))
 			}
@@ -252,11 +253,11 @@ func (c *claim) place(ctx context.Context) ([]byte, error) {
 	var place []byte
 	err = c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		value, err := s.KV().Get(key)
-		if err == nil && len(value) != storage.SeqSize {
+		if err == nil && len(value) != keyspace.SeqSize {
 			err = errClaimed // the index was removed meanwhile
 		}
 		if err == nil {
-			place = bytes.Clone(value[:storage.SeqSize-2])
+			place = bytes.Clone(value[:keyspace.SeqSize-2])
 		}
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -100,7 +101,7 @@ func (def *Definition) register(tx *storage.Tx, sp space, number int64) (known b
 	rec := record{number: number, began: storage.Seq{Incarnation: tx.Snapshot().Incarnation()}}
 	binary.BigEndian.PutUint16(rec.began.Versionstamp[kv.VersionstampSize:], 0xffff) // after all of this commit
 	value = rec.encode()
-	tx.KV().SetVersionstampedValue(sp.record(def.signature), value, len(value)-storage.SeqSize)
+	tx.KV().SetVersionstampedValue(sp.record(def.signature), value, len(value)-keyspace.SeqSize)
 	return true, nil
 }
 
@@ -310,7 +311,7 @@ func (b *build) leaveOut(s *storage.Snapshot, read *batch) error {
 	if err != nil {
 		return err
 	}
-	began := index.Identity(storage.AppendSeq(nil, b.began))
+	began := index.Identity(keyspace.AppendSeq(nil, b.began))
 	left := read.docs[:0]
 	for i := range read.docs {
 		at, err := identityIn(values[i])
@@ -331,7 +332,7 @@ func (b *build) segmentsBefore(ctx context.Context) (n int, err error) {
 	if !b.interactive() {
 		return 0, nil
 	}
-	began := index.Identity(storage.AppendSeq(nil, b.began))
+	began := index.Identity(keyspace.AppendSeq(nil, b.began))
 	err = b.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		n = 0
 		o, err := b.x.open(ctx, s, b.def)

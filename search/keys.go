@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -46,7 +47,7 @@ const (
 	counters = iota
 )
 
-func spaceOf(s *storage.Snapshot) space { return s.AppendPrefix(nil, storage.TagSearch) }
+func spaceOf(s *storage.Snapshot) space { return s.AppendPrefix(nil, keyspace.TagSearch) }
 
 func (sp space) key(part int64) []byte { return tuple.AppendInt(sp[:len(sp):len(sp)], part) }
 

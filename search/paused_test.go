@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/jobs/jobstest"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -55,10 +56,10 @@ func TestPausedMerge(t *testing.T) {
 		must(t, err)
 		return info.MergesPaused
 	}
-	jobstest.EndsWhile(t, b.engine, storage.JobsPrefix(), mergeJob, true,
+	jobstest.EndsWhile(t, b.engine, keyspace.JobsPrefix(), mergeJob, true,
 		jobs.Spec{Type: mergeJob, ID: mergeID("db", number)})
 	var err error
-	b.jobs, err = jobs.Open(t.Context(), jobs.Options{KV: b.engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	b.jobs, err = jobs.Open(t.Context(), jobs.Options{KV: b.engine, Prefix: keyspace.JobsPrefix(), Exclusive: true})
 	must(t, err)
 	b.restart()
 	must(t, b.indexes.Start())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -36,9 +37,9 @@ func (r *record) encode() []byte {
 	}
 	b := binary.AppendUvarint([]byte{format}, uint64(r.number))
 	b = binary.AppendUvarint(b, uint64(r.fields))
-	b = storage.AppendSeq(b, r.seq)
+	b = keyspace.AppendSeq(b, r.seq)
 	if r.interactive() {
-		b = append(storage.AppendSeq(b, r.began), 0)
+		b = append(keyspace.AppendSeq(b, r.began), 0)
 		if r.ready {
 			b[len(b)-1] = 1
 		}
@@ -52,18 +53,18 @@ func parseRecord(b []byte) (r record, err error) {
 	d := reader{packed.Reader{B: b}}
 	format := d.Byte()
 	r.number, r.fields = d.int(), d.int()
-	seq := d.Take(storage.SeqSize)
+	seq := d.Take(keyspace.SeqSize)
 	switch {
 	case format == recordFormat && d.Done():
-	case format == interactiveFormat && !d.Bad && len(d.B) == storage.SeqSize+1:
-		if r.began, err = storage.ParseSeq(d.Take(storage.SeqSize)); err != nil {
+	case format == interactiveFormat && !d.Bad && len(d.B) == keyspace.SeqSize+1:
+		if r.began, err = keyspace.ParseSeq(d.Take(keyspace.SeqSize)); err != nil {
 			return r, err
 		}
 		r.ready = d.Byte() == 1
 	default:
 		return r, corrupt("record of an index")
 	}
-	r.seq, err = storage.ParseSeq(seq)
+	r.seq, err = keyspace.ParseSeq(seq)
 	return r, err
 }
 
@@ -151,7 +152,7 @@ func (r *reader) int() int64 {
 func identityOf(s *storage.Snapshot, order uint16) []byte {
 	seq := storage.Seq{Incarnation: s.Incarnation()}
 	binary.BigEndian.PutUint16(seq.Versionstamp[kv.VersionstampSize:], order)
-	return storage.AppendSeq(nil, seq)
+	return keyspace.AppendSeq(nil, seq)
 }
 
 // Values of keyDocument: a document that is in the index, with its identity, or one that could not be.
@@ -165,7 +166,7 @@ func identityIn(value []byte) (index.Identity, error) {
 	switch {
 	case value == nil || len(value) == 1 && value[0] == documentFailed:
 		return "", nil
-	case len(value) == 1+storage.SeqSize && value[0] == documentIndexed:
+	case len(value) == 1+keyspace.SeqSize && value[0] == documentIndexed:
 		return index.Identity(value[1:]), nil
 	}
 	return "", corrupt("entry of a document")
@@ -201,7 +202,7 @@ func parseLogEntry(at index.Identity, b []byte) (*logEntry, error) {
 	e := &logEntry{at: at}
 	format, flags := d.Byte(), d.Byte()
 	if flags&logKill != 0 {
-		e.kill = index.Identity(d.Take(storage.SeqSize))
+		e.kill = index.Identity(d.Take(keyspace.SeqSize))
 	}
 	if flags&logDoc != 0 {
 		e.doc = d.B
@@ -256,17 +257,17 @@ func (k *keys) readLog(r kv.ReadTx, after, upTo index.Identity, fn func(*logEntr
 	}
 	for it.Next() {
 		place := it.Key()[len(prefix):]
-		if len(place) < storage.SeqSize {
+		if len(place) < keyspace.SeqSize {
 			return corrupt("key of a log")
 		}
-		if at != nil && bytes.Equal(place[:storage.SeqSize], at) {
+		if at != nil && bytes.Equal(place[:keyspace.SeqSize], at) {
 			value = append(value, it.Value()...)
 			continue
 		}
 		if err := take(); err != nil {
 			return err
 		}
-		at, value = bytes.Clone(place[:storage.SeqSize]), bytes.Clone(it.Value())
+		at, value = bytes.Clone(place[:keyspace.SeqSize]), bytes.Clone(it.Value())
 	}
 	if err := it.Err(); err != nil {
 		return err
@@ -284,10 +285,10 @@ func (k *keys) lastOfLog(r kv.ReadTx) (index.Identity, error) {
 		return "", it.Err()
 	}
 	place := it.Key()[len(prefix):]
-	if len(place) < storage.SeqSize {
+	if len(place) < keyspace.SeqSize {
 		return "", corrupt("key of a log")
 	}
-	return index.Identity(place[:storage.SeqSize]), nil
+	return index.Identity(place[:keyspace.SeqSize]), nil
 }
 
 func counter(value []byte) int64 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/search/index"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -57,8 +57,8 @@ func TestManyPieces(t *testing.T) {
 	rand.NewChaCha8([32]byte{1}).Read(doc)
 	for i, entry := range []*logEntry{{doc: doc}, {doc: []byte("next")}} {
 		_, err := engine.Update(ctx, func(tx kv.Tx) error {
-			at := make([]byte, storage.SeqSize)
-			at[storage.SeqSize-1] = byte(i)
+			at := make([]byte, keyspace.SeqSize)
+			at[keyspace.SeqSize-1] = byte(i)
 			k.writeLog(tx, at, entry)
 			return nil
 		})

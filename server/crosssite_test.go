@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -45,7 +46,7 @@ func stored(t *testing.T, engine kv.Store) map[string]string {
 		it := tx.Range(nil, []byte{0xff}, kv.RangeOptions{})
 		defer it.Close()
 		for it.Next() {
-			name := storage.KeyName(it.Key())
+			name := keyspace.KeyName(it.Key())
 			if name != "jobs" && name != "nodes" && !strings.Contains(name, ", views") {
 				all[string(it.Key())] = string(it.Value())
 			}
@@ -60,12 +61,12 @@ func changed(before, after map[string]string) []string {
 	names := []string{}
 	for key, value := range after {
 		if old, ok := before[key]; !ok || old != value {
-			names = append(names, storage.KeyName([]byte(key)))
+			names = append(names, keyspace.KeyName([]byte(key)))
 		}
 	}
 	for key := range before {
 		if _, ok := after[key]; !ok {
-			names = append(names, storage.KeyName([]byte(key))+" is gone")
+			names = append(names, keyspace.KeyName([]byte(key))+" is gone")
 		}
 	}
 	return names

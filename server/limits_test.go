@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
@@ -32,7 +33,7 @@ func newLimitedServer(t *testing.T) *servertest.Server {
 	t.Cleanup(func() { store.Close() })
 	queue, err := jobs.Open(
 		t.Context(),
-		jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
+		jobs.Options{KV: engine, Prefix: keyspace.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
 	)
 	require.NoError(t, err)
 	t.Cleanup(func() { queue.Close() })

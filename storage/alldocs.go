@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -74,7 +75,7 @@ func (s *Snapshot) AllDocs(o RangeOptions, row func(*ListRow) error) error {
 
 // listHeader counts the rows before the range with the rank index.
 func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
-	prefix := d.keys.sub(nil, TagAllDocs)
+	prefix := d.keys.Sub(nil, keyspace.TagAllDocs)
 	before := func(key []byte) (int64, error) {
 		return d.idsBefore(key[len(prefix):])
 	}
@@ -82,7 +83,7 @@ func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
 	if o.Start.Set || o.Namespace == NamespaceDesign {
 		stats = d.statsBeside
 	}
-	counts, err := stats(statDocCount)
+	counts, err := stats(keyspace.DocCount)
 	if err != nil {
 		return h, err
 	}
@@ -122,7 +123,7 @@ func (d *dbRead) listIDs(o *RangeOptions, row func(*ListRow) error) error {
 	if o.Limit == 0 {
 		return nil
 	}
-	prefix := d.keys.sub(nil, TagAllDocs)
+	prefix := d.keys.Sub(nil, keyspace.TagAllDocs)
 	begin, end := o.keys(prefix)
 	it := d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending, Limit: o.scanLimit()})
 	defer it.Close()
@@ -130,7 +131,7 @@ func (d *dbRead) listIDs(o *RangeOptions, row func(*ListRow) error) error {
 	for o.Limit != 0 && it.Next() {
 		id, _, err := tuple.ReadString(it.Key()[len(prefix):])
 		if err != nil {
-			return corrupt("list of ids", err)
+			return keyspace.Corrupt("list of ids", err)
 		}
 		rev, err := parseWinner(it.Value())
 		if err != nil {
@@ -254,9 +255,9 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
 		if compat.IsLocalID(id) {
-			keys[i] = d.keys.local(nil, id)
+			keys[i] = d.keys.Local(nil, id)
 		} else {
-			keys[i] = d.keys.allDocs(nil, id)
+			keys[i] = d.keys.AllDocs(nil, id)
 		}
 	}
 	values, err := d.r.GetMany(keys)
@@ -302,7 +303,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			r.Doc = newDocument(r.ID, r.Rev, false, *e)
 			r.Doc.addConflicts(leaves[i], true, false)
 		case reads[i].key != nil:
-			return corrupt("winner without its entry", nil)
+			return keyspace.Corrupt("winner without its entry", nil)
 		case r.Found && l.o.IncludeDocs: // a local one
 			if err := d.localRow(r, values[i], true); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/zgzip"
 	"github.com/settee-db/settee/storage/chunks"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -20,7 +21,7 @@ import (
 // Attachments. Their bytes are a blob: under an id of their own, which entries of TagDocs and TagHistory refer to.
 // Bodies that are too large for their entries are blobs as well (body.go).
 //
-//	TagAtt, id, n        bytes n*maxEntry.. of the blob, maxEntry of them except in the last chunk
+//	TagAtt, id, n        bytes n*keyspace.MaxValue.. of the blob, keyspace.MaxValue of them except in the last chunk
 //	TagAttRefs, id       number of entries that refer to it, 8 bytes little-endian
 //	TagAttPending, id    time (µs since 1970, varint) until which bytes without a reference stay
 //
@@ -36,7 +37,7 @@ import (
 const (
 	uploadMemory = 512 << 10
 	// uploadBatch is how much of an upload is held in memory and written in one transaction: whole chunks.
-	uploadBatch = 10 * maxEntry
+	uploadBatch = 10 * keyspace.MaxValue
 	// uploadLease is how long an upload may go without a sign of life. Each transaction of the request renews it.
 	uploadLease = time.Hour
 	// blobIDSize is the length of a blob's id.
@@ -81,7 +82,7 @@ func (db *DB) Uploads() *Uploads { return &Uploads{db: db, memory: uploadMemory}
 // of couch_att:flush_data: KindAttachmentTooLarge, and KindBadRequest for a length that does not fit. Memory is bounded
 // by about one MB whatever the size.
 func (u *Uploads) Add(ctx context.Context, o Upload, r io.Reader) (compat.Attachment, error) {
-	sink := &uploadSink{ctx: ctx, uploads: u, digest: md5.New(), buf: chunks.New(maxEntry, o.Length)}
+	sink := &uploadSink{ctx: ctx, uploads: u, digest: md5.New(), buf: chunks.New(keyspace.MaxValue, o.Length)}
 	att, err := sink.fill(o, r)
 	if err == nil {
 		err = sink.finish(&att)
@@ -95,7 +96,7 @@ func (u *Uploads) Discard(ctx context.Context) error {
 		return nil
 	}
 	err := u.db.update(ctx, func(t *dbTx) error {
-		if t.rec.uuid != u.uuid {
+		if t.rec.UUID != u.uuid {
 			return nil
 		}
 		for _, ref := range u.streamed {
@@ -233,9 +234,9 @@ func (s *uploadSink) store() error {
 	}
 	err := u.db.update(s.ctx, func(t *dbTx) error {
 		if len(u.streamed) == 0 {
-			uuid = t.rec.uuid
+			uuid = t.rec.UUID
 		}
-		if uuid != t.rec.uuid {
+		if uuid != t.rec.UUID {
 			return compat.ErrNoDatabase
 		}
 		if err := u.renew(t); err != nil {
@@ -263,7 +264,7 @@ func (u *Uploads) renew(t *dbTx) error {
 	}
 	keys := make([][]byte, len(u.streamed))
 	for i, ref := range u.streamed {
-		keys[i] = t.keys.attachment(nil, TagAttPending, ref)
+		keys[i] = t.keys.Attachment(nil, keyspace.TagAttPending, ref)
 	}
 	values, err := t.tx.GetMany(keys)
 	if err != nil {
@@ -288,13 +289,13 @@ func newAttachmentID() string {
 
 func (t *dbTx) setPending(ref string, lasts time.Duration) {
 	lease := binary.AppendVarint(nil, t.now().Add(lasts).UnixMicro())
-	t.tx.Set(t.keys.attachment(nil, TagAttPending, ref), lease)
+	t.tx.Set(t.keys.Attachment(nil, keyspace.TagAttPending, ref), lease)
 }
 
 // putAttachmentChunks writes chunks of an attachment, the first of which is the first-th. They stay as they are until
 // the transaction has ended.
 func (t *dbTx) putAttachmentChunks(ref string, first int64, all [][]byte) {
-	prefix := t.keys.attachment(nil, TagAtt, ref)
+	prefix := t.keys.Attachment(nil, keyspace.TagAtt, ref)
 	for i, chunk := range all {
 		kv.SetOwned(t.tx, tuple.AppendInt(prefix[:len(prefix):len(prefix)], first+int64(i)), chunk)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -85,11 +86,11 @@ func attKeys(t testing.TB, db *DB) (chunks, refs, pending int) {
 	t.Helper()
 	must(t, db.view(context.Background(), func(d *dbRead) (err error) {
 		for _, c := range []struct {
-			tag Tag
+			tag keyspace.Tag
 			n   *int
-		}{{TagAtt, &chunks}, {TagAttRefs, &refs}, {TagAttPending, &pending}} {
+		}{{keyspace.TagAtt, &chunks}, {keyspace.TagAttRefs, &refs}, {keyspace.TagAttPending, &pending}} {
 			var rows int64
-			if rows, err = countKeys(d.r, d.keys.sub(nil, c.tag), nil, nil); err != nil {
+			if rows, err = countKeys(d.r, d.keys.Sub(nil, c.tag), nil, nil); err != nil {
 				return err
 			}
 			*c.n = int(rows)
@@ -108,7 +109,7 @@ func wantAttKeys(t testing.TB, db *DB, chunks, refs, pending int) {
 func TestAttachmentSizes(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		for _, size := range []int{
-			0, 1, uploadMemory, uploadMemory + 1, maxEntry, maxEntry + 1,
+			0, 1, uploadMemory, uploadMemory + 1, keyspace.MaxValue, keyspace.MaxValue + 1,
 			uploadBatch, uploadBatch + 1, 3*uploadBatch - 5,
 		} {
 			data := noise(size)

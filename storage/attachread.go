@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/zgzip"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -34,22 +35,22 @@ func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o Atta
 // copyAttachment writes the bytes [from, to).
 func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w io.Writer) error {
 	return db.view(ctx, func(d *dbRead) error {
-		prefix := d.keys.attachment(nil, TagAtt, ref)
-		_, end := children(prefix)
-		n := from / maxEntry
+		prefix := d.keys.Attachment(nil, keyspace.TagAtt, ref)
+		_, end := keyspace.Children(prefix)
+		n := from / keyspace.MaxValue
 		it := d.r.Range(tuple.AppendInt(prefix[:len(prefix):len(prefix)], n), end, kv.RangeOptions{})
 		defer it.Close()
 		for ; from < to && it.Next(); n++ {
 			number, _, err := tuple.ReadInt(it.Key()[len(prefix):])
 			if err != nil {
-				return corrupt("attachment chunk", err)
+				return keyspace.Corrupt("attachment chunk", err)
 			}
 			chunk := it.Value()
-			chunk = chunk[:min(int64(len(chunk)), to-n*maxEntry)]
-			if number != n || int64(len(chunk)) <= from-n*maxEntry {
-				return corrupt("attachment: chunks with gaps", nil)
+			chunk = chunk[:min(int64(len(chunk)), to-n*keyspace.MaxValue)]
+			if number != n || int64(len(chunk)) <= from-n*keyspace.MaxValue {
+				return keyspace.Corrupt("attachment: chunks with gaps", nil)
 			}
-			written, err := w.Write(chunk[from-n*maxEntry:])
+			written, err := w.Write(chunk[from-n*keyspace.MaxValue:])
 			from += int64(written)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -36,8 +37,8 @@ func TestSlowDownloads(t *testing.T) {
 	must(t, db.store.Create(t.Context(), "db", CreateOptions{}))
 	now := time.Now()
 	db.store.now = func() time.Time { return now }
-	stored := noise(25 * maxEntry)
-	plain := noise(30 * maxEntry) // half of it is left when it is compressed
+	stored := noise(25 * keyspace.MaxValue)
+	plain := noise(30 * keyspace.MaxValue) // half of it is left when it is compressed
 	for i := range plain {
 		plain[i] &= 15
 	}
@@ -50,8 +51,10 @@ func TestSlowDownloads(t *testing.T) {
 		o    AttachmentRange
 		want []byte
 	}{
-		"all":     {&att, AttachmentRange{To: -1}, stored},
-		"range":   {&att, AttachmentRange{From: maxEntry / 2, To: 20*maxEntry + 7}, stored[maxEntry/2 : 20*maxEntry+7]},
+		"all": {&att, AttachmentRange{To: -1}, stored},
+		"range": {&att,
+			AttachmentRange{From: keyspace.MaxValue / 2, To: 20*keyspace.MaxValue + 7},
+			stored[keyspace.MaxValue/2 : 20*keyspace.MaxValue+7]},
 		"decoded": {&packed, AttachmentRange{To: -1, Gunzip: true}, plain},
 	} {
 		slow.Reset()
@@ -77,7 +80,7 @@ func TestSlowDownloads(t *testing.T) {
 		}
 	}}
 	wantError(t, db.ReadAttachment(t.Context(), &att, AttachmentRange{To: -1}, client), compat.ErrMissing)
-	if !bytes.Equal(client.Bytes(), stored[:15*maxEntry]) {
+	if !bytes.Equal(client.Bytes(), stored[:15*keyspace.MaxValue]) {
 		t.Errorf("purged: %d bytes, want the first 15 chunks", client.Len())
 	}
 }

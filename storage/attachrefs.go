@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"github.com/settee-db/settee/storage/keyspace"
 	"maps"
 	"slices"
 	"time"
@@ -36,7 +37,7 @@ func (t *dbTx) claimAttachment(ref string) error {
 	}
 	switch state := t.claims[ref]; {
 	case state.pending:
-		t.tx.Clear(t.keys.attachment(nil, TagAttPending, ref))
+		t.tx.Clear(t.keys.Attachment(nil, keyspace.TagAttPending, ref))
 	case !state.counted:
 		return errUploadExpired
 	}
@@ -54,7 +55,8 @@ func (t *dbTx) lookUpClaims(refs ...string) error {
 	}
 	keys := make([][]byte, 0, 2*len(refs))
 	for _, ref := range refs {
-		keys = append(keys, t.keys.attachment(nil, TagAttPending, ref), t.keys.attachment(nil, TagAttRefs, ref))
+		keys = append(keys,
+			t.keys.Attachment(nil, keyspace.TagAttPending, ref), t.keys.Attachment(nil, keyspace.TagAttRefs, ref))
 	}
 	values, err := t.tx.GetMany(keys)
 	if err != nil {
@@ -93,12 +95,12 @@ func (t *dbTx) finishAttachments() error {
 	var released []string
 	var keys [][]byte
 	for _, ref := range slices.Sorted(maps.Keys(t.atts)) {
-		key := t.keys.attachment(nil, TagAttRefs, ref)
+		key := t.keys.Attachment(nil, keyspace.TagAttRefs, ref)
 		switch delta := t.atts[ref]; {
 		case delta < 0:
 			released, keys = append(released, ref), append(keys, key)
 		case delta > 0:
-			addCounter(t.tx, key, delta)
+			keyspace.AddCounter(t.tx, key, delta)
 		}
 	}
 	if len(keys) == 0 {
@@ -109,8 +111,8 @@ func (t *dbTx) finishAttachments() error {
 		return err
 	}
 	for i, ref := range released {
-		if delta := t.atts[ref]; counter(counts[i])+delta > 0 {
-			addCounter(t.tx, keys[i], delta)
+		if delta := t.atts[ref]; keyspace.Counter(counts[i])+delta > 0 {
+			keyspace.AddCounter(t.tx, keys[i], delta)
 			continue
 		}
 		t.tx.Clear(keys[i])
@@ -124,5 +126,5 @@ func (t *dbTx) finishAttachments() error {
 }
 
 func (t *dbTx) dropChunks(ref string) {
-	t.tx.ClearRange(children(t.keys.attachment(nil, TagAtt, ref)))
+	t.tx.ClearRange(keyspace.Children(t.keys.Attachment(nil, keyspace.TagAtt, ref)))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -67,7 +68,7 @@ func editAttachments(db *DB, w int) error {
 				edit.Attachments = append(edit.Attachments, stubOf(name))
 				next[name] = data
 			case rng.IntN(3) > 0:
-				data := noise(rng.IntN(2 * maxEntry))
+				data := noise(rng.IntN(2 * keyspace.MaxValue))
 				att, err := u.Add(ctx, Upload{Name: name, Length: -1}, bytes.NewReader(data))
 				if err != nil {
 					return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -148,7 +149,7 @@ func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
 	if b.mode.checked {
 		return nil
 	}
-	long := func(l revtree.Leaf) bool { return int64(l.Ancestors.Len()) >= b.t.rec.revsLimit }
+	long := func(l revtree.Leaf) bool { return int64(l.Ancestors.Len()) >= b.t.rec.RevsLimit }
 	for n, g := range groups {
 		e := &edits[n]
 		var matters bool
@@ -195,7 +196,7 @@ func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err erro
 	if decided {
 		return nil
 	}
-	e.tree = revtree.Stem(e.tree, b.t.rec.revsLimit)
+	e.tree = revtree.Stem(e.tree, b.t.rec.RevsLimit)
 	return e.flush(b.index)
 }
 
@@ -238,7 +239,7 @@ func (b *batch) ask(groups []editGroup, head bool) (*editReads, error) {
 		for _, i := range g.edits[:1] {
 			doc := b.docs[i]
 			if rev := parentOf(doc, b.mode.replicated); !rev.IsZero() && doc.Body.Size >= besideKilobytes<<10 {
-				keys = append(keys, b.t.keys.leaf(nil, TagDocs, g.id, false, rev))
+				keys = append(keys, b.t.keys.Leaf(nil, keyspace.TagDocs, g.id, false, rev))
 			}
 		}
 	}
@@ -371,7 +372,7 @@ func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*do
 		if values[i] = l.entry; l.entry != nil {
 			continue
 		}
-		key := b.t.keys.leaf(nil, TagDocs, owners[i].id, l.Deleted, l.Rev)
+		key := b.t.keys.Leaf(nil, keyspace.TagDocs, owners[i].id, l.Deleted, l.Rev)
 		if values[i] = reads.entries[string(key)]; values[i] == nil {
 			keys, at = append(keys, key), append(at, i)
 		}
@@ -388,7 +389,7 @@ func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*do
 	entries := make([]*entry, len(leaves))
 	for i, l := range leaves {
 		if values[i] == nil {
-			return corrupt("leaf without its entry", nil)
+			return keyspace.Corrupt("leaf without its entry", nil)
 		}
 		e, err := parseEntry(values[i])
 		if err != nil {
@@ -404,10 +405,10 @@ func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*do
 // without a conflict: CouchDB, too, lets the writes through that cross the limit.
 func (b *batch) partitionFull(id string) (bool, error) {
 	limit := b.db.store.hooks.MaxPartitionSize
-	if limit == nil || !b.t.rec.partitioned || b.mode.replicated {
+	if limit == nil || !b.t.rec.Partitioned || b.mode.replicated {
 		return false, nil
 	}
-	name, ok := partitionOf(id)
+	name, ok := keyspace.PartitionOf(id)
 	size := limit()
 	if !ok || size <= 0 {
 		return false, nil
@@ -416,7 +417,7 @@ func (b *batch) partitionFull(id string) (bool, error) {
 	if known {
 		return full, nil
 	}
-	sizes, err := readCounters(b.t.r.Snapshot(), [][]byte{b.t.keys.partStat(nil, name, statExternal)})
+	sizes, err := keyspace.ReadCounters(b.t.r.Snapshot(), [][]byte{b.t.keys.PartStat(nil, name, keyspace.ExternalSize)})
 	if err != nil {
 		return false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -77,7 +78,7 @@ func TestEntryBesideItsLeaf(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		inDocs := func() (n int64) {
 			must(t, db.view(t.Context(), func(d *dbRead) (err error) {
-				n, err = countKeys(d.r, d.keys.sub(nil, TagDocs), nil, nil)
+				n, err = countKeys(d.r, d.keys.Sub(nil, keyspace.TagDocs), nil, nil)
 				return err
 			}))
 			return n

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/chunks"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -15,7 +16,7 @@ const (
 	// maxInline is the length up to which a body is in its entry (ADR 0014).
 	maxInline = 64 << 10
 	// maxInlineAtts is the length up to which the list of attachments is.
-	maxInlineAtts = maxEntry - maxInline - 1000
+	maxInlineAtts = keyspace.MaxValue - maxInline - 1000
 )
 
 // newEntry makes the entry of a revision that comes with its body: what it refers to is stored, and counted.
@@ -44,7 +45,7 @@ func (e *docEdit) newEntry(w *revWrite) (entry, error) {
 
 // putBlob stores bytes that an entry of this transaction refers to.
 func (t *dbTx) putBlob(b []byte) blob {
-	ref := t.putAttachment(chunks.Of(maxEntry, bytes.Clone(b)).Chunks())
+	ref := t.putAttachment(chunks.Of(keyspace.MaxValue, bytes.Clone(b)).Chunks())
 	t.shareAttachment(ref)
 	return blob{ref: ref, digest: md5.Sum(b), length: len(b)}
 }
@@ -172,10 +173,10 @@ type blobRead struct {
 }
 
 func (r *blobRead) start(d *dbRead) {
-	key := d.keys.attachment(nil, TagAtt, r.b.ref)
+	key := d.keys.Attachment(nil, keyspace.TagAtt, r.b.ref)
 	prefix := len(key)
 	reader := d.r.Snapshot() // nobody changes a blob: the entry is what conflicts
-	for n := range int64((r.b.length + maxEntry - 1) / maxEntry) {
+	for n := range int64((r.b.length + keyspace.MaxValue - 1) / keyspace.MaxValue) {
 		key = tuple.AppendInt(key[:prefix], n)
 		r.chunks = append(r.chunks, reader.Range(key, append(key, 0), kv.RangeOptions{Limit: 1}))
 	}
@@ -202,14 +203,14 @@ func (r *blobRead) finish(room *bodyRoom, failed bool) (err error) {
 	case failed || err != nil:
 		return err
 	case len(joined) != r.b.length:
-		return corrupt("chunks", nil)
+		return keyspace.Corrupt("chunks", nil)
 	case r.body != nil:
 		*r.body = joined
 		return nil
 	}
 	list := packed.Reader{B: joined}
 	if *r.atts = readAttachments(&list); !list.Done() {
-		return corrupt("attachments", nil)
+		return keyspace.Corrupt("attachments", nil)
 	}
 	return nil
 }
@@ -218,7 +219,7 @@ func (r *blobRead) finish(room *bodyRoom, failed bool) (err error) {
 func (t *dbTx) putChunks(key, b []byte) {
 	chunk := make([]byte, 0, len(key)+9)
 	for n := int64(0); len(b) > 0; n++ {
-		part := b[:min(len(b), maxEntry)]
+		part := b[:min(len(b), keyspace.MaxValue)]
 		b = b[len(part):]
 		chunk = tuple.AppendInt(append(chunk[:0], key...), n)
 		t.tx.Set(chunk, part)
@@ -227,7 +228,7 @@ func (t *dbTx) putChunks(key, b []byte) {
 
 // readChunks reads what putChunks wrote.
 func (d *dbRead) readChunks(key []byte, length int) ([]byte, error) {
-	_, end := children(key)
+	_, end := keyspace.Children(key)
 	it := d.r.Range(kv.AppendKeyAfter(nil, key), end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	b := make([]byte, 0, min(length, 16<<20))
@@ -238,7 +239,7 @@ func (d *dbRead) readChunks(key []byte, length int) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) != length {
-		return nil, corrupt("chunks", nil)
+		return nil, keyspace.Corrupt("chunks", nil)
 	}
 	return b, nil
 }

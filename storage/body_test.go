@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -69,7 +70,7 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 	_, err := db.store.CollectAttachments(t.Context())
 	must(t, err)
 	must(t, db.view(t.Context(), func(d *dbRead) (err error) {
-		chunks, err = countKeys(d.r, d.keys.sub(nil, TagAtt), nil, nil)
+		chunks, err = countKeys(d.r, d.keys.Sub(nil, keyspace.TagAtt), nil, nil)
 		return err
 	}))
 	return chunks
@@ -79,7 +80,8 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 // every engine, and leaves nothing behind.
 func TestBodiesOfAllSizes(t *testing.T) {
 	kvtest.Long(t)
-	sizes := []int{maxInline, maxInline + 1, maxEntry, maxEntry + 1, 1_000_000, 1_000_001, 5_500_000, 8_000_000}
+	sizes := []int{maxInline, maxInline + 1, keyspace.MaxValue, keyspace.MaxValue + 1,
+		1_000_000, 1_000_001, 5_500_000, 8_000_000}
 	sizes = shorter(sizes, sizes[1:6])
 	onEngines(t, func(t *testing.T, db *DB) {
 		some := sizes
@@ -134,7 +136,7 @@ func TestListsOfLargeBodies(t *testing.T) {
 		bodies := map[string]string{}
 		rows := shorter(150, 60)
 		for i := range rows {
-			size := []int{100, maxInline + 1, 3 * maxEntry, 10}[i%4]
+			size := []int{100, maxInline + 1, 3 * keyspace.MaxValue, 10}[i%4]
 			d := sized(fmt.Sprintf("%03d", i), compat.Rev{}, size, string(rune('a'+i%26)))
 			if i%40 == 3 {
 				d.Attachments = manyAttachments(1000)
@@ -296,7 +298,7 @@ func TestAbandonedBody(t *testing.T) {
 	d := sized("doc", compat.Rev{}, 3_000_000, "a")
 	chunks := func() (n int64) {
 		must(t, db.view(t.Context(), func(d *dbRead) (err error) {
-			n, err = countKeys(d.r, d.keys.sub(nil, TagAtt), nil, nil)
+			n, err = countKeys(d.r, d.keys.Sub(nil, keyspace.TagAtt), nil, nil)
 			return err
 		}))
 		return n

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -115,7 +116,7 @@ type growing struct{ rows int }
 
 func (g growing) Prepare(context.Context, *Tx) (IndexFunc, error) {
 	return func(_ context.Context, tx *Tx, id string, _, after *Document) error {
-		prefix := tuple.AppendString(tx.AppendPrefix(nil, TagViews), id)
+		prefix := tuple.AppendString(tx.AppendPrefix(nil, keyspace.TagViews), id)
 		tx.BeforeCommit(func() error {
 			for i := range g.rows {
 				tx.KV().Set(tuple.AppendInt(prefix[:len(prefix):len(prefix)], int64(i)), make([]byte, 50_000))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -139,7 +140,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 	window := 1
 	c.rows = c.rows[:0]
 	for it.Next() {
-		seq, err := ParseSeq(it.Key())
+		seq, err := keyspace.ParseSeq(it.Key())
 		if err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 		}
 		return 0, nil
 	}
-	counts, err := d.statsBeside(statUpdates)
+	counts, err := d.statsBeside(keyspace.Updates)
 	if err != nil {
 		return 0, err
 	}
@@ -221,7 +222,7 @@ func (d *dbRead) rowsFrom(seq Seq) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	row, err := d.r.Get(d.keys.seqKey(nil, TagChanges, seq))
+	row, err := d.r.Get(d.keys.SeqKey(nil, keyspace.TagChanges, seq))
 	if row != nil {
 		after++
 	}
@@ -250,9 +251,9 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 		WantAll: c.left < 0 || c.left >= prefetchMost,
 		Limit:   int(max(c.left, 0)),
 	}
-	r.begin, r.end, r.o = d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
+	r.begin, r.end, r.o = d.seqRange(d.keys.Sub(nil, keyspace.TagChanges), after, before, o)
 	if c.o.Until != (Seq{}) {
-		r.end = kv.AppendKeyAfter(nil, d.keys.seqKey(nil, TagChanges, c.o.Until))
+		r.end = kv.AppendKeyAfter(nil, d.keys.SeqKey(nil, keyspace.TagChanges, c.o.Until))
 	}
 	return r
 }
@@ -317,7 +318,7 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 	size := 0
 	err = d.readEntries(&c.room, c.reads, true, func(i int, e *entry, found bool) error {
 		if !found && !rows[i].value.deleted {
-			return corrupt("change without its document", nil)
+			return keyspace.Corrupt("change without its document", nil)
 		}
 		size += int(e.size)
 		return give(i, e)

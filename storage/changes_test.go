@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -53,16 +54,16 @@ func rowsOfFeed(t *testing.T, db *DB) (seqs []Seq, updates int64) {
 	t.Helper()
 	err := db.view(t.Context(), func(d *dbRead) error {
 		seqs = seqs[:0]
-		counts, err := d.stats(statUpdates)
+		counts, err := d.stats(keyspace.Updates)
 		if err != nil {
 			return err
 		}
 		updates = counts[0]
-		begin, end := children(d.keys.sub(nil, TagChanges))
+		begin, end := keyspace.Children(d.keys.Sub(nil, keyspace.TagChanges))
 		it := d.r.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		for it.Next() {
-			seq, err := ParseSeq(it.Key())
+			seq, err := keyspace.ParseSeq(it.Key())
 			if err != nil {
 				return err
 			}

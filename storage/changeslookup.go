@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -160,7 +161,7 @@ func (l *idLookup) refresh(d *dbRead) error {
 	}
 	keys := make([][]byte, len(l.rows))
 	for i := range l.rows {
-		keys[i] = d.keys.seqKey(nil, TagChanges, l.rows[i].seq)
+		keys[i] = d.keys.SeqKey(nil, keyspace.TagChanges, l.rows[i].seq)
 	}
 	values, err := d.r.GetMany(keys)
 	if err != nil {
@@ -205,7 +206,7 @@ type designLookup struct{}
 
 // find implements rowLookup.
 func (designLookup) find(d *dbRead) ([]feedRow, error) {
-	prefix := d.keys.sub(nil, TagRevs)
+	prefix := d.keys.Sub(nil, keyspace.TagRevs)
 	begin := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design/")
 	end := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design0")
 	// Without the byte that ends a text these bound all texts that begin with `_design/`.
@@ -217,9 +218,9 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 		key := it.Key()
 		id, suffix, err := tuple.ReadString(key[len(prefix):])
 		if err != nil {
-			return nil, corrupt("leaf key", err)
+			return nil, keyspace.Corrupt("leaf key", err)
 		}
-		if _, _, chunk, err := parseLeafKey(suffix); err == nil && len(chunk) > 0 {
+		if _, _, chunk, err := keyspace.ParseLeafKey(suffix); err == nil && len(chunk) > 0 {
 			continue // of a long line
 		}
 		leaf, _, err := parseLeafHead(suffix, it.Value())

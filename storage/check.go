@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -81,31 +83,31 @@ var errEnoughViolations = errors.New("storage: too many violations")
 
 type checkedRecord struct {
 	name string
-	rec  dbRecord
+	rec  keyspace.Record
 }
 
 // records checks the database records and that there is nothing outside of databases, and returns the databases.
 func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checkedRecord, err error) {
-	begin, end := children(rootKey(rootDBs))
+	begin, end := keyspace.Children(keyspace.DatabasesPrefix())
 	owners := make(map[int64]string)
 	err = kv.Walk(ctx, s.kv, begin, end, prefetchMost, func(r kv.ReadTx, window []kv.Row) error {
 		some := make([]checkedRecord, 0, len(window))
 		var broken []Violation
-		keys := [][]byte{rootKey(rootNextPrefix)}
+		keys := [][]byte{keyspace.NextPrefixKey()}
 		for _, row := range window {
-			name, err := parseDBRecordKey(row.Key)
+			name, err := keyspace.ParseRecordKey(row.Key)
 			if err == nil {
-				var rec dbRecord
-				if rec, err = parseDBRecord(row.Value); err == nil {
+				var rec keyspace.Record
+				if rec, err = keyspace.ParseRecord(row.Value); err == nil {
 					some = append(some, checkedRecord{name, rec})
-					keys = append(keys, newSpace(rec.prefix).stat(nil, statDocCount),
-						newSpace(rec.prefix).stat(nil, statDelCount))
+					keys = append(keys, keyspace.NewSpace(rec.Prefix).Stat(nil, keyspace.DocCount),
+						keyspace.NewSpace(rec.Prefix).Stat(nil, keyspace.DelCount))
 					continue
 				}
 			}
 			broken = append(broken, Violation{name, "", 11, err.Error()})
 		}
-		counts, err := readCounters(r, keys)
+		counts, err := keyspace.ReadCounters(r, keys)
 		if err != nil {
 			return err
 		}
@@ -127,22 +129,22 @@ func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checked
 
 // checkPrefix checks that a database has a prefix of its own, below the next one to be given out.
 func (c *storeCheck) checkPrefix(db checkedRecord, next int64, owners map[int64]string) {
-	if other, ok := owners[db.rec.prefix]; ok {
+	if other, ok := owners[db.rec.Prefix]; ok {
 		c.report(Violation{db.name, "", 11, "shares its prefix with " + other})
 	}
-	owners[db.rec.prefix] = db.name
-	if db.rec.prefix < firstPrefix || db.rec.prefix >= next {
-		c.report(Violation{db.name, "", 11, fmt.Sprintf("prefix %d, but the next one is %d", db.rec.prefix, next)})
+	owners[db.rec.Prefix] = db.name
+	if db.rec.Prefix < keyspace.FirstPrefix || db.rec.Prefix >= next {
+		c.report(Violation{db.name, "", 11, fmt.Sprintf("prefix %d, but the next one is %d", db.rec.Prefix, next)})
 	}
 }
 
 // strayKeys looks for keys with a prefix that no database has.
 func (c *storeCheck) strayKeys(ctx context.Context, s *Store, owners map[int64]string) error {
-	prefix := int64(firstPrefix)
+	prefix := int64(keyspace.FirstPrefix)
 	return goOn(ctx, func() (advanced bool, err error) {
 		err = s.kv.View(ctx, func(r kv.ReadTx) error {
 			for ; ; prefix++ {
-				it := r.Range([]byte(newSpace(prefix)), []byte{0xff}, kv.RangeOptions{Limit: 1})
+				it := r.Range([]byte(keyspace.NewSpace(prefix)), []byte{0xff}, kv.RangeOptions{Limit: 1})
 				defer it.Close()
 				if !it.Next() {
 					return it.Err()
@@ -170,11 +172,11 @@ func (c *storeCheck) strayKeys(ctx context.Context, s *Store, owners map[int64]s
 
 // createdMeanwhile reports whether a database has the prefix by now.
 func createdMeanwhile(r kv.ReadTx, prefix int64) (bool, error) {
-	begin, end := children(rootKey(rootDBs))
+	begin, end := keyspace.Children(keyspace.DatabasesPrefix())
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
-		if rec, err := parseDBRecord(it.Value()); err == nil && rec.prefix == prefix {
+		if rec, err := keyspace.ParseRecord(it.Value()); err == nil && rec.Prefix == prefix {
 			return true, nil
 		}
 	}
@@ -211,7 +213,7 @@ type checkPhase struct {
 func newDBCheck(store *storeCheck, name string) *dbCheck {
 	c := &dbCheck{store: store, name: name}
 	c.docs.refs = make(map[string]*attachmentUse)
-	c.rest.partitions = make(map[string]*statDelta)
+	c.rest.partitions = make(map[string]*keyspace.StatDelta)
 	c.phases = []checkPhase{{1, c.checkDocs}, {5, c.checkCounters}, {6, c.feed.readBlocks}, {4, c.checkFeed},
 		{6, c.checkBlocks}, {7, c.checkRefs}, {7, c.checkPending}, {7, c.checkBytes}, {12, c.checkLocals},
 		{12, c.checkRest}}
@@ -249,7 +251,7 @@ func (c *dbCheck) notice(d *dbRead) error {
 	if err != nil {
 		return err
 	}
-	folded, err := d.r.Get(d.keys.countFolded(nil))
+	folded, err := d.r.Get(d.keys.CountFolded(nil))
 	if err != nil {
 		return err
 	}
@@ -279,9 +281,9 @@ func (c *dbCheck) violation(invariant int, id, format string, args ...any) {
 // walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the cursor past every one
 // that fn has taken.
 func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte) error) error {
-	begin, end := children(prefix)
+	begin, end := keyspace.Children(prefix)
 	if *cursor != nil {
-		begin = kv.AppendKeyAfter(nil, concat(prefix, *cursor))
+		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))
 	}
 	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
@@ -301,9 +303,9 @@ func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte
 
 // walkWindows is walk for windows of keys, for checks that read more of each.
 func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(window []kv.Row) error) error {
-	begin, end := children(prefix)
+	begin, end := keyspace.Children(prefix)
 	if *cursor != nil {
-		begin = kv.AppendKeyAfter(nil, concat(prefix, *cursor))
+		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))
 	}
 	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()

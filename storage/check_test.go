@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -60,8 +61,8 @@ func fullDisk(t *testing.T) *memkv.Disk {
 	remove(t, db, "gone", put(t, db, "gone", "", `{}`))
 	replicate(t, db, "tomb", "1-aaaaaaaaaaaaaaaa!")
 	u := db.Uploads()
-	large := put(t, db, "large", "", `{"s":"`+strings.Repeat("x", 3*maxEntry)+`"}`)
-	put(t, db, "large", large, `{"s":"`+strings.Repeat("y", 2*maxEntry)+`"}`)
+	large := put(t, db, "large", "", `{"s":"`+strings.Repeat("x", 3*keyspace.MaxValue)+`"}`)
+	put(t, db, "large", large, `{"s":"`+strings.Repeat("y", 2*keyspace.MaxValue)+`"}`)
 	putAtts(t, db, "atts", "", upload(t, u, "big", noise(200_000), nil), upload(t, u, "small", noise(100), nil))
 	upload(t, db.Uploads(), "pending", noise(uploadMemory+1), nil)
 	put(t, db, "_local/x", "", `{"local":true}`)
@@ -84,7 +85,7 @@ type damage struct {
 // firstKey is the first key below a prefix, or the last one.
 func firstKey(t *testing.T, tx kv.Tx, prefix []byte, last bool) (key, value []byte) {
 	t.Helper()
-	begin, end := children(prefix)
+	begin, end := keyspace.Children(prefix)
 	it := tx.Range(begin, end, kv.RangeOptions{Reverse: last, Limit: 1})
 	defer it.Close()
 	if !it.Next() {
@@ -94,204 +95,204 @@ func firstKey(t *testing.T, tx kv.Tx, prefix []byte, last bool) (key, value []by
 }
 
 // clearFirst and clearLast remove a key of a subspace, addTo adds to a counter, and so on.
-func clearFirst(tag Tag) func(*testing.T, kv.Tx, *dbRead) {
+func clearFirst(tag keyspace.Tag) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.sub(nil, tag), false)
+		key, _ := firstKey(t, tx, d.keys.Sub(nil, tag), false)
 		tx.Clear(key)
 	}
 }
 
-func clearLast(tag Tag) func(*testing.T, kv.Tx, *dbRead) {
+func clearLast(tag keyspace.Tag) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.sub(nil, tag), true)
+		key, _ := firstKey(t, tx, d.keys.Sub(nil, tag), true)
 		tx.Clear(key)
 	}
 }
 
-func garbleFirst(tag Tag) func(*testing.T, kv.Tx, *dbRead) {
+func garbleFirst(tag keyspace.Tag) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.sub(nil, tag), false)
+		key, _ := firstKey(t, tx, d.keys.Sub(nil, tag), false)
 		tx.Set(key, []byte("\xffgarbage"))
 	}
 }
 
 func addTo(key func(d *dbRead) []byte, n int64) func(*testing.T, kv.Tx, *dbRead) {
-	return func(_ *testing.T, tx kv.Tx, d *dbRead) { addCounter(tx, key(d), n) }
+	return func(_ *testing.T, tx kv.Tx, d *dbRead) { keyspace.AddCounter(tx, key(d), n) }
 }
 
-func statKey(n stat) func(*dbRead) []byte {
-	return func(d *dbRead) []byte { return d.keys.stat(nil, n) }
+func statKey(n keyspace.Stat) func(*dbRead) []byte {
+	return func(d *dbRead) []byte { return d.keys.Stat(nil, n) }
 }
 
 var damages = map[string]damage{
-	"leaf lost": {2, "db", clearFirst(TagRevs)},
+	"leaf lost": {2, "db", clearFirst(keyspace.TagRevs)},
 	"winner lost": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.doc(nil, TagRevs, "conflict"), true)
+		key, _ := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "conflict"), true)
 		tx.Clear(key)
 	}},
-	"leaf garbled": {2, "db", garbleFirst(TagRevs)},
+	"leaf garbled": {2, "db", garbleFirst(keyspace.TagRevs)},
 	"second winner": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		prefix := d.keys.doc(nil, TagRevs, "conflict")
+		prefix := d.keys.Doc(nil, keyspace.TagRevs, "conflict")
 		_, winner := firstKey(t, tx, prefix, true)
 		loser, _ := firstKey(t, tx, prefix, false)
 		tx.Set(loser, winner)
 	}},
 	"leaf that is an ancestor": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		_, winner := firstKey(t, tx, d.keys.doc(nil, TagRevs, "doc"), true)
-		suffix, _ := firstKey(t, tx, d.keys.doc(nil, TagRevs, "doc"), true)
-		l, err := parseLeaf(new(revtree.Lines), suffix[len(d.keys.doc(nil, TagRevs, "doc")):], winner)
+		_, winner := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "doc"), true)
+		suffix, _ := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "doc"), true)
+		l, err := parseLeaf(new(revtree.Lines), suffix[len(d.keys.Doc(nil, keyspace.TagRevs, "doc")):], winner)
 		must(t, err)
 		parent := compat.Rev{Pos: l.Rev.Pos - 1, Hash: l.Ancestors.At(0)}
 		l.winner, l.Ancestors = false, revtree.Line{}
-		tx.Set(d.keys.leaf(nil, TagRevs, "doc", false, parent), l.encode(nil))
+		tx.Set(d.keys.Leaf(nil, keyspace.TagRevs, "doc", false, parent), l.encode(nil))
 	}},
 	"entry in a loser's record": {2, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key := d.keys.leaf(nil, TagRevs, "conflict", false, compat.Rev{Pos: 1, Hash: strings.Repeat("a", 16)})
+		key := d.keys.Leaf(nil, keyspace.TagRevs, "conflict", false, compat.Rev{Pos: 1, Hash: strings.Repeat("a", 16)})
 		value, err := tx.Get(key)
 		must(t, err)
 		l, _, err := parseLeafValue(value)
 		must(t, err)
-		l.entry, err = tx.Get(d.keys.ofEntry(key))
+		l.entry, err = tx.Get(d.keys.OfEntry(key))
 		must(t, err)
-		tx.Clear(d.keys.ofEntry(key))
+		tx.Clear(d.keys.OfEntry(key))
 		tx.Set(key, l.encode(nil))
 	}},
-	"entry lost":      {2, "db", clearLast(TagDocs)},
-	"entry garbled":   {2, "db", garbleFirst(TagDocs)},
-	"entry of nobody": {2, "db", copyLeaf(TagRevs, TagDocs, "doc", "nobody")},
-	"not listed":      {3, "db", clearFirst(TagAllDocs)},
-	"listed wrongly":  {3, "db", garbleFirst(TagAllDocs)},
+	"entry lost":      {2, "db", clearLast(keyspace.TagDocs)},
+	"entry garbled":   {2, "db", garbleFirst(keyspace.TagDocs)},
+	"entry of nobody": {2, "db", copyLeaf(keyspace.TagRevs, keyspace.TagDocs, "doc", "nobody")},
+	"not listed":      {3, "db", clearFirst(keyspace.TagAllDocs)},
+	"listed wrongly":  {3, "db", garbleFirst(keyspace.TagAllDocs)},
 	"listed but gone": {3, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(d.keys.allDocs(nil, "gone"), encodeWinner(nil, compat.Rev{Pos: 1, Hash: "x"}))
+		tx.Set(d.keys.AllDocs(nil, "gone"), encodeWinner(nil, compat.Rev{Pos: 1, Hash: "x"}))
 	}},
-	"change lost":       {4, "db", clearFirst(TagChanges)},
-	"change garbled":    {4, "db", garbleFirst(TagChanges)},
+	"change lost":       {4, "db", clearFirst(keyspace.TagChanges)},
+	"change garbled":    {4, "db", garbleFirst(keyspace.TagChanges)},
 	"change twice":      {4, "db", copyFirstChange},
-	"doc_count":         {5, "db", addTo(statKey(statDocCount), 1)},
-	"doc_del_count":     {5, "db", addTo(statKey(statDelCount), -1)},
-	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 0, Seq{}) }, 1)},
-	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 1, Seq{}) }, 1)},
+	"doc_count":         {5, "db", addTo(statKey(keyspace.DocCount), 1)},
+	"doc_del_count":     {5, "db", addTo(statKey(keyspace.DelCount), -1)},
+	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.keys.SeqBlock(nil, 0, Seq{}) }, 1)},
+	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.keys.SeqBlock(nil, 1, Seq{}) }, 1)},
 	"counts logged": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.countLog(nil), true)
+		key, _ := firstKey(t, tx, d.keys.CountLog(nil), true)
 		tx.Clear(key)
 	}},
 	"counts garbled": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.countLog(nil), true)
+		key, _ := firstKey(t, tx, d.keys.CountLog(nil), true)
 		tx.Set(key, []byte("\xffgarbage"))
 	}},
 	"block lost": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.seqLevel(nil, 0), false)
+		key, _ := firstKey(t, tx, d.keys.SeqLevel(nil, 0), false)
 		tx.Clear(key)
 	}},
 	"rank":          {6, "db", addTo(func(d *dbRead) []byte { return d.idRanks().Levels[0] }, 5)},
-	"boundary lost": {6, "db", clearLast(TagRankIDs)},
+	"boundary lost": {6, "db", clearLast(keyspace.TagRankIDs)},
 	"count of attachment": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.sub(nil, TagAttRefs), false)
-		addCounter(tx, key, 1)
+		key, _ := firstKey(t, tx, d.keys.Sub(nil, keyspace.TagAttRefs), false)
+		keyspace.AddCounter(tx, key, 1)
 	}},
-	"count lost": {7, "db", clearFirst(TagAttRefs)},
+	"count lost": {7, "db", clearFirst(keyspace.TagAttRefs)},
 	"count of nothing": {
 		7,
 		"db",
-		addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttRefs, "nothing") }, 1),
+		addTo(func(d *dbRead) []byte { return d.keys.Attachment(nil, keyspace.TagAttRefs, "nothing") }, 1),
 	},
-	"bytes lost":    {7, "db", clearFirst(TagAtt)},
-	"bytes garbled": {7, "db", garbleFirst(TagAtt)},
+	"bytes lost":    {7, "db", clearFirst(keyspace.TagAtt)},
+	"bytes garbled": {7, "db", garbleFirst(keyspace.TagAtt)},
 	"bytes of nobody": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(tuple.AppendInt(d.keys.attachment(nil, TagAtt, "nobody"), 0), []byte("x"))
+		tx.Set(tuple.AppendInt(d.keys.Attachment(nil, keyspace.TagAtt, "nobody"), 0), []byte("x"))
 	}},
-	"pending lost": {7, "db", clearFirst(TagAttPending)},
+	"pending lost": {7, "db", clearFirst(keyspace.TagAttPending)},
 	"pending and counted": {
 		7,
 		"db",
-		addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttPending, attachmentOf(d)) }, 1),
+		addTo(func(d *dbRead) []byte { return d.keys.Attachment(nil, keyspace.TagAttPending, attachmentOf(d)) }, 1),
 	},
 	"bytes of a body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Clear(tuple.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagDocs)), 1))
+		tx.Clear(tuple.AppendInt(d.keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagDocs)), 1))
 	}},
 	"bytes of a replaced body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		tx.ClearRange(children(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory))))
+		tx.ClearRange(keyspace.Children(d.keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagHistory))))
 	}},
 	"body garbled": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		tx.Set(
-			tuple.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory)), 2),
-			bytes.Repeat([]byte("z"), maxEntry),
+			tuple.AppendInt(d.keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagHistory)), 2),
+			bytes.Repeat([]byte("z"), keyspace.MaxValue),
 		)
 	}},
 	"body of two": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		addCounter(tx, d.keys.attachment(nil, TagAttRefs, bodyOf(t, tx, d, TagDocs)), 1)
+		keyspace.AddCounter(tx, d.keys.Attachment(nil, keyspace.TagAttRefs, bodyOf(t, tx, d, keyspace.TagDocs)), 1)
 	}},
 	"body of nobody": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.doc(nil, TagHistory, "large"), false)
+		key, _ := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagHistory, "large"), false)
 		tx.Clear(key)
 	}},
-	"history of nobody": {13, "db", copyLeaf(TagHistory, TagHistory, "doc", "nobody")},
-	"history lost":      {13, "db", clearFirst(TagHistory)},
-	"history size":      {13, "db", addTo(statKey(statHistory), 7)},
-	"local garbled":     {12, "db", garbleFirst(TagLocal)},
-	"security garbled":  {12, "db", garbleFirst(TagSecurity)},
-	"purge garbled":     {12, "db", garbleFirst(TagPurges)},
-	"purges uncounted":  {12, "db", addTo(statKey(statPurges), -1)},
+	"history of nobody": {13, "db", copyLeaf(keyspace.TagHistory, keyspace.TagHistory, "doc", "nobody")},
+	"history lost":      {13, "db", clearFirst(keyspace.TagHistory)},
+	"history size":      {13, "db", addTo(statKey(keyspace.HistorySize), 7)},
+	"local garbled":     {12, "db", garbleFirst(keyspace.TagLocal)},
+	"security garbled":  {12, "db", garbleFirst(keyspace.TagSecurity)},
+	"purge garbled":     {12, "db", garbleFirst(keyspace.TagPurges)},
+	"purges uncounted":  {12, "db", addTo(statKey(keyspace.Purges), -1)},
 	"last sequence": {
 		14,
 		"db",
-		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.sub(nil, TagLastSeq)) },
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.Sub(nil, keyspace.TagLastSeq)) },
 	},
 	"designs unstamped": {
 		3,
 		"parts",
-		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.sub(nil, TagDesigns)) },
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.Sub(nil, keyspace.TagDesigns)) },
 	},
-	"updates":       {14, "db", addTo(statKey(statUpdates), -400)},
-	"external size": {15, "db", addTo(statKey(statExternal), 1)},
-	"active size":   {15, "db", addTo(statKey(statActive), 1)},
+	"updates":       {14, "db", addTo(statKey(keyspace.Updates), -400)},
+	"external size": {15, "db", addTo(statKey(keyspace.ExternalSize), 1)},
+	"active size":   {15, "db", addTo(statKey(keyspace.ActiveSize), 1)},
 	"partition": {
 		15,
 		"parts",
-		addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "p", statDocCount) }, 1),
+		addTo(func(d *dbRead) []byte { return d.keys.PartStat(nil, "p", keyspace.DocCount) }, 1),
 	},
 	"partition of nothing": {
 		15,
 		"parts",
-		addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "q", statActive) }, 1),
+		addTo(func(d *dbRead) []byte { return d.keys.PartStat(nil, "q", keyspace.ActiveSize) }, 1),
 	},
 	"record garbled": {
 		11,
 		"db",
-		func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(dbRecordKey("db"), []byte("?")) },
+		func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(keyspace.RecordKey("db"), []byte("?")) },
 	},
-	"record lost": {11, "", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Clear(dbRecordKey("db")) }},
+	"record lost": {11, "", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Clear(keyspace.RecordKey("db")) }},
 	"two of a prefix": {
 		11,
 		"twin",
-		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Set(dbRecordKey("twin"), d.rec.encode()) },
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Set(keyspace.RecordKey("twin"), d.rec.Encode()) },
 	},
 	"key of nobody": {
 		11,
 		"",
-		func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(newSpace(1000).stat(nil, 0), nil) },
+		func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(keyspace.NewSpace(1000).Stat(nil, 0), nil) },
 	},
 }
 
 // copyLeaf stores an entry of a document for another one, too, at its last key in a subspace.
-func copyLeaf(key, tag Tag, from, to string) func(*testing.T, kv.Tx, *dbRead) {
+func copyLeaf(key, tag keyspace.Tag, from, to string) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		prefix := d.keys.doc(nil, key, from)
+		prefix := d.keys.Doc(nil, key, from)
 		key, _ := firstKey(t, tx, prefix, false)
-		_, value := firstKey(t, tx, d.keys.doc(nil, TagHistory, from), false)
-		tx.Set(append(d.keys.doc(nil, tag, to), key[len(prefix):]...), value)
+		_, value := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagHistory, from), false)
+		tx.Set(append(d.keys.Doc(nil, tag, to), key[len(prefix):]...), value)
 	}
 }
 
 func copyFirstChange(t *testing.T, tx kv.Tx, d *dbRead) {
-	key, value := firstKey(t, tx, d.keys.sub(nil, TagChanges), false)
+	key, value := firstKey(t, tx, d.keys.Sub(nil, keyspace.TagChanges), false)
 	key[len(key)-1]++
 	tx.Set(key, value)
 }
 
 // bodyOf is the id of the body of a revision of the document "large".
-func bodyOf(t *testing.T, tx kv.Tx, d *dbRead, tag Tag) string {
-	_, value := firstKey(t, tx, d.keys.doc(nil, tag, "large"), false)
+func bodyOf(t *testing.T, tx kv.Tx, d *dbRead, tag keyspace.Tag) string {
+	_, value := firstKey(t, tx, d.keys.Doc(nil, tag, "large"), false)
 	e, err := parseEntry(value)
 	must(t, err)
 	return e.bodyApart.ref
@@ -358,7 +359,7 @@ func TestCheckEnds(t *testing.T) {
 	s, db := fullStore(t)
 	for i := range maxViolations {
 		must(t, db.update(t.Context(), func(tx *dbTx) error {
-			tx.tx.Set(tx.keys.allDocs(nil, fmt.Sprint("nobody", i)), []byte("?"))
+			tx.tx.Set(tx.keys.AllDocs(nil, fmt.Sprint("nobody", i)), []byte("?"))
 			return nil
 		}))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -14,8 +15,8 @@ import (
 type docsCheck struct {
 	begun bool
 	last  string // the last document that was checked
-	sums  statDelta
-	parts map[string]*statDelta
+	sums  keyspace.StatDelta
+	parts map[string]*keyspace.StatDelta
 	refs  map[string]*attachmentUse
 }
 
@@ -36,11 +37,11 @@ type idStream struct {
 	key    []byte // the part of the key after the id
 }
 
-func (d *dbRead) idStream(tag Tag, after string, begun bool) *idStream {
-	prefix := d.keys.sub(nil, tag)
-	begin, end := children(prefix)
+func (d *dbRead) idStream(tag keyspace.Tag, after string, begun bool) *idStream {
+	prefix := d.keys.Sub(nil, tag)
+	begin, end := keyspace.Children(prefix)
 	if begun {
-		_, begin = children(d.keys.doc(nil, tag, after))
+		_, begin = keyspace.Children(d.keys.Doc(nil, tag, after))
 	}
 	return &idStream{it: d.r.Range(begin, end, kv.RangeOptions{}), prefix: len(prefix)}
 }
@@ -51,7 +52,7 @@ func (s *idStream) next() (err error) {
 		return s.it.Err()
 	}
 	if s.id, s.key, err = tuple.ReadString(s.it.Key()[s.prefix:]); err != nil {
-		err = corrupt("document key", err)
+		err = keyspace.Corrupt("document key", err)
 	}
 	return err
 }
@@ -80,7 +81,8 @@ type revEntry struct {
 // checkDocs checks invariants 1 to 4 of every document, and sums up what the counters have to say.
 func (c *dbCheck) checkDocs(d *dbRead) error {
 	var streams [4]*idStream
-	for i, tag := range [...]Tag{TagRevs, TagDocs, TagHistory, TagAllDocs} {
+	tags := [...]keyspace.Tag{keyspace.TagRevs, keyspace.TagDocs, keyspace.TagHistory, keyspace.TagAllDocs}
+	for i, tag := range tags {
 		streams[i] = d.idStream(tag, c.docs.last, c.docs.begun)
 		defer streams[i].it.Close()
 		if err := streams[i].next(); err != nil {
@@ -130,7 +132,7 @@ func (c *dbCheck) checkSome(d *dbRead, docs []*docRows) error {
 	keys := make([][]byte, len(docs))
 	for i, doc := range docs {
 		if n := len(doc.leaves); n > 0 {
-			keys[i] = d.keys.seqKey(nil, TagChanges, doc.leaves[n-1].seq)
+			keys[i] = d.keys.SeqKey(nil, keyspace.TagChanges, doc.leaves[n-1].seq)
 		}
 	}
 	rows, err := d.getPresent(keys)
@@ -173,11 +175,11 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 			}
 		}
 	}
-	if err := doc.readEntries(d, docs, &doc.docs, parseLeafKey); err != nil {
+	if err := doc.readEntries(d, docs, &doc.docs, keyspace.ParseLeafKey); err != nil {
 		return err
 	}
 	historyKey := func(key []byte) (bool, compat.Rev, []byte, error) {
-		rev, rest, err := ParseRevision(key)
+		rev, rest, err := keyspace.ParseRevision(key)
 		return false, rev, rest, err
 	}
 	if err := doc.readEntries(d, history, &doc.history, historyKey); err != nil {
@@ -325,7 +327,7 @@ func (c *dbCheck) checkEntries(doc *docRows) {
 		} else if !has && !l.Deleted {
 			c.violation(2, doc.id, "leaf %s has no entry", l.Rev)
 		}
-		if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == TagRevs) {
+		if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == keyspace.TagRevs) {
 			c.violation(2, doc.id, "leaf %s: its entry is in its record", l.Rev)
 		}
 	}
@@ -349,30 +351,30 @@ func (c *dbCheck) checkEntries(doc *docRows) {
 // sumUp adds the document to what the counters have to say.
 func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
 	s := &c.docs
-	var own statDelta
+	var own keyspace.StatDelta
 	if n := len(doc.leaves); n > 0 && doc.leaves[n-1].Deleted {
-		own[statDelCount]++
+		own[keyspace.DelCount]++
 	} else if n > 0 {
-		own[statDocCount]++
+		own[keyspace.DocCount]++
 	}
 	for i := range doc.leaves {
-		own[statExternal] += doc.leaves[i].external
-		own[statActive] += doc.leaves[i].active
+		own[keyspace.ExternalSize] += doc.leaves[i].external
+		own[keyspace.ActiveSize] += doc.leaves[i].active
 	}
-	if name, ok := partitionOf(doc.id); ok && d.rec.partitioned {
+	if name, ok := keyspace.PartitionOf(doc.id); ok && d.rec.Partitioned {
 		if s.parts == nil {
-			s.parts = make(map[string]*statDelta)
+			s.parts = make(map[string]*keyspace.StatDelta)
 		}
 		if s.parts[name] == nil {
-			s.parts[strings.Clone(name)] = new(statDelta)
+			s.parts[strings.Clone(name)] = new(keyspace.StatDelta)
 		}
-		s.parts[name].add(&own)
+		s.parts[name].Add(&own)
 	}
 	for i := range doc.history {
-		own[statHistory] += doc.history[i].e.size
-		own[statHistoryRows]++
+		own[keyspace.HistorySize] += doc.history[i].e.size
+		own[keyspace.HistoryRows]++
 	}
-	s.sums.add(&own)
+	s.sums.Add(&own)
 	for _, list := range [...][]revEntry{doc.docs, doc.history} {
 		for i := range list {
 			e := &list[i].e
@@ -402,10 +404,4 @@ func (s *docsCheck) use(id, ref string, length int64, digest [16]byte) bool {
 	}
 	use.count++
 	return use.length == length && use.digest == digest
-}
-
-func (d *statDelta) add(other *statDelta) {
-	for i, n := range other {
-		d[i] += n
-	}
 }

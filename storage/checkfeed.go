@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -27,13 +28,13 @@ type blockCount struct {
 // checkFeed checks that each row of the changes feed is that of a document's winner, and counts the rows of each block.
 func (c *dbCheck) checkFeed(d *dbRead) error {
 	f := &c.feed
-	return c.walkWindows(d, d.keys.sub(nil, TagChanges), &f.cursor, func(window []kv.Row) error {
+	return c.walkWindows(d, d.keys.Sub(nil, keyspace.TagChanges), &f.cursor, func(window []kv.Row) error {
 		rows := make([]feedRow, 0, len(window))
 		ids := make([]string, 0, len(window))
 		var broken []string
 		for _, row := range window {
-			seq, err := ParseSeq(row.Key)
-			if err != nil || len(row.Key) != SeqSize {
+			seq, err := keyspace.ParseSeq(row.Key)
+			if err != nil || len(row.Key) != keyspace.SeqSize {
 				broken = append(broken, "a key of the changes feed is no sequence")
 				continue
 			}
@@ -99,9 +100,9 @@ func (f *feedCheck) readBlocks(d *dbRead) error {
 	for level := range f.seqs {
 		b := blockCount{}
 		var cursor []byte
-		err := walk(d, d.keys.seqLevel(nil, level), &cursor, func(suffix, value []byte) error {
-			begin, err := ParseSeq(suffix)
-			b.begins, b.counts = append(b.begins, begin), append(b.counts, counter(value))
+		err := walk(d, d.keys.SeqLevel(nil, level), &cursor, func(suffix, value []byte) error {
+			begin, err := keyspace.ParseSeq(suffix)
+			b.begins, b.counts = append(b.begins, begin), append(b.counts, keyspace.Counter(value))
 			return err
 		})
 		if err != nil {
@@ -149,7 +150,7 @@ func (c *dbCheck) checkBlocks(d *dbRead) error {
 	if end.Seq.Before(f.last) {
 		c.violation(14, "", "the last sequence %x is before the row at %x", end.Seq, f.last)
 	}
-	if rows := c.docs.sums[statDocCount] + c.docs.sums[statDelCount]; int64(end.N) < rows {
+	if rows := c.docs.sums[keyspace.DocCount] + c.docs.sums[keyspace.DelCount]; int64(end.N) < rows {
 		c.sum(14, "", "%d updates, but %d documents", end.N, rows)
 	}
 	return nil

@@ -7,21 +7,29 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // checkCounters compares the counters with the documents.
 func (c *dbCheck) checkCounters(d *dbRead) error {
-	stored, err := d.stats(statDocCount, statDelCount, statExternal, statActive, statHistory, statHistoryRows)
+	compared := [...]struct {
+		n         keyspace.Stat
+		invariant int
+		name      string
+	}{{keyspace.DocCount, 5, "doc_count"}, {keyspace.DelCount, 5, "doc_del_count"},
+		{keyspace.ExternalSize, 15, "external size"}, {keyspace.ActiveSize, 15, "active size"},
+		{keyspace.HistorySize, 13, "size of replaced revisions"},
+		{keyspace.HistoryRows, 13, "number of replaced revisions"}}
+	var all []keyspace.Stat
+	for _, s := range compared {
+		all = append(all, s.n)
+	}
+	stored, err := d.stats(all...)
 	if err != nil {
 		return err
 	}
-	for i, s := range [...]struct {
-		n         stat
-		invariant int
-		name      string
-	}{{statDocCount, 5, "doc_count"}, {statDelCount, 5, "doc_del_count"}, {statExternal, 15, "external size"},
-		{statActive, 15, "active size"}, {statHistory, 13, "size of replaced revisions"}, {statHistoryRows, 13, "number of replaced revisions"}} {
+	for i, s := range compared {
 		if want := c.docs.sums[s.n]; stored[i] != want {
 			c.sum(s.invariant, "", "%s is %d, should be %d", s.name, stored[i], want)
 		}
@@ -32,19 +40,19 @@ func (c *dbCheck) checkCounters(d *dbRead) error {
 // checkPartitions compares the counters of the partitions.
 func (c *dbCheck) checkPartitions(d *dbRead) error {
 	stored := c.rest.partitions
-	err := walk(d, d.keys.sub(nil, TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
+	err := walk(d, d.keys.Sub(nil, keyspace.TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
 		name, rest, err := tuple.ReadString(suffix)
 		if err != nil {
-			return corrupt("partition counter", err)
+			return keyspace.Corrupt("partition counter", err)
 		}
 		n, _, err := tuple.ReadInt(rest)
-		if err != nil || n < 0 || n >= int64(statCount) {
-			return corrupt("partition counter", err)
+		if err != nil || n < 0 || n >= int64(keyspace.StatCount) {
+			return keyspace.Corrupt("partition counter", err)
 		}
 		if stored[name] == nil {
-			stored[name] = new(statDelta)
+			stored[name] = new(keyspace.StatDelta)
 		}
-		stored[name][n] = counter(value)
+		stored[name][n] = keyspace.Counter(value)
 		return nil
 	})
 	if err != nil {
@@ -57,7 +65,7 @@ func (c *dbCheck) checkPartitions(d *dbRead) error {
 		delete(stored, name)
 	}
 	for name, got := range stored {
-		if *got != (statDelta{}) {
+		if *got != (keyspace.StatDelta{}) {
 			c.sum(15, name, "counters of a partition without documents: %v", *got)
 		}
 	}
@@ -89,18 +97,20 @@ func (c *dbCheck) checkRefs(d *dbRead) error {
 	if a.seen == nil {
 		a.seen = make(map[string]bool)
 	}
-	err := walk(d, d.keys.sub(nil, TagAttRefs), &a.refs, func(suffix, value []byte) error {
+	err := walk(d, d.keys.Sub(nil, keyspace.TagAttRefs), &a.refs, func(suffix, value []byte) error {
 		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
-			return corrupt("attachment id", err)
+			return keyspace.Corrupt("attachment id", err)
 		}
 		a.seen[string(ref)] = true
 		use := c.docs.refs[string(ref)]
 		switch {
 		case use == nil:
-			c.sum(7, fmt.Sprintf("%x", ref), "attachment has the count %d, but no entry names it", counter(value))
-		case use.count != counter(value):
-			c.sum(7, use.id, "attachment %x has the count %d, but %d entries name it", ref, counter(value), use.count)
+			c.sum(7, fmt.Sprintf("%x", ref), "attachment has the count %d, but no entry names it",
+				keyspace.Counter(value))
+		case use.count != keyspace.Counter(value):
+			c.sum(7, use.id, "attachment %x has the count %d, but %d entries name it", ref,
+				keyspace.Counter(value), use.count)
 		}
 		return nil
 	})
@@ -121,10 +131,10 @@ func (c *dbCheck) checkPending(d *dbRead) error {
 	if a.pending == nil {
 		a.pending = make(map[string]bool)
 	}
-	return walk(d, d.keys.sub(nil, TagAttPending), &a.pendings, func(suffix, _ []byte) error {
+	return walk(d, d.keys.Sub(nil, keyspace.TagAttPending), &a.pendings, func(suffix, _ []byte) error {
 		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
-			return corrupt("attachment id", err)
+			return keyspace.Corrupt("attachment id", err)
 		}
 		a.pending[string(ref)] = true
 		if a.seen[string(ref)] {
@@ -140,14 +150,14 @@ func (c *dbCheck) checkBytes(d *dbRead) error {
 	if a.found == nil {
 		a.found = make(map[string]bool)
 	}
-	err := walk(d, d.keys.sub(nil, TagAtt), &a.chunks, func(suffix, value []byte) error {
+	err := walk(d, d.keys.Sub(nil, keyspace.TagAtt), &a.chunks, func(suffix, value []byte) error {
 		ref, rest, err := tuple.ReadBytes(suffix)
 		if err != nil {
-			return corrupt("attachment id", err)
+			return keyspace.Corrupt("attachment id", err)
 		}
 		n, _, err := tuple.ReadInt(rest)
 		if err != nil {
-			return corrupt("attachment chunk", err)
+			return keyspace.Corrupt("attachment chunk", err)
 		}
 		if a.at == nil || a.at.ref != string(ref) {
 			c.endBytes()
@@ -155,8 +165,8 @@ func (c *dbCheck) checkBytes(d *dbRead) error {
 			a.found[a.at.ref] = true
 		}
 		at := a.at
-		at.broken = at.broken || n != at.next || at.short || len(value) == 0 || len(value) > maxEntry
-		at.short = len(value) != maxEntry
+		at.broken = at.broken || n != at.next || at.short || len(value) == 0 || len(value) > keyspace.MaxValue
+		at.short = len(value) != keyspace.MaxValue
 		at.next, at.length = n+1, at.length+int64(len(value))
 		at.digest.Write(value)
 		return nil
@@ -193,7 +203,7 @@ func (c *dbCheck) endBytes() {
 
 // restCheck are the phases of what has nothing to do with documents.
 type restCheck struct {
-	partitions               map[string]*statDelta
+	partitions               map[string]*keyspace.StatDelta
 	counters, locals, purges []byte // cursors
 	local                    localCheck
 	purgeRows                int64
@@ -209,10 +219,10 @@ type localCheck struct {
 // checkLocals reads all local documents.
 func (c *dbCheck) checkLocals(d *dbRead) error {
 	l := &c.rest.local
-	err := walk(d, d.keys.sub(nil, TagLocal), &c.rest.locals, func(suffix, value []byte) error {
+	err := walk(d, d.keys.Sub(nil, keyspace.TagLocal), &c.rest.locals, func(suffix, value []byte) error {
 		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil {
-			return corrupt("local document's key", err)
+			return keyspace.Corrupt("local document's key", err)
 		}
 		if len(chunk) > 0 {
 			if id != l.id {
@@ -251,18 +261,18 @@ func (c *dbCheck) endLocal() {
 
 // checkRest reads what is left: the purge requests, the security object.
 func (c *dbCheck) checkRest(d *dbRead) error {
-	value, err := d.r.Get(d.keys.sub(nil, TagPurgeSeq))
+	value, err := d.r.Get(d.keys.Sub(nil, keyspace.TagPurgeSeq))
 	if err != nil {
 		return err
 	}
 	var newest Seq
 	if value != nil {
-		if newest, err = ParseSeq(value); err != nil {
+		if newest, err = keyspace.ParseSeq(value); err != nil {
 			return err
 		}
 	}
-	err = walk(d, d.keys.sub(nil, TagPurges), &c.rest.purges, func(suffix, value []byte) error {
-		seq, err := ParseSeq(suffix)
+	err = walk(d, d.keys.Sub(nil, keyspace.TagPurges), &c.rest.purges, func(suffix, value []byte) error {
+		seq, err := keyspace.ParseSeq(suffix)
 		if err != nil {
 			return err
 		}
@@ -276,7 +286,7 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 	if err != nil {
 		return err
 	}
-	counts, err := d.stats(statPurges)
+	counts, err := d.stats(keyspace.Purges)
 	if err != nil {
 		return err
 	}

@@ -247,7 +247,7 @@ func (r *commitRun) verify(t *dbTx, at int) error {
 	reads := r.c.Databases[at].Reads
 	keys := make([][]byte, len(reads))
 	for i := range reads {
-		keys[i] = t.keys.allDocs(nil, reads[i].ID)
+		keys[i] = t.keys.AllDocs(nil, reads[i].ID)
 	}
 	values, err := t.r.GetMany(keys)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/storagetest"
 )
@@ -57,7 +58,7 @@ func TestCommitIsOneForAll(t *testing.T) {
 	twoDatabases(t, func(t *testing.T, s *Store, a, b *DB) {
 		put(t, b, "old", "", `{"v":1}`)
 		read := winner(t, b, "old")
-		key := append(EventingPrefix(), 1)
+		key := append(keyspace.EventingPrefix(), 1)
 		commit := func(reads ...ReadRev) error {
 			return s.Commit(t.Context(), &Commit{
 				With: func(tx kv.Tx) error { tx.Set(key, []byte("kept")); return nil },

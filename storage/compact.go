@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/compactions"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -86,10 +88,10 @@ func (db *DB) Compact(ctx context.Context) error {
 
 // compact is Compact; without files it leaves space in the engine's files to the engine.
 func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) error {
-	var prefix space
+	var prefix keyspace.Space
 	err := db.view(ctx, func(d *dbRead) error {
 		prefix = d.keys
-		rows, err := d.stats(statHistoryRows)
+		rows, err := d.stats(keyspace.HistoryRows)
 		if err == nil {
 			run.Expect(rows[0])
 		}
@@ -122,7 +124,7 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 				return err
 			}
 			engine, ok := db.store.kv.(rangeCompacter)
-			if begin, end := children([]byte(prefix)); files && ok {
+			if begin, end := keyspace.Children([]byte(prefix)); files && ok {
 				return engine.CompactRange(ctx, begin, end)
 			}
 			return nil
@@ -154,10 +156,10 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 // snapshot lives for, at most a batch.
 func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
-		prefix := d.keys.sub(nil, TagHistory)
-		begin, end := children(prefix)
+		prefix := d.keys.Sub(nil, keyspace.TagHistory)
+		begin, end := keyspace.Children(prefix)
 		if cursor != nil {
-			_, begin = children(concat(prefix, cursor))
+			_, begin = keyspace.Children(slices.Concat(prefix, cursor))
 		}
 		it := d.r.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
@@ -178,7 +180,7 @@ func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, er
 func (t *dbTx) forget(suffixes [][]byte) error {
 	keys := make([][]byte, len(suffixes))
 	for i, suffix := range suffixes {
-		keys[i] = concat(t.keys.sub(nil, TagHistory), suffix)
+		keys[i] = slices.Concat(t.keys.Sub(nil, keyspace.TagHistory), suffix)
 	}
 	values, err := t.tx.GetMany(keys)
 	if err != nil {
@@ -211,17 +213,17 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 	var cursor []byte // the last request that was looked at, beginning with the newest
 	kept, more := int64(0), false
 	err := db.view(ctx, func(d *dbRead) error {
-		uuid = d.rec.uuid
-		prefix := d.keys.sub(nil, TagPurges)
-		begin, end := children(prefix)
+		uuid = d.rec.UUID
+		prefix := d.keys.Sub(nil, keyspace.TagPurges)
+		begin, end := keyspace.Children(prefix)
 		if cursor != nil {
-			end = concat(prefix, cursor)
+			end = slices.Concat(prefix, cursor)
 		}
 		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true})
 		defer it.Close()
 		for it.Next() {
 			cursor = append(cursor[:0], it.Key()[len(prefix):]...)
-			if more = kept == d.rec.purgedInfosLimit; more {
+			if more = kept == d.rec.PurgedInfosLimit; more {
 				return nil
 			}
 			kept++
@@ -233,12 +235,12 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 		return err
 	}
 	return db.update(ctx, func(t *dbTx) error {
-		if t.rec.uuid != uuid {
+		if t.rec.UUID != uuid {
 			return compat.ErrNoDatabase
 		}
-		prefix := t.keys.sub(nil, TagPurges)
-		begin, _ := children(prefix)
-		t.tx.ClearRange(begin, kv.AppendKeyAfter(nil, concat(prefix, cursor)))
+		prefix := t.keys.Sub(nil, keyspace.TagPurges)
+		begin, _ := keyspace.Children(prefix)
+		t.tx.ClearRange(begin, kv.AppendKeyAfter(nil, slices.Concat(prefix, cursor)))
 		return nil
 	})
 }
@@ -249,7 +251,7 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 		db := s.DB(name)
 		var sizes []int64
 		err := db.view(ctx, func(d *dbRead) (err error) {
-			sizes, err = d.stats(statHistory, statActive)
+			sizes, err = d.stats(keyspace.HistorySize, keyspace.ActiveSize)
 			return err
 		})
 		if err == nil && s.compaction.due(sizes[0], sizes[1]) {

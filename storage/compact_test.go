@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -47,7 +48,7 @@ func TestCompaction(t *testing.T) {
 			}
 		}
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			sizes, err := d.stats(statHistory, statHistoryRows)
+			sizes, err := d.stats(keyspace.HistorySize, keyspace.HistoryRows)
 			want(t, "history", sizes, []int64{0, 0})
 			return err
 		}))
@@ -64,7 +65,7 @@ func TestCompactionOfLargeBodies(t *testing.T) {
 		}
 		must(t, db.Compact(t.Context()))
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			rows, err := countKeys(d.r, d.keys.sub(nil, TagHistory), nil, nil)
+			rows, err := countKeys(d.r, d.keys.Sub(nil, keyspace.TagHistory), nil, nil)
 			want(t, "keys of replaced revisions", rows, 0)
 			return err
 		}))
@@ -105,7 +106,7 @@ func TestCompactionOnASlowStore(t *testing.T) {
 	must(t, db.Compact(t.Context()))
 	slow.Store(false)
 	must(t, db.view(t.Context(), func(d *dbRead) error {
-		rows, err := countKeys(d.r, d.keys.sub(nil, TagHistory), nil, nil)
+		rows, err := countKeys(d.r, d.keys.Sub(nil, keyspace.TagHistory), nil, nil)
 		want(t, "keys of replaced revisions", rows, 0)
 		return err
 	}))
@@ -239,7 +240,7 @@ func TestAutomaticCompaction(t *testing.T) {
 	db := s.DB("db")
 	history := func() (rows int64) {
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			n, err := d.stats(statHistoryRows)
+			n, err := d.stats(keyspace.HistoryRows)
 			rows = n[0]
 			return err
 		}))
@@ -264,7 +265,7 @@ func TestAutomaticCompaction(t *testing.T) {
 		must(t, err)
 		if !info.CompactRunning {
 			must(t, db.view(t.Context(), func(d *dbRead) error {
-				begin, end := children([]byte(d.keys))
+				begin, end := keyspace.Children([]byte(d.keys))
 				want(t, "files compacted", k.asked, []string{string(begin) + " to " + string(end)})
 				return nil
 			}))

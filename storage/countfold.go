@@ -3,10 +3,12 @@ package storage
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -140,7 +142,7 @@ func (s *Store) foldSome(ctx context.Context, name string) (more bool, err error
 		if err != nil {
 			return err
 		}
-		folded, err := tx.Get(t.keys.countFolded(nil))
+		folded, err := tx.Get(t.keys.CountFolded(nil))
 		if err != nil {
 			return err
 		}
@@ -160,14 +162,14 @@ func (s *Store) foldSome(ctx context.Context, name string) (more bool, err error
 		if _, err := t.idRanks().Fold(tx, idDeltas(log[:n]), idDeltas(log[n:]), nil); err != nil {
 			return err
 		}
-		prefix := t.keys.countLog(nil)
-		last := AppendSeq(nil, log[n-1].seq)
+		prefix := t.keys.CountLog(nil)
+		last := keyspace.AppendSeq(nil, log[n-1].seq)
 		begin := prefix
 		if folded != nil {
-			begin = concat(prefix, folded)
+			begin = slices.Concat(prefix, folded)
 		}
-		tx.ClearRange(begin, kv.AppendKeyAfter(nil, concat(prefix, last)))
-		tx.Set(t.keys.countFolded(nil), last)
+		tx.ClearRange(begin, kv.AppendKeyAfter(nil, slices.Concat(prefix, last)))
+		tx.Set(t.keys.CountFolded(nil), last)
 		return nil
 	})
 	return more, err
@@ -175,7 +177,7 @@ func (s *Store) foldSome(ctx context.Context, name string) (more bool, err error
 
 // size is about how many bytes an entry makes the folder write.
 func (e *countEntry) size() int {
-	size := 2 * usualKey * (1 + len(e.removed) + len(e.ids))
+	size := 2 * keyspace.UsualKey * (1 + len(e.removed) + len(e.ids))
 	for _, d := range e.ids {
 		size += 2 * len(d.id)
 	}

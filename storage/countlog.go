@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -43,10 +44,6 @@ type idDelta struct {
 	delta int64
 }
 
-func (s space) countFolded(dst []byte) []byte { return tuple.AppendInt(s.sub(dst, TagCountLog), 0) }
-
-func (s space) countLog(dst []byte) []byte { return tuple.AppendInt(s.sub(dst, TagCountLog), 1) }
-
 // logCounts appends what the transaction did to the log.
 func (t *dbTx) logCounts() {
 	t.logged = 0
@@ -54,23 +51,23 @@ func (t *dbTx) logCounts() {
 		return
 	}
 	t.logged = 1 + len(t.removedSeqs) + len(t.idDeltas)
-	seq, order := Seq{Incarnation: t.rec.incarnation}, uint16(0)
+	seq, order := Seq{Incarnation: t.rec.Incarnation}, uint16(0)
 	put := func(value []byte) {
 		binary.BigEndian.PutUint16(seq.Versionstamp[kv.VersionstampSize:], order)
-		key := AppendSeq(t.keys.countLog(nil), seq)
-		t.tx.SetVersionstampedKey(key, t.keys.seqStampOffset(key), value)
+		key := keyspace.AppendSeq(t.keys.CountLog(nil), seq)
+		t.tx.SetVersionstampedKey(key, t.keys.SeqStampOffset(key), value)
 		order++
 	}
 	value := binary.AppendUvarint([]byte{countLogFormat, countAdded}, uint64(t.addedSeqs))
 	room := func(n int) {
-		if len(value)+n > maxEntry {
+		if len(value)+n > keyspace.MaxValue {
 			put(value)
 			value = []byte{countLogFormat}
 		}
 	}
 	for _, r := range t.removedSeqs {
-		room(1 + SeqSize)
-		value = AppendSeq(append(value, countRemoved), r)
+		room(1 + keyspace.SeqSize)
+		value = keyspace.AppendSeq(append(value, countRemoved), r)
 	}
 	for _, d := range t.idDeltas {
 		kind := byte(countListed)
@@ -86,19 +83,19 @@ func (t *dbTx) logCounts() {
 // parseCountEntry reads an entry of the log back. Unknown items make it corrupt instead of being
 // skipped: a count that ignores what a newer version wrote would be wrong without anybody noticing.
 func parseCountEntry(key, value []byte) (e countEntry, err error) {
-	if e.seq, err = ParseSeq(key); err != nil {
+	if e.seq, err = keyspace.ParseSeq(key); err != nil {
 		return e, err
 	}
 	r := packed.Reader{B: value}
 	if r.Byte() != countLogFormat {
-		return e, corrupt("log of counts", nil)
+		return e, keyspace.Corrupt("log of counts", nil)
 	}
 	for len(r.B) > 0 {
 		switch kind := r.Byte(); kind {
 		case countAdded:
 			e.added += int64(r.Uvarint())
 		case countRemoved:
-			seq, err := ParseSeq(r.Take(SeqSize))
+			seq, err := keyspace.ParseSeq(r.Take(keyspace.SeqSize))
 			if err != nil {
 				return e, err
 			}
@@ -111,7 +108,7 @@ func parseCountEntry(key, value []byte) (e countEntry, err error) {
 			r.Bad = true
 		}
 		if r.Bad {
-			return e, corrupt("log of counts", nil)
+			return e, keyspace.Corrupt("log of counts", nil)
 		}
 	}
 	return e, nil
@@ -126,10 +123,10 @@ type countScan struct {
 // askCountLog asks for the entries that are not folded; folded is the value of that key. It conflicts with nothing.
 // Reading begins after what was folded, as a store that keeps versions would walk over the entries that are gone.
 func (d *dbRead) askCountLog(folded []byte) countScan {
-	prefix := d.keys.countLog(nil)
+	prefix := d.keys.CountLog(nil)
 	begin, end := prefix, kv.AppendPrefixEnd(nil, prefix)
 	if folded != nil {
-		begin = kv.AppendKeyAfter(nil, concat(prefix, folded))
+		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, folded))
 	}
 	return countScan{d, d.r.Snapshot().Range(begin, end, kv.RangeOptions{WantAll: true})}
 }
@@ -208,7 +205,7 @@ func (d *dbRead) askRest() (countScan, error) {
 	folded := d.folded
 	if !d.foldedRead {
 		var err error
-		if folded, err = d.r.Snapshot().Get(d.keys.countFolded(nil)); err != nil {
+		if folded, err = d.r.Snapshot().Get(d.keys.CountFolded(nil)); err != nil {
 			return countScan{}, err
 		}
 	}
@@ -225,21 +222,21 @@ func (d *dbRead) countRest() (*countRest, error) {
 }
 
 // statsBeside is stats, with what askRest is going to need in the same round trip.
-func (d *dbRead) statsBeside(wanted ...stat) ([]int64, error) {
+func (d *dbRead) statsBeside(wanted ...keyspace.Stat) ([]int64, error) {
 	if d.foldedRead {
 		return d.stats(wanted...)
 	}
 	keys := make([][]byte, len(wanted), len(wanted)+1)
 	for i, n := range wanted {
-		keys[i] = d.keys.stat(nil, n)
+		keys[i] = d.keys.Stat(nil, n)
 	}
-	values, err := d.r.GetMany(append(keys, d.keys.countFolded(nil)))
+	values, err := d.r.GetMany(append(keys, d.keys.CountFolded(nil)))
 	if err != nil {
 		return nil, err
 	}
 	counts := make([]int64, len(wanted))
 	for i := range counts {
-		counts[i] = counter(values[i])
+		counts[i] = keyspace.Counter(values[i])
 	}
 	d.folded, d.foldedRead = values[len(wanted)], true
 	return counts, nil

@@ -7,12 +7,13 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
 // Create makes an empty database; compat.ErrFileExists if there is one of that name. The name is taken as it is.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error {
-	return s.create(ctx, name, o.Security, func(prefix int64) *dbRecord { return s.newRecord(prefix, o) })
+	return s.create(ctx, name, o.Security, func(prefix int64) *keyspace.Record { return s.newRecord(prefix, o) })
 }
 
 // create makes a database with the record that newRecord gives for its prefix.
@@ -20,10 +21,10 @@ func (s *Store) create(
 	ctx context.Context,
 	name string,
 	security []byte,
-	newRecord func(prefix int64) *dbRecord,
+	newRecord func(prefix int64) *keyspace.Record,
 ) error {
 	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
-		key := dbRecordKey(name)
+		key := keyspace.RecordKey(name)
 		value, err := tx.Get(key)
 		if err != nil {
 			return err
@@ -36,14 +37,14 @@ func (s *Store) create(
 			return err
 		}
 		rec := newRecord(prefix)
-		tx.Set(key, rec.encode())
+		tx.Set(key, rec.Encode())
 		// Even an empty database has a last sequence, which `since=now` and wake-ups begin with.
-		tx.SetVersionstampedValue(newSpace(prefix).sub(nil, TagLastSeq),
-			AppendSeq(nil, Seq{Incarnation: rec.incarnation}), 1)
+		tx.SetVersionstampedValue(keyspace.NewSpace(prefix).Sub(nil, keyspace.TagLastSeq),
+			keyspace.AppendSeq(nil, Seq{Incarnation: rec.Incarnation}), 1)
 		if security == nil {
 			return nil
 		}
-		d := dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name, ctx: ctx, sizes: s.sizes}
+		d := dbRead{r: tx, rec: *rec, keys: keyspace.NewSpace(prefix), name: name, ctx: ctx, sizes: s.sizes}
 		t := dbTx{dbRead: d, tx: tx, now: s.now}
 		t.setSecurity(security)
 		return nil
@@ -59,30 +60,30 @@ const firstIncarnation = 1
 
 // newRecord gives the settings of a new database. The time of its creation is cut to what encode
 // stores, so that a record compares equal with itself after it was read again.
-func (s *Store) newRecord(prefix int64, o CreateOptions) *dbRecord {
-	return &dbRecord{
-		uuid:             newUUID(),
-		prefix:           prefix,
-		created:          s.now().Truncate(time.Microsecond).UTC(),
-		partitioned:      o.Partitioned,
-		incarnation:      firstIncarnation,
-		revsLimit:        defaultRevsLimit,
-		purgedInfosLimit: defaultPurgedInfosLimit,
-		q:                int64(o.Q),
-		n:                int64(o.N),
+func (s *Store) newRecord(prefix int64, o CreateOptions) *keyspace.Record {
+	return &keyspace.Record{
+		UUID:             newUUID(),
+		Prefix:           prefix,
+		Created:          s.now().Truncate(time.Microsecond).UTC(),
+		Partitioned:      o.Partitioned,
+		Incarnation:      firstIncarnation,
+		RevsLimit:        keyspace.DefaultRevsLimit,
+		PurgedInfosLimit: keyspace.DefaultPurgedInfosLimit,
+		Q:                int64(o.Q),
+		N:                int64(o.N),
 	}
 }
 
 // nextPrefix gives out a database prefix; none is used twice, so a late reader of a deleted database never sees another
 // one.
 func nextPrefix(tx kv.Tx) (int64, error) {
-	key := rootKey(rootNextPrefix)
+	key := keyspace.NextPrefixKey()
 	value, err := tx.Get(key)
 	if err != nil {
 		return 0, err
 	}
-	prefix := max(counter(value), firstPrefix)
-	putCounter(tx, key, prefix+1)
+	prefix := max(keyspace.Counter(value), keyspace.FirstPrefix)
+	keyspace.PutCounter(tx, key, prefix+1)
 	return prefix, nil
 }
 
@@ -94,8 +95,8 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 			if err := d.open(tx, name); err != nil {
 				return err
 			}
-			tx.Clear(dbRecordKey(name))
-			tx.ClearRange(children([]byte(d.keys)))
+			tx.Clear(keyspace.RecordKey(name))
+			tx.ClearRange(keyspace.Children([]byte(d.keys)))
 			return nil
 		})
 		return err
@@ -109,14 +110,14 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 // AllDBs calls fn for the names of the databases in the range, in byte order. Of o only the range, the direction, Skip
 // and Limit count. On a store that limits the age of snapshots a long list goes on in a newer one.
 func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string) error) error {
-	prefix := rootKey(rootDBs)
+	prefix := keyspace.DatabasesPrefix()
 	return goOn(ctx, func() (advanced bool, err error) {
 		begin, end := o.keys(prefix)
 		err = s.kv.View(ctx, func(r kv.ReadTx) error {
 			it := r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
 			defer it.Close()
 			for o.Limit != 0 && it.Next() {
-				name, err := parseDBRecordKey(it.Key())
+				name, err := keyspace.ParseRecordKey(it.Key())
 				if err != nil {
 					return err
 				}
@@ -176,7 +177,8 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 // compaction would keep, and `file` adds the replaced revisions to it, since there is no file whose
 // length could be told.
 func (d *dbRead) info() (*Info, error) {
-	counts, err := d.stats(statDocCount, statDelCount, statExternal, statActive, statPurges, statHistory)
+	counts, err := d.stats(keyspace.DocCount, keyspace.DelCount, keyspace.ExternalSize, keyspace.ActiveSize,
+		keyspace.Purges, keyspace.HistorySize)
 	if err != nil {
 		return nil, err
 	}
@@ -185,16 +187,16 @@ func (d *dbRead) info() (*Info, error) {
 		return nil, err
 	}
 	purge := UpdateSeq{N: uint64(counts[4])}
-	if value, err := d.r.Get(d.keys.sub(nil, TagPurgeSeq)); err != nil {
+	if value, err := d.r.Get(d.keys.Sub(nil, keyspace.TagPurgeSeq)); err != nil {
 		return nil, err
 	} else if value != nil {
-		if purge.Seq, err = ParseSeq(value); err != nil {
+		if purge.Seq, err = keyspace.ParseSeq(value); err != nil {
 			return nil, err
 		}
 	}
 	return &Info{
-		Name: d.name, UUID: d.rec.uuid, Created: d.rec.created, Partitioned: d.rec.partitioned,
-		Q: int(d.rec.q), N: int(d.rec.n),
+		Name: d.name, UUID: d.rec.UUID, Created: d.rec.Created, Partitioned: d.rec.Partitioned,
+		Q: int(d.rec.Q), N: int(d.rec.N),
 		DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
 		SizeFile: counts[3] + counts[5], SizeExternal: counts[2], SizeActive: counts[3],
 	}, nil
@@ -205,10 +207,11 @@ func (db *DB) PartitionInfo(ctx context.Context, partition string) (*PartitionIn
 	var info *PartitionInfo
 	err := db.view(ctx, func(d *dbRead) error {
 		var keys [][]byte
-		for _, n := range [...]stat{statDocCount, statDelCount, statActive, statExternal} {
-			keys = append(keys, d.keys.partStat(nil, partition, n))
+		stats := [...]keyspace.Stat{keyspace.DocCount, keyspace.DelCount, keyspace.ActiveSize, keyspace.ExternalSize}
+		for _, n := range stats {
+			keys = append(keys, d.keys.PartStat(nil, partition, n))
 		}
-		counts, err := readCounters(d.r, keys)
+		counts, err := keyspace.ReadCounters(d.r, keys)
 		if err == nil {
 			info = &PartitionInfo{
 				DocCount:     counts[0],

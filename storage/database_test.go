@@ -11,6 +11,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -88,7 +89,7 @@ func TestStoreKeepsItsIdentity(t *testing.T) {
 	}
 	want(t, "uuid", uuids[0] == uuids[1], true)
 	_, err := store.Update(t.Context(), func(tx kv.Tx) error {
-		tx.Set(rootKey(rootMeta), append([]byte{format.This.Newest + 1}, uuids[0][:]...))
+		tx.Set(keyspace.HeadKey(), append([]byte{format.This.Newest + 1}, uuids[0][:]...))
 		return nil
 	})
 	must(t, err)
@@ -224,7 +225,7 @@ func (h recorder) Prepare(context.Context, *Tx) (IndexFunc, error) {
 			return string(d.Body)
 		}
 		*h.changes = append(*h.changes, id+" "+text(before)+" "+text(after))
-		tx.KV().Set(tx.AppendPrefix(nil, TagViews), []byte("x"))
+		tx.KV().Set(tx.AppendPrefix(nil, keyspace.TagViews), []byte("x"))
 		return nil
 	}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -32,14 +33,14 @@ type oracle struct {
 }
 
 func (o *oracle) version(tx *Tx) (string, error) {
-	v, err := tx.KV().Get(append(tx.AppendPrefix(nil, TagViews), 'v'))
+	v, err := tx.KV().Get(append(tx.AppendPrefix(nil, keyspace.TagViews), 'v'))
 	return string(v), err
 }
 
 // setVersion is what a new design document does.
 func (o *oracle) setVersion(db *DB, version string) {
 	must(o.t, db.Transact(o.t.Context(), func(tx *Tx) error {
-		tx.KV().Set(append(tx.AppendPrefix(nil, TagViews), 'v'), []byte(version))
+		tx.KV().Set(append(tx.AppendPrefix(nil, keyspace.TagViews), 'v'), []byte(version))
 		return nil
 	}))
 }
@@ -105,7 +106,7 @@ func (o oracleIndexer) Prepare(_ context.Context, tx *Tx) (IndexFunc, error) {
 	}
 	version, err := o.version(tx)
 	return func(_ context.Context, tx *Tx, id string, _, after *Document) error {
-		key := tuple.AppendString(tx.AppendPrefix(nil, TagMango), id)
+		key := tuple.AppendString(tx.AppendPrefix(nil, keyspace.TagMango), id)
 		if after == nil {
 			tx.KV().Clear(key)
 			return nil
@@ -122,7 +123,7 @@ func (o oracleIndexer) Prepare(_ context.Context, tx *Tx) (IndexFunc, error) {
 // row is what the index has of a document.
 func (o *oracle) row(db *DB, id string) (row string) {
 	must(o.t, db.ViewAgain(o.t.Context(), func(s *Snapshot) error {
-		v, err := s.KV().Get(tuple.AppendString(s.AppendPrefix(nil, TagMango), id))
+		v, err := s.KV().Get(tuple.AppendString(s.AppendPrefix(nil, keyspace.TagMango), id))
 		row = string(v)
 		return err
 	}))

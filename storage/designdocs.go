@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -10,20 +11,20 @@ import (
 // transaction whatever is made of the text is ordered with writes of design documents; those of the transaction itself
 // do not show.
 func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
-	stamp, err := x.Head().Get(x.t.keys.sub(nil, TagDesigns))
+	stamp, err := x.Head().Get(x.t.keys.Sub(nil, keyspace.TagDesigns))
 	return append(dst, stamp...), err
 }
 
 // AppendDesignStamp is that of Tx, as the snapshot shows it.
 func (s *Snapshot) AppendDesignStamp(dst []byte) ([]byte, error) {
-	stamp, err := s.d.r.Get(s.d.keys.sub(nil, TagDesigns))
+	stamp, err := s.d.r.Get(s.d.keys.Sub(nil, keyspace.TagDesigns))
 	return append(dst, stamp...), err
 }
 
 // stampDesigns has the transaction change what AppendDesignStamp tells.
 func (t *dbTx) stampDesigns() {
-	stamp := Seq{Incarnation: t.rec.incarnation}
-	t.tx.SetVersionstampedValue(t.keys.sub(nil, TagDesigns), AppendSeq(nil, stamp), 1)
+	stamp := Seq{Incarnation: t.rec.Incarnation}
+	t.tx.SetVersionstampedValue(t.keys.Sub(nil, keyspace.TagDesigns), keyspace.AppendSeq(nil, stamp), 1)
 }
 
 // DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
@@ -31,17 +32,17 @@ func (x *Tx) DesignDocs() ([]DocRef, error) { return designDocs(x.t.tx, x.t.keys
 
 // designDocs lists the live design documents from TagAllDocs: their ids are next to each other, so
 // one range read finds them however many documents the database has.
-func designDocs(r kv.ReadTx, keys space) (list []DocRef, err error) {
+func designDocs(r kv.ReadTx, keys keyspace.Space) (list []DocRef, err error) {
 	o := RangeOptions{Namespace: NamespaceDesign, Limit: -1}
 	o.clamp()
-	prefix := keys.sub(nil, TagAllDocs)
+	prefix := keys.Sub(nil, keyspace.TagAllDocs)
 	begin, end := o.keys(prefix)
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
 		id, _, err := tuple.ReadString(it.Key()[len(prefix):])
 		if err != nil {
-			return nil, corrupt("list of ids", err)
+			return nil, keyspace.Corrupt("list of ids", err)
 		}
 		rev, err := parseWinner(it.Value())
 		if err != nil {

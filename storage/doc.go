@@ -4,7 +4,7 @@
 // # Model of a database
 //
 // A database is a record (name -> [record]) that gives it a short key prefix; below the prefix each kind of data has
-// its own subspace (keyspace.go has all keys and value formats). A document is the set of its leaf revisions:
+// its own subspace (keyspace/ has all keys). A document is the set of its leaf revisions:
 //
 //	REVS     one record per leaf: its line of ancestors, sizes; the winner's also has the document's sequence and, if
 //	         that is short, its entry: metadata, attachments, the body
@@ -19,11 +19,10 @@
 //
 // # File tour
 //
-//	store.go, record.go, database.go    the store, database records, create/delete/list/info
-//	keyspace.go, partition.go           keys
-//	keynames.go                         what a key is in words, for logs
+//	keyspace/                           keys, database records, counters
+//	store.go, database.go               the store, create/delete/list/info
 //	entry.go, leafrecord.go             values: attachments and bodies; leaves with their lines, winners, changes
-//	tx.go, stats.go                     a transaction on one database, its atomic counters
+//	tx.go                               a snapshot of one database, a transaction on it
 //	types.go, document.go               options and results
 //	read.go, openrevs.go, winner.go     documents as they are read: one revision, open_revs and _bulk_get, the winner
 //	update.go, bulk.go, batch.go        writes: the API, the transactions of a request, what is done in one

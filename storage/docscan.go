@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -42,20 +43,20 @@ func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 	s := &winnerScan{
 		d:         d,
 		o:         o,
-		prefix:    len(d.keys.sub(nil, TagRevs)),
+		prefix:    len(d.keys.Sub(nil, keyspace.TagRevs)),
 		reverse:   o.Descending,
 		conflicts: o.Conflicts,
 	}
-	s.it = s.walk(TagRevs, o.Start, 0)
+	s.it = s.walk(keyspace.TagRevs, o.Start, 0)
 	s.window.begin(0)
 	return s
 }
 
 // walk begins a walk over what a subspace has of the range from an id on.
-func (s *winnerScan) walk(tag Tag, from Bound, limit int) kv.Iterator {
+func (s *winnerScan) walk(tag keyspace.Tag, from Bound, limit int) kv.Iterator {
 	rest := *s.o
 	rest.Start = from
-	begin, end := rest.keys(s.d.keys.sub(nil, tag))
+	begin, end := rest.keys(s.d.keys.Sub(nil, tag))
 	return s.d.r.Range(begin, end, kv.RangeOptions{Reverse: s.reverse, Limit: limit})
 }
 
@@ -184,9 +185,9 @@ func (s *winnerScan) step() bool {
 func (s *winnerScan) leafKey() (deleted bool, rev compat.Rev, id []byte, chunk bool, err error) {
 	id, rest, err := tuple.ReadText(s.it.Key()[s.prefix:])
 	if err != nil {
-		return false, rev, nil, false, corrupt("leaf key", err)
+		return false, rev, nil, false, keyspace.Corrupt("leaf key", err)
 	}
-	deleted, rev, rest, err = parseLeafKey(rest)
+	deleted, rev, rest, err = keyspace.ParseLeafKey(rest)
 	return deleted, rev, id, len(rest) > 0, err
 }
 
@@ -194,17 +195,17 @@ func (s *winnerScan) leafKey() (deleted bool, rev compat.Rev, id []byte, chunk b
 // has no tombstones.
 func (s *winnerScan) pass(id []byte) error {
 	s.passed = 0
-	list := s.walk(TagAllDocs, Bound{ID: string(id), Set: true, Exclusive: true}, 1)
+	list := s.walk(keyspace.TagAllDocs, Bound{ID: string(id), Set: true, Exclusive: true}, 1)
 	defer list.Close()
 	if s.ended = !list.Next(); s.ended {
 		return list.Err()
 	}
 	next, _, err := tuple.ReadString(list.Key()[s.prefix:])
 	if err != nil {
-		return corrupt("list of ids", err)
+		return keyspace.Corrupt("list of ids", err)
 	}
 	s.close()
-	s.it, s.docs = s.walk(TagRevs, Bound{ID: next, Set: true}, 0), nil
+	s.it, s.docs = s.walk(keyspace.TagRevs, Bound{ID: next, Set: true}, 0), nil
 	return nil
 }
 
@@ -214,7 +215,7 @@ func (s *winnerScan) entryOf(id string, l *leafRecord) (entry, error) {
 		return parseEntry(l.entry)
 	}
 	if s.docs == nil {
-		s.docs = s.walk(TagDocs, Bound{ID: id, Set: true}, 0)
+		s.docs = s.walk(keyspace.TagDocs, Bound{ID: id, Set: true}, 0)
 	}
 	for s.docs.Next() {
 		order := bytes.Compare(s.docs.Key()[s.prefix:], s.it.Key()[s.prefix:])
@@ -225,7 +226,7 @@ func (s *winnerScan) entryOf(id string, l *leafRecord) (entry, error) {
 			break
 		}
 	}
-	return entry{}, cmp.Or(s.docs.Err(), corrupt("leaf without its entry", nil))
+	return entry{}, cmp.Or(s.docs.Err(), keyspace.Corrupt("leaf without its entry", nil))
 }
 
 // readConflicts reads what a descending scan has of a document after its winner.

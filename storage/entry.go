@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
@@ -82,7 +83,7 @@ func (b *blob) encode(dst []byte) []byte {
 func parseEntry(value []byte) (e entry, err error) {
 	r := packed.Reader{B: value}
 	if r.Byte() != entryFormat {
-		return e, corrupt("entry format", nil)
+		return e, keyspace.Corrupt("entry format", nil)
 	}
 	flags := r.Byte()
 	e = entry{deleted: flags&entryDeleted != 0, size: int64(len(value))}
@@ -98,7 +99,7 @@ func parseEntry(value []byte) (e entry, err error) {
 		r.Bad = r.Bad || len(r.B) > 0
 	}
 	if r.Bad {
-		return entry{}, corrupt("entry", nil)
+		return entry{}, keyspace.Corrupt("entry", nil)
 	}
 	e.size += int64(e.attsApart.length + e.bodyApart.length)
 	return e, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/revtree"
@@ -132,7 +133,7 @@ func (e *docEdit) innerWrites() ([]compat.Rev, error) {
 		if e.leafNow(rev) >= 0 || e.tree.Find(rev) < 0 || e.leafBefore(rev) != nil {
 			continue
 		}
-		value, err := e.t.r.Get(e.t.keys.history(nil, e.id, rev))
+		value, err := e.t.r.Get(e.t.keys.History(nil, e.id, rev))
 		if err != nil {
 			return nil, err
 		}
@@ -170,18 +171,18 @@ func (e *docEdit) clearLeaf(l *leafRecord) {
 	t := e.t
 	t.clearLeafRecord(e.id, l)
 	if l.stored && l.entry == nil {
-		t.tx.Clear(t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev))
+		t.tx.Clear(t.keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev))
 	}
 	e.count(l, -1)
 }
 
 // count adds a leaf's sizes to the counters, or takes them off.
 func (e *docEdit) count(l *leafRecord, sign int64) {
-	e.t.stats[statExternal] += sign * l.external
-	e.t.stats[statActive] += sign * l.active
+	e.t.stats[keyspace.ExternalSize] += sign * l.external
+	e.t.stats[keyspace.ActiveSize] += sign * l.active
 	if p := e.t.partition(e.id); p != nil {
-		p[statExternal] += sign * l.external
-		p[statActive] += sign * l.active
+		p[keyspace.ExternalSize] += sign * l.external
+		p[keyspace.ActiveSize] += sign * l.active
 	}
 }
 
@@ -189,8 +190,8 @@ func (e *docEdit) count(l *leafRecord, sign int64) {
 func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *entry) {
 	own := *entry
 	own.deleted = deleted
-	e.t.stats[statHistory] += e.t.setEntry(e.t.keys.history(nil, e.id, rev), &own)
-	e.t.stats[statHistoryRows]++
+	e.t.stats[keyspace.HistorySize] += e.t.setEntry(e.t.keys.History(nil, e.id, rev), &own)
+	e.t.stats[keyspace.HistoryRows]++
 }
 
 // dropStemmed removes the entries of ancestors that were cut off.
@@ -222,7 +223,7 @@ func (e *docEdit) dropStemmed() error {
 	if high < low {
 		return nil
 	}
-	prefix := e.t.keys.doc(nil, TagHistory, e.id)
+	prefix := e.t.keys.Doc(nil, keyspace.TagHistory, e.id)
 	return e.dropHistory(tuple.AppendInt(slices.Clone(prefix), low), tuple.AppendInt(prefix, high+1))
 }
 
@@ -243,7 +244,7 @@ func (e *docEdit) keepsLine(l *leafRecord) bool {
 // have.
 func (e *docEdit) dropHistory(begin, end []byte) error {
 	t := e.t
-	prefix := len(t.keys.doc(nil, TagHistory, e.id))
+	prefix := len(t.keys.Doc(nil, keyspace.TagHistory, e.id))
 	gone, err := e.missingHistory(begin, end, prefix)
 	if err != nil {
 		return err
@@ -253,7 +254,7 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 	var keys [][]byte
 	var entries []*entry
 	for it.Next() {
-		rev, _, err := ParseRevision(it.Key()[prefix:])
+		rev, _, err := keyspace.ParseRevision(it.Key()[prefix:])
 		if err != nil {
 			return err
 		}
@@ -289,7 +290,7 @@ func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]
 	defer it.Close()
 	var revs []compat.Rev
 	for it.Next() {
-		rev, _, err := ParseRevision(it.Key()[prefix:])
+		rev, _, err := keyspace.ParseRevision(it.Key()[prefix:])
 		if err != nil {
 			return nil, err
 		}
@@ -306,8 +307,8 @@ func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]
 func (t *dbTx) forgetEntry(key []byte, old *entry) {
 	t.release(old)
 	t.tx.Clear(key)
-	t.stats[statHistory] -= old.size
-	t.stats[statHistoryRows]--
+	t.stats[keyspace.HistorySize] -= old.size
+	t.stats[keyspace.HistoryRows]--
 }
 
 // putLeaves writes the leaves and returns them, the winner first.
@@ -338,8 +339,8 @@ func (e *docEdit) putLeaves() ([]leafRecord, error) {
 
 // keepBeside moves the entry of a leaf, unless that is the winner, and it is short, from its record to TagDocs.
 func (e *docEdit) keepBeside(l *leafRecord) {
-	if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == TagRevs) {
-		e.t.tx.Set(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), l.entry)
+	if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == keyspace.TagRevs) {
+		e.t.tx.Set(e.t.keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev), l.entry)
 		l.entry = nil
 	}
 }
@@ -399,21 +400,21 @@ func (e *docEdit) putLists(after []leafRecord) {
 		}
 		t.addChange(winner.seq, row.encode(nil))
 		if isLive == 1 {
-			t.tx.Set(t.keys.allDocs(nil, e.id), encodeListed(nil, winner.Rev, row.kilobytes))
+			t.tx.Set(t.keys.AllDocs(nil, e.id), encodeListed(nil, winner.Rev, row.kilobytes))
 		}
 	}
 	if wasLive == 1 && isLive == 0 {
-		t.tx.Clear(t.keys.allDocs(nil, e.id))
+		t.tx.Clear(t.keys.AllDocs(nil, e.id))
 	}
 	if compat.IsDesignID(e.id) && wasLive+isLive > 0 {
 		t.stampDesigns()
 	}
 	t.rankID(e.id, isLive-wasLive)
-	t.stats[statDocCount] += isLive - wasLive
-	t.stats[statDelCount] += isDeleted - wasDeleted
+	t.stats[keyspace.DocCount] += isLive - wasLive
+	t.stats[keyspace.DelCount] += isDeleted - wasDeleted
 	if p := t.partition(e.id); p != nil {
-		p[statDocCount] += isLive - wasLive
-		p[statDelCount] += isDeleted - wasDeleted
+		p[keyspace.DocCount] += isLive - wasLive
+		p[keyspace.DelCount] += isDeleted - wasDeleted
 	}
 }
 

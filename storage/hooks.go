@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -70,8 +71,8 @@ func (x *Tx) KV() kv.Tx { return x.t.tx }
 // RaiseIncarnation has the sequences that the database gives out from now on be above all others of it. There must be
 // a next incarnation.
 func (x *Tx) RaiseIncarnation() {
-	x.t.rec.incarnation++
-	x.t.tx.Set(dbRecordKey(x.t.name), x.t.rec.encode())
+	x.t.rec.Incarnation++
+	x.t.tx.Set(keyspace.RecordKey(x.t.name), x.t.rec.Encode())
 }
 
 // HeadIndexer is an Indexer whose Prepare reads the same keys in every transaction on a database. They are asked for
@@ -113,7 +114,7 @@ func (t *dbTx) appendHead(keys [][]byte, hooks *Hooks, trusted bool) [][]byte {
 		keys = i.AppendHead(keys, &Tx{t})
 	}
 	if _, ok := hooks.Validator.(BatchValidator); ok && !trusted {
-		keys = append(keys, t.keys.sub(nil, TagDesigns))
+		keys = append(keys, t.keys.Sub(nil, keyspace.TagDesigns))
 	}
 	return keys
 }
@@ -123,7 +124,7 @@ func (x *Tx) Name() string { return x.t.name }
 
 // AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango,
 // TagEventing, TagExpiry, TagSearch).
-func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst, tag) }
+func (x *Tx) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return x.t.keys.Sub(dst, tag) }
 
 // Open reads the current revision of a document as the transaction sees it. Documents that the same request is about to
 // change are seen as they were before.

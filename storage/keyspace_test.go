@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -166,28 +167,31 @@ func (d *keyDump) changes(t *testing.T) string {
 }
 
 // tagNames are the subspaces as docs/keyspace.md calls them.
-var tagNames = map[Tag]string{
-	TagSecurity: "SECURITY", TagStats: "STATS", TagAllDocs: "ALLDOCS", TagChanges: "CHANGES",
-	TagRevs: "REVS", TagDocs: "DOCS", TagHistory: "HISTORY", TagLocal: "LOCAL",
-	TagAtt: "ATT", TagAttRefs: "ATTREFS", TagAttPending: "ATTPENDING", TagPurges: "PURGES", TagPartStats: "PARTSTATS",
-	TagRankIDs: "RANKIDS", TagSeqBlocks: "SEQBLOCKS", TagLastSeq: "LASTSEQ", TagPurgeSeq: "PURGESEQ",
-	TagCountLog: "COUNTLOG", TagDesigns: "DESIGNS",
+var tagNames = map[keyspace.Tag]string{
+	keyspace.TagSecurity: "SECURITY", keyspace.TagStats: "STATS", keyspace.TagAllDocs: "ALLDOCS",
+	keyspace.TagChanges: "CHANGES",
+	keyspace.TagRevs:    "REVS", keyspace.TagDocs: "DOCS", keyspace.TagHistory: "HISTORY", keyspace.TagLocal: "LOCAL",
+	keyspace.TagAtt: "ATT", keyspace.TagAttRefs: "ATTREFS", keyspace.TagAttPending: "ATTPENDING",
+	keyspace.TagPurges: "PURGES", keyspace.TagPartStats: "PARTSTATS",
+	keyspace.TagRankIDs: "RANKIDS", keyspace.TagSeqBlocks: "SEQBLOCKS",
+	keyspace.TagLastSeq: "LASTSEQ", keyspace.TagPurgeSeq: "PURGESEQ",
+	keyspace.TagCountLog: "COUNTLOG", keyspace.TagDesigns: "DESIGNS",
 }
 
 // split takes a key apart: where it is, and what follows the tag.
-func (d *keyDump) split(key []byte) (first int64, tag Tag, rest []byte) {
+func (d *keyDump) split(key []byte) (first int64, tag keyspace.Tag, rest []byte) {
 	first, rest, err := tuple.ReadInt(key)
-	if err != nil || first < firstPrefix {
+	if err != nil || first < keyspace.FirstPrefix {
 		return first, 0, rest
 	}
 	n, rest, _ := tuple.ReadInt(rest)
-	return first, Tag(n), rest
+	return first, keyspace.Tag(n), rest
 }
 
 // noteBlob gives the id of a blob its number.
 func (d *keyDump) noteBlob(key []byte) {
 	_, tag, rest := d.split(key)
-	if tag != TagAtt && tag != TagAttRefs && tag != TagAttPending {
+	if tag != keyspace.TagAtt && tag != keyspace.TagAttRefs && tag != keyspace.TagAttPending {
 		return
 	}
 	if id, _, err := tuple.ReadBytes(rest); err == nil && !slices.Contains(d.blobs, string(id)) {
@@ -198,13 +202,14 @@ func (d *keyDump) noteBlob(key []byte) {
 func (d *keyDump) key(key string) string {
 	first, tag, rest := d.split([]byte(key))
 	parts := []string{fmt.Sprint(first)}
-	if first >= firstPrefix {
+	if first >= keyspace.FirstPrefix {
 		parts = append(parts, tagNames[tag])
 	}
 	for len(rest) > 0 {
-		seq, err := ParseSeq(rest)
-		below := tag == TagSeqBlocks || tag == TagCountLog
-		if err == nil && len(rest) == SeqSize && (tag == TagChanges || tag == TagPurges || below) {
+		seq, err := keyspace.ParseSeq(rest)
+		below := tag == keyspace.TagSeqBlocks || tag == keyspace.TagCountLog
+		if err == nil && len(rest) == keyspace.SeqSize &&
+			(tag == keyspace.TagChanges || tag == keyspace.TagPurges || below) {
 			parts = append(parts, seqText(seq))
 			break
 		}
@@ -246,18 +251,20 @@ func (d *keyDump) element(b []byte) (string, []byte) {
 }
 
 // counters are the subspaces whose values are 8 bytes, little-endian.
-var counters = []Tag{TagStats, TagAttRefs, TagPartStats, TagRankIDs, TagSeqBlocks}
+var counters = []keyspace.Tag{keyspace.TagStats, keyspace.TagAttRefs, keyspace.TagPartStats,
+	keyspace.TagRankIDs, keyspace.TagSeqBlocks}
 
 func (d *keyDump) value(key, value string) string {
-	first, tag, _ := d.split([]byte(key))
-	if first == rootDBs {
+	_, tag, _ := d.split([]byte(key))
+	if strings.HasPrefix(key, string(keyspace.DatabasesPrefix())) {
 		return "a record" // with a random uuid
 	}
-	if seq, err := ParseSeq([]byte(value)); err == nil && len(value) == SeqSize &&
-		(tag == TagLastSeq || tag == TagPurgeSeq || tag == TagCountLog || tag == TagDesigns) {
+	if seq, err := keyspace.ParseSeq([]byte(value)); err == nil && len(value) == keyspace.SeqSize &&
+		(tag == keyspace.TagLastSeq || tag == keyspace.TagPurgeSeq || tag == keyspace.TagCountLog ||
+			tag == keyspace.TagDesigns) {
 		return seqText(seq)
 	}
-	if len(value) == 8 && (slices.Contains(counters, tag) || first == rootNextPrefix) {
+	if len(value) == 8 && (slices.Contains(counters, tag) || key == string(keyspace.NextPrefixKey())) {
 		return fmt.Sprint(int64(binary.LittleEndian.Uint64([]byte(value))))
 	}
 	return d.text(value)

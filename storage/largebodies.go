@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/chunks"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // largeBodies are the bodies of a request that would take too much of a transaction whose size the store limits. They
@@ -62,10 +63,10 @@ func (l *largeBodies) of(doc *compat.Document) *largeBody {
 // addBody stores the bytes of a body in as few transactions as the store's limit allows.
 func (u *Uploads) addBody(ctx context.Context, body []byte) (blob, error) {
 	sink := &uploadSink{ctx: ctx, uploads: u}
-	batch := max(1, u.db.store.limits.TransactionSize/4/maxEntry) * maxEntry
+	batch := max(1, u.db.store.limits.TransactionSize/4/keyspace.MaxValue) * keyspace.MaxValue
 	for rest := body; len(rest) > 0; {
 		n := min(len(rest), batch)
-		sink.buf, rest = chunks.Of(maxEntry, rest[:n]), rest[n:]
+		sink.buf, rest = chunks.Of(keyspace.MaxValue, rest[:n]), rest[n:]
 		if err := sink.store(); err != nil {
 			return blob{}, err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -65,7 +66,7 @@ func (l *leafRecord) encode(dst []byte) []byte {
 	}
 	dst = append(slices.Grow(dst, 40+len(l.entry)+17*l.Ancestors.Len()), leafFormat, flags)
 	if l.winner {
-		dst = AppendSeq(dst, l.seq)
+		dst = keyspace.AppendSeq(dst, l.seq)
 	}
 	dst = binary.AppendUvarint(dst, uint64(l.external))
 	dst = binary.AppendUvarint(dst, uint64(l.active))
@@ -84,13 +85,13 @@ func (l *leafRecord) encode(dst []byte) []byte {
 
 // putLeaf writes a leaf's record; before is the one that the key has so far, nil if there is none.
 func (t *dbTx) putLeaf(id string, l, before *leafRecord) {
-	key := t.keys.leaf(nil, TagRevs, id, l.Deleted, l.Rev)
+	key := t.keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
 	value := l.encode(t.leafScratch[:0])
 	t.leafScratch = value[:0]
 	if before != nil && before.long {
-		t.tx.ClearRange(children(key))
+		t.tx.ClearRange(keyspace.Children(key))
 	}
-	first := value[:min(len(value), maxEntry)]
+	first := value[:min(len(value), keyspace.MaxValue)]
 	if len(first) < len(value) {
 		first[1] |= leafLong
 		t.putChunks(key, value[len(first):])
@@ -104,9 +105,9 @@ func (t *dbTx) putLeaf(id string, l, before *leafRecord) {
 
 // clearLeafRecord removes a leaf's record.
 func (t *dbTx) clearLeafRecord(id string, l *leafRecord) {
-	key := t.keys.leaf(nil, TagRevs, id, l.Deleted, l.Rev)
+	key := t.keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
 	if l.long {
-		t.tx.ClearRange(children(key))
+		t.tx.ClearRange(keyspace.Children(key))
 	} else {
 		t.tx.Clear(key)
 	}
@@ -124,7 +125,7 @@ func parseLeaf(lines *revtree.Lines, suffix, value []byte) (leafRecord, error) {
 		l.Ancestors, ok = lines.Line(l.Rev.Pos-1, int(line.count), line.odd, line.take, line.parse)
 	}
 	if !ok {
-		return l, corrupt("leaf record", nil)
+		return l, keyspace.Corrupt("leaf record", nil)
 	}
 	return l, nil
 }
@@ -174,9 +175,9 @@ func (l *leafLine) parse(stored []byte, n int) []string {
 // parseLeafHead reads what a leaf's own value says, and leaves its line of ancestors as it is. The entry shares memory
 // with the value.
 func parseLeafHead(suffix, value []byte) (leafRecord, leafLine, error) {
-	deleted, rev, chunk, err := parseLeafKey(suffix)
+	deleted, rev, chunk, err := keyspace.ParseLeafKey(suffix)
 	if err == nil && len(chunk) > 0 {
-		err = corrupt("leaf key", nil)
+		err = keyspace.Corrupt("leaf key", nil)
 	}
 	if err != nil {
 		return leafRecord{}, leafLine{}, err
@@ -195,11 +196,11 @@ func isWinner(value []byte) bool {
 func parseLeafValue(value []byte) (l leafRecord, line leafLine, err error) {
 	r := packed.Reader{B: value}
 	if r.Byte() != leafFormat {
-		return l, line, corrupt("leaf record", nil)
+		return l, line, keyspace.Corrupt("leaf record", nil)
 	}
 	flags := r.Byte()
 	if l.winner = flags&leafWinner != 0; l.winner {
-		if l.seq, err = ParseSeq(r.Take(SeqSize)); err != nil {
+		if l.seq, err = keyspace.ParseSeq(r.Take(keyspace.SeqSize)); err != nil {
 			return l, line, err
 		}
 	}
@@ -211,7 +212,7 @@ func parseLeafValue(value []byte) (l leafRecord, line leafLine, err error) {
 	}
 	line.count, line.odd = r.Uvarint(), flags&leafOdd != 0
 	if line.hashes = r.B; r.Bad {
-		err = corrupt("leaf record", nil)
+		err = keyspace.Corrupt("leaf record", nil)
 	}
 	return l, line, err
 }
@@ -233,10 +234,10 @@ type leafReader struct {
 // add takes a row; suffix is its key after the document's prefix.
 func (r *leafReader) add(suffix, value []byte) error {
 	if r.held {
-		if rest, ok := bytes.CutPrefix(suffix, r.suffix); ok && r.long && len(rest) > 0 && rest[0] != afterID {
+		if rest, ok := bytes.CutPrefix(suffix, r.suffix); ok && r.long && len(rest) > 0 && rest[0] != keyspace.AfterID {
 			n, _, err := tuple.ReadInt(rest)
 			if err != nil || n != r.next {
-				return corrupt("chunk of a leaf record", err)
+				return keyspace.Corrupt("chunk of a leaf record", err)
 			}
 			r.value, r.next = append(r.value, value...), n+1
 			return nil
@@ -290,7 +291,7 @@ type leafScan struct {
 }
 
 func (d *dbRead) scanLeaves(id string, heads bool) leafScan {
-	begin, end := children(d.keys.doc(nil, TagRevs, id))
+	begin, end := keyspace.Children(d.keys.Doc(nil, keyspace.TagRevs, id))
 	return leafScan{prefix: len(begin), heads: heads, it: d.r.Range(begin, end, kv.RangeOptions{WantAll: true})}
 }
 
@@ -329,20 +330,20 @@ func treeOf(leaves []leafRecord) revtree.Tree {
 // kilobytes is about how long the entry of a leaf is, or how much belongs to it, if that is less than an entry can be.
 // Rows of lists have it, so that who reads the entries of many rows knows how many have room together, and where most
 // of them are.
-func (l *leafRecord) kilobytes() int { return int(min(l.active, maxEntry) >> 10) }
+func (l *leafRecord) kilobytes() int { return int(min(l.active, keyspace.MaxValue) >> 10) }
 
 // entryTag is the subspace whose key of a winner has its entry, if it became the winner when it was written: TagRevs,
 // where the record has the entry, or TagDocs. Of another winner the record says that its entry is not there.
-func entryTag(kilobytes int) Tag {
+func entryTag(kilobytes int) keyspace.Tag {
 	if kilobytes < besideKilobytes {
-		return TagRevs
+		return keyspace.TagRevs
 	}
-	return TagDocs
+	return keyspace.TagDocs
 }
 
 func readKilobytes(r *packed.Reader) int {
 	n := r.Uvarint()
-	if n > maxEntry>>10 {
+	if n > keyspace.MaxValue>>10 {
 		r.Bad = true
 		return 0
 	}
@@ -381,7 +382,7 @@ func parseListed(value []byte) (rev compat.Rev, kilobytes int, err error) {
 		rev.Pos, kilobytes = -rev.Pos, readKilobytes(&r)
 	}
 	if r.Bad {
-		return compat.Rev{}, 0, corrupt("winner", nil)
+		return compat.Rev{}, 0, keyspace.Corrupt("winner", nil)
 	}
 	rev.Hash = string(r.B)
 	return rev, kilobytes, nil
@@ -430,7 +431,7 @@ func parseChange(value []byte) (changeValue, error) {
 		c.kilobytes = readKilobytes(&r)
 	}
 	if r.Bad {
-		return c, corrupt("change", nil)
+		return c, keyspace.Corrupt("change", nil)
 	}
 	c.id = string(r.B)
 	return c, nil

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -33,8 +34,8 @@ func (t *dbTx) askLeaves(groups []editGroup) *leafWindow {
 		w.scan(t, groups)
 		return w
 	}
-	begin, _ := children(t.keys.doc(nil, TagRevs, groups[0].id))
-	_, end := children(t.keys.doc(nil, TagRevs, groups[len(groups)-1].id))
+	begin, _ := keyspace.Children(t.keys.Doc(nil, keyspace.TagRevs, groups[0].id))
+	_, end := keyspace.Children(t.keys.Doc(nil, keyspace.TagRevs, groups[len(groups)-1].id))
 	w.window = t.r.Snapshot().Range(begin, end, kv.RangeOptions{Limit: w.limit, WantAll: true})
 	return w
 }
@@ -83,7 +84,7 @@ func (t *dbTx) leavesBetween(w *leafWindow, out [][]leafRecord) (known int, err 
 	groups, limit, it := w.groups, w.limit, w.window
 	var first, after []byte // the keys of groups[known]
 	bounds := func() {
-		first, after = children(t.keys.doc(first[:0], TagRevs, groups[known].id))
+		first, after = keyspace.Children(t.keys.Doc(first[:0], keyspace.TagRevs, groups[known].id))
 	}
 	bounds()
 	var r leafReader

@@ -4,12 +4,9 @@ import (
 	"bytes"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
-
-// The keys of lists are a subspace's prefix and an id; a document's keys in TagDocs go on after that. afterID is what
-// follows all of them.
-const afterID = 0xff
 
 // keys gives the range of keys that the options choose below prefix.
 func (o *RangeOptions) keys(prefix []byte) (begin, end []byte) {
@@ -21,7 +18,7 @@ func (o *RangeOptions) keys(prefix []byte) (begin, end []byte) {
 	if !low.Set {
 		begin = prefix
 	}
-	_, end = children(prefix)
+	_, end = keyspace.Children(prefix)
 	if high.Set {
 		end = high.key(prefix, !high.Exclusive)
 	}
@@ -38,7 +35,7 @@ func (o *RangeOptions) keys(prefix []byte) (begin, end []byte) {
 func (b Bound) key(prefix []byte, after bool) []byte {
 	key := tuple.AppendString(prefix[:len(prefix):len(prefix)], b.ID)
 	if after {
-		key = append(key, afterID)
+		key = append(key, keyspace.AfterID)
 	}
 	return key
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -264,7 +265,7 @@ func fillLists(t *testing.T, db *DB) (ids []string) {
 		ids = append(ids, id, "_local/"+id, "no-"+id)
 		body := fmt.Sprintf(`{"n":%d}`, i)
 		if i%8 == 2 {
-			body = fmt.Sprintf(`{"n":%d,"pad":%q}`, i, strings.Repeat("x", maxEntry))
+			body = fmt.Sprintf(`{"n":%d,"pad":%q}`, i, strings.Repeat("x", keyspace.MaxValue))
 		}
 		d := doc(t, id, "1-a", body)
 		if i%7 == 3 {

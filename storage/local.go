@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -94,8 +95,8 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	if refusal != nil {
 		return refused(doc, refusal)
 	}
-	key := t.keys.local(nil, doc.ID)
-	t.tx.ClearRange(children(key))
+	key := t.keys.Local(nil, doc.ID)
+	t.tx.ClearRange(keyspace.Children(key))
 	if doc.Deleted {
 		return EditResult{ID: doc.ID, Rev: rev}
 	}
@@ -104,7 +105,7 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	if len(body) == 0 {
 		body = emptyBody
 	}
-	if len(value)+len(body) <= maxEntry {
+	if len(value)+len(body) <= keyspace.MaxValue {
 		t.tx.Set(key, append(value, body...))
 		return EditResult{ID: doc.ID, Rev: rev}
 	}
@@ -123,14 +124,14 @@ func parseLocal(value []byte) (rev compat.Rev, body []byte, chunked bool, length
 		chunked, length = true, int(min(r.Uvarint(), 1<<40))
 	}
 	if r.Bad || format != localInline && format != localChunked {
-		return rev, nil, false, 0, corrupt("local document", nil)
+		return rev, nil, false, 0, keyspace.Corrupt("local document", nil)
 	}
 	return rev, r.B, chunked, length, nil
 }
 
 // openLocal reads a local document; a revision that is asked for is never found.
 func (d *dbRead) openLocal(id string, o OpenOptions) (*Document, error) {
-	value, err := d.r.Get(d.keys.local(nil, id))
+	value, err := d.r.Get(d.keys.Local(nil, id))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
 			return nil, err
 		}
 	}
-	body, err = d.readChunks(d.keys.local(nil, id), length)
+	body, err = d.readChunks(d.keys.Local(nil, id), length)
 	return &Document{ID: id, Rev: rev, Body: body}, err
 }
 
@@ -174,8 +175,8 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 // LocalDocs calls row for the local documents in the range. There is no header: CouchDB counts them nowhere.
 func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
 	return db.view(ctx, func(d *dbRead) error {
-		s := localScan{reverse: o.Descending, prefix: len(d.keys.sub(nil, TagLocal))}
-		begin, end := o.keys(d.keys.sub(nil, TagLocal))
+		s := localScan{reverse: o.Descending, prefix: len(d.keys.Sub(nil, keyspace.TagLocal))}
+		begin, end := o.keys(d.keys.Sub(nil, keyspace.TagLocal))
 		s.it = d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
 		defer s.it.Close()
 		var r ListRow
@@ -213,7 +214,7 @@ func (s *localScan) next(withBody bool) (*Document, error) {
 		s.pushed = false
 		id, chunk, err := tuple.ReadString(s.it.Key()[s.prefix:])
 		if err != nil {
-			return nil, corrupt("local document's key", err)
+			return nil, keyspace.Corrupt("local document's key", err)
 		}
 		if len(chunk) > 0 {
 			if withBody && s.reverse {
@@ -245,7 +246,7 @@ func (s *localScan) joined(id string, length int) ([]byte, error) {
 	for !s.reverse && len(s.chunks) < length && s.it.Next() {
 		own, chunk, err := tuple.ReadString(s.it.Key()[s.prefix:])
 		if err != nil {
-			return nil, corrupt("local document's key", err)
+			return nil, keyspace.Corrupt("local document's key", err)
 		}
 		if s.pushed = own != id || len(chunk) == 0; s.pushed {
 			break
@@ -256,7 +257,7 @@ func (s *localScan) joined(id string, length int) ([]byte, error) {
 		return nil, err
 	}
 	if len(s.chunks) != length {
-		return nil, corrupt("chunks", nil)
+		return nil, keyspace.Corrupt("chunks", nil)
 	}
 	return s.chunks, nil
 }

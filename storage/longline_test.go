@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
@@ -78,7 +79,7 @@ func TestLongLines(t *testing.T) {
 			want(t, "deleted", r[:1] != "c", true)
 		}
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			rows, err := countKeys(d.r, d.keys.sub(nil, TagRevs), nil, nil)
+			rows, err := countKeys(d.r, d.keys.Sub(nil, keyspace.TagRevs), nil, nil)
 			want(t, "keys of leaves with short lines", rows, 4*len(lengths))
 			return err
 		}))
@@ -104,8 +105,8 @@ func TestLeafReader(t *testing.T) {
 		return err
 	}))
 	must(t, db.update(t.Context(), func(t *dbTx) error { // a chunk is lost
-		key := t.keys.leaf(nil, TagRevs, "doc", false, compat.Rev{Pos: 6000, Hash: "a"})
-		t.tx.ClearRange(kv.AppendKeyAfter(nil, key), append(key, afterID))
+		key := t.keys.Leaf(nil, keyspace.TagRevs, "doc", false, compat.Rev{Pos: 6000, Hash: "a"})
+		t.tx.ClearRange(kv.AppendKeyAfter(nil, key), append(key, keyspace.AfterID))
 		return nil
 	}))
 	violations, err := Check(t.Context(), db.store.kv, nil)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -197,7 +198,7 @@ func TestAgainstModel(t *testing.T) {
 		defer s.Close()
 		must(rt, s.Create(rt.Context(), "db", CreateOptions{}))
 		m := &model{
-			limit:  defaultRevsLimit,
+			limit:  keyspace.DefaultRevsLimit,
 			trees:  map[string]revtree.Tree{},
 			bodies: map[string]map[compat.Rev]string{},
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // DocRef names a document, and a revision of it unless Rev is zero.
@@ -48,10 +49,10 @@ func (r *eachRead) readSome() error {
 		switch ref := &refs[i]; {
 		case compat.IsLocalID(ref.ID):
 			if ref.Rev.IsZero() { // a revision that is asked for is never found
-				keys[i] = r.d.keys.local(nil, ref.ID)
+				keys[i] = r.d.keys.Local(nil, ref.ID)
 			}
 		case ref.Rev.IsZero():
-			keys[i] = r.d.keys.allDocs(nil, ref.ID)
+			keys[i] = r.d.keys.AllDocs(nil, ref.ID)
 		default:
 			trees[i] = ref.ID
 		}
@@ -110,5 +111,5 @@ func (r *eachRead) document(ref *DocRef, w *wantedRev, value []byte, e *entry, f
 	case compat.IsLocalID(ref.ID):
 		return r.d.localOf(ref.ID, value)
 	}
-	return nil, corrupt("winner without its entry", nil)
+	return nil, keyspace.Corrupt("winner without its entry", nil)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // OpenRevs reads several revisions of one document and calls fn with each that is found, ascending by (depth, hash),
@@ -202,7 +203,7 @@ func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*leafIndex, er
 	for i := range leaves {
 		id := window[i].ID
 		if of[id] == nil {
-			of[id] = &leafIndex{id: id, leaves: leaves[i], revsLimit: d.rec.revsLimit}
+			of[id] = &leafIndex{id: id, leaves: leaves[i], revsLimit: d.rec.RevsLimit}
 		}
 		indexes[i] = of[id]
 	}
@@ -363,7 +364,7 @@ func (w *wantedRev) where(d *dbRead, id string) entryRead {
 	case w.line.Rev == w.rev:
 		return d.leafRead(id, w.line)
 	}
-	return entryRead{key: d.keys.history(nil, id, w.rev), kilobytes: maxEntry >> 10}
+	return entryRead{key: d.keys.History(nil, id, w.rev), kilobytes: keyspace.MaxValue >> 10}
 }
 
 // document makes the document of a revision; nil if it is missing.
@@ -371,7 +372,7 @@ func (w *wantedRev) document(d *dbRead, id string, e *entry, found bool, o OpenO
 	deleted := e.deleted
 	switch isLeaf := w.line != nil && w.line.Rev == w.rev; {
 	case isLeaf && !found && w.line.stored:
-		return nil, corrupt("leaf without its entry", nil)
+		return nil, keyspace.Corrupt("leaf without its entry", nil)
 	case isLeaf:
 		deleted = w.line.Deleted
 	case !found:

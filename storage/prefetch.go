@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 const (
@@ -33,15 +34,15 @@ func (d *dbRead) leafRead(id string, l *leafRecord) entryRead {
 	if l.entry != nil || !l.stored {
 		return entryRead{value: l.entry}
 	}
-	return entryRead{key: d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev), kilobytes: l.kilobytes()}
+	return entryRead{key: d.keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev), kilobytes: l.kilobytes()}
 }
 
 // winnerRead is where the entry of a winner is that a row of a list or of the feed names. The key is appended to mem,
 // which it gives back.
 func (d *dbRead) winnerRead(mem []byte, id string, deleted bool, rev compat.Rev, kilobytes int) (entryRead, []byte) {
 	tag, start := entryTag(kilobytes), len(mem)
-	mem = d.keys.leaf(mem, tag, id, deleted, rev)
-	return entryRead{key: mem[start:len(mem):len(mem)], record: tag == TagRevs, kilobytes: kilobytes}, mem
+	mem = d.keys.Leaf(mem, tag, id, deleted, rev)
+	return entryRead{key: mem[start:len(mem):len(mem)], record: tag == keyspace.TagRevs, kilobytes: kilobytes}, mem
 }
 
 // entryValues reads the values of entries together, nil where there is none.
@@ -67,7 +68,7 @@ func (d *dbRead) entryValues(reads []entryRead) ([][]byte, error) {
 			return nil, err
 		}
 		if values[i] = l.entry; l.stored && l.entry == nil {
-			keys[i], elsewhere = d.keys.ofEntry(reads[i].key), true
+			keys[i], elsewhere = d.keys.OfEntry(reads[i].key), true
 		}
 	}
 	if !elsewhere {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
@@ -69,7 +70,7 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCa
 			}
 		}
 		if len(requests) > 0 {
-			t.stats[statUpdates] += max(renumbered, 1) - t.addedSeqs
+			t.stats[keyspace.Updates] += max(renumbered, 1) - t.addedSeqs
 		}
 		return t.notePurges(requests)
 	})
@@ -122,7 +123,7 @@ func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc)
 
 // dropUnreachable removes the bodies of ancestors that no leaf has any more.
 func (e *docEdit) dropUnreachable() error {
-	begin, end := children(e.t.keys.doc(nil, TagHistory, e.id))
+	begin, end := keyspace.Children(e.t.keys.Doc(nil, keyspace.TagHistory, e.id))
 	return e.dropHistory(begin, end)
 }
 
@@ -135,15 +136,15 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 		for _, rev := range revs {
 			value = packed.AppendText(value, string(encodeWinner(nil, rev)))
 		}
-		if len(value) > maxEntry {
+		if len(value) > keyspace.MaxValue {
 			return compat.NewError(compat.KindBadRequest, "Exceeded maximum number of revisions.")
 		}
 		seq := t.nextSeq()
-		key := t.keys.seqKey(nil, TagPurges, seq)
-		t.tx.SetVersionstampedKey(key, t.keys.seqStampOffset(key), value)
-		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagPurgeSeq), AppendSeq(nil, seq), 1)
+		key := t.keys.SeqKey(nil, keyspace.TagPurges, seq)
+		t.tx.SetVersionstampedKey(key, t.keys.SeqStampOffset(key), value)
+		t.tx.SetVersionstampedValue(t.keys.Sub(nil, keyspace.TagPurgeSeq), keyspace.AppendSeq(nil, seq), 1)
 	}
-	t.stats[statPurges] += int64(len(requests))
+	t.stats[keyspace.Purges] += int64(len(requests))
 	return nil
 }
 
@@ -152,7 +153,7 @@ func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
 	var cursor []byte
 	err := db.view(ctx, func(d *dbRead) error {
-		return walk(d, d.keys.sub(nil, TagPurges), &cursor, func(_, value []byte) error {
+		return walk(d, d.keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
 			info, err := parsePurge(value)
 			if err == nil {
 				infos = append(infos, info)
@@ -185,7 +186,7 @@ func parsePurge(value []byte) (IDRevs, error) {
 		info.Revs = append(info.Revs, rev)
 	}
 	if r.Bad {
-		return info, corrupt("purge", nil)
+		return info, keyspace.Corrupt("purge", nil)
 	}
 	return info, nil
 }

@@ -2,8 +2,8 @@ package storage
 
 import (
 	"context"
-	"encoding/binary"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/rank"
@@ -29,9 +29,9 @@ func defaultSizes() sizes {
 
 // idRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded (countlog.go).
 func (d *dbRead) idRanks() *rank.Index {
-	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: d.sizes.rankFan, Together: d.sizes.together}
+	o := rank.Options{Rows: d.keys.Sub(nil, keyspace.TagAllDocs), Fan: d.sizes.rankFan, Together: d.sizes.together}
 	for n := range rankLevels {
-		o.Levels = append(o.Levels, d.keys.rank(nil, TagRankIDs, n+1))
+		o.Levels = append(o.Levels, d.keys.Rank(nil, keyspace.TagRankIDs, n+1))
 	}
 	return rank.New(o)
 }
@@ -65,7 +65,7 @@ func (d *dbRead) idAt(rows int64) (id string, found bool, err error) {
 		return "", false, err
 	}
 	if id, _, err = tuple.ReadString(key); err != nil {
-		return "", false, corrupt("list of ids", err)
+		return "", false, keyspace.Corrupt("list of ids", err)
 	}
 	return id, true, nil
 }
@@ -79,7 +79,7 @@ func (db *DB) SplitIDs(ctx context.Context, o RangeOptions, most int) (ids []str
 	o.clamp()
 	err = db.view(ctx, func(d *dbRead) error {
 		ids = ids[:0]
-		level := d.keys.rank(nil, TagRankIDs, 1)
+		level := d.keys.Rank(nil, keyspace.TagRankIDs, 1)
 		begin, end := o.keys(level)
 		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending, Limit: most * splitBoundaries})
 		defer it.Close()
@@ -90,25 +90,11 @@ func (db *DB) SplitIDs(ctx context.Context, o RangeOptions, most int) (ids []str
 			}
 			id, _, err := tuple.ReadString(key)
 			if err != nil {
-				return corrupt("boundary of ids", err)
+				return keyspace.Corrupt("boundary of ids", err)
 			}
 			ids = append(ids, id)
 		}
 		return it.Err()
 	})
 	return ids, err
-}
-
-func concat(a, b []byte) []byte { return append(append(make([]byte, 0, len(a)+len(b)+1), a...), b...) }
-
-func putCounter(tx kv.Tx, key []byte, n int64) {
-	var buf [8]byte
-	binary.LittleEndian.PutUint64(buf[:], uint64(n))
-	tx.Set(key, buf[:])
-}
-
-func addCounter(tx kv.Tx, key []byte, n int64) {
-	var buf [8]byte
-	binary.LittleEndian.PutUint64(buf[:], uint64(n))
-	tx.Atomic(kv.Add, key, buf[:])
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -27,7 +28,8 @@ func checkRanks(t *testing.T, db *DB, ids []string) {
 			return err
 		}
 		for i, id := range ids {
-			for k, key := range [][]byte{tuple.AppendString(nil, id), append(tuple.AppendString(nil, id), afterID)} {
+			of := [][]byte{tuple.AppendString(nil, id), append(tuple.AppendString(nil, id), keyspace.AfterID)}
+			for k, key := range of {
 				got, err := d.idsBefore(key)
 				if err != nil {
 					return err
@@ -38,7 +40,7 @@ func checkRanks(t *testing.T, db *DB, ids []string) {
 			}
 		}
 		for n := 1; n <= rankLevels; n++ {
-			begin, end := children(x.Levels[n-1])
+			begin, end := keyspace.Children(x.Levels[n-1])
 			it := d.r.Range(begin, end, kv.RangeOptions{})
 			sum := rest.ids.Between(nil, nil).Rows
 			for it.Next() {
@@ -162,9 +164,9 @@ func BenchmarkRank(b *testing.B) {
 func countKeys(r kv.ReadTx, base, from, to []byte) (int64, error) {
 	end := kv.AppendPrefixEnd(nil, base)
 	if to != nil {
-		end = concat(base, to)
+		end = slices.Concat(base, to)
 	}
-	it := r.Range(concat(base, from), end, kv.RangeOptions{WantAll: true})
+	it := r.Range(slices.Concat(base, from), end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var rows int64
 	for it.Next() {

@@ -97,7 +97,7 @@ func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error)
 	results, asked := make([]coalesce.Result[openedDoc], len(ids)), make([]lastRead, len(ids))
 	give := func(i int, doc *Document, err error) {
 		results[i] = coalesce.Result[openedDoc]{
-			Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.rec.partitioned},
+			Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.rec.Partitioned},
 		}
 	}
 	for i, id := range ids {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -15,7 +16,7 @@ import (
 // transaction among them, commits not. server/lists, views and mango have such budgets for what they add.
 func TestRoundTrips(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
-	s := openStore(t, format.Guarded(engine, HeadKey(), format.This)) // as stores are that processes share
+	s := openStore(t, format.Guarded(engine, keyspace.HeadKey(), format.This)) // as stores are that processes share
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	pad := strings.Repeat("x", 300)

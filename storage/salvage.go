@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -79,7 +80,7 @@ func (s *Store) Salvage(ctx context.Context, o SalvageOptions) error {
 // foundDB is a database of a damaged store.
 type foundDB struct {
 	name  string
-	rec   dbRecord
+	rec   keyspace.Record
 	named bool // it has a record
 }
 
@@ -87,20 +88,20 @@ type foundDB struct {
 func salvageable(ctx context.Context, o *SalvageOptions) (found []foundDB, err error) {
 	err = o.From.View(ctx, func(r kv.ReadTx) error {
 		named := map[int64]bool{}
-		begin, end := children(rootKey(rootDBs))
+		begin, end := keyspace.Children(keyspace.DatabasesPrefix())
 		it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 		defer it.Close()
 		for it.Next() {
-			name, err := parseDBRecordKey(it.Key())
+			name, err := keyspace.ParseRecordKey(it.Key())
 			if err != nil {
 				continue
 			}
-			rec, err := parseDBRecord(it.Value())
-			if err != nil || rec.prefix < firstPrefix {
+			rec, err := keyspace.ParseRecord(it.Value())
+			if err != nil || rec.Prefix < keyspace.FirstPrefix {
 				o.Lost(Loss{Database: name, What: "its record cannot be read"})
 				continue
 			}
-			named[rec.prefix] = true
+			named[rec.Prefix] = true
 			found = append(found, foundDB{name: name, rec: rec, named: true})
 		}
 		if err := it.Err(); err != nil {
@@ -109,7 +110,8 @@ func salvageable(ctx context.Context, o *SalvageOptions) (found []foundDB, err e
 		prefixes, err := prefixes(r)
 		for _, p := range prefixes {
 			if !named[p] {
-				found = append(found, foundDB{name: freeName(found, p), rec: dbRecord{prefix: p, created: time.Now()}})
+				rec := keyspace.Record{Prefix: p, Created: time.Now()}
+				found = append(found, foundDB{name: freeName(found, p), rec: rec})
 			}
 		}
 		return err
@@ -128,7 +130,7 @@ func freeName(found []foundDB, prefix int64) string {
 
 // prefixes lists the prefixes of databases that have any key.
 func prefixes(r kv.ReadTx) (all []int64, err error) {
-	for next := int64(firstPrefix); ; {
+	for next := int64(keyspace.FirstPrefix); ; {
 		it := r.Range(tuple.AppendInt(nil, next), tuple.AppendInt(nil, math.MaxInt64), kv.RangeOptions{Limit: 1})
 		ok := it.Next()
 		var p int64
@@ -174,7 +176,7 @@ func (w *salvage) view(fn func(*dbRead) error) error {
 			sizes:  defaultSizes(),
 			r:      r,
 			rec:    w.found.rec,
-			keys:   newSpace(w.found.rec.prefix),
+			keys:   keyspace.NewSpace(w.found.rec.Prefix),
 			name:   w.found.name,
 		})
 	})
@@ -205,10 +207,11 @@ func (w *salvage) create(d *dbRead) error {
 	}
 	rec := &w.found.rec
 	if !w.found.named {
-		if rec.partitioned, err = hasAny(d, TagPartStats); err != nil {
+		if rec.Partitioned, err = hasAny(d, keyspace.TagPartStats); err != nil {
 			return err
 		}
-		rec.revsLimit, rec.purgedInfosLimit, rec.q, rec.n = defaultRevsLimit, defaultPurgedInfosLimit, 2, 1
+		rec.RevsLimit, rec.PurgedInfosLimit = keyspace.DefaultRevsLimit, keyspace.DefaultPurgedInfosLimit
+		rec.Q, rec.N = 2, 1
 	}
 	incarnation, err := d.lastIncarnation()
 	if err != nil {
@@ -218,17 +221,17 @@ func (w *salvage) create(d *dbRead) error {
 		return errors.New("it was salvaged too often for another set of sequences: replicate it instead")
 	}
 	name := w.found.name
-	err = w.to.create(w.ctx, name, security, func(prefix int64) *dbRecord {
+	err = w.to.create(w.ctx, name, security, func(prefix int64) *keyspace.Record {
 		made := *rec
-		made.uuid, made.prefix, made.incarnation = newUUID(), prefix, incarnation+1
+		made.UUID, made.Prefix, made.Incarnation = newUUID(), prefix, incarnation+1
 		return &made
 	})
 	w.db = w.to.DB(name)
 	return err
 }
 
-func hasAny(d *dbRead, tag Tag) (bool, error) {
-	begin, end := children(d.keys.sub(nil, tag))
+func hasAny(d *dbRead, tag keyspace.Tag) (bool, error) {
+	begin, end := keyspace.Children(d.keys.Sub(nil, tag))
 	it := d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
 	defer it.Close()
 	return it.Next(), it.Err()
@@ -236,12 +239,12 @@ func hasAny(d *dbRead, tag Tag) (bool, error) {
 
 // lastIncarnation is the highest one of which the database may have given out sequences.
 func (d *dbRead) lastIncarnation() (byte, error) {
-	last := max(d.rec.incarnation, firstIncarnation)
-	for _, tag := range [...]Tag{TagChanges, TagPurges} {
-		begin, end := children(d.keys.sub(nil, tag))
+	last := max(d.rec.Incarnation, firstIncarnation)
+	for _, tag := range [...]keyspace.Tag{keyspace.TagChanges, keyspace.TagPurges} {
+		begin, end := keyspace.Children(d.keys.Sub(nil, tag))
 		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
 		if it.Next() {
-			if seq, err := ParseSeq(it.Key()); err == nil {
+			if seq, err := keyspace.ParseSeq(it.Key()); err == nil {
 				last = max(last, seq.Incarnation)
 			}
 		}
@@ -249,12 +252,12 @@ func (d *dbRead) lastIncarnation() (byte, error) {
 			return 0, err
 		}
 	}
-	for _, tag := range [...]Tag{TagLastSeq, TagPurgeSeq} {
-		value, err := d.r.Get(d.keys.sub(nil, tag))
+	for _, tag := range [...]keyspace.Tag{keyspace.TagLastSeq, keyspace.TagPurgeSeq} {
+		value, err := d.r.Get(d.keys.Sub(nil, tag))
 		if err != nil {
 			return 0, err
 		}
-		if seq, err := ParseSeq(value); err == nil {
+		if seq, err := keyspace.ParseSeq(value); err == nil {
 			last = max(last, seq.Incarnation)
 		}
 	}
@@ -273,7 +276,7 @@ func (w *salvage) purges(d *dbRead) error {
 		return err
 	}
 	var cursor []byte
-	err := walk(d, d.keys.sub(nil, TagPurges), &cursor, func(_, value []byte) error {
+	err := walk(d, d.keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
 		request, err := parsePurge(value)
 		if err != nil {
 			w.lost("", compat.Rev{}, "a purge request cannot be read")
@@ -292,32 +295,25 @@ func (w *salvage) purges(d *dbRead) error {
 
 // locals brings back the local documents.
 func (w *salvage) locals(d *dbRead) error {
-	prefix := d.keys.sub(nil, TagLocal)
-	begin, end := children(prefix)
-	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for it.Next() {
-		id, chunk, err := tuple.ReadString(it.Key()[len(prefix):])
+	err := walk(d, d.keys.Sub(nil, keyspace.TagLocal), new([]byte), func(suffix, value []byte) error {
+		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil || len(chunk) > 0 {
-			continue
+			return nil //nolint:nilerr // no key of a document
 		}
-		doc, err := d.localOf(id, it.Value())
-		if errors.Is(err, kv.ErrCorrupt) {
+		doc, err := d.localOf(id, value)
+		switch {
+		case errors.Is(err, kv.ErrCorrupt):
 			w.lost(id, compat.Rev{}, "the local document cannot be read")
-			continue
-		}
-		if err != nil {
+			return nil
+		case err != nil:
 			return err
-		}
-		if isCheckpoint(doc.Body) {
+		case isCheckpoint(doc.Body):
 			w.result.Checkpoints++
-			continue
+			return nil
 		}
-		if err := w.local(doc); err != nil {
-			return err
-		}
-	}
-	return errors.Join(it.Err(), w.flush())
+		return w.local(doc)
+	})
+	return errors.Join(err, w.flush())
 }
 
 func (w *salvage) local(doc *Document) error {
@@ -358,15 +354,13 @@ func isCheckpoint(body []byte) bool {
 
 // expiries tells how many documents do not expire any more.
 func (w *salvage) expiries(d *dbRead) error {
-	begin, end := children(d.keys.sub(nil, TagExpiry))
-	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
 	n := 0
-	for it.Next() {
+	err := walk(d, d.keys.Sub(nil, keyspace.TagExpiry), new([]byte), func(_, _ []byte) error {
 		n++
-	}
+		return nil
+	})
 	if n > 0 {
 		w.lost("", compat.Rev{}, "%d documents do not expire any more", n)
 	}
-	return it.Err()
+	return err
 }

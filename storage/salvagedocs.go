@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -21,8 +22,8 @@ const (
 
 // documents brings back the documents that the changes feed names, in its order.
 func (w *salvage) documents(d *dbRead) error {
-	prefix := d.keys.sub(nil, TagChanges)
-	begin, end := children(prefix)
+	prefix := d.keys.Sub(nil, keyspace.TagChanges)
+	begin, end := keyspace.Children(prefix)
 	it := d.r.Range(begin, end, kv.RangeOptions{})
 	defer it.Close()
 	for it.Next() {
@@ -40,7 +41,7 @@ func (w *salvage) documents(d *dbRead) error {
 
 // otherDocuments brings back those that the feed has lost.
 func (w *salvage) otherDocuments(d *dbRead) error {
-	tags := [...]Tag{TagRevs, TagDocs, TagHistory, TagAllDocs}
+	tags := [...]keyspace.Tag{keyspace.TagRevs, keyspace.TagDocs, keyspace.TagHistory, keyspace.TagAllDocs}
 	var streams [len(tags)]*idStream
 	for i, tag := range tags {
 		streams[i] = d.idStream(tag, "", false)
@@ -96,7 +97,7 @@ func (w *salvage) inFeed(d *dbRead, id string) (bool, error) {
 	if !winner.winner {
 		return w.restored(id)
 	}
-	value, err := d.r.Get(d.keys.seqKey(nil, TagChanges, winner.seq))
+	value, err := d.r.Get(d.keys.SeqKey(nil, keyspace.TagChanges, winner.seq))
 	if err != nil || value == nil {
 		return false, err
 	}
@@ -138,8 +139,8 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 		back:    map[compat.Rev]struct{}{},
 	}
 	var r leafReader
-	err := d.rowsOf(TagRevs, id, func(suffix, value []byte) {
-		if deleted, rev, rest, err := parseLeafKey(suffix); err == nil && len(rest) == 0 {
+	err := d.rowsOf(keyspace.TagRevs, id, func(suffix, value []byte) {
+		if deleted, rev, rest, err := keyspace.ParseLeafKey(suffix); err == nil && len(rest) == 0 {
 			doc.deleted[rev], doc.lines[rev] = deleted, true
 			if l, _, err := parseLeafValue(value); err == nil && l.entry != nil {
 				doc.entries[rev] = bytes.Clone(l.entry)
@@ -159,8 +160,8 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 		doc.lines[l.Rev] = false
 		doc.leaves = append(doc.leaves, l)
 	}
-	err = d.rowsOf(TagDocs, id, func(suffix, value []byte) {
-		if deleted, rev, rest, err := parseLeafKey(suffix); err == nil && len(rest) == 0 {
+	err = d.rowsOf(keyspace.TagDocs, id, func(suffix, value []byte) {
+		if deleted, rev, rest, err := keyspace.ParseLeafKey(suffix); err == nil && len(rest) == 0 {
 			doc.deleted[rev] = deleted
 			doc.entries[rev] = bytes.Clone(value)
 			if _, known := doc.lines[rev]; !known {
@@ -171,23 +172,19 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doc, d.rowsOf(TagHistory, id, func(suffix, value []byte) {
-		if rev, _, err := ParseRevision(suffix); err == nil {
+	return doc, d.rowsOf(keyspace.TagHistory, id, func(suffix, value []byte) {
+		if rev, _, err := keyspace.ParseRevision(suffix); err == nil {
 			doc.history[rev] = bytes.Clone(value)
 		}
 	})
 }
 
 // rowsOf gives the rows of a document in a subspace.
-func (d *dbRead) rowsOf(tag Tag, id string, row func(suffix, value []byte)) error {
-	prefix := d.keys.doc(nil, tag, id)
-	begin, end := children(prefix)
-	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for it.Next() {
-		row(it.Key()[len(prefix):], it.Value())
-	}
-	return it.Err()
+func (d *dbRead) rowsOf(tag keyspace.Tag, id string, row func(suffix, value []byte)) error {
+	return walk(d, d.keys.Doc(nil, tag, id), new([]byte), func(suffix, value []byte) error {
+		row(suffix, value)
+		return nil
+	})
 }
 
 // document brings back a document; winner is the revision that the changes feed names.
@@ -213,7 +210,7 @@ func (w *salvage) document(d *dbRead, id string, winner compat.Rev) error {
 			return err
 		}
 	}
-	if listed, err := d.r.Get(d.keys.allDocs(nil, id)); err != nil {
+	if listed, err := d.r.Get(d.keys.AllDocs(nil, id)); err != nil {
 		return err
 	} else if listed != nil && winner.IsZero() {
 		winner, _ = parseWinner(listed)
@@ -371,8 +368,8 @@ func (d *dbRead) wholeBlob(b *blob) ([]byte, error) {
 
 // blobChunks gives the chunks of a blob; false if some are missing.
 func (d *dbRead) blobChunks(ref string, length int64, chunk func([]byte)) (bool, error) {
-	prefix := d.keys.attachment(nil, TagAtt, ref)
-	begin, end := children(prefix)
+	prefix := d.keys.Attachment(nil, keyspace.TagAtt, ref)
+	begin, end := keyspace.Children(prefix)
 	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	n := int64(0)
@@ -419,7 +416,7 @@ type blobReader struct {
 // Read implements io.Reader.
 func (r *blobReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
-		value, err := r.d.r.Get(tuple.AppendInt(r.d.keys.attachment(nil, TagAtt, r.ref), r.n))
+		value, err := r.d.r.Get(tuple.AppendInt(r.d.keys.Attachment(nil, keyspace.TagAtt, r.ref), r.n))
 		if err != nil {
 			return 0, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
@@ -137,7 +138,7 @@ func (d *dbRead) security() ([]byte, error) {
 
 // securityObject reads the security object: either as a text of its own, nil if there is none, or as a shared one.
 func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err error) {
-	key := d.keys.sub(nil, TagSecurity)
+	key := d.keys.Sub(nil, keyspace.TagSecurity)
 	value, err := d.r.Get(key)
 	if err != nil || value == nil {
 		return nil, nil, err
@@ -148,13 +149,13 @@ func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err erro
 		hash := securityHash(r.B)
 		r.B = r.B[sha256.Size:]
 		if length = r.Uvarint(); r.Bad || length > maxBlob || len(r.B) > 0 {
-			return nil, nil, corrupt("security object", nil)
+			return nil, nil, keyspace.Corrupt("security object", nil)
 		}
 		shared, err = d.shared.load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
 		return nil, shared, err
 	}
 	if r.Bad || length > maxBlob || len(r.B) > int(length) {
-		return nil, nil, corrupt("security object", nil)
+		return nil, nil, keyspace.Corrupt("security object", nil)
 	}
 	object = bytes.Clone(r.B)
 	if len(object) < int(length) {
@@ -177,8 +178,8 @@ func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
 }
 
 func (t *dbTx) setSecurity(object []byte) {
-	key := t.keys.sub(nil, TagSecurity)
-	t.tx.ClearRange(children(key))
+	key := t.keys.Sub(nil, keyspace.TagSecurity)
+	t.tx.ClearRange(keyspace.Children(key))
 	if len(object) <= sharedSecurity {
 		t.tx.Set(key, append(binary.AppendUvarint(nil, uint64(len(object))), object...))
 		return

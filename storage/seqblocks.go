@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/rank"
 )
 
@@ -20,14 +20,6 @@ import (
 //   - Where a block of the second level begins there begins one of the first.
 //   - An older block without rows stays so: it is removed, and the block before it covers its range.
 const seqLevels = 2
-
-func (s space) seqLevel(dst []byte, level int) []byte {
-	return tuple.AppendInt(s.sub(dst, TagSeqBlocks), int64(level+1))
-}
-
-func (s space) seqBlock(dst []byte, level int, begin Seq) []byte {
-	return AppendSeq(s.seqLevel(dst, level), begin)
-}
 
 // seqBlock is a block under the hands of the folder.
 type seqBlock struct {
@@ -70,13 +62,13 @@ func (t *dbTx) foldSeqs(log []countEntry) error {
 
 // lastSeqBlock reads the last block of a level; the one at the zero Seq need not be stored.
 func (t *dbTx) lastSeqBlock(level int) (last seqBlock, err error) {
-	prefix := t.keys.seqLevel(nil, level)
+	prefix := t.keys.SeqLevel(nil, level)
 	o := kv.RangeOptions{Reverse: true, Limit: 1}
 	it := t.tx.Snapshot().Range(prefix, kv.AppendPrefixEnd(nil, prefix), o)
 	defer it.Close()
 	if it.Next() {
-		last.rows = counter(it.Value())
-		if last.begin, err = ParseSeq(it.Key()); err != nil {
+		last.rows = keyspace.Counter(it.Value())
+		if last.begin, err = keyspace.ParseSeq(it.Key()); err != nil {
 			return last, err
 		}
 	}
@@ -100,11 +92,11 @@ func (t *dbTx) seqSplits(levels [seqLevels][]seqBlock, added int64) int {
 // foldSeqLevel writes the last blocks of a level without the rows removed from them, and takes those that are older out
 // of the counts of their blocks.
 func (t *dbTx) foldSeqLevel(level int, blocks []seqBlock, removed []Seq) error {
-	prefix := t.keys.seqLevel(nil, level)
+	prefix := t.keys.SeqLevel(nil, level)
 	var older [][]byte
 	for _, r := range removed {
 		if r.Before(blocks[0].begin) {
-			older = append(older, AppendSeq(nil, r))
+			older = append(older, keyspace.AppendSeq(nil, r))
 			continue
 		}
 		at, found := slices.BinarySearchFunc(blocks, r, func(b seqBlock, r Seq) int { return b.begin.Compare(r) })
@@ -122,7 +114,7 @@ func (t *dbTx) foldSeqLevel(level int, blocks []seqBlock, removed []Seq) error {
 			t.tx.Clear(key)
 			return
 		}
-		putCounter(t.tx, key, rows)
+		keyspace.PutCounter(t.tx, key, rows)
 	}
 	for from := 0; from < len(floors); {
 		to := from + 1
@@ -130,13 +122,13 @@ func (t *dbTx) foldSeqLevel(level int, blocks []seqBlock, removed []Seq) error {
 			to++
 		}
 		if len(floors[from].Key) == 0 {
-			return corrupt("sequence blocks: none for a row", nil)
+			return keyspace.Corrupt("sequence blocks: none for a row", nil)
 		}
-		put(concat(prefix, floors[from].Key), counter(floors[from].Value)-int64(to-from), false)
+		put(slices.Concat(prefix, floors[from].Key), keyspace.Counter(floors[from].Value)-int64(to-from), false)
 		from = to
 	}
 	for i, b := range blocks {
-		put(t.keys.seqBlock(nil, level, b.begin), b.rows, i == len(blocks)-1)
+		put(t.keys.SeqBlock(nil, level, b.begin), b.rows, i == len(blocks)-1)
 	}
 	return nil
 }
@@ -144,7 +136,7 @@ func (t *dbTx) foldSeqLevel(level int, blocks []seqBlock, removed []Seq) error {
 // rowsAfter is the number of rows of the changes feed after seq.
 func (d *dbRead) rowsAfter(seq Seq) (int64, error) {
 	if seq == (Seq{}) {
-		counts, err := d.stats(statDocCount, statDelCount)
+		counts, err := d.stats(keyspace.DocCount, keyspace.DelCount)
 		if err != nil {
 			return 0, err
 		}
@@ -169,7 +161,7 @@ func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
 	counts := make([]int64, len(seqs))
 	ends := make([]Seq, len(seqs)) // where the block ends that is being looked into; zero: at the end of the feed
 	for level := seqLevels - 1; level >= 0; level-- {
-		if err := d.countLevel(d.keys.seqLevel(nil, level), seqs, ends, counts, counter); err != nil {
+		if err := d.countLevel(d.keys.SeqLevel(nil, level), seqs, ends, counts, keyspace.Counter); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +175,7 @@ func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
 		}
 	}
 	one := func([]byte) int64 { return 1 }
-	err = d.countLevel(d.keys.sub(nil, TagChanges), seqs, ends, counts, one)
+	err = d.countLevel(d.keys.Sub(nil, keyspace.TagChanges), seqs, ends, counts, one)
 	return counts, err
 }
 
@@ -200,18 +192,18 @@ func (s *Snapshot) CutFeed(rows int64) (cuts []FeedCut, err error) {
 	for above := s.d.sizes.seqBlockRows * s.d.sizes.seqBlockFan; level+1 < seqLevels && rows > 2*above; level++ {
 		above *= s.d.sizes.seqBlockFan
 	}
-	prefix := s.d.keys.seqLevel(nil, level)
+	prefix := s.d.keys.SeqLevel(nil, level)
 	it := s.d.r.Range(prefix, kv.AppendPrefixEnd(nil, prefix), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for n := int64(0); it.Next(); {
-		begin, err := ParseSeq(it.Key())
+		begin, err := keyspace.ParseSeq(it.Key())
 		if err != nil {
 			return nil, err
 		}
 		if n >= rows {
 			cuts, n = append(cuts, FeedCut{begin, n}), 0
 		}
-		n += counter(it.Value())
+		n += keyspace.Counter(it.Value())
 	}
 	return cuts, it.Err()
 }
@@ -251,7 +243,7 @@ func countGroup(it kv.Iterator, seqs, ends []Seq, counts []int64, weight func([]
 	after := make([]int64, len(seqs)) // between each sequence and the next one
 	first := make([]Seq, len(seqs))   // the first there, zero for none
 	for at := 0; it.Next(); {
-		seq, err := ParseSeq(it.Key())
+		seq, err := keyspace.ParseSeq(it.Key())
 		if err != nil {
 			return err
 		}
@@ -278,23 +270,23 @@ func countGroup(it kv.Iterator, seqs, ends []Seq, counts []int64, weight func([]
 
 // seqRange is the range of keys with a prefix and sequences after one and before another, or all if that is zero.
 func (d *dbRead) seqRange(prefix []byte, after, end Seq, o kv.RangeOptions) (from, to []byte, opts kv.RangeOptions) {
-	from = kv.AppendKeyAfter(nil, AppendSeq(prefix[:len(prefix):len(prefix)], after))
+	from = kv.AppendKeyAfter(nil, keyspace.AppendSeq(prefix[:len(prefix):len(prefix)], after))
 	to = kv.AppendPrefixEnd(nil, prefix) // not children: a client's sequence may begin with any byte
 	if end != (Seq{}) {
-		to = AppendSeq(prefix[:len(prefix):len(prefix)], end)
+		to = keyspace.AppendSeq(prefix[:len(prefix):len(prefix)], end)
 	}
 	return from, to, o
 }
 
 // updateSeq is the end of the changes feed.
 func (d *dbRead) updateSeq() (UpdateSeq, error) {
-	values, err := d.r.GetMany([][]byte{d.keys.stat(nil, statUpdates), d.keys.sub(nil, TagLastSeq)})
+	values, err := d.r.GetMany([][]byte{d.keys.Stat(nil, keyspace.Updates), d.keys.Sub(nil, keyspace.TagLastSeq)})
 	if err != nil {
 		return UpdateSeq{}, err
 	}
-	u := UpdateSeq{N: uint64(counter(values[0]))}
+	u := UpdateSeq{N: uint64(keyspace.Counter(values[0]))}
 	if values[1] != nil {
-		u.Seq, err = ParseSeq(values[1])
+		u.Seq, err = keyspace.ParseSeq(values[1])
 	}
 	return u, err
 }
@@ -305,7 +297,7 @@ func (d *dbRead) seqNumber(seq Seq) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	counts, err := d.stats(statUpdates)
+	counts, err := d.stats(keyspace.Updates)
 	if err != nil {
 		return 0, err
 	}

@@ -3,12 +3,13 @@ package storage
 import (
 	"context"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
 // changeRecord changes the database's record. Every writer of the database conflicts with it. What it sets are bounds
 // of what is kept.
-func (db *DB) changeRecord(ctx context.Context, change func(*dbRecord)) error {
+func (db *DB) changeRecord(ctx context.Context, change func(*keyspace.Record)) error {
 	return fromReserve(ctx, func(ctx context.Context) error {
 		_, err := db.store.kv.Update(ctx, func(tx kv.Tx) error {
 			var d dbRead
@@ -16,14 +17,14 @@ func (db *DB) changeRecord(ctx context.Context, change func(*dbRecord)) error {
 				return err
 			}
 			change(&d.rec)
-			tx.Set(dbRecordKey(db.name), d.rec.encode())
+			tx.Set(keyspace.RecordKey(db.name), d.rec.Encode())
 			return nil
 		})
 		return err
 	})
 }
 
-func (db *DB) record(ctx context.Context) (rec dbRecord, err error) {
+func (db *DB) record(ctx context.Context) (rec keyspace.Record, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
 		rec = d.rec
 		return nil
@@ -34,21 +35,27 @@ func (db *DB) record(ctx context.Context) (rec dbRecord, err error) {
 // RevsLimit is how many revisions of a line are kept.
 func (db *DB) RevsLimit(ctx context.Context) (int64, error) {
 	rec, err := db.record(ctx)
-	return rec.revsLimit, err
+	return rec.RevsLimit, err
 }
 
 // SetRevsLimit sets the limit, at least 1. Reads obey it at once; lines are cut when their document is written.
 func (db *DB) SetRevsLimit(ctx context.Context, limit int64) error {
-	return db.changeRecord(ctx, func(r *dbRecord) { r.revsLimit = limit })
+	return db.changeRecord(ctx, func(r *keyspace.Record) { r.RevsLimit = limit })
 }
 
 // PurgedInfosLimit is how many purge requests are remembered after a compaction.
 func (db *DB) PurgedInfosLimit(ctx context.Context) (int64, error) {
 	rec, err := db.record(ctx)
-	return rec.purgedInfosLimit, err
+	return rec.PurgedInfosLimit, err
 }
 
 // SetPurgedInfosLimit sets the limit, at least 1.
 func (db *DB) SetPurgedInfosLimit(ctx context.Context, limit int64) error {
-	return db.changeRecord(ctx, func(r *dbRecord) { r.purgedInfosLimit = limit })
+	return db.changeRecord(ctx, func(r *keyspace.Record) { r.PurgedInfosLimit = limit })
+}
+
+// Partitioned reports whether the ids of the database name partitions.
+func (db *DB) Partitioned(ctx context.Context) (bool, error) {
+	rec, err := db.record(ctx)
+	return rec.Partitioned, err
 }

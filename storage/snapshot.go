@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -56,22 +57,22 @@ func (s *Snapshot) KV() kv.ReadTx { return s.d.r }
 func (s *Snapshot) Name() string { return s.d.name }
 
 // UUID tells a database from another one that had the name before.
-func (s *Snapshot) UUID() [16]byte { return s.d.rec.uuid }
+func (s *Snapshot) UUID() [16]byte { return s.d.rec.UUID }
 
 // Incarnation is the first byte of the sequences that the database gives out now.
-func (s *Snapshot) Incarnation() byte { return s.d.rec.incarnation }
+func (s *Snapshot) Incarnation() byte { return s.d.rec.Incarnation }
 
 // Partitioned tells the kind of the database.
-func (s *Snapshot) Partitioned() bool { return s.d.rec.partitioned }
+func (s *Snapshot) Partitioned() bool { return s.d.rec.Partitioned }
 
 // AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
-func (s *Snapshot) AppendPrefix(dst []byte, tag Tag) []byte { return s.d.keys.sub(dst, tag) }
+func (s *Snapshot) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return s.d.keys.Sub(dst, tag) }
 
 // Beside gives what a higher layer keeps below a tag of each of some revisions, as Tx.SetBeside has stored it; nil
 // where it keeps nothing, or only of another revision of the document. Where it keeps nothing of any one key is read.
-func (s *Snapshot) Beside(tag Tag, revs []ReadRev) ([][]byte, error) {
-	prefix := s.d.keys.sub(nil, tag)
-	begin, end := children(prefix)
+func (s *Snapshot) Beside(tag keyspace.Tag, revs []ReadRev) ([][]byte, error) {
+	prefix := s.d.keys.Sub(nil, tag)
+	begin, end := keyspace.Children(prefix)
 	first := s.d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
 	some := first.Next()
 	if err := first.Close(); err != nil || !some {
@@ -89,7 +90,7 @@ func (s *Snapshot) Beside(tag Tag, revs []ReadRev) ([][]byte, error) {
 		if value == nil {
 			continue
 		}
-		rev, rest, err := ParseRevision(value)
+		rev, rest, err := keyspace.ParseRevision(value)
 		if err != nil {
 			return nil, err
 		}
@@ -108,39 +109,39 @@ func BesideKey(prefix []byte, id string) []byte {
 
 // SetBeside keeps something of a revision below a tag, in the transaction that stores the revision, in place of what is
 // kept of others of the document.
-func (x *Tx) SetBeside(tag Tag, id string, rev compat.Rev, value []byte) {
-	x.t.tx.Set(BesideKey(x.t.keys.sub(nil, tag), id), append(AppendRevision(nil, rev), value...))
+func (x *Tx) SetBeside(tag keyspace.Tag, id string, rev compat.Rev, value []byte) {
+	x.t.tx.Set(BesideKey(x.t.keys.Sub(nil, tag), id), append(keyspace.AppendRevision(nil, rev), value...))
 }
 
 // LastSeq is the sequence of the last update.
-func (s *Snapshot) LastSeq() (Seq, error) { return s.seqAt(TagLastSeq) }
+func (s *Snapshot) LastSeq() (Seq, error) { return s.seqAt(keyspace.TagLastSeq) }
 
 // LastPurge is the sequence of the last purge, the zero Seq if there was none.
-func (s *Snapshot) LastPurge() (Seq, error) { return s.seqAt(TagPurgeSeq) }
+func (s *Snapshot) LastPurge() (Seq, error) { return s.seqAt(keyspace.TagPurgeSeq) }
 
 // LastPurgeWith is LastPurge together with values that the caller keeps in the store, in one round trip.
 func (s *Snapshot) LastPurgeWith(keys ...[]byte) (last Seq, values [][]byte, err error) {
-	values, err = s.d.r.GetMany(append([][]byte{s.d.keys.sub(nil, TagPurgeSeq)}, keys...))
+	values, err = s.d.r.GetMany(append([][]byte{s.d.keys.Sub(nil, keyspace.TagPurgeSeq)}, keys...))
 	if err != nil {
 		return Seq{}, nil, err
 	}
 	if values[0] != nil {
-		last, err = ParseSeq(values[0])
+		last, err = keyspace.ParseSeq(values[0])
 	}
 	return last, values[1:], err
 }
 
-func (s *Snapshot) seqAt(tag Tag) (Seq, error) {
-	value, err := s.d.r.Get(s.d.keys.sub(nil, tag))
+func (s *Snapshot) seqAt(tag keyspace.Tag) (Seq, error) {
+	value, err := s.d.r.Get(s.d.keys.Sub(nil, tag))
 	if err != nil || value == nil {
 		return Seq{}, err
 	}
-	return ParseSeq(value)
+	return keyspace.ParseSeq(value)
 }
 
 // Purges is the number of purge requests ever made.
 func (s *Snapshot) Purges() (int64, error) {
-	counts, err := s.d.stats(statPurges)
+	counts, err := s.d.stats(keyspace.Purges)
 	if err != nil {
 		return 0, err
 	}
@@ -173,7 +174,7 @@ func (s *Snapshot) Open(id string, o OpenOptions) (*Document, error) { return s.
 
 // WinnerRev is the current revision of a document; the zero Rev if there is none, or it is deleted.
 func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
-	value, err := s.d.r.Get(s.d.keys.allDocs(nil, id))
+	value, err := s.d.r.Get(s.d.keys.AllDocs(nil, id))
 	if err != nil || value == nil {
 		return compat.Rev{}, err
 	}
@@ -185,7 +186,7 @@ func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
 func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {
 	keys := make([][]byte, len(seqs))
 	for i, seq := range seqs {
-		keys[i] = s.d.keys.seqKey(nil, TagChanges, seq)
+		keys[i] = s.d.keys.SeqKey(nil, keyspace.TagChanges, seq)
 	}
 	values, err := s.d.r.GetMany(keys)
 	if err != nil {

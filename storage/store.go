@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/cluster/format"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -58,7 +59,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	head, err := format.Open(ctx, o.KV, HeadKey(), cmp.Or(o.Program, format.This))
+	head, err := format.Open(ctx, o.KV, keyspace.HeadKey(), cmp.Or(o.Program, format.This))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -44,8 +45,8 @@ func (db *DB) Name() string { return db.name }
 // dbRead is one snapshot of one database.
 type dbRead struct {
 	r    kv.ReadTx
-	rec  dbRecord
-	keys space
+	rec  keyspace.Record
+	keys keyspace.Space
 	name string
 	// memory is asked with ctx before large bodies are read; nil in transactions that write, and where nobody bounds
 	// it.
@@ -69,8 +70,8 @@ func (d *dbRead) advance() { d.advanced = true }
 type dbTx struct {
 	dbRead
 	tx    kv.Tx
-	stats statDelta
-	parts map[string]*statDelta // by partition, nil for databases that are not partitioned
+	stats keyspace.StatDelta
+	parts map[string]*keyspace.StatDelta // by partition, nil for databases that are not partitioned
 	// orders is the number of sequences given out: the user part of the next versionstamp.
 	orders uint16
 	// removedSeqs are the sequences of rows taken out of TagChanges, addedSeqs counts the rows put in; idDeltas are the
@@ -101,17 +102,17 @@ const maxOrders = 60_000
 
 // open begins with the record as it was the last time, where that saves a round trip: see kv.GetCached.
 func (d *dbRead) open(r kv.ReadTx, name string) error {
-	value, err := kv.GetCached(r, dbRecordKey(name))
+	value, err := kv.GetCached(r, keyspace.RecordKey(name))
 	if err != nil {
 		return err
 	}
 	if value == nil {
 		return compat.ErrNoDatabase
 	}
-	if d.rec, err = parseDBRecord(value); err != nil {
+	if d.rec, err = keyspace.ParseRecord(value); err != nil {
 		return err
 	}
-	d.r, d.name, d.keys = r, name, newSpace(d.rec.prefix)
+	d.r, d.name, d.keys = r, name, keyspace.NewSpace(d.rec.Prefix)
 	return nil
 }
 
@@ -137,7 +138,7 @@ func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, 
 		d := db.reading(ctx)
 		err := d.open(r, db.name)
 		if err == nil && db.begins != nil {
-			err = db.begins(d.rec.partitioned)
+			err = db.begins(d.rec.Partitioned)
 		}
 		if err == nil {
 			err = fn(d)
@@ -207,7 +208,7 @@ func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error
 
 // nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit fills in.
 func (t *dbTx) nextSeq() Seq {
-	s := Seq{Incarnation: t.rec.incarnation}
+	s := Seq{Incarnation: t.rec.Incarnation}
 	binary.BigEndian.PutUint16(s.Versionstamp[kv.VersionstampSize:], t.orders)
 	t.orders++
 	return s
@@ -215,32 +216,32 @@ func (t *dbTx) nextSeq() Seq {
 
 // addChange puts a row into TagChanges at a sequence of nextSeq.
 func (t *dbTx) addChange(seq Seq, value []byte) {
-	key := t.keys.seqKey(nil, TagChanges, seq)
-	t.tx.SetVersionstampedKey(key, t.keys.seqStampOffset(key), value)
+	key := t.keys.SeqKey(nil, keyspace.TagChanges, seq)
+	t.tx.SetVersionstampedKey(key, t.keys.SeqStampOffset(key), value)
 	t.addedSeqs++
 }
 
 // removeChange takes the row at a committed sequence out of TagChanges.
 func (t *dbTx) removeChange(seq Seq) {
-	t.tx.Clear(t.keys.seqKey(nil, TagChanges, seq))
+	t.tx.Clear(t.keys.SeqKey(nil, keyspace.TagChanges, seq))
 	t.removedSeqs = append(t.removedSeqs, seq)
 }
 
 // partition gives the counters of the partition of a document, nil where none are kept.
-func (t *dbTx) partition(id string) *statDelta {
-	if !t.rec.partitioned {
+func (t *dbTx) partition(id string) *keyspace.StatDelta {
+	if !t.rec.Partitioned {
 		return nil
 	}
-	name, ok := partitionOf(id)
+	name, ok := keyspace.PartitionOf(id)
 	if !ok {
 		return nil
 	}
 	if t.parts == nil {
-		t.parts = make(map[string]*statDelta)
+		t.parts = make(map[string]*keyspace.StatDelta)
 	}
 	p := t.parts[name]
 	if p == nil {
-		p = new(statDelta)
+		p = new(keyspace.StatDelta)
 		t.parts[name] = p
 	}
 	return p
@@ -268,14 +269,23 @@ func (t *dbTx) finish() error {
 		return err
 	}
 	if t.orders > 0 {
-		last := Seq{Incarnation: t.rec.incarnation}
+		last := Seq{Incarnation: t.rec.Incarnation}
 		binary.BigEndian.PutUint16(last.Versionstamp[kv.VersionstampSize:], t.orders-1)
-		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagLastSeq), AppendSeq(nil, last), 1)
+		t.tx.SetVersionstampedValue(t.keys.Sub(nil, keyspace.TagLastSeq), keyspace.AppendSeq(nil, last), 1)
 	}
-	t.stats[statUpdates] += t.addedSeqs
-	t.stats.flush(t.tx, t.keys.stat)
+	t.stats[keyspace.Updates] += t.addedSeqs
+	t.stats.Flush(t.tx, t.keys.Stat)
 	for name, p := range t.parts {
-		p.flush(t.tx, func(dst []byte, n stat) []byte { return t.keys.partStat(dst, name, n) })
+		p.Flush(t.tx, func(dst []byte, n keyspace.Stat) []byte { return t.keys.PartStat(dst, name, n) })
 	}
 	return nil
+}
+
+// stats reads several counters in one round trip.
+func (d *dbRead) stats(wanted ...keyspace.Stat) ([]int64, error) {
+	keys := make([][]byte, len(wanted))
+	for i, n := range wanted {
+		keys[i] = d.keys.Stat(nil, n)
+	}
+	return keyspace.ReadCounters(d.r, keys)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/revtree"
 )
@@ -15,10 +16,10 @@ import (
 // TestRecordOfASplitDatabase: what older versions wrote behind the record of a database that they had split is passed
 // over.
 func TestRecordOfASplitDatabase(t *testing.T) {
-	rec := dbRecord{prefix: 40, created: time.UnixMicro(7).UTC(), q: 2, n: 1, revsLimit: 9, partitioned: true}
-	old := binary.AppendUvarint(append(rec.encode(), 0), 1<<30)
+	rec := keyspace.Record{Prefix: 40, Created: time.UnixMicro(7).UTC(), Q: 2, N: 1, RevsLimit: 9, Partitioned: true}
+	old := binary.AppendUvarint(append(rec.Encode(), 0), 1<<30)
 	old[1] |= 2
-	got, err := parseDBRecord(old)
+	got, err := keyspace.ParseRecord(old)
 	must(t, err)
 	want(t, "record", got == rec, true)
 }
@@ -26,7 +27,7 @@ func TestRecordOfASplitDatabase(t *testing.T) {
 // FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept is written back the
 // same.
 func FuzzValues(f *testing.F) {
-	rec := dbRecord{prefix: 40, q: 2, n: 1, revsLimit: 1000, purgedInfosLimit: 1000, partitioned: true}
+	rec := keyspace.Record{Prefix: 40, Q: 2, N: 1, RevsLimit: 1000, PurgedInfosLimit: 1000, Partitioned: true}
 	leaf := leafRecord{
 		Leaf:     revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"0123456789abcdef"})},
 		winner:   true,
@@ -43,7 +44,7 @@ func FuzzValues(f *testing.F) {
 	there := blob{ref: "0123456789abcdef", length: 7}
 	apart := entry{attsApart: there, bodyApart: there}
 	for _, seed := range [][]byte{
-		nil, rec.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
+		nil, rec.Encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
 		encodeWinner(nil, change.winner), encodeListed(nil, change.winner, 7), whole.encode(nil),
 		inline.encode(nil), apart.encode(nil), {localInline, 1, '1', '{', '}'},
 		packed.AppendText(packed.AppendText(nil, "id"), string(encodeWinner(nil, change.winner))),
@@ -51,13 +52,13 @@ func FuzzValues(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if r, err := parseDBRecord(b); err == nil {
-			if again, err := parseDBRecord(r.encode()); err != nil || !reflect.DeepEqual(again, r) {
+		if r, err := keyspace.ParseRecord(b); err == nil {
+			if again, err := keyspace.ParseRecord(r.Encode()); err != nil || !reflect.DeepEqual(again, r) {
 				t.Errorf("record %+v, then %+v, %v", r, again, err)
 			}
 		}
-		key := space("").leaf(nil, TagRevs, "", false, compat.Rev{Pos: 2, Hash: "h"})
-		suffix := key[len(space("").doc(nil, TagRevs, "")):]
+		key := keyspace.Space("").Leaf(nil, keyspace.TagRevs, "", false, compat.Rev{Pos: 2, Hash: "h"})
+		suffix := key[len(keyspace.Space("").Doc(nil, keyspace.TagRevs, "")):]
 		if l, err := parseLeaf(new(revtree.Lines), suffix, b); err == nil {
 			again, err := parseLeaf(new(revtree.Lines), suffix, l.encode(nil))
 			if err != nil || !bytes.Equal(again.encode(nil), l.encode(nil)) {
@@ -78,9 +79,9 @@ func FuzzValues(f *testing.F) {
 		_, _ = parseWinner(b)
 		_, _ = parsePurge(b)
 		_, _, _, _, _ = parseLocal(b)
-		_, _, _, _ = parseLeafKey(b)
-		_, _, _ = ParseRevision(b)
-		_, _ = ParseSeq(b)
-		_, _ = parseDBRecordKey(b)
+		_, _, _, _ = keyspace.ParseLeafKey(b)
+		_, _, _ = keyspace.ParseRevision(b)
+		_, _ = keyspace.ParseSeq(b)
+		_, _ = keyspace.ParseRecordKey(b)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -69,7 +70,8 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		}
 		update(t, db, UpdateOptions{}, docs...)
 	}
-	update(t, db, UpdateOptions{}, doc(t, "_local/a", "", fmt.Sprintf(`{"pad":%q}`, strings.Repeat("x", maxEntry-100))))
+	pad := strings.Repeat("x", keyspace.MaxValue-100)
+	update(t, db, UpdateOptions{}, doc(t, "_local/a", "", fmt.Sprintf(`{"pad":%q}`, pad)))
 	ids = append(ids, slices.Repeat([]string{"_local/a", "unknown"}, 20)...)
 	for _, id := range ids {
 		requests = append(requests, OpenRevsRequest{id, OpenRevsOptions{All: true}})
@@ -119,7 +121,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		} else {
 			t.Logf("%s: %d round trips, %d keys and %d KB at most", c.name, n.RoundTrips, s.keys, s.bytes>>10)
 		}
-		if s.keys < c.keys || s.bytes > prefetchBytes+prefetchFirst*maxEntry {
+		if s.keys < c.keys || s.bytes > prefetchBytes+prefetchFirst*keyspace.MaxValue {
 			t.Errorf("%s: %d keys or %d KB at once", c.name, s.keys, s.bytes>>10)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -15,8 +16,8 @@ type lastRead struct {
 }
 
 func (d *dbRead) askLast(id string) lastRead {
-	prefix := d.keys.doc(make([]byte, 0, 64), TagRevs, id)
-	begin, end := children(prefix)
+	prefix := d.keys.Doc(make([]byte, 0, 64), keyspace.TagRevs, id)
+	begin, end := keyspace.Children(prefix)
 	return lastRead{len(prefix), d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})}
 }
 
@@ -28,7 +29,7 @@ func (l lastRead) read(deleted bool) (winner leafRecord, err error) {
 		return winner, cmp.Or(l.it.Err(), error(compat.ErrMissing))
 	}
 	suffix := l.it.Key()[l.prefix:]
-	if _, _, chunk, err := parseLeafKey(suffix); err == nil && len(chunk) > 0 {
+	if _, _, chunk, err := keyspace.ParseLeafKey(suffix); err == nil && len(chunk) > 0 {
 		return winner, errLongRecord
 	}
 	if winner, _, err = parseLeafHead(suffix, l.it.Value()); err == nil && winner.Deleted && !deleted {
@@ -118,12 +119,12 @@ func (d *dbRead) leafEntry(id string, l *leafRecord) (entry, error) {
 	case l.entry != nil:
 		return parseEntry(l.entry)
 	}
-	value, err := d.r.Get(d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev))
+	value, err := d.r.Get(d.keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev))
 	if err != nil {
 		return entry{}, err
 	}
 	if value == nil {
-		return entry{}, corrupt("leaf without its entry", nil)
+		return entry{}, keyspace.Corrupt("leaf without its entry", nil)
 	}
 	return parseEntry(value)
 }
@@ -131,7 +132,7 @@ func (d *dbRead) leafEntry(id string, l *leafRecord) (entry, error) {
 // visibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads (couch_db:make_doc).
 func (d *dbRead) visibleRevs(l *leafRecord, rev compat.Rev) compat.RevPath {
 	path := l.PathTo(rev)
-	if limit := d.rec.revsLimit; int64(len(path.IDs)) > limit {
+	if limit := d.rec.RevsLimit; int64(len(path.IDs)) > limit {
 		path.IDs = path.IDs[:limit]
 	}
 	return path
@@ -165,13 +166,13 @@ func (d *dbRead) revsInfo(id string, l *leafRecord) ([]RevInfo, error) {
 
 // historyStatus lists the replaced revisions whose bodies are stored.
 func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
-	prefix := d.keys.doc(nil, TagHistory, id)
-	begin, end := children(prefix)
+	prefix := d.keys.Doc(nil, keyspace.TagHistory, id)
+	begin, end := keyspace.Children(prefix)
 	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	kept := make(map[compat.Rev]RevStatus)
 	for it.Next() {
-		rev, _, err := ParseRevision(it.Key()[len(prefix):])
+		rev, _, err := keyspace.ParseRevision(it.Key()[len(prefix):])
 		if err != nil {
 			return nil, err
 		}

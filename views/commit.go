@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -196,7 +197,7 @@ func (p *pass) finishIndex(
 	}
 	rec.ready = rec.ready || rec.interactive && end
 	if len(w.changes) > 0 {
-		w.tx.Set(ix.keys.changed, storage.AppendSeq(nil, rec.seq))
+		w.tx.Set(ix.keys.changed, keyspace.AppendSeq(nil, rec.seq))
 	}
 	stored := putLarge(w.tx, ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
 	return writtenRecord{rec, stored, w.replaced}, nil

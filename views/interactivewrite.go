@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -131,7 +132,7 @@ func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) er
 	}
 	stamp := storage.Seq{Incarnation: s.Incarnation()}
 	stamp.Versionstamp[kv.VersionstampSize], stamp.Versionstamp[kv.VersionstampSize+1] = 0xff, 0xff
-	tx.KV().SetVersionstampedValue(ix.keys.changed, storage.AppendSeq(nil, stamp), 1)
+	tx.KV().SetVersionstampedValue(ix.keys.changed, keyspace.AppendSeq(nil, stamp), 1)
 	return nil
 }
 

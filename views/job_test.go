@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/jobs/jobstest"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -31,7 +32,7 @@ func newHeldBench(t testing.TB, engine kv.Store) *bench {
 	s, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
 	must(t, err)
 	q, err := jobs.Open(ctx, jobs.Options{
-		KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "test", Held: true,
+		KV: engine, Prefix: keyspace.JobsPrefix(), Exclusive: true, Owner: "test", Held: true,
 	})
 	must(t, err)
 	v, err := Open(
@@ -108,7 +109,7 @@ func TestPausedBuild(t *testing.T) {
 		must(t, err)
 		specs = append(specs, jobSpec("db", d))
 	}
-	jobstest.EndsWhile(t, b.views.opts.KV, storage.JobsPrefix(), jobType, false, specs...)
+	jobstest.EndsWhile(t, b.views.opts.KV, keyspace.JobsPrefix(), jobType, false, specs...)
 	queue.Start()
 	b.put(t, "_design/good", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"}}`))
 	want(t, "another build", b.query(t, "good", "v", "").rows, "[null=600]")

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -190,7 +191,7 @@ func entryText(t *testing.T, key, value string) string {
 	case keyPieces:
 		return text(piecesText(t, rest, []byte(value)))
 	case keyChanged:
-		seq, err := storage.ParseSeq([]byte(value))
+		seq, err := keyspace.ParseSeq([]byte(value))
 		must(t, err)
 		return text("", seqText(seq))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/levels"
 )
@@ -27,7 +28,7 @@ type index struct {
 // errMoved ends a pass whose index was changed by somebody else; the builder begins anew from what is there.
 var errMoved = errors.New("views: index was changed by another builder")
 
-func spaceOf(s *storage.Snapshot) space { return s.AppendPrefix(nil, storage.TagViews) }
+func spaceOf(s *storage.Snapshot) space { return s.AppendPrefix(nil, keyspace.TagViews) }
 
 // readIndex reads the record of an index; nil if there is none that can be used.
 func readIndex(s *storage.Snapshot, sp space, def *definition) (*index, error) {

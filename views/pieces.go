@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -72,7 +73,7 @@ func (s *pieceSet) parse(b []byte) error {
 }
 
 func (c *piece) encode() []byte {
-	dst := storage.AppendSeq(storage.AppendSeq([]byte{piecesFormat}, c.at), c.end)
+	dst := keyspace.AppendSeq(keyspace.AppendSeq([]byte{piecesFormat}, c.at), c.end)
 	return binary.AppendVarint(binary.AppendVarint(dst, c.done), c.total)
 }
 
@@ -336,7 +337,7 @@ func (b *builder) endPieces(ctx context.Context, lead int64) error {
 				return err
 			}
 			if rows > 0 {
-				tx.KV().Set(ix.keys.changed, storage.AppendSeq(nil, ix.rec.fresh))
+				tx.KV().Set(ix.keys.changed, keyspace.AppendSeq(nil, ix.rec.fresh))
 			}
 			rec := ix.rec
 			rec.seq, rec.pieces = rec.fresh, 0

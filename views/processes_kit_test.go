@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -118,7 +119,7 @@ func newProcess(t testing.TB, store kv.Store, version string) *process {
 	p := &process{way: &way{Store: store}}
 	log := slog.New(slog.DiscardHandler)
 	members := nodes.New(nodes.Options{
-		KV: p.way, Prefix: storage.NodesPrefix(), Lease: processLease, Log: log, Info: nodes.Info{Version: version},
+		KV: p.way, Prefix: keyspace.NodesPrefix(), Lease: processLease, Log: log, Info: nodes.Info{Version: version},
 	})
 	present, leave := context.WithCancel(ctx)
 	var staying sync.WaitGroup
@@ -129,7 +130,7 @@ func newProcess(t testing.TB, store kv.Store, version string) *process {
 	s, err := storage.Open(ctx, storage.Options{KV: p.way, Manual: true})
 	must(t, err)
 	p.jobs, err = jobs.Open(ctx, jobs.Options{
-		KV: p.way, Prefix: storage.JobsPrefix(), Lease: 10 * processLease, Nodes: members, Log: log,
+		KV: p.way, Prefix: keyspace.JobsPrefix(), Lease: 10 * processLease, Nodes: members, Log: log,
 	})
 	must(t, err)
 	language := watched{mapped: func(string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -250,7 +251,7 @@ func (q *query) headSeq(s *storage.Snapshot, ix *index, h *Head) error {
 	if err != nil || value == nil {
 		return err
 	}
-	if h.UpdateSeq.Seq, err = storage.ParseSeq(value); err != nil {
+	if h.UpdateSeq.Seq, err = keyspace.ParseSeq(value); err != nil {
 		return err
 	}
 	h.UpdateSeq.N, err = s.Number(h.UpdateSeq.Seq)

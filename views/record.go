@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -74,7 +75,7 @@ func (r *indexRecord) encode() []byte {
 		}
 	}
 	dst := binary.AppendVarint([]byte{formatVersion, flags}, r.number)
-	dst = storage.AppendSeq(storage.AppendSeq(dst, r.seq), r.fresh)
+	dst = keyspace.AppendSeq(keyspace.AppendSeq(dst, r.seq), r.fresh)
 	dst = packed.AppendText(dst, collate.Version)
 	dst = binary.AppendVarint(dst, r.claims)
 	dst = binary.AppendVarint(dst, int64(r.levelHeight))
@@ -126,8 +127,8 @@ func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 type parser struct{ packed.Reader }
 
 func (p *parser) seq() (s storage.Seq) {
-	if b := p.Take(storage.SeqSize); b != nil {
-		s, _ = storage.ParseSeq(b) // it is as long as it has to be
+	if b := p.Take(keyspace.SeqSize); b != nil {
+		s, _ = keyspace.ParseSeq(b) // it is as long as it has to be
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/views/levels"
 )
 
@@ -79,20 +80,20 @@ func (v *Views) readCached(s *storage.Snapshot, ix *index) error {
 
 // state names the state of the rows.
 func (ix *index) state(s *storage.Snapshot) (string, error) {
-	var buf [3*storage.SeqSize + 16]byte
-	state := storage.AppendSeq(buf[:0], ix.rec.seq)
+	var buf [3*keyspace.SeqSize + 16]byte
+	state := keyspace.AppendSeq(buf[:0], ix.rec.seq)
 	purge, err := s.LastPurge()
 	if err != nil {
 		return "", err
 	}
-	state = strconv.AppendBool(storage.AppendSeq(state, purge), ix.rec.sums)
+	state = strconv.AppendBool(keyspace.AppendSeq(state, purge), ix.rec.sums)
 	state = binary.AppendVarint(state, ix.rec.claims)
 	if ix.rec.interactive {
 		last, err := s.LastSeq()
 		if err != nil {
 			return "", err
 		}
-		state = storage.AppendSeq(state, last)
+		state = keyspace.AppendSeq(state, last)
 	}
 	return string(state), nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/views"
@@ -84,7 +85,7 @@ func check(ctx context.Context, o appOptions, rate int64, out, progress io.Write
 			missing++
 		}
 	}
-	if _, err := format.Open(ctx, store, storage.HeadKey(), o.formats()); err != nil {
+	if _, err := format.Open(ctx, store, keyspace.HeadKey(), o.formats()); err != nil {
 		return err // what another version wrote would look like damage
 	}
 	c := checker{store: store, out: out, progress: progress}
@@ -166,10 +167,10 @@ func (c *checker) run(ctx context.Context) error {
 	}
 	return errors.Join(
 		c.layers(ctx),
-		c.keys(ctx, "jobs", storage.JobsPrefix(), jobs.Check),
-		c.keys(ctx, "nodes", storage.NodesPrefix(), nodes.Check),
-		c.keys(ctx, "failed logins", storage.LoginsPrefix(), logins.Check),
-		c.keys(ctx, "settings", storage.SettingsPrefix(), settings.Check),
+		c.keys(ctx, "jobs", keyspace.JobsPrefix(), jobs.Check),
+		c.keys(ctx, "nodes", keyspace.NodesPrefix(), nodes.Check),
+		c.keys(ctx, "failed logins", keyspace.LoginsPrefix(), logins.Check),
+		c.keys(ctx, "settings", keyspace.SettingsPrefix(), settings.Check),
 	)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/cluster/settings"
 	"github.com/settee-db/settee/config"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -121,20 +121,20 @@ func tellNodes(t *testing.T, dir string) {
 	engine := openSmall(t, dir)
 	discard := slog.New(slog.DiscardHandler)
 	shares, err := settings.Open(t.Context(), settings.Options{
-		KV: engine, Prefix: storage.SettingsPrefix(), Config: c, Log: discard,
-		Nodes: nodes.New(nodes.Options{KV: engine, Prefix: storage.NodesPrefix(), Log: discard}),
+		KV: engine, Prefix: keyspace.SettingsPrefix(), Config: c, Log: discard,
+		Nodes: nodes.New(nodes.Options{KV: engine, Prefix: keyspace.NodesPrefix(), Log: discard}),
 	})
 	require.NoError(t, err)
 	value := "4096"
 	_, err = shares.Change("couchdb", "max_document_size", config.Change{Value: &value})
 	require.NoError(t, err)
-	log := logins.New(logins.Options{KV: engine, Prefix: storage.LoginsPrefix(), Log: discard})
+	log := logins.New(logins.Options{KV: engine, Prefix: keyspace.LoginsPrefix(), Log: discard})
 	log.Follow(func(logins.Failure) {}, func() time.Duration { return time.Hour })
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { log.Run(ctx) })
 	log.Tell(logins.Failure{1})
-	require.Eventually(t, func() bool { return keysBelow(t, engine, storage.LoginsPrefix()) > 1 }, time.Minute,
+	require.Eventually(t, func() bool { return keysBelow(t, engine, keyspace.LoginsPrefix()) > 1 }, time.Minute,
 		time.Millisecond)
 	cancel()
 	running.Wait()

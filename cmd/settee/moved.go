@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/moved"
 	"github.com/settee-db/settee/views"
@@ -35,12 +36,12 @@ func settle(ctx context.Context, engine, cluster kv.Store, store *storage.Store,
 		return home.Keep(ctx)
 	}
 	log.Info("the data is from another cluster: sequences of all databases get a new beginning")
-	if err := jobs.Moved(ctx, engine, storage.JobsPrefix()); err != nil {
+	if err := jobs.Moved(ctx, engine, keyspace.JobsPrefix()); err != nil {
 		return err
 	}
 	if _, err := engine.Update(ctx, func(tx kv.Tx) error {
 		// failed logins are followed in the order of versionstamps
-		tx.ClearRange(storage.LoginsPrefix(), append(storage.LoginsPrefix(), 0xff))
+		tx.ClearRange(keyspace.LoginsPrefix(), append(keyspace.LoginsPrefix(), 0xff))
 		return nil
 	}); err != nil {
 		return err

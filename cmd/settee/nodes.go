@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/cluster/nodes"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // nodesCommand is "settee nodes". It reads the store itself rather than asking a node, so that it
@@ -47,7 +47,7 @@ func listNodes(ctx context.Context, o appOptions, out, progress io.Writer) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	list, err := nodes.List(ctx, store, storage.NodesPrefix())
+	list, err := nodes.List(ctx, store, keyspace.NodesPrefix())
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -162,14 +162,14 @@ func TestCheckOnline(t *testing.T) {
 	}
 	require.Positive(t, ended.Load())
 	require.Equal(t, 201, request(t, "PUT", db+"/victim", `{"n":1}`))
-	harm(t, *store, storage.TagRevs, "victim")
+	harm(t, *store, keyspace.TagRevs, "victim")
 	text, err := online()
 	require.Error(t, err)
 	require.Contains(t, text, `"victim"`)
 }
 
 // harm removes the keys of a document below a tag.
-func harm(t *testing.T, store kv.Store, tag storage.Tag, id string) {
+func harm(t *testing.T, store kv.Store, tag keyspace.Tag, id string) {
 	t.Helper()
 	removed := 0
 	_, err := store.Update(context.Background(), func(tx kv.Tx) error {
@@ -182,7 +182,7 @@ func harm(t *testing.T, store kv.Store, tag storage.Tag, id string) {
 				return err
 			}
 			at, rest, err := tuple.ReadInt(rest)
-			if err == nil && storage.Tag(at) == tag && bytes.HasPrefix(rest, tuple.AppendString(nil, id)) {
+			if err == nil && keyspace.Tag(at) == tag && bytes.HasPrefix(rest, tuple.AppendString(nil, id)) {
 				tx.Clear(bytes.Clone(it.Key()))
 				removed++
 			}

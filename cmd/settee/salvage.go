@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
@@ -119,7 +120,7 @@ func (s *salvager) write(ctx context.Context, scratch, target string) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if _, err := format.Open(ctx, from, storage.HeadKey(), format.This); err != nil {
+	if _, err := format.Open(ctx, from, keyspace.HeadKey(), format.This); err != nil {
 		return err
 	}
 	engine, err := pebblekv.Open(target, pebblekv.Options{Log: log})

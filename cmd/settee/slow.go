@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -48,7 +48,7 @@ func (l *slowLog) tell(w wrapkv.SlowTransaction, now time.Time) {
 	l.mu.Unlock()
 	longest := "no read"
 	if w.Longest != nil {
-		longest = storage.KeyName(w.Longest)
+		longest = keyspace.KeyName(w.Longest)
 	}
 	kind := "read"
 	if w.Update {

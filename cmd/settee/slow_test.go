@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestSlowLog(t *testing.T) {
 	var out bytes.Buffer
 	l := slowLog{log: slog.New(slog.NewTextHandler(&out, nil))}
-	w := wrapkv.SlowTransaction{Update: true, Waited: 3 * time.Second, Runs: 2, Longest: storage.JobsPrefix()}
+	w := wrapkv.SlowTransaction{Update: true, Waited: 3 * time.Second, Runs: 2, Longest: keyspace.JobsPrefix()}
 	now := time.Now()
 	for range 5 {
 		l.tell(w, now)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/cluster/nodes"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -57,7 +57,7 @@ func upgrade(ctx context.Context, o upgradeOptions, out, progress io.Writer) (er
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	program := o.formats()
-	head, err := format.Read(ctx, store, storage.HeadKey())
+	head, err := format.Read(ctx, store, keyspace.HeadKey())
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func upgrade(ctx context.Context, o upgradeOptions, out, progress io.Writer) (er
 	case len(behind) > 0 && !o.force:
 		return fmt.Errorf("these nodes do not know format %d: %s", program.Newest, strings.Join(behind, ", "))
 	}
-	_, head, err = format.Finalise(ctx, store, storage.HeadKey(), program, func(from byte, pieces int) {
+	_, head, err = format.Finalise(ctx, store, keyspace.HeadKey(), program, func(from byte, pieces int) {
 		fmt.Fprintf(progress, "format %d: %d pieces are rewritten\n", from, pieces)
 	})
 	if err == nil {
@@ -90,7 +90,7 @@ func upgrade(ctx context.Context, o upgradeOptions, out, progress io.Writer) (er
 
 // olderNodes are the nodes that do not know the newest format of the program.
 func olderNodes(ctx context.Context, store kv.Store, program format.Program) (names []string, err error) {
-	list, err := nodes.List(ctx, store, storage.NodesPrefix())
+	list, err := nodes.List(ctx, store, keyspace.NodesPrefix())
 	for _, m := range list {
 		if m.Format < program.Newest {
 			version := cmp.Or(m.Version, "unknown version")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/cluster/format"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
@@ -88,7 +88,7 @@ func TestStoppedUpgrade(t *testing.T) {
 		n := 0
 		for ; it.Next(); n++ {
 			cursor = kv.AppendKeyAfter(nil, it.Key())
-			if key := string(it.Key()); key != string(storage.HeadKey()) {
+			if key := string(it.Key()); key != string(keyspace.HeadKey()) {
 				rewritten[key]++
 				tx.Set(bytes.Clone(it.Key()), bytes.Clone(it.Value()))
 			}
@@ -124,7 +124,7 @@ func TestStoppedUpgrade(t *testing.T) {
 	require.Greater(t, stops, 3)
 	after, said := allRows(t, dir)
 	require.Empty(t, said)
-	head := string(storage.HeadKey())
+	head := string(keyspace.HeadKey())
 	require.NotEqual(t, before[head], after[head])
 	delete(before, head)
 	delete(after, head)
@@ -139,7 +139,7 @@ func headOf(t *testing.T, dir string) format.Head {
 	t.Helper()
 	engine := openSmall(t, dir)
 	defer func() { require.NoError(t, engine.Close()) }()
-	head, err := format.Read(t.Context(), engine, storage.HeadKey())
+	head, err := format.Read(t.Context(), engine, keyspace.HeadKey())
 	require.NoError(t, err)
 	return head
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/levels"
@@ -106,7 +107,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		a.pacer = paceCollector(cache.HeapBlocks)
 	}
 	if sharedEngines[o.engine] {
-		a.kv = format.Guarded(tellSlow(a.kv, log), storage.HeadKey(), o.formats())
+		a.kv = format.Guarded(tellSlow(a.kv, log), keyspace.HeadKey(), o.formats())
 	}
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Program: o.formats()}); err != nil {
 		a.pacer.end()
@@ -272,7 +273,7 @@ func openJobs(
 	log *slog.Logger,
 ) (*jobs.Queue, error) {
 	return jobs.Open(ctx, jobs.Options{
-		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[o.engine], Owner: o.node, Nodes: members,
+		KV: store, Prefix: keyspace.JobsPrefix(), Exclusive: !sharedEngines[o.engine], Owner: o.node, Nodes: members,
 		Held: true, Log: log,
 	})
 }
@@ -285,7 +286,7 @@ const nodeLease = 4 * time.Second
 // openNodes makes the process one of those that have the store open, and the configuration theirs together.
 func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) error {
 	options := nodes.Options{
-		KV: a.kv, Prefix: storage.NodesPrefix(), Log: log,
+		KV: a.kv, Prefix: keyspace.NodesPrefix(), Log: log,
 		Info: nodes.Info{Name: o.node, Version: buildVersion(), Started: time.Now().UTC(), Format: o.formats().Newest},
 		Load: a.requests.Load,
 	}
@@ -297,7 +298,7 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	a.nodes = nodes.New(options)
 	var err error
 	a.settings, err = settings.Open(ctx, settings.Options{
-		KV: a.kv, Prefix: storage.SettingsPrefix(), Nodes: a.nodes, Config: a.config, Log: log,
+		KV: a.kv, Prefix: keyspace.SettingsPrefix(), Nodes: a.nodes, Config: a.config, Log: log,
 	})
 	if err != nil {
 		return err
@@ -305,7 +306,7 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	a.present, a.leave = context.WithCancel(context.Background())
 	a.staying.Go(func() { a.nodes.Run(a.present) })
 	a.staying.Go(func() { a.settings.Run(a.present) })
-	a.logins = logins.New(logins.Options{KV: a.kv, Prefix: storage.LoginsPrefix(), Log: log})
+	a.logins = logins.New(logins.Options{KV: a.kv, Prefix: keyspace.LoginsPrefix(), Log: log})
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -72,7 +72,7 @@ const (
 )
 
 // eventingPrefix is the key prefix of all that eventing keeps.
-func eventingPrefix() []byte { return storage.EventingPrefix() }
+func eventingPrefix() []byte { return keyspace.EventingPrefix() }
 
 func key(tag int64) []byte { return tuple.AppendInt(eventingPrefix(), tag) }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -47,7 +48,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			defer store.Close()
 			checkStored(t, slow, store)
 			must(t, w.db.Transact(ctx, func(tx *storage.Tx) error {
-				prefix := tuple.AppendInt(tx.AppendPrefix(nil, storage.TagMango), 2)
+				prefix := tuple.AppendInt(tx.AppendPrefix(nil, keyspace.TagMango), 2)
 				prefix = tuple.AppendInt(tuple.AppendUint(prefix, 0), c.tag)
 				it := tx.KV().Range(prefix, append(bytes.Clone(prefix), 0xff), kv.RangeOptions{Reverse: true, Limit: 1})
 				defer it.Close()

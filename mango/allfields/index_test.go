@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -53,7 +54,7 @@ func newWorldUnchecked(t *testing.T, store kv.Store) *world {
 	ctx := context.Background()
 	s, err := storage.Open(ctx, storage.Options{KV: store, Manual: true})
 	must(t, err)
-	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: storage.JobsPrefix(), Exclusive: true})
+	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: keyspace.JobsPrefix(), Exclusive: true})
 	must(t, err)
 	x, err := allfields.New(allfields.Options{Store: s, Jobs: queue, Split: split, Limits: store.Limits()})
 	must(t, err)

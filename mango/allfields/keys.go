@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/compat/collate"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -47,10 +47,10 @@ const rowTruncated = 1
 type space struct{ root []byte }
 
 type prefixer interface {
-	AppendPrefix(dst []byte, tag storage.Tag) []byte
+	AppendPrefix(dst []byte, tag keyspace.Tag) []byte
 }
 
-func spaceOf(p prefixer) space { return space{p.AppendPrefix(nil, storage.TagMango)} }
+func spaceOf(p prefixer) space { return space{p.AppendPrefix(nil, keyspace.TagMango)} }
 
 func (sp space) registry() []byte { return tuple.AppendInt(sp.clone(), keyRegistry) }
 

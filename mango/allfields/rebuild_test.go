@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -18,7 +19,7 @@ import (
 func (w *world) registry() []byte {
 	var key []byte
 	must(w.t, w.db.View(w.t.Context(), func(s *storage.Snapshot) error {
-		key = tuple.AppendInt(s.AppendPrefix(nil, storage.TagMango), 1)
+		key = tuple.AppendInt(s.AppendPrefix(nil, keyspace.TagMango), 1)
 		return nil
 	}))
 	return key

@@ -8,17 +8,17 @@ import (
 
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
-	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/jobs/jobstest"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
 // TestPausedJob: a job that ran at three ends of the server is shown, with the reason.
 func TestPausedJob(t *testing.T) {
 	kv := memkv.New()
-	jobstest.EndsWhile(t, kv, storage.JobsPrefix(), "fieldindex", false, jobs.Spec{Type: "fieldindex", ID: "db"})
-	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: storage.JobsPrefix(), Exclusive: true})
+	jobstest.EndsWhile(t, kv, keyspace.JobsPrefix(), "fieldindex", false, jobs.Spec{Type: "fieldindex", ID: "db"})
+	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: keyspace.JobsPrefix(), Exclusive: true})
 	require.NoError(t, err)
 	defer q.Close()
 	run := func(context.Context, *jobs.Run) ([]byte, error) { return nil, nil }
@@ -33,7 +33,7 @@ func TestPausedJob(t *testing.T) {
 // TestActiveTasks: a job shows what its handler tells, in CouchDB's order; one that tells nothing is not shown.
 func TestActiveTasks(t *testing.T) {
 	kv := memkv.New()
-	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "n@h"})
+	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: keyspace.JobsPrefix(), Exclusive: true, Owner: "n@h"})
 	require.NoError(t, err)
 	t.Cleanup(func() { q.Close() })
 	s := servertest.Start(t, server.Options{Jobs: q})

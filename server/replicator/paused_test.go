@@ -9,9 +9,9 @@ import (
 
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
-	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/jobs/jobstest"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -25,7 +25,7 @@ type process struct {
 func begin(t *testing.T, engine kv.Store) *process {
 	t.Helper()
 	store := servertest.OpenStore(t, engine)
-	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: keyspace.JobsPrefix(), Exclusive: true})
 	require.NoError(t, err)
 	s := servertest.Start(t, server.Options{
 		Store: store, Views: servertest.OpenViews(t, store, engine), Jobs: queue,
@@ -43,7 +43,7 @@ func (p *process) end(t *testing.T) {
 // ends has the replication run at three ends that are no shutdowns.
 func ends(t *testing.T, engine kv.Store, id string) {
 	t.Helper()
-	jobstest.EndsWhile(t, engine, storage.JobsPrefix(), "replication", true, jobs.Spec{Type: "replication", ID: id})
+	jobstest.EndsWhile(t, engine, keyspace.JobsPrefix(), "replication", true, jobs.Spec{Type: "replication", ID: id})
 }
 
 const whyPaused = "the server ended without a shutdown three times in a row while it ran"

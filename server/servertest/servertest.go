@@ -20,6 +20,7 @@ import (
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -61,7 +62,7 @@ func NewAllFields(t testing.TB) *Server {
 	t.Helper()
 	engine := memkv.New()
 	store := OpenStore(t, engine)
-	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: keyspace.JobsPrefix(), Exclusive: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, queue.Close()) })
 	all, err := allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})

@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
@@ -53,7 +54,7 @@ func newWarmed(t *testing.T, engine, queueKV kv.Store) *warmed {
 	s := servertest.Start(t, server.Options{Store: store, Views: v})
 	queue, err := jobs.Open(
 		t.Context(),
-		jobs.Options{KV: queueKV, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
+		jobs.Options{KV: queueKV, Prefix: keyspace.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
 	)
 	require.NoError(t, err)
 	texts := search.New(search.Options{Store: store, KV: engine, JS: oneWord{}})

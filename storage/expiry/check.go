@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -28,7 +29,7 @@ const checkWindow = 1000
 
 // Check verifies invariants 4 and 5 of a store which engine is below. It may run beside writers.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) (found []Violation, err error) {
-	root := storage.ExpiryPrefix()
+	root := keyspace.ExpiryPrefix()
 	err = kv.Walk(ctx, engine, root, append(bytes.Clone(root), 0xff), checkWindow,
 		func(_ kv.ReadTx, window []kv.Row) error {
 			for _, row := range window {
@@ -66,7 +67,7 @@ func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found 
 	var prefix []byte
 	var uuid [16]byte
 	if err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		prefix, uuid = s.AppendPrefix(nil, storage.TagExpiry), s.UUID()
+		prefix, uuid = s.AppendPrefix(nil, keyspace.TagExpiry), s.UUID()
 		return nil
 	}); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func parseOwn(key, value []byte) (id string, ms int64, rev []byte, err error) {
 	if len(rest) > 0 {
 		return "", 0, nil, corrupt(errors.New("more than an id"))
 	}
-	if _, rest, err = storage.ParseRevision(value); err != nil {
+	if _, rest, err = keyspace.ParseRevision(value); err != nil {
 		return "", 0, nil, err
 	}
 	rev = value[:len(value)-len(rest)]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -35,7 +36,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	must(t, s.Delete(t.Context(), "gone"))
 	var list, mine []byte // of document x
 	must(t, s.DB("a").ViewAgain(t.Context(), func(s *storage.Snapshot) error {
-		list, mine = listed(1000, s.UUID(), "x"), storage.BesideKey(s.AppendPrefix(nil, storage.TagExpiry), "x")
+		list, mine = listed(1000, s.UUID(), "x"), storage.BesideKey(s.AppendPrefix(nil, keyspace.TagExpiry), "x")
 		return nil
 	}))
 	later := tuple.AppendInt(tuple.AppendBytes(tuple.AppendInt(nil, 7), "h"), 5000)

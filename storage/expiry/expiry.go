@@ -10,16 +10,17 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Key is the key whose value differs after each edit that expires.
-func Key() []byte { return storage.ExpiryPrefix() }
+func Key() []byte { return keyspace.ExpiryPrefix() }
 
 // listed is the key of a revision that expires, in the order of time.
 func listed(ms int64, uuid [16]byte, id string) []byte {
-	return tuple.AppendString(tuple.AppendBytes(tuple.AppendInt(storage.ExpiryPrefix(), ms), uuid[:]), id)
+	return tuple.AppendString(tuple.AppendBytes(tuple.AppendInt(keyspace.ExpiryPrefix(), ms), uuid[:]), id)
 }
 
 func corrupt(err error) error {
@@ -32,8 +33,8 @@ var one = binary.LittleEndian.AppendUint64(nil, 1)
 // Set notes, in the transaction that stores a revision, when it expires, in milliseconds since 1970.
 func Set(x *storage.Tx, id string, rev compat.Rev, ms int64) {
 	tx := x.KV()
-	tx.Set(listed(ms, x.Snapshot().UUID(), id), tuple.AppendString(storage.AppendRevision(nil, rev), x.Name()))
-	x.SetBeside(storage.TagExpiry, id, rev, tuple.AppendInt(nil, ms))
+	tx.Set(listed(ms, x.Snapshot().UUID(), id), tuple.AppendString(keyspace.AppendRevision(nil, rev), x.Name()))
+	x.SetBeside(keyspace.TagExpiry, id, rev, tuple.AppendInt(nil, ms))
 	tx.Atomic(kv.Add, Key(), one)
 }
 
@@ -41,7 +42,7 @@ func Set(x *storage.Tx, id string, rev compat.Rev, ms int64) {
 // the database expires, one key is read.
 func Of(s *storage.Snapshot, revs []storage.ReadRev) ([]int64, error) {
 	times := make([]int64, len(revs))
-	values, err := s.Beside(storage.TagExpiry, revs)
+	values, err := s.Beside(keyspace.TagExpiry, revs)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func Expire(
 
 // read reads the first entries whose time has come.
 func read(tx kv.ReadTx, now int64, limit int) (list []due, next int64, err error) {
-	root := storage.ExpiryPrefix()
+	root := keyspace.ExpiryPrefix()
 	begin, end := tuple.AppendInt(bytes.Clone(root), 0), append(bytes.Clone(root), 0xff)
 	it := tx.Range(begin, end, kv.RangeOptions{Limit: limit + 1})
 	defer it.Close()
@@ -136,7 +137,7 @@ func parseDue(key, value []byte) (d due, err error) {
 	if d.id, rest, err = tuple.ReadString(rest); err != nil || len(rest) > 0 {
 		return d, corrupt(err)
 	}
-	if d.rev, rest, err = storage.ParseRevision(value); err != nil {
+	if d.rev, rest, err = keyspace.ParseRevision(value); err != nil {
 		return d, err
 	}
 	if d.name, _, err = tuple.ReadString(rest); err != nil {
@@ -220,7 +221,7 @@ func expiring(ctx context.Context, db *storage.DB, list []due) (current []*due, 
 
 // ownKeys are the keys of documents in their database.
 func ownKeys(s *storage.Snapshot, list []due) [][]byte {
-	prefix := s.AppendPrefix(nil, storage.TagExpiry)
+	prefix := s.AppendPrefix(nil, keyspace.TagExpiry)
 	keys := make([][]byte, len(list))
 	for i := range list {
 		keys[i] = storage.BesideKey(prefix, list[i].id)
@@ -229,7 +230,7 @@ func ownKeys(s *storage.Snapshot, list []due) [][]byte {
 }
 
 // own is what the database has of the revision.
-func (d *due) own() []byte { return tuple.AppendInt(storage.AppendRevision(nil, d.rev), d.ms) }
+func (d *due) own() []byte { return tuple.AppendInt(keyspace.AppendRevision(nil, d.rev), d.ms) }
 
 // deletion is the edit that ends a document.
 func deletion(d *due) storage.Edit {

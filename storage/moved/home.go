@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -21,7 +21,7 @@ func (h Home) isOther(r kv.ReadTx) (bool, error) {
 	if h.Cluster == nil {
 		return false, nil
 	}
-	was, err := r.Get(storage.HomeKey())
+	was, err := r.Get(keyspace.HomeKey())
 	return was != nil && !bytes.Equal(was, h.Cluster), err
 }
 
@@ -31,9 +31,9 @@ func (h Home) Keep(ctx context.Context) error {
 		return nil
 	}
 	_, err := h.KV.Update(ctx, func(tx kv.Tx) error {
-		was, err := tx.Get(storage.HomeKey())
+		was, err := tx.Get(keyspace.HomeKey())
 		if err == nil && !bytes.Equal(was, h.Cluster) {
-			tx.Set(storage.HomeKey(), h.Cluster)
+			tx.Set(keyspace.HomeKey(), h.Cluster)
 		}
 		return err
 	})

@@ -1,4 +1,4 @@
-package storage
+package keyspace
 
 import (
 	"fmt"
@@ -42,7 +42,7 @@ func KeyName(key []byte) string {
 	if err != nil {
 		return fmt.Sprintf("%.60q", key)
 	}
-	if prefix < firstPrefix {
+	if prefix < FirstPrefix {
 		for _, r := range rootNames {
 			if strings.HasPrefix(string(key), string(r.prefix)) {
 				return r.name
