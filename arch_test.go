@@ -28,9 +28,12 @@ const maxLines = 600
 // the longest matching path.
 var rooms = map[string][]string{
 	"compat": {},
-	"js":     {"compat", "js/confine", "storage"}, // storage for tests alone, see forbidden
+	"js":     {"compat", "js/confine", "js/locale", "js/script", "storage"}, // storage for tests alone, see forbidden
 	// What takes privileges from a process knows not what it runs.
 	"js/confine": {},
+	// What is made of the source of a function knows nobody who runs it.
+	"js/script":  {},
+	"js/locale":  {"compat"},
 	"storage/kv": {},
 	// Settings and the budget of memory know nobody who uses them.
 	"config": {},
@@ -206,6 +209,8 @@ var forbidden = map[string][]string{
 	"storage":    {"net/http"},
 	"js":         {"net/http", modulePath + "storage", modulePath + "storage/kv"},
 	"js/confine": {"net", "net/http"},
+	"js/script":  {"net", "net/http", "os", "os/exec"},
+	"js/locale":  {"net", "net/http", "os", "os/exec"},
 	"views":      {"net/http"},
 	"mango":      {"net/http"},
 	"search":     {"net/http"},
@@ -218,7 +223,8 @@ var forbidden = map[string][]string{
 
 // noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order and number forms.
 // jsonAllowed are the files that use it on structures of our own, with the reason.
-var noEncodingJSON = []string{"compat", "js", "storage", "views", "mango", "search", "eventing/n1ql"}
+var noEncodingJSON = []string{"compat", "js", "js/script", "js/locale", "storage", "views", "mango", "search",
+	"eventing/n1ql"}
 
 var jsonAllowed = map[string]string{
 	"cluster/nodes/members.go":          "what a process tells of itself is no document",

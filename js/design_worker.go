@@ -9,12 +9,13 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js/script"
 )
 
 //go:embed design.js
 var designSource string
 
-var designPrelude = sync.OnceValue(func() *compiled { return compile("(" + designSource + ")") })
+var designPrelude = sync.OnceValue(func() *script.Program { return script.Compile("(" + designSource + ")") })
 
 // designFunction is one function of a design document in its realm. It lives on between calls, as in CouchDB.
 type designFunction struct {
@@ -129,8 +130,8 @@ func (w *worker) newDesignFunction(ddoc []byte, path []string, source string) (*
 	}
 	f := &designFunction{sandbox: s, commands: make(map[string]goja.Callable, len(designKinds))}
 	common := designPrelude()
-	if common.refusal != "" {
-		return nil, errors.New("js: design prelude: " + common.refusal)
+	if common.Refusal != "" {
+		return nil, errors.New("js: design prelude: " + common.Refusal)
 	}
 	start, err := s.run(common)
 	if err != nil {

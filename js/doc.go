@@ -14,7 +14,7 @@
 //     counts calls
 //   - package js/confine starts a worker and takes its privileges
 //   - wire.go has the frames and payloads between the two; commands.go lists the commands, each of which has a file for
-//     either side: map.go, mapeach.go (which documents end workers) and map_worker.go with map_use.go; index.go,
+//     either side: map.go, mapeach.go (which documents end workers) and map_worker.go; index.go,
 //     index_worker.go and index.js for functions of search indexes; reduce.go and reduce_worker.go; design.go and
 //     design_worker.go with design.js; list.go and list_worker.go; validate.go and validate_worker.go
 //
@@ -23,23 +23,18 @@
 //   - event.go has programs, events and results for the caller; event_host.go answers what handlers ask the host;
 //     event_check.go compiles a program without running it; event_wire.go encodes what crosses
 //   - in the worker, event_source.go says what code may be; event_realm.go with event.js, event_subdoc.js and
-//     event_services.js makes the realm; event_worker.go and event_clock.go run batches; event_use.go and
-//     event_partial.go pass only those members of a document that a handler reads; event_store.go holds writes that
-//     are not committed; event_alias.go has the objects that stand for databases, event_natives.go the other functions
-//     that the realm gets from Go, event_ask.go their questions to the host
+//     event_services.js makes the realm; event_worker.go and event_clock.go run batches; event_partial.go passes only
+//     those members of a document that a handler reads; event_store.go holds writes that are not committed;
+//     event_alias.go has the objects that stand for databases, event_natives.go the other functions that the realm gets
+//     from Go, event_ask.go their questions to the host
 //
 // The worker's side (worker.go):
 //
-//   - source.go and coffee.go make texts of sources; language.go says which languages there are; large.go takes large
-//     sources as they stand
-//   - compile.go makes programs of texts. blockfunctions.go and properties.go add what goja lacks, stringbuilder.go
-//     speeds up what it does slowly
-//   - sandbox.go, prelude.js, text.go and date.go make the realm that a function sees;
-//     realms.go keeps those of map and reduce functions
+//   - package js/script makes programs of sources; language.go says in which language one is
+//   - sandbox.go and prelude.js make the realm that a function sees, with what package js/locale knows of languages and
+//     dates; realms.go keeps those of map and reduce functions
 //   - values.go takes JSON in and out, plain.go the simple values
-//   - translate.go, quote.go and thrown.go give goja's errors CouchDB's form
-//
-// thirdparty has esprima, escodegen and the compiler of CoffeeScript as published, with their licences.
+//   - translate.go and thrown.go give goja's errors CouchDB's form
 //
 // # Invariants
 //
@@ -60,9 +55,8 @@
 //  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
 //  7. A worker has given up all that js/confine takes before it reads what it runs; what the system does not let it
 //     give up is told (Options.Confined), or refused (confine.Required).
-//  8. The texts of answers are CouchDB's: sources up to 32 KB are parsed by esprima and printed by escodegen, or
-//     compiled by CoffeeScript, as there, errors of goja have CouchDB's form and a few of its texts.
-//     docs/compatibility.md lists what differs.
+//  8. The texts of answers are CouchDB's: sources are read as there (js/script), errors of goja have CouchDB's form and
+//     a few of its texts. docs/compatibility.md lists what differs.
 //  9. The time of an invocation of an event handler holds whatever the host does for it meanwhile: only results
 //     start it anew. JavaScript is interrupted when it is over, and the batch goes on; a built-in function of goja that
 //     cannot be is killed a second later. Nothing passes from one invocation to another but what the host knows of:

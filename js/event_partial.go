@@ -8,21 +8,22 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js/script"
 )
 
 // partial is the document of the event that runs where its object has only the members that the program names: the
-// others stay JSON. Nobody sees the difference; see paramUse.
+// others stay JSON. Nobody sees the difference; see script.Use.
 type partial struct {
 	object *goja.Object // nil: the document is complete
-	use    *paramUse
+	use    *script.Use
 	doc    ejson.Value // as it came
 	shown  bool        // an object or array of it has been given away, and may be changed
 	parser ejson.Parser
 }
 
 // document is the value of a document for a parameter with these uses.
-func (r *eventRealm) document(text []byte, u *paramUse) (goja.Value, error) {
-	if text == nil || u.complete || isBinary(text) {
+func (r *eventRealm) document(text []byte, u *script.Use) (goja.Value, error) {
+	if text == nil || u.Complete || isBinary(text) {
 		return r.read(text)
 	}
 	p := &r.partial
@@ -34,7 +35,7 @@ func (r *eventRealm) document(text []byte, u *paramUse) (goja.Value, error) {
 	if doc.Kind() != ejson.Object || isDeep(doc, 0) {
 		return r.build(doc, false, 0)
 	}
-	if u.written {
+	if u.Written {
 		asPrinted, ok, err := r.asPrinted(doc)
 		if err != nil {
 			return nil, err
@@ -126,7 +127,7 @@ func (s *sandbox) appendAsPrinted(dst []byte, v ejson.Value, depth int) (_ []byt
 		}
 	}
 	for name, child := range v.Members() {
-		if raw := name.Raw(); isIndexLike(raw[1:]) || !s.printsAsIs(name, depth) {
+		if raw := name.Raw(); script.IsIndexLike(raw[1:]) || !s.printsAsIs(name, depth) {
 			return dst, false
 		}
 		next()
@@ -167,7 +168,8 @@ func (s *sandbox) printsAsIs(v ejson.Value, depth int) bool {
 		}
 	}
 	for name, child := range v.Members() {
-		if raw := name.Raw(); isIndexLike(raw[1:]) || !s.printsAsIs(name, depth) || !s.printsAsIs(child, depth+1) {
+		raw := name.Raw()
+		if script.IsIndexLike(raw[1:]) || !s.printsAsIs(name, depth) || !s.printsAsIs(child, depth+1) {
 			return false
 		}
 	}
@@ -190,7 +192,7 @@ func (s *sandbox) doublePrintsAsIs(raw []byte) bool {
 // partialText is the JSON of the partial document, as JSON.stringify would make it of the complete one.
 func (r *eventRealm) partialText() []byte {
 	p := &r.partial
-	if !p.shown && !p.use.changes() {
+	if !p.shown && !p.use.Changes() {
 		return p.doc.Raw()
 	}
 	made, err := r.stringify(goja.Undefined(), p.object)
@@ -241,8 +243,8 @@ func memberNamed(v, name ejson.Value) (ejson.Value, bool) {
 }
 
 // metaFor is meta for a parameter with these uses.
-func (r *eventRealm) metaFor(text []byte, u *paramUse) (goja.Value, error) {
-	if len(text) == 0 || u.complete || u.written {
+func (r *eventRealm) metaFor(text []byte, u *script.Use) (goja.Value, error) {
+	if len(text) == 0 || u.Complete || u.Written {
 		return r.meta(text)
 	}
 	doc, err := r.parser.Parse(text)

@@ -11,6 +11,8 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
+
+	"github.com/settee-db/settee/js/script"
 )
 
 // eventFile is the name of the user's code in stacks.
@@ -27,8 +29,8 @@ type eventProgram struct {
 	strict    bool // the code begins with 'use strict'
 	// open: the code may change prototypes of its own functions, which are looked at after each invocation then.
 	open    bool
-	release int         // the version of Couchbase whose rules hold, as 60501 for 6.5.1
-	uses    [2]paramUse // of the parameters of OnUpdate, by their numbers
+	release int           // the version of Couchbase whose rules hold, as 60501 for 6.5.1
+	uses    [2]script.Use // of the parameters of OnUpdate, by their numbers
 
 	realm *eventRealm // that the next invocation uses
 }
@@ -76,18 +78,30 @@ func (p *eventProgram) compile() *EventSyntaxError {
 	}
 	c := eventCheck{p: p, file: tree.File, methods: map[*ast.FunctionLiteral]bool{}}
 	c.global(tree)
-	walk(tree, c.visit)
+	script.Walk(tree, c.visit)
 	if c.refused == nil {
 		c.handlers()
 	}
 	if c.refused != nil {
 		return c.refused
 	}
-	p.uses = newUseCheck(p, tree).handler("OnUpdate")
+	p.uses = script.HandlerUses(tree, p.scope(), "OnUpdate")
 	if p.program, err = goja.CompileAST(tree, false); err != nil {
 		return p.syntaxError(err)
 	}
 	return nil
+}
+
+// scope is what the names of bindings mean.
+func (p *eventProgram) scope() script.Scope {
+	scope := script.Scope{Others: slices.Clone(p.Curls)}
+	for _, b := range p.Bindings {
+		scope.Databases = append(scope.Databases, b.Alias)
+	}
+	for _, k := range p.Constants {
+		scope.Others = append(scope.Others, k.Name)
+	}
+	return scope
 }
 
 // compileConstant compiles the literal of a constant, which must be a single expression. Line

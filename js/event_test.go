@@ -481,7 +481,7 @@ func TestEventUnusedParameters(t *testing.T) {
 		program, err := compileEvents(NewEventProgram(eventOptions(code)).encoded)
 		require.NoError(t, err)
 		require.Nil(t, program.refused, code)
-		require.Equal(t, want, [2]bool{!program.uses[0].mentioned, !program.uses[1].mentioned}, code)
+		require.Equal(t, want, [2]bool{!program.uses[0].Mentioned, !program.uses[1].Mentioned}, code)
 	}
 	p := newTestPool(t, Options{})
 	for body, want := range map[string]string{

@@ -327,10 +327,10 @@ func (r *eventRealm) call(event *Event, name string) error {
 	case EventUpdate:
 		binary := isBinary(event.Doc)
 		doc, meta := &r.program.uses[0], &r.program.uses[1]
-		if !doc.mentioned {
+		if !doc.Mentioned {
 			event.Doc = nil
 		}
-		if !meta.mentioned {
+		if !meta.Mentioned {
 			event.Meta = nil
 		}
 		if args[0], err = r.document(event.Doc, doc); err == nil {

@@ -158,33 +158,6 @@ func FuzzEventSource(f *testing.F) {
 	})
 }
 
-// FuzzSource gives arbitrary sources to the parser, the printer and the compiler; what compiles is not run.
-func FuzzSource(f *testing.F) {
-	for _, s := range []string{
-		"function(doc){ emit(doc._id, 1); }", "doc => { try { emit(1) } catch ({message}) { } }", "var a = 1; function(doc){}", "function", "(", "/[/",
-		CoffeeScript.Source("(doc) ->\n  emit \"#{x ? y}\" for x in doc.a when x isnt ///a b///"),
-		"'\\u{110000}'", "function(doc){ /\\p{L}[\\P{Script=Greek}x]/u }", "function*(){ yield }", "`${", "class A { get a(){} }", "\xff\xfe", "async x => { for await (const y of x) {} }",
-	} {
-		f.Add(s)
-	}
-	w := newWorker(&bytes.Buffer{})
-	f.Fuzz(func(t *testing.T, source string) {
-		if len(source) > 2000 {
-			return
-		}
-		c, err := w.compileFunction(source)
-		if err != nil {
-			_, ok := compat.AsError(err)
-			require.True(t, ok, err)
-		} else {
-			c.documentUse()
-		}
-		compileLarge(source)
-		w.compileModule(source)
-		expandProperties(source)
-	})
-}
-
 // FuzzValue takes JSON into a realm and out again: it stays what it is, but for numbers, which JavaScript rounds.
 func FuzzValue(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5,"é\u0000",null,true,{}],"b":{"1":2,"0":3}}`, `"\ud800"`, `[[[[]]]]`, `{"__proto__":1,"constructor":2,"toString":3}`, `1e400`, `12345678901234567890`, `-0`, `5e-324`} {

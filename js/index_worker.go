@@ -7,19 +7,21 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/js/script"
 )
 
 //go:embed index.js
 var indexSource string
 
 // indexPrelude is compiled once in a worker.
-var indexPrelude = sync.OnceValue(func() *compiled { return compile(indexSource) })
+var indexPrelude = sync.OnceValue(func() *script.Program { return script.Compile(indexSource) })
 
 // provideIndex gives a realm index() and takes emit() away.
 func (s *sandbox) provideIndex(of SearchIndex) error {
 	common := indexPrelude()
-	if common.refusal != "" {
-		return errors.New("js: index: " + common.refusal)
+	if common.Refusal != "" {
+		return errors.New("js: index: " + common.Refusal)
 	}
 	start, err := s.run(common)
 	if err != nil {

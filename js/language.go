@@ -1,6 +1,11 @@
 package js
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/js/script"
+)
 
 // Language is what the functions of a design document are written in, as far as workers run it.
 type Language uint8
@@ -31,4 +36,25 @@ func (l Language) Source(text string) string {
 		return coffeeMark + text
 	}
 	return text
+}
+
+// compileFunction compiles the source of a function of a design document, as Language.Source gives it. Errors are those
+// that CouchDB answers with (Couch.compileFunction in share/server/util.js).
+func (w *worker) compileFunction(source string) (*script.Program, error) {
+	written, isCoffee := strings.CutPrefix(source, coffeeMark)
+	if written == "" {
+		return nil, compat.NewError(compat.KindNotFound, "missing function")
+	}
+	program, err := w.compiler.Function(written, isCoffee)
+	if err != nil {
+		return nil, err
+	}
+	if program.Refusal != "" {
+		return nil, compilationError(program.Refusal, written)
+	}
+	return program, nil
+}
+
+func compilationError(refusal, source string) *compat.Error {
+	return compat.NewError(compat.KindCompilationError, refusal+" ("+source+")")
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/js/script"
 )
 
 // TestDocumentUse: what a map function makes of a document that has only the members it names is what it makes of the
@@ -60,9 +62,9 @@ func TestDocumentUse(t *testing.T) {
 		results := func(whole bool) (all []string) {
 			f, err := w.newMapFunction(&mapProgram{maps: []string{source}, root: libRoot(nil)}, 0)
 			require.NoError(t, err, source)
-			require.Equal(t, partial, !f.use.complete, source)
+			require.Equal(t, partial, !f.use.Complete, source)
 			if whole {
-				f.use = &paramUse{complete: true}
+				f.use = &script.Use{Complete: true}
 			}
 			for _, doc := range docs {
 				var e encoder

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js/script"
 )
 
 // mapProgram is a MapProgram in a worker.
@@ -52,7 +53,7 @@ type mapFunction struct {
 	place digest // where its realm is kept
 	call  goja.Callable
 	this  goja.Value
-	use   *paramUse // of its document
+	use   *script.Use // of its document
 	rows  []emission
 	out   []Emitted
 	text  []byte
@@ -83,7 +84,7 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &mapFunction{sandbox: s, call: call, use: c.documentUse()}
+	f := &mapFunction{sandbox: s, call: call, use: c.Use()}
 	// `this` is the list of the functions that run together; the others live in sandboxes of their own.
 	list := make([]any, len(p.maps))
 	for i := range list {
@@ -95,6 +96,15 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 		f.rows = append(f.rows, emission{list: list, value: options})
 	}
 	return f, nil
+}
+
+// document is the value of a document for a function with these uses.
+func (f *mapFunction) document(doc ejson.Value) (goja.Value, error) {
+	if f.use.Complete || doc.Kind() != ejson.Object || isDeep(doc, 0) {
+		return f.build(doc, true, 0)
+	}
+	o, _, err := f.pick(doc, f.use, true, 1)
+	return o, err
 }
 
 // rest drops what the function has of its last call.

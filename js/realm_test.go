@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/js/script"
 )
 
 // What functions of a design document try to get out of their realm with. None of it reaches an object of the worker,
@@ -148,4 +150,4 @@ func TestGrowth(t *testing.T) {
 	require.NoError(t, p.CheckMap(t.Context(), "other", "function(doc){}"))
 }
 
-func quoted(text string) []byte { return []byte(quoteSource(text)) }
+func quoted(text string) []byte { return []byte(script.Quote(text)) }

@@ -6,13 +6,11 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/ast"
-	"github.com/dop251/goja/file"
-	"github.com/dop251/goja/token"
-	"github.com/dop251/goja/unistring"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js/locale"
+	"github.com/settee-db/settee/js/script"
 )
 
 // maxCallStack is the number of nested calls after which a function fails with "too much recursion".
@@ -22,31 +20,7 @@ const maxCallStack = 3000
 var preludeSource string
 
 // prelude is compiled once in a worker.
-var prelude = sync.OnceValue(func() *compiled { return compile("(" + preludeSource + ")") })
-
-// hidden are the functions of a realm that no source can name, and their names until they are constants.
-var hidden = [...]struct {
-	name  unistring.String
-	given string
-}{{translateName, "translate"}, {appendName, "append"}}
-
-// declareHidden makes constants of them.
-var declareHidden = func() *goja.Program {
-	declaration := &ast.LexicalDeclaration{Idx: 1, Token: token.CONST}
-	for _, h := range hidden {
-		declaration.List = append(declaration.List, &ast.Binding{
-			Target:      &ast.Identifier{Name: h.name, Idx: 1},
-			Initializer: &ast.Identifier{Name: unistring.NewFromString(h.given), Idx: 1},
-		})
-	}
-	program, err := goja.CompileAST(&ast.Program{
-		File: file.NewFile("", "", 0), Body: []ast.Statement{declaration},
-	}, false)
-	if err != nil {
-		panic(err) // the same at every start
-	}
-	return program
-}()
+var prelude = sync.OnceValue(func() *script.Program { return script.Compile("(" + preludeSource + ")") })
 
 // sandbox is one realm: the globals that one function sees. Nothing of it is shared with other functions, so what a
 // function does to globals and prototypes ends with its sandbox.
@@ -98,13 +72,14 @@ func (w *worker) bareSandbox() (*sandbox, error) {
 	s.vm.SetMaxCallStackSize(maxCallStack)
 	s.vm.SetParserOptions()
 	common := prelude()
-	if common.refusal != "" {
-		return nil, errors.New("js: prelude: " + common.refusal)
+	if common.Refusal != "" {
+		return nil, errors.New("js: prelude: " + common.Refusal)
 	}
-	if err := s.bindHidden(); err != nil {
+	translate := func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) }
+	if err := script.Bind(s.vm, translate, s.appendText); err != nil {
 		return nil, err
 	}
-	start, err := s.vm.RunProgram(common.program)
+	start, err := s.vm.RunProgram(common.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -121,28 +96,9 @@ func (w *worker) bareSandbox() (*sandbox, error) {
 	return s, nil
 }
 
-// bindHidden declares the hidden functions as constants of the realm, which are no members of the global object.
-func (s *sandbox) bindHidden() error {
-	translate := func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) }
-	for i, f := range [len(hidden)]func(goja.FunctionCall) goja.Value{translate, s.appendText} {
-		if err := s.vm.Set(hidden[i].given, f); err != nil {
-			return err
-		}
-	}
-	if _, err := s.vm.RunProgram(declareHidden); err != nil {
-		return err
-	}
-	for _, h := range hidden {
-		if err := s.vm.GlobalObject().Delete(h.given); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // appendText is x + y for a text x.
 func (s *sandbox) appendText(c goja.FunctionCall) goja.Value {
-	if sum, ok := s.w.stringBuilders.append(c.Argument(0), c.Argument(1)); ok {
+	if sum, ok := s.w.stringBuilders.Append(c.Argument(0), c.Argument(1)); ok {
 		return sum
 	}
 	sum, err := s.add(goja.Undefined(), c.Argument(0), c.Argument(1))
@@ -166,23 +122,26 @@ func (s *sandbox) natives() *goja.Object {
 		"module": s.nativeModule,
 		"where":  s.nativeWhere,
 		"quote": func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(quoteSource(c.Argument(0).String()))
+			return s.vm.ToValue(script.Quote(c.Argument(0).String()))
 		},
 		"expand": func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(expandProperties(c.Argument(0).String()))
+			return s.vm.ToValue(script.ExpandProperties(c.Argument(0).String()))
 		},
-		"compare": s.nativeCompare,
+		"compare": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(s.w.orders.Compare(c.Argument(0).String(), c.Argument(1).String(),
+				c.Argument(2).String(), c.Argument(3).ToBoolean(), c.Argument(4).String()))
+		},
 		"date": func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(parseDate(c.Argument(0).String()))
+			return s.vm.ToValue(locale.ParseDate(c.Argument(0).String()))
 		},
 		"lower": func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(lowerIn(c.Argument(0).String(), c.Argument(1).String()))
+			return s.vm.ToValue(locale.Lower(c.Argument(0).String(), c.Argument(1).String()))
 		},
 		"upper": func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(upperIn(c.Argument(0).String(), c.Argument(1).String()))
+			return s.vm.ToValue(locale.Upper(c.Argument(0).String(), c.Argument(1).String()))
 		},
 		"number": func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(numberIn(c.Argument(0).ToFloat(), c.Argument(1).String()))
+			return s.vm.ToValue(locale.Number(c.Argument(0).ToFloat(), c.Argument(1).String()))
 		},
 		"parse": func(c goja.FunctionCall) goja.Value {
 			v, err := s.parse([]byte(c.Argument(0).String()), false)
@@ -238,9 +197,9 @@ func (s *sandbox) nativeLog(c goja.FunctionCall) goja.Value {
 // nativeModule evaluates the text of a module to a function. What its parser says is thrown as the text of a
 // SyntaxError.
 func (s *sandbox) nativeModule(c goja.FunctionCall) goja.Value {
-	m := s.w.compileModule(c.Argument(0).String())
-	if m.refusal != "" {
-		return s.vm.ToValue(m.refusal)
+	m := s.w.compiler.Module(c.Argument(0).String())
+	if m.Refusal != "" {
+		return s.vm.ToValue(m.Refusal)
 	}
 	v, err := s.run(m)
 	if err != nil {
@@ -250,8 +209,8 @@ func (s *sandbox) nativeModule(c goja.FunctionCall) goja.Value {
 }
 
 // run evaluates a source in the realm.
-func (s *sandbox) run(c *compiled) (goja.Value, error) {
-	return s.vm.RunProgram(c.program)
+func (s *sandbox) run(c *script.Program) (goja.Value, error) {
+	return s.vm.RunProgram(c.Code)
 }
 
 // function evaluates the source of a function of a design document, as Language.Source gives it.
@@ -264,19 +223,19 @@ func (s *sandbox) function(source string) (*goja.Object, goja.Callable, error) {
 }
 
 // evaluate is function for a source that is compiled.
-func (s *sandbox) evaluate(c *compiled) (*goja.Object, goja.Callable, error) {
+func (s *sandbox) evaluate(c *script.Program) (*goja.Object, goja.Callable, error) {
 	v, err := s.run(c)
 	if err != nil {
 		thrown, e := s.thrown(err)
 		if e != nil {
 			return nil, nil, e
 		}
-		return nil, nil, compilationError(s.source(thrown), c.source)
+		return nil, nil, compilationError(s.source(thrown), c.Source)
 	}
 	call, ok := goja.AssertFunction(v)
 	if !ok {
 		return nil, nil, compat.NewError(compat.KindCompilationError,
-			"Expression does not eval to a function. ("+c.source+")")
+			"Expression does not eval to a function. ("+c.Source+")")
 	}
 	return v.(*goja.Object), call, nil
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/js/script"
 )
 
 // framePattern finds the source, line and column in a line of goja's stack.
 var framePattern = regexp.MustCompile(`(u\d+):(\d+):(\d+)\(\d+\)`)
 
-// translate gives an error that goja made the text that programs expect for it (engineTexts), and tells where it
+// translate gives an error that goja made the text that programs expect for it (script.EngineText), and tells where it
 // was made as CouchDB's engine does. Other values stay as they are.
 func (s *sandbox) translate(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
@@ -26,12 +28,12 @@ func (s *sandbox) translate(v goja.Value) goja.Value {
 }
 
 func (s *sandbox) translateMessage(o *goja.Object, old string) {
-	text := engineText(old)
+	text, isRange := script.EngineText(old)
 	if text == old {
 		return
 	}
 	_ = o.Set("message", text)
-	if text != invalidLength {
+	if !isRange {
 		return
 	}
 	if constructor, ok := s.vm.Get("RangeError").(*goja.Object); ok { // goja makes a TypeError of it
@@ -51,7 +53,7 @@ func (s *sandbox) translateStack(o *goja.Object) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(stack.String(), "\n") {
 		m := framePattern.FindStringSubmatch(line)
-		if m == nil || !strings.HasPrefix(line, "\tat ") || m[1] == prelude().name {
+		if m == nil || !strings.HasPrefix(line, "\tat ") || m[1] == prelude().Name {
 			continue
 		}
 		name, _, named := strings.Cut(strings.TrimPrefix(line, "\tat "), " (")
@@ -80,7 +82,7 @@ func (s *sandbox) nativeWhere(c goja.FunctionCall) goja.Value {
 	if o, ok := c.Argument(0).(*goja.Object); ok {
 		if stack := o.Get("stack"); stack != nil {
 			for _, m := range framePattern.FindAllStringSubmatch(stack.String(), -1) {
-				if m[1] != prelude().name {
+				if m[1] != prelude().Name {
 					line, _ := strconv.Atoi(m[2])
 					return s.vm.ToValue(line)
 				}
@@ -88,48 +90,4 @@ func (s *sandbox) nativeWhere(c goja.FunctionCall) goja.Value {
 		}
 	}
 	return s.vm.ToValue(1)
-}
-
-const invalidLength = "invalid array length"
-
-// engineText is the text that SpiderMonkey has for an error of goja's, or goja's own where the table has none.
-func engineText(text string) string {
-	for _, t := range engineTexts {
-		if t.from.MatchString(text) {
-			return t.from.ReplaceAllString(text, t.to)
-		}
-	}
-	return text
-}
-
-// engineTexts are the errors by whose texts programs tell what went wrong. CouchDB's engines do not agree on the others
-// either (docs/compatibility.md).
-var engineTexts = []struct {
-	from *regexp.Regexp
-	to   string
-}{
-	{ // goja says undefined of null as well
-		regexp.MustCompile(`^Cannot read property '(.*)' of undefined(?: or null)?$`),
-		`can't access property "$1", it is null or undefined`,
-	},
-	{regexp.MustCompile(`^Object has no member '(.*)'.*$`), `$1 is not a function`},
-	{regexp.MustCompile(`^(?:Not a function|Value is not callable): (.*)$`), `$1 is not a function`},
-	{regexp.MustCompile(`^Cannot assign to read only property '(\d+)'$`), `$1 is read-only`},
-	{regexp.MustCompile(`^Cannot assign to read only property '(.*)'$`), `"$1" is read-only`},
-	{
-		regexp.MustCompile(`^Cannot add property \d+, object is not extensible$`),
-		`can't define array index property past the end of an array with non-writable length`,
-	},
-	{
-		regexp.MustCompile(`^Cannot (?:add|define) property (.*), object is not extensible$`),
-		`can't define property "$1": Object is not extensible`,
-	},
-	{ // goja prints what is in its memory
-		regexp.MustCompile(`(?s)^Could not convert .* to primitive$`),
-		`can't convert object to primitive type`,
-	},
-	{regexp.MustCompile(`^Converting circular structure to JSON$`), `cyclic object value`},
-	{regexp.MustCompile(`^Invalid array length$`), invalidLength},
-	{regexp.MustCompile(`^Unexpected (?:end of input|token end of input)$`), `expected expression, got end of script`},
-	{regexp.MustCompile(`^Unexpected token (\S+)$`), `expected expression, got '$1'`},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/js/script"
 )
 
 // maxSafeInteger is the largest integer that a JavaScript number holds with all its neighbours.
@@ -98,7 +99,9 @@ func (s *sandbox) buildObject(v ejson.Value, frozen bool, depth int) (goja.Value
 
 // pick makes an object of the members of v with names that are used, of all if use is nil; nested: an object or array
 // is among them.
-func (s *sandbox) pick(v ejson.Value, use *paramUse, frozen bool, depth int) (o *goja.Object, nested bool, err error) {
+func (s *sandbox) pick(
+	v ejson.Value, use *script.Use, frozen bool, depth int,
+) (o *goja.Object, nested bool, err error) {
 	o = s.vm.CreateObject(s.objectProto)
 	changeable := goja.FLAG_TRUE
 	if frozen {
@@ -124,9 +127,8 @@ func (s *sandbox) pick(v ejson.Value, use *paramUse, frozen bool, depth int) (o 
 }
 
 // isNamed reports whether a member's name is among the uses.
-func (s *sandbox) isNamed(use *paramUse, name ejson.Value) bool {
-	_, ok := use.names[string(name.TextBytes(s.scratch[:0]))]
-	return ok
+func (s *sandbox) isNamed(use *script.Use, name ejson.Value) bool {
+	return use.Has(name.TextBytes(s.scratch[:0]))
 }
 
 // addMember adds a member of a name that an object does not have yet. An assignment is cheaper than a definition, but

@@ -194,10 +194,6 @@ func TestModules(t *testing.T) {
 	require.Equal(t, `"bundefined":"a"|`, got)
 }
 
-func TestQuoteSource(t *testing.T) {
-	require.Equal(t, `"\xE9\u0107\u2028\x7F\x01\n'\"\\\uD83D\uDE00"`, quoteSource("éć\u2028\x7f\x01\n'\"\\😀"))
-}
-
 func TestFrameTooLarge(t *testing.T) {
 	require.Error(t, writeFrame(&bytes.Buffer{}, frameCall, make([]byte, maxFrame)))
 }

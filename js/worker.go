@@ -12,10 +12,11 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/text/collate"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js/confine"
+	"github.com/settee-db/settee/js/locale"
+	"github.com/settee-db/settee/js/script"
 )
 
 // command says what a call wants.
@@ -29,22 +30,20 @@ var handlers = commandTable()
 
 // worker is the state of a worker process. It runs one call at a time.
 type worker struct {
-	requests  chan frame
-	out       *bufio.Writer
-	compiled  *lru.Cache[digest, *compiled] // functions and modules by their text
-	kept      *lru.Cache[digest, any]       // what commands keep under the digest of a source
-	realms    *lru.Cache[digest, any]       // functions with their realms, see realms.go
-	memory    int64                         // bytes that the process may fill
-	live      [1]live.Sample                // bytes that were in use when the collector ran last
-	collators map[string]*collate.Collator
-	// Of the two languages, once a source in it has come.
-	javaScript, coffeeScript *converter
-	spare                    []*sandbox      // realms that are ready for any function
-	warm                     []*eventProgram // those that have a realm, the last made last
-	flushed                  time.Time       // when the clock of the call started last
-	logs                     int             // texts that the call has logged
-	results                  []byte          // room for the results of events
-	stringBuilders           stringBuilders  // texts that the call appends to
+	requests       chan frame
+	out            *bufio.Writer
+	compiler       *script.Compiler
+	kept           *lru.Cache[digest, any] // what commands keep under the digest of a source
+	realms         *lru.Cache[digest, any] // functions with their realms, see realms.go
+	memory         int64                   // bytes that the process may fill
+	live           [1]live.Sample          // bytes that were in use when the collector ran last
+	orders         locale.Orders
+	spare          []*sandbox            // realms that are ready for any function
+	warm           []*eventProgram       // those that have a realm, the last made last
+	flushed        time.Time             // when the clock of the call started last
+	logs           int                   // texts that the call has logged
+	results        []byte                // room for the results of events
+	stringBuilders script.StringBuilders // texts that the call appends to
 }
 
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
@@ -77,21 +76,19 @@ func RunWorkerIfAsked() {
 	os.Exit(0)
 }
 
-// newWorker makes a worker that answers to out. The caches are bounded by numbers: 512 compiled
-// sources, 64 decoded programs, keptRealms realms. An error of lru.New is only for a size below 1.
+// newWorker makes a worker that answers to out. The caches are bounded by numbers: 64
+// decoded programs, keptRealms realms. An error of lru.New is only for a size below 1.
 func newWorker(out io.Writer) *worker {
-	compiledCache, _ := lru.New[digest, *compiled](512)
 	kept, _ := lru.New[digest, any](64)
 	realms, _ := lru.New[digest, any](keptRealms)
 	return &worker{
-		requests:  make(chan frame),
-		out:       bufio.NewWriterSize(out, 64<<10),
-		compiled:  compiledCache,
-		kept:      kept,
-		realms:    realms,
-		memory:    defaultMemory,
-		live:      [1]live.Sample{{Name: "/gc/heap/live:bytes"}},
-		collators: map[string]*collate.Collator{},
+		requests: make(chan frame),
+		out:      bufio.NewWriterSize(out, 64<<10),
+		compiler: script.NewCompiler(maxCallStack),
+		kept:     kept,
+		realms:   realms,
+		memory:   defaultMemory,
+		live:     [1]live.Sample{{Name: "/gc/heap/live:bytes"}},
 	}
 }
 
@@ -124,7 +121,7 @@ func (w *worker) serve(held string) error {
 		if handle == nil {
 			return fmt.Errorf("js: unknown command %d", f.payload[0])
 		}
-		w.flushed, w.logs, w.stringBuilders = time.Now(), 0, stringBuilders{}
+		w.flushed, w.logs, w.stringBuilders = time.Now(), 0, script.StringBuilders{}
 		w.dropCrowdedRealms()
 		result, err := handle(w, f.payload[1:])
 		kind := frameResult

@@ -1,4 +1,4 @@
-package js
+package locale
 
 import (
 	"math"
@@ -41,7 +41,7 @@ func TestParseDate(t *testing.T) {
 		"13/1/2020":                      "",
 		"2.1.2020":                       "",
 	} {
-		ms, got := parseDate(text), ""
+		ms, got := ParseDate(text), ""
 		if !math.IsNaN(ms) {
 			got = time.UnixMilli(int64(ms)).UTC().Format("2006-01-02T15:04:05.000")
 		}
@@ -57,7 +57,7 @@ func FuzzParseDate(f *testing.F) {
 	f.Add("-000001-12-31T24:00:00.000+23:59")
 	f.Add("99999999999/99999999999/99999999999 99999999999:99999999999:99999999999 +99999999999")
 	f.Fuzz(func(t *testing.T, text string) {
-		if ms := parseDate(text); !math.IsNaN(ms) && math.Abs(ms) > 8.64e15 {
+		if ms := ParseDate(text); !math.IsNaN(ms) && math.Abs(ms) > 8.64e15 {
 			t.Errorf("%q is %v", text, ms)
 		}
 	})

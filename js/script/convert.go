@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	_ "embed" // the parser and the printer of sources
@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-
-	"github.com/settee-db/settee/compat"
 )
 
 // CouchDB reads sources with esprima 4 and evaluates what escodegen prints of them; so do we, with the same versions,
@@ -44,13 +42,13 @@ const (
 )
 
 // newNormaliser makes the converter of JavaScript: what escodegen prints of a source.
-func newNormaliser() (*converter, error) {
+func newNormaliser(maxCallStack int) (*converter, error) {
 	esprima := strings.Replace(esprimaSource, anonymousStatement, withoutName, 1)
 	escodegen := strings.Replace(escodegenSource, appending, joining, 1)
 	if esprima == esprimaSource || escodegen == escodegenSource {
 		return nil, errors.New("js: esprima or escodegen are not what they were")
 	}
-	return newConverter("main.js", 1, []module{
+	return newConverter(maxCallStack, "main.js", 1, []module{
 		{"./package.json", "module.exports = {}"}, // escodegen asks for its version
 		{"esprima", esprima},
 		{"estraverse", estraverseSource},
@@ -71,7 +69,7 @@ type converter struct {
 
 // newConverter makes a converter of the function that the last of some modules exports. That gives {text: …}, or
 // {error: …} in the words of CouchDB, or throws.
-func newConverter(file string, line int, modules []module) (*converter, error) {
+func newConverter(maxCallStack int, file string, line int, modules []module) (*converter, error) {
 	vm := goja.New()
 	vm.SetMaxCallStackSize(maxCallStack)
 	require, err := loadModules(vm, modules)
@@ -131,12 +129,12 @@ func (c *converter) convert(source string) (text, refusal string) {
 }
 
 // compile compiles what it makes of a source.
-func (c *converter) compile(source string) *compiled {
+func (c *converter) compile(source string) *Program {
 	text, refusal := c.convert(source)
 	if refusal != "" {
-		return &compiled{refusal: refusal}
+		return &Program{Refusal: refusal}
 	}
-	return compile(text)
+	return Compile(text)
 }
 
 // thrown shows what a conversion threw.
@@ -155,62 +153,5 @@ func (c *converter) thrown(err error) string {
 		}
 	}
 	where := `, "./share/server/` + c.file + `", ` + strconv.Itoa(c.line)
-	return "(new " + name + "(" + quoteSource(message) + where + "))"
-}
-
-// converter finds the one for a source by its language, and gives the source as it was written. They are made when
-// the first source comes.
-func (w *worker) converter(source string) (c *converter, written string, err error) {
-	at, made := &w.javaScript, newNormaliser
-	written, isCoffee := strings.CutPrefix(source, coffeeMark)
-	if isCoffee {
-		at, made = &w.coffeeScript, newCoffee
-	}
-	if *at == nil {
-		*at, err = made()
-	}
-	return *at, written, err
-}
-
-// compileFunction compiles the source of a function of a design document, as Language.Source gives it. Errors are those
-// that CouchDB answers with (Couch.compileFunction in share/server/util.js).
-func (w *worker) compileFunction(source string) (*compiled, error) {
-	converter, written, err := w.converter(source)
-	if err != nil {
-		return nil, err
-	}
-	if written == "" {
-		return nil, compat.NewError(compat.KindNotFound, "missing function")
-	}
-	key := digestOf([]byte("function\x00" + source))
-	c, ok := w.compiled.Get(key)
-	if !ok {
-		if len(source) > mostPrinted && source == written { // no CoffeeScript
-			c = compileLarge(source)
-		}
-		if c == nil {
-			c = converter.compile(written)
-		}
-		c.source = written
-		w.compiled.Add(key, c)
-	}
-	if c.refusal != "" {
-		return nil, compilationError(c.refusal, written)
-	}
-	return c, nil
-}
-
-// compileModule compiles a CommonJS module, which CouchDB gives to its engine as it is.
-func (w *worker) compileModule(source string) *compiled {
-	key := digestOf([]byte("module\x00" + source))
-	c, ok := w.compiled.Get(key)
-	if !ok {
-		c = compile("(function (module, exports, require) { " + source + "\n });")
-		w.compiled.Add(key, c)
-	}
-	return c
-}
-
-func compilationError(refusal, source string) *compat.Error {
-	return compat.NewError(compat.KindCompilationError, refusal+" ("+source+")")
+	return "(new " + name + "(" + Quote(message) + where + "))"
 }

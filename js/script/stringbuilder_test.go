@@ -1,7 +1,6 @@
-package js
+package script
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -12,14 +11,33 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// evaluate runs a text in a new realm.
-func evaluate(t testing.TB, text string) (goja.Value, error) {
+// newRealm makes a realm that programs can run in. Errors that they catch stay as they are.
+func newRealm(t testing.TB) *goja.Runtime {
 	t.Helper()
-	s, err := newWorker(&bytes.Buffer{}).newSandbox(nil)
+	vm, builders := goja.New(), StringBuilders{}
+	sum, err := vm.RunString("(function (a, b) { return a + b })")
 	require.NoError(t, err)
-	c := compile(text)
-	require.Empty(t, c.refusal, text)
-	return s.run(c)
+	add, _ := goja.AssertFunction(sum)
+	require.NoError(t, Bind(vm, func(c goja.FunctionCall) goja.Value { return c.Argument(0) },
+		func(c goja.FunctionCall) goja.Value {
+			if made, ok := builders.Append(c.Argument(0), c.Argument(1)); ok {
+				return made
+			}
+			made, err := add(goja.Undefined(), c.Argument(0), c.Argument(1))
+			if err != nil {
+				panic(err)
+			}
+			return made
+		}))
+	return vm
+}
+
+// evaluate runs a text in a realm.
+func evaluate(t testing.TB, vm *goja.Runtime, text string) (goja.Value, error) {
+	t.Helper()
+	p := Compile(text)
+	require.Empty(t, p.Refusal, text)
+	return vm.RunProgram(p.Code)
 }
 
 // TestStringBuilders: a program that appends to texts has the same result as in goja alone.
@@ -53,10 +71,9 @@ func TestStringBuilders(t *testing.T) {
 		require.NoError(t, plain.Set("given", "gïven"))
 		want, err := plain.RunString(program)
 		require.NoError(t, err, program)
-		s, err := newWorker(&bytes.Buffer{}).newSandbox(nil)
-		require.NoError(t, err)
-		require.NoError(t, s.vm.Set("given", "gïven"))
-		got, err := s.run(compile(program))
+		vm := newRealm(t)
+		require.NoError(t, vm.Set("given", "gïven"))
+		got, err := evaluate(t, vm, program)
 		require.NoError(t, err, program)
 		require.True(t, want.StrictEquals(got), "seed %d:\n%s", seed, program)
 	}
@@ -72,7 +89,7 @@ func TestStringBuilderErrors(t *testing.T) {
 			"x += (function () { return undeclared })()": "ReferenceError: undeclared is not defined",
 			"x = x + {}.a.b": "of undefined",
 		} {
-			_, err := evaluate(t, "var x = '"+strings.Repeat("a", length)+"'; "+text)
+			_, err := evaluate(t, newRealm(t), "var x = '"+strings.Repeat("a", length)+"'; "+text)
 			require.ErrorContains(t, err, want, text)
 		}
 	}
@@ -85,7 +102,7 @@ func TestStringBuildersAreLinear(t *testing.T) {
 			text := fmt.Sprintf("var x = ''; for (var i = 0; i < 50000; i++) { "+statement+" } x.length", piece)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			length, err := evaluate(t, text)
+			length, err := evaluate(t, newRealm(t), text)
 			runtime.ReadMemStats(&after)
 			require.NoError(t, err)
 			require.Greater(t, length.ToInteger(), int64(200_000), text)

@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ const anonymousName = "\u01c0settee"
 
 // compileLarge compiles the source of a function as it stands, after the rule of normalise.js: a function without a
 // name that is declared last is what the source evaluates to. It gives nil for what esprima has to look at.
-func compileLarge(source string) *compiled {
+func compileLarge(source string) *Program {
 	if strings.Contains(source, anonymousName) {
 		return nil
 	}
@@ -34,7 +34,7 @@ func compileLarge(source string) *compiled {
 			return nil
 		}
 	}
-	if c := compileTree(name, tree, text); c.refusal == "" {
+	if c := compileTree(name, tree, text); c.Refusal == "" {
 		return c
 	}
 	return nil

@@ -1,4 +1,4 @@
-package js
+package locale
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// parseDate reads a date as SpiderMonkey 78 does, which knows more and other forms than goja, and gives milliseconds
-// since 1970, NaN for what is none: ISO 8601, or words and numbers in one of the orders of other days. Times without a
-// zone are in UTC.
-func parseDate(s string) float64 {
+// ParseDate reads a date as SpiderMonkey 78 does, which knows more and other forms than goja, and gives whole
+// milliseconds since 1970, NaN for what is none: ISO 8601, or words and numbers in one of the orders of other days.
+// Times without a zone are in UTC.
+func ParseDate(s string) float64 {
 	if ms, ok := parseISODate(s); ok {
 		return ms
 	}

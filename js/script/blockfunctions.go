@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"maps"
@@ -63,7 +63,7 @@ func (h *hoister) enter(list []ast.Statement) *hoister {
 // take reserves all names that a binding declares. A pattern declares several; identifiers in its
 // default values are reserved too, which only leaves a function in its block.
 func (h *hoister) take(target ast.BindingTarget) {
-	walk(target, func(n ast.Node) {
+	Walk(target, func(n ast.Node) {
 		if id, ok := n.(*ast.Identifier); ok {
 			h.taken[id.Name] = true
 		}

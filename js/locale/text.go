@@ -1,4 +1,4 @@
-package js
+package locale
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dop251/goja"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
@@ -19,21 +18,27 @@ import (
 	collation "github.com/settee-db/settee/compat/collate"
 )
 
-// nativeCompare is localeCompare: two texts, a language tag ("" is the default locale), numeric, and sensitivity.
-func (s *sandbox) nativeCompare(c goja.FunctionCall) goja.Value {
-	a, b := c.Argument(0).String(), c.Argument(1).String()
+// Orders compares texts as languages do. It keeps what it knows of up to 64 of them; the zero value is ready. Not safe
+// for concurrent use.
+type Orders struct {
+	collators map[string]*collate.Collator
+}
+
+// Compare is localeCompare: negative, 0 or positive, for two texts in UTF-8 and the tag of a language. With numeric
+// digits are compared as numbers; the sensitivity is "base", "accent", "case", or "variant", which "" is as well, as
+// JavaScript names them.
+func (o *Orders) Compare(a, b, locale string, numeric bool, sensitivity string) int {
 	if a == b {
-		return s.vm.ToValue(0)
+		return 0
 	}
-	locale, numeric, sensitivity := c.Argument(2).String(), c.Argument(3).ToBoolean(), c.Argument(4).String()
 	exact := !numeric && (locale == "" || sensitivity == "" || sensitivity == "variant")
 	switch {
 	case exact && locale == "":
-		return s.vm.ToValue(comparePOSIX(a, b))
+		return comparePOSIX(a, b)
 	case exact && strings.HasPrefix(locale, "en"):
-		return s.vm.ToValue(collation.CompareStrings([]byte(a), []byte(b)))
+		return collation.CompareStrings([]byte(a), []byte(b))
 	}
-	return s.vm.ToValue(s.w.collator(locale, numeric, sensitivity).CompareString(a, b))
+	return o.collator(locale, numeric, sensitivity).CompareString(a, b)
 }
 
 // comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default: the root order, in
@@ -96,13 +101,13 @@ func nextBase(s string) (c rune, rest string) {
 }
 
 // collator gives the order of a language; unknown ones have the root order.
-func (w *worker) collator(locale string, numeric bool, sensitivity string) *collate.Collator {
+func (o *Orders) collator(locale string, numeric bool, sensitivity string) *collate.Collator {
 	name := fmt.Sprint(locale, " ", numeric, " ", sensitivity)
-	if c, ok := w.collators[name]; ok {
+	if c, ok := o.collators[name]; ok {
 		return c
 	}
-	if len(w.collators) >= 64 {
-		clear(w.collators)
+	if o.collators == nil || len(o.collators) >= 64 {
+		o.collators = map[string]*collate.Collator{}
 	}
 	var options []collate.Option
 	if numeric {
@@ -117,13 +122,13 @@ func (w *worker) collator(locale string, numeric bool, sensitivity string) *coll
 		options = append(options, collate.IgnoreDiacritics)
 	}
 	c := collate.New(language.Make(locale), options...)
-	w.collators[name] = c
+	o.collators[name] = c
 	return c
 }
 
-// numberIn writes a number as a locale does, with at most three digits after the point; the default locale has no marks
+// Number writes a number as a locale does, with at most three digits after the point; the default locale has no marks
 // between thousands.
-func numberIn(f float64, locale string) string {
+func Number(f float64, locale string) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return strings.Replace(strings.TrimPrefix(fmt.Sprint(f), "+"), "Inf", "∞", 1)
 	}
@@ -134,12 +139,12 @@ func numberIn(f float64, locale string) string {
 	return message.NewPrinter(language.Make(locale)).Sprint(number.Decimal(f, number.MaxFractionDigits(3)))
 }
 
-// lowerIn and upperIn change the case as a language does it; the languages that differ are Turkish, Azeri, Lithuanian
-// and Greek.
-func lowerIn(s, locale string) string {
+// Lower is a text in lower case, as a language writes it; those that differ are Turkish, Azeri, Lithuanian and Greek.
+func Lower(s, locale string) string {
 	return cases.Lower(language.Make(locale)).String(s)
 }
 
-func upperIn(s, locale string) string {
+// Upper is a text in upper case, as Lower.
+func Upper(s, locale string) string {
 	return cases.Upper(language.Make(locale)).String(s)
 }

@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// quoteSource writes a string as SpiderMonkey's toSource() does: in double quotes, ASCII only.
-func quoteSource(s string) string {
+// Quote writes a string as SpiderMonkey's toSource() does: in double quotes, ASCII only.
+func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, c := range utf16.Encode([]rune(s)) {

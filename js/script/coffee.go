@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"embed"
@@ -21,7 +21,7 @@ const (
 )
 
 // newCoffee makes the converter of CoffeeScript: its compiler.
-func newCoffee() (*converter, error) {
+func newCoffee(maxCallStack int) (*converter, error) {
 	const main = "coffee-script"
 	modules := []module{{"fs", ""}, {"vm", ""}, {"path", ""}} // of Node: for its command
 	for _, name := range [...]string{
@@ -35,5 +35,5 @@ func newCoffee() (*converter, error) {
 	}
 	compile := "const {compile} = require('./" + main + "');" +
 		"module.exports = function (source) { return {text: compile(source, {bare: true})}; };"
-	return newConverter(coffeeFile, coffeeLine, append(modules, module{"compile", compile}))
+	return newConverter(maxCallStack, coffeeFile, coffeeLine, append(modules, module{"compile", compile}))
 }

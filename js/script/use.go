@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"slices"
@@ -8,18 +8,24 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// paramUse is what a program does with a parameter of a handler, as far as its syntax tree shows. Where all that
-// happens to a document is that members are read and written by their names, and that it is written as a document,
-// nobody can tell an object with these members from one with all of them: it need not be made whole
-// (event_partial.go).
-type paramUse struct {
-	// complete: the value is used in a way that is not known to be one of the others.
-	complete bool
-	// mentioned: the parameter stands somewhere; nobody sees the value of one that does not.
-	mentioned bool
-	// written: the value is written as a document.
-	written bool
-	names   map[string]access // members that are read and written by these names
+// Use is what a program does with a parameter of a function, as far as its syntax tree shows. Where all that happens to
+// a document is that members are read and written by their names, and that it is written as a document, nobody can tell
+// an object with these members from one with all of them: it need not be made whole. It is immutable.
+type Use struct {
+	// Complete: the value is used in a way that is not known to be one of the others.
+	Complete bool
+	// Mentioned: the parameter stands somewhere; nobody sees the value of one that does not.
+	Mentioned bool
+	// Written: the value is written as a document.
+	Written bool
+
+	names map[string]access // members that are read and written by these names
+}
+
+// Has reports whether a member of this name, in UTF-8, is read or written.
+func (u *Use) Has(name []byte) bool {
+	_, ok := u.names[string(name)]
+	return ok
 }
 
 // access is what is done with a member.
@@ -31,8 +37,8 @@ const (
 	deletes
 )
 
-// changes reports whether members are written.
-func (u *paramUse) changes() bool {
+// Changes reports whether members are written, or may be.
+func (u *Use) Changes() bool {
 	for _, a := range u.names {
 		if a != reads {
 			return true
@@ -41,9 +47,15 @@ func (u *paramUse) changes() bool {
 	return false
 }
 
+// Scope is what names in the code of event functions mean that it does not declare.
+type Scope struct {
+	Databases []string // aliases of databases
+	Others    []string // other names that the host gives, which may hide those
+}
+
 // useCheck finds the uses of parameters in a program.
 type useCheck struct {
-	p         *eventProgram
+	scope     Scope
 	functions map[string]*ast.FunctionLiteral // of the global scope
 	// elsewhere counts where a name stands that is not certain to be a mere mention of what it names: declarations
 	// among them. A name without them means everywhere what it means globally.
@@ -54,8 +66,8 @@ type useCheck struct {
 // newUseCheck walks over the program once and counts where each name is used in a way that may
 // declare it anew. `with` and `eval` can give any name another meaning, so they turn the check
 // off: every document is then passed whole.
-func newUseCheck(p *eventProgram, tree *ast.Program) *useCheck {
-	c := &useCheck{p: p, functions: map[string]*ast.FunctionLiteral{}, elsewhere: map[string]int{}}
+func newUseCheck(scope Scope, tree *ast.Program) *useCheck {
+	c := &useCheck{scope: scope, functions: map[string]*ast.FunctionLiteral{}, elsewhere: map[string]int{}}
 	for _, s := range tree.Body {
 		if f, ok := s.(*ast.FunctionDeclaration); ok {
 			c.functions[f.Function.Name.Name.String()] = f.Function
@@ -96,13 +108,12 @@ func (c *useCheck) isAlias(e ast.Expression) bool {
 	if !ok || c.elsewhere[id.Name.String()] > 0 || !c.isGlobal(id.Name.String()) {
 		return false
 	}
-	return slices.ContainsFunc(c.p.Bindings, func(b EventBinding) bool { return b.Alias == id.Name.String() })
+	return slices.Contains(c.scope.Databases, id.Name.String())
 }
 
 // isGlobal reports whether the name of an alias or a provided function is not that of another binding too.
 func (c *useCheck) isGlobal(name string) bool {
-	return !slices.Contains(c.p.Curls, name) &&
-		!slices.ContainsFunc(c.p.Constants, func(k EventConstant) bool { return k.Name == name })
+	return !slices.Contains(c.scope.Others, name)
 }
 
 // operation gives the name of the operation that a call is certain to be, as in couchbase.upsert(…).
@@ -123,8 +134,10 @@ func (c *useCheck) operation(call *ast.CallExpression) string {
 	return callee.Identifier.Name.String()
 }
 
-// handler tells the uses of the first parameters of a function.
-func (c *useCheck) handler(name string) (uses [2]paramUse) {
+// HandlerUses tells the uses of the first two parameters of a function that a program declares globally; of one that it
+// does not declare nothing is known. The tree is as it was parsed.
+func HandlerUses(tree *ast.Program, scope Scope, name string) (uses [2]Use) {
+	c := newUseCheck(scope, tree)
 	for i := range uses {
 		uses[i] = c.use(c.functions[name], i)
 	}
@@ -132,17 +145,17 @@ func (c *useCheck) handler(name string) (uses [2]paramUse) {
 }
 
 // use tells the uses of a parameter of a function, which may be nil.
-func (c *useCheck) use(f *ast.FunctionLiteral, at int) (u paramUse) {
+func (c *useCheck) use(f *ast.FunctionLiteral, at int) (u Use) {
 	if f == nil || c.off {
-		return paramUse{complete: true, mentioned: true}
+		return Use{Complete: true, Mentioned: true}
 	}
 	c.parameter(f, at, &u, map[parameterOf]bool{})
 	for _, a := range u.names {
 		// what is deleted and written again would change its place
-		u.complete = u.complete || u.written && a&deletes != 0 && a&changes != 0
+		u.Complete = u.Complete || u.Written && a&deletes != 0 && a&changes != 0
 	}
 	// a function in its place would get the object
-	u.complete = u.complete || u.names[hasOwn]&changes != 0
+	u.Complete = u.Complete || u.names[hasOwn]&changes != 0
 	return u
 }
 
@@ -152,7 +165,7 @@ type parameterOf struct {
 }
 
 // parameter adds the uses of a parameter of a function.
-func (c *useCheck) parameter(f *ast.FunctionLiteral, at int, u *paramUse, known map[parameterOf]bool) {
+func (c *useCheck) parameter(f *ast.FunctionLiteral, at int, u *Use, known map[parameterOf]bool) {
 	if known[parameterOf{f, at}] {
 		return
 	}
@@ -161,25 +174,25 @@ func (c *useCheck) parameter(f *ast.FunctionLiteral, at int, u *paramUse, known 
 	if list := f.ParameterList.List; at < len(list) {
 		var plain bool
 		if target, plain = list[at].Target.(*ast.Identifier); !plain || list[at].Initializer != nil {
-			u.complete, u.mentioned = true, true
+			u.Complete, u.Mentioned = true, true
 			return
 		}
 	}
 	if f.ParameterList.Rest != nil {
-		u.complete, u.mentioned = true, true
+		u.Complete, u.Mentioned = true, true
 	}
 	walkPath(f, func(node ast.Node, path []ast.Node) {
 		switch n := node.(type) {
 		case *ast.PropertyShort:
 			if target != nil && n.Name.Name == target.Name {
-				u.complete, u.mentioned = true, true
+				u.Complete, u.Mentioned = true, true
 			}
 		case *ast.Identifier:
 			switch {
 			case n.Name == "arguments":
-				u.complete, u.mentioned = true, true
+				u.Complete, u.Mentioned = true, true
 			case target != nil && n != target && n.Name == target.Name && node != ast.Node(f.Name):
-				u.mentioned = true
+				u.Mentioned = true
 				c.mention(n, path, u, known)
 			}
 		}
@@ -187,7 +200,7 @@ func (c *useCheck) parameter(f *ast.FunctionLiteral, at int, u *paramUse, known 
 }
 
 // mention adds what is done with a parameter at one place.
-func (c *useCheck) mention(id *ast.Identifier, path []ast.Node, u *paramUse, known map[parameterOf]bool) {
+func (c *useCheck) mention(id *ast.Identifier, path []ast.Node, u *Use, known map[parameterOf]bool) {
 	var at ast.Node = id
 	if _, ok := path[len(path)-1].(*ast.Optional); ok { // doc?.name
 		at, path = path[len(path)-1], path[:len(path)-1]
@@ -204,7 +217,7 @@ func (c *useCheck) mention(id *ast.Identifier, path []ast.Node, u *paramUse, kno
 	case *ast.AssignExpression: // alias[id] = doc
 		_, alone := path[last-1].(*ast.ExpressionStatement)
 		ok = p.Operator == token.ASSIGN && p.Right == at && alone && c.isDocument(p.Left)
-		u.written = u.written || ok
+		u.Written = u.Written || ok
 	case *ast.CallExpression:
 		ok = p.Callee != at && c.argument(p, at, u, known)
 	case *ast.UnaryExpression:
@@ -224,7 +237,7 @@ func (c *useCheck) mention(id *ast.Identifier, path []ast.Node, u *paramUse, kno
 	case *ast.ConditionalExpression:
 		ok = p.Test == at
 	}
-	u.complete = u.complete || !ok
+	u.Complete = u.Complete || !ok
 }
 
 // isHarmless reports whether an operator shows no more of an object than that it is one.
@@ -254,7 +267,7 @@ func (c *useCheck) isDocument(e ast.Expression) bool {
 }
 
 // argument adds what a call does with a value, and reports whether that is known.
-func (c *useCheck) argument(call *ast.CallExpression, at ast.Node, u *paramUse, known map[parameterOf]bool) bool {
+func (c *useCheck) argument(call *ast.CallExpression, at ast.Node, u *Use, known map[parameterOf]bool) bool {
 	i := slices.IndexFunc(call.ArgumentList, func(e ast.Expression) bool { return e == at })
 	if i < 0 {
 		return false
@@ -263,7 +276,7 @@ func (c *useCheck) argument(call *ast.CallExpression, at ast.Node, u *paramUse, 
 	case i == 1 && op != "": // event.js (place) looks at these
 		return isOperation(op) && u.name("id", reads) && u.name("cas", reads) && u.name("expiry_date", reads)
 	case i == 2 && (op == "insert" || op == "upsert" || op == "replace"):
-		u.written = true
+		u.Written = true
 		return true
 	}
 	callee, ok := call.Callee.(*ast.Identifier)
@@ -293,7 +306,7 @@ func isOperation(name string) bool {
 }
 
 // member adds what is done with a member: path are the nodes that the expression for it stands in.
-func (u *paramUse) member(name string, expression ast.Node, path []ast.Node) bool {
+func (u *Use) member(name string, expression ast.Node, path []ast.Node) bool {
 	at := expression
 	for len(path) > 0 {
 		last := path[len(path)-1]
@@ -339,7 +352,7 @@ func (u *paramUse) member(name string, expression ast.Node, path []ast.Node) boo
 }
 
 // taken adds the members that a pattern takes out of an object: const {a, b: c} = doc.
-func (u *paramUse) taken(pattern *ast.ObjectPattern) bool {
+func (u *Use) taken(pattern *ast.ObjectPattern) bool {
 	for _, property := range pattern.Properties {
 		switch property := property.(type) {
 		case *ast.PropertyShort:
@@ -361,7 +374,7 @@ func (u *paramUse) taken(pattern *ast.ObjectPattern) bool {
 const hasOwn = "hasOwnProperty"
 
 // asked adds the member that doc.hasOwnProperty("name") asks for. No other method is known.
-func (u *paramUse) asked(method string, call *ast.CallExpression) bool {
+func (u *Use) asked(method string, call *ast.CallExpression) bool {
 	if method != hasOwn || len(call.ArgumentList) != 1 {
 		return false
 	}
@@ -374,8 +387,8 @@ const maxNames = 256
 
 // name adds a name; false if members of this name are not like others: numbers come before all others, and two names
 // change what an object is. (A half of a surrogate pair is U+FFFD here.)
-func (u *paramUse) name(name string, a access) bool {
-	if name == "__proto__" || name == "toJSON" || isIndexLike(name) || strings.ContainsRune(name, '\uFFFD') {
+func (u *Use) name(name string, a access) bool {
+	if name == "__proto__" || name == "toJSON" || IsIndexLike(name) || strings.ContainsRune(name, '\uFFFD') {
 		return false
 	}
 	if u.names == nil {
@@ -385,7 +398,33 @@ func (u *paramUse) name(name string, a access) bool {
 	return len(u.names) <= maxNames
 }
 
-// isIndexLike reports whether a name may be one of those that objects have before all others, as numbers are.
-func isIndexLike[T string | []byte](name T) bool {
+// IsIndexLike reports whether a name may be one of those that objects have before all others, as numbers are.
+func IsIndexLike[T string | []byte](name T) bool {
 	return len(name) > 0 && name[0] >= '0' && name[0] <= '9'
+}
+
+// Use is what a map function does with its document: the function that the program evaluates to with its first
+// parameter. Most name some members and nothing else; these are given an object without the others, which no document
+// of a design document with many views needs to be made whole for.
+func (p *Program) Use() *Use {
+	if p.use == nil {
+		use := newUseCheck(Scope{}, p.tree).use(lastFunction(p.tree), 0)
+		p.use = &use
+	}
+	return p.use
+}
+
+// lastFunction is the function that a program evaluates to; nil where that is less than certain.
+func lastFunction(tree *ast.Program) *ast.FunctionLiteral {
+	for i := len(tree.Body) - 1; i >= 0; i-- {
+		switch s := tree.Body[i].(type) {
+		case *ast.FunctionDeclaration, *ast.EmptyStatement: // have no value
+		case *ast.ExpressionStatement:
+			f, _ := s.Expression.(*ast.FunctionLiteral)
+			return f
+		default:
+			return nil
+		}
+	}
+	return nil
 }

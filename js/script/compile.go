@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"errors"
@@ -15,14 +15,16 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// compiled is a source that is ready to run in any realm, or the reason why it is none.
-type compiled struct {
-	refusal string // the error as toSource() shows it; the rest is empty then
-	source  string // of a function of a design document, as it was written
-	name    string // unique in the process; stack frames carry it
-	program *goja.Program
-	tree    *ast.Program
-	use     *paramUse // of the first parameter of the function that it evaluates to; made when asked for
+// Program is a source that is ready to run in any realm that Bind has prepared, or the reason why it is none. It holds
+// no state of what runs; only Use writes to it.
+type Program struct {
+	Refusal string        // the error as toSource() shows it; all but Source is empty then
+	Source  string        // of a function of a design document, as it was written; Compiler.Function sets it
+	Name    string        // unique in the process; stack frames carry it: the letter u and a number
+	Code    *goja.Program // what a realm runs
+
+	tree *ast.Program
+	use  *Use // of the first parameter of the function that it evaluates to; made when asked for
 }
 
 // translateName is the hidden name of the function that every catch clause calls first, so that caught errors have the
@@ -31,11 +33,11 @@ const translateName = unistring.String("\x00translate")
 
 var compiledCount atomic.Int64
 
-// compile parses and compiles a text.
-func compile(text string) *compiled {
+// Compile parses and compiles a text. Safe for concurrent use.
+func Compile(text string) *Program {
 	name, tree, err := parse(text)
 	if err != nil {
-		return &compiled{refusal: syntaxError(err)}
+		return &Program{Refusal: syntaxError(err)}
 	}
 	return compileTree(name, tree, text)
 }
@@ -48,15 +50,15 @@ func parse(text string) (name string, tree *ast.Program, err error) {
 }
 
 // compileTree compiles what was parsed of a text.
-func compileTree(name string, tree *ast.Program, text string) *compiled {
+func compileTree(name string, tree *ast.Program, text string) *Program {
 	hoistBlockFunctions(tree)
-	walk(tree, func(n ast.Node) { adapt(n, text) })
+	Walk(tree, func(n ast.Node) { adapt(n, text) })
 	defer appendInPlace(tree)()
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
-		return &compiled{refusal: syntaxError(err)}
+		return &Program{Refusal: syntaxError(err)}
 	}
-	return &compiled{name: name, tree: tree, program: program}
+	return &Program{Name: name, Code: program, tree: tree}
 }
 
 // adapt changes what goja parses or compiles differently.
@@ -71,7 +73,7 @@ func adapt(node ast.Node, text string) {
 		}
 	case *ast.RegExpLiteral:
 		if strings.Contains(n.Flags, "u") {
-			n.Pattern = expandProperties(n.Pattern)
+			n.Pattern = ExpandProperties(n.Pattern)
 		}
 	}
 }
@@ -107,7 +109,7 @@ func parentheses(s string) int { return strings.Count(s, "(") - strings.Count(s,
 
 // openInLiterals counts the same in the strings and regular expressions of a node, where they mean nothing.
 func openInLiterals(root ast.Node, text string) (n int) {
-	walk(root, func(node ast.Node) {
+	Walk(root, func(node ast.Node) {
 		switch node.(type) {
 		case *ast.StringLiteral, *ast.RegExpLiteral:
 			if from, to := int(node.Idx0())-1, int(node.Idx1())-1; 0 <= from && from <= to && to <= len(text) {
@@ -154,12 +156,12 @@ func translateCatch(c *ast.CatchStatement) {
 
 var nodeType = reflect.TypeFor[ast.Node]()
 
-// walk calls visit for every node below root, root first.
-func walk(root ast.Node, visit func(ast.Node)) {
+// Walk calls visit for every node of a syntax tree below root, root first. Nodes may be changed, not replaced.
+func Walk(root ast.Node, visit func(ast.Node)) {
 	walkPath(root, func(node ast.Node, _ []ast.Node) { visit(node) })
 }
 
-// walkPath is walk that tells the nodes which a node stands in, root first. They are valid during the visit.
+// walkPath is Walk that tells the nodes which a node stands in, root first. They are valid during the visit.
 func walkPath(root ast.Node, visit func(node ast.Node, path []ast.Node)) {
 	seen := map[any]bool{}
 	var path []ast.Node
@@ -216,6 +218,6 @@ func syntaxError(err error) string {
 			line = compiling.File.Position(compiling.Offset).Line
 		}
 	}
-	quoted := quoteSource(engineText(message))
-	return "(new SyntaxError(" + quoted + `, "<unknown>", ` + strconv.Itoa(line) + "))"
+	message, _ = EngineText(message)
+	return "(new SyntaxError(" + Quote(message) + `, "<unknown>", ` + strconv.Itoa(line) + "))"
 }

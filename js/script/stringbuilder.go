@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"reflect"
@@ -29,7 +29,7 @@ func appendInPlace(tree *ast.Program) (restore func()) {
 	}
 	var changed []*ast.AssignExpression
 	var before []ast.AssignExpression
-	walk(tree, func(n ast.Node) {
+	Walk(tree, func(n ast.Node) {
 		a, ok := n.(*ast.AssignExpression)
 		if !ok {
 			return
@@ -66,7 +66,7 @@ func textNames(tree *ast.Program) map[unistring.String]bool {
 			names[id.Name] = true
 		}
 	}
-	walk(tree, func(n ast.Node) {
+	Walk(tree, func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.Binding:
 			consider(n.Target, n.Initializer)
@@ -160,7 +160,7 @@ func appendCall(text, more ast.Expression) *ast.CallExpression {
 // hasFunctions reports whether an expression has a function or class in it. Such an expression
 // must not stand in a program twice.
 func hasFunctions(e ast.Expression) (found bool) {
-	walk(e, func(n ast.Node) {
+	Walk(e, func(n ast.Node) {
 		switch n.(type) {
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
 			found = true
@@ -176,8 +176,9 @@ var (
 	unitsType  = reflect.TypeFor[[]uint16]()
 )
 
-// stringBuilders are the string builders of the texts that were appended to last in a call.
-type stringBuilders struct {
+// StringBuilders are the string builders of the texts that were appended to last in a call; the zero value is ready.
+// Not safe for concurrent use.
+type StringBuilders struct {
 	texts [4]stringBuilder
 	next  int
 }
@@ -188,10 +189,10 @@ type stringBuilder struct {
 	wide   []uint16 // the first is a mark of goja's
 }
 
-// append returns the sum of a text and a value as JavaScript's + makes it, and false if goja has
+// Append returns the sum of a text and a value as JavaScript's + makes it, and false if goja has
 // to make it: where an object's or symbol's conversion would run code or throw, and where a text
 // of bytes becomes one of 16-bit units.
-func (g *stringBuilders) append(text, more goja.Value) (goja.Value, bool) {
+func (g *StringBuilders) Append(text, more goja.Value) (goja.Value, bool) {
 	left, ok := text.(goja.String)
 	if !ok {
 		return nil, false
@@ -232,7 +233,7 @@ func units(wide reflect.Value) []uint16 { return wide.Convert(unitsType).Interfa
 
 // appendNarrow appends to a text of bytes. The builder that made the text is found by its length
 // and bytes; a new one gets room for as much again.
-func (g *stringBuilders) appendNarrow(text, more string) string {
+func (g *StringBuilders) appendNarrow(text, more string) string {
 	for i := range g.texts {
 		// Texts of one length are compared by where they are first.
 		if b := g.texts[i].narrow; b != nil && b.Len() == len(text) && b.String() == text {
@@ -251,7 +252,7 @@ func (g *stringBuilders) appendNarrow(text, more string) string {
 // appendWide appends to a text of 16-bit units. A text is recognised by the address of its first
 // unit and its length: a builder may only be continued at its end, since other texts can share
 // what is before. Bytes are widened one by one.
-func (g *stringBuilders) appendWide(text []uint16, more reflect.Value) []uint16 {
+func (g *StringBuilders) appendWide(text []uint16, more reflect.Value) []uint16 {
 	at := &stringBuilder{}
 	for i := range g.texts {
 		if w := g.texts[i].wide; len(w) == len(text) && &w[0] == &text[0] {
@@ -272,7 +273,7 @@ func (g *stringBuilders) appendWide(text []uint16, more reflect.Value) []uint16 
 }
 
 // keep puts a builder in the place of the oldest of the four and returns where it is.
-func (g *stringBuilders) keep(t stringBuilder) *stringBuilder {
+func (g *StringBuilders) keep(t stringBuilder) *stringBuilder {
 	at := &g.texts[g.next]
 	g.next = (g.next + 1) % len(g.texts)
 	*at = t

@@ -1,4 +1,4 @@
-package js
+package script
 
 import (
 	"strings"
@@ -17,9 +17,9 @@ var generalCategories = map[string]string{
 	"punct": "P", "digit": "Nd", "Combining_Mark": "M",
 }
 
-// expandProperties spells out the Unicode properties of a regular expression with the flag u, which goja does not know:
-// \\p{L} becomes a class of ranges. Unknown names stay.
-func expandProperties(pattern string) string {
+// ExpandProperties spells out the Unicode properties of a regular expression with the flag u, which goja does not know:
+// \\p{L} becomes a class of ranges. Unknown names stay. Any text may be given.
+func ExpandProperties(pattern string) string {
 	if !strings.Contains(pattern, `\p{`) && !strings.Contains(pattern, `\P{`) {
 		return pattern
 	}
