@@ -21,6 +21,7 @@ type fake struct {
 	// functions are the event functions; nil for a server that has none.
 	functions map[string]*fakeFunction
 	welcome   string
+	versions  string
 }
 
 type fakeDB struct {
@@ -39,7 +40,7 @@ type fakeDoc struct {
 func startFake(t *testing.T) (*fake, *Target) {
 	t.Helper()
 	f := &fake{
-		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{}, welcome: `{"couchdb":"Welcome"}`,
+		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{}, welcome: `{"couchdb":"Welcome","version":"3.5.2"}`,
 	}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
@@ -100,6 +101,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case path[0] == "":
 		fmt.Fprintln(w, f.welcome)
+	case path[0] == "_node":
+		fmt.Fprintln(w, f.versions)
 	case path[0] == "_eventing" && f.functions != nil:
 		f.functionsAPI(w, r.Method, path[3:], body)
 	case path[0] == "_replicate":

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type ServerInfo struct {
 	Name    string  `json:"name"`
 	Addr    string  `json:"address"`
 	Welcome string  `json:"welcome"` // its answer to GET /
+	Version string  `json:"version"` // which server it says it is, in words
 	CPU     float64 `json:"cpu_seconds"`
 	// Resident memory in bytes: before the run, the highest in any round, and some seconds after the last one.
 	StartRSS int64 `json:"start_rss_bytes"`
@@ -46,6 +48,9 @@ func (r *runner) begin(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 		info := &ServerInfo{Name: s.target.Name, Addr: s.target.Addr, Welcome: strings.TrimSpace(string(welcome))}
+		// A CouchDB before 3.3 has no _versions: then GET / is all it says.
+		versions, _ := s.request(ctx, "GET", "/_node/_local/_versions", nil, 200)
+		info.Version = versionOf(info.Welcome, string(versions))
 		if s.target.PID != 0 {
 			if info.start, err = usageOf(s.target.PID); err != nil {
 				return nil, err
@@ -55,6 +60,29 @@ func (r *runner) begin(ctx context.Context) (*Report, error) {
 		report.Servers = append(report.Servers, info)
 	}
 	return report, nil
+}
+
+// versionOf says which server gives these answers to GET / and /_node/_local/_versions: versions of CouchDB, of Erlang
+// and of the JavaScript engine, by which figures differ. What an answer does not tell is left out.
+func versionOf(welcome, versions string) string {
+	var said struct {
+		Version string
+		Sha     string `json:"git_sha"`
+		Erlang  struct{ Version string }
+		Engine  struct{ Name, Version string } `json:"javascript_engine"`
+	}
+	_ = json.Unmarshal([]byte(welcome), &said)
+	_ = json.Unmarshal([]byte(versions), &said)
+	var parts []string
+	for _, part := range [][]string{
+		{"version", said.Version}, {"git_sha", said.Sha}, {"Erlang", said.Erlang.Version},
+		{said.Engine.Name, said.Engine.Version},
+	} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+" "+part[1])
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // finish notes what the servers used.
@@ -96,7 +124,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	fmt.Fprintf(w, "%s, %s; %d rounds of %.3gs after one to warm up\n", r.Started.Format(time.RFC3339), r.Machine,
 		r.Rounds, r.Seconds)
 	for _, s := range r.Servers {
-		fmt.Fprintf(w, "%s: %s %s\n", s.Name, s.Addr, s.Welcome)
+		fmt.Fprintf(w, "%s: %s %s\n", s.Name, s.Addr, cmp.Or(s.Version, s.Welcome))
 	}
 	fmt.Fprintln(
 		w,

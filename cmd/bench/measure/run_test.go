@@ -96,6 +96,34 @@ func TestOneServerAndChosenWorkloads(t *testing.T) {
 	checkOutput(t, report)
 }
 
+// The table and the JSON say which servers were measured.
+func TestServersAreNamed(t *testing.T) {
+	couchdb, a := startFake(t)
+	couchdb.welcome = `{"couchdb":"Welcome","version":"3.5.2-a6778e5","git_sha":"a6778e5"}`
+	couchdb.versions = `{"javascript_engine":{"version":"128","name":"spidermonkey"},"erlang":{"version":"27.3.4.1"}}`
+	_, b := startFake(t)
+	b.Name = "B"
+	o := options(a, b)
+	o.Only = regexp.MustCompile("^get-1$")
+	report, err := run(context.Background(), o, tinySizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table bytes.Buffer
+	if err := report.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	const newer = "version 3.5.2-a6778e5, git_sha a6778e5, Erlang 27.3.4.1, spidermonkey 128"
+	for _, line := range []string{"A: " + a.Addr + " " + newer, "B: " + b.Addr + " version 3.5.2"} {
+		if !strings.Contains(table.String(), "\n"+line+"\n") {
+			t.Errorf("there is no line %q:\n%s", line, &table)
+		}
+	}
+	if report.Servers[0].Version != newer {
+		t.Errorf("the report has %q", report.Servers[0].Version)
+	}
+}
+
 func TestRefusedRequestsEndTheRun(t *testing.T) {
 	_, a := startFake(t)
 	a.Auth = ""
