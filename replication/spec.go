@@ -57,7 +57,7 @@ var defaultHeaders = []Header{{"Accept", "application/json"}, {"User-Agent", Use
 
 // UserAgent is the User-Agent of CouchDB's replicator, by which peers and logs know one. The default headers count for
 // replication ids, so it is that of the version this server stands for.
-const UserAgent = "CouchDB-Replicator/3.5.0"
+const UserAgent = "CouchDB-Replicator/3.5.2"
 
 // SpecError is why something is no replication.
 type SpecError struct {

@@ -29,7 +29,7 @@ func TestVersions(t *testing.T) {
 	var body bytes.Buffer
 	_, err = body.ReadFrom(r.Body)
 	require.NoError(t, err)
-	require.Equal(t, `{"couchdb":"Welcome","version":"3.5.0","git_sha":"`+buildVersion()+`","uuid":"u",`+
+	require.Equal(t, `{"couchdb":"Welcome","version":"3.5.2","git_sha":"`+buildVersion()+`","uuid":"u",`+
 		`"features":["search","nouveau","access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"],`+
 		`"vendor":{"name":"The Apache Software Foundation"}}`+"\n", body.String())
 

@@ -16,7 +16,7 @@ func TestWelcome(t *testing.T) {
 		`"search","nouveau",`: servertest.NewSearch(t),
 	} {
 		s.Set("couchdb", "uuid", "u")
-		want := `{"couchdb":"Welcome","version":"3.5.0","git_sha":"","uuid":"u","features":[` + features +
+		want := `{"couchdb":"Welcome","version":"3.5.2","git_sha":"","uuid":"u","features":[` + features +
 			`"access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"],` +
 			`"vendor":{"name":"The Apache Software Foundation"}}` + "\n"
 		for path, headers := range map[string][]string{

@@ -8,7 +8,7 @@ import (
 )
 
 // Version is the CouchDB release this server answers as.
-const Version = "3.5.0"
+const Version = "3.5.2"
 
 // Header values that never change are shared slices: net/http does not modify them.
 var (

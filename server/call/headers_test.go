@@ -11,7 +11,7 @@ import (
 func TestServerHeader(t *testing.T) {
 	s := servertest.New(t)
 	server := func() string { return s.Do("GET", "/_up", "").Header().Get("Server") }
-	require.Equal(t, "CouchDB/3.5.0 (Erlang OTP/25)", server())
+	require.Equal(t, "CouchDB/3.5.2 (Erlang OTP/25)", server())
 	s.Set("chttpd", "server_header_versions", "false")
 	require.Equal(t, "CouchDB", server())
 }

@@ -40,7 +40,8 @@ type fakeDoc struct {
 func startFake(t *testing.T) (*fake, *Target) {
 	t.Helper()
 	f := &fake{
-		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{}, welcome: `{"couchdb":"Welcome","version":"3.5.2"}`,
+		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{},
+		welcome: `{"couchdb":"Welcome","version":"3.5.2"}`,
 	}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
