@@ -91,9 +91,15 @@ var Settings = []Setting{
 	{"chttpd", "WWW-Authenticate", "", "Value of the WWW-Authenticate header of 401 answers; empty sends none."},
 	{
 		"chttpd",
+		"peer_header",
+		"",
+		"Request header in which a proxy names the client: for failed logins, the log and functions. Without trusted_proxies whoever sends it is believed; docs/security.md.",
+	},
+	{
+		"chttpd",
 		"trusted_proxies",
 		"",
-		"Networks (10.0.0.0/8, ::1) of proxies whose X-Forwarded-For names the client that failed logins are counted for, with commas; empty is none (CouchDB: all private networks).",
+		"Networks (10.0.0.0/8, ::1) of proxies whose X-Forwarded-For or peer_header names the client that failed logins are counted for, with commas; empty is none (CouchDB: all private networks).",
 	},
 	{"chttpd", "x_forwarded_host", "X-Forwarded-Host", "Request header that overrides Host in absolute URLs."},
 	{"chttpd", "x_forwarded_proto", "X-Forwarded-Proto", "Request header that names the scheme of absolute URLs."},

@@ -31,10 +31,11 @@ type Claims struct {
 func badToken(reason string) *compat.Error { return compat.NewError(compat.KindBadRequest, reason) }
 
 var (
-	errMalformed     = badToken("Malformed token")
+	errMalformed     = badToken("Malformed authentication token")
+	errBadRoles      = badToken("Malformed token")
 	errNotAnObject   = badToken("Not an object")
-	errBadHMAC       = badToken("Bad HMAC")
-	errBadSignature  = badToken("Bad signature")
+	errBadHMAC       = badToken("Bad HMAC in authentication token")
+	errBadSignature  = badToken("Bad signature in authentication token")
 	errNoSubject     = compat.NewError(compat.KindUnauthorized, "Token missing sub claim.")
 	errMisconfigured = compat.Named(compat.KindError, "misconfigured_server", "JWT is not configured correctly")
 )
@@ -183,15 +184,14 @@ func tokenObject(part string) (ejson.Value, error) {
 	return v, nil
 }
 
-// checkHeader checks typ, alg and kid (jwtf:validate_header). A typ other than JWT, where none is required, crashes
-// CouchDB; here it is refused.
+// checkHeader checks typ where it is required, alg and kid (jwtf:validate_header).
 func (c Claims) checkHeader(header ejson.Value) (method jwt.SigningMethod, kid string, err error) {
 	typ, given := header.Get("typ")
 	_, required := c.names["typ"]
 	switch {
 	case !given && required:
 		return nil, "", badToken("Missing typ header parameter")
-	case given && !(typ.Kind() == ejson.String && typ.TextIs("JWT")):
+	case required && !(typ.Kind() == ejson.String && typ.TextIs("JWT")):
 		return nil, "", badToken("Invalid typ header parameter")
 	}
 	alg, given := header.Get("alg")
@@ -275,11 +275,11 @@ func (r *TokenRules) roles(claims ejson.Value) ([]string, error) {
 		roles := make([]string, 0, list.Len())
 		for role := range list.Elements() {
 			if role.Kind() != ejson.String {
-				return nil, errMalformed
+				return nil, errBadRoles
 			}
 			roles = append(roles, role.Text())
 		}
 		return roles, nil
 	}
-	return nil, errMalformed
+	return nil, errBadRoles
 }

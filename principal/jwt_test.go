@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 		require.Equal(t, []string{"a"}, roles)
 	}
 	for _, c := range []struct{ token, reason string }{
-		{signed(t, jwt.SigningMethodHS256, "", []byte("other"), good), "Bad HMAC"},
+		{signed(t, jwt.SigningMethodHS256, "", []byte("other"), good), "Bad HMAC in authentication token"},
 		{signed(t, jwt.SigningMethodHS256, "bad", secret, good), "Not a valid key"},
 		{signed(t, jwt.SigningMethodHS256, "empty", []byte{}, good), "Not a valid key"},
 		{signed(t, jwt.SigningMethodRS256, "e", rsaKey, good), "not an RSA public key"},
@@ -85,7 +85,7 @@ func TestTokens(t *testing.T) {
 		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"exp": 2e9}), "Token missing sub claim."},
 		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": 1, "exp": 2e9}), "Invalid sub claim"},
 		{signed(t, jwt.SigningMethodNone, "", jwt.UnsafeAllowNoneSignatureType, good), "Invalid alg header parameter"},
-		{"a.b", "Malformed token"},
+		{"a.b", "Malformed authentication token"},
 	} {
 		_, _, err := CheckToken(c.token, r, now)
 		require.ErrorContains(t, err, c.reason)

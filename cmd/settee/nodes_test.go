@@ -194,6 +194,31 @@ func TestNodesShareAdmins(t *testing.T) {
 	}
 }
 
+// TestNodesShareSecrets: cookies from before a secret was replaced, at any node and however fast, are good at all of
+// them; new ones are signed with the new secret, and good at all as well.
+func TestNodesShareSecrets(t *testing.T) {
+	urls := startNodes(t, "", "couchdb@a", "couchdb@b", "couchdb@c")
+	login := func(node int) string {
+		t.Helper()
+		status, _, cookie := ask(t, "", "POST", urls[node]+"/_session", `{"name":"admin","password":"secret"}`)
+		require.Equal(t, 200, status)
+		return cookie
+	}
+	cookies := []string{login(0)}
+	for i := range 6 {
+		secret := fmt.Sprintf(`"secret%d"`, i)
+		status, _, _ := ask(t, "admin:secret", "PUT", urls[i%3]+"/_node/_local/_config/chttpd_auth/secret", secret)
+		require.Equal(t, 200, status)
+		cookies = append(cookies, login((i+1)%3))
+	}
+	for _, cookie := range cookies {
+		for node := range urls {
+			_, answer, _ := ask(t, cookie, "GET", urls[node]+"/_session", "")
+			require.Equal(t, "admin", answer.(map[string]any)["userCtx"].(map[string]any)["name"])
+		}
+	}
+}
+
 // TestNodesShareLockout: failed logins at any nodes lock an account at all of them.
 func TestNodesShareLockout(t *testing.T) {
 	urls := startNodes(t, "", "couchdb@a", "couchdb@b", "couchdb@c")

@@ -227,7 +227,7 @@ func (h *Handlers) hashAdmin(c *call.Call, password string) (hash string, err er
 	if principal.IsHashed(password) {
 		return password, nil
 	}
-	err = h.verifier.Do(c.Context(), c.Peer(), func() (err error) {
+	err = h.verifier.Do(c.Context(), c.PeerNetwork(), func() (err error) {
 		hash, err = principal.HashAdmin(password, c.Settings.Auth.Hashing)
 		return err
 	})

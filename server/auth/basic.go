@@ -15,6 +15,9 @@ var (
 	ErrBadLogin = compat.NewError(compat.KindUnauthorized, "Name or password is incorrect.")
 )
 
+// blanks are what base64:decode of Erlang passes over.
+var blanks = strings.NewReplacer(" ", "", "\t", "")
+
 // Basic reads an Authorization header (couch_httpd_auth:basic_name_pw). ok is false when it holds no credentials; the
 // error is ErrBadBasic.
 func Basic(header string) (name, password string, ok bool, err error) {
@@ -23,7 +26,7 @@ func Basic(header string) (name, password string, ok bool, err error) {
 		return "", "", false, nil
 	}
 	var buf [96]byte
-	raw, err := base64.StdEncoding.AppendDecode(buf[:0], []byte(strings.Trim(encoded, " \t")))
+	raw, err := base64.StdEncoding.AppendDecode(buf[:0], []byte(blanks.Replace(encoded)))
 	if err != nil {
 		return "", "", false, ErrBadBasic
 	}

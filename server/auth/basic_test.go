@@ -15,14 +15,23 @@ func TestBasic(t *testing.T) {
 		ok             bool
 		err            error
 	}{
-		"Basic YTpiOmM=":   {"a", "b:c", true, nil},
-		"Basic  YTpiOmM= ": {"a", "b:c", true, nil},
-		"basic YTpi":       {},
-		"Basic YWI=":       {}, // no colon
-		"Basic Xzpf":       {}, // _:_
-		"Basic YTpi!":      {err: ErrBadBasic},
-		"Basic YTpiOmM":    {err: ErrBadBasic}, // padding is needed
-		"Bearer x":         {},
+		"Basic YTpiOmM=":    {"a", "b:c", true, nil},
+		"Basic  YTpiOmM= ":  {"a", "b:c", true, nil},
+		"Basic YTp\ti OmM=": {"a", "b:c", true, nil},
+		"Basic YTpiOmN=":    {"a", "b:c", true, nil}, // bits after the last byte
+		"Basic":             {},
+		"Basic  ":           {},
+		"basic YTpi":        {},
+		"Basic YWI=":        {}, // no colon
+		"Basic Xzpf":        {}, // _:_
+		"Basic YTpi!":       {err: ErrBadBasic},
+		"Basic YTpiOmM":     {err: ErrBadBasic}, // padding is needed
+		"Basic YTpiOmM==":   {err: ErrBadBasic},
+		"Basic =":           {err: ErrBadBasic},
+		"Basic YWI=YWI=":    {err: ErrBadBasic},
+		"Basic YTpi-_==":    {err: ErrBadBasic},
+		"Basic YTpiOm\xe9":  {err: ErrBadBasic},
+		"Bearer x":          {},
 	} {
 		name, password, ok, err := Basic(header)
 		require.Equal(t, want.err, err, header)

@@ -17,7 +17,8 @@ type Settings struct {
 	UsersDB        string
 	ShowUsersDB    bool // the database's name is set, so GET /_session shows it
 	Admins         map[string]*principal.User
-	Secret         string
+	Secret         string // signs; see Secrets for those that are believed
+	replaced       []replaced
 	Algorithms     []string // of cookies and proxy tokens; the first signs
 	Cookie         CookieOptions
 	Rules          principal.Rules
@@ -51,8 +52,8 @@ func Value(c *config.Config, key string) string {
 	return c.String("chttpd_auth", key)
 }
 
-// ReadSettings reads them from the configuration as it is now.
-func ReadSettings(c *config.Config) *Settings {
+// ReadSettings reads them from the configuration as it is now; old are those before, nil at the start.
+func ReadSettings(c *config.Config, old *Settings) *Settings {
 	_, showUsersDB := c.Get("chttpd_auth", "authentication_db")
 	s := &Settings{
 		Handlers:       parseHandlers(c.String("chttpd", "authentication_handlers")),
@@ -86,6 +87,9 @@ func ReadSettings(c *config.Config) *Settings {
 		}
 	}
 	s.readCookie(c)
+	if old != nil {
+		s.keepReplaced(old, time.Now())
+	}
 	s.readRules(c)
 	return s
 }

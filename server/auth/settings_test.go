@@ -32,7 +32,7 @@ func TestNumbersOfOldSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := ReadSettings(settings).Cookie.Timeout; got != c.want {
+		if got := ReadSettings(settings, nil).Cookie.Timeout; got != c.want {
 			t.Errorf("%q and %q of old: %v, want %v", c.now, c.old, got, c.want)
 		}
 	}

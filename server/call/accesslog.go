@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/settee-db/settee/server/logging"
@@ -18,7 +17,7 @@ func (c *Call) logAccess(took time.Duration) {
 		return
 	}
 	user := c.User.Name
-	peer, _, _ := net.SplitHostPort(c.Request.RemoteAddr)
+	peer := c.Peer()
 	if c.Settings.couchLog {
 		if user == "" {
 			user = "undefined"

@@ -41,6 +41,7 @@ type Settings struct {
 	forwardedProto   string
 	forwardedSSL     string
 	trustedProxies   []netip.Prefix
+	peerHeader       string
 	Maintenance      string
 	uuidKind         uuidKind
 	DefaultSecurity  string
@@ -65,7 +66,11 @@ func milliseconds(n int64) time.Duration {
 // readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same
 // kind.
 func readSettings(c *config.Config, old *Settings) *Settings {
-	authentication := auth.ReadSettings(c)
+	var authentication *auth.Settings
+	if old != nil {
+		authentication = old.Auth
+	}
+	authentication = auth.ReadSettings(c, authentication)
 	s := &Settings{
 		Rules: documents.Rules{
 			MaxDocumentSize:     c.Int("couchdb", "max_document_size", math.MaxInt64),
@@ -111,6 +116,7 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 		forwardedProto:   c.String("chttpd", "x_forwarded_proto"),
 		forwardedSSL:     c.String("chttpd", "x_forwarded_ssl"),
 		trustedProxies:   parseNetworks(c.String("chttpd", "trusted_proxies")),
+		peerHeader:       c.String("chttpd", "peer_header"),
 		Maintenance:      c.String("couchdb", "maintenance_mode"),
 		DefaultSecurity:  c.String("couchdb", "default_security"),
 		couchLog:         c.String("log", "format") == "couchdb",

@@ -55,7 +55,7 @@ func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 		return false, err
 	}
 	if u == nil || u.TOTP != nil {
-		if err := h.verifier.Pretend(c.Context(), c.Peer, password, &c.Settings.Auth.Rules); err != nil {
+		if err := h.verifier.Pretend(c.Context(), c.PeerNetwork, password, &c.Settings.Auth.Rules); err != nil {
 			return false, err
 		}
 		return false, auth.ErrBadLogin
@@ -126,7 +126,7 @@ func (h *Handlers) checkPassword(c *call.Call, name, password string, u *princip
 	var ok, warn bool
 	var err error
 	if len(name) <= maxUserName {
-		ok, warn, err = h.verifier.Verify(c.Context(), c.Peer, name, password, u, &c.Settings.Auth.Rules)
+		ok, warn, err = h.verifier.Verify(c.Context(), c.PeerNetwork, name, password, u, &c.Settings.Auth.Rules)
 	}
 	switch {
 	case err != nil:
@@ -167,16 +167,19 @@ func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 	if err != nil || u == nil {
 		return false, err
 	}
-	key := set.Secret + u.Salt
-	left, ok := s.Left(key, set.Algorithms, set.Cookie.Timeout, time.Now())
-	if !ok {
-		return false, nil
+	now := time.Now()
+	for secret := range set.Secrets(now) {
+		left, ok := s.Left(secret+u.Salt, set.Algorithms, set.Cookie.Timeout, now)
+		if !ok {
+			continue
+		}
+		c.User = principal.Principal{Name: s.Name, Roles: u.Roles}
+		if left < set.Cookie.Timeout/10*9 {
+			c.Renew = func() { renewSession(c, set.Secret+u.Salt) }
+		}
+		return true, nil
 	}
-	c.User = principal.Principal{Name: s.Name, Roles: u.Roles}
-	if left < set.Cookie.Timeout/10*9 {
-		c.Renew = func() { renewSession(c, key) }
-	}
-	return true, nil
+	return false, nil
 }
 
 // proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for
@@ -194,8 +197,7 @@ func proxyHandler(c *call.Call) (bool, error) {
 	if name == "" {
 		return false, nil
 	}
-	if set.ProxySecret &&
-		(set.Secret == "" || !principal.ProxyToken(c.Header(set.ProxyToken), name, set.Secret, set.Algorithms)) {
+	if set.ProxySecret && !proved(set, c.Header(set.ProxyToken), name) {
 		return false, nil
 	}
 	c.User = principal.Principal{Name: name, Roles: []string{}}
@@ -203,6 +205,19 @@ func proxyHandler(c *call.Call) (bool, error) {
 		c.User.Roles = principal.SplitRoles(c.Header(set.ProxyRoles))
 	}
 	return true, nil
+}
+
+// proved reports whether a proxy that knows a secret has named the user.
+func proved(set *auth.Settings, token, name string) bool {
+	if set.Secret == "" {
+		return false
+	}
+	for secret := range set.Secrets(time.Now()) {
+		if principal.ProxyToken(token, name, secret, set.Algorithms) {
+			return true
+		}
+	}
+	return false
 }
 
 // tokenHandler reads Authorization: Bearer, a JSON web token.

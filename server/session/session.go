@@ -73,7 +73,7 @@ func (h *Handlers) postSession(c *call.Call) error {
 		return loginFailed(c)
 	}
 	if u.TOTP != nil && !u.TOTP.Verify(login.token, time.Now()) {
-		h.verifier.WrongToken(c.Peer(), login.name, u, &c.Settings.Auth.Rules)
+		h.verifier.WrongToken(c.PeerNetwork(), login.name, u, &c.Settings.Auth.Rules)
 		return auth.ErrBadLogin
 	}
 	status, err := redirection(c, "next", http.StatusOK)

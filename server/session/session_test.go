@@ -2,9 +2,12 @@ package session_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -343,4 +346,50 @@ func TestLoginThatIsNoObject(t *testing.T) {
 		require.Equal(t, 500, r.Code)
 		require.Contains(t, r.Body.String(), `{"error":"badmatch","reason":"`+reason+`"`)
 	}
+}
+
+// TestReplacedSecret: a session outlives the secret that it began with, by cookies of the new one; a proxy's token is
+// believed for as long. What no secret has signed is nobody's, whatever it looks like.
+func TestReplacedSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := servertest.NewWithUsers(t, 1)
+		s.Set("chttpd", "authentication_handlers", "{chttpd_auth, cookie_authentication_handler}, "+
+			"{chttpd_auth, proxy_authentication_handler}, {chttpd_auth, default_authentication_handler}")
+		s.Set("chttpd_auth", "proxy_use_secret", "true")
+		s.Set("chttpd_auth", "secret", "first")
+		cookie := func(w *httptest.ResponseRecorder) string {
+			value, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
+			return value
+		}
+		known := func(headers ...string) bool {
+			w := s.Anyone("GET", "/_session", "", headers...)
+			require.Equal(t, 200, w.Code)
+			return strings.Contains(w.Body.String(), `"name":"joe0"`)
+		}
+		sign := func(secret string) []string {
+			h := hmac.New(sha256.New, []byte(secret))
+			h.Write([]byte("joe0"))
+			return []string{"X-Auth-CouchDB-UserName", "joe0", "X-Auth-CouchDB-Token", fmt.Sprintf("%X", h.Sum(nil))}
+		}
+		login := `{"name":"joe0","password":"p"}`
+		old := cookie(s.Anyone("POST", "/_session", login, "Content-Type", "application/json"))
+		s.Set("chttpd_auth", "secret", "second")
+		s.Set("chttpd_auth", "secret", "third")
+		require.True(t, known("Cookie", old))
+		for i, secret := range []string{"first", "second", "third", "fourth", ""} {
+			require.Equal(t, i < 3, known(sign(secret)...), secret)
+		}
+		for _, token := range []string{"", "a", "0g", "xyz", "00", strings.Repeat("0", 64), strings.Repeat("é", 32)} {
+			require.False(t, known("X-Auth-CouchDB-UserName", "joe0", "X-Auth-CouchDB-Token", token), token)
+		}
+		require.False(t, known("X-Auth-CouchDB-UserName", "joe0"))
+		time.Sleep(2 * time.Minute)
+		renewed := cookie(s.Anyone("GET", "/_session", "", "Cookie", old))
+		require.NotEmpty(t, renewed)
+		time.Sleep(8*time.Minute + time.Second)
+		require.False(t, known("Cookie", old))
+		require.False(t, known(sign("second")...))
+		require.True(t, known("Cookie", renewed), "signed with the new secret")
+		require.True(t, known(sign("third")...))
+	})
 }
