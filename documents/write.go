@@ -88,7 +88,9 @@ func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteO
 	if users {
 		defer d.store.o.UsersChanged()
 	}
-	update := storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()}
+	update := storage.UpdateOptions{
+		Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin(), Apart: o.AttachmentsOnly,
+	}
 	if o.Expires > 0 {
 		update.Stored = func(x *storage.Tx, results []storage.EditResult) error {
 			for i := range results {

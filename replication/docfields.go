@@ -108,7 +108,7 @@ func (d *documents) writeOnce(ctx context.Context, db, id string, fields []field
 	if edit.Body, err = compat.NewBody(changed); err != nil {
 		return err
 	}
-	results, err := d.s.o.Store.DB(db).Update(ctx, []*compat.Document{edit}, storage.UpdateOptions{})
+	results, err := d.s.o.Store.DB(db).Update(ctx, []*compat.Document{edit}, storage.UpdateOptions{Trusted: true})
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (b *batch) prepare() (err error) {
 			}
 		}
 		b.mode.checked = b.mode.checked || b.mode.each != nil || b.mode.many != nil
-		if b.mode.shared && b.mode.validates() { // which may ask who writes
+		if b.mode.shared && b.mode.each != nil { // which may ask who writes
 			return errApart
 		}
 	}

@@ -80,7 +80,7 @@ func (s *Store) writeEventDocs(ctx context.Context, batch []dbevents.Event) ([]d
 	}
 	var results []EditResult
 	err := fromReserve(ctx, func(ctx context.Context) (err error) { // short documents that replace each other
-		results, err = db.Update(ctx, docs, UpdateOptions{})
+		results, err = db.Update(ctx, docs, UpdateOptions{Trusted: true})
 		return err
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ type ValidateFunc func(ctx context.Context, edit *Document, parent *Document) er
 // once: one that has to cross to another process.
 type BatchValidator interface {
 	Validator
-	// PrepareBatch is Prepare for the second check.
+	// PrepareBatch is Prepare for the second check, of which only what it defers may depend on ctx: see editBatchers.
 	PrepareBatch(ctx context.Context, tx *Tx) (ValidateBatchFunc, error)
 }
 

@@ -257,6 +257,61 @@ func TestSharedEditsAlone(t *testing.T) {
 	})
 }
 
+// TestSharedEditsChecked: a check that decides at once is asked in the transaction that edits share. Those that nobody
+// is asked about, and those of which the context tells more, share none: another context would be theirs.
+func TestSharedEditsChecked(t *testing.T) {
+	h, db := openHeld(t)
+	type told struct{}
+	db.store.hooks.Validator = batchValidator(func(ctx context.Context, edits []ValidatedEdit) ([]error, error) {
+		verdicts := make([]error, len(edits))
+		for i, e := range edits {
+			if alone := ctx.Value(told{}) != nil; alone && len(edits) > 1 {
+				t.Errorf("%s is checked together with others", e.Edit.ID)
+			}
+			if strings.HasPrefix(e.Edit.ID, "bad") {
+				verdicts[i] = compat.NewError(compat.KindForbidden, "not that")
+			}
+		}
+		return verdicts, nil
+	})
+	release := h.hold()
+	ends := map[string]func() (EditResult, error){}
+	for _, id := range []string{"first", "good", "bad", "good too", "bad too"} {
+		ends[id] = startEdit(t, t.Context(), db, doc(t, id, "", `{}`))
+	}
+	var wait sync.WaitGroup
+	for id, o := range map[string]UpdateOptions{"bad but ours": {Trusted: true}, "apart": {Apart: true}} {
+		wait.Go(func() {
+			ctx := context.WithValue(t.Context(), told{}, true)
+			results, err := db.Update(ctx, []*compat.Document{doc(t, id, "", `{}`)}, o)
+			if err != nil || results[0].Err != nil {
+				t.Errorf("%s: %v %v", id, results, err)
+			}
+		})
+	}
+	release()
+	for id, end := range ends {
+		r, err := end()
+		must(t, err)
+		if refused := r.Err != nil; refused != strings.HasPrefix(id, "bad") {
+			t.Errorf("%s: %v", id, r.Err)
+		}
+	}
+	wait.Wait()
+	if n := h.count(); n != 4 { // the first one, the four behind it, and each of the others
+		t.Errorf("%d transactions", n)
+	}
+}
+
+// batchValidator is a check for many that is always in force.
+type batchValidator ValidateBatchFunc
+
+func (batchValidator) Prepare(context.Context, *Tx) (ValidateFunc, error) { return nil, nil }
+
+func (f batchValidator) PrepareBatch(context.Context, *Tx) (ValidateBatchFunc, error) {
+	return ValidateBatchFunc(f), nil
+}
+
 // validatorFunc is a check that is always in force.
 type validatorFunc ValidateFunc
 

@@ -52,8 +52,9 @@ type PartitionInfo struct {
 type UpdateOptions struct {
 	// Replicated is new_edits=false: the documents come with their lines of revisions, which are merged into the trees.
 	Replicated bool
-	// Trusted writes are not validated: they bring back what was accepted before.
+	// Trusted writes are not validated: they bring back what was accepted before, or are the server's own.
 	Trusted bool
+	Apart   bool // the context tells checks more than who writes, so that no transaction is shared with other edits
 	// Stored is called in each transaction with the edits that it stores, in the order of their ids; nil: it is not. It
 	// is not told of local documents.
 	Stored func(x *Tx, results []EditResult) error

@@ -129,14 +129,13 @@ const (
 	sharedBatchers = 1024
 )
 
-// errApart ends a shared transaction whose edits cannot share one, so that each is stored in a
-// transaction of its own.
+// errApart ends a shared transaction whose edits cannot share one: each is stored in one of its own.
 var errApart = errors.New("storage: edits cannot share a transaction")
 
 // editBatchers let the edits of single documents share transactions (ADR 0055): while a database has some under way,
 // those that come wait until there are less, and then go on together. Each is stored or refused as if it were alone:
-// only edits of different documents share, and only where no validation function is in force; those that need an answer
-// from elsewhere (deferred.go) leave the others. The key is the name of the database with the tag of the transaction.
+// only edits of different documents share, and only where no check asks who writes; those that need an answer from
+// elsewhere (deferred.go) leave the others. The key is the name of the database with the tag of the transaction.
 type editBatchers = coalesce.Batchers[*compat.Document, EditResult]
 
 // newEditBatchers returns batchers in which few edits are as fast as alone: across a network several commits overlap,
@@ -148,7 +147,7 @@ func newEditBatchers(together int) *editBatchers {
 
 // shares reports whether the edits of a request may share a transaction with others.
 func (db *DB) shares(ctx context.Context, docs []*compat.Document, o *UpdateOptions) bool {
-	return db.store.edits != nil && len(docs) == 1 && !o.Replicated && !o.Trusted && o.Stored == nil &&
+	return db.store.edits != nil && len(docs) == 1 && !o.Replicated && !o.Trusted && !o.Apart && o.Stored == nil &&
 		len(docs[0].Body.JSON) <= sharedBytes && !compat.IsLocalID(docs[0].ID) && !needsCheck(docs) &&
 		!kv.UsesReserve(ctx) && !kv.IsInBackground(ctx)
 }
