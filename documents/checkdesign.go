@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -12,6 +13,9 @@ type DesignChecker interface {
 	// CheckDesign looks at the fields of a design document and compiles its functions. body is its canonical JSON,
 	// tenant the name of the database, partitioned its kind.
 	CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error
+	// CompileRule reads the validate_doc_update of a design document where it is a selector, nil where it is not: the
+	// function tells whether a change, an object of newDoc and oldDoc, may be stored, for several goroutines at once.
+	CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error)
 }
 
 // designChecks are the outcomes of a request's checks, by the bodies: functions are compiled before the transaction

@@ -17,7 +17,8 @@
 //	revsdiff.go, purge.go              _revs_diff and _missing_revs, _purge
 //	partition.go                       ids that name no partition are refused
 //	users.go, replications.go          the users and replicator databases: documents on their way in and out
-//	validate.go, checkdesign.go, validatefunctions.go  the checks inside a document's transaction
+//	validate.go, checkdesign.go        the checks inside a document's transaction
+//	validatefunctions.go, verdicts.go  those of validate_doc_update, functions and selectors
 //	authdesign.go                      the design document of the users database
 //	functions.go, request.go           functions of design documents, and what they get to see
 //

@@ -24,6 +24,8 @@ type anyDesign struct{}
 
 func (anyDesign) CheckDesign(context.Context, string, bool, []byte) error { return nil }
 
+func (anyDesign) CompileRule(ejson.Value) (func(ejson.Value) bool, error) { return nil, nil }
+
 var (
 	admin = principal.Principal{Name: "root", Roles: []string{"_admin"}}
 	ada   = principal.Principal{Name: "ada"}
@@ -60,7 +62,8 @@ func newStore(t *testing.T, security string, names ...string) *Store {
 		Log: slog.New(slog.DiscardHandler), Verifier: principal.NewVerifier(func(bool) {}),
 		Rules:            func() *Rules { return rules },
 		CheckReplication: func(ejson.Value) error { return nil },
-		UsersChanged:     func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
+		UsersChanged:     func() {}, Read: func(int) {}, Written: func(int, int, int) {},
+		Evaluated: func(int) {}, Rejected: func() {},
 	})
 }
 

@@ -29,8 +29,10 @@ type Options struct {
 	// ones besides.
 	Read    func(n int)
 	Written func(documents, inserts, local int)
-	// Evaluated counts documents that feeds matched with a selector.
+	// Evaluated counts documents that feeds and validate_doc_update matched with a selector.
 	Evaluated func(n int)
+	// Rejected counts a document that validate_doc_update has refused.
+	Rejected func()
 }
 
 // Store is a store whose databases are used by principals, under the rules of a server. It is safe for concurrent use.

@@ -24,6 +24,7 @@ type writer struct {
 	// attachmentsOnly is WriteOptions.AttachmentsOnly.
 	attachmentsOnly bool
 	checks          designChecks
+	store           *Store // counts what validate_doc_update refuses
 }
 
 type writerKey struct{}
@@ -32,6 +33,7 @@ type writerKey struct{}
 func (d *Database) asWriter(ctx context.Context, docs []*compat.Document, o WriteOptions) (context.Context, error) {
 	w := &writer{
 		who: d.who, streamed: o.streamed, attachmentsOnly: o.AttachmentsOnly, iterations: d.rules.Hashing.Iterations,
+		store: d.store,
 	}
 	for _, doc := range docs {
 		w.designs = w.designs || compat.IsDesignID(doc.ID)
@@ -66,7 +68,7 @@ type rule func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error
 // NewValidator returns the checks of document writes, to be given to the store's hooks. designs checks design
 // documents; pool runs validation functions; without one they refuse every write.
 func NewValidator(c *config.Config, designs DesignChecker, pool *js.Pool) storage.BatchValidator {
-	return validator{designs: newDesignValidator(c, pool), rules: []rule{
+	return validator{designs: newDesignValidator(c, designs, pool), rules: []rule{
 		designRule,
 		designSyntax(designs),
 		func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"hash"
 	"math"
 	"strconv"
@@ -18,19 +17,20 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
-// This file asks the functions validate_doc_update about documents that are to be written. Which there are follows
-// from the stamp of the design documents, which the document's transaction reads: a function counts from the commit of
-// its design document on. The functions run between the runs of the transaction (storage.Tx.Defer); a verdict is on the
-// very texts that the function was given.
+// This file asks the functions and selectors validate_doc_update about documents that are to be written. Which there
+// are follows from the stamp of the design documents, which the document's transaction reads: a function counts from
+// the commit of its design document on. Selectors are matched in the transaction. The functions run between the runs
+// of the transaction (storage.Tx.Defer); a verdict is on the very texts that the function was given.
 
 // validationCache is for how many databases the functions are remembered.
 const validationCache = 4096
 
-// designValidator asks the validation functions of design documents.
+// designValidator asks the validation functions and selectors of design documents.
 type designValidator struct {
-	config *config.Config
-	pool   *js.Pool
-	sets   *cache.Stamped[string, validationStamp, *validationSet] // by the key prefix of the database
+	config  *config.Config
+	checker DesignChecker
+	pool    *js.Pool
+	sets    *cache.Stamped[string, validationStamp, *validationSet] // by the key prefix of the database
 }
 
 // validationStamp is what the functions in force depend on.
@@ -39,19 +39,28 @@ type validationStamp struct {
 	native  bool   // the database is that of the logins
 }
 
-// validationSet is the validation functions of a database.
+// validationSet is what is asked in a database, in the order of the design documents' ids.
 type validationSet struct {
-	designs []*js.Design
-	// blocked refuses what passed the functions: the next design document is in a language that cannot be run.
+	steps []validationStep
+	// scripted says that some step has functions.
+	scripted bool
+	// blocked refuses what passed the steps: the next design document cannot be run, or its selector not be read.
 	blocked *compat.Error
 }
 
-func newDesignValidator(c *config.Config, pool *js.Pool) *designValidator {
-	sets := cache.NewStamped[string, validationStamp, *validationSet](validationCache)
-	return &designValidator{config: c, pool: pool, sets: sets}
+// validationStep is the selector of a design document, or the functions of several that follow each other.
+type validationStep struct {
+	valid   func(change ejson.Value) bool // nil: functions
+	designs []*js.Design
 }
 
-// prepare is storage.BatchValidator's PrepareBatch: nil without functions, and for the server's own writes.
+func newDesignValidator(c *config.Config, checker DesignChecker, pool *js.Pool) *designValidator {
+	sets := cache.NewStamped[string, validationStamp, *validationSet](validationCache)
+	return &designValidator{config: c, checker: checker, pool: pool, sets: sets}
+}
+
+// prepare is storage.BatchValidator's PrepareBatch: nil where nothing is asked, and for the server's own writes, which
+// share no transaction with others.
 func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.ValidateBatchFunc, error) {
 	w, _ := ctx.Value(writerKey{}).(*writer)
 	if w == nil {
@@ -70,25 +79,48 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 	if err != nil {
 		return nil, err
 	}
-	if len(set.designs) == 0 && set.blocked == nil {
+	if len(set.steps) == 0 && set.blocked == nil {
 		return nil, nil
 	}
+	check := &validation{
+		tx: tx, writer: w, set: set, revs: v.config.Int("query_server_config", "revs_limit", math.MaxInt64),
+	}
+	if set.scripted {
+		if check.callbacks, err = v.callbacks(tx, w, set, stamp, native); err != nil {
+			return nil, err
+		}
+	}
+	return check.verdicts, nil
+}
+
+// callbacks ask the functions of a set, by its steps, for a writer.
+func (v *designValidator) callbacks(
+	tx *storage.Tx,
+	w *writer,
+	set *validationSet,
+	stamp []byte,
+	native bool,
+) ([]*validationCallback, error) {
 	security, err := tx.Security()
 	if err != nil {
 		return nil, err
 	}
-	callback := &validationCallback{
-		pool: v.pool, designs: set.designs,
-		user: appendUser(nil, tx.Name(), w.who), security: securityOf(security),
+	user, object := appendUser(nil, tx.Name(), w.who), securityOf(security)
+	callbacks := make([]*validationCallback, len(set.steps))
+	for i, step := range set.steps {
+		if step.valid != nil {
+			continue
+		}
+		base := sha256.New()
+		step64 := strconv.AppendInt(nil, int64(i), 10)
+		for _, part := range [][]byte{stamp, strconv.AppendBool(nil, native), step64, user, object} {
+			hashPart(base, part)
+		}
+		callbacks[i] = &validationCallback{
+			pool: v.pool, designs: step.designs, user: user, security: object, base: base.Sum(nil),
+		}
 	}
-	base := sha256.New()
-	for _, part := range [][]byte{stamp, strconv.AppendBool(nil, native), callback.user, callback.security} {
-		hashPart(base, part)
-	}
-	callback.base = base.Sum(nil)
-	return func(_ context.Context, edits []storage.ValidatedEdit) ([]error, error) {
-		return v.verdicts(tx, w, set, callback, edits)
-	}, nil
+	return callbacks, nil
 }
 
 func hashPart(h hash.Hash, part []byte) {
@@ -98,8 +130,8 @@ func hashPart(h hash.Hash, part []byte) {
 	h.Write(part)
 }
 
-// load collects the functions. The one that every users database begins with is left out where logins use the
-// database, native: there its rules are applied in Go (see checkUser).
+// load collects the functions and selectors. The one that every users database begins with is left out where logins use
+// the database, native: there its rules are applied in Go (see checkUser).
 func (v *designValidator) load(tx *storage.Tx, native bool) (*validationSet, error) {
 	refs, err := tx.DesignDocs()
 	if err != nil {
@@ -119,61 +151,44 @@ func (v *designValidator) load(tx *storage.Tx, native bool) (*validationSet, err
 		if !given || native && doc.ID == authDesignID && source.TextIs(authDesignSource) {
 			continue
 		}
-		design, err := compile(v.pool, tx.Name(), doc, body)
-		if err != nil {
-			set.blocked = blockedBy(body, err)
+		if err := set.add(v, tx.Name(), doc, body); err != nil {
+			set.blocked, _ = compat.AsError(err)
 			break
 		}
-		set.designs = append(set.designs, design)
 	}
 	return set, nil
 }
 
-// blockedBy is the error of writes below a validation function in another language.
-func blockedBy(body ejson.Value, err error) *compat.Error {
-	if language, _ := body.Get("language"); language.TextIs("query") {
-		return compat.NewError(compat.KindError, "internal_server_error")
+// add adds the function or the selector of a design document.
+func (s *validationSet) add(v *designValidator, db string, doc *storage.Document, body ejson.Value) error {
+	valid, err := v.checker.CompileRule(body)
+	if err != nil {
+		return unreadable(doc.ID, err)
 	}
-	e, _ := compat.AsError(err)
-	return e
+	if valid != nil {
+		s.steps = append(s.steps, validationStep{valid: valid})
+		return nil
+	}
+	design, err := compile(v.pool, db, doc, body)
+	if err != nil {
+		return err
+	}
+	s.scripted = true
+	if n := len(s.steps); n == 0 || s.steps[n-1].valid != nil {
+		s.steps = append(s.steps, validationStep{})
+	}
+	last := &s.steps[len(s.steps)-1]
+	last.designs = append(last.designs, design)
+	return nil
 }
 
-// verdicts gives the verdicts on edits as far as they are known. Design documents are never asked about.
-func (v *designValidator) verdicts(
-	tx *storage.Tx,
-	w *writer,
-	set *validationSet,
-	callback *validationCallback,
-	edits []storage.ValidatedEdit,
-) ([]error, error) {
-	verdicts := make([]error, len(edits))
-	revs := v.config.Int("query_server_config", "revs_limit", math.MaxInt64)
-	for i, e := range edits {
-		if compat.IsDesignID(e.Edit.ID) {
-			continue
-		}
-		doc := js.ValidatedDoc{New: appendEdit(nil, e, w)}
-		if e.Parent != nil {
-			doc.Old = appendForFunction(nil, e.Parent, revs)
-		}
-		answer, err := tx.Defer(callback.key(&doc), callback, func() any { return doc })
-		switch {
-		case errors.Is(err, storage.ErrPending):
-			verdicts[i] = err
-			continue
-		case err != nil:
-			return nil, err
-		}
-		switch verdict, _ := answer.(error); {
-		case errors.Is(verdict, compat.ErrFunctionClause):
-			return nil, compat.ErrFunctionClause // the real server's worker crashes, with the whole request
-		case verdict != nil:
-			verdicts[i] = FunctionError(verdict)
-		case set.blocked != nil:
-			verdicts[i] = set.blocked
-		}
+// unreadable is the error of writes below a selector that cannot be read. No request stores one, and no replication:
+// only what was trusted to be as another server had it.
+func unreadable(id string, err error) error {
+	if e, ok := compat.AsError(err); ok {
+		return compat.NewError(compat.KindForbidden, id+" cannot be read: "+e.Reason)
 	}
-	return verdicts, nil
+	return err
 }
 
 // validationCallback is a storage.Callback: it validates the documents of a user by the functions in force.
@@ -213,37 +228,4 @@ func (a *validationCallback) RunDeferred(ctx context.Context, args []any) ([]any
 		results[i] = verdict
 	}
 	return results, nil
-}
-
-// appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet, and one
-// that is uploaded by itself, streamed, not even a length. Those taken over from a stored revision have a revpos
-// already, unless they are replicated.
-func appendEdit(b []byte, e storage.ValidatedEdit, w *writer) []byte {
-	view := View(e.Edit, &ReadOptions{Revs: true})
-	if w.attachmentsOnly && e.Parent != nil {
-		view.Revisions = e.Parent.Revs
-	}
-	for i := range view.Attachments {
-		a := &view.Attachments[i]
-		if a.HasRevPos && (!e.Replicated || isStored(e.Parent, a.Attachment)) {
-			continue
-		}
-		plain := *a.Attachment
-		plain.HasDigest = false
-		a.Attachment, a.Streamed = &plain, w.streamed != "" && a.Name == w.streamed
-	}
-	return compat.AppendDocument(b, view)
-}
-
-// isStored reports whether a revision has the attachment already.
-func isStored(d *storage.Document, a *compat.Attachment) bool {
-	if d == nil {
-		return false
-	}
-	for i := range d.Attachments {
-		if s := &d.Attachments[i]; s.Name == a.Name && s.Digest == a.Digest && s.RevPos == a.RevPos {
-			return true
-		}
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 )
@@ -21,6 +22,14 @@ type anyDesign struct{}
 
 // CheckDesign implements documents.DesignChecker.
 func (anyDesign) CheckDesign(context.Context, string, bool, []byte) error { return nil }
+
+// CompileRule implements documents.DesignChecker.
+func (anyDesign) CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error) {
+	if rule, _ := ddoc.Get("validate_doc_update"); rule.Kind() == ejson.Object {
+		return mango.Views{}.CompileRule(rule)
+	}
+	return nil, nil
+}
 
 // newDocuments makes the documents of a store under the usual rules, and sets the store's hooks: validation functions
 // run in pool.
@@ -42,6 +51,7 @@ func newDocuments(t testing.TB, store *storage.Store, indexer storage.Indexer, p
 		Verifier:         principal.NewVerifier(func(bool) {}),
 		Rules:            func() *documents.Rules { return rules },
 		CheckReplication: func(ejson.Value) error { return nil },
-		UsersChanged:     func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
+		UsersChanged:     func() {}, Read: func(int) {}, Written: func(int, int, int) {},
+		Evaluated: func(int) {}, Rejected: func() {},
 	})
 }

@@ -198,10 +198,19 @@ function OnUpdate(doc, meta) { doc.seen = doc.v; src[meta.id] = doc; }`, "", "+s
 	n.becomes("src", "a", `{"v":59,"seen":59}`)
 }
 
-// TestRefusedWrites: a handler can catch what a validation function says to a write of it.
+// TestRefusedWrites: a handler can catch what a validation function or selector says to a write of it.
 func TestRefusedWrites(t *testing.T) {
+	for refusal, design := range map[string]string{
+		"not that":              `{"validate_doc_update":"function (doc) { if (doc.bad) throw {forbidden: 'not that'}; }"}`,
+		"document is not valid": `{"language":"query","validate_doc_update":{"newDoc.bad":{"$exists":false}}}`,
+	} {
+		t.Run(refusal, func(t *testing.T) { testRefusedWrites(t, refusal, design) })
+	}
+}
+
+func testRefusedWrites(t *testing.T, refusal, design string) {
 	n := newAlone(t, "src", "dst")
-	n.put("dst", "_design/v", `{"validate_doc_update":"function (doc) { if (doc.bad) throw {forbidden: 'not that'}; }"}`)
+	n.put("dst", "_design/v", design)
 	n.define("f", `
 function OnUpdate(doc, meta) {
 	try { dst[meta.id] = doc; } catch (e) { dst["no:" + meta.id] = {kv: e instanceof KVError, desc: e.message.desc}; }
@@ -210,7 +219,7 @@ function OnUpdate(doc, meta) {
 	n.put("src", "1", `{"bad":true}`)
 	n.put("src", "2", `{"v":2}`)
 	n.becomes("dst", "2", `{"v":2}`)
-	n.becomes("dst", "no:1", `{"kv":true,"desc":"not that"}`)
+	n.becomes("dst", "no:1", `{"kv":true,"desc":"`+refusal+`"}`)
 	require.Empty(t, n.get("dst", "1"))
 }
 

@@ -9,7 +9,7 @@
 //   - fields.go: projection (mango_fields, mango_doc:set_field)
 //   - request.go, options.go, sort.go: the request of a query (mango_opts)
 //   - index.go, catalogue.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)
-//   - mapper.go: the rows of an index (mango_native_proc)
+//   - mapper.go: the rows of an index; rule.go: selectors as validate_doc_update (mango_native_proc)
 //   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said
 //     of it
 //   - allfields.go, rangeset.go: indexes over all fields, and the sets of ranges that a selector asks of them

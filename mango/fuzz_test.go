@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/query"
@@ -163,6 +164,42 @@ func FuzzPicker(f *testing.F) {
 			if has != picked || has && !bytes.Equal(got.AppendJSON(nil), want.AppendJSON(nil)) {
 				t.Fatalf("%s of %s: %s", name, text, got.Raw())
 			}
+		}
+	})
+}
+
+// FuzzRule: any selector of a design document is refused or answers about any change, always the same, and the normal
+// form of it answers the same.
+func FuzzRule(f *testing.F) {
+	change := `{"newDoc":{"_id":"a","a":[1,{"b":"x"}],"n":0},"oldDoc":null}`
+	for _, seed := range []string{
+		`{}`, `{"newDoc":{}}`, `{"newDoc":{"a":{"$elemMatch":{"b":{"$regex":"^x"}}},"n":{"$mod":[0,1]}},"oldDoc":null}`,
+		`{"$nor":[{"userCtx":{"$exists":true}}]}`, `{"newDoc.a.1\\.b":{"$not":{"$all":[[1]]}}}`, `{"$text":"x"}`,
+		`{"newDoc._id":{"$gt":[]}}`, `{"a":{"$elemMatch":{"$nor":[{"$eq":1}]}}}`, `7`, `"function() {}"`,
+		`{"newDoc.s":{"$regex":"(a*)*$"}}`, `{"newDoc":{"$keyMapMatch":{"$in":["a"]}}}`, `{"newDoc":{"$allMatch":{"":1}}}`,
+	} {
+		f.Add(seed, change)
+	}
+	f.Fuzz(func(t *testing.T, text, change string) {
+		v, err := ejson.Parse([]byte(text))
+		if err != nil {
+			return
+		}
+		valid, err := Views{}.CompileRule(v)
+		if _, wire := compat.AsError(err); err != nil && !wire {
+			t.Fatalf("%s: %v", text, err)
+		}
+		changed, other := ejson.Parse([]byte(change))
+		if err != nil || other != nil {
+			return
+		}
+		s, err := ParseSelector(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Views{}.CompileRule(parsed(t, string(s.AppendJSON(nil))))
+		if first := valid(changed); err != nil || valid(changed) != first || again(changed) != first {
+			t.Fatalf("%s: of %s it says %t at first: %v", text, change, first, err)
 		}
 	})
 }

@@ -161,7 +161,7 @@ func New(o Options) (*Server, error) {
 			return replication.CheckDocument(body, s.replications.Settings())
 		},
 		UsersChanged: directory.Forget, Read: env.Stats.Read, Written: env.Stats.Written,
-		Evaluated: env.Stats.Evaluated,
+		Evaluated: env.Stats.Evaluated, Rejected: env.Stats.Rejected,
 	})
 	sessions := session.New(verifier, directory)
 	s.sessions = sessions

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -29,11 +30,35 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 		return compat.NewError(compat.KindInvalidDesignDoc,
 			"partitioned option cannot be true in a non-partitioned database.")
 	}
+	if _, err := v.CompileRule(ddoc); err != nil {
+		return err
+	}
 	language := languageJavaScript
 	if l, ok := ddoc.Get("language"); ok {
 		language = l.Text()
 	}
 	return v.checkFunctions(ctx, tenant, language, ddoc)
+}
+
+// CompileRule reads the validate_doc_update of a design document whose language has objects for it; see
+// RuleLanguage. It is nil where that is a function, or not there. Case does not count in the name of the language
+// (couch_proc_manager, which looks in upper case). The error is a *compat.Error: CouchDB takes every object and every
+// string, and fails on each write of a document then.
+func (v *Views) CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error) {
+	rule, given := ddoc.Get("validate_doc_update")
+	if !given {
+		return nil, nil
+	}
+	language, _ := ddoc.Get("language")
+	ruled, isRuled := v.opts.Languages[strings.ToLower(language.Text())].(RuleLanguage)
+	want := isString
+	if isRuled {
+		want = isObject
+	}
+	if err := checkPath(ddoc, []step{{"validate_doc_update", want}}, ""); err != nil || !isRuled {
+		return nil, err
+	}
+	return ruled.CompileRule(rule)
 }
 
 // kinds is a set of JSON kinds with its name in errors.
@@ -47,6 +72,7 @@ var (
 	isString         = kinds{"string", []ejson.Kind{ejson.String}}
 	isBoolean        = kinds{"boolean", []ejson.Kind{ejson.Bool}}
 	isStringOrObject = kinds{"string or object", []ejson.Kind{ejson.String, ejson.Object}}
+	isObjectOrString = kinds{"object or string", isStringOrObject.is}
 	isArrayOrString  = kinds{"array or string", []ejson.Kind{ejson.String, ejson.Array}}
 )
 
@@ -73,7 +99,7 @@ func checkFields(ddoc ejson.Value) error {
 		{{"rewrites", isArrayOrString}},
 		{{"shows", isObject}, {"", isStringOrObject}},
 		{{"updates", isObject}, {"", isStringOrObject}},
-		{{"validate_doc_update", isString}},
+		{{"validate_doc_update", isObjectOrString}},
 		{{"views", isObject}, {"lib", isObject}},
 		{{"views", isObject}, {"", isObject}, {"map", mapType}},
 		{{"views", isObject}, {"", isObject}, {"reduce", isString}},

@@ -98,6 +98,13 @@ type Language interface {
 	Compile(def Definition) (Mapper, error)
 }
 
+// RuleLanguage is a Language of design documents whose validate_doc_update is an object.
+type RuleLanguage interface {
+	// CompileRule reads that object. The function that it returns tells whether a change, an object of newDoc and
+	// oldDoc, may be stored; it is safe for concurrent use. An error is a *compat.Error.
+	CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool, err error)
+}
+
 // Mapper is one map function. It is safe for concurrent use.
 type Mapper interface {
 	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and may be reused once

@@ -33,6 +33,7 @@ type Recorded struct {
 	ResultsReturned    *Counter
 	UnindexedQueries   *Counter
 	EvaluatedSelectors *Counter
+	RejectedDocuments  *Counter
 
 	ReplicationRequests           *Counter
 	ReplicationResponses          *Counter
@@ -95,6 +96,7 @@ func (s *Stats) register() {
 		ResultsReturned:    s.counter("mango.results_returned"),
 		UnindexedQueries:   s.counter("mango.unindexed_queries"),
 		EvaluatedSelectors: s.counter("mango.evaluate_selector"),
+		RejectedDocuments:  s.counter("couchdb.query_server.vdu_rejects"),
 
 		ReplicationRequests:           s.counter("couch_replicator.requests"),
 		ReplicationResponses:          s.counter("couch_replicator.responses.success"),

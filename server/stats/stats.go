@@ -110,6 +110,9 @@ func (s *Stats) Written(documents, inserts, local int) {
 // Evaluated counts documents that were matched with a selector.
 func (s *Stats) Evaluated(n int) { s.EvaluatedSelectors.Add(int64(n)) }
 
+// Rejected counts a document that validate_doc_update has refused.
+func (s *Stats) Rejected() { s.RejectedDocuments.Add(1) }
+
 // Purged counts a purge that was asked for, with the documents that it names.
 func (s *Stats) Purged(documents int) {
 	s.DatabasePurges.Add(1)
