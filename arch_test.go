@@ -42,11 +42,13 @@ var rooms = map[string][]string{
 	"cluster":          {"storage/kv"},
 	"cluster/settings": {"storage/kv", "cluster", "config"},
 	// The floors of storage, each on those above it in this list; keyspace is for all who stand on storage.
-	keyspace:  {"compat", "storage/kv"},
-	"storage": {"compat", "storage/kv", "cluster", keyspace},
-	"views":   {"compat", "js", "cluster", "storage", "storage/kv"},
-	"mango":   {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
-	"search":  {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
+	keyspace:          {"compat", "storage/kv"},
+	"storage/revtree": {"compat", "storage/kv"}, // storage/kv for its tests
+	"storage/formats": {"compat", "storage/kv", keyspace, "storage/revtree"},
+	"storage":         {"compat", "storage/kv", "cluster", keyspace, "storage/revtree", "storage/formats"},
+	"views":           {"compat", "js", "cluster", "storage", "storage/kv"},
+	"mango":           {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
+	"search":          {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -133,7 +134,7 @@ func (d *dbRead) listIDs(o *RangeOptions, row func(*ListRow) error) error {
 		if err != nil {
 			return keyspace.Corrupt("list of ids", err)
 		}
-		rev, err := parseWinner(it.Value())
+		rev, err := formats.ParseWinner(it.Value())
 		if err != nil {
 			return err
 		}
@@ -279,7 +280,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		default:
 			rows[i].Found = true
 			var size int
-			if rows[i].Rev, size, err = parseListed(values[i]); err == nil && l.o.IncludeDocs {
+			if rows[i].Rev, size, err = formats.ParseListed(values[i]); err == nil && l.o.IncludeDocs {
 				reads[i], _ = d.winnerRead(nil, id, false, rows[i].Rev, size)
 				if l.o.Conflicts {
 					trees[i] = id
@@ -295,11 +296,11 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		return 0, err
 	}
 	l.prefetch.reached(len(leaves), len(ids))
-	err = d.readEntries(&l.room, reads[:len(leaves)], true, func(i int, e *entry, found bool) error {
+	err = d.readEntries(&l.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
 		r := &rows[i]
 		switch {
 		case found:
-			size += int(e.size)
+			size += int(e.Size)
 			r.Doc = newDocument(r.ID, r.Rev, false, *e)
 			r.Doc.addConflicts(leaves[i], true, false)
 		case reads[i].key != nil:

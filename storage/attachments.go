@@ -40,8 +40,6 @@ const (
 	uploadBatch = 10 * keyspace.MaxValue
 	// uploadLease is how long an upload may go without a sign of life. Each transaction of the request renews it.
 	uploadLease = time.Hour
-	// blobIDSize is the length of a blob's id.
-	blobIDSize = 16
 )
 
 // errUploadExpired refuses a document whose attachments disappeared before it was written: the
@@ -282,7 +280,7 @@ func (u *Uploads) renew(t *dbTx) error {
 // newAttachmentID makes an id that no other attachment has: the time, so that uploads of one time lie side by side, and
 // chance.
 func newAttachmentID() string {
-	id := newUUID() // blobIDSize bytes
+	id := newUUID() // formats.BlobIDSize bytes
 	binary.BigEndian.PutUint64(id[:8], uint64(time.Now().UnixMicro()))
 	return string(id[:])
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/revtree"
 )
@@ -238,7 +239,7 @@ func (b *batch) ask(groups []editGroup, head bool) (*editReads, error) {
 	for _, g := range groups {
 		for _, i := range g.edits[:1] {
 			doc := b.docs[i]
-			if rev := parentOf(doc, b.mode.replicated); !rev.IsZero() && doc.Body.Size >= besideKilobytes<<10 {
+			if rev := parentOf(doc, b.mode.replicated); !rev.IsZero() && doc.Body.Size >= formats.BesideKilobytes<<10 {
 				keys = append(keys, b.t.keys.Leaf(nil, keyspace.TagDocs, g.id, false, rev))
 			}
 		}
@@ -279,7 +280,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	if len(b.edits) < len(groups) {
 		b.edits = make([]docEdit, len(groups))
 	}
-	var wanted []*leafRecord
+	var wanted []*formats.Leaf
 	var owners []*docEdit
 	budget := int64(maxWindowBytes)
 	if limit := b.db.store.limits.TransactionSize; limit > 0 {
@@ -293,12 +294,12 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 			if b.t.large.of(b.docs[i]) == nil {
 				budget -= int64(len(b.docs[i].Body.JSON))
 			}
-			if l := replacedBy(leaves, b.docs[i], b.mode.replicated); l != nil && l.stored {
+			if l := replacedBy(leaves, b.docs[i], b.mode.replicated); l != nil && l.Stored {
 				wanted, owners = append(wanted, l), append(owners, &b.edits[n])
 				if b.index != nil || b.mode.validates() {
-					budget -= l.external
+					budget -= l.External
 				} else { // what is apart stays where it is
-					budget -= min(l.external, maxInline)
+					budget -= min(l.External, maxInline)
 				}
 			}
 		}
@@ -326,7 +327,7 @@ func (b *batch) uploaded(groups []editGroup) (refs []string) {
 				}
 			}
 			if body := b.t.large.of(doc); body != nil {
-				refs = append(refs, body.ref)
+				refs = append(refs, body.Ref)
 			}
 		}
 	}
@@ -334,7 +335,7 @@ func (b *batch) uploaded(groups []editGroup) (refs []string) {
 }
 
 // replacedBy guesses the stored leaf that an edit replaces; nil is always right, and only costs a later read.
-func replacedBy(leaves []leafRecord, doc *compat.Document, replicated bool) *leafRecord {
+func replacedBy(leaves []formats.Leaf, doc *compat.Document, replicated bool) *formats.Leaf {
 	parent := parentOf(doc, replicated)
 	if parent.IsZero() {
 		return nil
@@ -361,7 +362,7 @@ func parentOf(doc *compat.Document, replicated bool) compat.Rev {
 
 // loadEntries reads the entries of leaves together, those that were not read with the leaves, and the bodies that are
 // apart where hooks are going to see them.
-func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*docEdit) error {
+func (b *batch) loadEntries(reads *editReads, leaves []*formats.Leaf, owners []*docEdit) error {
 	if len(leaves) == 0 {
 		return nil
 	}
@@ -369,7 +370,7 @@ func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*do
 	var keys [][]byte
 	var at []int
 	for i, l := range leaves {
-		if values[i] = l.entry; l.entry != nil {
+		if values[i] = l.Entry; l.Entry != nil {
 			continue
 		}
 		key := b.t.keys.Leaf(nil, keyspace.TagDocs, owners[i].id, l.Deleted, l.Rev)
@@ -386,12 +387,12 @@ func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*do
 			values[i] = found[n]
 		}
 	}
-	entries := make([]*entry, len(leaves))
+	entries := make([]*formats.Entry, len(leaves))
 	for i, l := range leaves {
 		if values[i] == nil {
 			return keyspace.Corrupt("leaf without its entry", nil)
 		}
-		e, err := parseEntry(values[i])
+		e, err := formats.ParseEntry(values[i])
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -99,7 +100,7 @@ func TestEntryBesideItsLeaf(t *testing.T) {
 		step("it wins again", rev+` {"n":1}`, 1)
 		rev = put(t, db, "a", rev, `{"n":2}`)
 		step("edited", rev+` {"n":2}`, 0)
-		long := fmt.Sprintf(`{"n":%q}`, strings.Repeat("x", besideKilobytes<<10))
+		long := fmt.Sprintf(`{"n":%q}`, strings.Repeat("x", formats.BesideKilobytes<<10))
 		rev = put(t, db, "a", rev, long)
 		step("long", rev+" "+long, 1)
 		rev = put(t, db, "a", rev, `{"n":3}`)

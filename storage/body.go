@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/chunks"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -20,53 +21,53 @@ const (
 )
 
 // newEntry makes the entry of a revision that comes with its body: what it refers to is stored, and counted.
-func (e *docEdit) newEntry(w *revWrite) (entry, error) {
+func (e *docEdit) newEntry(w *revWrite) (formats.Entry, error) {
 	if err := e.claim(w); err != nil {
-		return entry{}, err
+		return formats.Entry{}, err
 	}
-	n := entry{atts: w.atts, body: w.body()}
-	if len(n.atts) > 0 {
-		list := appendAttachments(e.t.scratch[:0], n.atts)
+	n := formats.Entry{Atts: w.atts, Body: w.body()}
+	if len(n.Atts) > 0 {
+		list := formats.AppendAttachments(e.t.scratch[:0], n.Atts)
 		if e.t.scratch = list[:0]; len(list) > maxInlineAtts {
-			n.attsApart = e.t.putBlob(list)
+			n.AttsApart = e.t.putBlob(list)
 		}
 	}
-	if len(n.body) > maxInline {
+	if len(n.Body) > maxInline {
 		var err error
-		if n.bodyApart, err = e.t.claimBody(w.doc); err != nil {
-			return entry{}, err
+		if n.BodyApart, err = e.t.claimBody(w.doc); err != nil {
+			return formats.Entry{}, err
 		}
-		if n.bodyApart.isZero() {
-			n.bodyApart = e.t.putBlob(n.body)
+		if n.BodyApart.IsZero() {
+			n.BodyApart = e.t.putBlob(n.Body)
 		}
 	}
 	return n, nil
 }
 
 // putBlob stores bytes that an entry of this transaction refers to.
-func (t *dbTx) putBlob(b []byte) blob {
+func (t *dbTx) putBlob(b []byte) formats.Blob {
 	ref := t.putAttachment(chunks.Of(keyspace.MaxValue, bytes.Clone(b)).Chunks())
 	t.shareAttachment(ref)
-	return blob{ref: ref, digest: md5.Sum(b), length: len(b)}
+	return formats.Blob{Ref: ref, Digest: md5.Sum(b), Length: len(b)}
 }
 
 // setEntry writes an entry and returns its size. What it refers to is counted already.
-func (t *dbTx) setEntry(key []byte, e *entry) int64 {
+func (t *dbTx) setEntry(key []byte, e *formats.Entry) int64 {
 	value, size := t.encodeEntry(e)
 	t.tx.Set(key, value)
 	return size
 }
 
 // encodeEntry gives an entry's value, in memory that the next one takes, and its size.
-func (t *dbTx) encodeEntry(e *entry) (value []byte, size int64) {
-	value = e.encode(t.scratch[:0])
+func (t *dbTx) encodeEntry(e *formats.Entry) (value []byte, size int64) {
+	value = e.Encode(t.scratch[:0])
 	t.scratch = value[:0]
-	return value, int64(len(value) + e.attsApart.length + e.bodyApart.length)
+	return value, int64(len(value) + e.AttsApart.Length + e.BodyApart.Length)
 }
 
 // entryOf parses an entry whose value was read already, and reads what is stored apart from it.
-func (d *dbRead) entryOf(value []byte) (entry, error) {
-	e, err := parseEntry(value)
+func (d *dbRead) entryOf(value []byte) (formats.Entry, error) {
+	e, err := formats.ParseEntry(value)
 	if err == nil {
 		e, err = d.completed(true, e)
 	}
@@ -75,8 +76,8 @@ func (d *dbRead) entryOf(value []byte) (entry, error) {
 
 // completed is complete for a single entry. Most entries have nothing stored apart, and return at
 // once.
-func (d *dbRead) completed(bodies bool, e entry) (entry, error) {
-	if e.whole() {
+func (d *dbRead) completed(bodies bool, e formats.Entry) (formats.Entry, error) {
+	if e.Whole() {
 		return e, nil
 	}
 	read := e
@@ -86,7 +87,7 @@ func (d *dbRead) completed(bodies bool, e entry) (entry, error) {
 
 // complete reads what entries have apart, all of it together: the lists of attachments and, if they are wanted, the
 // bodies. An error leaves an entry with what was in its value.
-func (d *dbRead) complete(bodies bool, entries ...*entry) error {
+func (d *dbRead) complete(bodies bool, entries ...*formats.Entry) error {
 	return d.completeIn(nil, 0, bodies, entries...)
 }
 
@@ -95,17 +96,17 @@ const attachmentCopies = 4
 
 // completeIn is complete for bodies that nobody needs any more when it is called with the same room again: they are in
 // its memory. beside is how many bytes the reader has in memory besides.
-func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...*entry) error {
+func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...*formats.Entry) error {
 	var reads []blobRead
 	size := 0
 	for _, e := range entries {
-		if e.atts == nil && !e.attsApart.isZero() {
-			reads = append(reads, blobRead{b: &e.attsApart, atts: &e.atts})
-			beside += attachmentCopies * e.attsApart.length
+		if e.Atts == nil && !e.AttsApart.IsZero() {
+			reads = append(reads, blobRead{b: &e.AttsApart, atts: &e.Atts})
+			beside += attachmentCopies * e.AttsApart.Length
 		}
-		if bodies && e.body == nil && !e.bodyApart.isZero() {
-			reads = append(reads, blobRead{b: &e.bodyApart, body: &e.body})
-			size += e.bodyApart.length
+		if bodies && e.Body == nil && !e.BodyApart.IsZero() {
+			reads = append(reads, blobRead{b: &e.BodyApart, body: &e.Body})
+			size += e.BodyApart.Length
 		}
 	}
 	held := room.begin(size)
@@ -166,17 +167,17 @@ func (r *bodyRoom) take(size int) []byte {
 
 // blobRead is a running read of a blob. Each chunk is a range of its own, so that all of them come in one round trip.
 type blobRead struct {
-	b      *blob
+	b      *formats.Blob
 	body   *[]byte
 	atts   *[]compat.Attachment
 	chunks []kv.Iterator
 }
 
 func (r *blobRead) start(d *dbRead) {
-	key := d.keys.Attachment(nil, keyspace.TagAtt, r.b.ref)
+	key := d.keys.Attachment(nil, keyspace.TagAtt, r.b.Ref)
 	prefix := len(key)
 	reader := d.r.Snapshot() // nobody changes a blob: the entry is what conflicts
-	for n := range int64((r.b.length + keyspace.MaxValue - 1) / keyspace.MaxValue) {
+	for n := range int64((r.b.Length + keyspace.MaxValue - 1) / keyspace.MaxValue) {
 		key = tuple.AppendInt(key[:prefix], n)
 		r.chunks = append(r.chunks, reader.Range(key, append(key, 0), kv.RangeOptions{Limit: 1}))
 	}
@@ -189,7 +190,7 @@ func (r *blobRead) finish(room *bodyRoom, failed bool) (err error) {
 	}
 	var joined []byte
 	if !failed {
-		joined = room.take(r.b.length)
+		joined = room.take(r.b.Length)
 	}
 	for _, it := range r.chunks {
 		if !failed && err == nil && it.Next() {
@@ -202,14 +203,14 @@ func (r *blobRead) finish(room *bodyRoom, failed bool) (err error) {
 	switch {
 	case failed || err != nil:
 		return err
-	case len(joined) != r.b.length:
+	case len(joined) != r.b.Length:
 		return keyspace.Corrupt("chunks", nil)
 	case r.body != nil:
 		*r.body = joined
 		return nil
 	}
 	list := packed.Reader{B: joined}
-	if *r.atts = readAttachments(&list); !list.Done() {
+	if *r.atts = formats.ReadAttachments(&list); !list.Done() {
 		return keyspace.Corrupt("attachments", nil)
 	}
 	return nil
@@ -242,11 +243,6 @@ func (d *dbRead) readChunks(key []byte, length int) ([]byte, error) {
 		return nil, keyspace.Corrupt("chunks", nil)
 	}
 	return b, nil
-}
-
-// whole reports whether nothing of the entry is left to be read.
-func (e *entry) whole() bool {
-	return (e.body != nil || e.bodyApart.isZero()) && (e.atts != nil || e.attsApart.isZero())
 }
 
 // owned gives a body that is independent of the store's memory. What was apart is so already.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -71,7 +72,7 @@ type changesScan struct {
 // feedRow is a row of the changes feed.
 type feedRow struct {
 	seq   Seq
-	value changeValue
+	value formats.Change
 	after int64 // rows after it in the feed
 }
 
@@ -145,7 +146,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 			return err
 		}
 		row := feedRow{seq: seq}
-		if row.value, err = parseChange(it.Value()); err != nil {
+		if row.value, err = formats.ParseChange(it.Value()); err != nil {
 			return err
 		}
 		if row.after, err = number(seq); err != nil {
@@ -292,8 +293,8 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		c.prefetch.reached(len(leaves), len(rows))
 		rows = rows[:len(leaves)]
 	}
-	give := func(i int, e *entry) error {
-		var own []leafRecord
+	give := func(i int, e *formats.Entry) error {
+		var own []formats.Leaf
 		if leaves != nil {
 			own = leaves[i]
 		}
@@ -312,15 +313,15 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 	for i := range rows {
 		row := &rows[i].value
 		var read entryRead
-		read, c.mem = d.winnerRead(c.mem, row.id, row.deleted, row.winner, row.kilobytes)
+		read, c.mem = d.winnerRead(c.mem, row.ID, row.Deleted, row.Winner, row.Kilobytes)
 		c.reads = append(c.reads, read)
 	}
 	size := 0
-	err = d.readEntries(&c.room, c.reads, true, func(i int, e *entry, found bool) error {
-		if !found && !rows[i].value.deleted {
+	err = d.readEntries(&c.room, c.reads, true, func(i int, e *formats.Entry, found bool) error {
+		if !found && !rows[i].value.Deleted {
 			return keyspace.Corrupt("change without its document", nil)
 		}
-		size += int(e.size)
+		size += int(e.Size)
 		return give(i, e)
 	})
 	c.prefetch.took(size)
@@ -329,19 +330,19 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 
 // readLeaves reads the leaves of the rows that show more of them than the winner, or of the first of them; nil if there
 // are no such rows.
-func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]leafRecord, error) {
+func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]formats.Leaf, error) {
 	if !c.o.AllLeaves && !(c.o.IncludeDocs && (c.o.Conflicts || c.o.DeletedConflicts)) {
 		return nil, nil
 	}
 	var ids []string
 	for i := range rows {
-		if rows[i].value.leaves <= 1 {
+		if rows[i].value.Leaves <= 1 {
 			continue
 		}
 		if ids == nil {
 			ids = make([]string, len(rows))
 		}
-		ids[i] = rows[i].value.id
+		ids[i] = rows[i].value.ID
 	}
 	if ids == nil {
 		return nil, nil
@@ -351,8 +352,14 @@ func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]leafRecord, err
 
 // give calls fn for a row; leaves are nil where only the winner is shown, e is nil without documents. Only a row that
 // fn has taken counts as passed.
-func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue, leaves []leafRecord, e *entry) error {
-	c.change = Change{Seq: seq, ID: row.id, Deleted: row.deleted, Revs: append(c.change.Revs[:0], row.winner)}
+func (c *changesScan) give(
+	d *dbRead,
+	seq UpdateSeq,
+	row *formats.Change,
+	leaves []formats.Leaf,
+	e *formats.Entry,
+) error {
+	c.change = Change{Seq: seq, ID: row.ID, Deleted: row.Deleted, Revs: append(c.change.Revs[:0], row.Winner)}
 	if c.o.AllLeaves && leaves != nil {
 		c.change.Revs = c.change.Revs[:0]
 		for i := len(leaves) - 1; i >= 0; i-- {
@@ -360,7 +367,7 @@ func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue, leaves []
 		}
 	}
 	if e != nil {
-		c.doc = Document{ID: row.id, Rev: row.winner, Deleted: row.deleted, Body: e.body, Attachments: e.atts}
+		c.doc = Document{ID: row.ID, Rev: row.Winner, Deleted: row.Deleted, Body: e.Body, Attachments: e.Atts}
 		c.doc.addConflicts(leaves, c.o.Conflicts, c.o.DeletedConflicts)
 		c.change.Doc = &c.doc
 	}

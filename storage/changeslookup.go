@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -17,11 +18,11 @@ type rowLookup interface {
 	find(d *dbRead) ([]feedRow, error)
 }
 
-func lookUp(id string, winner *leafRecord, leaves int) feedRow {
-	value := changeValue{
-		id: id, winner: winner.Rev, deleted: winner.Deleted, leaves: leaves, kilobytes: winner.kilobytes(),
+func lookUp(id string, winner *formats.Leaf, leaves int) feedRow {
+	value := formats.Change{
+		ID: id, Winner: winner.Rev, Deleted: winner.Deleted, Leaves: leaves, Kilobytes: winner.Kilobytes(),
 	}
-	return feedRow{seq: winner.seq, value: value}
+	return feedRow{seq: winner.Seq, value: value}
 }
 
 // lookup gives the rows that are found and o selects.
@@ -66,8 +67,8 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 		case r.seq.Compare(c.o.Since) <= 0:
 			return true
 		case c.o.Descending: // a document that was updated meanwhile has moved away from the rows that are left
-			before[r.value.id]++
-			return before[r.value.id] <= given[r.value.id]
+			before[r.value.ID]++
+			return before[r.value.ID] <= given[r.value.ID]
 		}
 		return again && r.seq.Compare(last) <= 0
 	})
@@ -171,7 +172,7 @@ func (l *idLookup) refresh(d *dbRead) error {
 	kept := make([]feedRow, 0, len(l.rows))
 	for i, value := range values {
 		if value == nil {
-			changed = append(changed, l.rows[i].value.id)
+			changed = append(changed, l.rows[i].value.ID)
 		} else {
 			kept = append(kept, l.rows[i])
 		}
@@ -223,14 +224,14 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 		if _, _, chunk, err := keyspace.ParseLeafKey(suffix); err == nil && len(chunk) > 0 {
 			continue // of a long line
 		}
-		leaf, _, err := parseLeafHead(suffix, it.Value())
+		leaf, _, err := formats.ParseLeafHead(suffix, it.Value())
 		if err != nil {
 			return nil, err
 		}
 		leaves := 1
 		// a later leaf of the same document: the winner is last
 		if own := key[:len(key)-len(suffix)]; bytes.Equal(own, doc) {
-			leaves += rows[len(rows)-1].value.leaves
+			leaves += rows[len(rows)-1].value.Leaves
 			rows = rows[:len(rows)-1]
 		} else {
 			doc = append(doc[:0], own...)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -140,22 +141,22 @@ var damages = map[string]damage{
 	"leaf that is an ancestor": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		_, winner := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "doc"), true)
 		suffix, _ := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "doc"), true)
-		l, err := parseLeaf(new(revtree.Lines), suffix[len(d.keys.Doc(nil, keyspace.TagRevs, "doc")):], winner)
+		l, err := formats.ParseLeaf(new(revtree.Lines), suffix[len(d.keys.Doc(nil, keyspace.TagRevs, "doc")):], winner)
 		must(t, err)
 		parent := compat.Rev{Pos: l.Rev.Pos - 1, Hash: l.Ancestors.At(0)}
-		l.winner, l.Ancestors = false, revtree.Line{}
-		tx.Set(d.keys.Leaf(nil, keyspace.TagRevs, "doc", false, parent), l.encode(nil))
+		l.Winner, l.Ancestors = false, revtree.Line{}
+		tx.Set(d.keys.Leaf(nil, keyspace.TagRevs, "doc", false, parent), l.Encode(nil))
 	}},
 	"entry in a loser's record": {2, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		key := d.keys.Leaf(nil, keyspace.TagRevs, "conflict", false, compat.Rev{Pos: 1, Hash: strings.Repeat("a", 16)})
 		value, err := tx.Get(key)
 		must(t, err)
-		l, _, err := parseLeafValue(value)
+		l, _, err := formats.ParseLeafValue(value)
 		must(t, err)
-		l.entry, err = tx.Get(d.keys.OfEntry(key))
+		l.Entry, err = tx.Get(d.keys.OfEntry(key))
 		must(t, err)
 		tx.Clear(d.keys.OfEntry(key))
-		tx.Set(key, l.encode(nil))
+		tx.Set(key, l.Encode(nil))
 	}},
 	"entry lost":      {2, "db", clearLast(keyspace.TagDocs)},
 	"entry garbled":   {2, "db", garbleFirst(keyspace.TagDocs)},
@@ -163,7 +164,7 @@ var damages = map[string]damage{
 	"not listed":      {3, "db", clearFirst(keyspace.TagAllDocs)},
 	"listed wrongly":  {3, "db", garbleFirst(keyspace.TagAllDocs)},
 	"listed but gone": {3, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(d.keys.AllDocs(nil, "gone"), encodeWinner(nil, compat.Rev{Pos: 1, Hash: "x"}))
+		tx.Set(d.keys.AllDocs(nil, "gone"), formats.EncodeWinner(nil, compat.Rev{Pos: 1, Hash: "x"}))
 	}},
 	"change lost":       {4, "db", clearFirst(keyspace.TagChanges)},
 	"change garbled":    {4, "db", garbleFirst(keyspace.TagChanges)},
@@ -293,9 +294,9 @@ func copyFirstChange(t *testing.T, tx kv.Tx, d *dbRead) {
 // bodyOf is the id of the body of a revision of the document "large".
 func bodyOf(t *testing.T, tx kv.Tx, d *dbRead, tag keyspace.Tag) string {
 	_, value := firstKey(t, tx, d.keys.Doc(nil, tag, "large"), false)
-	e, err := parseEntry(value)
+	e, err := formats.ParseEntry(value)
 	must(t, err)
-	return e.bodyApart.ref
+	return e.BodyApart.Ref
 }
 
 // attachmentOf is the id of a stored attachment.

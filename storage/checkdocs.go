@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -60,7 +61,7 @@ func (s *idStream) next() (err error) {
 // docRows is what is stored of one document.
 type docRows struct {
 	id      string
-	leaves  []leafRecord
+	leaves  []formats.Leaf
 	docs    []revEntry
 	history []revEntry
 	listed  []byte // value of TagAllDocs, nil if there is none
@@ -74,7 +75,7 @@ type docRows struct {
 type revEntry struct {
 	rev     compat.Rev
 	deleted bool // of the key in TagDocs, or the flag in TagHistory
-	e       entry
+	e       formats.Entry
 	broken  bool // its body is no JSON object
 }
 
@@ -132,7 +133,7 @@ func (c *dbCheck) checkSome(d *dbRead, docs []*docRows) error {
 	keys := make([][]byte, len(docs))
 	for i, doc := range docs {
 		if n := len(doc.leaves); n > 0 {
-			keys[i] = d.keys.SeqKey(nil, keyspace.TagChanges, doc.leaves[n-1].seq)
+			keys[i] = d.keys.SeqKey(nil, keyspace.TagChanges, doc.leaves[n-1].Seq)
 		}
 	}
 	rows, err := d.getPresent(keys)
@@ -154,23 +155,23 @@ func (c *dbCheck) checkSome(d *dbRead, docs []*docRows) error {
 // read takes the document's rows from the streams.
 func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 	revs, docs, history, all := streams[0], streams[1], streams[2], streams[3]
-	var leaves leafReader
+	var leaves formats.LeafReader
 	stray := func(err error) {
 		if err != nil {
 			doc.stray = append(doc.stray, "leaf: "+err.Error())
 		}
 	}
 	for revs.ok && revs.id == doc.id {
-		stray(leaves.add(revs.key, revs.it.Value()))
+		stray(leaves.Add(revs.key, revs.it.Value()))
 		if err := revs.next(); err != nil {
 			return err
 		}
 	}
-	stray(leaves.end())
-	doc.leaves = leaves.leaves
+	stray(leaves.End())
+	doc.leaves = leaves.Leaves
 	for i := range doc.leaves {
-		if l := &doc.leaves[i]; l.entry != nil {
-			if err := doc.addEntry(d, &doc.docs, l.Deleted, l.Rev, l.entry); err != nil {
+		if l := &doc.leaves[i]; l.Entry != nil {
+			if err := doc.addEntry(d, &doc.docs, l.Deleted, l.Rev, l.Entry); err != nil {
 				return err
 			}
 		}
@@ -186,7 +187,7 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 		return err
 	}
 	for i := range doc.history {
-		doc.history[i].deleted = doc.history[i].e.deleted
+		doc.history[i].deleted = doc.history[i].e.Deleted
 	}
 	if all.ok && all.id == doc.id {
 		doc.listed = append([]byte{}, all.it.Value()...)
@@ -231,8 +232,8 @@ func (doc *docRows) addEntry(d *dbRead, entries *[]revEntry, deleted bool, rev c
 	if err != nil {
 		return err
 	}
-	broken = broken || !isObject(e.body)
-	e.body = nil // the memory is the store's
+	broken = broken || !isObject(e.Body)
+	e.Body = nil // the memory is the store's
 	*entries = append(*entries, revEntry{rev, deleted, e, broken})
 	return nil
 }
@@ -255,13 +256,15 @@ func (c *dbCheck) checkDoc(d *dbRead, doc *docRows, row []byte) {
 	c.checkEntries(doc)
 	if n > 0 {
 		winner := &doc.leaves[n-1]
-		want := changeValue{doc.id, winner.Rev, winner.Deleted, n, winner.kilobytes()}
-		if !bytes.Equal(row, want.encode(nil)) {
+		want := formats.Change{
+			ID: doc.id, Winner: winner.Rev, Deleted: winner.Deleted, Leaves: n, Kilobytes: winner.Kilobytes(),
+		}
+		if !bytes.Equal(row, want.Encode(nil)) {
 			c.violation(4, doc.id, "its row of the changes feed is missing or differs")
 		}
 	}
 	switch live := n > 0 && !doc.leaves[n-1].Deleted; {
-	case live && !doc.leaves[n-1].isListed(doc.listed):
+	case live && !doc.leaves[n-1].IsListed(doc.listed):
 		c.violation(3, doc.id, "not in the list of documents with its winner")
 	case !live && doc.listed != nil:
 		c.violation(3, doc.id, "in the list of documents, but it has no live leaf")
@@ -285,7 +288,7 @@ func (doc *docRows) findInner() {
 			doc.inner[rev] = false
 		}
 	}
-	for rev := range treeOf(doc.leaves).Ancestors() {
+	for rev := range formats.TreeOf(doc.leaves).Ancestors() {
 		if _, asked := doc.inner[rev]; asked {
 			doc.inner[rev] = true
 		}
@@ -296,8 +299,8 @@ func (doc *docRows) findInner() {
 func (c *dbCheck) checkLeaves(doc *docRows) {
 	for i := range doc.leaves {
 		l := &doc.leaves[i]
-		if last := i == len(doc.leaves)-1; l.winner != last {
-			c.violation(1, doc.id, "leaf %s: carries a sequence: %v, is the winner: %v", l.Rev, l.winner, last)
+		if last := i == len(doc.leaves)-1; l.Winner != last {
+			c.violation(1, doc.id, "leaf %s: carries a sequence: %v, is the winner: %v", l.Rev, l.Winner, last)
 		}
 		if doc.inner[l.Rev] {
 			c.violation(1, doc.id, "leaf %s is also an ancestor", l.Rev)
@@ -318,16 +321,16 @@ func (c *dbCheck) checkEntries(doc *docRows) {
 	stored := 0
 	for i := range doc.leaves {
 		l := &doc.leaves[i]
-		if l.stored {
+		if l.Stored {
 			stored++
 		}
 		has := entries[leafKey{l.Rev, l.Deleted}]
-		if has != l.stored {
-			c.violation(2, doc.id, "leaf %s: says it has an entry: %v, has one: %v", l.Rev, l.stored, has)
+		if has != l.Stored {
+			c.violation(2, doc.id, "leaf %s: says it has an entry: %v, has one: %v", l.Rev, l.Stored, has)
 		} else if !has && !l.Deleted {
 			c.violation(2, doc.id, "leaf %s has no entry", l.Rev)
 		}
-		if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == keyspace.TagRevs) {
+		if l.Entry != nil && !(l.Winner && formats.EntryTag(l.Kilobytes()) == keyspace.TagRevs) {
 			c.violation(2, doc.id, "leaf %s: its entry is in its record", l.Rev)
 		}
 	}
@@ -358,8 +361,8 @@ func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
 		own[keyspace.DocCount]++
 	}
 	for i := range doc.leaves {
-		own[keyspace.ExternalSize] += doc.leaves[i].external
-		own[keyspace.ActiveSize] += doc.leaves[i].active
+		own[keyspace.ExternalSize] += doc.leaves[i].External
+		own[keyspace.ActiveSize] += doc.leaves[i].Active
 	}
 	if name, ok := keyspace.PartitionOf(doc.id); ok && d.rec.Partitioned {
 		if s.parts == nil {
@@ -371,22 +374,22 @@ func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
 		s.parts[name].Add(&own)
 	}
 	for i := range doc.history {
-		own[keyspace.HistorySize] += doc.history[i].e.size
+		own[keyspace.HistorySize] += doc.history[i].e.Size
 		own[keyspace.HistoryRows]++
 	}
 	s.sums.Add(&own)
 	for _, list := range [...][]revEntry{doc.docs, doc.history} {
 		for i := range list {
 			e := &list[i].e
-			for j := range e.atts {
-				a := &e.atts[j]
+			for j := range e.Atts {
+				a := &e.Atts[j]
 				if !s.use(doc.id, a.Ref, a.EncodedLength, a.Digest) {
 					c.violation(7, doc.id, "attachment %q of %s differs from another with the same bytes", a.Name,
 						list[i].rev)
 				}
 			}
-			for _, b := range [...]*blob{&e.attsApart, &e.bodyApart} {
-				if !b.isZero() && !s.use(doc.id, b.ref, int64(b.length), b.digest) {
+			for _, b := range [...]*formats.Blob{&e.AttsApart, &e.BodyApart} {
+				if !b.IsZero() && !s.use(doc.id, b.Ref, int64(b.Length), b.Digest) {
 					c.violation(7, doc.id, "the body of %s differs from something else with the same bytes",
 						list[i].rev)
 				}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -38,12 +39,12 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 				broken = append(broken, "a key of the changes feed is no sequence")
 				continue
 			}
-			value, err := parseChange(row.Value)
+			value, err := formats.ParseChange(row.Value)
 			if err != nil {
 				broken = append(broken, err.Error())
 				continue
 			}
-			rows, ids = append(rows, feedRow{seq: seq, value: value}), append(ids, value.id)
+			rows, ids = append(rows, feedRow{seq: seq, value: value}), append(ids, value.ID)
 		}
 		winners, err := c.winners(d, ids)
 		if err != nil {
@@ -53,8 +54,8 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 			c.violation(4, "", "%s", detail)
 		}
 		for i, row := range rows {
-			if !winners[i].winner || winners[i].seq != row.seq {
-				c.violation(4, row.value.id, "a row of the changes feed at %x that is not its last update", row.seq)
+			if !winners[i].Winner || winners[i].Seq != row.seq {
+				c.violation(4, row.value.ID, "a row of the changes feed at %x that is not its last update", row.seq)
 			}
 			f.last = row.seq
 			for level := range f.seqs {
@@ -66,22 +67,22 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 }
 
 // winners reads the winning leaves of documents; those that cannot be read, or are not there, are empty.
-func (c *dbCheck) winners(d *dbRead, ids []string) ([]leafRecord, error) {
-	winners := make([]leafRecord, 0, len(ids))
+func (c *dbCheck) winners(d *dbRead, ids []string) ([]formats.Leaf, error) {
+	winners := make([]formats.Leaf, 0, len(ids))
 	for len(winners) < len(ids) {
 		all, err := d.leavesEach(ids[len(winners):], true)
 		if isCorrupt(err) {
-			var leaves []leafRecord
+			var leaves []formats.Leaf
 			if leaves, err = d.heads(ids[len(winners)]); isCorrupt(err) {
 				leaves, err = nil, nil
 			}
-			all = [][]leafRecord{leaves}
+			all = [][]formats.Leaf{leaves}
 		}
 		if err != nil {
 			return nil, err
 		}
 		for _, leaves := range all {
-			var last leafRecord
+			var last formats.Leaf
 			if n := len(leaves); n > 0 {
 				last = leaves[n-1]
 			}

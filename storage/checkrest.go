@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -233,7 +234,7 @@ func (c *dbCheck) checkLocals(d *dbRead) error {
 			return nil
 		}
 		c.endLocal()
-		_, body, chunked, length, err := parseLocal(value)
+		_, body, chunked, length, err := formats.ParseLocal(value)
 		if err != nil {
 			c.violation(12, id, "local document cannot be read: %v", err)
 			return nil

@@ -1,6 +1,9 @@
 package storage
 
-import "github.com/settee-db/settee/compat"
+import (
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
+)
 
 // claim makes a new entry a holder of its attachments. Those that came with the write are written, or taken over from
 // an upload; their Ref is set in atts. doc tells which ones are the parent's (stubs): they are only shared.
@@ -31,13 +34,13 @@ func (t *dbTx) takeOver(a *compat.Attachment) error {
 }
 
 // release ends what newEntry began, for an entry that goes away and whose list of attachments was read.
-func (t *dbTx) release(e *entry) {
-	for i := range e.atts {
-		t.releaseAttachment(e.atts[i].Ref)
+func (t *dbTx) release(e *formats.Entry) {
+	for i := range e.Atts {
+		t.releaseAttachment(e.Atts[i].Ref)
 	}
-	for _, b := range [...]*blob{&e.attsApart, &e.bodyApart} {
-		if !b.isZero() {
-			t.releaseAttachment(b.ref)
+	for _, b := range [...]*formats.Blob{&e.AttsApart, &e.BodyApart} {
+		if !b.IsZero() {
+			t.releaseAttachment(b.Ref)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -256,7 +257,7 @@ func (r *commitRun) verify(t *dbTx, at int) error {
 	for i, value := range values {
 		var rev compat.Rev
 		if value != nil {
-			if rev, err = parseWinner(value); err != nil {
+			if rev, err = formats.ParseWinner(value); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/compactions"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -186,13 +187,13 @@ func (t *dbTx) forget(suffixes [][]byte) error {
 	if err != nil {
 		return err
 	}
-	entries := make([]*entry, 0, len(values))
+	entries := make([]*formats.Entry, 0, len(values))
 	found := keys[:0]
 	for i, value := range values {
 		if value == nil {
 			continue
 		}
-		old, err := parseEntry(value)
+		old, err := formats.ParseEntry(value)
 		if err != nil {
 			return err
 		}

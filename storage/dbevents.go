@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/formats"
 )
 
 // GlobalChanges is the database that lists what happened to the others: a document `created:db`, `updated:db` or
@@ -96,4 +97,4 @@ func (s *Store) writeEventDocs(ctx context.Context, batch []dbevents.Event) ([]d
 }
 
 // emptyDocument is the body {}.
-var emptyDocument = compat.Body{JSON: emptyBody, Size: 2}
+var emptyDocument = compat.Body{JSON: formats.EmptyBody, Size: 2}

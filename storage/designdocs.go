@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -44,7 +45,7 @@ func designDocs(r kv.ReadTx, keys keyspace.Space) (list []DocRef, err error) {
 		if err != nil {
 			return nil, keyspace.Corrupt("list of ids", err)
 		}
-		rev, err := parseWinner(it.Value())
+		rev, err := formats.ParseWinner(it.Value())
 		if err != nil {
 			return nil, err
 		}

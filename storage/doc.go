@@ -21,7 +21,8 @@
 //
 //	keyspace/                           keys, database records, counters
 //	store.go, database.go               the store, create/delete/list/info
-//	entry.go, leafrecord.go             values: attachments and bodies; leaves with their lines, winners, changes
+//	formats/                            values: attachments and bodies; leaves with their lines, winners, changes
+//	leafscan.go                         the leaves of a document as they are read
 //	tx.go                               a snapshot of one database, a transaction on it
 //	types.go, document.go               options and results
 //	read.go, openrevs.go, winner.go     documents as they are read: one revision, open_revs and _bulk_get, the winner

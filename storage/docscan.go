@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -33,7 +34,7 @@ type winnerScan struct {
 	// window is how many documents are read ahead.
 	window prefetchWindow
 	room   bodyRoom
-	entry  entry // of the document that was read last
+	entry  formats.Entry // of the document that was read last
 }
 
 // mostPassed is how many tombstones a scan walks over before it looks for the next document in the list of ids.
@@ -71,7 +72,7 @@ func (s *winnerScan) close() {
 func (s *winnerScan) next() (*Document, error) {
 	if len(s.prefetched) == 0 {
 		doc, e, err := s.winner()
-		if err != nil || doc == nil || e.whole() {
+		if err != nil || doc == nil || e.Whole() {
 			return doc, err
 		}
 		if err := s.readAhead(doc, e); err != nil {
@@ -84,8 +85,8 @@ func (s *winnerScan) next() (*Document, error) {
 }
 
 // readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
-func (s *winnerScan) readAhead(doc *Document, e *entry) error {
-	var entries []*entry
+func (s *winnerScan) readAhead(doc *Document, e *formats.Entry) error {
+	var entries []*formats.Entry
 	rows := s.window.rows
 	if left := s.o.scanLimit(); left > 0 {
 		rows = min(rows, left)
@@ -93,9 +94,9 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	size := 0
 	for doc != nil {
 		own := *e
-		own.body = owned(own.body)
+		own.Body = owned(own.Body)
 		entries, s.prefetched = append(entries, &own), append(s.prefetched, doc)
-		if size += int(e.size); size > largeAhead || len(entries) == rows {
+		if size += int(e.Size); size > largeAhead || len(entries) == rows {
 			break
 		}
 		var err error
@@ -108,13 +109,13 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	}
 	s.window.took(size)
 	for i, e := range entries {
-		s.prefetched[i].Body, s.prefetched[i].Attachments = e.body, e.atts
+		s.prefetched[i].Body, s.prefetched[i].Attachments = e.Body, e.Atts
 	}
 	return nil
 }
 
 // winner gives the next winner with its entry, without what is apart.
-func (s *winnerScan) winner() (*Document, *entry, error) {
+func (s *winnerScan) winner() (*Document, *formats.Entry, error) {
 	l, id, err := s.nextLeaf()
 	if err != nil || id == nil {
 		return nil, nil, err
@@ -123,12 +124,12 @@ func (s *winnerScan) winner() (*Document, *entry, error) {
 	if s.entry, err = s.entryOf(doc.ID, &l); err != nil {
 		return nil, nil, err
 	}
-	doc.Rev, doc.Body, doc.Attachments = l.Rev, s.entry.body, s.entry.atts
+	doc.Rev, doc.Body, doc.Attachments = l.Rev, s.entry.Body, s.entry.Atts
 	switch {
 	case s.conflicts && s.reverse:
-		if s.entry.body != nil { // the iterator goes on
-			s.body = append(s.body[:0], s.entry.body...)
-			s.entry.body, doc.Body = s.body, s.body
+		if s.entry.Body != nil { // the iterator goes on
+			s.body = append(s.body[:0], s.entry.Body...)
+			s.entry.Body, doc.Body = s.body, s.body
 		}
 		err = s.readConflicts(doc)
 	case len(s.others) > 0:
@@ -140,7 +141,7 @@ func (s *winnerScan) winner() (*Document, *entry, error) {
 
 // nextLeaf walks to the next winner that is not deleted; id is nil at the end, and belongs to the iterator. Its
 // conflicts are in others where they come first.
-func (s *winnerScan) nextLeaf() (l leafRecord, id []byte, err error) {
+func (s *winnerScan) nextLeaf() (l formats.Leaf, id []byte, err error) {
 	s.others = s.others[:0]
 	for s.step() {
 		deleted, rev, id, chunk, err := s.leafKey()
@@ -151,7 +152,7 @@ func (s *winnerScan) nextLeaf() (l leafRecord, id []byte, err error) {
 			continue
 		}
 		value := s.it.Value()
-		if !isWinner(value) {
+		if !formats.IsWinner(value) {
 			if s.conflicts && !s.reverse && !deleted {
 				s.others = append(s.others, rev)
 			}
@@ -166,7 +167,7 @@ func (s *winnerScan) nextLeaf() (l leafRecord, id []byte, err error) {
 			continue
 		}
 		s.passed = 0
-		l, _, err = parseLeafValue(value)
+		l, _, err = formats.ParseLeafValue(value)
 		l.Rev = rev
 		return l, id, err
 	}
@@ -210,9 +211,9 @@ func (s *winnerScan) pass(id []byte) error {
 }
 
 // entryOf gives the entry of the winner that the scan stands at. TagDocs has the keys in the same order.
-func (s *winnerScan) entryOf(id string, l *leafRecord) (entry, error) {
-	if l.entry != nil {
-		return parseEntry(l.entry)
+func (s *winnerScan) entryOf(id string, l *formats.Leaf) (formats.Entry, error) {
+	if l.Entry != nil {
+		return formats.ParseEntry(l.Entry)
 	}
 	if s.docs == nil {
 		s.docs = s.walk(keyspace.TagDocs, Bound{ID: id, Set: true}, 0)
@@ -220,13 +221,13 @@ func (s *winnerScan) entryOf(id string, l *leafRecord) (entry, error) {
 	for s.docs.Next() {
 		order := bytes.Compare(s.docs.Key()[s.prefix:], s.it.Key()[s.prefix:])
 		if order == 0 {
-			return parseEntry(s.docs.Value())
+			return formats.ParseEntry(s.docs.Value())
 		}
 		if (order > 0) != s.reverse {
 			break
 		}
 	}
-	return entry{}, cmp.Or(s.docs.Err(), keyspace.Corrupt("leaf without its entry", nil))
+	return formats.Entry{}, cmp.Or(s.docs.Err(), keyspace.Corrupt("leaf without its entry", nil))
 }
 
 // readConflicts reads what a descending scan has of a document after its winner.
@@ -239,7 +240,7 @@ func (s *winnerScan) readConflicts(doc *Document) error {
 		if chunk {
 			continue
 		}
-		if isWinner(s.it.Value()) {
+		if formats.IsWinner(s.it.Value()) {
 			s.pushed = true
 			return nil
 		}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 )
 
 // Document is one revision of a document as it is stored.
@@ -24,7 +25,7 @@ type Document struct {
 }
 
 // addConflicts fills in what the options ask for of the leaves beside the winner, which is the last one.
-func (doc *Document) addConflicts(leaves []leafRecord, live, deleted bool) {
+func (doc *Document) addConflicts(leaves []formats.Leaf, live, deleted bool) {
 	for i := len(leaves) - 2; i >= 0; i-- { // descending, live ones first
 		switch l := &leaves[i]; {
 		case l.Deleted && deleted:

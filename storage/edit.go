@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/revtree"
@@ -14,12 +15,12 @@ import (
 type docEdit struct {
 	id     string
 	t      *dbTx
-	before []leafRecord
+	before []formats.Leaf
 	tree   revtree.Tree
 	// writes are the revisions that edits brought, with their bodies.
 	writes map[compat.Rev]*revWrite
 	// old are entries of stored leaves that were read so far.
-	old map[compat.Rev]*entry
+	old map[compat.Rev]*formats.Entry
 	// beforeAt and treeAt are the indexes of before and tree by revision, where these are many.
 	beforeAt, treeAt map[compat.Rev]int
 	// partitionFull refuses edits that make the document larger.
@@ -55,8 +56,8 @@ type editMode struct {
 // validates reports whether somebody is going to look at the documents and their parents.
 func (m *editMode) validates() bool { return m.each != nil || m.many != nil }
 
-func (e *docEdit) start(id string, t *dbTx, before []leafRecord) {
-	*e = docEdit{id: id, t: t, before: before, tree: treeOf(before)}
+func (e *docEdit) start(id string, t *dbTx, before []formats.Leaf) {
+	*e = docEdit{id: id, t: t, before: before, tree: formats.TreeOf(before)}
 }
 
 // check looks for what an edit replaces, and decides what needs no validation; err ends the transaction.
@@ -89,7 +90,7 @@ func stubsOf(list []compat.Attachment) []compat.Attachment {
 
 // supersede turns an edit of editMode.over into one of the revision that is current in this
 // transaction.
-func (m *editMode) supersede(doc *compat.Document, leaves []leafRecord) {
+func (m *editMode) supersede(doc *compat.Document, leaves []formats.Leaf) {
 	if !m.over[doc] {
 		return
 	}
@@ -173,8 +174,8 @@ func (t *dbTx) written() (bool, error) {
 	if !it.Next() { // all is purged
 		return true, it.Err()
 	}
-	last, err := parseChange(it.Value())
-	return !compat.IsDesignID(last.id), err
+	last, err := formats.ParseChange(it.Value())
+	return !compat.IsDesignID(last.ID), err
 }
 
 // newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at the tree.
@@ -248,7 +249,7 @@ func (e *docEdit) deletedBefore() bool {
 }
 
 // stored reads the entry of a stored leaf, once, without a body that is apart.
-func (e *docEdit) stored(l *leafRecord) (*entry, error) {
+func (e *docEdit) stored(l *formats.Leaf) (*formats.Entry, error) {
 	if old := e.old[l.Rev]; old != nil {
 		return old, nil
 	}
@@ -264,7 +265,7 @@ func (e *docEdit) stored(l *leafRecord) (*entry, error) {
 }
 
 // storedWhole is stored with the body.
-func (e *docEdit) storedWhole(l *leafRecord) (*entry, error) {
+func (e *docEdit) storedWhole(l *formats.Leaf) (*formats.Entry, error) {
 	old, err := e.stored(l)
 	if err == nil {
 		err = e.t.complete(true, old)
@@ -272,9 +273,9 @@ func (e *docEdit) storedWhole(l *leafRecord) (*entry, error) {
 	return old, err
 }
 
-func (e *docEdit) remember(rev compat.Rev, old *entry) {
+func (e *docEdit) remember(rev compat.Rev, old *formats.Entry) {
 	if e.old == nil {
-		e.old = make(map[compat.Rev]*entry, 1)
+		e.old = make(map[compat.Rev]*formats.Entry, 1)
 	}
 	e.old[rev] = old
 }
@@ -316,7 +317,7 @@ func (e *docEdit) grows(doc *compat.Document) bool {
 	rev := doc.Rev()
 	for i := range e.before {
 		if e.before[i].Rev == rev || doc.Revs.IDs == nil && i == len(e.before)-1 {
-			return size > e.before[i].external
+			return size > e.before[i].External
 		}
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -63,13 +64,13 @@ func (e *docEdit) keepFlags() {
 
 func (w *revWrite) body() []byte {
 	if len(w.doc.Body.JSON) == 0 {
-		return emptyBody
+		return formats.EmptyBody
 	}
 	return w.doc.Body.JSON
 }
 
 // leafBefore is the stored leaf of a revision, nil if there is none.
-func (e *docEdit) leafBefore(rev compat.Rev) *leafRecord {
+func (e *docEdit) leafBefore(rev compat.Rev) *formats.Leaf {
 	if len(e.before) > fewLeaves {
 		if e.beforeAt == nil {
 			e.beforeAt = make(map[compat.Rev]int, len(e.before))
@@ -167,29 +168,29 @@ func (e *docEdit) keepReplaced() error {
 }
 
 // clearLeaf removes a leaf's record and entry.
-func (e *docEdit) clearLeaf(l *leafRecord) {
+func (e *docEdit) clearLeaf(l *formats.Leaf) {
 	t := e.t
 	t.clearLeafRecord(e.id, l)
-	if l.stored && l.entry == nil {
+	if l.Stored && l.Entry == nil {
 		t.tx.Clear(t.keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev))
 	}
 	e.count(l, -1)
 }
 
 // count adds a leaf's sizes to the counters, or takes them off.
-func (e *docEdit) count(l *leafRecord, sign int64) {
-	e.t.stats[keyspace.ExternalSize] += sign * l.external
-	e.t.stats[keyspace.ActiveSize] += sign * l.active
+func (e *docEdit) count(l *formats.Leaf, sign int64) {
+	e.t.stats[keyspace.ExternalSize] += sign * l.External
+	e.t.stats[keyspace.ActiveSize] += sign * l.Active
 	if p := e.t.partition(e.id); p != nil {
-		p[keyspace.ExternalSize] += sign * l.external
-		p[keyspace.ActiveSize] += sign * l.active
+		p[keyspace.ExternalSize] += sign * l.External
+		p[keyspace.ActiveSize] += sign * l.Active
 	}
 }
 
 // putHistory stores the entry of a revision that is no leaf.
-func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *entry) {
+func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *formats.Entry) {
 	own := *entry
-	own.deleted = deleted
+	own.Deleted = deleted
 	e.t.stats[keyspace.HistorySize] += e.t.setEntry(e.t.keys.History(nil, e.id, rev), &own)
 	e.t.stats[keyspace.HistoryRows]++
 }
@@ -228,7 +229,7 @@ func (e *docEdit) dropStemmed() error {
 }
 
 // keepsLine reports whether one line of the tree has all of a stored line.
-func (e *docEdit) keepsLine(l *leafRecord) bool {
+func (e *docEdit) keepsLine(l *formats.Leaf) bool {
 	n := e.leafNow(l.Rev)
 	if n < 0 {
 		n = e.tree.Find(l.Rev)
@@ -252,7 +253,7 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 	it := t.tx.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var keys [][]byte
-	var entries []*entry
+	var entries []*formats.Entry
 	for it.Next() {
 		rev, _, err := keyspace.ParseRevision(it.Key()[prefix:])
 		if err != nil {
@@ -261,11 +262,11 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 		if gone == nil && e.tree.Find(rev) >= 0 || gone != nil && !gone[rev] {
 			continue
 		}
-		old, err := parseEntry(it.Value())
+		old, err := formats.ParseEntry(it.Value())
 		if err != nil {
 			return err
 		}
-		old.body = nil // the memory is the iterator's
+		old.Body = nil // the memory is the iterator's
 		keys, entries = append(keys, bytes.Clone(it.Key())), append(entries, &old)
 	}
 	if err := it.Err(); err != nil {
@@ -304,33 +305,33 @@ func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]
 }
 
 // forgetEntry removes an entry of TagHistory that was read in the transaction.
-func (t *dbTx) forgetEntry(key []byte, old *entry) {
+func (t *dbTx) forgetEntry(key []byte, old *formats.Entry) {
 	t.release(old)
 	t.tx.Clear(key)
-	t.stats[keyspace.HistorySize] -= old.size
+	t.stats[keyspace.HistorySize] -= old.Size
 	t.stats[keyspace.HistoryRows]--
 }
 
 // putLeaves writes the leaves and returns them, the winner first.
-func (e *docEdit) putLeaves() ([]leafRecord, error) {
+func (e *docEdit) putLeaves() ([]formats.Leaf, error) {
 	t := e.t
-	after := make([]leafRecord, len(e.tree))
+	after := make([]formats.Leaf, len(e.tree))
 	for i := range after {
 		l := &after[i]
 		l.Leaf = e.tree[i]
-		l.winner = i == 0
+		l.Winner = i == 0
 		old := e.leafBefore(l.Rev)
 		if old != nil {
-			l.stored, l.external, l.active, l.entry = old.stored, old.external, old.active, old.entry
+			l.Stored, l.External, l.Active, l.Entry = old.Stored, old.External, old.Active, old.Entry
 			e.keepBeside(l)
 		} else if err := e.putBody(l); err != nil {
 			return nil, err
 		}
-		if !l.winner && old != nil && !old.winner && old.Ancestors.Equal(l.Ancestors) {
+		if !l.Winner && old != nil && !old.Winner && old.Ancestors.Equal(l.Ancestors) {
 			continue
 		}
-		if l.winner {
-			l.seq = t.nextSeq()
+		if l.Winner {
+			l.Seq = t.nextSeq()
 		}
 		t.putLeaf(e.id, l, old)
 	}
@@ -338,27 +339,27 @@ func (e *docEdit) putLeaves() ([]leafRecord, error) {
 }
 
 // keepBeside moves the entry of a leaf, unless that is the winner, and it is short, from its record to TagDocs.
-func (e *docEdit) keepBeside(l *leafRecord) {
-	if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == keyspace.TagRevs) {
-		e.t.tx.Set(e.t.keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev), l.entry)
-		l.entry = nil
+func (e *docEdit) keepBeside(l *formats.Leaf) {
+	if l.Entry != nil && !(l.Winner && formats.EntryTag(l.Kilobytes()) == keyspace.TagRevs) {
+		e.t.tx.Set(e.t.keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev), l.Entry)
+		l.Entry = nil
 	}
 }
 
 // putBody stores a new leaf's body and attachments; the entry stays in the record where it may, in memory that the next
 // entry takes.
-func (e *docEdit) putBody(l *leafRecord) error {
+func (e *docEdit) putBody(l *formats.Leaf) error {
 	w := e.writes[l.Rev]
-	l.external = externalSize(w.doc.Body.Size, w.atts)
+	l.External = externalSize(w.doc.Body.Size, w.atts)
 	var size int64
-	if l.stored = !l.Deleted || len(w.atts) > 0 || !bytes.Equal(w.body(), emptyBody); l.stored {
+	if l.Stored = !l.Deleted || len(w.atts) > 0 || !bytes.Equal(w.body(), formats.EmptyBody); l.Stored {
 		n, err := e.newEntry(w)
 		if err != nil {
 			return err
 		}
-		l.entry, size = e.t.encodeEntry(&n)
+		l.Entry, size = e.t.encodeEntry(&n)
 	}
-	l.active = size + int64(l.Ancestors.Len())*16 + attachmentBytes(w.atts)
+	l.Active = size + int64(l.Ancestors.Len())*16 + attachmentBytes(w.atts)
 	e.keepBeside(l)
 	e.count(l, 1)
 	return nil
@@ -366,7 +367,7 @@ func (e *docEdit) putBody(l *leafRecord) error {
 
 // externalSize is what a leaf adds to the external size of a database.
 func externalSize(body int64, atts []compat.Attachment) int64 {
-	return max(body, int64(len(emptyBody))) + attachmentBytes(atts)
+	return max(body, int64(len(formats.EmptyBody))) + attachmentBytes(atts)
 }
 
 func attachmentBytes(atts []compat.Attachment) int64 {
@@ -379,11 +380,11 @@ func attachmentBytes(atts []compat.Attachment) int64 {
 
 // putLists writes what lists and feeds show of the document: TagAllDocs, TagChanges and the counts of documents. after
 // is empty if all leaves were purged.
-func (e *docEdit) putLists(after []leafRecord) {
+func (e *docEdit) putLists(after []formats.Leaf) {
 	t := e.t
 	var wasLive, isLive, wasDeleted, isDeleted int64
 	if n := len(e.before); n > 0 {
-		t.removeChange(e.before[n-1].seq)
+		t.removeChange(e.before[n-1].Seq)
 		wasLive = 1
 		if e.deletedBefore() {
 			wasLive, wasDeleted = 0, 1
@@ -395,12 +396,12 @@ func (e *docEdit) putLists(after []leafRecord) {
 		if winner.Deleted {
 			isLive, isDeleted = 0, 1
 		}
-		row := changeValue{
-			id: e.id, winner: winner.Rev, deleted: winner.Deleted, leaves: len(after), kilobytes: winner.kilobytes(),
+		row := formats.Change{
+			ID: e.id, Winner: winner.Rev, Deleted: winner.Deleted, Leaves: len(after), Kilobytes: winner.Kilobytes(),
 		}
-		t.addChange(winner.seq, row.encode(nil))
+		t.addChange(winner.Seq, row.Encode(nil))
 		if isLive == 1 {
-			t.tx.Set(t.keys.AllDocs(nil, e.id), encodeListed(nil, winner.Rev, row.kilobytes))
+			t.tx.Set(t.keys.AllDocs(nil, e.id), formats.EncodeListed(nil, winner.Rev, row.Kilobytes))
 		}
 	}
 	if wasLive == 1 && isLive == 0 {
@@ -455,4 +456,34 @@ func (e *docEdit) callIndex(index IndexFunc) error {
 		}
 	}
 	return index(e.t.ctx, &Tx{e.t}, e.id, was, is)
+}
+
+// putLeaf writes a leaf's record; before is the one that the key has so far, nil if there is none.
+func (t *dbTx) putLeaf(id string, l, before *formats.Leaf) {
+	key := t.keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
+	value := l.Encode(t.leafScratch[:0])
+	t.leafScratch = value[:0]
+	if before != nil && before.Long {
+		t.tx.ClearRange(keyspace.Children(key))
+	}
+	first := value[:min(len(value), keyspace.MaxValue)]
+	if len(first) < len(value) {
+		first[1] |= formats.LeafLong
+		t.putChunks(key, value[len(first):])
+	}
+	if l.Winner {
+		t.tx.SetVersionstampedValue(key, first, formats.LeafSeqOffset)
+	} else {
+		t.tx.Set(key, first)
+	}
+}
+
+// clearLeafRecord removes a leaf's record.
+func (t *dbTx) clearLeafRecord(id string, l *formats.Leaf) {
+	key := t.keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
+	if l.Long {
+		t.tx.ClearRange(keyspace.Children(key))
+	} else {
+		t.tx.Clear(key)
+	}
 }

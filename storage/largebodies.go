@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/chunks"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -19,7 +20,7 @@ type largeBodies struct {
 
 // largeBody is an uploaded body.
 type largeBody struct {
-	blob
+	formats.Blob
 	uploads *Uploads
 	claimed bool
 }
@@ -44,7 +45,7 @@ func (l *largeBodies) upload(ctx context.Context, groups []editGroup, docs []*co
 			body := &largeBody{uploads: l.db.Uploads()}
 			l.docs[doc] = body
 			var err error
-			if body.blob, err = body.uploads.addBody(ctx, doc.Body.JSON); err != nil {
+			if body.Blob, err = body.uploads.addBody(ctx, doc.Body.JSON); err != nil {
 				return err
 			}
 		}
@@ -61,31 +62,31 @@ func (l *largeBodies) of(doc *compat.Document) *largeBody {
 }
 
 // addBody stores the bytes of a body in as few transactions as the store's limit allows.
-func (u *Uploads) addBody(ctx context.Context, body []byte) (blob, error) {
+func (u *Uploads) addBody(ctx context.Context, body []byte) (formats.Blob, error) {
 	sink := &uploadSink{ctx: ctx, uploads: u}
 	batch := max(1, u.db.store.limits.TransactionSize/4/keyspace.MaxValue) * keyspace.MaxValue
 	for rest := body; len(rest) > 0; {
 		n := min(len(rest), batch)
 		sink.buf, rest = chunks.Of(keyspace.MaxValue, rest[:n]), rest[n:]
 		if err := sink.store(); err != nil {
-			return blob{}, err
+			return formats.Blob{}, err
 		}
 	}
-	return blob{ref: sink.ref, digest: md5.Sum(body), length: len(body)}, nil
+	return formats.Blob{Ref: sink.ref, Digest: md5.Sum(body), Length: len(body)}, nil
 }
 
 // claimBody takes over the uploaded body of a document; it is the zero blob if it was not uploaded.
-func (t *dbTx) claimBody(doc *compat.Document) (blob, error) {
+func (t *dbTx) claimBody(doc *compat.Document) (formats.Blob, error) {
 	body := t.large.of(doc)
 	if body == nil {
-		return blob{}, nil
+		return formats.Blob{}, nil
 	}
-	if err := t.claimAttachment(body.ref); err != nil {
-		return blob{}, err
+	if err := t.claimAttachment(body.Ref); err != nil {
+		return formats.Blob{}, err
 	}
-	t.shareAttachment(body.ref)
+	t.shareAttachment(body.Ref)
 	body.claimed = true
-	return body.blob, nil
+	return body.Blob, nil
 }
 
 // end removes what no document has claimed: the bodies of those that were refused. What it fails for is collected when

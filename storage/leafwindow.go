@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -58,9 +59,9 @@ func (w *leafWindow) close() {
 }
 
 // read gives the leaves of each document.
-func (w *leafWindow) read(t *dbTx) ([][]leafRecord, error) {
+func (w *leafWindow) read(t *dbTx) ([][]formats.Leaf, error) {
 	defer w.close()
-	out := make([][]leafRecord, len(w.groups))
+	out := make([][]formats.Leaf, len(w.groups))
 	known := 0
 	if w.window != nil {
 		var err error
@@ -80,17 +81,17 @@ func (w *leafWindow) read(t *dbTx) ([][]leafRecord, error) {
 }
 
 // leavesBetween reads the range over all documents into out and tells how many of the first ones it has read whole.
-func (t *dbTx) leavesBetween(w *leafWindow, out [][]leafRecord) (known int, err error) {
+func (t *dbTx) leavesBetween(w *leafWindow, out [][]formats.Leaf) (known int, err error) {
 	groups, limit, it := w.groups, w.limit, w.window
 	var first, after []byte // the keys of groups[known]
 	bounds := func() {
 		first, after = keyspace.Children(t.keys.Doc(first[:0], keyspace.TagRevs, groups[known].id))
 	}
 	bounds()
-	var r leafReader
+	var r formats.LeafReader
 	take := func() error { // groups[known] has been read
-		err := r.end()
-		out[known], r = r.leaves, leafReader{}
+		err := r.End()
+		out[known], r = r.Leaves, formats.LeafReader{}
 		t.tx.AddReadConflictRange(first, after)
 		known++
 		return err
@@ -110,7 +111,7 @@ func (t *dbTx) leavesBetween(w *leafWindow, out [][]leafRecord) (known int, err 
 			}
 			continue
 		}
-		if err := r.add(key[len(first):], it.Value()); err != nil {
+		if err := r.Add(key[len(first):], it.Value()); err != nil {
 			return 0, err
 		}
 	}

@@ -9,19 +9,11 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
-)
-
-// Local documents have one revision, `0-N`, and no history. They appear in no feed.
-//
-// Value: format 1, N as text (with varint length), JSON text; or, where that is large, format 2, N, varint length of
-// the JSON text, which is in chunks below the key.
-const (
-	localInline  = 1
-	localChunked = 2
 )
 
 // localRev computes the revision of a local document that is written over rev
@@ -100,33 +92,19 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	if doc.Deleted {
 		return EditResult{ID: doc.ID, Rev: rev}
 	}
-	value := packed.AppendText([]byte{localInline}, rev.Hash)
+	value := packed.AppendText([]byte{formats.LocalInline}, rev.Hash)
 	body := doc.Body.JSON
 	if len(body) == 0 {
-		body = emptyBody
+		body = formats.EmptyBody
 	}
 	if len(value)+len(body) <= keyspace.MaxValue {
 		t.tx.Set(key, append(value, body...))
 		return EditResult{ID: doc.ID, Rev: rev}
 	}
-	value[0] = localChunked
+	value[0] = formats.LocalChunked
 	t.tx.Set(key, binary.AppendUvarint(value, uint64(len(body))))
 	t.putChunks(key, body)
 	return EditResult{ID: doc.ID, Rev: rev}
-}
-
-// parseLocal reads a local document from its own value; chunked says that the body, of that length, is below the key.
-func parseLocal(value []byte) (rev compat.Rev, body []byte, chunked bool, length int, err error) {
-	r := packed.Reader{B: value}
-	format := r.Byte()
-	rev.Hash = r.Text()
-	if format == localChunked {
-		chunked, length = true, int(min(r.Uvarint(), 1<<40))
-	}
-	if r.Bad || format != localInline && format != localChunked {
-		return rev, nil, false, 0, keyspace.Corrupt("local document", nil)
-	}
-	return rev, r.B, chunked, length, nil
 }
 
 // openLocal reads a local document; a revision that is asked for is never found.
@@ -143,7 +121,7 @@ func (d *dbRead) openLocal(id string, o OpenOptions) (*Document, error) {
 
 // localOf completes a local document whose own value is at hand.
 func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
-	rev, body, chunked, length, err := parseLocal(value)
+	rev, body, chunked, length, err := formats.ParseLocal(value)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +141,7 @@ func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
 func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 	r.Found = true
 	if !withDoc {
-		r.Rev, _, _, _, err = parseLocal(value)
+		r.Rev, _, _, _, err = formats.ParseLocal(value)
 		return err
 	}
 	if r.Doc, err = d.localOf(r.ID, value); err == nil {
@@ -222,7 +200,7 @@ func (s *localScan) next(withBody bool) (*Document, error) {
 			}
 			continue
 		}
-		rev, body, chunked, length, err := parseLocal(s.it.Value())
+		rev, body, chunked, length, err := formats.ParseLocal(s.it.Value())
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -13,7 +14,7 @@ import (
 // minutes, here.
 func TestEditsOfManyLeaves(t *testing.T) {
 	const n = 100_000
-	before := make([]leafRecord, n)
+	before := make([]formats.Leaf, n)
 	for i := range before {
 		before[i].Leaf = revtree.Leaf{
 			Rev:       compat.Rev{Pos: 2, Hash: fmt.Sprintf("%032x", i)},

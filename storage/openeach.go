@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -66,7 +67,7 @@ func (r *eachRead) readSome() error {
 	for i := range refs {
 		if ref := &refs[i]; values[i] != nil && !compat.IsLocalID(ref.ID) {
 			var size int
-			if wanted[i].rev, size, err = parseListed(values[i]); err != nil {
+			if wanted[i].rev, size, err = formats.ParseListed(values[i]); err != nil {
 				return err
 			}
 			reads[i], _ = r.d.winnerRead(nil, ref.ID, false, wanted[i].rev, size)
@@ -86,7 +87,7 @@ func (r *eachRead) readSome() error {
 			reads[i] = wanted[i].where(r.d, refs[i].ID)
 		}
 	}
-	return r.d.readEntries(&r.room, reads[:len(leaves)], true, func(i int, e *entry, found bool) error {
+	return r.d.readEntries(&r.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
 		doc, err := r.document(&refs[i], &wanted[i], values[i], e, found)
 		if err != nil {
 			return err
@@ -100,7 +101,7 @@ func (r *eachRead) readSome() error {
 }
 
 // document makes the document of a ref; value is what was found where its winner is named, or of a local one.
-func (r *eachRead) document(ref *DocRef, w *wantedRev, value []byte, e *entry, found bool) (*Document, error) {
+func (r *eachRead) document(ref *DocRef, w *wantedRev, value []byte, e *formats.Entry, found bool) (*Document, error) {
 	switch {
 	case !ref.Rev.IsZero():
 		return w.document(r.d, ref.ID, e, found, OpenOptions{})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -161,13 +162,13 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 	if err := end(); err != nil { // those that want nothing
 		return 0, err
 	}
-	err = d.readEntries(r.room, reads, bodies, func(_ int, e *entry, found bool) error {
+	err = d.readEntries(r.room, reads, bodies, func(_ int, e *formats.Entry, found bool) error {
 		request, w := &window[at], &wanted[at][read]
 		doc, err := w.document(d, request.ID, e, found, request.Open)
 		if err != nil {
 			return err
 		}
-		size += int(e.size)
+		size += int(e.Size)
 		if read++; doc == nil {
 			missing = append(missing, RevResult{Rev: w.rev})
 			return end()
@@ -233,13 +234,13 @@ func (r *revsRead) choose(i int, leaves *leafIndex) []wantedRev {
 // wantedRev is a revision that is to be read.
 type wantedRev struct {
 	rev  compat.Rev
-	line *leafRecord // that rev is in; nil: the document has no such revision
+	line *formats.Leaf // that rev is in; nil: the document has no such revision
 }
 
 // choose tells which revisions to read, in the order of the results.
 func (o *OpenRevsOptions) choose(leaves *leafIndex) []wantedRev {
 	var wanted []wantedRev
-	add := func(chosen []*leafRecord) {
+	add := func(chosen []*formats.Leaf) {
 		for _, l := range chosen {
 			wanted = append(wanted, wantedRev{l.Rev, l})
 		}
@@ -263,24 +264,24 @@ func (o *OpenRevsOptions) choose(leaves *leafIndex) []wantedRev {
 // leafIndex is the leaves of a document, and the tables that make lookups among many of them fast.
 type leafIndex struct {
 	id        string
-	leaves    []leafRecord
+	leaves    []formats.Leaf
 	revsLimit int64
 	lookups   int
-	byRev     map[compat.Rev]*leafRecord
-	depth     int64                  // of byHash
-	byHash    map[string]*leafRecord // the first line with each revision of a depth
+	byRev     map[compat.Rev]*formats.Leaf
+	depth     int64                    // of byHash
+	byHash    map[string]*formats.Leaf // the first line with each revision of a depth
 
-	ordered    []*leafRecord            // from left to right
-	belowDepth int64                    // of belowHash
-	belowHash  map[string][]*leafRecord // the leaves whose lines have a revision of a depth
+	ordered    []*formats.Leaf            // from left to right
+	belowDepth int64                      // of belowHash
+	belowHash  map[string][]*formats.Leaf // the leaves whose lines have a revision of a depth
 }
 
 // inOrder are the leaves in the order of couch_key_tree:get_all_leafs, in a tree made of what is read of each.
-func (x *leafIndex) inOrder() []*leafRecord {
+func (x *leafIndex) inOrder() []*formats.Leaf {
 	if x.ordered == nil {
-		tree := treeOf(x.leaves).Reread(x.revsLimit)
+		tree := formats.TreeOf(x.leaves).Reread(x.revsLimit)
 		tree.SortByRoots()
-		x.ordered = make([]*leafRecord, len(tree))
+		x.ordered = make([]*formats.Leaf, len(tree))
 		for i := range tree {
 			x.ordered[i] = &x.leaves[tree[i].Tag]
 		}
@@ -289,7 +290,7 @@ func (x *leafIndex) inOrder() []*leafRecord {
 }
 
 // below are the leaves whose lines have rev, from left to right.
-func (x *leafIndex) below(rev compat.Rev) (found []*leafRecord) {
+func (x *leafIndex) below(rev compat.Rev) (found []*formats.Leaf) {
 	if x.lookups++; x.lookups <= fewLeaves || len(x.leaves) <= fewLeaves {
 		for _, l := range x.inOrder() {
 			if l.Has(rev) {
@@ -299,7 +300,7 @@ func (x *leafIndex) below(rev compat.Rev) (found []*leafRecord) {
 		return found
 	}
 	if x.belowHash == nil || x.belowDepth != rev.Pos {
-		x.belowDepth, x.belowHash = rev.Pos, make(map[string][]*leafRecord)
+		x.belowDepth, x.belowHash = rev.Pos, make(map[string][]*formats.Leaf)
 		for _, l := range x.inOrder() {
 			if hash, ok := l.At(rev.Pos); ok {
 				x.belowHash[hash] = append(x.belowHash[hash], l)
@@ -318,12 +319,12 @@ func (x *leafIndex) wanted(revs iter.Seq[compat.Rev]) (wanted []wantedRev) {
 }
 
 // line is lineOf. Of few leaves, or for few lookups, there is no index.
-func (x *leafIndex) line(rev compat.Rev) *leafRecord {
+func (x *leafIndex) line(rev compat.Rev) *formats.Leaf {
 	if x.lookups++; x.lookups <= fewLeaves || len(x.leaves) <= fewLeaves {
 		return lineOf(x.leaves, rev)
 	}
 	if x.byRev == nil {
-		x.byRev = make(map[compat.Rev]*leafRecord, len(x.leaves))
+		x.byRev = make(map[compat.Rev]*formats.Leaf, len(x.leaves))
 		for i := range x.leaves {
 			x.byRev[x.leaves[i].Rev] = &x.leaves[i]
 		}
@@ -332,7 +333,7 @@ func (x *leafIndex) line(rev compat.Rev) *leafRecord {
 		return l
 	}
 	if x.byHash == nil || x.depth != rev.Pos {
-		x.depth, x.byHash = rev.Pos, make(map[string]*leafRecord)
+		x.depth, x.byHash = rev.Pos, make(map[string]*formats.Leaf)
 		for i := range x.leaves {
 			if hash, ok := x.leaves[i].At(rev.Pos); ok && x.byHash[hash] == nil {
 				x.byHash[hash] = &x.leaves[i]
@@ -343,8 +344,8 @@ func (x *leafIndex) line(rev compat.Rev) *leafRecord {
 }
 
 // lineOf is the leaf rev, or one that descends from it; nil if there is none.
-func lineOf(leaves []leafRecord, rev compat.Rev) *leafRecord {
-	var line *leafRecord
+func lineOf(leaves []formats.Leaf, rev compat.Rev) *formats.Leaf {
+	var line *formats.Leaf
 	for i := range leaves {
 		switch l := &leaves[i]; {
 		case l.Rev == rev:
@@ -368,10 +369,10 @@ func (w *wantedRev) where(d *dbRead, id string) entryRead {
 }
 
 // document makes the document of a revision; nil if it is missing.
-func (w *wantedRev) document(d *dbRead, id string, e *entry, found bool, o OpenOptions) (*Document, error) {
-	deleted := e.deleted
+func (w *wantedRev) document(d *dbRead, id string, e *formats.Entry, found bool, o OpenOptions) (*Document, error) {
+	deleted := e.Deleted
 	switch isLeaf := w.line != nil && w.line.Rev == w.rev; {
-	case isLeaf && !found && w.line.stored:
+	case isLeaf && !found && w.line.Stored:
 		return nil, keyspace.Corrupt("leaf without its entry", nil)
 	case isLeaf:
 		deleted = w.line.Deleted

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -30,17 +31,17 @@ type entryRead struct {
 }
 
 // leafRead is where a leaf's entry is.
-func (d *dbRead) leafRead(id string, l *leafRecord) entryRead {
-	if l.entry != nil || !l.stored {
-		return entryRead{value: l.entry}
+func (d *dbRead) leafRead(id string, l *formats.Leaf) entryRead {
+	if l.Entry != nil || !l.Stored {
+		return entryRead{value: l.Entry}
 	}
-	return entryRead{key: d.keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev), kilobytes: l.kilobytes()}
+	return entryRead{key: d.keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev), kilobytes: l.Kilobytes()}
 }
 
 // winnerRead is where the entry of a winner is that a row of a list or of the feed names. The key is appended to mem,
 // which it gives back.
 func (d *dbRead) winnerRead(mem []byte, id string, deleted bool, rev compat.Rev, kilobytes int) (entryRead, []byte) {
-	tag, start := entryTag(kilobytes), len(mem)
+	tag, start := formats.EntryTag(kilobytes), len(mem)
 	mem = d.keys.Leaf(mem, tag, id, deleted, rev)
 	return entryRead{key: mem[start:len(mem):len(mem)], record: tag == keyspace.TagRevs, kilobytes: kilobytes}, mem
 }
@@ -63,11 +64,11 @@ func (d *dbRead) entryValues(reads []entryRead) ([][]byte, error) {
 		if !reads[i].record || values[i] == nil {
 			continue
 		}
-		l, _, err := parseLeafValue(values[i])
+		l, _, err := formats.ParseLeafValue(values[i])
 		if err != nil {
 			return nil, err
 		}
-		if values[i] = l.entry; l.stored && l.entry == nil {
+		if values[i] = l.Entry; l.Stored && l.Entry == nil {
 			keys[i], elsewhere = d.keys.OfEntry(reads[i].key), true
 		}
 	}
@@ -93,7 +94,7 @@ func (d *dbRead) readEntries(
 	room *bodyRoom,
 	reads []entryRead,
 	bodies bool,
-	fn func(i int, e *entry, found bool) error,
+	fn func(i int, e *formats.Entry, found bool) error,
 ) error {
 	window := prefetchWindow{rows: prefetchMost}
 	if d.sizes.together > 1 { // more of a size that is not said only if they turn out to be small
@@ -113,7 +114,7 @@ func (d *dbRead) readEntries(
 		if size > prefetchBytes {
 			beside = size
 		}
-		var entries []entry
+		var entries []formats.Entry
 		for i := 0; i < len(part); {
 			if entries, err = d.someEntries(entries[:0], room, beside, values[i:], bodies); err != nil {
 				return err
@@ -174,30 +175,30 @@ func (d *dbRead) getPresent(keys [][]byte) ([][]byte, error) {
 // someEntries reads what is apart of the first of some entries whose values are at hand: of as many as largeAhead
 // allows, and of at least one. It appends them to entries. beside is what completeIn has it for.
 func (d *dbRead) someEntries(
-	entries []entry,
+	entries []formats.Entry,
 	room *bodyRoom,
 	beside int,
 	values [][]byte,
 	bodies bool,
-) ([]entry, error) {
+) ([]formats.Entry, error) {
 	entries = slices.Grow(entries, len(values))
-	var apart []*entry
+	var apart []*formats.Entry
 	size := 0
 	for _, value := range values {
 		if value == nil {
-			entries = append(entries, entry{body: emptyBody})
+			entries = append(entries, formats.Entry{Body: formats.EmptyBody})
 			continue
 		}
-		e, err := parseEntry(value)
+		e, err := formats.ParseEntry(value)
 		if err != nil {
 			return nil, err
 		}
-		if bodies && !e.whole() {
-			if size += int(e.size); size > largeAhead && len(apart) > 0 {
+		if bodies && !e.Whole() {
+			if size += int(e.Size); size > largeAhead && len(apart) > 0 {
 				break
 			}
 		}
-		if entries = append(entries, e); !e.whole() {
+		if entries = append(entries, e); !e.Whole() {
 			apart = append(apart, &entries[len(entries)-1])
 		}
 	}
@@ -207,8 +208,8 @@ func (d *dbRead) someEntries(
 // leavesEach reads the leaves of several documents, of as many of the first ones as leafBytes allows, and of at least
 // one; the caller asks again for the others; heads leaves out the lines of all but the winners. Where an id is "" there
 // are none. An id that comes again has the same leaves, which nobody may change.
-func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
-	out := make([][]leafRecord, 0, len(ids))
+func (d *dbRead) leavesEach(ids []string, heads bool) ([][]formats.Leaf, error) {
+	out := make([][]formats.Leaf, 0, len(ids))
 	first := make(map[string]int, len(ids)) // where each id is first
 	var few [leavesAhead]leafScan
 	scans := few[:]
@@ -234,7 +235,7 @@ func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
 				_ = scan.it.Close()
 			case full:
 			case scan.it != nil:
-				var leaves []leafRecord
+				var leaves []formats.Leaf
 				leaves, failure = scan.read()
 				out, full = append(out, leaves), failure != nil
 				size += sizeOf(leaves)
@@ -265,11 +266,11 @@ func (d *dbRead) leavesAtOnce(others, size int) int {
 }
 
 // sizeOf is about how much of memory leaves take.
-func sizeOf(leaves []leafRecord) int {
+func sizeOf(leaves []formats.Leaf) int {
 	const leaf, ancestor = 160, 32
 	size := 0
 	for i := range leaves {
-		size += leaf + ancestor*leaves[i].Ancestors.Len() + len(leaves[i].entry)
+		size += leaf + ancestor*leaves[i].Ancestors.Len() + len(leaves[i].Entry)
 	}
 	return size
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -134,7 +135,7 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 		revs := slices.Clone(requests[i].Revs)
 		slices.SortFunc(revs, compat.Rev.Compare)
 		for _, rev := range revs {
-			value = packed.AppendText(value, string(encodeWinner(nil, rev)))
+			value = packed.AppendText(value, string(formats.EncodeWinner(nil, rev)))
 		}
 		if len(value) > keyspace.MaxValue {
 			return compat.NewError(compat.KindBadRequest, "Exceeded maximum number of revisions.")
@@ -179,7 +180,7 @@ func parsePurge(value []byte) (IDRevs, error) {
 	r := packed.Reader{B: value}
 	info := IDRevs{ID: r.Text()}
 	for len(r.B) > 0 {
-		rev, err := parseWinner(r.Bytes())
+		rev, err := formats.ParseWinner(r.Bytes())
 		if err != nil {
 			return info, err
 		}

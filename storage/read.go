@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -124,12 +125,12 @@ func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error)
 		if value == nil {
 			continue
 		}
-		e, err := parseEntry(value)
+		e, err := formats.ParseEntry(value)
 		if err != nil {
 			return nil, err
 		}
-		if e.whole() {
-			e.body = owned(e.body)
+		if e.Whole() {
+			e.Body = owned(e.Body)
 			give(i, newDocument(ids[i], revs[i], false, e), nil)
 		}
 	}
@@ -215,13 +216,13 @@ func (db *DB) RevsDiff(
 	return cmp.Or(failed, err)
 }
 
-func revsDiff(req *IDRevs, leaves []leafRecord) RevsDiff {
+func revsDiff(req *IDRevs, leaves []formats.Leaf) RevsDiff {
 	diff := RevsDiff{ID: req.ID}
 	if len(leaves) == 0 {
 		diff.Missing = req.Revs
 		return diff
 	}
-	tree := treeOf(leaves)
+	tree := formats.TreeOf(leaves)
 	diff.Missing = tree.Missing(req.Revs)
 	slices.SortFunc(diff.Missing, compat.Rev.Compare)
 	diff.PossibleAncestors = tree.PossibleAncestors(diff.Missing)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -50,9 +51,9 @@ func (e *docEdit) nearestAncestor(tree revtree.Tree, rev compat.Rev) (nearest *D
 			wanted, reads = append(wanted, w), append(reads, read)
 			isLeaf = w.line != nil && w.line.Rev == ancestor
 		}
-		err = d.readEntries(nil, reads, true, func(i int, stored *entry, found bool) (err error) {
+		err = d.readEntries(nil, reads, true, func(i int, stored *formats.Entry, found bool) (err error) {
 			if nearest == nil {
-				stored.body = owned(stored.body)
+				stored.Body = owned(stored.Body)
 				nearest, err = wanted[i].document(d, e.id, stored, found, OpenOptions{Revs: true})
 			}
 			return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -27,12 +28,12 @@ func (w *salvage) documents(d *dbRead) error {
 	it := d.r.Range(begin, end, kv.RangeOptions{})
 	defer it.Close()
 	for it.Next() {
-		c, err := parseChange(it.Value())
-		if err != nil || c.id == "" {
+		c, err := formats.ParseChange(it.Value())
+		if err != nil || c.ID == "" {
 			w.lost("", compat.Rev{}, "a row of the changes feed cannot be read")
 			continue
 		}
-		if err := w.document(d, c.id, c.winner); err != nil {
+		if err := w.document(d, c.ID, c.Winner); err != nil {
 			return err
 		}
 	}
@@ -94,15 +95,15 @@ func (w *salvage) inFeed(d *dbRead, id string) (bool, error) {
 		return false, err
 	}
 	winner := doc.leaves[len(doc.leaves)-1]
-	if !winner.winner {
+	if !winner.Winner {
 		return w.restored(id)
 	}
-	value, err := d.r.Get(d.keys.SeqKey(nil, keyspace.TagChanges, winner.seq))
+	value, err := d.r.Get(d.keys.SeqKey(nil, keyspace.TagChanges, winner.Seq))
 	if err != nil || value == nil {
 		return false, err
 	}
-	c, err := parseChange(value)
-	return err == nil && c.id == id, nil
+	c, err := formats.ParseChange(value)
+	return err == nil && c.ID == id, nil
 }
 
 // restored reports whether the new database has a document.
@@ -121,7 +122,7 @@ func (w *salvage) restored(id string) (found bool, err error) {
 // damagedDoc is what is left of a document.
 type damagedDoc struct {
 	id      string
-	leaves  []leafRecord            // as far as they are whole
+	leaves  []formats.Leaf          // as far as they are whole
 	lines   map[compat.Rev]bool     // of leaves whose line of ancestors is lost: true
 	entries map[compat.Rev][]byte   // of leaves
 	deleted map[compat.Rev]bool     // leaves that are tombstones
@@ -138,25 +139,25 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 		history: map[compat.Rev][]byte{},
 		back:    map[compat.Rev]struct{}{},
 	}
-	var r leafReader
+	var r formats.LeafReader
 	err := d.rowsOf(keyspace.TagRevs, id, func(suffix, value []byte) {
 		if deleted, rev, rest, err := keyspace.ParseLeafKey(suffix); err == nil && len(rest) == 0 {
 			doc.deleted[rev], doc.lines[rev] = deleted, true
-			if l, _, err := parseLeafValue(value); err == nil && l.entry != nil {
-				doc.entries[rev] = bytes.Clone(l.entry)
+			if l, _, err := formats.ParseLeafValue(value); err == nil && l.Entry != nil {
+				doc.entries[rev] = bytes.Clone(l.Entry)
 			}
 		}
-		if err := r.add(suffix, value); err != nil {
-			r.held = false
-			_ = r.add(suffix, value) // the error was of the row before, or comes again: then its line is lost
+		if err := r.Add(suffix, value); err != nil {
+			r.Drop()
+			_ = r.Add(suffix, value) // the error was of the row before, or comes again: then its line is lost
 			return
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	_ = r.end() // an error: the line of the last leaf is lost
-	for _, l := range r.leaves {
+	_ = r.End() // an error: the line of the last leaf is lost
+	for _, l := range r.Leaves {
 		doc.lines[l.Rev] = false
 		doc.leaves = append(doc.leaves, l)
 	}
@@ -196,7 +197,7 @@ func (w *salvage) document(d *dbRead, id string, winner compat.Rev) error {
 	known := 0
 	for _, l := range doc.leaves {
 		known++
-		if err := w.leaf(d, doc, l.Rev, l.Deleted, l.stored || !l.Deleted, l.Ancestors.AppendTo(nil, 0)); err != nil {
+		if err := w.leaf(d, doc, l.Rev, l.Deleted, l.Stored || !l.Deleted, l.Ancestors.AppendTo(nil, 0)); err != nil {
 			return err
 		}
 	}
@@ -213,7 +214,7 @@ func (w *salvage) document(d *dbRead, id string, winner compat.Rev) error {
 	if listed, err := d.r.Get(d.keys.AllDocs(nil, id)); err != nil {
 		return err
 	} else if listed != nil && winner.IsZero() {
-		winner, _ = parseWinner(listed)
+		winner, _ = formats.ParseWinner(listed)
 	}
 	_, isLeaf := doc.lines[winner]
 	if !winner.IsZero() && !isLeaf {
@@ -294,11 +295,11 @@ func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, lin
 		if line != nil {
 			path.IDs = slices.Clone(line[i:])
 		}
-		e, err := parseEntry(value)
+		e, err := formats.ParseEntry(value)
 		if err != nil {
 			continue
 		}
-		ok, err = w.revision(d, doc, path, e.deleted, value)
+		ok, err = w.revision(d, doc, path, e.Deleted, value)
 		if err != nil {
 			return err
 		}
@@ -312,13 +313,13 @@ func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, lin
 
 // revision brings back a revision with the entry of that value; false if its body cannot be read.
 func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, deleted bool, value []byte) (bool, error) {
-	e, err := parseEntry(value)
+	e, err := formats.ParseEntry(value)
 	if err != nil {
 		return false, nil //nolint:nilerr // false says so
 	}
-	body := e.body
-	if !e.bodyApart.isZero() {
-		if body, err = d.wholeBlob(&e.bodyApart); err != nil || body == nil {
+	body := e.Body
+	if !e.BodyApart.IsZero() {
+		if body, err = d.wholeBlob(&e.BodyApart); err != nil || body == nil {
 			return false, err
 		}
 	}
@@ -327,14 +328,14 @@ func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, dele
 		return false, nil //nolint:nilerr // false says so
 	}
 	parsed.Term = nil
-	atts := e.atts
-	if !e.attsApart.isZero() {
-		list, err := d.wholeBlob(&e.attsApart)
+	atts := e.Atts
+	if !e.AttsApart.IsZero() {
+		list, err := d.wholeBlob(&e.AttsApart)
 		if err != nil {
 			return false, err
 		}
 		r := packed.Reader{B: list}
-		if atts = readAttachments(&r); list == nil || !r.Done() {
+		if atts = formats.ReadAttachments(&r); list == nil || !r.Done() {
 			w.lost(doc.id, line.Rev(), "the list of its attachments is lost")
 			atts = nil
 		}
@@ -357,10 +358,10 @@ func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, dele
 }
 
 // wholeBlob reads a blob, nil if it is not whole or has changed.
-func (d *dbRead) wholeBlob(b *blob) ([]byte, error) {
-	whole := make([]byte, 0, min(b.length, 1<<20))
-	ok, err := d.blobChunks(b.ref, int64(b.length), func(chunk []byte) { whole = append(whole, chunk...) })
-	if err != nil || !ok || md5.Sum(whole) != b.digest {
+func (d *dbRead) wholeBlob(b *formats.Blob) ([]byte, error) {
+	whole := make([]byte, 0, min(b.Length, 1<<20))
+	ok, err := d.blobChunks(b.Ref, int64(b.Length), func(chunk []byte) { whole = append(whole, chunk...) })
+	if err != nil || !ok || md5.Sum(whole) != b.Digest {
 		return nil, err
 	}
 	return whole, nil
@@ -390,7 +391,7 @@ func (w *salvage) attachment(
 	uploads *Uploads,
 	a *compat.Attachment,
 ) (stored compat.Attachment, ok bool, err error) {
-	if len(a.Ref) != blobIDSize || a.EncodedLength < 0 {
+	if len(a.Ref) != formats.BlobIDSize || a.EncodedLength < 0 {
 		return stored, false, nil
 	}
 	digest := md5.New()

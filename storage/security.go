@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -148,13 +149,13 @@ func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err erro
 	if length == 0 && !r.Bad && len(r.B) > sha256.Size {
 		hash := securityHash(r.B)
 		r.B = r.B[sha256.Size:]
-		if length = r.Uvarint(); r.Bad || length > maxBlob || len(r.B) > 0 {
+		if length = r.Uvarint(); r.Bad || length > formats.MaxBlob || len(r.B) > 0 {
 			return nil, nil, keyspace.Corrupt("security object", nil)
 		}
 		shared, err = d.shared.load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
 		return nil, shared, err
 	}
-	if r.Bad || length > maxBlob || len(r.B) > int(length) {
+	if r.Bad || length > formats.MaxBlob || len(r.B) > int(length) {
 		return nil, nil, keyspace.Corrupt("security object", nil)
 	}
 	object = bytes.Clone(r.B)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -178,7 +179,7 @@ func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
 	if err != nil || value == nil {
 		return compat.Rev{}, err
 	}
-	return parseWinner(value)
+	return formats.ParseWinner(value)
 }
 
 // InFeed tells of each sequence whether the feed still has a row at it: each change of a document and each purge moves

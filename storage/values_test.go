@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/revtree"
@@ -28,26 +29,26 @@ func TestRecordOfASplitDatabase(t *testing.T) {
 // same.
 func FuzzValues(f *testing.F) {
 	rec := keyspace.Record{Prefix: 40, Q: 2, N: 1, RevsLimit: 1000, PurgedInfosLimit: 1000, Partitioned: true}
-	leaf := leafRecord{
+	leaf := formats.Leaf{
 		Leaf:     revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"0123456789abcdef"})},
-		winner:   true,
-		stored:   true,
-		external: 7,
-		active:   8,
+		Winner:   true,
+		Stored:   true,
+		External: 7,
+		Active:   8,
 	}
-	odd := leafRecord{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"a", ""})}}
+	odd := formats.Leaf{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"a", ""})}}
 	whole := leaf
-	whole.entry = (&entry{body: emptyBody}).encode(nil)
-	change := changeValue{id: "a", winner: compat.Rev{Pos: 3, Hash: "x"}, deleted: true, leaves: 2, kilobytes: 7}
+	whole.Entry = (&formats.Entry{Body: formats.EmptyBody}).Encode(nil)
+	change := formats.Change{ID: "a", Winner: compat.Rev{Pos: 3, Hash: "x"}, Deleted: true, Leaves: 2, Kilobytes: 7}
 	atts := []compat.Attachment{{Name: "n", Type: "t", Ref: "r", RevPos: 1, Length: 2, EncodedLength: -1}}
-	inline := entry{atts: atts, body: emptyBody, deleted: true}
-	there := blob{ref: "0123456789abcdef", length: 7}
-	apart := entry{attsApart: there, bodyApart: there}
+	inline := formats.Entry{Atts: atts, Body: formats.EmptyBody, Deleted: true}
+	there := formats.Blob{Ref: "0123456789abcdef", Length: 7}
+	apart := formats.Entry{AttsApart: there, BodyApart: there}
 	for _, seed := range [][]byte{
-		nil, rec.Encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
-		encodeWinner(nil, change.winner), encodeListed(nil, change.winner, 7), whole.encode(nil),
-		inline.encode(nil), apart.encode(nil), {localInline, 1, '1', '{', '}'},
-		packed.AppendText(packed.AppendText(nil, "id"), string(encodeWinner(nil, change.winner))),
+		nil, rec.Encode(), leaf.Encode(nil), odd.Encode(nil), change.Encode(nil),
+		formats.EncodeWinner(nil, change.Winner), formats.EncodeListed(nil, change.Winner, 7), whole.Encode(nil),
+		inline.Encode(nil), apart.Encode(nil), {formats.LocalInline, 1, '1', '{', '}'},
+		packed.AppendText(packed.AppendText(nil, "id"), string(formats.EncodeWinner(nil, change.Winner))),
 	} {
 		f.Add(seed)
 	}
@@ -59,26 +60,26 @@ func FuzzValues(f *testing.F) {
 		}
 		key := keyspace.Space("").Leaf(nil, keyspace.TagRevs, "", false, compat.Rev{Pos: 2, Hash: "h"})
 		suffix := key[len(keyspace.Space("").Doc(nil, keyspace.TagRevs, "")):]
-		if l, err := parseLeaf(new(revtree.Lines), suffix, b); err == nil {
-			again, err := parseLeaf(new(revtree.Lines), suffix, l.encode(nil))
-			if err != nil || !bytes.Equal(again.encode(nil), l.encode(nil)) {
+		if l, err := formats.ParseLeaf(new(revtree.Lines), suffix, b); err == nil {
+			again, err := formats.ParseLeaf(new(revtree.Lines), suffix, l.Encode(nil))
+			if err != nil || !bytes.Equal(again.Encode(nil), l.Encode(nil)) {
 				t.Errorf("leaf %+v, then %+v, %v", l, again, err)
 			}
 		}
-		if c, err := parseChange(b); err == nil {
-			if again, err := parseChange(c.encode(nil)); err != nil || again != c {
+		if c, err := formats.ParseChange(b); err == nil {
+			if again, err := formats.ParseChange(c.Encode(nil)); err != nil || again != c {
 				t.Errorf("change %+v, then %+v, %v", c, again, err)
 			}
 		}
-		if e, err := parseEntry(b); err == nil {
-			again, err := parseEntry(e.encode(nil))
-			if err != nil || !bytes.Equal(again.encode(nil), e.encode(nil)) {
+		if e, err := formats.ParseEntry(b); err == nil {
+			again, err := formats.ParseEntry(e.Encode(nil))
+			if err != nil || !bytes.Equal(again.Encode(nil), e.Encode(nil)) {
 				t.Errorf("entry %+v, then %+v, %v", e, again, err)
 			}
 		}
-		_, _ = parseWinner(b)
+		_, _ = formats.ParseWinner(b)
 		_, _ = parsePurge(b)
-		_, _, _, _, _ = parseLocal(b)
+		_, _, _, _, _ = formats.ParseLocal(b)
 		_, _, _, _ = keyspace.ParseLeafKey(b)
 		_, _, _ = keyspace.ParseRevision(b)
 		_, _ = keyspace.ParseSeq(b)

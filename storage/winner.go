@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -24,7 +25,7 @@ func (d *dbRead) askLast(id string) lastRead {
 // read ends the read: the winner without its line, in the memory of the iterator. It is compat.ErrMissing or
 // compat.ErrDeleted where there is no winner, or it is a tombstone that is not wanted, and errLongRecord if the last
 // row is not the winner's own.
-func (l lastRead) read(deleted bool) (winner leafRecord, err error) {
+func (l lastRead) read(deleted bool) (winner formats.Leaf, err error) {
 	if !l.it.Next() {
 		return winner, cmp.Or(l.it.Err(), error(compat.ErrMissing))
 	}
@@ -32,7 +33,7 @@ func (l lastRead) read(deleted bool) (winner leafRecord, err error) {
 	if _, _, chunk, err := keyspace.ParseLeafKey(suffix); err == nil && len(chunk) > 0 {
 		return winner, errLongRecord
 	}
-	if winner, _, err = parseLeafHead(suffix, l.it.Value()); err == nil && winner.Deleted && !deleted {
+	if winner, _, err = formats.ParseLeafHead(suffix, l.it.Value()); err == nil && winner.Deleted && !deleted {
 		err = compat.ErrDeleted
 	}
 	return winner, err
@@ -68,7 +69,7 @@ func (o *OpenOptions) needsTree() bool {
 
 // openWinnerOf makes the winner's document when all leaves have been read, with what the options
 // ask about the others.
-func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*Document, error) {
+func (d *dbRead) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (*Document, error) {
 	if len(leaves) == 0 {
 		return nil, compat.ErrMissing
 	}
@@ -87,7 +88,7 @@ func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*D
 	}
 	doc.addConflicts(leaves, o.Conflicts, o.DeletedConflicts)
 	if o.LocalSeq {
-		if doc.LocalSeq, err = d.seqNumber(winner.seq); err != nil {
+		if doc.LocalSeq, err = d.seqNumber(winner.Seq); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,7 @@ func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*D
 }
 
 // openLeaf reads a leaf.
-func (d *dbRead) openLeaf(id string, l *leafRecord, o OpenOptions) (*Document, error) {
+func (d *dbRead) openLeaf(id string, l *formats.Leaf, o OpenOptions) (*Document, error) {
 	e, err := d.leafEntry(id, l)
 	if err == nil {
 		e, err = d.completed(!o.NoBody, e)
@@ -103,7 +104,7 @@ func (d *dbRead) openLeaf(id string, l *leafRecord, o OpenOptions) (*Document, e
 	if err != nil {
 		return nil, err
 	}
-	e.body = owned(e.body)
+	e.Body = owned(e.Body)
 	doc := newDocument(id, l.Rev, l.Deleted, e)
 	if o.Revs {
 		doc.Revs = d.visibleRevs(l, l.Rev)
@@ -112,25 +113,25 @@ func (d *dbRead) openLeaf(id string, l *leafRecord, o OpenOptions) (*Document, e
 }
 
 // leafEntry reads the entry of a leaf, but nothing that is apart.
-func (d *dbRead) leafEntry(id string, l *leafRecord) (entry, error) {
+func (d *dbRead) leafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
 	switch {
-	case !l.stored:
-		return entry{body: emptyBody}, nil
-	case l.entry != nil:
-		return parseEntry(l.entry)
+	case !l.Stored:
+		return formats.Entry{Body: formats.EmptyBody}, nil
+	case l.Entry != nil:
+		return formats.ParseEntry(l.Entry)
 	}
 	value, err := d.r.Get(d.keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev))
 	if err != nil {
-		return entry{}, err
+		return formats.Entry{}, err
 	}
 	if value == nil {
-		return entry{}, keyspace.Corrupt("leaf without its entry", nil)
+		return formats.Entry{}, keyspace.Corrupt("leaf without its entry", nil)
 	}
-	return parseEntry(value)
+	return formats.ParseEntry(value)
 }
 
 // visibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads (couch_db:make_doc).
-func (d *dbRead) visibleRevs(l *leafRecord, rev compat.Rev) compat.RevPath {
+func (d *dbRead) visibleRevs(l *formats.Leaf, rev compat.Rev) compat.RevPath {
 	path := l.PathTo(rev)
 	if limit := d.rec.RevsLimit; int64(len(path.IDs)) > limit {
 		path.IDs = path.IDs[:limit]
@@ -139,15 +140,15 @@ func (d *dbRead) visibleRevs(l *leafRecord, rev compat.Rev) compat.RevPath {
 }
 
 // newDocument makes a revision's document, with the body `{}` if that has not been read.
-func newDocument(id string, rev compat.Rev, deleted bool, e entry) *Document {
-	if e.body == nil {
-		e.body = emptyBody
+func newDocument(id string, rev compat.Rev, deleted bool, e formats.Entry) *Document {
+	if e.Body == nil {
+		e.Body = formats.EmptyBody
 	}
-	return &Document{ID: id, Rev: rev, Deleted: deleted, Body: e.body, Attachments: e.atts}
+	return &Document{ID: id, Rev: rev, Deleted: deleted, Body: e.Body, Attachments: e.Atts}
 }
 
 // revsInfo tells what is left of each revision of a leaf's line.
-func (d *dbRead) revsInfo(id string, l *leafRecord) ([]RevInfo, error) {
+func (d *dbRead) revsInfo(id string, l *formats.Leaf) ([]RevInfo, error) {
 	infos := make([]RevInfo, 1, 1+l.Ancestors.Len())
 	infos[0] = RevInfo{Rev: l.Rev, Status: RevAvailable}
 	if l.Deleted {
@@ -176,12 +177,12 @@ func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := parseEntry(it.Value())
+		e, err := formats.ParseEntry(it.Value())
 		if err != nil {
 			return nil, err
 		}
 		kept[rev] = RevAvailable
-		if e.deleted {
+		if e.Deleted {
 			kept[rev] = RevDeleted
 		}
 	}

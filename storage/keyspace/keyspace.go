@@ -26,12 +26,12 @@ import (
 //
 //	TagSecurity                             security object, JSON                      ../security.go
 //	TagStats, stat                          counter, 8 bytes little-endian             counters.go
-//	TagAllDocs, id                          winner: depth, hash, kilobytes             ../leafrecord.go
-//	TagChanges + 13 bytes of seq            deleted, leaf count, winner, kilobytes, id ../leafrecord.go
-//	TagRevs, id, not deleted, depth, hash   leaf record, of a winner with its entry if short ../leafrecord.go
-//	TagRevs, …, chunk (int)                 further bytes of a leaf record with a long line ../leafrecord.go
-//	TagDocs, id, not deleted, depth, hash   entry that is not in the leaf record       ../entry.go
-//	TagHistory, id, depth, hash             entry of a replaced revision               ../entry.go
+//	TagAllDocs, id                          winner: depth, hash, kilobytes             ../formats/leafrecord.go
+//	TagChanges + 13 bytes of seq            deleted, leaf count, winner, kilobytes, id ../formats/leafrecord.go
+//	TagRevs, id, not deleted, depth, hash   leaf record, of a winner with its entry if short ../formats/leafrecord.go
+//	TagRevs, …, chunk (int)                 further bytes of a leaf record with a long line ../formats/leafrecord.go
+//	TagDocs, id, not deleted, depth, hash   entry that is not in the leaf record       ../formats/entry.go
+//	TagHistory, id, depth, hash             entry of a replaced revision               ../formats/entry.go
 //	TagLocal, id [, chunk]                  local document: revision number, body      ../local.go
 //	TagAtt, blob id (16 bytes), chunk       bytes of attachments and of large bodies   ../attachments.go
 //	TagAttRefs, blob id                     reference count, 8 bytes little-endian     ../attachments.go
