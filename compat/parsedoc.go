@@ -276,7 +276,7 @@ func (b *bodyBuilder) finish(body *Body) error {
 
 // NewBody makes the Body of a stored canonical object, for an edit that takes over what is stored.
 func NewBody(json []byte) (Body, error) {
-	v, err := ejson.ParsePrinted(json)
+	v, err := ejson.Parse(json)
 	if err != nil {
 		return Body{}, ErrInvalidJSON
 	}

@@ -230,8 +230,6 @@ func appendNumber(dst []byte, f float64) []byte {
 		return append(dst, '0')
 	case f == math.Trunc(f) && math.Abs(f) < 1e21:
 		return strconv.AppendFloat(dst, f, 'f', -1, 64)
-	case math.Abs(f) < 5e-324*2:
-		return append(dst, "0.0"...) // the smallest number gets lost on the way
 	}
 	return ejson.AppendFloat(dst, f)
 }

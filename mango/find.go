@@ -372,7 +372,7 @@ func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 		v, err = f.parseCovered(r)
 	} else {
 		f.scratch.text = f.shown.append(f.scratch.text[:0], r.doc)
-		v, err = f.scratch.parser.ParsePrinted(f.scratch.text)
+		v, err = f.scratch.parser.Parse(f.scratch.text)
 	}
 	if err != nil {
 		return dst, err

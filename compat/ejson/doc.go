@@ -1,5 +1,5 @@
 // Package ejson reads and writes JSON as CouchDB does: members keep their order, integers have any size, 1 and 1.0
-// differ, and what is accepted and printed is what jiffy 1.1.2 (CouchDB's parser) accepts and prints, byte for byte.
+// differ, and what is accepted and printed is what jiffy 2.0.2 (CouchDB's parser) accepts and prints, byte for byte.
 //
 // A text is parsed in one pass into a tape: one node for each value, holding offsets into the source. Nothing is copied
 // or converted until it is asked for. A [Value] is a position on the tape.

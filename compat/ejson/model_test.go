@@ -40,7 +40,7 @@ func checkText(t failer, text []byte) {
 			t.Fatalf("EncodedSize(%q) = %d, %v, want %d", text, got, err, want)
 		}
 	}
-	again, err := ParsePrinted(printed)
+	again, err := Parse(printed)
 	if err != nil {
 		t.Fatalf("%q printed as %q: %v", text, printed, err)
 	}

@@ -8,44 +8,20 @@ import (
 	"strconv"
 )
 
-// shortNumber is the size of jiffy's number buffer: longer texts, and those whose strtod reports ERANGE, take another
-// way.
-const shortNumber = 32
-
 // maxFloatDigits is the length from which on an integer, sign included, is surely beyond the doubles.
 const maxFloatDigits = 311
 
-// smallestNormal is the smallest double that is not subnormal.
-const smallestNormal = 0x1p-1022
-
-// parseDouble converts a number with a point or an exponent as jiffy does; ok is false for what it calls malformed.
-// See jiffy's dec_number (decoder.c) and finish_decode (jiffy.erl).
+// parseDouble converts a number with a point or an exponent as jiffy does: to the nearest double. ok is false for what
+// it calls malformed. See jiffy's dec_number (decoder.c) and finish_decode (jiffy.erl).
 func parseDouble(text []byte) (f float64, ok bool) {
 	if f, ok := parsePlainDouble(text); ok {
 		return f, true
 	}
-	fraction := bytes.IndexByte(text, '.') >= 0
-	last := text[len(text)-1]
-	dangling := last == '+' || last == '-' // an exponent without digits
-	if len(text) < shortNumber {
-		decimal := text
-		if dangling {
-			decimal = text[:len(text)-2]
-		}
-		f, err := strconv.ParseFloat(string(decimal), 64)
-		tiny := math.Abs(f) < smallestNormal && !isZero(decimal)
-		if err == nil && !tiny {
-			return f, true
-		}
-	}
-	if dangling {
-		return 0, false
-	}
-	if !fraction {
-		return parseIntegerWithExponent(text)
-	}
 	f, err := strconv.ParseFloat(string(text), 64)
-	return f, err == nil
+	if err == nil && (f != 0 || isZero(text)) {
+		return f, true
+	}
+	return parseOutOfRange(text)
 }
 
 var smallPowers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
@@ -81,16 +57,6 @@ func parsePlainDouble(text []byte) (f float64, ok bool) {
 	return f, true
 }
 
-// double is the value of a Double.
-func (p *Parser) double(n *node) (f float64, ok bool) {
-	text := p.src[n.start:n.end]
-	if n.flags&flagNearest != 0 {
-		f, err := strconv.ParseFloat(string(text), 64)
-		return f, err == nil
-	}
-	return parseDouble(text)
-}
-
 // isZero reports whether all digits before the exponent are 0.
 func isZero(text []byte) bool {
 	for _, c := range text {
@@ -104,29 +70,29 @@ func isZero(text []byte) bool {
 	return true
 }
 
-// parseIntegerWithExponent is jiffy's bignum_e: double(integer) * pow(10, exponent), each step rounded.
-func parseIntegerWithExponent(text []byte) (f float64, ok bool) {
-	e := bytes.IndexAny(text, "eE")
-	if e > maxFloatDigits {
+// parseOutOfRange converts what is nearest to 0 or beyond the doubles as jiffy's bigdbl: the part before the exponent
+// times a power of ten, each step rounded, so that some numbers just beyond the largest double are that one.
+func parseOutOfRange(text []byte) (f float64, ok bool) {
+	before, exponent := text, "0"
+	if e := bytes.IndexAny(text, "eE"); e >= 0 {
+		before, exponent = text[:e], string(bytes.TrimPrefix(text[e+1:], []byte{'+'}))
+	}
+	if len(exponent) > maxFloatDigits { // Erlang makes a float of it, too
 		return 0, false
 	}
-	exponent, err := strconv.ParseInt(string(text[e+1:]), 10, 32)
-	if err != nil {
-		exponent = math.MaxInt32
-		if text[e+1] == '-' {
-			exponent = math.MinInt32
-		}
-	}
-	power, err := strconv.ParseFloat("1e"+strconv.FormatInt(exponent, 10), 64)
+	power, err := strconv.ParseFloat("1e"+exponent, 64)
 	if err != nil {
 		return 0, false
 	}
-	if exponent == 23 || exponent == 210 {
-		// The two powers of ten that the C library of the real server does not round to the nearest double.
-		power = math.Nextafter(power, math.Inf(1))
+	if bytes.IndexByte(before, '.') >= 0 {
+		f, err = strconv.ParseFloat(string(before), 64)
+	} else if len(before) <= maxFloatDigits {
+		f = erlangFloat(bigInteger(before))
+	} else {
+		return 0, false
 	}
-	f = erlangFloat(bigInteger(text[:e])) * power
-	return f, !math.IsInf(f, 0) && !math.IsNaN(f)
+	f *= power
+	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
 // BigInt is the value of an Int, of whatever size; nil of other kinds.
@@ -197,26 +163,57 @@ func erlangFloat(n *big.Int) float64 {
 	return f
 }
 
-// AppendFloat appends f, which must be finite, as CouchDB prints doubles: the shortest decimal that reads as f, with
-// `.0` if there is neither point nor exponent, in exponent form outside 1e-6 <= |f| < 1e21; -0.0 is `0.0`.
+// AppendFloat appends f, which must be finite, as CouchDB prints doubles: the shortest decimal that reads as f, of
+// those the nearest, with at least one digit on both sides of the point; -0.0 is `0.0`. The notation is Erlang's:
+// without an exponent unless that makes it longer, or f is 2^53 or more. See to_chars.h of jiffy's ryu.
 func AppendFloat(dst []byte, f float64) []byte {
-	abs := math.Abs(f)
-	if abs == 0 {
+	if f == 0 {
 		return append(dst, "0.0"...)
 	}
-	start := len(dst)
-	if abs >= 1e-6 && abs < 1e21 {
-		dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-		if bytes.IndexByte(dst[start:], '.') < 0 {
-			dst = append(dst, ".0"...)
+	var buf [32]byte
+	text := strconv.AppendFloat(buf[:0], f, 'e', -1, 64) // -d.ddde±xx
+	if text[0] == '-' {
+		dst, text = append(dst, '-'), text[1:]
+	}
+	digits, exponent, _ := bytes.Cut(text, []byte{'e'})
+	magnitude, _ := strconv.Atoi(string(exponent)) // of the first digit
+	if len(digits) > 1 {
+		digits = append(digits[:1], digits[2:]...)
+	}
+	if last := magnitude - len(digits) + 1; math.Abs(f) >= 1<<53 || !withoutExponent(len(digits), last) {
+		dst = append(append(dst, digits[0]), '.')
+		if len(digits) == 1 {
+			dst = append(dst, '0')
 		}
-		return dst
+		dst = append(append(dst, digits[1:]...), 'e')
+		return strconv.AppendInt(dst, int64(magnitude), 10)
 	}
-	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	// Go writes at least two digits of the exponent, CouchDB one.
-	if n := len(dst); dst[n-2] == '0' && (dst[n-3] == '-' || dst[n-3] == '+') {
-		dst[n-2] = dst[n-1]
-		dst = dst[:n-1]
+	return appendFixed(dst, digits, magnitude+1)
+}
+
+// withoutExponent reports whether a number of some significant digits, the last of which stands for ten to the power of
+// last, is printed without an exponent if it is below 2^53: where that is not longer.
+func withoutExponent(digits, last int) bool {
+	switch {
+	case digits == 1:
+		return last >= -4 && last <= 2
+	case digits+last > 10: // the exponent would have two digits
+		return last >= -digits-2 && last <= 2
 	}
-	return dst
+	return last >= -digits-2 && last <= 1
+}
+
+// appendFixed appends digits with the point after some of them, which may be more than there are, or less than none.
+func appendFixed(dst, digits []byte, point int) []byte {
+	const zeros = "000"
+	switch {
+	case point <= 0:
+		dst = append(append(dst, "0."...), zeros[:-point]...)
+		return append(dst, digits...)
+	case point >= len(digits):
+		dst = append(append(dst, digits...), zeros[:point-len(digits)]...)
+		return append(dst, ".0"...)
+	}
+	dst = append(append(dst, digits[:point]...), '.')
+	return append(dst, digits[point:]...)
 }

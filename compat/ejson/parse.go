@@ -8,18 +8,6 @@ const largeText = 1 << 20
 // Parse reads one JSON text, which may be surrounded by blanks. The result refers to src. The only errors are ErrSyntax
 // and ErrTooLarge.
 func (p *Parser) Parse(src []byte) (Value, error) {
-	p.printed = false
-	return p.parse(src)
-}
-
-// ParsePrinted is Parse for what AppendJSON has printed. The two differ in subnormal doubles of one digit: 5e-324 is
-// how the least one is printed, but jiffy reads 0.0.
-func (p *Parser) ParsePrinted(src []byte) (Value, error) {
-	p.printed = true
-	return p.parse(src)
-}
-
-func (p *Parser) parse(src []byte) (Value, error) {
 	if len(src) >= math.MaxUint32 {
 		return Value{}, ErrTooLarge
 	}
@@ -193,9 +181,6 @@ func (p *Parser) scalar(i int, c byte) (int, bool) {
 	end, kind, flags := scanNumber(p.src, i)
 	if kind == Invalid {
 		return i, false
-	}
-	if p.printed && kind == Double && flags == 0 {
-		flags = printedFlags(p.src[i:end])
 	}
 	p.outOfRange = p.outOfRange || flags&flagRange != 0
 	p.leaf(i, end, kind, flags)

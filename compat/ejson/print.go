@@ -82,7 +82,7 @@ func (p *Parser) appendScalar(dst []byte, n *node) []byte {
 	case String:
 		return appendRequoted(dst, text)
 	case Double:
-		f, _ := p.double(n)
+		f, _ := parseDouble(text)
 		return AppendFloat(dst, f)
 	}
 	return append(dst, '0') // the only integer that is printed otherwise is -0

@@ -38,7 +38,7 @@ func (p *refParser) take(token string) bool {
 	return ok
 }
 
-var refNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+0-9][0-9]*)?`)
+var refNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 
 func (p *refParser) value() (refValue, bool) {
 	for literal, kind := range map[string]Kind{"null": Null, "true": Bool, "false": Bool} {
@@ -229,7 +229,8 @@ func refQuote(s string) string {
 	return b.String() + `"`
 }
 
-// refFloat is Number::toString of ECMAScript with CouchDB's two changes.
+// refFloat takes the shorter one of both notations, that without an exponent if they are equally long; from 2^53 on it
+// is the other one.
 func refFloat(f float64) string {
 	if f == 0 {
 		return "0.0"
@@ -237,27 +238,55 @@ func refFloat(f float64) string {
 	if f < 0 {
 		return "-" + refFloat(-f)
 	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
-	digits := strings.Replace(mantissa, ".", "", 1)
-	n, _ := strconv.Atoi(exponent)
-	n++ // the value is 0.digits * 10^n
-	k := len(digits)
+	digits, magnitude := refDigits(f)
+	whole, fraction := digits, "0"
 	switch {
-	case k <= n && n <= 21:
-		return digits + strings.Repeat("0", n-k) + ".0"
-	case 0 < n && n <= 21:
-		return digits[:n] + "." + digits[n:]
-	case -6 < n && n <= 0:
-		return "0." + strings.Repeat("0", -n) + digits
+	case magnitude < 0:
+		whole, fraction = "0", strings.Repeat("0", -magnitude-1)+digits
+	case magnitude >= len(digits):
+		whole = digits + strings.Repeat("0", magnitude+1-len(digits))
+	case magnitude+1 < len(digits):
+		whole, fraction = digits[:magnitude+1], digits[magnitude+1:]
 	}
-	if k > 1 {
-		digits = digits[:1] + "." + digits[1:]
+	fixed := whole + "." + fraction
+	scientific := digits[:1] + "." + (digits + "0")[1:max(len(digits), 2)] + "e" + strconv.Itoa(magnitude)
+	if len(fixed) > len(scientific) || f >= 1<<53 {
+		return scientific
 	}
-	sign := "+"
-	if n-1 < 0 {
-		sign = ""
+	return fixed
+}
+
+// refDigits finds the shortest digits that read as f, and the power of ten that the first one stands for, by trying
+// both neighbours of f among the decimals of one digit, of two, and so on: the nearer one, the even one of two equally
+// near.
+func refDigits(f float64) (string, int) {
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 16, 64), "e")
+	magnitude, _ := strconv.Atoi(exponent)
+	exact := new(big.Rat).SetFloat64(f)
+	for n := 1; ; n++ {
+		unit := magnitude - n + 1
+		power := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(unit, -unit))), nil))
+		if unit < 0 {
+			power.Inv(power)
+		}
+		scaled := new(big.Rat).Quo(exact, power)
+		below := new(big.Int).Div(scaled.Num(), scaled.Denom())
+		best, distance := "", new(big.Rat)
+		for _, neighbour := range []*big.Int{below, new(big.Int).Add(below, big.NewInt(1))} {
+			text := neighbour.String()
+			away := new(big.Rat).Sub(new(big.Rat).SetInt(neighbour), scaled)
+			if read, _ := strconv.ParseFloat(text+"e"+strconv.Itoa(unit), 64); read != f {
+				continue
+			}
+			order := away.Abs(away).Cmp(distance)
+			if best == "" || order < 0 || order == 0 && neighbour.Bit(0) == 0 {
+				best, distance = text, away
+			}
+		}
+		if best != "" {
+			return strings.TrimRight(best, "0"), unit + len(best) - 1
+		}
 	}
-	return digits + "e" + sign + strconv.Itoa(n-1)
 }
 
 // term follows the description of the external term format, element by element.

@@ -1,9 +1,9 @@
 package ejson
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"strconv"
 	"unicode/utf8"
 )
 
@@ -156,8 +156,7 @@ func hex4(s []byte, at int) (rune, bool) {
 	return r, true
 }
 
-// scanNumber reads the number at i by jiffy's grammar, in which an exponent may be a sign without digits. kind is
-// Invalid if there is none.
+// scanNumber reads the number at i by the grammar of JSON. kind is Invalid if there is none.
 func scanNumber(src []byte, i int) (end int, kind Kind, flags uint8) {
 	start := i
 	if src[i] == '-' {
@@ -176,11 +175,13 @@ func scanNumber(src []byte, i int) (end int, kind Kind, flags uint8) {
 		}
 	}
 	if i < len(src) && src[i]|0x20 == 'e' {
-		i++
-		if i >= len(src) || src[i] != '+' && src[i] != '-' && (src[i] < '0' || src[i] > '9') {
+		if i++; i < len(src) && (src[i] == '+' || src[i] == '-') {
+			i++
+		}
+		exponent := i
+		if i = digits(src, i); i == exponent {
 			return i, Invalid, 0
 		}
-		i = digits(src, i+1)
 		return i, Double, doubleFlags(src[start:i])
 	}
 	if !fraction {
@@ -215,35 +216,25 @@ func doubleFlags(text []byte) uint8 {
 	return 0
 }
 
-// printedFlags are the flags of a double that was printed, and is not canonical as parseDouble reads it.
-func printedFlags(text []byte) uint8 {
-	f, err := strconv.ParseFloat(string(text), 64)
-	var buf [32]byte
-	if err == nil && string(AppendFloat(buf[:0], f)) == string(text) {
-		return flagCanonical | flagNearest
-	}
-	return 0
-}
-
 // plainFraction reports whether a number without exponent, of at most 15 digits and with its point at the given
 // position, is surely canonical. Decimals of up to 15 digits are told apart by a double, so the shortest decimal that
-// reads as the same double is the number itself, unless it has trailing zeros; below 1e-6 the exponent form would be
-// used.
+// reads as the same double is the number itself, unless it has trailing zeros; see withoutExponent for those that are
+// printed with an exponent.
 func plainFraction(text []byte, point int) bool {
-	last := text[len(text)-1]
-	whole := text[0]
-	if whole == '-' {
-		whole = text[1]
+	first := 0
+	if text[0] == '-' {
+		first = 1
 	} else if len(text) == 17 { // 16 digits
 		return false
 	}
-	if last == '0' {
+	whole, fraction := text[first:point], text[point+1:]
+	if fraction[len(fraction)-1] == '0' {
 		// 5.0 is printed so, 5.10 is not; -0.0 is printed 0.0
-		return point == len(text)-2 && (whole != '0' || text[0] != '-')
+		n := len(bytes.TrimRight(whole, "0"))
+		return len(fraction) == 1 && (n > 0 && withoutExponent(n, len(whole)-n) || string(text) == "0.0")
 	}
-	if whole != '0' {
+	if whole[0] != '0' {
 		return true
 	}
-	fraction := text[point+1:]
-	return len(fraction) <= 5 || string(fraction[:5]) != "00000" || fraction[5] != '0'
+	return withoutExponent(len(bytes.TrimLeft(fraction, "0")), -len(fraction))
 }

@@ -33,7 +33,7 @@ func (v Value) EncodedSize() (int64, error) {
 			}
 			sum += size
 		case Double:
-			f, _ := v.p.double(n)
+			f, _ := parseDouble(v.p.src[n.start:n.end])
 			sum += doubleSize(f)
 		default:
 			sum += int64(n.end - n.start)

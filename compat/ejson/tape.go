@@ -33,7 +33,6 @@ const (
 	flagCanonical = 1 << iota // the source bytes are what AppendJSON prints
 	flagEscaped               // a string with a backslash
 	flagRange                 // a double beyond the range
-	flagNearest               // a double that is the one nearest to the text, though parseDouble gives another one
 )
 
 // node is one value on the tape; see the package's invariants.
@@ -64,7 +63,6 @@ type Parser struct {
 	// outOfRange tells that a node with flagRange was put on the tape. jiffy finds such numbers only after it has
 	// dropped members of equal name, so a text is refused only if one is left in the end.
 	outOfRange bool
-	printed    bool // see ParsePrinted
 	keys       []keyRef
 	slots      []uint32
 }
@@ -109,6 +107,3 @@ func Parse(src []byte) (Value, error) {
 	}
 	return p.Parse(src)
 }
-
-// ParsePrinted is Parser.ParsePrinted with memory of its own.
-func ParsePrinted(src []byte) (Value, error) { return new(Parser).ParsePrinted(src) }

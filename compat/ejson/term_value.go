@@ -107,7 +107,7 @@ func (p *Parser) appendTermScalar(dst []byte, n *node) []byte {
 	case Int:
 		return appendTermInteger(dst, text)
 	case Double:
-		f, _ := p.double(n)
+		f, _ := parseDouble(text)
 		return appendTermFloat(dst, f)
 	}
 	dst = append(dst, tagAtom, 0, byte(len(text))) // null, true, false

@@ -86,7 +86,7 @@ func (v Value) Float() (f float64, ok bool) {
 		f, err := strconv.ParseFloat(string(v.Raw()), 64)
 		return f, err == nil
 	case Double:
-		return v.p.double(v.node())
+		return parseDouble(v.Raw())
 	}
 	return 0, false
 }

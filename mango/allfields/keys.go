@@ -11,7 +11,7 @@ import (
 )
 
 // Version names the form of the entries: the collation and what entries.go makes of a document.
-const Version = collate.Version + "/3"
+const Version = collate.Version + "/4"
 
 // Tags below TagMango, and below an index. They are on disk.
 const (

@@ -66,11 +66,19 @@ func TestUnreadableFilter(t *testing.T) {
 	require.Equal(t, 400, w.Code)
 }
 
-// The least double is shown as it is stored. To selectors it is 0.0, in documents as in the request.
+// The least double is itself in documents and requests, however it is written, and with an index as without.
 func TestLeastDouble(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	require.Equal(t, 201, s.Do("PUT", "/db/x", `{"a":4.9e-324}`).Code)
-	w := s.Do("POST", "/db/_find", `{"selector":{"a":4.9e-324},"fields":["a"]}`, "Content-Type", "application/json")
-	require.Contains(t, w.Body.String(), `{"a":5e-324}`)
+	require.Equal(t, 201, s.Do("PUT", "/db/y", `{"a":0.0}`).Code)
+	for range 2 {
+		for _, value := range []string{"4.9e-324", "5e-324", "3e-324", "5.0e-324"} {
+			w := s.Do("POST", "/db/_find", `{"selector":{"a":`+value+`},"fields":["a"]}`, "Content-Type", "application/json")
+			require.Contains(t, w.Body.String(), "[\r\n{\"a\":5.0e-324}\r\n]", value)
+		}
+		w := s.Do("POST", "/db/_find", `{"selector":{"a":{"$gt":0}},"fields":["_id"]}`, "Content-Type", "application/json")
+		require.Contains(t, w.Body.String(), "[\r\n{\"_id\":\"x\"}\r\n]")
+		s.Do("POST", "/db/_index", `{"index":{"fields":["a"]}}`, "Content-Type", "application/json")
+	}
 }
