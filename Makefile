@@ -32,8 +32,6 @@ SEARCH_FLAGS ?=
 # takes two minutes more than the check has: RACE_PACKAGES=./eventing/...
 RACE_PACKAGES ?= ./memory/... ./config/... ./cluster/... ./principal/... ./documents/... ./js/... ./storage/... ./views/... ./mango/... ./search/... ./replication/... ./server/... ./cmd/...
 RACE_FLAGS ?= -short
-# Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
-RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
 TEST_TIMEOUT ?= 9m
 
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
@@ -70,8 +68,7 @@ test: ## the whole Go test suite, the benchmark's too
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
-	$(GO) test -race $(RACE_FLAGS) -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -v /js$$)
-	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./js
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m $(RACE_PACKAGES)
 	cd cmd/bench && $(GO) test -race $(RACE_FLAGS) -timeout 20m ./...
 
 .PHONY: damage

@@ -4,10 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // What a real CouchDB 3.5.0 made of these sources.
 func TestCoffeeScript(t *testing.T) {
+	kvtest.Long(t)
 	const failed = `(new SyntaxError("`
 	const where = `", "./share/server/main-coffee.js", 7891)) (`
 	p := newTestPool(t, Options{})
@@ -51,6 +54,7 @@ func TestCoffeeScript(t *testing.T) {
 
 // Sources are compiled by a parser that calls itself.
 func TestCoffeeScriptTooDeep(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	source := "(doc) -> emit "
 	for range 5000 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 const testDesign = `{"_id":"_design/d","_rev":"1-a","note":"N","lib":{"t":"exports.hi = function (n) { return 'hi ' + n + require('./u').x; };","u":"exports.x = '!';"},
@@ -54,6 +55,7 @@ func errorText(err error) string {
 }
 
 func TestDesignCall(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	d := p.Design("db", []byte(testDesign))
 	req := `{"method":"POST","path":["db","_design","d","_show","x"],"headers":{"Accept":"text/html"},"query":{}}`
@@ -100,6 +102,7 @@ func TestDesignCall(t *testing.T) {
 
 // TestThrownValues has the answers of CouchDB 3.5.0 to what functions throw.
 func TestThrownValues(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	for _, c := range []struct{ value, want string }{
 		{`['error', null, null]`, `500 unknown_error "null"`},
@@ -119,6 +122,7 @@ func TestThrownValues(t *testing.T) {
 }
 
 func TestDesignFilter(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	d := p.Design("db", []byte(testDesign))
 	docs := [][]byte{[]byte(`{"n":1}`), []byte(`{"n":2}`), []byte(`{"n":3}`)}

@@ -4,10 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // What CouchDB's engine gives and goja alone does not.
 func TestEngine(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	for source, want := range map[string]string{
 		// dates

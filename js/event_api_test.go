@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // handlerCase is a body of OnUpdate, and what comes of it.
@@ -26,6 +28,7 @@ func runCases(t *testing.T, prepare func(h *eventHost), cases []handlerCase, cha
 
 // Section 3.3: aliases of databases.
 func TestEventAliases(t *testing.T) {
+	kvtest.Long(t)
 	runCases(t, func(h *eventHost) {
 		h.put(0, "there", `{"a":1}`)
 		h.put(0, "scalar", `{"$value":[1,2]}`)
@@ -100,6 +103,7 @@ func TestEventBinary(t *testing.T) {
 
 // Section 3.4: operations of couchbase.
 func TestEventOperations(t *testing.T) {
+	kvtest.Long(t)
 	const notFound = `{"success":false,"error":{"code":1,"name":"LCB_KEY_ENOENT",` +
 		`"desc":"The document key does not exist on the server","key_not_found":true}}`
 	const exists = `{"success":false,"error":{"code":2,"name":"LCB_KEY_EEXISTS",` +
@@ -169,6 +173,7 @@ try { ANALYTICS("x") } catch (e) { log(e) }`,
 
 // Arguments that no document could mend are TypeErrors, and counted.
 func TestEventOperationArguments(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	cases := []string{
 		"get()", "get(dst)", `get({}, {id: "a"})`, `get("dst", {id: "a"})`, "get(dst, 5)", "get(dst, null)",
@@ -193,6 +198,7 @@ func TestEventOperationArguments(t *testing.T) {
 
 // Parts of documents.
 func TestEventSubdocuments(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	const doc = `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,2],"x.y":3,"":4}`
 	for _, c := range []struct{ specs, want string }{
@@ -270,6 +276,7 @@ func TestEventSubdocuments(t *testing.T) {
 
 // Section 3.5: classes of errors, and what leaves a handler.
 func TestEventErrors(t *testing.T) {
+	kvtest.Long(t)
 	runCases(t, nil, []handlerCase{
 		{"classes", `for (const E of [KVError, N1QLError, EventingError, CurlError]) {
   const e = new E("m"); log(e instanceof E, e instanceof Error, e.name, e.message, "" + e, E.name, typeof e.stack) }`,
@@ -297,6 +304,7 @@ func TestEventErrors(t *testing.T) {
 
 // Section 3.7: log, crc64, base64.
 func TestEventTools(t *testing.T) {
+	kvtest.Long(t)
 	runCases(t, nil, []handlerCase{
 		{"log", `log("a", 1, null, undefined, [1], {a: "b"}, new Error("e"), 5n, OnUpdate.name, Symbol("s")); log()`,
 			`"a" 1 null undefined [1] {"a":"b"} "Error: e" 5 "OnUpdate" Symbol(s) | `},
@@ -347,6 +355,7 @@ var local = new Date(2021, 11, 31, 12, 30, 5); log(local.toLocaleString(), local
 
 // Section 4: timers.
 func TestEventTimers(t *testing.T) {
+	kvtest.Long(t)
 	const noCallback = ": the callback must be a named function of the global scope"
 	runCases(t, func(h *eventHost) { h.timers["Callback:known"] = true }, []handlerCase{
 		{"create", `log(createTimer(Callback, new Date(5000), "ref", {a: 1}))`,
@@ -415,6 +424,7 @@ try { createTimer(Callback, new Date(1), "r", "x".repeat(2000)) } catch (e) {}`)
 
 // Section 3.6: curl.
 func TestEventCurl(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	host := newEventHost()
 	var asked []EventRequest

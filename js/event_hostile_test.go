@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // Handlers that never end, or overflow, fail alone; the batch goes on in the same worker.
 func TestEventHostileHandlers(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{Workers: 1, Memory: 256 << 20})
 	for _, c := range []struct{ name, body, want string }{
 		{"endless loop", `while (true) {}`, "!timeout"},

@@ -7,10 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // Section 3.1: what code may be.
 func TestEventLoadRules(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	const handler = "function OnUpdate(doc, meta) {}\n"
 	const missing = "SyntaxError: Handler code is missing OnUpdate() and OnDelete() functions. " +

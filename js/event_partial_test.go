@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/js/script"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // A name that means a database is none where a constant or a URL has it, too.
@@ -123,6 +124,7 @@ func (p *twice) compare(what, doc string, meta ...string) {
 
 // No handler sees whether a document is partial.
 func TestEventPartial(t *testing.T) {
+	kvtest.Long(t)
 	for i, body := range partialHandlers {
 		p := newTwice(t, body)
 		for _, doc := range partialDocs {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // queryHost knows statements that read and one that writes.
@@ -32,6 +34,7 @@ func queryHost() *eventHost {
 
 // Section 6.3: what leaves a loop closes the query, and nothing else does. Q3 and Q2 have three rows and two.
 func TestEventLoops(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	for _, c := range []struct{ name, body, logs, closed string }{
 		{"end", `for (const r of Q3()) log(r); log("after")`, `1,2,3,"after"`, ""},
@@ -151,6 +154,7 @@ N1QL("SELECT 2", null)`)
 
 // Errors of queries, and how many may be open.
 func TestEventQueryErrors(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	for _, c := range []struct{ body, want string }{
 		{`N1QL("SELECT X")`, "!N1QLError: no such keyspace"},

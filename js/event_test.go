@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // eventHost is a host with documents in maps, by binding, and statements whose rows are known.
@@ -418,6 +420,7 @@ meta.cas = "mine"; log(meta.cas, Object.freeze(copied).cas, couchbase.replace(ds
 
 // More invocations than a realm serves.
 func TestEventRealms(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{Workers: 1})
 	docs := make([]string, 3*eventsPerRealm+10)
 	for i := range docs {

@@ -5,10 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // TestIndexFunctions: what index() takes and refuses, for both search servers.
 func TestIndexFunctions(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	for _, c := range []struct {
 		of           SearchIndex

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 func TestMain(m *testing.M) {
@@ -79,6 +81,7 @@ func TestHalfCharactersAreReplaced(t *testing.T) {
 
 // TestMuch lets the documents of a call give more rows than one crossing may bring.
 func TestMuch(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{MaxResult: 1 << 20})
 	docs := make([][]byte, 8)
 	for i := range docs {

@@ -8,11 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/js/script"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // TestDocumentUse: what a map function makes of a document that has only the members it names is what it makes of the
 // whole one, and of which functions that is known.
 func TestDocumentUse(t *testing.T) {
+	kvtest.Long(t)
 	docs := []string{
 		`{"_id":"a","_rev":"1-x","type":"post","n":1,"tags":["x","y"],"o":{"a":{"b":2}},"s":"Text","toString":"t"}`,
 		`{"_id":"b","_rev":"1-x","type":null,"o":null,"12":1,"hasOwnProperty":false,"big":12345678901234567890}`,
@@ -91,6 +93,7 @@ func sourcesFor(yes, no []string) map[string]bool {
 
 // TestDeepDocument: a document that no function can be shown has no rows, whether or not what is deep is named.
 func TestDeepDocument(t *testing.T) {
+	kvtest.Long(t)
 	deep := `{"_id":"a","n":1,"deep":` + strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1) + `}`
 	rows, err := mapText(t, newTestPool(t, Options{Workers: 1}), "function(doc){ emit(doc.n) }", "", deep)
 	require.NoError(t, err)

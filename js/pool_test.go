@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // waitFor asks for a worker in a goroutine.
@@ -193,6 +195,7 @@ func TestSlowMapsCrossOften(t *testing.T) {
 
 // A document that is nested too deeply for JavaScript has no rows and passes no filter; the others do not suffer.
 func TestDeepDocuments(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	deep := deepDocument(maxDepth + 10)
 	results, err := p.Map(
@@ -243,6 +246,7 @@ func deepDocument(depth int) []byte {
 
 // TestCountedRows: documents that were mapped and what came of them are counted, those of search are not.
 func TestCountedRows(t *testing.T) {
+	kvtest.Long(t)
 	p := NewPool(Options{})
 	t.Cleanup(p.Close)
 	docs := [][]byte{[]byte(`{"_id":"a"}`), []byte(`{"_id":"b"}`)}

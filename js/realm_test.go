@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/js/script"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // What functions of a design document try to get out of their realm with. None of it reaches an object of the worker,
@@ -64,6 +65,7 @@ var waysOut = map[string]struct{ source, want string }{
 
 // TestWaysOut calls the ways out one by one.
 func TestWaysOut(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{Workers: 1})
 	for name, way := range waysOut {
 		d := p.Design("db", []byte(`{"_id":"_design/d","shows":{"f":`+string(quoted(way.source))+`}}`))
@@ -128,6 +130,7 @@ func TestPoisonStays(t *testing.T) {
 
 // TestGrowth: results that grow without end cost their call only.
 func TestGrowth(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{Workers: 1, MaxResult: 4 << 20, Memory: 128 << 20})
 	_, err := p.Reduce(
 		t.Context(),

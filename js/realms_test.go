@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // A function that counts what it has seen in its realm.
@@ -19,6 +21,7 @@ const countingMap = `function(doc) {
 // TestRealmsOutliveCalls: a realm serves later calls for the same database and program, and no other one; one of a call
 // that failed serves none.
 func TestRealmsOutliveCalls(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{Workers: 1})
 	counted := func(tenant string, doc string, maps ...string) string {
 		t.Helper()

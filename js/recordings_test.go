@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -106,6 +107,7 @@ func checkRows(t *testing.T, p *Pool, name string, d *designDoc, view string, do
 // TestExpressions evaluates expressions and compares with what CouchDB 3.5.0 gave for them: testdata/expressions.json
 // has pairs of a function body and the value or `THROWS` with the error, of which the kind counts.
 func TestExpressions(t *testing.T) {
+	kvtest.Long(t)
 	b, err := os.ReadFile("testdata/expressions.json")
 	require.NoError(t, err)
 	var pairs [][2]any

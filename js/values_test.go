@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 func TestEmittedForms(t *testing.T) {
+	kvtest.Long(t)
 	p := newTestPool(t, Options{})
 	for source, want := range map[string]string{
 		"emit(undefined, function(){})":                                      "null:null|",

@@ -47,7 +47,11 @@ func TestStringBuilders(t *testing.T) {
 		"({toString() { return 'o' }, valueOf() { return 7 }})", "[1, 2]", "new Date(0).getTime()", "(() => 'f')()", "(y += 'n')",
 		"JSON.parse('\"j\\u00e9\"')", "imported",
 	}
-	for seed := range uint64(200) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		pick := func() string { return values[rng.IntN(len(values))] }
 		name := func() string { return []string{"x", "y", "o.z"}[rng.IntN(3)] }
@@ -98,7 +102,13 @@ func TestStringBuilderErrors(t *testing.T) {
 // TestStringBuildersAreLinear: a megabyte in small pieces is not copied for each of them.
 func TestStringBuildersAreLinear(t *testing.T) {
 	for _, piece := range []string{"'piece of a text ' + i", "'pièce ' + i", "String(i)"} {
-		for _, statement := range []string{"x += %s", "x = x + %s", "x = x + 'a' + %s + 'b'", "x += [%s].map(function (p) { return p })[0]"} {
+		statements := []string{
+			"x = x + 'a' + %s + 'b'", "x += %s", "x = x + %s", "x += [%s].map(function (p) { return p })[0]",
+		}
+		if testing.Short() {
+			statements = statements[:1]
+		}
+		for _, statement := range statements {
 			text := fmt.Sprintf("var x = ''; for (var i = 0; i < 50000; i++) { "+statement+" } x.length", piece)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
