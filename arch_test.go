@@ -45,8 +45,10 @@ var rooms = map[string][]string{
 	keyspace:          {"compat", "storage/kv"},
 	"storage/revtree": {"compat", "storage/kv"}, // storage/kv for its tests
 	"storage/formats": {"compat", "storage/kv", keyspace, "storage/revtree"},
-	"storage":         {"compat", "storage/kv", "cluster", keyspace, "storage/revtree", "storage/formats"},
-	"views":           {"compat", "js", "cluster", "storage", "storage/kv"},
+	"storage/rank":    {"storage/kv"},
+	"storage/counts":  {"compat", "storage/kv", keyspace, "storage/rank"},
+	"storage":         {"compat", "storage/kv", "cluster", keyspace, "storage/revtree", "storage/formats", "storage/counts", "storage/rank"},
+	"views":           {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
 	"mango":           {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
 	"search":          {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
 	// What search is made of knows no store.

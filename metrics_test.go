@@ -18,8 +18,8 @@ const (
 	maxCode         = 139_500 // lines with more than a comment
 	minComments     = 11.3    // of a hundred lines that are not blank
 	maxUnexplained  = 0       // functions of more than 25 lines with no comment above or inside
-	maxPackageFiles = 59
-	maxPackageLines = 11_965
+	maxPackageFiles = 56
+	maxPackageLines = 11_326
 	maxMethods      = 71
 	maxWide         = 5 // of a hundred lines, more than 100 columns
 )

@@ -46,14 +46,14 @@ func (db *DB) AllDocs(
 // skipRows moves the range past rows to be skipped by their rank, where they are so many that
 // reading them would take longer.
 func (d *dbRead) skipRows(o *RangeOptions, h *ListHeader) error {
-	if o.Skip < d.sizes.skipped || o.Namespace != NamespaceAll {
+	if o.Skip < d.Sizes.Skipped || o.Namespace != NamespaceAll {
 		return nil
 	}
 	row := h.Offset
 	if o.Descending {
 		row = h.Total - 1 - h.Offset
 	}
-	id, found, err := d.idAt(row)
+	id, found, err := d.IDAt(row)
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (s *Snapshot) AllDocs(o RangeOptions, row func(*ListRow) error) error {
 
 // listHeader counts the rows before the range with the rank index.
 func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
-	prefix := d.keys.Sub(nil, keyspace.TagAllDocs)
+	prefix := d.Keys.Sub(nil, keyspace.TagAllDocs)
 	before := func(key []byte) (int64, error) {
-		return d.idsBefore(key[len(prefix):])
+		return d.IDsBefore(key[len(prefix):])
 	}
-	stats := d.stats
+	stats := d.Stats
 	if o.Start.Set || o.Namespace == NamespaceDesign {
-		stats = d.statsBeside
+		stats = d.StatsBeside
 	}
 	counts, err := stats(keyspace.DocCount)
 	if err != nil {
@@ -124,9 +124,9 @@ func (d *dbRead) listIDs(o *RangeOptions, row func(*ListRow) error) error {
 	if o.Limit == 0 {
 		return nil
 	}
-	prefix := d.keys.Sub(nil, keyspace.TagAllDocs)
+	prefix := d.Keys.Sub(nil, keyspace.TagAllDocs)
 	begin, end := o.keys(prefix)
-	it := d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending, Limit: o.scanLimit()})
+	it := d.R.Range(begin, end, kv.RangeOptions{Reverse: o.Descending, Limit: o.scanLimit()})
 	defer it.Close()
 	var r ListRow
 	for o.Limit != 0 && it.Next() {
@@ -256,12 +256,12 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
 		if compat.IsLocalID(id) {
-			keys[i] = d.keys.Local(nil, id)
+			keys[i] = d.Keys.Local(nil, id)
 		} else {
-			keys[i] = d.keys.AllDocs(nil, id)
+			keys[i] = d.Keys.AllDocs(nil, id)
 		}
 	}
-	values, err := d.r.GetMany(keys)
+	values, err := d.R.GetMany(keys)
 	if err != nil {
 		return 0, err
 	}
@@ -322,4 +322,33 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		return nil
 	})
 	return size, err
+}
+
+// splitBoundaries is how many boundaries of the lowest level SplitIDs passes for each id that it gives.
+const splitBoundaries = 8
+
+// SplitIDs gives ids in a range, at most so many, in its order, that cut it into parts of about a thousand documents
+// each; after the last one there may be more than that. Not all of them need be of documents that are there now.
+func (db *DB) SplitIDs(ctx context.Context, o RangeOptions, most int) (ids []string, err error) {
+	o.clamp()
+	err = db.view(ctx, func(d *dbRead) error {
+		ids = ids[:0]
+		level := d.Keys.Rank(nil, keyspace.TagRankIDs, 1)
+		begin, end := o.keys(level)
+		it := d.R.Range(begin, end, kv.RangeOptions{Reverse: o.Descending, Limit: most * splitBoundaries})
+		defer it.Close()
+		for n := 1; it.Next(); n++ {
+			key := it.Key()[len(level):]
+			if n%splitBoundaries != 0 || len(key) == 0 { // the empty boundary is before all ids
+				continue
+			}
+			id, _, err := tuple.ReadString(key)
+			if err != nil {
+				return keyspace.Corrupt("boundary of ids", err)
+			}
+			ids = append(ids, id)
+		}
+		return it.Err()
+	})
+	return ids, err
 }

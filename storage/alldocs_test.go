@@ -245,7 +245,7 @@ func TestListOutlivesSnapshots(t *testing.T) {
 // counts of which a part is folded.
 func TestOffsets(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	db.store.sizes.rankFan, db.store.sizes.foldItems, db.store.sizes.skipped = 4, 40, 3
+	db.store.sizes.RankFan, db.store.sizes.FoldItems, db.store.sizes.Skipped = 4, 40, 3
 	rng := rand.New(rand.NewPCG(1, 2))
 	var ids []string
 	for _, i := range rng.Perm(400)[:250] {

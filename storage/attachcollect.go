@@ -92,7 +92,7 @@ func (db *DB) removeUploads(ctx context.Context, refs []string, now time.Time) (
 // expiredUploads lists some uploads whose lease has ended, after the cursor, which it moves.
 func (db *DB) expiredUploads(ctx context.Context, now time.Time, cursor *[]byte) (refs []string, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
-		err := walk(d, d.keys.Sub(nil, keyspace.TagAttPending), cursor, func(suffix, lease []byte) error {
+		err := walk(d, d.Keys.Sub(nil, keyspace.TagAttPending), cursor, func(suffix, lease []byte) error {
 			if len(refs) == collectBatch {
 				return ErrStop
 			}
@@ -121,7 +121,7 @@ func expired(lease []byte, now time.Time) bool {
 
 // dropPending removes an upload that is still pending, with now only if its lease has ended; ok reports whether it did.
 func (t *dbTx) dropPending(ref string, now *time.Time) (ok bool, err error) {
-	key := t.keys.Attachment(nil, keyspace.TagAttPending, ref)
+	key := t.Keys.Attachment(nil, keyspace.TagAttPending, ref)
 	value, err := t.tx.Get(key)
 	if err != nil || value == nil || now != nil && !expired(value, *now) {
 		return false, err

@@ -262,7 +262,7 @@ func (u *Uploads) renew(t *dbTx) error {
 	}
 	keys := make([][]byte, len(u.streamed))
 	for i, ref := range u.streamed {
-		keys[i] = t.keys.Attachment(nil, keyspace.TagAttPending, ref)
+		keys[i] = t.Keys.Attachment(nil, keyspace.TagAttPending, ref)
 	}
 	values, err := t.tx.GetMany(keys)
 	if err != nil {
@@ -287,13 +287,13 @@ func newAttachmentID() string {
 
 func (t *dbTx) setPending(ref string, lasts time.Duration) {
 	lease := binary.AppendVarint(nil, t.now().Add(lasts).UnixMicro())
-	t.tx.Set(t.keys.Attachment(nil, keyspace.TagAttPending, ref), lease)
+	t.tx.Set(t.Keys.Attachment(nil, keyspace.TagAttPending, ref), lease)
 }
 
 // putAttachmentChunks writes chunks of an attachment, the first of which is the first-th. They stay as they are until
 // the transaction has ended.
 func (t *dbTx) putAttachmentChunks(ref string, first int64, all [][]byte) {
-	prefix := t.keys.Attachment(nil, keyspace.TagAtt, ref)
+	prefix := t.Keys.Attachment(nil, keyspace.TagAtt, ref)
 	for i, chunk := range all {
 		kv.SetOwned(t.tx, tuple.AppendInt(prefix[:len(prefix):len(prefix)], first+int64(i)), chunk)
 	}

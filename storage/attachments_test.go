@@ -90,7 +90,7 @@ func attKeys(t testing.TB, db *DB) (chunks, refs, pending int) {
 			n   *int
 		}{{keyspace.TagAtt, &chunks}, {keyspace.TagAttRefs, &refs}, {keyspace.TagAttPending, &pending}} {
 			var rows int64
-			if rows, err = countKeys(d.r, d.keys.Sub(nil, c.tag), nil, nil); err != nil {
+			if rows, err = countKeys(d.R, d.Keys.Sub(nil, c.tag), nil, nil); err != nil {
 				return err
 			}
 			*c.n = int(rows)

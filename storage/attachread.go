@@ -35,10 +35,10 @@ func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o Atta
 // copyAttachment writes the bytes [from, to).
 func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w io.Writer) error {
 	return db.view(ctx, func(d *dbRead) error {
-		prefix := d.keys.Attachment(nil, keyspace.TagAtt, ref)
+		prefix := d.Keys.Attachment(nil, keyspace.TagAtt, ref)
 		_, end := keyspace.Children(prefix)
 		n := from / keyspace.MaxValue
-		it := d.r.Range(tuple.AppendInt(prefix[:len(prefix):len(prefix)], n), end, kv.RangeOptions{})
+		it := d.R.Range(tuple.AppendInt(prefix[:len(prefix):len(prefix)], n), end, kv.RangeOptions{})
 		defer it.Close()
 		for ; from < to && it.Next(); n++ {
 			number, _, err := tuple.ReadInt(it.Key()[len(prefix):])

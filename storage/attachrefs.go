@@ -37,7 +37,7 @@ func (t *dbTx) claimAttachment(ref string) error {
 	}
 	switch state := t.claims[ref]; {
 	case state.pending:
-		t.tx.Clear(t.keys.Attachment(nil, keyspace.TagAttPending, ref))
+		t.tx.Clear(t.Keys.Attachment(nil, keyspace.TagAttPending, ref))
 	case !state.counted:
 		return errUploadExpired
 	}
@@ -56,7 +56,7 @@ func (t *dbTx) lookUpClaims(refs ...string) error {
 	keys := make([][]byte, 0, 2*len(refs))
 	for _, ref := range refs {
 		keys = append(keys,
-			t.keys.Attachment(nil, keyspace.TagAttPending, ref), t.keys.Attachment(nil, keyspace.TagAttRefs, ref))
+			t.Keys.Attachment(nil, keyspace.TagAttPending, ref), t.Keys.Attachment(nil, keyspace.TagAttRefs, ref))
 	}
 	values, err := t.tx.GetMany(keys)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *dbTx) finishAttachments() error {
 	var released []string
 	var keys [][]byte
 	for _, ref := range slices.Sorted(maps.Keys(t.atts)) {
-		key := t.keys.Attachment(nil, keyspace.TagAttRefs, ref)
+		key := t.Keys.Attachment(nil, keyspace.TagAttRefs, ref)
 		switch delta := t.atts[ref]; {
 		case delta < 0:
 			released, keys = append(released, ref), append(keys, key)
@@ -126,5 +126,5 @@ func (t *dbTx) finishAttachments() error {
 }
 
 func (t *dbTx) dropChunks(ref string) {
-	t.tx.ClearRange(keyspace.Children(t.keys.Attachment(nil, keyspace.TagAtt, ref)))
+	t.tx.ClearRange(keyspace.Children(t.Keys.Attachment(nil, keyspace.TagAtt, ref)))
 }

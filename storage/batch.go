@@ -240,7 +240,7 @@ func (b *batch) ask(groups []editGroup, head bool) (*editReads, error) {
 		for _, i := range g.edits[:1] {
 			doc := b.docs[i]
 			if rev := parentOf(doc, b.mode.replicated); !rev.IsZero() && doc.Body.Size >= formats.BesideKilobytes<<10 {
-				keys = append(keys, b.t.keys.Leaf(nil, keyspace.TagDocs, g.id, false, rev))
+				keys = append(keys, b.t.Keys.Leaf(nil, keyspace.TagDocs, g.id, false, rev))
 			}
 		}
 	}
@@ -248,7 +248,7 @@ func (b *batch) ask(groups []editGroup, head bool) (*editReads, error) {
 	if head {
 		keys = b.t.appendHead(keys, &b.db.store.hooks, b.mode.trusted)
 	}
-	values, err := b.t.r.GetMany(keys)
+	values, err := b.t.R.GetMany(keys)
 	if err != nil {
 		reads.leaves.close()
 		return nil, err
@@ -373,13 +373,13 @@ func (b *batch) loadEntries(reads *editReads, leaves []*formats.Leaf, owners []*
 		if values[i] = l.Entry; l.Entry != nil {
 			continue
 		}
-		key := b.t.keys.Leaf(nil, keyspace.TagDocs, owners[i].id, l.Deleted, l.Rev)
+		key := b.t.Keys.Leaf(nil, keyspace.TagDocs, owners[i].id, l.Deleted, l.Rev)
 		if values[i] = reads.entries[string(key)]; values[i] == nil {
 			keys, at = append(keys, key), append(at, i)
 		}
 	}
 	if len(keys) > 0 {
-		found, err := b.t.r.GetMany(keys)
+		found, err := b.t.R.GetMany(keys)
 		if err != nil {
 			return err
 		}
@@ -418,7 +418,7 @@ func (b *batch) partitionFull(id string) (bool, error) {
 	if known {
 		return full, nil
 	}
-	sizes, err := keyspace.ReadCounters(b.t.r.Snapshot(), [][]byte{b.t.keys.PartStat(nil, name, keyspace.ExternalSize)})
+	sizes, err := keyspace.ReadCounters(b.t.R.Snapshot(), [][]byte{b.t.Keys.PartStat(nil, name, keyspace.ExternalSize)})
 	if err != nil {
 		return false, err
 	}

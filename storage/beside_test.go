@@ -79,7 +79,7 @@ func TestEntryBesideItsLeaf(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		inDocs := func() (n int64) {
 			must(t, db.view(t.Context(), func(d *dbRead) (err error) {
-				n, err = countKeys(d.r, d.keys.Sub(nil, keyspace.TagDocs), nil, nil)
+				n, err = countKeys(d.R, d.Keys.Sub(nil, keyspace.TagDocs), nil, nil)
 				return err
 			}))
 			return n

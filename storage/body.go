@@ -174,9 +174,9 @@ type blobRead struct {
 }
 
 func (r *blobRead) start(d *dbRead) {
-	key := d.keys.Attachment(nil, keyspace.TagAtt, r.b.Ref)
+	key := d.Keys.Attachment(nil, keyspace.TagAtt, r.b.Ref)
 	prefix := len(key)
-	reader := d.r.Snapshot() // nobody changes a blob: the entry is what conflicts
+	reader := d.R.Snapshot() // nobody changes a blob: the entry is what conflicts
 	for n := range int64((r.b.Length + keyspace.MaxValue - 1) / keyspace.MaxValue) {
 		key = tuple.AppendInt(key[:prefix], n)
 		r.chunks = append(r.chunks, reader.Range(key, append(key, 0), kv.RangeOptions{Limit: 1}))
@@ -230,7 +230,7 @@ func (t *dbTx) putChunks(key, b []byte) {
 // readChunks reads what putChunks wrote.
 func (d *dbRead) readChunks(key []byte, length int) ([]byte, error) {
 	_, end := keyspace.Children(key)
-	it := d.r.Range(kv.AppendKeyAfter(nil, key), end, kv.RangeOptions{WantAll: true})
+	it := d.R.Range(kv.AppendKeyAfter(nil, key), end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	b := make([]byte, 0, min(length, 16<<20))
 	for it.Next() {

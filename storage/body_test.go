@@ -70,7 +70,7 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 	_, err := db.store.CollectAttachments(t.Context())
 	must(t, err)
 	must(t, db.view(t.Context(), func(d *dbRead) (err error) {
-		chunks, err = countKeys(d.r, d.keys.Sub(nil, keyspace.TagAtt), nil, nil)
+		chunks, err = countKeys(d.R, d.Keys.Sub(nil, keyspace.TagAtt), nil, nil)
 		return err
 	}))
 	return chunks
@@ -298,7 +298,7 @@ func TestAbandonedBody(t *testing.T) {
 	d := sized("doc", compat.Rev{}, 3_000_000, "a")
 	chunks := func() (n int64) {
 		must(t, db.view(t.Context(), func(d *dbRead) (err error) {
-			n, err = countKeys(d.r, d.keys.Sub(nil, keyspace.TagAtt), nil, nil)
+			n, err = countKeys(d.R, d.Keys.Sub(nil, keyspace.TagAtt), nil, nil)
 			return err
 		}))
 		return n

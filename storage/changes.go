@@ -110,7 +110,7 @@ func (c *changesScan) scanRest(d *dbRead, updates int64) error {
 			after--
 		case first:
 			var err error
-			if after, err = d.rowsAfter(seq); err != nil {
+			if after, err = d.RowsAfter(seq); err != nil {
 				return 0, err
 			}
 		default:
@@ -124,7 +124,7 @@ func (c *changesScan) scanRest(d *dbRead, updates int64) error {
 // scanMoved gives the rows that are newer than the beginning of a descending scan: documents that
 // were updated while it ran, and so moved to where it had been.
 func (c *changesScan) scanMoved(d *dbRead, updates int64) error {
-	after, err := d.rowsAfter(c.top)
+	after, err := d.RowsAfter(c.top)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *changesScan) scanMoved(d *dbRead, updates int64) error {
 
 // scanRange gives the rows of a range by windows. number tells how many rows of the feed come after each.
 func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number func(Seq) (int64, error)) error {
-	it := d.r.Range(rest.begin, rest.end, rest.o)
+	it := d.R.Range(rest.begin, rest.end, rest.o)
 	defer it.Close()
 	window := 1
 	c.rows = c.rows[:0]
@@ -183,7 +183,7 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 		}
 		return 0, nil
 	}
-	counts, err := d.statsBeside(keyspace.Updates)
+	counts, err := d.StatsBeside(keyspace.Updates)
 	if err != nil {
 		return 0, err
 	}
@@ -192,7 +192,7 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	if c.given && !c.o.Descending && !c.lookup {
 		place = c.end.Last.Seq
 	}
-	after, err := d.rowsAfter(place)
+	after, err := d.RowsAfter(place)
 	if err != nil {
 		return 0, err
 	}
@@ -219,11 +219,11 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 
 // rowsFrom is the number of rows at seq and after it.
 func (d *dbRead) rowsFrom(seq Seq) (int64, error) {
-	after, err := d.rowsAfter(seq)
+	after, err := d.RowsAfter(seq)
 	if err != nil {
 		return 0, err
 	}
-	row, err := d.r.Get(d.keys.SeqKey(nil, keyspace.TagChanges, seq))
+	row, err := d.R.Get(d.Keys.SeqKey(nil, keyspace.TagChanges, seq))
 	if row != nil {
 		after++
 	}
@@ -252,9 +252,9 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 		WantAll: c.left < 0 || c.left >= prefetchMost,
 		Limit:   int(max(c.left, 0)),
 	}
-	r.begin, r.end, r.o = d.seqRange(d.keys.Sub(nil, keyspace.TagChanges), after, before, o)
+	r.begin, r.end, r.o = d.SeqRange(d.Keys.Sub(nil, keyspace.TagChanges), after, before, o)
 	if c.o.Until != (Seq{}) {
-		r.end = kv.AppendKeyAfter(nil, d.keys.SeqKey(nil, keyspace.TagChanges, c.o.Until))
+		r.end = kv.AppendKeyAfter(nil, d.Keys.SeqKey(nil, keyspace.TagChanges, c.o.Until))
 	}
 	return r
 }

@@ -16,7 +16,7 @@ import (
 
 // smallSeqBlocks makes blocks so small that a test has many of them on both levels.
 func smallSeqBlocks(s *Store) {
-	s.sizes.seqBlockRows, s.sizes.seqBlockFan, s.sizes.foldItems = 8, 4, 30
+	s.sizes.SeqBlockRows, s.sizes.SeqBlockFan, s.sizes.FoldItems = 8, 4, 30
 }
 
 // seenChange is a row of the feed, kept.
@@ -54,13 +54,13 @@ func rowsOfFeed(t *testing.T, db *DB) (seqs []Seq, updates int64) {
 	t.Helper()
 	err := db.view(t.Context(), func(d *dbRead) error {
 		seqs = seqs[:0]
-		counts, err := d.stats(keyspace.Updates)
+		counts, err := d.Stats(keyspace.Updates)
 		if err != nil {
 			return err
 		}
 		updates = counts[0]
-		begin, end := keyspace.Children(d.keys.Sub(nil, keyspace.TagChanges))
-		it := d.r.Range(begin, end, kv.RangeOptions{})
+		begin, end := keyspace.Children(d.Keys.Sub(nil, keyspace.TagChanges))
+		it := d.R.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		for it.Next() {
 			seq, err := keyspace.ParseSeq(it.Key())

@@ -120,7 +120,7 @@ func (d *dbRead) countAfter(rows []feedRow) error {
 	for i := range rows {
 		seqs[i] = rows[i].seq
 	}
-	counts, err := d.rowsAfterEach(seqs)
+	counts, err := d.RowsAfterEach(seqs)
 	if err != nil {
 		return err
 	}
@@ -162,9 +162,9 @@ func (l *idLookup) refresh(d *dbRead) error {
 	}
 	keys := make([][]byte, len(l.rows))
 	for i := range l.rows {
-		keys[i] = d.keys.SeqKey(nil, keyspace.TagChanges, l.rows[i].seq)
+		keys[i] = d.Keys.SeqKey(nil, keyspace.TagChanges, l.rows[i].seq)
 	}
-	values, err := d.r.GetMany(keys)
+	values, err := d.R.GetMany(keys)
 	if err != nil {
 		return err
 	}
@@ -207,11 +207,11 @@ type designLookup struct{}
 
 // find implements rowLookup.
 func (designLookup) find(d *dbRead) ([]feedRow, error) {
-	prefix := d.keys.Sub(nil, keyspace.TagRevs)
+	prefix := d.Keys.Sub(nil, keyspace.TagRevs)
 	begin := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design/")
 	end := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design0")
 	// Without the byte that ends a text these bound all texts that begin with `_design/`.
-	it := d.r.Range(begin[:len(begin)-1], end[:len(end)-1], kv.RangeOptions{WantAll: true})
+	it := d.R.Range(begin[:len(begin)-1], end[:len(end)-1], kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var rows []feedRow
 	var doc []byte // key of the document at hand

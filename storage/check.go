@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -37,7 +38,7 @@ const maxViolations = 1000
 // many there are. The error is of the store, or ctx's.
 func Check(ctx context.Context, store kv.Store, progress func(done, total int64)) ([]Violation, error) {
 	return (&Store{
-		kv: store, limits: store.Limits(), sizes: defaultSizes(), securities: newSecurities(),
+		kv: store, limits: store.Limits(), sizes: counts.DefaultSizes(), securities: newSecurities(),
 	}).check(ctx, progress)
 }
 
@@ -251,7 +252,7 @@ func (c *dbCheck) notice(d *dbRead) error {
 	if err != nil {
 		return err
 	}
-	folded, err := d.r.Get(d.keys.CountFolded(nil))
+	folded, err := d.R.Get(d.Keys.CountFolded(nil))
 	if err != nil {
 		return err
 	}
@@ -285,7 +286,7 @@ func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte
 	if *cursor != nil {
 		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))
 	}
-	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
 		suffix := it.Key()[len(prefix):]
@@ -307,7 +308,7 @@ func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(
 	if *cursor != nil {
 		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))
 	}
-	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for more := true; more; {
 		window := make([]kv.Row, 0, prefetchMost)

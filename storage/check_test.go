@@ -98,21 +98,21 @@ func firstKey(t *testing.T, tx kv.Tx, prefix []byte, last bool) (key, value []by
 // clearFirst and clearLast remove a key of a subspace, addTo adds to a counter, and so on.
 func clearFirst(tag keyspace.Tag) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.Sub(nil, tag), false)
+		key, _ := firstKey(t, tx, d.Keys.Sub(nil, tag), false)
 		tx.Clear(key)
 	}
 }
 
 func clearLast(tag keyspace.Tag) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.Sub(nil, tag), true)
+		key, _ := firstKey(t, tx, d.Keys.Sub(nil, tag), true)
 		tx.Clear(key)
 	}
 }
 
 func garbleFirst(tag keyspace.Tag) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.Sub(nil, tag), false)
+		key, _ := firstKey(t, tx, d.Keys.Sub(nil, tag), false)
 		tx.Set(key, []byte("\xffgarbage"))
 	}
 }
@@ -122,40 +122,40 @@ func addTo(key func(d *dbRead) []byte, n int64) func(*testing.T, kv.Tx, *dbRead)
 }
 
 func statKey(n keyspace.Stat) func(*dbRead) []byte {
-	return func(d *dbRead) []byte { return d.keys.Stat(nil, n) }
+	return func(d *dbRead) []byte { return d.Keys.Stat(nil, n) }
 }
 
 var damages = map[string]damage{
 	"leaf lost": {2, "db", clearFirst(keyspace.TagRevs)},
 	"winner lost": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "conflict"), true)
+		key, _ := firstKey(t, tx, d.Keys.Doc(nil, keyspace.TagRevs, "conflict"), true)
 		tx.Clear(key)
 	}},
 	"leaf garbled": {2, "db", garbleFirst(keyspace.TagRevs)},
 	"second winner": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		prefix := d.keys.Doc(nil, keyspace.TagRevs, "conflict")
+		prefix := d.Keys.Doc(nil, keyspace.TagRevs, "conflict")
 		_, winner := firstKey(t, tx, prefix, true)
 		loser, _ := firstKey(t, tx, prefix, false)
 		tx.Set(loser, winner)
 	}},
 	"leaf that is an ancestor": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		_, winner := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "doc"), true)
-		suffix, _ := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagRevs, "doc"), true)
-		l, err := formats.ParseLeaf(new(revtree.Lines), suffix[len(d.keys.Doc(nil, keyspace.TagRevs, "doc")):], winner)
+		_, winner := firstKey(t, tx, d.Keys.Doc(nil, keyspace.TagRevs, "doc"), true)
+		suffix, _ := firstKey(t, tx, d.Keys.Doc(nil, keyspace.TagRevs, "doc"), true)
+		l, err := formats.ParseLeaf(new(revtree.Lines), suffix[len(d.Keys.Doc(nil, keyspace.TagRevs, "doc")):], winner)
 		must(t, err)
 		parent := compat.Rev{Pos: l.Rev.Pos - 1, Hash: l.Ancestors.At(0)}
 		l.Winner, l.Ancestors = false, revtree.Line{}
-		tx.Set(d.keys.Leaf(nil, keyspace.TagRevs, "doc", false, parent), l.Encode(nil))
+		tx.Set(d.Keys.Leaf(nil, keyspace.TagRevs, "doc", false, parent), l.Encode(nil))
 	}},
 	"entry in a loser's record": {2, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key := d.keys.Leaf(nil, keyspace.TagRevs, "conflict", false, compat.Rev{Pos: 1, Hash: strings.Repeat("a", 16)})
+		key := d.Keys.Leaf(nil, keyspace.TagRevs, "conflict", false, compat.Rev{Pos: 1, Hash: strings.Repeat("a", 16)})
 		value, err := tx.Get(key)
 		must(t, err)
 		l, _, err := formats.ParseLeafValue(value)
 		must(t, err)
-		l.Entry, err = tx.Get(d.keys.OfEntry(key))
+		l.Entry, err = tx.Get(d.Keys.OfEntry(key))
 		must(t, err)
-		tx.Clear(d.keys.OfEntry(key))
+		tx.Clear(d.Keys.OfEntry(key))
 		tx.Set(key, l.Encode(nil))
 	}},
 	"entry lost":      {2, "db", clearLast(keyspace.TagDocs)},
@@ -164,67 +164,67 @@ var damages = map[string]damage{
 	"not listed":      {3, "db", clearFirst(keyspace.TagAllDocs)},
 	"listed wrongly":  {3, "db", garbleFirst(keyspace.TagAllDocs)},
 	"listed but gone": {3, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(d.keys.AllDocs(nil, "gone"), formats.EncodeWinner(nil, compat.Rev{Pos: 1, Hash: "x"}))
+		tx.Set(d.Keys.AllDocs(nil, "gone"), formats.EncodeWinner(nil, compat.Rev{Pos: 1, Hash: "x"}))
 	}},
 	"change lost":       {4, "db", clearFirst(keyspace.TagChanges)},
 	"change garbled":    {4, "db", garbleFirst(keyspace.TagChanges)},
 	"change twice":      {4, "db", copyFirstChange},
 	"doc_count":         {5, "db", addTo(statKey(keyspace.DocCount), 1)},
 	"doc_del_count":     {5, "db", addTo(statKey(keyspace.DelCount), -1)},
-	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.keys.SeqBlock(nil, 0, Seq{}) }, 1)},
-	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.keys.SeqBlock(nil, 1, Seq{}) }, 1)},
+	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.Keys.SeqBlock(nil, 0, Seq{}) }, 1)},
+	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.Keys.SeqBlock(nil, 1, Seq{}) }, 1)},
 	"counts logged": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.CountLog(nil), true)
+		key, _ := firstKey(t, tx, d.Keys.CountLog(nil), true)
 		tx.Clear(key)
 	}},
 	"counts garbled": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.CountLog(nil), true)
+		key, _ := firstKey(t, tx, d.Keys.CountLog(nil), true)
 		tx.Set(key, []byte("\xffgarbage"))
 	}},
 	"block lost": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.SeqLevel(nil, 0), false)
+		key, _ := firstKey(t, tx, d.Keys.SeqLevel(nil, 0), false)
 		tx.Clear(key)
 	}},
-	"rank":          {6, "db", addTo(func(d *dbRead) []byte { return d.idRanks().Levels[0] }, 5)},
+	"rank":          {6, "db", addTo(func(d *dbRead) []byte { return d.IDRanks().Levels[0] }, 5)},
 	"boundary lost": {6, "db", clearLast(keyspace.TagRankIDs)},
 	"count of attachment": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.Sub(nil, keyspace.TagAttRefs), false)
+		key, _ := firstKey(t, tx, d.Keys.Sub(nil, keyspace.TagAttRefs), false)
 		keyspace.AddCounter(tx, key, 1)
 	}},
 	"count lost": {7, "db", clearFirst(keyspace.TagAttRefs)},
 	"count of nothing": {
 		7,
 		"db",
-		addTo(func(d *dbRead) []byte { return d.keys.Attachment(nil, keyspace.TagAttRefs, "nothing") }, 1),
+		addTo(func(d *dbRead) []byte { return d.Keys.Attachment(nil, keyspace.TagAttRefs, "nothing") }, 1),
 	},
 	"bytes lost":    {7, "db", clearFirst(keyspace.TagAtt)},
 	"bytes garbled": {7, "db", garbleFirst(keyspace.TagAtt)},
 	"bytes of nobody": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(tuple.AppendInt(d.keys.Attachment(nil, keyspace.TagAtt, "nobody"), 0), []byte("x"))
+		tx.Set(tuple.AppendInt(d.Keys.Attachment(nil, keyspace.TagAtt, "nobody"), 0), []byte("x"))
 	}},
 	"pending lost": {7, "db", clearFirst(keyspace.TagAttPending)},
 	"pending and counted": {
 		7,
 		"db",
-		addTo(func(d *dbRead) []byte { return d.keys.Attachment(nil, keyspace.TagAttPending, attachmentOf(d)) }, 1),
+		addTo(func(d *dbRead) []byte { return d.Keys.Attachment(nil, keyspace.TagAttPending, attachmentOf(d)) }, 1),
 	},
 	"bytes of a body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Clear(tuple.AppendInt(d.keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagDocs)), 1))
+		tx.Clear(tuple.AppendInt(d.Keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagDocs)), 1))
 	}},
 	"bytes of a replaced body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		tx.ClearRange(keyspace.Children(d.keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagHistory))))
+		tx.ClearRange(keyspace.Children(d.Keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagHistory))))
 	}},
 	"body garbled": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		tx.Set(
-			tuple.AppendInt(d.keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagHistory)), 2),
+			tuple.AppendInt(d.Keys.Attachment(nil, keyspace.TagAtt, bodyOf(t, tx, d, keyspace.TagHistory)), 2),
 			bytes.Repeat([]byte("z"), keyspace.MaxValue),
 		)
 	}},
 	"body of two": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		keyspace.AddCounter(tx, d.keys.Attachment(nil, keyspace.TagAttRefs, bodyOf(t, tx, d, keyspace.TagDocs)), 1)
+		keyspace.AddCounter(tx, d.Keys.Attachment(nil, keyspace.TagAttRefs, bodyOf(t, tx, d, keyspace.TagDocs)), 1)
 	}},
 	"body of nobody": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagHistory, "large"), false)
+		key, _ := firstKey(t, tx, d.Keys.Doc(nil, keyspace.TagHistory, "large"), false)
 		tx.Clear(key)
 	}},
 	"history of nobody": {13, "db", copyLeaf(keyspace.TagHistory, keyspace.TagHistory, "doc", "nobody")},
@@ -237,12 +237,12 @@ var damages = map[string]damage{
 	"last sequence": {
 		14,
 		"db",
-		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.Sub(nil, keyspace.TagLastSeq)) },
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.Keys.Sub(nil, keyspace.TagLastSeq)) },
 	},
 	"designs unstamped": {
 		3,
 		"parts",
-		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.Sub(nil, keyspace.TagDesigns)) },
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.Keys.Sub(nil, keyspace.TagDesigns)) },
 	},
 	"updates":       {14, "db", addTo(statKey(keyspace.Updates), -400)},
 	"external size": {15, "db", addTo(statKey(keyspace.ExternalSize), 1)},
@@ -250,12 +250,12 @@ var damages = map[string]damage{
 	"partition": {
 		15,
 		"parts",
-		addTo(func(d *dbRead) []byte { return d.keys.PartStat(nil, "p", keyspace.DocCount) }, 1),
+		addTo(func(d *dbRead) []byte { return d.Keys.PartStat(nil, "p", keyspace.DocCount) }, 1),
 	},
 	"partition of nothing": {
 		15,
 		"parts",
-		addTo(func(d *dbRead) []byte { return d.keys.PartStat(nil, "q", keyspace.ActiveSize) }, 1),
+		addTo(func(d *dbRead) []byte { return d.Keys.PartStat(nil, "q", keyspace.ActiveSize) }, 1),
 	},
 	"record garbled": {
 		11,
@@ -278,22 +278,22 @@ var damages = map[string]damage{
 // copyLeaf stores an entry of a document for another one, too, at its last key in a subspace.
 func copyLeaf(key, tag keyspace.Tag, from, to string) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		prefix := d.keys.Doc(nil, key, from)
+		prefix := d.Keys.Doc(nil, key, from)
 		key, _ := firstKey(t, tx, prefix, false)
-		_, value := firstKey(t, tx, d.keys.Doc(nil, keyspace.TagHistory, from), false)
-		tx.Set(append(d.keys.Doc(nil, tag, to), key[len(prefix):]...), value)
+		_, value := firstKey(t, tx, d.Keys.Doc(nil, keyspace.TagHistory, from), false)
+		tx.Set(append(d.Keys.Doc(nil, tag, to), key[len(prefix):]...), value)
 	}
 }
 
 func copyFirstChange(t *testing.T, tx kv.Tx, d *dbRead) {
-	key, value := firstKey(t, tx, d.keys.Sub(nil, keyspace.TagChanges), false)
+	key, value := firstKey(t, tx, d.Keys.Sub(nil, keyspace.TagChanges), false)
 	key[len(key)-1]++
 	tx.Set(key, value)
 }
 
 // bodyOf is the id of the body of a revision of the document "large".
 func bodyOf(t *testing.T, tx kv.Tx, d *dbRead, tag keyspace.Tag) string {
-	_, value := firstKey(t, tx, d.keys.Doc(nil, tag, "large"), false)
+	_, value := firstKey(t, tx, d.Keys.Doc(nil, tag, "large"), false)
 	e, err := formats.ParseEntry(value)
 	must(t, err)
 	return e.BodyApart.Ref
@@ -360,7 +360,7 @@ func TestCheckEnds(t *testing.T) {
 	s, db := fullStore(t)
 	for i := range maxViolations {
 		must(t, db.update(t.Context(), func(tx *dbTx) error {
-			tx.tx.Set(tx.keys.AllDocs(nil, fmt.Sprint("nobody", i)), []byte("?"))
+			tx.tx.Set(tx.Keys.AllDocs(nil, fmt.Sprint("nobody", i)), []byte("?"))
 			return nil
 		}))
 	}

@@ -39,12 +39,12 @@ type idStream struct {
 }
 
 func (d *dbRead) idStream(tag keyspace.Tag, after string, begun bool) *idStream {
-	prefix := d.keys.Sub(nil, tag)
+	prefix := d.Keys.Sub(nil, tag)
 	begin, end := keyspace.Children(prefix)
 	if begun {
-		_, begin = keyspace.Children(d.keys.Doc(nil, tag, after))
+		_, begin = keyspace.Children(d.Keys.Doc(nil, tag, after))
 	}
-	return &idStream{it: d.r.Range(begin, end, kv.RangeOptions{}), prefix: len(prefix)}
+	return &idStream{it: d.R.Range(begin, end, kv.RangeOptions{}), prefix: len(prefix)}
 }
 
 // next moves to the next row.
@@ -133,7 +133,7 @@ func (c *dbCheck) checkSome(d *dbRead, docs []*docRows) error {
 	keys := make([][]byte, len(docs))
 	for i, doc := range docs {
 		if n := len(doc.leaves); n > 0 {
-			keys[i] = d.keys.SeqKey(nil, keyspace.TagChanges, doc.leaves[n-1].Seq)
+			keys[i] = d.Keys.SeqKey(nil, keyspace.TagChanges, doc.leaves[n-1].Seq)
 		}
 	}
 	rows, err := d.getPresent(keys)

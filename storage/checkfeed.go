@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -14,8 +15,8 @@ func isCorrupt(err error) bool { return errors.Is(err, kv.ErrCorrupt) }
 // feedCheck is the phase of the changes feed and its blocks.
 type feedCheck struct {
 	cursor []byte
-	seqs   [seqLevels]blockCount
-	counts *countRest // what the blocks do not have yet
+	seqs   [counts.SeqLevels]blockCount
+	counts *counts.Rest // what the blocks do not have yet
 	last   Seq
 }
 
@@ -29,7 +30,7 @@ type blockCount struct {
 // checkFeed checks that each row of the changes feed is that of a document's winner, and counts the rows of each block.
 func (c *dbCheck) checkFeed(d *dbRead) error {
 	f := &c.feed
-	return c.walkWindows(d, d.keys.Sub(nil, keyspace.TagChanges), &f.cursor, func(window []kv.Row) error {
+	return c.walkWindows(d, d.Keys.Sub(nil, keyspace.TagChanges), &f.cursor, func(window []kv.Row) error {
 		rows := make([]feedRow, 0, len(window))
 		ids := make([]string, 0, len(window))
 		var broken []string
@@ -95,13 +96,13 @@ func (c *dbCheck) winners(d *dbRead, ids []string) ([]formats.Leaf, error) {
 // readBlocks reads the counts that are going to be compared with rows.
 func (f *feedCheck) readBlocks(d *dbRead) error {
 	var err error
-	if f.counts, err = d.countRest(); err != nil {
+	if f.counts, err = d.Rest(); err != nil {
 		return err
 	}
 	for level := range f.seqs {
 		b := blockCount{}
 		var cursor []byte
-		err := walk(d, d.keys.SeqLevel(nil, level), &cursor, func(suffix, value []byte) error {
+		err := walk(d, d.Keys.SeqLevel(nil, level), &cursor, func(suffix, value []byte) error {
 			begin, err := keyspace.ParseSeq(suffix)
 			b.begins, b.counts = append(b.begins, begin), append(b.counts, keyspace.Counter(value))
 			return err
@@ -133,11 +134,11 @@ func (c *dbCheck) checkBlocks(d *dbRead) error {
 	for level := range f.seqs {
 		b := &f.seqs[level]
 		for i, begin := range b.begins {
-			count := b.counts[i] - f.counts.removedFrom(begin)
+			count := b.counts[i] - f.counts.RemovedFrom(begin)
 			if i+1 < len(b.begins) {
-				count += f.counts.removedFrom(b.begins[i+1])
+				count += f.counts.RemovedFrom(b.begins[i+1])
 			} else {
-				count += f.counts.added
+				count += f.counts.Added
 			}
 			if count != b.rows[i] {
 				c.sum(6, "", "sequence block %x of level %d: count %d, rows %d", begin, level+1, count, b.rows[i])

@@ -26,7 +26,7 @@ func (c *dbCheck) checkCounters(d *dbRead) error {
 	for _, s := range compared {
 		all = append(all, s.n)
 	}
-	stored, err := d.stats(all...)
+	stored, err := d.Stats(all...)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (c *dbCheck) checkCounters(d *dbRead) error {
 // checkPartitions compares the counters of the partitions.
 func (c *dbCheck) checkPartitions(d *dbRead) error {
 	stored := c.rest.partitions
-	err := walk(d, d.keys.Sub(nil, keyspace.TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
+	err := walk(d, d.Keys.Sub(nil, keyspace.TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
 		name, rest, err := tuple.ReadString(suffix)
 		if err != nil {
 			return keyspace.Corrupt("partition counter", err)
@@ -98,7 +98,7 @@ func (c *dbCheck) checkRefs(d *dbRead) error {
 	if a.seen == nil {
 		a.seen = make(map[string]bool)
 	}
-	err := walk(d, d.keys.Sub(nil, keyspace.TagAttRefs), &a.refs, func(suffix, value []byte) error {
+	err := walk(d, d.Keys.Sub(nil, keyspace.TagAttRefs), &a.refs, func(suffix, value []byte) error {
 		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return keyspace.Corrupt("attachment id", err)
@@ -132,7 +132,7 @@ func (c *dbCheck) checkPending(d *dbRead) error {
 	if a.pending == nil {
 		a.pending = make(map[string]bool)
 	}
-	return walk(d, d.keys.Sub(nil, keyspace.TagAttPending), &a.pendings, func(suffix, _ []byte) error {
+	return walk(d, d.Keys.Sub(nil, keyspace.TagAttPending), &a.pendings, func(suffix, _ []byte) error {
 		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return keyspace.Corrupt("attachment id", err)
@@ -151,7 +151,7 @@ func (c *dbCheck) checkBytes(d *dbRead) error {
 	if a.found == nil {
 		a.found = make(map[string]bool)
 	}
-	err := walk(d, d.keys.Sub(nil, keyspace.TagAtt), &a.chunks, func(suffix, value []byte) error {
+	err := walk(d, d.Keys.Sub(nil, keyspace.TagAtt), &a.chunks, func(suffix, value []byte) error {
 		ref, rest, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return keyspace.Corrupt("attachment id", err)
@@ -220,7 +220,7 @@ type localCheck struct {
 // checkLocals reads all local documents.
 func (c *dbCheck) checkLocals(d *dbRead) error {
 	l := &c.rest.local
-	err := walk(d, d.keys.Sub(nil, keyspace.TagLocal), &c.rest.locals, func(suffix, value []byte) error {
+	err := walk(d, d.Keys.Sub(nil, keyspace.TagLocal), &c.rest.locals, func(suffix, value []byte) error {
 		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil {
 			return keyspace.Corrupt("local document's key", err)
@@ -262,7 +262,7 @@ func (c *dbCheck) endLocal() {
 
 // checkRest reads what is left: the purge requests, the security object.
 func (c *dbCheck) checkRest(d *dbRead) error {
-	value, err := d.r.Get(d.keys.Sub(nil, keyspace.TagPurgeSeq))
+	value, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagPurgeSeq))
 	if err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 			return err
 		}
 	}
-	err = walk(d, d.keys.Sub(nil, keyspace.TagPurges), &c.rest.purges, func(suffix, value []byte) error {
+	err = walk(d, d.Keys.Sub(nil, keyspace.TagPurges), &c.rest.purges, func(suffix, value []byte) error {
 		seq, err := keyspace.ParseSeq(suffix)
 		if err != nil {
 			return err
@@ -287,7 +287,7 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 	if err != nil {
 		return err
 	}
-	counts, err := d.stats(keyspace.Purges)
+	counts, err := d.Stats(keyspace.Purges)
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 	if err != nil || len(stamp) > 0 {
 		return err
 	}
-	designs, err := designDocs(d.r, d.keys)
+	designs, err := designDocs(d.R, d.Keys)
 	if len(designs) > 0 {
 		c.violation(3, designs[0].ID, "is listed, but no design document was ever changed")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -13,11 +14,11 @@ import (
 // checkStore fails the test for every violation of the package's invariants.
 func checkStore(t testing.TB, k kv.Store) {
 	t.Helper()
-	checkSized(t, k, defaultSizes())
+	checkSized(t, k, counts.DefaultSizes())
 }
 
 // checkSized is checkStore of one whose sizes a test has chosen.
-func checkSized(t testing.TB, k kv.Store, sizes sizes) {
+func checkSized(t testing.TB, k kv.Store, sizes counts.Sizes) {
 	t.Helper()
 	s := &Store{kv: k, limits: k.Limits(), sizes: sizes, securities: newSecurities()}
 	violations, err := s.check(context.Background(), nil)

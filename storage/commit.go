@@ -248,9 +248,9 @@ func (r *commitRun) verify(t *dbTx, at int) error {
 	reads := r.c.Databases[at].Reads
 	keys := make([][]byte, len(reads))
 	for i := range reads {
-		keys[i] = t.keys.AllDocs(nil, reads[i].ID)
+		keys[i] = t.Keys.AllDocs(nil, reads[i].ID)
 	}
-	values, err := t.r.GetMany(keys)
+	values, err := t.R.GetMany(keys)
 	if err != nil {
 		return err
 	}

@@ -91,8 +91,8 @@ func (db *DB) Compact(ctx context.Context) error {
 func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) error {
 	var prefix keyspace.Space
 	err := db.view(ctx, func(d *dbRead) error {
-		prefix = d.keys
-		rows, err := d.stats(keyspace.HistoryRows)
+		prefix = d.Keys
+		rows, err := d.Stats(keyspace.HistoryRows)
 		if err == nil {
 			run.Expect(rows[0])
 		}
@@ -157,12 +157,12 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 // snapshot lives for, at most a batch.
 func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
-		prefix := d.keys.Sub(nil, keyspace.TagHistory)
+		prefix := d.Keys.Sub(nil, keyspace.TagHistory)
 		begin, end := keyspace.Children(prefix)
 		if cursor != nil {
 			_, begin = keyspace.Children(slices.Concat(prefix, cursor))
 		}
-		it := d.r.Range(begin, end, kv.RangeOptions{})
+		it := d.R.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		for size := 0; len(keys) < compactBatch && size < compactBytes && it.Next(); {
 			size += len(it.Value())
@@ -181,7 +181,7 @@ func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, er
 func (t *dbTx) forget(suffixes [][]byte) error {
 	keys := make([][]byte, len(suffixes))
 	for i, suffix := range suffixes {
-		keys[i] = slices.Concat(t.keys.Sub(nil, keyspace.TagHistory), suffix)
+		keys[i] = slices.Concat(t.Keys.Sub(nil, keyspace.TagHistory), suffix)
 	}
 	values, err := t.tx.GetMany(keys)
 	if err != nil {
@@ -215,12 +215,12 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 	kept, more := int64(0), false
 	err := db.view(ctx, func(d *dbRead) error {
 		uuid = d.rec.UUID
-		prefix := d.keys.Sub(nil, keyspace.TagPurges)
+		prefix := d.Keys.Sub(nil, keyspace.TagPurges)
 		begin, end := keyspace.Children(prefix)
 		if cursor != nil {
 			end = slices.Concat(prefix, cursor)
 		}
-		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true})
+		it := d.R.Range(begin, end, kv.RangeOptions{Reverse: true})
 		defer it.Close()
 		for it.Next() {
 			cursor = append(cursor[:0], it.Key()[len(prefix):]...)
@@ -239,7 +239,7 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 		if t.rec.UUID != uuid {
 			return compat.ErrNoDatabase
 		}
-		prefix := t.keys.Sub(nil, keyspace.TagPurges)
+		prefix := t.Keys.Sub(nil, keyspace.TagPurges)
 		begin, _ := keyspace.Children(prefix)
 		t.tx.ClearRange(begin, kv.AppendKeyAfter(nil, slices.Concat(prefix, cursor)))
 		return nil
@@ -252,7 +252,7 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 		db := s.DB(name)
 		var sizes []int64
 		err := db.view(ctx, func(d *dbRead) (err error) {
-			sizes, err = d.stats(keyspace.HistorySize, keyspace.ActiveSize)
+			sizes, err = d.Stats(keyspace.HistorySize, keyspace.ActiveSize)
 			return err
 		})
 		if err == nil && s.compaction.due(sizes[0], sizes[1]) {

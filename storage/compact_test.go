@@ -48,7 +48,7 @@ func TestCompaction(t *testing.T) {
 			}
 		}
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			sizes, err := d.stats(keyspace.HistorySize, keyspace.HistoryRows)
+			sizes, err := d.Stats(keyspace.HistorySize, keyspace.HistoryRows)
 			want(t, "history", sizes, []int64{0, 0})
 			return err
 		}))
@@ -65,7 +65,7 @@ func TestCompactionOfLargeBodies(t *testing.T) {
 		}
 		must(t, db.Compact(t.Context()))
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			rows, err := countKeys(d.r, d.keys.Sub(nil, keyspace.TagHistory), nil, nil)
+			rows, err := countKeys(d.R, d.Keys.Sub(nil, keyspace.TagHistory), nil, nil)
 			want(t, "keys of replaced revisions", rows, 0)
 			return err
 		}))
@@ -106,7 +106,7 @@ func TestCompactionOnASlowStore(t *testing.T) {
 	must(t, db.Compact(t.Context()))
 	slow.Store(false)
 	must(t, db.view(t.Context(), func(d *dbRead) error {
-		rows, err := countKeys(d.r, d.keys.Sub(nil, keyspace.TagHistory), nil, nil)
+		rows, err := countKeys(d.R, d.Keys.Sub(nil, keyspace.TagHistory), nil, nil)
 		want(t, "keys of replaced revisions", rows, 0)
 		return err
 	}))
@@ -240,7 +240,7 @@ func TestAutomaticCompaction(t *testing.T) {
 	db := s.DB("db")
 	history := func() (rows int64) {
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			n, err := d.stats(keyspace.HistoryRows)
+			n, err := d.Stats(keyspace.HistoryRows)
 			rows = n[0]
 			return err
 		}))
@@ -265,7 +265,7 @@ func TestAutomaticCompaction(t *testing.T) {
 		must(t, err)
 		if !info.CompactRunning {
 			must(t, db.view(t.Context(), func(d *dbRead) error {
-				begin, end := keyspace.Children([]byte(d.keys))
+				begin, end := keyspace.Children([]byte(d.Keys))
 				want(t, "files compacted", k.asked, []string{string(begin) + " to " + string(end)})
 				return nil
 			}))

@@ -3,24 +3,18 @@ package storage
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
 // The folder takes the log of counts into the counts, in the background: when a Store has logged sizes.foldItems items
 // of a database, and what is left when the database has been quiet for a while. So readers never have more to read of
 // the log than that, for each process that writes. Writers that are faster than the folder wait for it in the end.
-//
-// Of several processes one folds: it reads with a conflict up to where the log is folded, and moves that.
 
 const (
-	// foldBytes is about how much of a log one transaction takes.
-	foldBytes = 1 << 20
 	// foldPause is how often it is looked for logs that nobody adds to any more, foldLeft how much may be left of one.
 	foldPause = 5 * time.Second
 	foldLeft  = 64
@@ -56,12 +50,12 @@ func (s *Store) logged(ctx context.Context, name string, items int) {
 		f.dbs[name] = state
 	}
 	state.items += items
-	begin := state.items >= s.sizes.foldItems && state.done == nil
+	begin := state.items >= s.sizes.FoldItems && state.done == nil
 	if begin {
 		state.begin()
 	}
 	var wait chan struct{}
-	if state.items >= foldBehind*s.sizes.foldItems {
+	if state.items >= foldBehind*s.sizes.FoldItems {
 		wait = state.done
 	}
 	f.mu.Unlock()
@@ -139,47 +133,10 @@ func (s *Store) foldLeftovers(ctx context.Context) {
 func (s *Store) foldSome(ctx context.Context, name string) (more bool, err error) {
 	_, err = s.kv.Update(ctx, func(tx kv.Tx) error {
 		t, err := s.openTx(ctx, tx, name)
-		if err != nil {
-			return err
+		if err == nil {
+			more, err = t.Fold(tx)
 		}
-		folded, err := tx.Get(t.keys.CountFolded(nil))
-		if err != nil {
-			return err
-		}
-		scan := t.askCountLog(folded)
-		log, err := scan.entries()
-		if err != nil || len(log) == 0 {
-			return err
-		}
-		n := 0
-		for size := 0; n < len(log) && size < foldBytes; n++ {
-			size += log[n].size()
-		}
-		more = n < len(log)
-		if err := t.foldSeqs(log[:n]); err != nil {
-			return err
-		}
-		if _, err := t.idRanks().Fold(tx, idDeltas(log[:n]), idDeltas(log[n:]), nil); err != nil {
-			return err
-		}
-		prefix := t.keys.CountLog(nil)
-		last := keyspace.AppendSeq(nil, log[n-1].seq)
-		begin := prefix
-		if folded != nil {
-			begin = slices.Concat(prefix, folded)
-		}
-		tx.ClearRange(begin, kv.AppendKeyAfter(nil, slices.Concat(prefix, last)))
-		tx.Set(t.keys.CountFolded(nil), last)
-		return nil
+		return err
 	})
 	return more, err
-}
-
-// size is about how many bytes an entry makes the folder write.
-func (e *countEntry) size() int {
-	size := 2 * keyspace.UsualKey * (1 + len(e.removed) + len(e.ids))
-	for _, d := range e.ids {
-		size += 2 * len(d.id)
-	}
-	return size
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
@@ -44,7 +45,7 @@ func openCrashStore(dir string, manual bool) (*Store, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.sizes = sizes{rankFan: 3, seqBlockRows: 4, seqBlockFan: 3, foldItems: 3, skipped: 3}
+	s.sizes = counts.Sizes{RankFan: 3, SeqBlockRows: 4, SeqBlockFan: 3, FoldItems: 3, Skipped: 3}
 	return s, func() error {
 		if err := s.Close(); err != nil {
 			return err
@@ -175,8 +176,8 @@ func TestCrashWhileFolding(t *testing.T) {
 			}
 		}
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			rest, err := d.countRest()
-			if rest.added > 0 {
+			rest, err := d.Rest()
+			if rest.Added > 0 {
 				left++
 			}
 			return err

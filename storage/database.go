@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -44,7 +45,8 @@ func (s *Store) create(
 		if security == nil {
 			return nil
 		}
-		d := dbRead{r: tx, rec: *rec, keys: keyspace.NewSpace(prefix), name: name, ctx: ctx, sizes: s.sizes}
+		reader := counts.Reader{R: tx, Keys: keyspace.NewSpace(prefix), Sizes: s.sizes}
+		d := dbRead{Reader: reader, rec: *rec, name: name, ctx: ctx}
 		t := dbTx{dbRead: d, tx: tx, now: s.now}
 		t.setSecurity(security)
 		return nil
@@ -96,7 +98,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 				return err
 			}
 			tx.Clear(keyspace.RecordKey(name))
-			tx.ClearRange(keyspace.Children([]byte(d.keys)))
+			tx.ClearRange(keyspace.Children([]byte(d.Keys)))
 			return nil
 		})
 		return err
@@ -177,7 +179,7 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 // compaction would keep, and `file` adds the replaced revisions to it, since there is no file whose
 // length could be told.
 func (d *dbRead) info() (*Info, error) {
-	counts, err := d.stats(keyspace.DocCount, keyspace.DelCount, keyspace.ExternalSize, keyspace.ActiveSize,
+	counts, err := d.Stats(keyspace.DocCount, keyspace.DelCount, keyspace.ExternalSize, keyspace.ActiveSize,
 		keyspace.Purges, keyspace.HistorySize)
 	if err != nil {
 		return nil, err
@@ -187,7 +189,7 @@ func (d *dbRead) info() (*Info, error) {
 		return nil, err
 	}
 	purge := UpdateSeq{N: uint64(counts[4])}
-	if value, err := d.r.Get(d.keys.Sub(nil, keyspace.TagPurgeSeq)); err != nil {
+	if value, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagPurgeSeq)); err != nil {
 		return nil, err
 	} else if value != nil {
 		if purge.Seq, err = keyspace.ParseSeq(value); err != nil {
@@ -209,9 +211,9 @@ func (db *DB) PartitionInfo(ctx context.Context, partition string) (*PartitionIn
 		var keys [][]byte
 		stats := [...]keyspace.Stat{keyspace.DocCount, keyspace.DelCount, keyspace.ActiveSize, keyspace.ExternalSize}
 		for _, n := range stats {
-			keys = append(keys, d.keys.PartStat(nil, partition, n))
+			keys = append(keys, d.Keys.PartStat(nil, partition, n))
 		}
-		counts, err := keyspace.ReadCounters(d.r, keys)
+		counts, err := keyspace.ReadCounters(d.R, keys)
 		if err == nil {
 			info = &PartitionInfo{
 				DocCount:     counts[0],

@@ -12,24 +12,24 @@ import (
 // transaction whatever is made of the text is ordered with writes of design documents; those of the transaction itself
 // do not show.
 func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
-	stamp, err := x.Head().Get(x.t.keys.Sub(nil, keyspace.TagDesigns))
+	stamp, err := x.Head().Get(x.t.Keys.Sub(nil, keyspace.TagDesigns))
 	return append(dst, stamp...), err
 }
 
 // AppendDesignStamp is that of Tx, as the snapshot shows it.
 func (s *Snapshot) AppendDesignStamp(dst []byte) ([]byte, error) {
-	stamp, err := s.d.r.Get(s.d.keys.Sub(nil, keyspace.TagDesigns))
+	stamp, err := s.d.R.Get(s.d.Keys.Sub(nil, keyspace.TagDesigns))
 	return append(dst, stamp...), err
 }
 
 // stampDesigns has the transaction change what AppendDesignStamp tells.
 func (t *dbTx) stampDesigns() {
 	stamp := Seq{Incarnation: t.rec.Incarnation}
-	t.tx.SetVersionstampedValue(t.keys.Sub(nil, keyspace.TagDesigns), keyspace.AppendSeq(nil, stamp), 1)
+	t.tx.SetVersionstampedValue(t.Keys.Sub(nil, keyspace.TagDesigns), keyspace.AppendSeq(nil, stamp), 1)
 }
 
 // DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
-func (x *Tx) DesignDocs() ([]DocRef, error) { return designDocs(x.t.tx, x.t.keys) }
+func (x *Tx) DesignDocs() ([]DocRef, error) { return designDocs(x.t.tx, x.t.Keys) }
 
 // designDocs lists the live design documents from TagAllDocs: their ids are next to each other, so
 // one range read finds them however many documents the database has.

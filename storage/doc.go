@@ -33,11 +33,11 @@
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
 //	prefetch.go, leafwindow.go          windows of rows whose documents and leaves are read together
-//	rank.go, rank/                      the indexable skip list that counts their offset
-//	countlog.go, countfold.go           what writers log for that and for the feed's counts; the folder of the log
+//	counts/, rank/                      counts of rows of lists and the feed; the indexable skip list of those of ids
+//	countfold.go                        when the log of counts is folded
 //	local.go, purge.go, settings.go     _local documents, _purge, limits
 //	security.go                         the security object
-//	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
+//	changes*.go, notify.go              the changes feed, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	chunks/                             the memory of what is uploaded
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
@@ -64,7 +64,7 @@
 //  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
 //  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
 //  6. The counts of each rank level, with what the log of counts says beside them, add up to the number of rows below
-//     (rank.go); those of the sequence blocks, likewise, to the rows of CHANGES (seqblocks.go).
+//     (counts/reader.go); those of the sequence blocks, likewise, to the rows of CHANGES (counts/seqblocks.go).
 //  7. The reference count of an attachment, or of a body that is apart, is the number of entries of leaves and of
 //     HISTORY that name it; its bytes are there, whole and with its digest. Other bytes have a pending marker, and no
 //     count: uploads, and what was released a while ago.

@@ -44,7 +44,7 @@ func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 	s := &winnerScan{
 		d:         d,
 		o:         o,
-		prefix:    len(d.keys.Sub(nil, keyspace.TagRevs)),
+		prefix:    len(d.Keys.Sub(nil, keyspace.TagRevs)),
 		reverse:   o.Descending,
 		conflicts: o.Conflicts,
 	}
@@ -57,8 +57,8 @@ func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 func (s *winnerScan) walk(tag keyspace.Tag, from Bound, limit int) kv.Iterator {
 	rest := *s.o
 	rest.Start = from
-	begin, end := rest.keys(s.d.keys.Sub(nil, tag))
-	return s.d.r.Range(begin, end, kv.RangeOptions{Reverse: s.reverse, Limit: limit})
+	begin, end := rest.keys(s.d.Keys.Sub(nil, tag))
+	return s.d.R.Range(begin, end, kv.RangeOptions{Reverse: s.reverse, Limit: limit})
 }
 
 func (s *winnerScan) close() {

@@ -163,11 +163,11 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 // also where another edit of the same request is about to make that revision. In all others it makes a revision below a
 // missing parent (couch_db_updater's fold over an empty tree), or builds on the other edit.
 func (t *dbTx) written() (bool, error) {
-	counts, err := keyspace.ReadCounters(t.tx.Snapshot(), [][]byte{t.keys.Stat(nil, keyspace.Updates)})
-	if err != nil || counts[0] == 0 || t.addedSeqs > 0 { // the feed cannot be read any more
+	counts, err := keyspace.ReadCounters(t.tx.Snapshot(), [][]byte{t.Keys.Stat(nil, keyspace.Updates)})
+	if err != nil || counts[0] == 0 || t.counted.Added > 0 { // the feed cannot be read any more
 		return err == nil && counts[0] > 0, err
 	}
-	feed := t.keys.Sub(nil, keyspace.TagChanges)
+	feed := t.Keys.Sub(nil, keyspace.TagChanges)
 	o := kv.RangeOptions{Reverse: true, Limit: 1}
 	it := t.tx.Snapshot().Range(feed, kv.AppendPrefixEnd(nil, feed), o)
 	defer it.Close()

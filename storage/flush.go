@@ -134,7 +134,7 @@ func (e *docEdit) innerWrites() ([]compat.Rev, error) {
 		if e.leafNow(rev) >= 0 || e.tree.Find(rev) < 0 || e.leafBefore(rev) != nil {
 			continue
 		}
-		value, err := e.t.r.Get(e.t.keys.History(nil, e.id, rev))
+		value, err := e.t.R.Get(e.t.Keys.History(nil, e.id, rev))
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func (e *docEdit) clearLeaf(l *formats.Leaf) {
 	t := e.t
 	t.clearLeafRecord(e.id, l)
 	if l.Stored && l.Entry == nil {
-		t.tx.Clear(t.keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev))
+		t.tx.Clear(t.Keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev))
 	}
 	e.count(l, -1)
 }
@@ -191,7 +191,7 @@ func (e *docEdit) count(l *formats.Leaf, sign int64) {
 func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *formats.Entry) {
 	own := *entry
 	own.Deleted = deleted
-	e.t.stats[keyspace.HistorySize] += e.t.setEntry(e.t.keys.History(nil, e.id, rev), &own)
+	e.t.stats[keyspace.HistorySize] += e.t.setEntry(e.t.Keys.History(nil, e.id, rev), &own)
 	e.t.stats[keyspace.HistoryRows]++
 }
 
@@ -224,7 +224,7 @@ func (e *docEdit) dropStemmed() error {
 	if high < low {
 		return nil
 	}
-	prefix := e.t.keys.Doc(nil, keyspace.TagHistory, e.id)
+	prefix := e.t.Keys.Doc(nil, keyspace.TagHistory, e.id)
 	return e.dropHistory(tuple.AppendInt(slices.Clone(prefix), low), tuple.AppendInt(prefix, high+1))
 }
 
@@ -245,7 +245,7 @@ func (e *docEdit) keepsLine(l *formats.Leaf) bool {
 // have.
 func (e *docEdit) dropHistory(begin, end []byte) error {
 	t := e.t
-	prefix := len(t.keys.Doc(nil, keyspace.TagHistory, e.id))
+	prefix := len(t.Keys.Doc(nil, keyspace.TagHistory, e.id))
 	gone, err := e.missingHistory(begin, end, prefix)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ func (e *docEdit) putLeaves() ([]formats.Leaf, error) {
 // keepBeside moves the entry of a leaf, unless that is the winner, and it is short, from its record to TagDocs.
 func (e *docEdit) keepBeside(l *formats.Leaf) {
 	if l.Entry != nil && !(l.Winner && formats.EntryTag(l.Kilobytes()) == keyspace.TagRevs) {
-		e.t.tx.Set(e.t.keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev), l.Entry)
+		e.t.tx.Set(e.t.Keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev), l.Entry)
 		l.Entry = nil
 	}
 }
@@ -401,16 +401,16 @@ func (e *docEdit) putLists(after []formats.Leaf) {
 		}
 		t.addChange(winner.Seq, row.Encode(nil))
 		if isLive == 1 {
-			t.tx.Set(t.keys.AllDocs(nil, e.id), formats.EncodeListed(nil, winner.Rev, row.Kilobytes))
+			t.tx.Set(t.Keys.AllDocs(nil, e.id), formats.EncodeListed(nil, winner.Rev, row.Kilobytes))
 		}
 	}
 	if wasLive == 1 && isLive == 0 {
-		t.tx.Clear(t.keys.AllDocs(nil, e.id))
+		t.tx.Clear(t.Keys.AllDocs(nil, e.id))
 	}
 	if compat.IsDesignID(e.id) && wasLive+isLive > 0 {
 		t.stampDesigns()
 	}
-	t.rankID(e.id, isLive-wasLive)
+	t.counted.List(e.id, isLive-wasLive)
 	t.stats[keyspace.DocCount] += isLive - wasLive
 	t.stats[keyspace.DelCount] += isDeleted - wasDeleted
 	if p := t.partition(e.id); p != nil {
@@ -460,7 +460,7 @@ func (e *docEdit) callIndex(index IndexFunc) error {
 
 // putLeaf writes a leaf's record; before is the one that the key has so far, nil if there is none.
 func (t *dbTx) putLeaf(id string, l, before *formats.Leaf) {
-	key := t.keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
+	key := t.Keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
 	value := l.Encode(t.leafScratch[:0])
 	t.leafScratch = value[:0]
 	if before != nil && before.Long {
@@ -480,7 +480,7 @@ func (t *dbTx) putLeaf(id string, l, before *formats.Leaf) {
 
 // clearLeafRecord removes a leaf's record.
 func (t *dbTx) clearLeafRecord(id string, l *formats.Leaf) {
-	key := t.keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
+	key := t.Keys.Leaf(nil, keyspace.TagRevs, id, l.Deleted, l.Rev)
 	if l.Long {
 		t.tx.ClearRange(keyspace.Children(key))
 	} else {

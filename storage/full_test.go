@@ -38,7 +38,7 @@ func TestFullStore(t *testing.T) {
 	update := func(o UpdateOptions, docs ...*compat.Document) ([]EditResult, error) { return db.Update(ctx, docs, o) }
 	chunks := func() (n int64) {
 		must(t, db.view(ctx, func(d *dbRead) (err error) {
-			n, err = countKeys(d.r, d.keys.Sub(nil, keyspace.TagAtt), nil, nil)
+			n, err = countKeys(d.R, d.Keys.Sub(nil, keyspace.TagAtt), nil, nil)
 			return err
 		}))
 		return n
@@ -67,7 +67,7 @@ func TestFullStore(t *testing.T) {
 		}
 	}
 	must(t, db.view(ctx, func(d *dbRead) error { // of the edits before; of the deletions there are none
-		rows, err := d.stats(keyspace.HistoryRows)
+		rows, err := d.Stats(keyspace.HistoryRows)
 		want(t, "replaced revisions", rows[0], 6)
 		return err
 	}))
@@ -86,7 +86,7 @@ func TestFullStore(t *testing.T) {
 	must(t, db.SetRevsLimit(ctx, 10))
 	must(t, db.Compact(ctx))
 	must(t, db.view(ctx, func(d *dbRead) error {
-		rows, err := d.stats(keyspace.HistoryRows)
+		rows, err := d.Stats(keyspace.HistoryRows)
 		want(t, "replaced revisions", rows[0], 0)
 		return err
 	}))

@@ -114,7 +114,7 @@ func (t *dbTx) appendHead(keys [][]byte, hooks *Hooks, trusted bool) [][]byte {
 		keys = i.AppendHead(keys, &Tx{t})
 	}
 	if _, ok := hooks.Validator.(BatchValidator); ok && !trusted {
-		keys = append(keys, t.keys.Sub(nil, keyspace.TagDesigns))
+		keys = append(keys, t.Keys.Sub(nil, keyspace.TagDesigns))
 	}
 	return keys
 }
@@ -124,7 +124,7 @@ func (x *Tx) Name() string { return x.t.name }
 
 // AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango,
 // TagEventing, TagExpiry, TagSearch).
-func (x *Tx) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return x.t.keys.Sub(dst, tag) }
+func (x *Tx) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return x.t.Keys.Sub(dst, tag) }
 
 // Open reads the current revision of a document as the transaction sees it. Documents that the same request is about to
 // change are seen as they were before.

@@ -14,8 +14,8 @@ type leafScan struct {
 }
 
 func (d *dbRead) scanLeaves(id string, heads bool) leafScan {
-	begin, end := keyspace.Children(d.keys.Doc(nil, keyspace.TagRevs, id))
-	return leafScan{prefix: len(begin), heads: heads, it: d.r.Range(begin, end, kv.RangeOptions{WantAll: true})}
+	begin, end := keyspace.Children(d.Keys.Doc(nil, keyspace.TagRevs, id))
+	return leafScan{prefix: len(begin), heads: heads, it: d.R.Range(begin, end, kv.RangeOptions{WantAll: true})}
 }
 
 // read drains the scan; the leaves ascend, so the winner is last.

@@ -35,9 +35,9 @@ func (t *dbTx) askLeaves(groups []editGroup) *leafWindow {
 		w.scan(t, groups)
 		return w
 	}
-	begin, _ := keyspace.Children(t.keys.Doc(nil, keyspace.TagRevs, groups[0].id))
-	_, end := keyspace.Children(t.keys.Doc(nil, keyspace.TagRevs, groups[len(groups)-1].id))
-	w.window = t.r.Snapshot().Range(begin, end, kv.RangeOptions{Limit: w.limit, WantAll: true})
+	begin, _ := keyspace.Children(t.Keys.Doc(nil, keyspace.TagRevs, groups[0].id))
+	_, end := keyspace.Children(t.Keys.Doc(nil, keyspace.TagRevs, groups[len(groups)-1].id))
+	w.window = t.R.Snapshot().Range(begin, end, kv.RangeOptions{Limit: w.limit, WantAll: true})
 	return w
 }
 
@@ -85,7 +85,7 @@ func (t *dbTx) leavesBetween(w *leafWindow, out [][]formats.Leaf) (known int, er
 	groups, limit, it := w.groups, w.limit, w.window
 	var first, after []byte // the keys of groups[known]
 	bounds := func() {
-		first, after = keyspace.Children(t.keys.Doc(first[:0], keyspace.TagRevs, groups[known].id))
+		first, after = keyspace.Children(t.Keys.Doc(first[:0], keyspace.TagRevs, groups[known].id))
 	}
 	bounds()
 	var r formats.LeafReader

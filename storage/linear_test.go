@@ -15,6 +15,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -361,7 +362,7 @@ func linearRound(t *testing.T, engine kv.Store, name string, seed uint64) {
 	case porcupine.Unknown:
 		t.Log("the check of a history took too long")
 	}
-	s := &Store{kv: engine, limits: engine.Limits(), sizes: defaultSizes(), securities: newSecurities()}
+	s := &Store{kv: engine, limits: engine.Limits(), sizes: counts.DefaultSizes(), securities: newSecurities()}
 	h.checkFeeds(s, name, feeds)
 	for _, s := range processes {
 		must(t, s.Close())

@@ -334,7 +334,7 @@ func newListDB(t *testing.T, remote bool) (*failingStore, *DB, []string) {
 	store := newFailingStore()
 	s := openStore(t, store)
 	if remote {
-		s.sizes.together = kv.FDBLimits.Together
+		s.sizes.Together = kv.FDBLimits.Together
 	}
 	for _, name := range []string{"another", "db", "more", "others"} {
 		must(t, s.Create(t.Context(), name, CreateOptions{}))

@@ -87,7 +87,7 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	if refusal != nil {
 		return refused(doc, refusal)
 	}
-	key := t.keys.Local(nil, doc.ID)
+	key := t.Keys.Local(nil, doc.ID)
 	t.tx.ClearRange(keyspace.Children(key))
 	if doc.Deleted {
 		return EditResult{ID: doc.ID, Rev: rev}
@@ -109,7 +109,7 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 
 // openLocal reads a local document; a revision that is asked for is never found.
 func (d *dbRead) openLocal(id string, o OpenOptions) (*Document, error) {
-	value, err := d.r.Get(d.keys.Local(nil, id))
+	value, err := d.R.Get(d.Keys.Local(nil, id))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
 			return nil, err
 		}
 	}
-	body, err = d.readChunks(d.keys.Local(nil, id), length)
+	body, err = d.readChunks(d.Keys.Local(nil, id), length)
 	return &Document{ID: id, Rev: rev, Body: body}, err
 }
 
@@ -153,9 +153,9 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 // LocalDocs calls row for the local documents in the range. There is no header: CouchDB counts them nowhere.
 func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
 	return db.view(ctx, func(d *dbRead) error {
-		s := localScan{reverse: o.Descending, prefix: len(d.keys.Sub(nil, keyspace.TagLocal))}
-		begin, end := o.keys(d.keys.Sub(nil, keyspace.TagLocal))
-		s.it = d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
+		s := localScan{reverse: o.Descending, prefix: len(d.Keys.Sub(nil, keyspace.TagLocal))}
+		begin, end := o.keys(d.Keys.Sub(nil, keyspace.TagLocal))
+		s.it = d.R.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
 		defer s.it.Close()
 		var r ListRow
 		for o.Limit != 0 {

@@ -79,7 +79,7 @@ func TestLongLines(t *testing.T) {
 			want(t, "deleted", r[:1] != "c", true)
 		}
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			rows, err := countKeys(d.r, d.keys.Sub(nil, keyspace.TagRevs), nil, nil)
+			rows, err := countKeys(d.R, d.Keys.Sub(nil, keyspace.TagRevs), nil, nil)
 			want(t, "keys of leaves with short lines", rows, 4*len(lengths))
 			return err
 		}))
@@ -105,7 +105,7 @@ func TestLeafReader(t *testing.T) {
 		return err
 	}))
 	must(t, db.update(t.Context(), func(t *dbTx) error { // a chunk is lost
-		key := t.keys.Leaf(nil, keyspace.TagRevs, "doc", false, compat.Rev{Pos: 6000, Hash: "a"})
+		key := t.Keys.Leaf(nil, keyspace.TagRevs, "doc", false, compat.Rev{Pos: 6000, Hash: "a"})
 		t.tx.ClearRange(kv.AppendKeyAfter(nil, key), append(key, keyspace.AfterID))
 		return nil
 	}))

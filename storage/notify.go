@@ -220,8 +220,8 @@ func (h *hub) watch(ctx context.Context) error {
 // read tells which database has the name now, and its key and value to watch.
 func (h *hub) read(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
 	err = h.db.view(ctx, func(d *dbRead) error {
-		uuid, key, value = d.rec.UUID, d.keys.Sub(nil, keyspace.TagLastSeq), nil
-		v, err := d.r.Get(key)
+		uuid, key, value = d.rec.UUID, d.Keys.Sub(nil, keyspace.TagLastSeq), nil
+		v, err := d.R.Get(key)
 		if v != nil {
 			value = bytes.Clone(v)
 		}

@@ -50,10 +50,10 @@ func (r *eachRead) readSome() error {
 		switch ref := &refs[i]; {
 		case compat.IsLocalID(ref.ID):
 			if ref.Rev.IsZero() { // a revision that is asked for is never found
-				keys[i] = r.d.keys.Local(nil, ref.ID)
+				keys[i] = r.d.Keys.Local(nil, ref.ID)
 			}
 		case ref.Rev.IsZero():
-			keys[i] = r.d.keys.AllDocs(nil, ref.ID)
+			keys[i] = r.d.Keys.AllDocs(nil, ref.ID)
 		default:
 			trees[i] = ref.ID
 		}

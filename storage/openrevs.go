@@ -365,7 +365,7 @@ func (w *wantedRev) where(d *dbRead, id string) entryRead {
 	case w.line.Rev == w.rev:
 		return d.leafRead(id, w.line)
 	}
-	return entryRead{key: d.keys.History(nil, id, w.rev), kilobytes: keyspace.MaxValue >> 10}
+	return entryRead{key: d.Keys.History(nil, id, w.rev), kilobytes: keyspace.MaxValue >> 10}
 }
 
 // document makes the document of a revision; nil if it is missing.

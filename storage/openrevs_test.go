@@ -126,7 +126,7 @@ func TestLeavesOfAWindowAreBounded(t *testing.T) {
 func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 	db, _ := newCountedDB(t)
 	if remote {
-		db.store.sizes.together = kv.FDBLimits.Together
+		db.store.sizes.Together = kv.FDBLimits.Together
 	}
 	const count, leaves, ancestors = 12, 40, 900
 	ids := make([]string, count)

@@ -20,7 +20,7 @@ const (
 )
 
 // wide is how many rows of a window are read together beyond what is read anyway: a width, as far as it gains anything.
-func (d *dbRead) wide(rows int) int { return min(rows, d.sizes.together) }
+func (d *dbRead) wide(rows int) int { return min(rows, d.Sizes.Together) }
 
 // entryRead says where an entry is.
 type entryRead struct {
@@ -35,14 +35,14 @@ func (d *dbRead) leafRead(id string, l *formats.Leaf) entryRead {
 	if l.Entry != nil || !l.Stored {
 		return entryRead{value: l.Entry}
 	}
-	return entryRead{key: d.keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev), kilobytes: l.Kilobytes()}
+	return entryRead{key: d.Keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev), kilobytes: l.Kilobytes()}
 }
 
 // winnerRead is where the entry of a winner is that a row of a list or of the feed names. The key is appended to mem,
 // which it gives back.
 func (d *dbRead) winnerRead(mem []byte, id string, deleted bool, rev compat.Rev, kilobytes int) (entryRead, []byte) {
 	tag, start := formats.EntryTag(kilobytes), len(mem)
-	mem = d.keys.Leaf(mem, tag, id, deleted, rev)
+	mem = d.Keys.Leaf(mem, tag, id, deleted, rev)
 	return entryRead{key: mem[start:len(mem):len(mem)], record: tag == keyspace.TagRevs, kilobytes: kilobytes}, mem
 }
 
@@ -69,7 +69,7 @@ func (d *dbRead) entryValues(reads []entryRead) ([][]byte, error) {
 			return nil, err
 		}
 		if values[i] = l.Entry; l.Stored && l.Entry == nil {
-			keys[i], elsewhere = d.keys.OfEntry(reads[i].key), true
+			keys[i], elsewhere = d.Keys.OfEntry(reads[i].key), true
 		}
 	}
 	if !elsewhere {
@@ -97,7 +97,7 @@ func (d *dbRead) readEntries(
 	fn func(i int, e *formats.Entry, found bool) error,
 ) error {
 	window := prefetchWindow{rows: prefetchMost}
-	if d.sizes.together > 1 { // more of a size that is not said only if they turn out to be small
+	if d.Sizes.Together > 1 { // more of a size that is not said only if they turn out to be small
 		window.rows = prefetchFirst
 	}
 	for from := 0; from < len(reads); {
@@ -148,7 +148,7 @@ func haveRoom(reads []entryRead) int {
 // getPresent is GetMany for keys some of which are nil.
 func (d *dbRead) getPresent(keys [][]byte) ([][]byte, error) {
 	if !slices.ContainsFunc(keys, func(key []byte) bool { return key == nil }) {
-		return d.r.GetMany(keys)
+		return d.R.GetMany(keys)
 	}
 	present := make([][]byte, 0, len(keys))
 	for _, key := range keys {
@@ -159,7 +159,7 @@ func (d *dbRead) getPresent(keys [][]byte) ([][]byte, error) {
 	if len(present) == 0 {
 		return make([][]byte, len(keys)), nil
 	}
-	found, err := d.r.GetMany(present)
+	found, err := d.R.GetMany(present)
 	if err != nil {
 		return nil, err
 	}

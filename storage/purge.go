@@ -71,7 +71,7 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCa
 			}
 		}
 		if len(requests) > 0 {
-			t.stats[keyspace.Updates] += max(renumbered, 1) - t.addedSeqs
+			t.stats[keyspace.Updates] += max(renumbered, 1) - t.counted.Added
 		}
 		return t.notePurges(requests)
 	})
@@ -124,7 +124,7 @@ func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc)
 
 // dropUnreachable removes the bodies of ancestors that no leaf has any more.
 func (e *docEdit) dropUnreachable() error {
-	begin, end := keyspace.Children(e.t.keys.Doc(nil, keyspace.TagHistory, e.id))
+	begin, end := keyspace.Children(e.t.Keys.Doc(nil, keyspace.TagHistory, e.id))
 	return e.dropHistory(begin, end)
 }
 
@@ -141,9 +141,9 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 			return compat.NewError(compat.KindBadRequest, "Exceeded maximum number of revisions.")
 		}
 		seq := t.nextSeq()
-		key := t.keys.SeqKey(nil, keyspace.TagPurges, seq)
-		t.tx.SetVersionstampedKey(key, t.keys.SeqStampOffset(key), value)
-		t.tx.SetVersionstampedValue(t.keys.Sub(nil, keyspace.TagPurgeSeq), keyspace.AppendSeq(nil, seq), 1)
+		key := t.Keys.SeqKey(nil, keyspace.TagPurges, seq)
+		t.tx.SetVersionstampedKey(key, t.Keys.SeqStampOffset(key), value)
+		t.tx.SetVersionstampedValue(t.Keys.Sub(nil, keyspace.TagPurgeSeq), keyspace.AppendSeq(nil, seq), 1)
 	}
 	t.stats[keyspace.Purges] += int64(len(requests))
 	return nil
@@ -154,7 +154,7 @@ func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
 	var cursor []byte
 	err := db.view(ctx, func(d *dbRead) error {
-		return walk(d, d.keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
+		return walk(d, d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
 			info, err := parsePurge(value)
 			if err == nil {
 				infos = append(infos, info)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -22,15 +23,15 @@ import (
 func checkRanks(t *testing.T, db *DB, ids []string) {
 	t.Helper()
 	must(t, db.view(t.Context(), func(d *dbRead) error {
-		x := d.idRanks()
-		rest, err := d.countRest()
+		x := d.IDRanks()
+		rest, err := d.Rest()
 		if err != nil {
 			return err
 		}
 		for i, id := range ids {
 			of := [][]byte{tuple.AppendString(nil, id), append(tuple.AppendString(nil, id), keyspace.AfterID)}
 			for k, key := range of {
-				got, err := d.idsBefore(key)
+				got, err := d.IDsBefore(key)
 				if err != nil {
 					return err
 				}
@@ -39,10 +40,10 @@ func checkRanks(t *testing.T, db *DB, ids []string) {
 				}
 			}
 		}
-		for n := 1; n <= rankLevels; n++ {
+		for n := 1; n <= counts.RankLevels; n++ {
 			begin, end := keyspace.Children(x.Levels[n-1])
-			it := d.r.Range(begin, end, kv.RangeOptions{})
-			sum := rest.ids.Between(nil, nil).Rows
+			it := d.R.Range(begin, end, kv.RangeOptions{})
+			sum := rest.IDs.Between(nil, nil).Rows
 			for it.Next() {
 				sum += rank.Parse(it.Value()).Rows
 			}
@@ -60,7 +61,7 @@ func TestRanksAgainstCount(t *testing.T) {
 	for _, batch := range []int{1, 7, 60} {
 		t.Run(fmt.Sprint(batch), func(t *testing.T) {
 			db := newTestDB(t, CreateOptions{})
-			db.store.sizes.rankFan, db.store.sizes.foldItems = 3, 20
+			db.store.sizes.RankFan, db.store.sizes.FoldItems = 3, 20
 			rng := rand.New(rand.NewPCG(uint64(batch), 1))
 			live := map[string]string{}
 			for range 400 / batch {
@@ -95,7 +96,7 @@ func TestRanksAgainstCount(t *testing.T) {
 // Concurrent writers next to each other keep every rank exact too.
 func TestRanksConcurrent(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	db.store.sizes.rankFan, db.store.sizes.foldItems = 4, 20
+	db.store.sizes.RankFan, db.store.sizes.FoldItems = 4, 20
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var ids []string
@@ -154,7 +155,7 @@ func BenchmarkRank(b *testing.B) {
 	key := tuple.AppendString(nil, "077777")
 	for b.Loop() {
 		must(b, db.view(context.Background(), func(d *dbRead) error {
-			_, err := d.idsBefore(key)
+			_, err := d.IDsBefore(key)
 			return err
 		}))
 	}

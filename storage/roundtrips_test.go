@@ -35,7 +35,7 @@ func TestRoundTrips(t *testing.T) {
 		_, err := s.foldSome(t.Context(), "db")
 		must(t, err)
 	}
-	s.sizes.foldItems = 1 << 20
+	s.sizes.FoldItems = 1 << 20
 	var rev string
 	var revs []string
 	var since Seq

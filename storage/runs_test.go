@@ -30,7 +30,7 @@ func TestRunsOfWriters(t *testing.T) {
 				time.Sleep(15 * time.Millisecond)
 				return faultkv.Commit
 			}}))
-			s.sizes.rankFan, s.sizes.seqBlockRows, s.sizes.foldItems = 16, 64, 64
+			s.sizes.RankFan, s.sizes.SeqBlockRows, s.sizes.FoldItems = 16, 64, 64
 			s.edits = nil // each in a transaction of its own
 			must(t, s.Create(t.Context(), "db", CreateOptions{}))
 			db := s.DB("db")

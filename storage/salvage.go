@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -172,11 +173,9 @@ func (w *salvage) lost(id string, rev compat.Rev, format string, args ...any) {
 func (w *salvage) view(fn func(*dbRead) error) error {
 	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
 		return fn(&dbRead{
+			Reader: counts.Reader{R: r, Keys: keyspace.NewSpace(w.found.rec.Prefix), Sizes: counts.DefaultSizes()},
 			shared: newSecurities(),
-			sizes:  defaultSizes(),
-			r:      r,
 			rec:    w.found.rec,
-			keys:   keyspace.NewSpace(w.found.rec.Prefix),
 			name:   w.found.name,
 		})
 	})
@@ -231,8 +230,8 @@ func (w *salvage) create(d *dbRead) error {
 }
 
 func hasAny(d *dbRead, tag keyspace.Tag) (bool, error) {
-	begin, end := keyspace.Children(d.keys.Sub(nil, tag))
-	it := d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
+	begin, end := keyspace.Children(d.Keys.Sub(nil, tag))
+	it := d.R.Range(begin, end, kv.RangeOptions{Limit: 1})
 	defer it.Close()
 	return it.Next(), it.Err()
 }
@@ -241,8 +240,8 @@ func hasAny(d *dbRead, tag keyspace.Tag) (bool, error) {
 func (d *dbRead) lastIncarnation() (byte, error) {
 	last := max(d.rec.Incarnation, firstIncarnation)
 	for _, tag := range [...]keyspace.Tag{keyspace.TagChanges, keyspace.TagPurges} {
-		begin, end := keyspace.Children(d.keys.Sub(nil, tag))
-		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
+		begin, end := keyspace.Children(d.Keys.Sub(nil, tag))
+		it := d.R.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
 		if it.Next() {
 			if seq, err := keyspace.ParseSeq(it.Key()); err == nil {
 				last = max(last, seq.Incarnation)
@@ -253,7 +252,7 @@ func (d *dbRead) lastIncarnation() (byte, error) {
 		}
 	}
 	for _, tag := range [...]keyspace.Tag{keyspace.TagLastSeq, keyspace.TagPurgeSeq} {
-		value, err := d.r.Get(d.keys.Sub(nil, tag))
+		value, err := d.R.Get(d.Keys.Sub(nil, tag))
 		if err != nil {
 			return 0, err
 		}
@@ -276,7 +275,7 @@ func (w *salvage) purges(d *dbRead) error {
 		return err
 	}
 	var cursor []byte
-	err := walk(d, d.keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
+	err := walk(d, d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
 		request, err := parsePurge(value)
 		if err != nil {
 			w.lost("", compat.Rev{}, "a purge request cannot be read")
@@ -295,7 +294,7 @@ func (w *salvage) purges(d *dbRead) error {
 
 // locals brings back the local documents.
 func (w *salvage) locals(d *dbRead) error {
-	err := walk(d, d.keys.Sub(nil, keyspace.TagLocal), new([]byte), func(suffix, value []byte) error {
+	err := walk(d, d.Keys.Sub(nil, keyspace.TagLocal), new([]byte), func(suffix, value []byte) error {
 		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil || len(chunk) > 0 {
 			return nil //nolint:nilerr // no key of a document
@@ -355,7 +354,7 @@ func isCheckpoint(body []byte) bool {
 // expiries tells how many documents do not expire any more.
 func (w *salvage) expiries(d *dbRead) error {
 	n := 0
-	err := walk(d, d.keys.Sub(nil, keyspace.TagExpiry), new([]byte), func(_, _ []byte) error {
+	err := walk(d, d.Keys.Sub(nil, keyspace.TagExpiry), new([]byte), func(_, _ []byte) error {
 		n++
 		return nil
 	})

@@ -23,9 +23,9 @@ const (
 
 // documents brings back the documents that the changes feed names, in its order.
 func (w *salvage) documents(d *dbRead) error {
-	prefix := d.keys.Sub(nil, keyspace.TagChanges)
+	prefix := d.Keys.Sub(nil, keyspace.TagChanges)
 	begin, end := keyspace.Children(prefix)
-	it := d.r.Range(begin, end, kv.RangeOptions{})
+	it := d.R.Range(begin, end, kv.RangeOptions{})
 	defer it.Close()
 	for it.Next() {
 		c, err := formats.ParseChange(it.Value())
@@ -98,7 +98,7 @@ func (w *salvage) inFeed(d *dbRead, id string) (bool, error) {
 	if !winner.Winner {
 		return w.restored(id)
 	}
-	value, err := d.r.Get(d.keys.SeqKey(nil, keyspace.TagChanges, winner.Seq))
+	value, err := d.R.Get(d.Keys.SeqKey(nil, keyspace.TagChanges, winner.Seq))
 	if err != nil || value == nil {
 		return false, err
 	}
@@ -182,7 +182,7 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 
 // rowsOf gives the rows of a document in a subspace.
 func (d *dbRead) rowsOf(tag keyspace.Tag, id string, row func(suffix, value []byte)) error {
-	return walk(d, d.keys.Doc(nil, tag, id), new([]byte), func(suffix, value []byte) error {
+	return walk(d, d.Keys.Doc(nil, tag, id), new([]byte), func(suffix, value []byte) error {
 		row(suffix, value)
 		return nil
 	})
@@ -211,7 +211,7 @@ func (w *salvage) document(d *dbRead, id string, winner compat.Rev) error {
 			return err
 		}
 	}
-	if listed, err := d.r.Get(d.keys.AllDocs(nil, id)); err != nil {
+	if listed, err := d.R.Get(d.Keys.AllDocs(nil, id)); err != nil {
 		return err
 	} else if listed != nil && winner.IsZero() {
 		winner, _ = formats.ParseWinner(listed)
@@ -369,9 +369,9 @@ func (d *dbRead) wholeBlob(b *formats.Blob) ([]byte, error) {
 
 // blobChunks gives the chunks of a blob; false if some are missing.
 func (d *dbRead) blobChunks(ref string, length int64, chunk func([]byte)) (bool, error) {
-	prefix := d.keys.Attachment(nil, keyspace.TagAtt, ref)
+	prefix := d.Keys.Attachment(nil, keyspace.TagAtt, ref)
 	begin, end := keyspace.Children(prefix)
-	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	n := int64(0)
 	for next := int64(0); n < length && it.Next(); next++ {
@@ -417,7 +417,7 @@ type blobReader struct {
 // Read implements io.Reader.
 func (r *blobReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
-		value, err := r.d.r.Get(tuple.AppendInt(r.d.keys.Attachment(nil, keyspace.TagAtt, r.ref), r.n))
+		value, err := r.d.R.Get(tuple.AppendInt(r.d.Keys.Attachment(nil, keyspace.TagAtt, r.ref), r.n))
 		if err != nil {
 			return 0, err
 		}

@@ -139,8 +139,8 @@ func (d *dbRead) security() ([]byte, error) {
 
 // securityObject reads the security object: either as a text of its own, nil if there is none, or as a shared one.
 func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err error) {
-	key := d.keys.Sub(nil, keyspace.TagSecurity)
-	value, err := d.r.Get(key)
+	key := d.Keys.Sub(nil, keyspace.TagSecurity)
+	value, err := d.R.Get(key)
 	if err != nil || value == nil {
 		return nil, nil, err
 	}
@@ -179,7 +179,7 @@ func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
 }
 
 func (t *dbTx) setSecurity(object []byte) {
-	key := t.keys.Sub(nil, keyspace.TagSecurity)
+	key := t.Keys.Sub(nil, keyspace.TagSecurity)
 	t.tx.ClearRange(keyspace.Children(key))
 	if len(object) <= sharedSecurity {
 		t.tx.Set(key, append(binary.AppendUvarint(nil, uint64(len(object))), object...))

@@ -45,7 +45,7 @@ func TestMemoryOfLongLines(t *testing.T) {
 	const few, some = 1500, 5000 // bytes a leaf: without its line; with it
 	rows := allocated(func() {   // what the store itself takes to give them
 		must(t, db.view(t.Context(), func(d *dbRead) error {
-			_, err := countKeys(d.r, d.keys.Doc(nil, keyspace.TagRevs, "tree"), nil, nil)
+			_, err := countKeys(d.R, d.Keys.Doc(nil, keyspace.TagRevs, "tree"), nil, nil)
 			return err
 		}))
 	})

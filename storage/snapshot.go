@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -52,7 +53,7 @@ func (db *DB) Join(ctx context.Context, r kv.ReadTx) (*Snapshot, error) {
 }
 
 // KV is the store's snapshot.
-func (s *Snapshot) KV() kv.ReadTx { return s.d.r }
+func (s *Snapshot) KV() kv.ReadTx { return s.d.R }
 
 // Name is the name of the database.
 func (s *Snapshot) Name() string { return s.d.name }
@@ -67,14 +68,14 @@ func (s *Snapshot) Incarnation() byte { return s.d.rec.Incarnation }
 func (s *Snapshot) Partitioned() bool { return s.d.rec.Partitioned }
 
 // AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
-func (s *Snapshot) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return s.d.keys.Sub(dst, tag) }
+func (s *Snapshot) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return s.d.Keys.Sub(dst, tag) }
 
 // Beside gives what a higher layer keeps below a tag of each of some revisions, as Tx.SetBeside has stored it; nil
 // where it keeps nothing, or only of another revision of the document. Where it keeps nothing of any one key is read.
 func (s *Snapshot) Beside(tag keyspace.Tag, revs []ReadRev) ([][]byte, error) {
-	prefix := s.d.keys.Sub(nil, tag)
+	prefix := s.d.Keys.Sub(nil, tag)
 	begin, end := keyspace.Children(prefix)
-	first := s.d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
+	first := s.d.R.Range(begin, end, kv.RangeOptions{Limit: 1})
 	some := first.Next()
 	if err := first.Close(); err != nil || !some {
 		return make([][]byte, len(revs)), err
@@ -83,7 +84,7 @@ func (s *Snapshot) Beside(tag keyspace.Tag, revs []ReadRev) ([][]byte, error) {
 	for i := range revs {
 		keys[i] = BesideKey(prefix, revs[i].ID)
 	}
-	values, err := s.d.r.GetMany(keys)
+	values, err := s.d.R.GetMany(keys)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func BesideKey(prefix []byte, id string) []byte {
 // SetBeside keeps something of a revision below a tag, in the transaction that stores the revision, in place of what is
 // kept of others of the document.
 func (x *Tx) SetBeside(tag keyspace.Tag, id string, rev compat.Rev, value []byte) {
-	x.t.tx.Set(BesideKey(x.t.keys.Sub(nil, tag), id), append(keyspace.AppendRevision(nil, rev), value...))
+	x.t.tx.Set(BesideKey(x.t.Keys.Sub(nil, tag), id), append(keyspace.AppendRevision(nil, rev), value...))
 }
 
 // LastSeq is the sequence of the last update.
@@ -122,7 +123,7 @@ func (s *Snapshot) LastPurge() (Seq, error) { return s.seqAt(keyspace.TagPurgeSe
 
 // LastPurgeWith is LastPurge together with values that the caller keeps in the store, in one round trip.
 func (s *Snapshot) LastPurgeWith(keys ...[]byte) (last Seq, values [][]byte, err error) {
-	values, err = s.d.r.GetMany(append([][]byte{s.d.keys.Sub(nil, keyspace.TagPurgeSeq)}, keys...))
+	values, err = s.d.R.GetMany(append([][]byte{s.d.Keys.Sub(nil, keyspace.TagPurgeSeq)}, keys...))
 	if err != nil {
 		return Seq{}, nil, err
 	}
@@ -133,7 +134,7 @@ func (s *Snapshot) LastPurgeWith(keys ...[]byte) (last Seq, values [][]byte, err
 }
 
 func (s *Snapshot) seqAt(tag keyspace.Tag) (Seq, error) {
-	value, err := s.d.r.Get(s.d.keys.Sub(nil, tag))
+	value, err := s.d.R.Get(s.d.Keys.Sub(nil, tag))
 	if err != nil || value == nil {
 		return Seq{}, err
 	}
@@ -142,7 +143,7 @@ func (s *Snapshot) seqAt(tag keyspace.Tag) (Seq, error) {
 
 // Purges is the number of purge requests ever made.
 func (s *Snapshot) Purges() (int64, error) {
-	counts, err := s.d.stats(keyspace.Purges)
+	counts, err := s.d.Stats(keyspace.Purges)
 	if err != nil {
 		return 0, err
 	}
@@ -154,11 +155,11 @@ func (s *Snapshot) Number(seq Seq) (uint64, error) {
 	if seq == (Seq{}) {
 		return 0, nil
 	}
-	return s.d.seqNumber(seq)
+	return s.d.SeqNumber(seq)
 }
 
 // Pending is the number of rows of the feed after a sequence.
-func (s *Snapshot) Pending(seq Seq) (int64, error) { return s.d.rowsAfter(seq) }
+func (s *Snapshot) Pending(seq Seq) (int64, error) { return s.d.RowsAfter(seq) }
 
 // Changes is DB.Changes on this snapshot alone. Documents' bodies are valid as long as the snapshot.
 func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
@@ -175,7 +176,7 @@ func (s *Snapshot) Open(id string, o OpenOptions) (*Document, error) { return s.
 
 // WinnerRev is the current revision of a document; the zero Rev if there is none, or it is deleted.
 func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
-	value, err := s.d.r.Get(s.d.keys.AllDocs(nil, id))
+	value, err := s.d.R.Get(s.d.Keys.AllDocs(nil, id))
 	if err != nil || value == nil {
 		return compat.Rev{}, err
 	}
@@ -187,9 +188,9 @@ func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
 func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {
 	keys := make([][]byte, len(seqs))
 	for i, seq := range seqs {
-		keys[i] = s.d.keys.SeqKey(nil, keyspace.TagChanges, seq)
+		keys[i] = s.d.Keys.SeqKey(nil, keyspace.TagChanges, seq)
 	}
-	values, err := s.d.r.GetMany(keys)
+	values, err := s.d.R.GetMany(keys)
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +204,35 @@ func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {
 // WithoutConflicts is the same snapshot; in a transaction its reads conflict with nothing.
 func (s *Snapshot) WithoutConflicts() *Snapshot {
 	d := *s.d
-	d.r = d.r.Snapshot()
+	d.R = d.R.Snapshot()
 	return &Snapshot{&d}
+}
+
+// FeedCut is where a range of the feed ends, and about how many rows it has.
+type FeedCut struct {
+	Seq  Seq
+	Rows int64
+}
+
+// CutFeed cuts the feed into ranges of at least as many rows as are asked for, by the counts of its blocks, so that not
+// a row of it is read. It tells of all ranges but the last one where they end.
+func (s *Snapshot) CutFeed(rows int64) (cuts []FeedCut, err error) {
+	level := 0
+	for above := s.d.Sizes.SeqBlockRows * s.d.Sizes.SeqBlockFan; level+1 < counts.SeqLevels && rows > 2*above; level++ {
+		above *= s.d.Sizes.SeqBlockFan
+	}
+	prefix := s.d.Keys.SeqLevel(nil, level)
+	it := s.d.R.Range(prefix, kv.AppendPrefixEnd(nil, prefix), kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for n := int64(0); it.Next(); {
+		begin, err := keyspace.ParseSeq(it.Key())
+		if err != nil {
+			return nil, err
+		}
+		if n >= rows {
+			cuts, n = append(cuts, FeedCut{begin, n}), 0
+		}
+		n += keyspace.Counter(it.Value())
+	}
+	return cuts, it.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/cluster/format"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -38,7 +39,7 @@ type Store struct {
 	bg         background
 	metrics    metrics
 	securities *securities
-	sizes      sizes
+	sizes      counts.Sizes
 	edits      *editBatchers // nil: none share
 	opens      *openBatchers // nil: none share
 }
@@ -49,9 +50,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		kv: wrapkv.Prefetching(o.KV), now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction,
 		metrics: newMetrics(), securities: newSecurities(),
-		sizes: defaultSizes(),
+		sizes: counts.DefaultSizes(),
 	}
-	s.sizes.together = s.limits.Together
+	s.sizes.Together = s.limits.Together
 	s.edits = newEditBatchers(s.limits.Together)
 	if s.limits.Together > 1 {
 		s.opens = newOpenBatchers()

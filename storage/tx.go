@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -44,9 +45,8 @@ func (db *DB) Name() string { return db.name }
 
 // dbRead is one snapshot of one database.
 type dbRead struct {
-	r    kv.ReadTx
+	counts.Reader
 	rec  keyspace.Record
-	keys keyspace.Space
 	name string
 	// memory is asked with ctx before large bodies are read; nil in transactions that write, and where nobody bounds
 	// it.
@@ -54,11 +54,6 @@ type dbRead struct {
 	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
 	// shared holds large security objects.
 	shared *securities
-	sizes  sizes
-	// rest is what the log of counts has; folded the value of its first key, if that was read: see countRest.
-	rest       *countRest
-	folded     []byte
-	foldedRead bool
 	// advanced is set when a part of the work is done for good; see view.
 	advanced bool
 }
@@ -73,13 +68,9 @@ type dbTx struct {
 	stats keyspace.StatDelta
 	parts map[string]*keyspace.StatDelta // by partition, nil for databases that are not partitioned
 	// orders is the number of sequences given out: the user part of the next versionstamp.
-	orders uint16
-	// removedSeqs are the sequences of rows taken out of TagChanges, addedSeqs counts the rows put in; idDeltas are the
-	// ids that come into TagAllDocs and go out of it. They go to the log of counts, as so many items.
-	removedSeqs []Seq
-	addedSeqs   int64
-	idDeltas    []idDelta
-	logged      int
+	orders      uint16
+	counted     counts.Changes // rows that lists and the feed gain and lose; goes to the log of counts
+	logged      int            // items of the log that finish has written
 	atts        attachmentRefs
 	claims      map[string]claimState
 	large       *largeBodies // of the request, nil for none
@@ -112,7 +103,7 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 	if d.rec, err = keyspace.ParseRecord(value); err != nil {
 		return err
 	}
-	d.r, d.name, d.keys = r, name, keyspace.NewSpace(d.rec.Prefix)
+	d.R, d.name, d.Keys = r, name, keyspace.NewSpace(d.rec.Prefix)
 	return nil
 }
 
@@ -150,7 +141,14 @@ func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, 
 }
 
 func (db *DB) reading(ctx context.Context) *dbRead {
-	return &dbRead{memory: db.memory, ctx: ctx, shared: db.store.securities, sizes: db.store.sizes}
+	d := db.store.reading(ctx)
+	d.memory = db.memory
+	return &d
+}
+
+// reading is a snapshot that is still to be opened.
+func (s *Store) reading(ctx context.Context) dbRead {
+	return dbRead{ctx: ctx, shared: s.securities, Reader: counts.Reader{Sizes: s.sizes}}
 }
 
 // maxAged is how many snapshots in a row may become too old without progress.
@@ -201,7 +199,7 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 // openTx makes a transaction of the store one on a database.
 func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error) {
 	t := &dbTx{
-		dbRead: dbRead{ctx: ctx, shared: s.securities, sizes: s.sizes}, tx: tx, short: kv.UsesReserve(ctx), now: s.now,
+		dbRead: s.reading(ctx), tx: tx, short: kv.UsesReserve(ctx), now: s.now,
 	}
 	return t, t.open(tx, name)
 }
@@ -216,15 +214,15 @@ func (t *dbTx) nextSeq() Seq {
 
 // addChange puts a row into TagChanges at a sequence of nextSeq.
 func (t *dbTx) addChange(seq Seq, value []byte) {
-	key := t.keys.SeqKey(nil, keyspace.TagChanges, seq)
-	t.tx.SetVersionstampedKey(key, t.keys.SeqStampOffset(key), value)
-	t.addedSeqs++
+	key := t.Keys.SeqKey(nil, keyspace.TagChanges, seq)
+	t.tx.SetVersionstampedKey(key, t.Keys.SeqStampOffset(key), value)
+	t.counted.Added++
 }
 
 // removeChange takes the row at a committed sequence out of TagChanges.
 func (t *dbTx) removeChange(seq Seq) {
-	t.tx.Clear(t.keys.SeqKey(nil, keyspace.TagChanges, seq))
-	t.removedSeqs = append(t.removedSeqs, seq)
+	t.tx.Clear(t.Keys.SeqKey(nil, keyspace.TagChanges, seq))
+	t.counted.Remove(seq)
 }
 
 // partition gives the counters of the partition of a document, nil where none are kept.
@@ -264,28 +262,25 @@ func (t *dbTx) finish() error {
 	if err := t.runBeforeCommit(); err != nil {
 		return err
 	}
-	t.logCounts()
+	t.logged = t.counted.Write(t.tx, t.Keys, t.rec.Incarnation)
 	if err := t.finishAttachments(); err != nil {
 		return err
 	}
 	if t.orders > 0 {
 		last := Seq{Incarnation: t.rec.Incarnation}
 		binary.BigEndian.PutUint16(last.Versionstamp[kv.VersionstampSize:], t.orders-1)
-		t.tx.SetVersionstampedValue(t.keys.Sub(nil, keyspace.TagLastSeq), keyspace.AppendSeq(nil, last), 1)
+		t.tx.SetVersionstampedValue(t.Keys.Sub(nil, keyspace.TagLastSeq), keyspace.AppendSeq(nil, last), 1)
 	}
-	t.stats[keyspace.Updates] += t.addedSeqs
-	t.stats.Flush(t.tx, t.keys.Stat)
+	t.stats[keyspace.Updates] += t.counted.Added
+	t.stats.Flush(t.tx, t.Keys.Stat)
 	for name, p := range t.parts {
-		p.Flush(t.tx, func(dst []byte, n keyspace.Stat) []byte { return t.keys.PartStat(dst, name, n) })
+		p.Flush(t.tx, func(dst []byte, n keyspace.Stat) []byte { return t.Keys.PartStat(dst, name, n) })
 	}
 	return nil
 }
 
-// stats reads several counters in one round trip.
-func (d *dbRead) stats(wanted ...keyspace.Stat) ([]int64, error) {
-	keys := make([][]byte, len(wanted))
-	for i, n := range wanted {
-		keys[i] = d.keys.Stat(nil, n)
-	}
-	return keyspace.ReadCounters(d.r, keys)
+// updateSeq is the end of the changes feed.
+func (d *dbRead) updateSeq() (UpdateSeq, error) {
+	updates, last, err := d.Last()
+	return UpdateSeq{N: updates, Seq: last}, err
 }

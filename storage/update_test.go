@@ -222,7 +222,7 @@ func TestStemming(t *testing.T) {
 func assertHistory(t *testing.T, db *DB, rows int64) {
 	t.Helper()
 	must(t, db.view(t.Context(), func(d *dbRead) error {
-		counts, err := d.stats(keyspace.HistoryRows, keyspace.HistorySize)
+		counts, err := d.Stats(keyspace.HistoryRows, keyspace.HistorySize)
 		want(t, "history rows", counts[0], rows)
 		if rows == 0 {
 			want(t, "history bytes", counts[1], 0)

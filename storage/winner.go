@@ -17,9 +17,9 @@ type lastRead struct {
 }
 
 func (d *dbRead) askLast(id string) lastRead {
-	prefix := d.keys.Doc(make([]byte, 0, 64), keyspace.TagRevs, id)
+	prefix := d.Keys.Doc(make([]byte, 0, 64), keyspace.TagRevs, id)
 	begin, end := keyspace.Children(prefix)
-	return lastRead{len(prefix), d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})}
+	return lastRead{len(prefix), d.R.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})}
 }
 
 // read ends the read: the winner without its line, in the memory of the iterator. It is compat.ErrMissing or
@@ -88,7 +88,7 @@ func (d *dbRead) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 	}
 	doc.addConflicts(leaves, o.Conflicts, o.DeletedConflicts)
 	if o.LocalSeq {
-		if doc.LocalSeq, err = d.seqNumber(winner.Seq); err != nil {
+		if doc.LocalSeq, err = d.SeqNumber(winner.Seq); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +120,7 @@ func (d *dbRead) leafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
 	case l.Entry != nil:
 		return formats.ParseEntry(l.Entry)
 	}
-	value, err := d.r.Get(d.keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev))
+	value, err := d.R.Get(d.Keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev))
 	if err != nil {
 		return formats.Entry{}, err
 	}
@@ -167,9 +167,9 @@ func (d *dbRead) revsInfo(id string, l *formats.Leaf) ([]RevInfo, error) {
 
 // historyStatus lists the replaced revisions whose bodies are stored.
 func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
-	prefix := d.keys.Doc(nil, keyspace.TagHistory, id)
+	prefix := d.Keys.Doc(nil, keyspace.TagHistory, id)
 	begin, end := keyspace.Children(prefix)
-	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	kept := make(map[compat.Rev]RevStatus)
 	for it.Next() {

@@ -38,11 +38,11 @@ import (
 //	TagAttPending, blob id                  lease of bytes that no entry names         ../attachments.go
 //	TagPurges + 13 bytes of seq             id, revisions asked to purge               ../purge.go
 //	TagPartStats, partition, stat           counter, 8 bytes little-endian             counters.go
-//	TagRankIDs, level, id                   count, 8 bytes little-endian               ../rank.go
-//	TagSeqBlocks, …                         blocks of the sequence index               ../seqblocks.go
+//	TagRankIDs, level, id                   count, 8 bytes little-endian               ../counts/reader.go
+//	TagSeqBlocks, …                         blocks of the sequence index               ../counts/seqblocks.go
 //	TagLastSeq                              13 bytes of seq, of the last update        ../tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge         ../purge.go
-//	TagCountLog, …                          changes that the counts do not have yet    ../countlog.go
+//	TagCountLog, …                          changes that the counts do not have yet    ../counts/log.go
 //	TagDesigns                              13 bytes of seq, of the last change of design documents ../designdocs.go
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (storage.Tx.AppendPrefix)
 const (

@@ -1,9 +1,10 @@
-package storage
+package counts
 
 import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -13,14 +14,14 @@ import (
 
 // The log of counts. A transaction that changes which rows the lists have appends what it did to a log, at its
 // versionstamp, and reads nothing for it: so writers of different documents have nothing in common. A folder takes the
-// log into the counts (countfold.go): those of ids (rank.go) and of sequences (seqblocks.go). Who counts takes the
+// log into the counts (fold.go): those of ids (reader.go) and of sequences (seqblocks.go). Who counts takes the
 // counts and what the log says since, from one snapshot: exact at any moment.
 //
 //	(TagCountLog, 0)                     sequence of the last entry that was folded
 //	(TagCountLog, 1) + 13 bytes of seq   an entry: format byte, then items, each a byte that tells what it is
 //
 // An entry that would be too long for a value goes on in the next one of the same commit.
-const countLogFormat = 1
+const logFormat = 1
 
 // The kinds of items. They are on disk.
 const (
@@ -30,11 +31,11 @@ const (
 	countGone    = 4 // text: an id that went out of it
 )
 
-// countEntry is an entry of the log.
-type countEntry struct {
-	seq     Seq
+// entry is an entry of the log.
+type entry struct {
+	seq     compat.Seq
 	added   int64
-	removed []Seq
+	removed []compat.Seq
 	ids     []idDelta
 }
 
@@ -44,32 +45,48 @@ type idDelta struct {
 	delta int64
 }
 
-// logCounts appends what the transaction did to the log.
-func (t *dbTx) logCounts() {
-	t.logged = 0
-	if t.addedSeqs == 0 && len(t.removedSeqs) == 0 && len(t.idDeltas) == 0 {
-		return
+// Changes are the rows that a transaction puts into lists and the feed, and takes out of them. The zero value has
+// none.
+type Changes struct {
+	Added   int64 // rows put into TagChanges
+	removed []compat.Seq
+	ids     []idDelta
+}
+
+// Remove notes that the row at a sequence goes out of TagChanges.
+func (c *Changes) Remove(seq compat.Seq) { c.removed = append(c.removed, seq) }
+
+// List notes that a document came into TagAllDocs (1) or went out of it (-1).
+func (c *Changes) List(id string, delta int64) {
+	if delta != 0 {
+		c.ids = append(c.ids, idDelta{id, delta})
 	}
-	t.logged = 1 + len(t.removedSeqs) + len(t.idDeltas)
-	seq, order := Seq{Incarnation: t.rec.Incarnation}, uint16(0)
+}
+
+// Write appends the changes to the log of a database, and tells how many items that are.
+func (c *Changes) Write(tx kv.Tx, keys keyspace.Space, incarnation byte) (items int) {
+	if c.Added == 0 && len(c.removed) == 0 && len(c.ids) == 0 {
+		return 0
+	}
+	seq, order := compat.Seq{Incarnation: incarnation}, uint16(0)
 	put := func(value []byte) {
 		binary.BigEndian.PutUint16(seq.Versionstamp[kv.VersionstampSize:], order)
-		key := keyspace.AppendSeq(t.keys.CountLog(nil), seq)
-		t.tx.SetVersionstampedKey(key, t.keys.SeqStampOffset(key), value)
+		key := keyspace.AppendSeq(keys.CountLog(nil), seq)
+		tx.SetVersionstampedKey(key, keys.SeqStampOffset(key), value)
 		order++
 	}
-	value := binary.AppendUvarint([]byte{countLogFormat, countAdded}, uint64(t.addedSeqs))
+	value := binary.AppendUvarint([]byte{logFormat, countAdded}, uint64(c.Added))
 	room := func(n int) {
 		if len(value)+n > keyspace.MaxValue {
 			put(value)
-			value = []byte{countLogFormat}
+			value = []byte{logFormat}
 		}
 	}
-	for _, r := range t.removedSeqs {
+	for _, r := range c.removed {
 		room(1 + keyspace.SeqSize)
 		value = keyspace.AppendSeq(append(value, countRemoved), r)
 	}
-	for _, d := range t.idDeltas {
+	for _, d := range c.ids {
 		kind := byte(countListed)
 		if d.delta < 0 {
 			kind = countGone
@@ -78,16 +95,17 @@ func (t *dbTx) logCounts() {
 		value = packed.AppendText(append(value, kind), d.id)
 	}
 	put(value)
+	return 1 + len(c.removed) + len(c.ids)
 }
 
 // parseCountEntry reads an entry of the log back. Unknown items make it corrupt instead of being
 // skipped: a count that ignores what a newer version wrote would be wrong without anybody noticing.
-func parseCountEntry(key, value []byte) (e countEntry, err error) {
+func parseCountEntry(key, value []byte) (e entry, err error) {
 	if e.seq, err = keyspace.ParseSeq(key); err != nil {
 		return e, err
 	}
 	r := packed.Reader{B: value}
-	if r.Byte() != countLogFormat {
+	if r.Byte() != logFormat {
 		return e, keyspace.Corrupt("log of counts", nil)
 	}
 	for len(r.B) > 0 {
@@ -114,31 +132,31 @@ func parseCountEntry(key, value []byte) (e countEntry, err error) {
 	return e, nil
 }
 
-// countScan is a read of the log that was asked for.
-type countScan struct {
-	d  *dbRead
+// logScan is a read of the log that was asked for.
+type logScan struct {
+	d  *Reader
 	it kv.Iterator // nil: the snapshot has read it before
 }
 
 // askCountLog asks for the entries that are not folded; folded is the value of that key. It conflicts with nothing.
 // Reading begins after what was folded, as a store that keeps versions would walk over the entries that are gone.
-func (d *dbRead) askCountLog(folded []byte) countScan {
-	prefix := d.keys.CountLog(nil)
+func (d *Reader) askCountLog(folded []byte) logScan {
+	prefix := d.Keys.CountLog(nil)
 	begin, end := prefix, kv.AppendPrefixEnd(nil, prefix)
 	if folded != nil {
 		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, folded))
 	}
-	return countScan{d, d.r.Snapshot().Range(begin, end, kv.RangeOptions{WantAll: true})}
+	return logScan{d, d.R.Snapshot().Range(begin, end, kv.RangeOptions{WantAll: true})}
 }
 
-func (s *countScan) close() {
+func (s *logScan) close() {
 	if s.it != nil {
 		_ = s.it.Close()
 	}
 }
 
 // entries are what the log has, in order.
-func (s *countScan) entries() (log []countEntry, err error) {
+func (s *logScan) entries() (log []entry, err error) {
 	defer s.close()
 	for s.it.Next() {
 		e, err := parseCountEntry(s.it.Key(), s.it.Value())
@@ -151,7 +169,7 @@ func (s *countScan) entries() (log []countEntry, err error) {
 }
 
 // read gives what the log has, which is kept for the snapshot.
-func (s *countScan) read() (*countRest, error) {
+func (s *logScan) read() (*Rest, error) {
 	if s.d.rest == nil {
 		log, err := s.entries()
 		if err != nil {
@@ -162,26 +180,26 @@ func (s *countScan) read() (*countRest, error) {
 	return s.d.rest, nil
 }
 
-// countRest is what the log says that is not in the counts yet.
-type countRest struct {
-	added   int64 // rows put into TagChanges, all of them after what was folded
-	removed []Seq // rows taken out of it, in order
-	ids     *rank.Deltas
+// Rest is what the log says that is not in the counts yet.
+type Rest struct {
+	Added   int64        // rows put into TagChanges, all of them after what was folded
+	removed []compat.Seq // rows taken out of it, in order
+	IDs     *rank.Deltas
 }
 
-func restOf(log []countEntry) *countRest {
-	rest := new(countRest)
+func restOf(log []entry) *Rest {
+	rest := new(Rest)
 	for i := range log {
-		rest.added += log[i].added
+		rest.Added += log[i].added
 		rest.removed = append(rest.removed, log[i].removed...)
 	}
-	slices.SortFunc(rest.removed, Seq.Compare)
-	rest.ids = idDeltas(log)
+	slices.SortFunc(rest.removed, compat.Seq.Compare)
+	rest.IDs = idDeltas(log)
 	return rest
 }
 
 // idDeltas are the changes of ids in entries.
-func idDeltas(log []countEntry) *rank.Deltas {
+func idDeltas(log []entry) *rank.Deltas {
 	var b rank.Batch
 	for i := range log {
 		for _, d := range log[i].ids {
@@ -191,29 +209,29 @@ func idDeltas(log []countEntry) *rank.Deltas {
 	return b.Deltas()
 }
 
-// removedFrom is the number of rows taken out at seq or after it.
-func (c *countRest) removedFrom(seq Seq) int64 {
-	n, _ := slices.BinarySearchFunc(c.removed, seq, Seq.Compare)
+// RemovedFrom is the number of rows taken out at seq or after it.
+func (c *Rest) RemovedFrom(seq compat.Seq) int64 {
+	n, _ := slices.BinarySearchFunc(c.removed, seq, compat.Seq.Compare)
 	return int64(len(c.removed) - n)
 }
 
 // askRest starts the read of the log, unless the snapshot has read it before.
-func (d *dbRead) askRest() (countScan, error) {
+func (d *Reader) askRest() (logScan, error) {
 	if d.rest != nil {
-		return countScan{d: d}, nil
+		return logScan{d: d}, nil
 	}
 	folded := d.folded
 	if !d.foldedRead {
 		var err error
-		if folded, err = d.r.Snapshot().Get(d.keys.CountFolded(nil)); err != nil {
-			return countScan{}, err
+		if folded, err = d.R.Snapshot().Get(d.Keys.CountFolded(nil)); err != nil {
+			return logScan{}, err
 		}
 	}
 	return d.askCountLog(folded), nil
 }
 
-// countRest reads the log.
-func (d *dbRead) countRest() (*countRest, error) {
+// Rest reads the log.
+func (d *Reader) Rest() (*Rest, error) {
 	s, err := d.askRest()
 	if err != nil {
 		return nil, err
@@ -221,16 +239,16 @@ func (d *dbRead) countRest() (*countRest, error) {
 	return s.read()
 }
 
-// statsBeside is stats, with what askRest is going to need in the same round trip.
-func (d *dbRead) statsBeside(wanted ...keyspace.Stat) ([]int64, error) {
+// StatsBeside is stats, with what askRest is going to need in the same round trip.
+func (d *Reader) StatsBeside(wanted ...keyspace.Stat) ([]int64, error) {
 	if d.foldedRead {
-		return d.stats(wanted...)
+		return d.Stats(wanted...)
 	}
 	keys := make([][]byte, len(wanted), len(wanted)+1)
 	for i, n := range wanted {
-		keys[i] = d.keys.Stat(nil, n)
+		keys[i] = d.Keys.Stat(nil, n)
 	}
-	values, err := d.r.GetMany(append(keys, d.keys.CountFolded(nil)))
+	values, err := d.R.GetMany(append(keys, d.Keys.CountFolded(nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -240,11 +258,4 @@ func (d *dbRead) statsBeside(wanted ...keyspace.Stat) ([]int64, error) {
 	}
 	d.folded, d.foldedRead = values[len(wanted)], true
 	return counts, nil
-}
-
-// rankID logs that a document came into TagAllDocs (1) or went out of it (-1).
-func (t *dbTx) rankID(id string, delta int64) {
-	if delta != 0 {
-		t.idDeltas = append(t.idDeltas, idDelta{id, delta})
-	}
 }
