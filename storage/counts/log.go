@@ -239,7 +239,7 @@ func (d *Reader) Rest() (*Rest, error) {
 	return s.read()
 }
 
-// StatsBeside is stats, with what askRest is going to need in the same round trip.
+// StatsBeside is Stats, with what askRest is going to need in the same round trip.
 func (d *Reader) StatsBeside(wanted ...keyspace.Stat) ([]int64, error) {
 	if d.foldedRead {
 		return d.Stats(wanted...)
