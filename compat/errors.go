@@ -51,7 +51,7 @@ const (
 	KindAttachmentBytes                 // 500 unknown_error, an attachment whose bytes are not those announced
 	KindNotImplemented                  // 501 not_implemented
 	KindServiceUnavailable              // 503 service unavailable
-	KindInsufficientStorage             // 507 insufficent_storage (CouchDB's spelling)
+	KindInsufficientStorage             // 507 insufficient_storage
 	kindCount
 )
 
@@ -100,7 +100,7 @@ var kindTable = [kindCount]kindRow{
 	KindAttachmentBytes:     {500, "unknown_error", "function_clause"}, // the crash of couch_att
 	KindNotImplemented:      {501, "not_implemented", "this feature is not yet implemented"},
 	KindServiceUnavailable:  {503, "service unavailable", ""},
-	KindInsufficientStorage: {507, "insufficent_storage", ""},
+	KindInsufficientStorage: {507, "insufficient_storage", ""},
 }
 
 func (k Kind) row() *kindRow {

@@ -180,8 +180,11 @@ func (d *Document) setRevisions(value ejson.Value) error {
 			return NewError(KindDocValidation, "RevId isn't a string")
 		}
 		hash, ok := ParseRevHash(id.Text())
-		if !ok {
+		switch {
+		case !ok:
 			return NewError(KindDocValidation, "RevId isn't a valid hexadecimal")
+		case start < 0: // CouchDB still takes one of 32 digits (couch_doc:parse_revid/2)
+			return NewError(KindDocValidation, "RevId isn't a string")
 		}
 		path.IDs = append(path.IDs, hash)
 	}

@@ -38,6 +38,11 @@ func TestParseDocumentErrors(t *testing.T) {
 			`{"_revisions":{"start":1,"ids":["zz7a00dff5e02add41819138abb3284d"]}}`,
 			"doc_validation: RevId isn't a valid hexadecimal",
 		},
+		{`{"_revisions":{"start":-1,"ids":["a"]}}`, "doc_validation: RevId isn't a string"},
+		{
+			`{"_revisions":{"start":-1,"ids":["967a00dff5e02add41819138abb3284d"]}}`,
+			"doc_validation: RevId isn't a string",
+		},
 		{`{"_foo":1,"_id":5}`, "doc_validation: Bad special document member: _foo"},
 		{`{"_id":5,"_foo":1}`, "illegal_docid: Document id must be a string"},
 		{`{"n":` + huge + `,"_foo":1}`, "doc_validation: Bad special document member: _foo"},
@@ -116,7 +121,6 @@ func TestParseDocumentSpecials(t *testing.T) {
 		{`{"_rev":"3-x","_revisions":{"start":5,"ids":["a","b"]}}`, RevPath{5, []string{"a", "b"}}},
 		{`{"_revisions":{"start":5,"ids":["a","b"]},"_rev":"bad"}`, RevPath{5, []string{"a", "b"}}},
 		{`{"_revisions":{"start":0,"ids":[]},"_rev":"1-a"}`, RevPath{1, []string{"a"}}},
-		{`{"_revisions":{"start":-1,"ids":["a"]}}`, RevPath{-1, []string{"a"}}},
 	}
 	for _, tt := range tests {
 		d, err := parseText(t, tt.text, DocRules{})

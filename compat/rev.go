@@ -61,35 +61,16 @@ func ParseRev(s string) (Rev, error) {
 }
 
 // ParseRevHash turns the text of a revision's hash into what Rev.Hash holds; ok is false for 32 bytes that are not a
-// hexadecimal integer (couch_doc:parse_revid). Erlang's integers may begin with a sign, so these may too.
+// hexadecimal integer (couch_doc:parse_revid).
 func ParseRevHash(s string) (hash string, ok bool) {
 	if len(s) != 32 {
 		return s, true
 	}
-	var text [32]byte
 	var raw [16]byte
-	copy(text[:], s)
-	sign := text[0]
-	if sign == '+' || sign == '-' {
-		text[0] = '0'
-	}
-	if _, err := hex.Decode(raw[:], text[:]); err != nil {
+	if _, err := hex.Decode(raw[:], []byte(s)); err != nil {
 		return "", false
 	}
-	if sign == '-' {
-		negate(&raw)
-	}
 	return string(raw[:]), true
-}
-
-// negate is two's complement, as <<N:128>> of a negative N.
-func negate(raw *[16]byte) {
-	carry := 1
-	for i := len(raw) - 1; i >= 0; i-- {
-		v := int(^raw[i]) + carry
-		raw[i] = byte(v)
-		carry = v >> 8
-	}
 }
 
 // Compare orders revisions by depth, then by the bytes of the hash.

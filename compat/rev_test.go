@@ -16,8 +16,6 @@ func TestParseRev(t *testing.T) {
 		{"4611686018427387904-a", "4611686018427387904-a"},
 		{"0-1", "0-1"},
 		{"2-0123456789abcdef", "2-30313233343536373839616263646566"},
-		{"2-+0000000000000000000000000000001", "2-00000000000000000000000000000001"},
-		{"2--0000000000000000000000000000001", "2-ffffffffffffffffffffffffffffffff"},
 	}
 	for _, tt := range tests {
 		r, err := ParseRev(tt.in)
@@ -25,7 +23,8 @@ func TestParseRev(t *testing.T) {
 			t.Errorf("ParseRev(%q) = %v, %v; want %s", tt.in, r, err, tt.out)
 		}
 	}
-	for _, in := range []string{"", "1", "-1", "-1-a", "a-b", "1.0-a", " 1-a", "1_0-a", "1-zz7a00dff5e02add41819138abb3284d", "99999999999999999999-a",
+	for _, in := range []string{"", "1", "-1", "-1-a", "a-b", "1.0-a", " 1-a", "1_0-a", "1-zz7a00dff5e02add41819138abb3284d",
+		"2-+0000000000000000000000000000001", "2--0000000000000000000000000000001", "99999999999999999999-a",
 		"4611686018427387905-a", "-4611686018427387905-a"} {
 		if _, err := ParseRev(in); !errors.Is(err, ErrInvalidRev) || !errors.Is(err, KindBadRequest) {
 			t.Errorf("ParseRev(%q): %v", in, err)

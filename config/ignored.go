@@ -94,6 +94,7 @@ var Ignored = []IgnoredSetting{
 	{"off_heap_mqd", "", offHeap},
 	{"process_priority", "", noErlang},
 	{"prometheus", "interval", "Metrics are those of the moment in which they are asked for."},
+	{"purge", "max_document_id_number", "There is no such limit any more, as in CouchDB since 3.5.1."},
 	{"purge", "index_lag_warn_seconds", "Purges do not wait for indexes, which forget what was purged with their next update."},
 	{"query_server_config", "commit_freq", "An index commits with each of its batches."},
 	{"query_server_config", "db_tag", "Workers are not kept for databases."},

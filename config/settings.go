@@ -363,8 +363,7 @@ var Settings = []Setting{
 	},
 	{"prometheus", "bind_address", "127.0.0.1", "Address of that port; any is all."},
 	{"prometheus", "port", "17986", "That port."},
-	{"purge", "max_document_id_number", "100", "Most documents in one _purge."},
-	{"purge", "max_revisions_number", "1000", "Most revisions in one _purge."},
+	{"purge", "max_revisions_number", "infinity", "Most revisions in one _purge."},
 	{
 		"query_server_config",
 		"os_process_confinement",

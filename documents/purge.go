@@ -9,15 +9,11 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Purge removes revisions without a trace, within the limits of section purge; see storage.DB.Purge.
+// Purge removes revisions without a trace, within the limit of section purge; see storage.DB.Purge.
 func (d *Database) Purge(ctx context.Context, asked iter.Seq[storage.IDRevs]) ([]storage.IDRevs, error) {
-	ids, total := int64(0), int64(0)
+	total := int64(0)
 	for r := range asked { // counted first: they may be a million
-		ids++
 		total += int64(len(r.Revs))
-	}
-	if ids > d.rules.MaxPurgeIDs {
-		return nil, compat.NewError(compat.KindBadRequest, "Exceeded maximum number of documents.")
 	}
 	if total > d.rules.MaxPurgeRevs {
 		return nil, compat.NewError(compat.KindBadRequest, "Exceeded maximum number of revisions.")

@@ -52,7 +52,7 @@ type Rules struct {
 	// FunctionRevs is how many ids are in _revisions of the documents that functions get.
 	FunctionRevs int64
 
-	MaxPurgeIDs, MaxPurgeRevs int64 // in one request
+	MaxPurgeRevs int64 // in one request
 	// QueryLimit is the greatest limit of a list or view, PartitionQueryLimit that of one in a partition; 0 for none.
 	QueryLimit, PartitionQueryLimit int64
 	MaxLookedUpIDs                  int64 // of filter=_doc_ids; more make the feed scan

@@ -55,7 +55,7 @@ func TestFullServer(t *testing.T) {
 	} {
 		w := s.Do(request[0], request[1], request[2])
 		require.Equal(t, 507, w.Code, "%s: %s", request, w.Body.String())
-		require.Contains(t, w.Body.String(), `{"error":"insufficent_storage","reason":"No space is left for this write`)
+		require.Contains(t, w.Body.String(), `{"error":"insufficient_storage","reason":"No space is left for this write`)
 		require.Contains(t, w.Body.String(), "Retry")
 	}
 	servertest.Expect(t, s.Do("GET", "/db/doc1", ""), 200, `{"_id":"doc1","_rev":"`+revs["doc1"]+`","x":1}`+"\n")

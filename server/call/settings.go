@@ -76,7 +76,6 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 			MaxDocumentSize:     c.Int("couchdb", "max_document_size", math.MaxInt64),
 			MaxAttachmentSize:   c.Int("couchdb", "max_attachment_size", math.MaxInt64),
 			MaxDocIDLength:      c.Int("couchdb", "max_document_id_length", math.MaxInt64),
-			MaxPurgeIDs:         c.Int("purge", "max_document_id_number", math.MaxInt64),
 			MaxPurgeRevs:        c.Int("purge", "max_revisions_number", math.MaxInt64),
 			QueryLimit:          c.Int("query_server_config", "query_limit", 0),
 			PartitionQueryLimit: c.Int("query_server_config", "partition_query_limit", 0),

@@ -23,7 +23,7 @@ func (h *handlers) changes(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	o, err := params.ParseChanges(c.Query, c.Header("Last-Event-ID"))
+	o, err := params.ParseChanges(c.Query, c.Header("Last-Event-ID"), c.Settings.Follows36)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,12 @@ import "github.com/settee-db/settee/server/call"
 // Routes are the rows of the route table for databases as a whole.
 func Routes() []call.Route {
 	return []call.Route{
-		call.Row("GET,HEAD", "/_all_dbs", call.Lister, getAllDBs, "Names of the databases.").Tail(call.Lister),
-		call.Row("GET,HEAD", "/_dbs_info", call.Lister, getDBsInfo,
-			"Information on several databases.").Tail(call.Lister),
+		call.Row("GET,HEAD", "/_all_dbs", call.Lister, getAllDBs, "Names of the databases."),
+		call.Row("GET,HEAD", "/_all_dbs/{rest...}", call.Lister, call.NotFound, "Refused."),
+		call.Row("GET,HEAD", "/_dbs_info", call.Lister, getDBsInfo, "Information on several databases."),
 		call.Row("POST", "/_dbs_info", call.Lister, postDBsInfo,
-			"Information on the databases of a list of keys.", call.Reads).Tail(call.Lister),
+			"Information on the databases of a list of keys.", call.Reads),
+		call.Row("GET,HEAD,POST", "/_dbs_info/{rest...}", call.Lister, call.NotFound, "Refused.", call.Reads),
 		call.Row("DELETE", "/{db}", call.ServerAdmin, deleteDB, "Delete a database."),
 		call.Row("GET,HEAD", "/{db}", call.Member, getDB, "Information on a database."),
 		call.Row("PUT", "/{db}", call.ServerAdmin, putDB, "Create a database.", call.Unlisted),

@@ -33,6 +33,8 @@ func postMissingRevs(c *call.Call) error {
 // go out as they are made.
 const sizedAnswer = 64 << 10
 
+var errNoRevisions = compat.NewError(compat.KindBadRequest, "Invalid revisions, must be a list")
+
 // revsDiff reads the request and answers with what is missing in the order the real server prints it: that of a hash
 // table. The revisions of a document are read when it is its turn, after all were checked.
 func revsDiff(c *call.Call, begin, end string, member func([]byte, *storage.RevsDiff) []byte) error {
@@ -41,6 +43,9 @@ func revsDiff(c *call.Call, begin, end string, member func([]byte, *storage.Revs
 		return err
 	}
 	for _, revs := range body.Members() {
+		if revs.Kind() != ejson.Array {
+			return errNoRevisions
+		}
 		if _, err := compat.ParseRevs(revs); err != nil {
 			return err
 		}

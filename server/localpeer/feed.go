@@ -70,7 +70,7 @@ func (e *rowError) Error() string { return e.err.Error() }
 // them, so that a replication inside this process gets the same error from the same fault. until is
 // the end of the feed at this moment, where a feed that is not continuous stops.
 func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) error {
-	o, err := params.ParseChanges(query, "")
+	o, err := params.ParseChanges(query, "", false)
 	if err != nil {
 		return err
 	}

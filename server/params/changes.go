@@ -32,7 +32,7 @@ func parseFeed(name string) (f Feed, ok bool) {
 // MaxChangesLimit is the number of rows of a changes feed without `limit`; seq_interval counts down from it.
 const MaxChangesLimit = 1000000000000000
 
-// The errors of changes options. The last three stand for crashes of the real server (500 badarg).
+// The errors of changes options. The last one stands for a crash of the real server (500 badarg).
 var (
 	errChangesFeed = compat.NewError(compat.KindBadRequest,
 		"Supported `feed` types: normal, continuous, live, longpoll, eventsource")
@@ -40,10 +40,7 @@ var (
 		"Invalid heartbeat value. Expecting a positive integer value (in milliseconds).")
 	errHeartbeatPositive = compat.NewError(compat.KindBadRequest,
 		"The heartbeat value should be a positive integer (in milliseconds).")
-	errSeqInterval    = compat.NewError(compat.KindBadRequest, "invalid_seq_interval")
-	errChangesLimit   = compat.NewError(compat.KindBadRequest, "Invalid limit value. Expecting an integer.")
-	errChangesTimeout = compat.NewError(compat.KindBadRequest,
-		"Invalid timeout value. Expecting an integer value (in milliseconds).")
+	errSeqInterval  = compat.NewError(compat.KindBadRequest, "invalid_seq_interval")
 	errChangesStyle = compat.NewError(compat.KindBadRequest, "Supported `style` values: main_only, all_docs")
 )
 
@@ -52,20 +49,24 @@ var (
 type ChangesOptions struct {
 	documents.FeedOptions // the filter is there after ReadFilter
 
-	Limit       int64 // rows; MaxChangesLimit if absent or negative
+	Limit       int64 // rows; MaxChangesLimit if absent, or negative as 3.5 takes it
 	SeqInterval int64 // 0 if absent
 
 	feed   string // as sent, `live` replaced
 	since  string // as sent, "0" if absent
 	filter string // as sent
 	wait   feedWait
+
+	negatives bool // a negative limit or timeout passes
 }
 
 // ParseChanges reads the query of _changes. lastEventID is the Last-Event-ID header, "" if absent; it counts for
-// feed=eventsource only, and there beats `since`. The feed, the filter and `since` are not looked at yet: CouchDB looks
+// feed=eventsource only, and there beats `since`. follows36 refuses a negative limit or timeout, as CouchDB 3.6 does;
+// 3.5 takes it for none. The feed, the filter and `since` are not looked at yet: CouchDB looks
 // at the filter before the feed (chttpd_db:parse_changes_query).
-func ParseChanges(q compat.Query, lastEventID string) (*ChangesOptions, error) {
+func ParseChanges(q compat.Query, lastEventID string, follows36 bool) (*ChangesOptions, error) {
 	o := &ChangesOptions{feed: string(FeedNormal), since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
+	o.negatives = !follows36
 	for i := range q {
 		if err := o.set(strings.ToLower(q[i].Name), q[i].Value); err != nil {
 			return nil, err
@@ -127,24 +128,24 @@ func (o *ChangesOptions) setStyle(value string) error {
 }
 
 // setNumber takes a parameter that is a number, with CouchDB's error for each of them when it is
-// not. heartbeat=true stands for the server's usual interval and is kept as -1; a negative limit
-// means none.
+// not. heartbeat=true stands for the server's usual interval and is kept as -1. A negative limit means
+// none where it passes.
 func (o *ChangesOptions) setNumber(name, value string) error {
 	n, ok := compat.ErlangInteger(value)
 	switch name {
-	case "limit":
-		if !ok {
-			return errChangesLimit
-		}
-		o.Limit = n
-		if n < 0 {
+	case "limit", "timeout":
+		switch {
+		case !ok:
+			return compat.NewError(compat.KindBadRequest, "The "+name+" parameter should be a non-negative integer")
+		case n < 0 && !o.negatives:
+			return compat.NewError(compat.KindBadRequest, "The "+name+" value should be a non-negative integer")
+		case name == "timeout":
+			o.wait.timeout = max(n, 0)
+		case n < 0:
 			o.Limit = MaxChangesLimit
+		default:
+			o.Limit = n
 		}
-	case "timeout":
-		if !ok {
-			return errChangesTimeout
-		}
-		o.wait.timeout = max(n, 0)
 	case "heartbeat":
 		switch {
 		case value == "true":

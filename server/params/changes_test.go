@@ -5,13 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/documents"
 )
 
 func TestChangesOptions(t *testing.T) {
 	defaults := func() *ChangesOptions {
-		return &ChangesOptions{feed: "normal", since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
+		return &ChangesOptions{
+			feed: "normal", since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}, negatives: true,
+		}
 	}
 	for query, change := range map[string]func(*ChangesOptions){
 		"":                              func(*ChangesOptions) {},
@@ -31,16 +35,27 @@ func TestChangesOptions(t *testing.T) {
 	} {
 		want := defaults()
 		change(want)
-		got, err := ParseChanges(compat.ParseQuery(query), "9-z")
+		got, err := ParseChanges(compat.ParseQuery(query), "9-z", false)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v", query, got, err)
 		}
 	}
 	for header, want := range map[string]string{"9-z": "9-z", "": "1-a"} {
-		if o, err := ParseChanges(compat.ParseQuery("feed=eventsource&since=1-a"), header); err != nil ||
+		if o, err := ParseChanges(compat.ParseQuery("feed=eventsource&since=1-a"), header, false); err != nil ||
 			o.since != want {
 			t.Errorf("Last-Event-ID %q: since %q, %v", header, o.since, err)
 		}
+	}
+}
+
+// TestNegatives: 3.6 refuses what 3.5 takes for no limit and no time.
+func TestNegatives(t *testing.T) {
+	for _, name := range []string{"limit", "timeout"} {
+		q := compat.ParseQuery(name + "=-1")
+		_, err := ParseChanges(q, "", false)
+		require.NoError(t, err)
+		_, err = ParseChanges(q, "", true)
+		require.Equal(t, "bad_request The "+name+" value should be a non-negative integer", message(err))
 	}
 }
 
@@ -53,12 +68,12 @@ func TestChangesErrors(t *testing.T) {
 		"heartbeat=x":                    "bad_request Invalid heartbeat value. Expecting a positive integer value (in milliseconds).",
 		"heartbeat=false&seq_interval=0": "bad_request Invalid heartbeat value. Expecting a positive integer value (in milliseconds).",
 		"heartbeat=1.5":                  "bad_request Invalid heartbeat value. Expecting a positive integer value (in milliseconds).",
-		"limit=x":                        "bad_request Invalid limit value. Expecting an integer.",
-		"limit=":                         "bad_request Invalid limit value. Expecting an integer.",
-		"timeout=x":                      "bad_request Invalid timeout value. Expecting an integer value (in milliseconds).",
+		"limit=x":                        "bad_request The limit parameter should be a non-negative integer",
+		"limit=":                         "bad_request The limit parameter should be a non-negative integer",
+		"timeout=x":                      "bad_request The timeout parameter should be a non-negative integer",
 		"style=x":                        "bad_request Supported `style` values: main_only, all_docs",
 	} {
-		if _, err := ParseChanges(compat.ParseQuery(query), ""); message(err) != want {
+		if _, err := ParseChanges(compat.ParseQuery(query), "", false); message(err) != want {
 			t.Errorf("%s: got %v", query, err)
 		}
 	}
@@ -66,7 +81,7 @@ func TestChangesErrors(t *testing.T) {
 
 func TestFeeds(t *testing.T) {
 	for _, name := range []string{"normal", "longpoll", "continuous", "eventsource"} {
-		o, err := ParseChanges(compat.ParseQuery("feed="+name), "")
+		o, err := ParseChanges(compat.ParseQuery("feed="+name), "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +90,7 @@ func TestFeeds(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "foo", "Continuous"} {
-		o, err := ParseChanges(compat.ParseQuery("feed="+name), "")
+		o, err := ParseChanges(compat.ParseQuery("feed="+name), "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +116,7 @@ func TestFeedWait(t *testing.T) {
 		"heartbeat=1000":               {time.Second, true},
 		"heartbeat=9999999999":         {limit, true},
 	} {
-		o, err := ParseChanges(compat.ParseQuery(query), "")
+		o, err := ParseChanges(compat.ParseQuery(query), "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +129,7 @@ func TestFeedWait(t *testing.T) {
 func readFilter(t *testing.T, query, body string) (documents.Filter, error) {
 	t.Helper()
 	q := compat.ParseQuery(query)
-	o, err := ParseChanges(q, "")
+	o, err := ParseChanges(q, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +182,7 @@ func TestReadFilter(t *testing.T) {
 		}
 	}
 	q := compat.ParseQuery("filter=_doc_ids&doc_ids=[]")
-	o, err := ParseChanges(q, "")
+	o, err := ParseChanges(q, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +248,7 @@ func FuzzChangesOptions(f *testing.F) {
 	f.Add("feed=live&since=now&heartbeat=true&limit=1&filter=a/b&style=all_docs&seq_interval=3")
 	f.Fuzz(func(t *testing.T, query string) {
 		q := compat.ParseQuery(query)
-		if o, err := ParseChanges(q, ""); err == nil {
+		if o, err := ParseChanges(q, "", false); err == nil {
 			if d, _ := o.Wait(time.Minute); o.Limit < 0 || o.SeqInterval < 0 || d < 0 || d > time.Minute {
 				t.Fatalf("%+v", o)
 			}
