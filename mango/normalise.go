@@ -1,7 +1,10 @@
 package mango
 
+import "strings"
+
 // pushFields pushes field names down to the operators on values; outer is the name collected so far
-// (mango_selector:norm_fields/2). Below $elemMatch and its like names begin anew: there "" is the element itself.
+// (mango_selector:norm_fields/2). Below $elemMatch and its like names begin anew: there "" is the element itself. An
+// error of a name that cannot be read has that part of it that stands in the selector.
 func pushFields(c *condition, outer string) (*condition, error) {
 	switch c.op {
 	case opAnd, opOr, opNor, opNot:
@@ -17,8 +20,12 @@ func pushFields(c *condition, outer string) (*condition, error) {
 		return nil, errBadField(c)
 	case opField:
 		name := c.name
+		if own := parsePath(name); !own.valid {
+			return nil, own.invalid()
+		}
 		if outer != "" {
-			name = outer + "." + name
+			// A backslash at the end has nothing to escape, and must not get a dot.
+			name = strings.TrimRight(outer, `\`) + "." + name
 		}
 		return pushFields(c.kids[0], name)
 	}

@@ -2,9 +2,11 @@ package mango
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"pgregory.net/rapid"
@@ -57,13 +59,38 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{`{"a..b":1}`, `{"n":{"$mod":[0,1]}}`} {
-		s, err := ParseSelector(parsed(t, text))
-		if err != nil {
-			t.Fatal(err)
+	s, err := ParseSelector(parsed(t, `{"n":{"$mod":[0,1]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Match(doc); err == nil {
+		t.Error("no error of $mod by 0")
+	}
+}
+
+// TestFieldNames: a name that cannot be read is an error wherever it stands, and named as it stands there. A backslash
+// at the end of a name does not join it to the next one.
+func TestFieldNames(t *testing.T) {
+	for _, name := range []string{"", ".", "a.", ".a", "a..b", `a\...b`} {
+		for _, form := range []string{
+			`{%s:1}`, `{"a":{%s:{"$gt":1}}}`, `{"$or":[{},{"$not":{%s:1}}]}`, `{"a":{"$elemMatch":{%s:1}}}`,
+			`{"a":{"$allMatch":{"b":{%s:1}}}}`, `{"a":{"$not":{"$keyMapMatch":{%s:1}}}}`,
+		} {
+			text := fmt.Sprintf(form, ejson.AppendString(nil, name))
+			_, err := ParseSelector(parsed(t, text))
+			e, ok := compat.AsError(err)
+			if !ok || e.Name != "invalid_field_name" || e.Reason != "Invalid field name: "+name {
+				t.Errorf("%s: %v", text, err)
+			}
 		}
-		if _, err := s.Match(doc); err == nil {
-			t.Errorf("%s: no error", text)
+	}
+	s, err := ParseSelector(parsed(t, `{"a\\":{"b":1}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc, want := range map[string]bool{`{"a":{"b":1}}`: true, `{"a.b":1}`: false} {
+		if got, err := s.Match(parsed(t, doc)); got != want || err != nil {
+			t.Errorf("%s: %t, %v", doc, got, err)
 		}
 	}
 }

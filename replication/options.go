@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
 
@@ -225,8 +226,11 @@ func (o *Options) normalizeSelector(set *Settings) error {
 		return err
 	}
 	normal, err := set.NormalizeSelector(v)
+	if e, ok := compat.AsError(err); ok {
+		return badOption(e.Reason) // CouchDB crashes
+	}
 	if err != nil {
-		return &SpecError{Class: SpecCrash, Reason: err.Error()}
+		return err
 	}
 	if v, err = ejson.Parse(normal); err != nil {
 		return err

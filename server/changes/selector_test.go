@@ -39,6 +39,6 @@ func TestSelectorFilter(t *testing.T) {
 		})
 	}
 	w := s.Do(http.MethodPost, "/db/_changes?filter=_selector", `{"selector":{"a..b":1}}`)
-	require.Equal(t, http.StatusInternalServerError, w.Code)
-	require.Contains(t, w.Body.String(), "Invalid field name: a..b")
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Equal(t, `{"error":"bad_request","reason":"Invalid field name: a..b"}`+"\n", w.Body.String())
 }
