@@ -1,12 +1,15 @@
 package analysis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/cockroachdb/datadriven"
 
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -31,99 +34,37 @@ func terms(t *testing.T, d Dialect, name, text string) string {
 	return strings.Join(list, "|")
 }
 
-// vectors are texts with the terms that Lucene makes of them: of both generations, or of each where they differ.
-type vector struct{ analyzer, text, clouseau, nouveau string }
-
-var generalVectors = []vector{
-	{"standard", "The quick brown fox", "2:quick|brown|fox", "the|quick|brown|fox"},
-	{"standard", "can't wi-fi 3.14 a_b O'Neill's", "can't|wi|fi|3.14|a_b|o'neill's", ""},
-	{"standard", "ablanks@renovations.com", "ablanks|renovations.com", ""},
-	{"standard", "日本語ひらカタカナ 한국어", "日|本|語|ひ|ら|カタカナ|한국어", ""},
-	{"standard", "ไทยดี ខ្មែរ", "ไทยดี|ខ្មែរ", ""},
-	{"standard", "1.000,5 a.b 1.a ___ _a_", "1.000,5|a.b|1|2:_a_", "1.000,5|a.b|1|a|_a_"},
-	{"standard", "👍🏽 ❤️ 👩‍👩‍👧 🇩🇪🇫🇷 #️⃣", "", "👍🏽|❤️|👩‍👩‍👧|🇩🇪|🇫🇷|#️⃣"},
-	{"standard", "צה\"ל ג'ירף", "צה|ל|ג'ירף", "צה\"ל|ג'ירף"},
-	{"standard", "Ünïcode STRASSE ẞ", "ünïcode|strasse|ß", ""},
-	{"keyword", "The Quick", "The Quick", ""},
-	{"simple", "The 2 can't O'Neill", "the|can|t|o|neill", ""},
-	{"simple_asciifolding", "Ayşegül Özbayır Straße", "aysegul|ozbayir|strasse", ""},
-	{"whitespace", "The  wi-fi\tCan't ", "The|wi-fi|Can't", ""},
-	{"english", "The runner's universities running argument flying agreed",
-		"2:runner|univers|run|argument|fly|agre", ""},
-}
-
-// ruleVectors are for the analyzers with other rules for words.
-var ruleVectors = []vector{
-	{"classic", "I.B.M. O'Neil's AT&T foo@bar.com wi-fi XY-123 ab.cd. 日本", "ibm|o'neil|at&t|foo@bar.com|wi|fi|" +
-		"xy-123|ab.cd|日|本", ""},
-	{"email", "mail bob@example.com or see http://x.org/a?b=1#c now", "mail|bob@example.com|2:see|" +
-		"http://x.org/a?b=1#c|now", ""},
-	{"email", "mailto:a+b@x.co.uk", "mailto|a+b@x.co.uk", ""},
-	{"cjk", "日本語 the ﾊﾟｿｺﾝ ＡＢＣ 한국어 語", "日本|本語|2:パソ|ソコ|コン|abc|한국|국어|語", ""},
-	{"chinese", "中文字 running", "中文|文字|run", ""},
-	{"thai", "ไทยดี the", "ไท|ทย|ยดี|the", ""},
-}
-
-// languageVectors are for the analyzers of languages.
-var languageVectors = []vector{
-	{"danish", "undersøgelse undersøg af", "undersøg|undersøg", ""},
-	{"dutch", "lichamelijk ei fietsen kind", "licham|eier|fiets|kinder", ""},
-	{"finnish", "edeltäjiinsä edeltäjistään", "edeltäj|edeltäj", ""},
-	{"french", "l'oie les chevaux journaux nationaux", "oie|2:cheval|journal|national", ""},
-	{"german", "die Häuser Straße schlossen Mueller", "2:haus|strass|schloss|mull", ""},
-	{"hungarian", "megsértéséből babakocsijáért", "megsértéséből|babakocs", "megsértés|babakocs"},
-	{"italian", "dell'Italia abbandonata", "ital|abbandonat", ""},
-	{"norwegian", "havnedistriktene havnedistrikter", "havnedistrikt|havnedistrikt", ""},
-	{"portuguese", "quilométricas está boas", "quilometric|2:boa", ""},
-	{"romanian", "absenţa absenţi este", "absenţ|absenţ", ""},
-	{"russian", "Вместе с тем о силе электромагнитной", "вмест|4:сил|электромагнитн", ""},
-	{"spanish", "las chicanas eses luces", "2:chican|eses|luz", ""},
-	{"swedish", "jaktkarlarne jaktkarlens", "jaktkarl|jaktkarl", ""},
-	{"arabic", "كبير الكبيرة كتبها", "كبير|كبير|كتب", ""},
-	{"arabic", "١٢", "١٢", "12"},
-	{"bulgarian", "компютри градовете", "компютр|град", ""},
-	{"czech", "Pokud mluvime o volnem ženami", "2:mluvim|2:voln|žn", ""},
-	{"hindi", "हिन्दी किताबें", "हिंद|किताब", ""},
-	{"indonesian", "peledakan pembunuhan", "ledak|bunuh", ""},
-	{"irish", "siopadóireacht b'fhearr t-athair", "siopadóir|fearr|2:athair", ""},
-	{"latvian", "tirgiem tirgus", "tirg|tirg", ""},
-	{"persian", "می\u200cخورد كتاب\u200cها", "2:خورد|كتاب", ""},
-	{"armenian", "արծիվ արծիվներ գրքերը տներում", "արծ|արծ|գրքերը|տներ", ""},
-	{"basque", "zaldi zaldiak mendietan etxeetako", "zaldi|zaldi|mendi|etxe", ""},
-	{"brazilian", "Brasília brasileiros boataria felicidade consciência", "brasil|brasileir|boat|felic|conscienc", ""},
-	{"catalan", "l'Institut llengües llengua nacionalistes paral·lel", "inst|llengu|llengu|nacional|paral.lel", ""},
-	{"galician", "traballador traballadores casas animás", "traball|traball|cas|animal", ""},
-	{"greek", "Κατάλογος καταλόγου παιδιά σχολεία βιβλίων", "καταλογ|καταλογ|παιδ|σχολει|βιβλ", ""},
-	{"turkish", "Türkiye'nin ağacı İSTANBUL", "türkiye'n|ağaç|istanbul", "türki|ağaç|istanbul"},
-}
-
-func TestVectors(t *testing.T) {
-	for _, v := range slices.Concat(generalVectors, ruleVectors, languageVectors) {
-		if got := terms(t, Clouseau, v.analyzer, v.text); got != v.clouseau {
-			t.Errorf("%s of %q for _search: %q, want %q", v.analyzer, v.text, got, v.clouseau)
-		}
-		want := v.nouveau
-		if want == "" {
-			want = v.clouseau
-		}
-		if got := terms(t, Nouveau, v.analyzer, v.text); got != want {
-			t.Errorf("%s of %q for _nouveau: %q, want %q", v.analyzer, v.text, got, want)
-		}
+// TestTerms shows what terms each analyzer makes of texts, as Lucene has them: testdata/analyzers, a file for each
+// analyzer. Where both generations of Lucene agree there is one line, else one for each; a number before a term is its
+// increment where that is not 1. A text in quotes is one of Go. `go test ./search/analysis -run TestTerms -rewrite`
+// writes down what the terms are now.
+func TestTerms(t *testing.T) {
+	for _, name := range Names() {
+		datadriven.RunTest(t, "testdata/analyzers/"+name, func(t *testing.T, d *datadriven.TestData) string {
+			clouseau := terms(t, Clouseau, name, textOf(t, d))
+			nouveau := terms(t, Nouveau, name, textOf(t, d))
+			if clouseau == nouveau {
+				return clouseau
+			}
+			return "_search: " + cmp.Or(clouseau, "none") + "\n_nouveau: " + cmp.Or(nouveau, "none")
+		})
 	}
 }
 
-// TestStemTables: what tables of stemmers say that the words of vectors do not show, as Lucene has it.
+// textOf is the text of a case, out of its quotes.
+func textOf(t testing.TB, d *datadriven.TestData) string {
+	if !strings.HasPrefix(d.Input, `"`) {
+		return d.Input
+	}
+	text, err := strconv.Unquote(d.Input)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	return text
+}
+
+// TestStemTables: each stage of a table is in a region that there is.
 func TestStemTables(t *testing.T) {
-	for _, v := range []vector{
-		{"basque", "slxapgeldierotzu ozxiurt", "slxapgeldi|ozxiurt", ""}, // what takes a place stays
-		{"brazilian", "analogias cabeleira partira ab d'alma", "analog|cabeleir|partira|ab|d'alma", ""},
-		{"galician", "país barcelonés escornabois", "pais|barcelones|escornab", ""},
-		{"greek", "ουντανε αγαμε κρεωντας αρχοντας", "|αγαμ|κρεωντ|αρχοντ", ""},
-	} {
-		if got := terms(t, Nouveau, v.analyzer, v.text); got != v.clouseau {
-			t.Errorf("%s of %q: %q, want %q", v.analyzer, v.text, got, v.clouseau)
-		}
-	}
 	for _, language := range []string{"armenian", "basque", "brazilian", "catalan", "galician"} {
 		for name, blocks := range stemTable(language) {
 			for _, block := range blocks {
@@ -149,8 +90,11 @@ func TestOverlongTokens(t *testing.T) {
 
 // FuzzAnalyzers: no text makes an analyzer panic; offsets are in the text, in order, and at characters.
 func FuzzAnalyzers(f *testing.F) {
-	for _, v := range slices.Concat(generalVectors, ruleVectors, languageVectors) {
-		f.Add(v.text)
+	for _, name := range Names() {
+		datadriven.RunTestAny(f, "testdata/analyzers/"+name, func(_ testing.TB, d *datadriven.TestData) string {
+			f.Add(textOf(f, d))
+			return d.Expected
+		})
 	}
 	f.Add("\xff\xfe a\x80b")
 	var tokens Tokens
