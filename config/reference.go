@@ -50,7 +50,7 @@ func Reference() string {
 const ignoredHead = `
 ## Settings of CouchDB without effect
 
-What else is in the ini file of a stock CouchDB 3.5.0 can be set and read back, and does nothing. A server names those
+What else is in the ini file of a stock CouchDB 3.5 or 3.6 can be set and read back, and does nothing. A server names those
 that are set to something else than there in its log, once at each start. A star stands for any rest of the name.
 
 | section | key | here |

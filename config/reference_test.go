@@ -32,8 +32,9 @@ func TestSettingsAreNamedOnce(t *testing.T) {
 	}
 }
 
-// TestStockSettings: each setting of the ini file of a stock CouchDB 3.5.0, rel/overlay/etc/default.ini, has effect or
-// a sentence that says what is here instead; and each such sentence is about one of them.
+// TestStockSettings: each setting of the ini file of a stock CouchDB 3.5.0 or of its main (a6778e5d4),
+// rel/overlay/etc/default.ini, has effect or a sentence that says what is here instead; and each such sentence is about
+// one of them.
 func TestStockSettings(t *testing.T) {
 	text, err := os.ReadFile("testdata/stock.txt")
 	require.NoError(t, err)

@@ -21,6 +21,30 @@ var Settings = []Setting{
 		"8",
 		"zlib level for compressible attachments, 1 to 9; 0 stores them as they are.",
 	},
+	{
+		"config",
+		"auto_reload_secs",
+		"infinity",
+		"Seconds after which the ini files are read again, as by _reload: what was set without being written goes.",
+	},
+	{
+		"couchdb",
+		"upgrade_in_progress",
+		"false",
+		"Whether the nodes are being upgraded: the gauge of that name is 1 then. It changes nothing else.",
+	},
+	{
+		"replicator",
+		"cacert_reload_interval_hours",
+		"24",
+		"Hours after which the system's authorities are read again, for connections that begin then.",
+	},
+	{
+		"replicator",
+		"connect_to",
+		"",
+		"Where requests for hosts go instead: host:port:target:targetport, with commas; a star at its begin stands for all names that end so, an IPv6 target is in brackets. Host and the name in TLS stay.",
+	},
 	{"chttpd", "admin_only_all_dbs", "true", "Whether _all_dbs and _dbs_info are for server admins only."},
 	{"chttpd", "allow_jsonp", "false", "Whether the query parameter callback wraps answers as JavaScript."},
 	{

@@ -66,6 +66,7 @@ func (s *cookieSession) login(ctx context.Context) error {
 	if err != nil {
 		return s.failure("session_request_failed", "invalid_uri")
 	}
+	s.peer.countRoute(req.URL)
 	req.Header.Set("User-Agent", UserAgent)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if s.basic {

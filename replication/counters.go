@@ -4,6 +4,7 @@ package replication
 type Counters struct {
 	Requests, Responses, ResponseFailures Counter // over HTTP, to and from peers
 	Checkpoints, CheckpointFailures       Counter
+	ConnectTo                             Counter // requests that went to another address than that of their URL
 	DocumentChanges                       Counter // in replicator databases
 	JobAdds, JobRemoves                   Counter
 	JobStarts, JobStops, JobCrashes       Counter

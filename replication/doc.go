@@ -11,6 +11,7 @@
 //   - jsonstream.go: answers of any length, element by element; room.go: the memory that they take
 //   - session.go: [Session], one run of a replication: reader.go takes changes, batch.go makes batches of them,
 //     worker.go copies a batch
+//   - connectto.go: [Routes], where requests for some hosts go instead
 //   - checkpoint.go, stats.go, seq.go: where a session begins and what it leaves behind
 //   - scheduler.go, job.go: [Scheduler], which runs many jobs in turns
 //   - documents.go, docfields.go, watcher.go: jobs of documents, and the states written into them

@@ -30,9 +30,20 @@ type HTTPPeer struct {
 // NewHTTPPeer prepares the connection to an endpoint; nothing is sent before Open.
 func NewHTTPPeer(e *Endpoint, o *Options, set *Settings) *HTTPPeer {
 	dialer := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second, Control: set.Guard.control}
+	dial := dialer.DialContext
+	if e.Proxy == "" {
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			to, _ := set.connectTo(address)
+			return dialer.DialContext(ctx, network, to)
+		}
+	}
+	var trust *tls.Config
+	if set.TLS != nil {
+		trust = set.TLS()
+	}
 	connections := max(o.Connections, 2)
 	t := &http.Transport{
-		DialContext: dialer.DialContext, TLSClientConfig: set.TLS.Clone(), TLSHandshakeTimeout: o.Timeout,
+		DialContext: dial, TLSClientConfig: trust, TLSHandshakeTimeout: o.Timeout,
 		MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
 		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
 		WriteBufferSize: 64 << 10, ReadBufferSize: 32 << 10,
@@ -291,6 +302,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 	if err != nil {
 		return nil, err
 	}
+	p.countRoute(req.URL)
 	switch {
 	case r.stream != nil:
 		req.ContentLength = r.length

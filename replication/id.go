@@ -94,6 +94,9 @@ func (s *Spec) baseID(set *Settings, version int, filterCode string) string {
 	if s.Options.WinningRevsOnly {
 		add(ejson.AppendTermBinary(nil, "winning_revs_only"))
 	}
+	if s.Options.SinceSeq != "" {
+		add(jsonTerm([]byte(s.Options.SinceSeq)))
+	}
 	h := md5.New()
 	h.Write(ejson.AppendTermList([]byte{131}, len(elements)))
 	for _, e := range elements {

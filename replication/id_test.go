@@ -26,7 +26,7 @@ func TestIDs(t *testing.T) {
 		{`"http://u:p@src.invalid:5984/db"`, `,"selector":{"b":1,"a":{"$gt":2}}`, "40e924e050c01e8e6e1fd92202a3b60d+continuous"},
 		{`"http://u:p@src.invalid:5984/db"`, `,"filter":"_view","query_params":{"view":"d/v","x":"1"}`, "3c8c94c51fe484dbd86e9672bc6d6454+continuous"},
 		{`"http://u:p@src.invalid:5984/db"`, `,"winning_revs_only":true`, "344a1dd0f906d5d4fcd02323e756ad40+continuous"},
-		{`"http://u:p@src.invalid:5984/db"`, `,"winning_revs_only":false,"since_seq":5`, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"winning_revs_only":false`, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous"},
 	} {
 		doc, err := ejson.Parse(
 			[]byte(
@@ -43,6 +43,36 @@ func TestIDs(t *testing.T) {
 		}
 		if s.SetID(&set, ""); s.ID.String() != c.id {
 			t.Errorf("%s%s: id %s, not %s", c.source, c.more, s.ID, c.id)
+		}
+	}
+}
+
+// TestSinceSeqIDs holds ids of a CouchDB main (a6778e5d4) with the uuid below: since_seq is in them, as it was given.
+func TestSinceSeqIDs(t *testing.T) {
+	set := DefaultSettings()
+	set.UUID = "fake_uuid_for_dev"
+	for more, id := range map[string]string{
+		``:                                    "cd341d0e8a66e8d0dfd6937b832e7414",
+		`,"since_seq":5`:                      "6ef84b14789923266361bc3686c5d2dd",
+		`,"since_seq":"5"`:                    "97773dc5755c8494aabba9ff4642d9c7",
+		`,"since_seq":0`:                      "4a1c5b82978807bea71f69444a60b2a0",
+		`,"since_seq":null`:                   "4ce1450f25975a422f35a89900567511",
+		`,"since_seq":{"a":1.5}`:              "96de8db7ef22712265f5e6e89772da1e",
+		`,"since_seq":"2026-01-01T00:00:00Z"`: "0fe89457fde2347e8e5a38283d04bc1d",
+		`,"since_seq":"now","doc_ids":["a"]`:  "8e7a85b202fa526c7ef3a653b34a7391",
+		`,"winning_revs_only":true,"since_seq":[1,"x"]`: "fa6b6be278251847409fe4db02795963",
+	} {
+		doc, err := ejson.Parse([]byte(
+			`{"source":"http://u:p@src.invalid:5984/db","target":"http://tgt.invalid:5984/db2"` + more + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseSpec(doc, &set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.SetID(&set, ""); s.ID.Base != id {
+			t.Errorf("%s: id %s, not %s", more, s.ID, id)
 		}
 	}
 }

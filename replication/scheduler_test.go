@@ -335,7 +335,7 @@ func TestTransient(t *testing.T) {
 	if len(s.Jobs("n")) != 1 {
 		t.Error("the same replication twice")
 	}
-	if _, err := s.Add(spec(`,"continuous":true,"since_seq":3`, "b"), false); !errors.Is(err, ErrNotAllowed) {
+	if _, err := s.Add(spec(`,"continuous":true,"worker_batch_size":3`, "b"), false); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("another user replaces it: %v", err)
 	}
 	if found, err := s.Cancel(live.ID, UserContext{Name: "b"}, false); !found || !errors.Is(err, ErrNotAllowed) {

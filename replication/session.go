@@ -127,7 +127,7 @@ func (r *Session) begin(ctx context.Context) error {
 		return err
 	}
 	r.counters.set(r.counters.snapshot().atLeast(c.startStats))
-	if o.SinceSeq != "" {
+	if o.SinceSeq != "" && c.start == FirstSequence { // else the checkpoint goes on from there
 		c.start = o.SinceSeq
 	}
 	r.commit(c.start)

@@ -193,6 +193,7 @@ func New(o Options) (*Server, error) {
 	}
 	o.Config.Subscribe(func() {
 		env.ReadSettings()
+		s.admin.ConfigChanged()
 		directory.ConfigChanged()
 		s.replications.ConfigChanged()
 	})

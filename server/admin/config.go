@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -105,6 +106,37 @@ func reloadConfig(c *call.Call) error {
 		return err
 	}
 	return c.OK(http.StatusOK)
+}
+
+// ConfigChanged has the ini files read again after [config] auto_reload_secs without a change, as _reload does
+// (config:schedule_reload).
+func (h *Handlers) ConfigChanged() {
+	h.reloadMu.Lock()
+	defer h.reloadMu.Unlock()
+	if h.reload != nil {
+		h.reload.Stop()
+	}
+	const longest = 100 * 365 * 24 * 3600
+	if seconds := min(h.env.Config.Int("config", "auto_reload_secs", 0), longest); seconds > 0 {
+		h.reload = time.AfterFunc(time.Duration(seconds)*time.Second, h.autoReload)
+	}
+}
+
+// autoReload is one reading. What cannot be read is tried again after as long.
+func (h *Handlers) autoReload() {
+	select {
+	case <-h.env.Stopping():
+		return
+	default:
+	}
+	err := h.env.Config.Reload()
+	if err == nil {
+		err = HashAdmins(h.env.Config)
+	}
+	if err != nil {
+		h.env.Log.Warn("the ini files could not be read again", "error", err)
+		h.ConfigChanged()
+	}
 }
 
 // persist reports whether a change is written to the ini file: unless X-Couch-Persist is exactly false.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,6 +54,8 @@ type Handlers struct {
 	metrics      *prometheus.Registry
 	health       *health
 	started      time.Time
+	reloadMu     sync.Mutex
+	reload       *time.Timer // reads the ini files again, nil before there was one
 }
 
 // New opens the web interface and registers the metrics.
@@ -69,5 +72,6 @@ func New(o Options) (*Handlers, error) {
 	if h.metrics, err = h.newMetrics(o.Metrics); err != nil {
 		return nil, err
 	}
+	h.ConfigChanged()
 	return h, nil
 }

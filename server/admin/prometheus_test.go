@@ -31,11 +31,37 @@ func TestPrometheusNames(t *testing.T) {
 		`couchdb_request_time_seconds{quantile="0.5"}`, "couchdb_request_time_seconds_count 2", "couchdb_uptime_seconds ",
 		`couchdb_erlang_memory_bytes{memory_type="processes"} `, `couchdb_erlang_memory_bytes{memory_type="total"} `,
 		`couchdb_couch_log_requests_total{level="error"} `, "couchdb_erlang_processes ", `couchdb_membership{nodes="all_nodes"} 1`,
+		"couchdb_database_count 1", "couchdb_maintenance_mode 0", "couchdb_upgrade_in_progress 0", "couchdb_clouseau_connected 0",
+		"couchdb_query_server_process_count 0", "couchdb_couchdb_bt_engine_cache_memory 0", "couchdb_couchdb_bt_engine_cache_size 0",
+		"couchdb_bt_engine_cache_hits_total 0", "couchdb_bt_engine_cache_misses_total 0", "couchdb_bt_engine_cache_full_total 0",
+		"couchdb_ioq_background_requests 0", "couchdb_ioq_interactive_requests 0", "couchdb_ioq_total_requests 0",
+		"couchdb_smoosh_active_jobs 0", "couchdb_smoosh_channel_count 0", "couchdb_smoosh_starting_jobs 0", "couchdb_smoosh_waiting_jobs 0",
+		"couchdb_auto_purge_start_total 0", "couchdb_auto_purge_complete_total 0", "couchdb_auto_purge_db_open_total 0",
+		"couchdb_auto_purge_purge_total 0", "couchdb_couch_replicator_connect_to_applied_total 0",
+		"couchdb_couch_server_all_dbs_active_total 0", "# HELP couchdb_maintenance_mode set to 1 when node is in maintenance mode\n# TYPE ",
 		"couchdb_auth_cache_requests_total", "couchdb_couch_replicator_checkpoints_total", "go_goroutines ",
 	} {
 		require.Contains(t, text, "\n"+line, line)
 	}
-	require.NotContains(t, text, "couchdb_couchdb")
+	require.NotContains(t, strings.ReplaceAll(text, "couchdb_couchdb_bt_engine_cache_", ""), "couchdb_couchdb")
+}
+
+// TestModesAreGauges: what settings say of the node is a gauge at once.
+func TestModesAreGauges(t *testing.T) {
+	s := servertest.New(t)
+	gauge := func(name string) string {
+		return strings.TrimSpace(s.Do("GET", "/_node/_local/_stats/couchdb/"+name+"/value", "").Body.String())
+	}
+	for _, mode := range []string{"true", "nolb"} {
+		s.Set("couchdb", "maintenance_mode", mode)
+		require.Equal(t, "1", gauge("maintenance_mode"), mode)
+	}
+	s.Set("couchdb", "upgrade_in_progress", "true")
+	require.Equal(t, "1", gauge("upgrade_in_progress"))
+	s.Set("couchdb", "maintenance_mode", "false")
+	s.Set("couchdb", "upgrade_in_progress", "false")
+	require.Equal(t, "0", gauge("maintenance_mode"))
+	require.Equal(t, "0", gauge("upgrade_in_progress"))
 }
 
 // TestMetricsPort: the additional port shows the metrics to everyone, and nothing else.

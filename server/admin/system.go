@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"runtime/metrics"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
 )
 
 // system are the numbers of the process in the terms of Erlang's run-time system: goroutines are processes, the heap
@@ -65,6 +67,10 @@ func (h *Handlers) readSystem() system {
 	return y
 }
 
+// noTreeCache stands for CouchDB's cache of nodes of its trees in files, which has no counterpart.
+const noTreeCache = `"bt_engine_cache":{"shard_count":0,"max_term":0,"max_memory":0,` +
+	`"misses":0,"hits":0,"full":0,"size":0,"memory":0},`
+
 // getSystem answers them in the shape of chttpd_node:get_stats; with cluster=true, on FoundationDB, and with what the
 // cluster says of itself, for which it is asked.
 func (h *Handlers) getSystem(c *call.Call) error {
@@ -83,7 +89,7 @@ func (h *Handlers) getSystem(c *call.Call) error {
 	field(`,"processes_used":`, y.used)
 	field(`,"binary":0,"code":`, y.code)
 	field(`,"ets":0},"run_queue":`, y.runQueue)
-	field(`,"run_queue_dirty_cpu":0,"ets_table_count":0,"context_switches":`, y.contextSwitches)
+	field(`,"run_queue_dirty_cpu":0,"ets_table_count":0,`+noTreeCache+`"context_switches":`, y.contextSwitches)
 	field(`,"reductions":`, y.allocations)
 	field(`,"garbage_collection_count":`, y.collections)
 	field(`,"words_reclaimed":`, y.wordsReclaimed)
@@ -117,6 +123,8 @@ var (
 	memoryDesc = prometheus.NewDesc("couchdb_erlang_memory_bytes", "size of memory (in bytes) allocated",
 		[]string{"memory_type"}, nil)
 	membershipDesc = prometheus.NewDesc("couchdb_membership", "count of nodes in the cluster", []string{"nodes"}, nil)
+	searchDesc     = prometheus.NewDesc("couchdb_clouseau_connected", "whether there is full-text search", nil, nil)
+	databasesDesc  = prometheus.NewDesc("couchdb_database_count", "total database count", nil, nil)
 	systemMetrics  = []systemMetric{
 		newSystemMetric("uptime_seconds", "couchdb uptime", prometheus.CounterValue,
 			func(y *system) float64 { return float64(y.uptime) }),
@@ -145,6 +153,36 @@ func newSystemMetric(name, help string, kind prometheus.ValueType, value func(*s
 	return systemMetric{prometheus.NewDesc("couchdb_"+name, help, nil, nil), kind, value}
 }
 
+// absent are the gauges of what CouchDB has and this server has not, so that dashboards find every name; always 0.
+var absent = func() (zeros []prometheus.Metric) {
+	for name, help := range map[string]string{
+		"couchdb_bt_engine_cache_memory": "memory used by the btree cache", // the prefix is there twice in CouchDB, too
+		"couchdb_bt_engine_cache_size":   "number of entries in the btree cache",
+		"ioq_background_requests":        "IOQ background queue requests",
+		"ioq_interactive_requests":       "IOQ interactive queue requests",
+		"ioq_total_requests":             "IOQ total active requests",
+		"smoosh_active_jobs":             "global total active compaction jobs",
+		"smoosh_channel_count":           "total active smoosh channels",
+		"smoosh_starting_jobs":           "global total starting compaction jobs",
+		"smoosh_waiting_jobs":            "global total waiting compaction jobs",
+	} {
+		desc := prometheus.NewDesc("couchdb_"+name, help, nil, nil)
+		zeros = append(zeros, prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, 0))
+	}
+	return zeros
+}()
+
+// countTime bounds the count of databases.
+const countTime = 5 * time.Second
+
+// databases counts the databases; ok is false where that takes too long.
+func (h *Handlers) databases() (n int, ok bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTime)
+	defer cancel()
+	err := h.env.Store.AllDBs(ctx, storage.RangeOptions{Limit: -1}, func(string) error { n++; return nil })
+	return n, err == nil
+}
+
 // Describe implements prometheus.Collector.
 func (m systemCollector) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
 
@@ -161,6 +199,17 @@ func (m systemCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	for kind, bytes := range memory {
 		out <- prometheus.MustNewConstMetric(memoryDesc, prometheus.GaugeValue, float64(bytes), kind)
+	}
+	for _, zero := range absent {
+		out <- zero
+	}
+	search := 0.0
+	if m.handlers.search != nil {
+		search = 1
+	}
+	out <- prometheus.MustNewConstMetric(searchDesc, prometheus.GaugeValue, search)
+	if n, ok := m.handlers.databases(); ok {
+		out <- prometheus.MustNewConstMetric(databasesDesc, prometheus.GaugeValue, float64(n))
 	}
 	there := float64(len(m.handlers.live()))
 	for _, kind := range []string{"all_nodes", "cluster_nodes"} {

@@ -3,6 +3,7 @@
 //	replications.go   the scheduler with the databases of this server as ends, and the job that follows documents
 //	sharing.go        which node runs which replication
 //	settings.go       the section replicator
+//	roots.go          the authorities that the machine trusts
 //	replicate.go      _replicate
 //	scheduler.go      _scheduler
 //	gather.go         what other nodes tell for it

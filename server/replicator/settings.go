@@ -60,9 +60,25 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 		e.Log.Error("no replication may connect: the lists of networks cannot be read", "error", err)
 		set.Guard = replication.NoNetworks()
 	}
-	if set.TLS, err = replicatorTLS(c); err != nil {
+	trust, err := replicatorTLS(c)
+	if err != nil {
 		e.Log.Error("https replications: settings of TLS cannot be used", "error", err)
-		set.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()} // trusts nobody
+		trust = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()} // trusts nobody
+	}
+	reload := time.Duration(min(max(c.Int(section, "cacert_reload_interval_hours", math.MaxInt32), 0), 1<<20)) * time.Hour
+	set.TLS = func() *tls.Config {
+		t := trust.Clone()
+		if t.RootCAs == nil && !t.InsecureSkipVerify {
+			t.RootCAs = systemRoots.get(time.Now(), reload)
+		}
+		return t
+	}
+	set.ConnectTo = func() replication.Routes {
+		routes, _ := replication.ParseRoutes(c.String(section, "connect_to"))
+		return routes
+	}
+	if _, bad := replication.ParseRoutes(c.String(section, "connect_to")); len(bad) > 0 {
+		e.Log.Warn("entries of connect_to that are not HOST:PORT:TARGET:TARGET_PORT are left out", "entries", bad)
 	}
 	return &set
 }
@@ -73,6 +89,7 @@ func counters(e *call.Env) replication.Counters {
 		Requests:           replication.Counter{To: e.Stats.ReplicationRequests},
 		Responses:          replication.Counter{To: e.Stats.ReplicationResponses},
 		ResponseFailures:   replication.Counter{To: e.Stats.ReplicationResponseFailures},
+		ConnectTo:          replication.Counter{To: e.Stats.ReplicationConnectTo},
 		Checkpoints:        replication.Counter{To: e.Stats.ReplicationCheckpoints},
 		CheckpointFailures: replication.Counter{To: e.Stats.ReplicationCheckpointFailures},
 		DocumentChanges:    replication.Counter{To: e.Stats.ReplicatorDocChanges},

@@ -4,10 +4,10 @@ import "github.com/settee-db/settee/js"
 
 // javaScript are the statistics below couchdb.query_server and couchdb.mrview.
 type javaScript struct {
-	starts, spawns, errors, errorExits, exits, prompts, acquired *Counter
-	mapped, emitted                                              *Counter
-	calls                                                        map[string]javaScriptCalls // by command
-	others                                                       javaScriptCalls
+	starts, spawns, errors, errorExits, exits, prompts, acquired, running *Counter
+	mapped, emitted                                                       *Counter
+	calls                                                                 map[string]javaScriptCalls // by command
+	others                                                                javaScriptCalls
 }
 
 // javaScriptCalls are those of one kind of calls.
@@ -33,6 +33,7 @@ func (s *Stats) javaScript() javaScript {
 		exits:      s.counter(prefix + "process_exits"),
 		prompts:    s.counter(prefix + "process_prompts"),
 		acquired:   s.counter(prefix + "acquired_processes"),
+		running:    s.counter(prefix + "process_count"),
 		mapped:     s.counter("couchdb.mrview.map_doc"),
 		emitted:    s.counter("couchdb.mrview.emits"),
 		calls:      make(map[string]javaScriptCalls, len(workerCalls)),
@@ -52,6 +53,7 @@ func (s *Stats) TakeJavaScript(p *js.Pool) {
 	pool := p.Stats()
 	s.workers.starts.set(pool.Started)
 	s.workers.spawns.set(pool.Started)
+	s.workers.running.set(int64(pool.Running))
 	s.workers.errors.set(pool.Killed)
 	s.workers.errorExits.set(pool.Killed)
 	s.workers.mapped.set(pool.Mapped)

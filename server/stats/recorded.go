@@ -26,6 +26,8 @@ type Recorded struct {
 	DocumentsGone   *Counter // of them those that succeeded
 	DatabasePurges  *Counter
 	OpenFiles       *Counter // a gauge
+	Maintenance     *Counter // a gauge, 1 in maintenance; so is the next, while [couchdb] upgrade_in_progress is true
+	Upgrading       *Counter
 
 	KeysExamined       *Counter
 	DocsExamined       *Counter
@@ -40,6 +42,7 @@ type Recorded struct {
 	ReplicationResponseFailures   *Counter
 	ReplicationCheckpoints        *Counter
 	ReplicationCheckpointFailures *Counter
+	ReplicationConnectTo          *Counter
 	ReplicatorDocChanges          *Counter
 	ReplicationJobAdds            *Counter
 	ReplicationJobRemoves         *Counter
@@ -89,6 +92,8 @@ func (s *Stats) register() {
 		DocumentsGone:   s.counter("couchdb.document_purges.success"),
 		DatabasePurges:  s.counter("couchdb.database_purges"),
 		OpenFiles:       s.counter("couchdb.open_os_files"),
+		Maintenance:     s.counter("couchdb.maintenance_mode"),
+		Upgrading:       s.counter("couchdb.upgrade_in_progress"),
 
 		KeysExamined:       s.counter("mango.keys_examined"),
 		DocsExamined:       s.counter("mango.docs_examined"),
@@ -103,6 +108,7 @@ func (s *Stats) register() {
 		ReplicationResponseFailures:   s.counter("couch_replicator.responses.failure"),
 		ReplicationCheckpoints:        s.counter("couch_replicator.checkpoints.success"),
 		ReplicationCheckpointFailures: s.counter("couch_replicator.checkpoints.failure"),
+		ReplicationConnectTo:          s.counter("couch_replicator.connect_to_applied"),
 		ReplicatorDocChanges:          s.counter("couch_replicator.docs.db_changes"),
 		ReplicationJobAdds:            s.counter("couch_replicator.jobs.adds"),
 		ReplicationJobRemoves:         s.counter("couch_replicator.jobs.removes"),

@@ -130,6 +130,16 @@ func (s *Stats) Logged(level string) {
 // TakeOpenFiles sets how many files the process has open.
 func (s *Stats) TakeOpenFiles(n int) { s.OpenFiles.set(int64(n)) }
 
+// TakeModes sets whether the node is in maintenance mode, and whether an upgrade is said to be in progress.
+func (s *Stats) TakeModes(maintenance, upgrading bool) {
+	for c, on := range map[*Counter]bool{s.Maintenance: maintenance, s.Upgrading: upgrading} {
+		c.set(0)
+		if on {
+			c.set(1)
+		}
+	}
+}
+
 // Begin counts a request.
 func (s *Stats) Begin(method string) {
 	s.Requests.Add(1)
