@@ -24,6 +24,6 @@ func (h *Handlers) getStats(c *call.Call) error {
 func (h *Handlers) takeStats() {
 	h.env.Stats.TakeJavaScript(h.js)
 	h.env.Stats.TakeOpenFiles(openFiles())
-	maintenance := h.env.Settings().Maintenance
-	h.env.Stats.TakeModes(maintenance == "true" || maintenance == "nolb", h.env.Config.Bool("couchdb", "upgrade_in_progress"))
+	mode := h.env.Settings().Maintenance
+	h.env.Stats.TakeModes(mode == "true" || mode == "nolb", h.env.Config.Bool("couchdb", "upgrade_in_progress"))
 }

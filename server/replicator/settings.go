@@ -65,11 +65,11 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 		e.Log.Error("https replications: settings of TLS cannot be used", "error", err)
 		trust = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()} // trusts nobody
 	}
-	reload := time.Duration(min(max(c.Int(section, "cacert_reload_interval_hours", math.MaxInt32), 0), 1<<20)) * time.Hour
+	hours := min(max(n("cacert_reload_interval_hours"), 0), 1<<20)
 	set.TLS = func() *tls.Config {
 		t := trust.Clone()
 		if t.RootCAs == nil && !t.InsecureSkipVerify {
-			t.RootCAs = systemRoots.get(time.Now(), reload)
+			t.RootCAs = systemRoots.get(time.Now(), time.Duration(hours)*time.Hour)
 		}
 		return t
 	}
