@@ -410,7 +410,7 @@ var Settings = []Setting{
 		"query_server_config",
 		"os_process_memory",
 		"auto",
-		"Bytes that a JavaScript worker process may fill; auto is an eighth of the container's or the machine's memory, or of one that goes with [settee] memory if that is less, from 128 to 512 MB. Not in CouchDB.",
+		"Bytes that a JavaScript worker process may fill; auto is an eighth of the container's or the machine's memory, or of one that goes with [settee] memory if that is less, from 128 to 512 MB; with less than 512 MB a quarter, and no less than 64 MB. Not in CouchDB.",
 	},
 	{"query_server_config", "partition_query_limit", "infinity", "Most rows of a partitioned query."},
 	{"query_server_config", "query_limit", "infinity", "Most rows of a query."},
@@ -521,7 +521,7 @@ var Settings = []Setting{
 		"settee",
 		"memory",
 		"auto",
-		"Bytes of memory that the server process stays below, those of JavaScript workers not counted; auto is nine tenths of the container's or the machine's, with less than 5 GB what 512 MB less leave, with less than 2 GB three quarters. The limit of Go's heap is 56 MB (the store's blocks, which builds with cgo have outside of it) and an eighth (128 MB at most, by which the collector misses it under load) less. Of that limit three eighths are for bodies of requests, three sixteenths for documents of answers, a sixteenth for what queries sort, and a sixteenth, from 24 to 512 MB, for what event functions hold (docs/adr/0024). Needs a restart; the environment's GOMEMLIMIT goes first, and GOMAXPROCS says how many goroutines run at a time (docs/adr/0029). Not in CouchDB.",
+		"Bytes of memory that the server process stays below, those of JavaScript workers not counted; auto is nine tenths of the container's or the machine's, with less than 5 GB what 512 MB less leave, with less than 2 GB three quarters, with less than 512 MB what 128 MB less leave, or a half. The limit of Go's heap is 56 MB (the store's blocks, which builds with cgo have outside of it) and an eighth (128 MB at most, by which the collector misses it under load) less. Of that limit three eighths are for bodies of requests, three sixteenths for documents of answers, a sixteenth for what queries sort, and a sixteenth, from 24 to 512 MB, for what event functions hold (docs/adr/0024). Needs a restart; the environment's GOMEMLIMIT goes first, and GOMAXPROCS says how many goroutines run at a time (docs/adr/0029). Not in CouchDB.",
 	},
 	{
 		"settee",

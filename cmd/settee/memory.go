@@ -13,11 +13,12 @@ import (
 )
 
 // What the process leaves of the container's or machine's memory when nothing says how much it may take: a quarter, of
-// larger ones half a gigabyte or a tenth. It is for JavaScript workers, buffers of connections and the system. A fifth
-// of 1 GB was not enough: server and workers filled the control group, and the kernel read their programs from disk
-// again and again for half a minute.
+// larger ones half a gigabyte or a tenth, of smaller ones 128 MB or a half. It is for JavaScript workers, buffers of
+// connections and the system. A fifth of 1 GB was not enough: server and workers filled the control group, and the
+// kernel read their programs from disk again and again for half a minute.
 const (
-	smallRest = 4         // the part of a small machine
+	leastRest = 128 << 20 // bytes of a small machine, unless that is more than a half
+	smallRest = 4         // the part of one that is not so small
 	largeRest = 10        // the part of a large one
 	fixedRest = 512 << 20 // bytes of those between
 )
@@ -97,7 +98,7 @@ func allowedMemory() int64 {
 
 // memoryOf is the process's part of so many bytes.
 func memoryOf(limit int64) int64 {
-	return limit - min(limit/smallRest, max(limit/largeRest, fixedRest))
+	return limit - max(min(limit/2, leastRest), min(limit/smallRest, max(limit/largeRest, fixedRest)))
 }
 
 // allowance is what the process and its workers have together. Where settee/memory says how much the process has, they
@@ -112,15 +113,18 @@ func allowance(setting string) int64 {
 
 // machineOf is the memory of which memoryOf is so many bytes.
 func machineOf(process int64) int64 {
-	return process + min(process/(smallRest-1), max(process/(largeRest-1), fixedRest))
+	return process + max(min(process, leastRest),
+		min(process/(smallRest-1), max(process/(largeRest-1), fixedRest)))
 }
 
 // What a JavaScript worker may fill when nothing says how much: workers that fill more than a container has are ended
-// by the kernel, and the server stands still while it looks for memory.
+// by the kernel, and the server stands still while it looks for memory. On a small machine the workers have half of it,
+// and are two (leastWorkers).
 const (
-	workerPart  = 8
-	leastWorker = 128 << 20
-	mostWorker  = 512 << 20
+	workerPart   = 8
+	leastWorker  = 64 << 20
+	commonWorker = 128 << 20 // of a machine that is not so small
+	mostWorker   = 512 << 20
 )
 
 // workerMemory reads the setting, like memoryLimit; allowed is the allowance.
@@ -132,12 +136,18 @@ func workerMemory(setting string, allowed int64) int64 {
 }
 
 // fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to tenants that have not
-// used any for long.
-const fewestWorkers = 3
+// used any for long. A small machine has no memory for the third.
+const (
+	fewestWorkers = 3
+	leastWorkers  = 2
+)
 
 // workersOf is how many workers there may be at most on so many processors, with so many bytes of memory: two more than
 // processors, but no more than would fill three quarters of the memory.
 func workersOf(processors int, limit, worker int64) int {
+	if limit < 4*commonWorker {
+		return leastWorkers
+	}
 	return int(min(int64(processors+2), max(limit/4*3/worker, fewestWorkers)))
 }
 
@@ -150,4 +160,6 @@ func workerCount(setting, worker, allowed int64) int {
 }
 
 // workerOf is a worker's part of so many bytes.
-func workerOf(limit int64) int64 { return min(max(limit/workerPart, leastWorker), mostWorker) }
+func workerOf(limit int64) int64 {
+	return min(max(limit/workerPart, min(limit/4, commonWorker), leastWorker), mostWorker)
+}

@@ -9,7 +9,8 @@ import (
 // buffers had 50 and 100 MB.
 func TestMemoryOf(t *testing.T) {
 	for limit, want := range map[int64]int64{
-		10_000 << 20: 9000 << 20, 4000 << 20: 3488 << 20, 1000 << 20: 750 << 20, 500 << 20: 375 << 20,
+		10_000 << 20: 9000 << 20, 4000 << 20: 3488 << 20, 1000 << 20: 750 << 20, 512 << 20: 384 << 20,
+		400 << 20: 272 << 20, 256 << 20: 128 << 20, 100 << 20: 50 << 20,
 	} {
 		if got := memoryOf(limit); got != want {
 			t.Errorf("of %d MB: %d MB instead of %d", limit>>20, got>>20, want>>20)
@@ -19,7 +20,7 @@ func TestMemoryOf(t *testing.T) {
 
 // A server that was told to take 400 MB had four workers of 512 MB on a large machine.
 func TestWorkersFollowTheSetting(t *testing.T) {
-	for _, machine := range []int64{300 << 20, 900 << 20, 2 << 30, 4 << 30, 6 << 30, 64 << 30} {
+	for _, machine := range []int64{100 << 20, 300 << 20, 400 << 20, 900 << 20, 2 << 30, 4 << 30, 6 << 30, 64 << 30} {
 		if got := machineOf(memoryOf(machine)); got < machine-16 || got > machine+16 {
 			t.Errorf("what a server has of %d bytes goes with %d", machine, got)
 		}
@@ -35,7 +36,8 @@ func TestWorkersFollowTheSetting(t *testing.T) {
 
 func TestCollectorLimit(t *testing.T) {
 	for process, want := range map[int64]int64{
-		10_000 << 20: 9816 << 20, 768 << 20: 616 << 20, 384 << 20: 280 << 20, 100 << 20: 50 << 20,
+		10_000 << 20: 9816 << 20, 768 << 20: 616 << 20, 384 << 20: 280 << 20, 128 << 20: 64 << 20,
+		100 << 20:     50 << 20,
 		math.MaxInt64: math.MaxInt64,
 	} {
 		if got := collectorLimit(process); got != want {
@@ -45,7 +47,10 @@ func TestCollectorLimit(t *testing.T) {
 }
 
 func TestWorkerMemory(t *testing.T) {
-	for limit, want := range map[int64]int64{512 << 20: 128 << 20, 2 << 30: 256 << 20, 64 << 30: 512 << 20} {
+	for limit, want := range map[int64]int64{
+		128 << 20: 64 << 20, 256 << 20: 64 << 20, 400 << 20: 100 << 20, 512 << 20: 128 << 20,
+		2 << 30: 256 << 20, 64 << 30: 512 << 20,
+	} {
 		if got := workerOf(limit); got != want {
 			t.Errorf("of %d MB: %d MB instead of %d", limit>>20, got>>20, want>>20)
 		}
@@ -63,7 +68,7 @@ func TestWorkersFollowMemory(t *testing.T) {
 		limit      int64
 		want       int
 	}{
-		{2, 512 << 20, 3}, {64, 512 << 20, 3}, {64, 1 << 30, 6}, {4, 4 << 30, 6},
+		{2, 256 << 20, 2}, {64, 400 << 20, 2}, {2, 512 << 20, 3}, {64, 512 << 20, 3}, {64, 1 << 30, 6}, {4, 4 << 30, 6},
 		{64, 64 << 30, 66}, {1, 64 << 30, 3}, {6, math.MaxInt64, 8},
 	} {
 		if got := workersOf(c.processors, c.limit, workerOf(c.limit)); got != c.want {
