@@ -99,7 +99,7 @@ func (x *Indexes) types(s *storage.Snapshot, o *opened) (types map[string]fieldT
 // HasStrings reports whether any field has values that are counted.
 func (s *Searcher) HasStrings() bool {
 	for _, segment := range s.Segments {
-		for _, field := range segment.Fields() {
+		for field := range segment.Fields() {
 			if info, ok := segment.Field(field); ok && info.Strings {
 				return true
 			}

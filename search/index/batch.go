@@ -1,6 +1,7 @@
 package index
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -243,14 +244,15 @@ func (b *Batch) Live() *Bitmap {
 }
 
 // Fields implements Segment.
-func (b *Batch) Fields() (names []string) {
+func (b *Batch) Fields() iter.Seq[string] {
+	var names []string
 	for name := range b.fields {
 		if _, ok := b.Field(name); ok {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Values(names)
 }
 
 // Field implements Segment.

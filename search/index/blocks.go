@@ -3,9 +3,9 @@ package index
 import (
 	"bytes"
 	"context"
+	"iter"
 	"math"
 	"sort"
-	"sync"
 
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -16,75 +16,29 @@ type BlockSegment struct {
 	blocks Blocks
 	docs   int32
 	live   *Bitmap
-	names  []string
-	fields map[string]*blockField
-	bytes  int
+	header *header
 }
-
-// blockFieldBytes is about how many bytes of memory a field of a segment takes besides its name.
-const blockFieldBytes = 400
 
 // Bytes is about how much memory the segment takes that is not in its blocks: that of its fields.
-func (s *BlockSegment) Bytes() int { return s.bytes }
-
-type blockField struct {
-	number        int32
-	info          FieldInfo
-	norms         bool
-	terms, places int32
-	values, sorts int32
-	listed        [lists]int32 // documents of which norms and columns are; 0: of all
-
-	mu    sync.Mutex
-	index []termPlace // of the dictionary, once it was read
-}
+func (s *BlockSegment) Bytes() int { return s.header.bytes() }
 
 // mostDocs is more documents than a segment has.
 const mostDocs = 1 << 26
 
 // OpenBlocks opens a segment and reads its header; everything else is read when it is asked for.
 // live are the documents that are alive, nil for all. The error is ErrSegment if the header cannot
-// be right: sizes in it are checked here, since later readers rely on them.
+// be right.
 func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment, error) {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
-	h := newStream(run, blocks, streamHeader, 0)
-	s := &BlockSegment{blocks: blocks, live: live, fields: map[string]*blockField{}}
-	version := h.byte()
-	if version != segmentVersion && version != denseVersion {
-		h.fail()
+	h := readHeader(newStream(run, blocks, streamHeader, 0))
+	ends := newStream(run, blocks, streamDocumentEnds, 0)
+	if h.docs > 0 && run.err == nil {
+		ends.between(h.docs - 1)
 	}
-	if s.docs = h.int(); s.docs > mostDocs {
-		h.fail()
+	if live != nil && live.n < h.docs {
+		ends.fail()
 	}
-	if s.docs > 0 && run.err == nil {
-		newStream(run, blocks, streamDocumentEnds, 0).between(s.docs - 1)
-	}
-	for n := h.int(); n > 0 && run.err == nil; n-- {
-		name := h.text()
-		f := &blockField{number: int32(len(s.names))}
-		flags := h.byte()
-		f.info = FieldInfo{Positions: flags&1 != 0, Numbers: flags&4 != 0, Docs: h.int(), Length: h.long()}
-		f.norms = flags&2 != 0
-		f.terms, f.places, f.values, f.sorts = h.int(), h.int(), h.int(), h.int()
-		f.info.Strings = f.values > 0
-		for i := range f.listed {
-			if version != denseVersion {
-				f.listed[i] = h.int()
-			}
-			if f.listed[i] > s.docs {
-				h.fail()
-			}
-		}
-		if f.info.Docs > s.docs || (f.places == 0) != (f.terms == 0) {
-			h.fail()
-		}
-		s.names, s.fields[name] = append(s.names, name), f
-		s.bytes += blockFieldBytes + len(name)
-	}
-	if live != nil && live.n < s.docs {
-		h.fail()
-	}
-	return s, run.err
+	return &BlockSegment{blocks: blocks, docs: h.docs, live: live, header: h}, run.err
 }
 
 // Over is the same segment with its blocks read elsewhere, and with the documents that are alive at another time.
@@ -114,11 +68,11 @@ func (s *BlockSegment) Docs() int32 { return s.docs }
 func (s *BlockSegment) Live() *Bitmap { return s.live }
 
 // Fields implements Segment.
-func (s *BlockSegment) Fields() []string { return s.names }
+func (s *BlockSegment) Fields() iter.Seq[string] { return s.header.names() }
 
 // Field implements Segment.
 func (s *BlockSegment) Field(field string) (FieldInfo, bool) {
-	if f := s.fields[field]; f != nil {
+	if f := s.header.field(field); f != nil {
 		return f.info, f.info.Docs > 0 || f.info.Numbers || f.info.Strings
 	}
 	return FieldInfo{}, false
@@ -143,7 +97,7 @@ func (s *BlockSegment) seek(r *Run, field, term string) (t *blockTerms, ok bool)
 func (s *BlockSegment) Terms(r *Run, field string) Terms { return s.dictionary(r, field) }
 
 func (s *BlockSegment) dictionary(r *Run, field string) *blockTerms {
-	f := s.fields[field]
+	f := s.header.field(field)
 	if f == nil || f.terms == 0 {
 		return &blockTerms{}
 	}
@@ -152,7 +106,7 @@ func (s *BlockSegment) dictionary(r *Run, field string) *blockTerms {
 
 // Norms implements Segment.
 func (s *BlockSegment) Norms(r *Run, field string) []byte {
-	f := s.fields[field]
+	f := s.header.field(field)
 	if f == nil || !f.norms {
 		return nil
 	}
@@ -183,7 +137,7 @@ func (s *BlockSegment) list(r *Run, f *blockField, of byte) *documentList {
 
 // Numbers implements Segment.
 func (s *BlockSegment) Numbers(r *Run, field string) NumberColumn {
-	f := s.fields[field]
+	f := s.header.field(field)
 	if f == nil || !f.info.Numbers {
 		return nil
 	}
@@ -193,7 +147,7 @@ func (s *BlockSegment) Numbers(r *Run, field string) NumberColumn {
 
 // Strings implements Segment: the values that are counted.
 func (s *BlockSegment) Strings(r *Run, field string) StringColumn {
-	if f := s.fields[field]; f != nil && f.values > 0 {
+	if f := s.header.field(field); f != nil && f.values > 0 {
 		return s.strings(r, f, streamOrdinals, f.values, listStrings)
 	}
 	return nil
@@ -201,7 +155,7 @@ func (s *BlockSegment) Strings(r *Run, field string) StringColumn {
 
 // Sorts implements Segment: the values that are sorted by.
 func (s *BlockSegment) Sorts(r *Run, field string) StringColumn {
-	if f := s.fields[field]; f != nil && f.sorts > 0 {
+	if f := s.header.field(field); f != nil && f.sorts > 0 {
 		return s.strings(r, f, streamSorts, f.sorts, listSorts)
 	}
 	return nil

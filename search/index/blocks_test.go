@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -274,4 +275,58 @@ func FuzzSegment(f *testing.F) {
 		bad[BlockKey{Stream: stream % (streamDocumentEnds + 1), Field: int32(field) % 6}] = b
 		searchDamaged(t, bad, newWorld(uint64(len(b)), Clouseau))
 	})
+}
+
+// TestManyFields: the fields of a segment take little more memory than they have bytes, and each is found; so are those
+// of segments that are merged.
+func TestManyFields(t *testing.T) {
+	const fields, each = 12_000, 300
+	name := func(i int) string { return fmt.Sprintf("f%032x", i) }
+	ram := [2]*RAM{NewRAM(), NewRAM()}
+	maker := NewMaker(Clouseau, words)
+	for doc := range fields / each {
+		var values []Value
+		for i := range each {
+			values = append(values, Value{Name: name(i*fields/each + doc), Text: "x"})
+		}
+		ram[doc%2].Add(Identity(fmt.Sprintf("%013d", doc)), maker.Document(fmt.Sprint(doc), values))
+	}
+	first, second := open(t, encode(t, ram[0].View("a")), nil), open(t, encode(t, ram[1].View("a")), nil)
+	blocks := encode(t, first, second)
+	stored := 0
+	for key, block := range blocks {
+		if key.Stream == streamHeader {
+			stored += len(block)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	merged := open(t, blocks, nil)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 2*int64(stored) {
+		t.Errorf("%d bytes of memory for a header of %d", held, stored)
+	}
+	if merged.Bytes() < stored || merged.Bytes() > 2*stored {
+		t.Errorf("%d bytes are told of a header of %d", merged.Bytes(), stored)
+	}
+	i := 0
+	for at := range merged.Fields() {
+		if at != name(i) {
+			t.Fatalf("field %d is %q", i, at)
+		}
+		i++
+	}
+	for i := range fields + 1 {
+		info, ok := merged.Field(name(i))
+		if want := i < fields; ok != want || want && info.Docs != 1 {
+			t.Fatalf("field %d: %v, %v", i, info, ok)
+		}
+	}
+	for _, missing := range []string{"", "f", name(7) + "a", "g"} {
+		if _, ok := merged.Field(missing); ok {
+			t.Errorf("there is a field %q", missing)
+		}
+	}
 }

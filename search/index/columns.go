@@ -8,7 +8,7 @@ import (
 
 // normReader reads norms of a field, of some documents; nil if it has none.
 func (s *BlockSegment) normReader(r *Run, field string) *normReader {
-	f := s.fields[field]
+	f := s.header.field(field)
 	if f == nil || !f.norms {
 		return nil
 	}

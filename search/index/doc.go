@@ -11,7 +11,7 @@
 //   - ram.go: RAM, a segment that grows; ramview.go: RAM as it was at one time; batch.go: Batch, a segment in memory
 //     that is on its way into one of blocks
 //   - encode.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment, which reads
-//     them; postings.go: its documents of a term; columns.go: its norms and columns
+//     them; header.go: its fields; postings.go: its documents of a term; columns.go: its norms and columns
 //   - weight.go: what parts of a query need besides a document: terms, phrases, fuzzy words; bool.go: clauses;
 //     filter.go: parts with one score, such as ranges and patterns; numberterms.go: numbers as terms; similarity.go:
 //     scores

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"encoding/binary"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -52,27 +53,8 @@ func Encode(ctx context.Context, segments []Segment, put func(BlockKey, []byte) 
 		}
 		e.segments = append(e.segments, source{s, numbers})
 	}
-	names := map[string]bool{}
-	for _, s := range segments {
-		for _, name := range s.Fields() {
-			names[name] = true
-		}
-	}
 	e.documents()
-	e.header = append(e.header, segmentVersion)
-	e.header = binary.AppendUvarint(e.header, uint64(e.docs))
-	var all []string
-	for name := range names {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	e.header = binary.AppendUvarint(e.header, uint64(len(all)))
-	for i, name := range all {
-		e.field(int32(i), name)
-	}
-	header := e.stream(streamHeader, 0)
-	header.write(e.header)
-	e.close(header)
+	e.fields()
 	if e.err == nil {
 		run.spent(postingsBetweenChecks)
 		e.err = run.err
@@ -91,8 +73,60 @@ type encoder struct {
 	put      func(BlockKey, []byte) error
 	segments []source
 	docs     int32
-	header   []byte
+	header   *streamWriter
 	err      error
+}
+
+// fields writes the header, and each field where it is named. Names are in the order of all segments: they are counted
+// first, and no list is made of them.
+func (e *encoder) fields() {
+	n := uint64(0)
+	for range e.names() {
+		n++
+	}
+	e.header = e.stream(streamHeader, 0)
+	b := binary.AppendUvarint([]byte{segmentVersion}, uint64(e.docs))
+	e.header.write(binary.AppendUvarint(b, n))
+	i := int32(0)
+	for name := range e.names() {
+		if e.run.spent(1) || e.err != nil {
+			break
+		}
+		e.field(i, name)
+		i++
+	}
+	e.close(e.header)
+}
+
+// names are the names of the fields of all segments, each once, in order.
+func (e *encoder) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		heads := make([]string, len(e.segments))
+		alive := make([]bool, len(e.segments))
+		next := make([]func() (string, bool), len(e.segments))
+		for j, s := range e.segments {
+			var stop func()
+			next[j], stop = iter.Pull(s.Fields())
+			defer stop()
+			heads[j], alive[j] = next[j]()
+		}
+		for {
+			name, any := "", false
+			for j, head := range heads {
+				if alive[j] && (!any || head < name) {
+					name, any = head, true
+				}
+			}
+			if !any || !yield(name) {
+				return
+			}
+			for j, head := range heads {
+				if alive[j] && head == name {
+					heads[j], alive[j] = next[j]()
+				}
+			}
+		}
+	}
 }
 
 func (e *encoder) stream(name byte, field int32) *streamWriter {
@@ -149,15 +183,15 @@ func (e *encoder) field(i int32, name string) {
 	values := e.strings(i, name, false, &listed[listStrings])
 	sorts := e.strings(i, name, true, &listed[listSorts])
 	info.Strings = values > 0
-	e.header = packed.AppendText(e.header, name)
 	flags := flagIf(info.Positions, 1) | flagIf(hasNorms, 2) | flagIf(info.Numbers, 4)
-	e.header = append(e.header, flags)
+	b := append(packed.AppendText(nil, name), flags)
 	for _, v := range []int64{int64(info.Docs), info.Length, terms, places, values, sorts} {
-		e.header = binary.AppendUvarint(e.header, uint64(v))
+		b = binary.AppendUvarint(b, uint64(v))
 	}
 	for _, n := range listed {
-		e.header = binary.AppendUvarint(e.header, uint64(n))
+		b = binary.AppendUvarint(b, uint64(n))
 	}
+	e.header.write(b)
 }
 
 // norms writes the norms of a field, a byte for each document: for all documents, or, where few

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"sort"
@@ -39,10 +40,10 @@ func below(docs []int32, n int32) int {
 }
 
 // Fields: names of fields that were added later are among them, of which there is nothing.
-func (v *ramView) Fields() []string {
+func (v *ramView) Fields() iter.Seq[string] {
 	v.ram.mu.RLock()
 	defer v.ram.mu.RUnlock()
-	return slices.Sorted(maps.Keys(v.ram.fields))
+	return slices.Values(slices.Sorted(maps.Keys(v.ram.fields)))
 }
 
 // Field: what a view says of a field depends on nothing that was added later.

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"encoding/binary"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -20,7 +21,7 @@ type Segment interface {
 	// Live are the documents that are alive; nil: all of them.
 	Live() *Bitmap
 	// Fields are the names of all fields, in order.
-	Fields() []string
+	Fields() iter.Seq[string]
 	// Field says what there is of a field; false if no document has it.
 	Field(field string) (FieldInfo, bool)
 	// Term are the documents with a term, and how many there are; 0 if there is none.

@@ -77,7 +77,7 @@ func (r *reading) Term(run *Run, field, term string, positions bool) (Postings, 
 	if e.docs == 0 {
 		return nil, 0
 	}
-	return blocks.open(run, blocks.fields[field], &e, positions), e.docs
+	return blocks.open(run, blocks.header.field(field), &e, positions), e.docs
 }
 
 // frequency is how many documents have a term.

@@ -1,0 +1,155 @@
+package index
+
+import (
+	"bytes"
+	"iter"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/settee-db/settee/compat/cache"
+	"github.com/settee-db/settee/storage/kv/packed"
+)
+
+// The header of a segment names its fields, in order, and says what there is of each. An index may have fields of its
+// own for each document, half a million in a segment: they stay in memory as they are stored, and one is read when it
+// is asked for.
+
+const (
+	// fieldsInPlace is how many fields there are from one that is found without reading others to the next.
+	fieldsInPlace = 64
+	// keptFieldsOfSegment is how many fields of a segment are kept as they were read.
+	keptFieldsOfSegment = 64
+)
+
+// header has the fields of a segment. It is for any number of goroutines.
+type header struct {
+	version byte
+	docs    int32
+	stored  []byte
+	places  []fieldPlace                      // of every fieldsInPlace-th
+	kept    *cache.Cache[string, *blockField] // nil: there is no such field
+}
+
+// fieldPlace is a field by its number, with the place of its entry in the header.
+type fieldPlace struct {
+	number int32
+	at     int
+}
+
+// blockField is what a segment has of a field.
+type blockField struct {
+	number        int32
+	info          FieldInfo
+	norms         bool
+	terms, places int32
+	values, sorts int32
+	listed        [lists]int32 // documents of which norms and columns are; 0: of all
+
+	mu    sync.Mutex
+	index []termPlace // of the dictionary, once it was read
+}
+
+// readHeader reads the blocks of a header, as many as its fields have. Sizes in it are checked here, since later
+// readers rely on them; the run fails if they cannot be right.
+func readHeader(s *stream) *header {
+	h := &header{kept: cache.New[string, *blockField](keptFieldsOfSegment)}
+	if !s.load(0) {
+		return h
+	}
+	h.stored = append(h.stored, s.block...)
+	r := &recordReader{packed.Reader{B: h.stored}}
+	h.version, h.docs = r.Byte(), r.int32()
+	n := r.int32()
+	if h.version != segmentVersion && h.version != denseVersion || h.docs > mostDocs || r.Bad {
+		s.fail()
+		return h
+	}
+	var last []byte
+	for number, at := int32(0), len(h.stored)-len(r.B); number < n; {
+		r = &recordReader{packed.Reader{B: h.stored[at:]}}
+		var f blockField
+		name := h.next(r, &f)
+		if r.Bad { // the entry goes on in the next block
+			if len(s.block) < blockSize {
+				s.fail()
+			}
+			if s.run.err != nil || !s.load(s.key.Number+1) {
+				return h
+			}
+			h.stored = append(h.stored, s.block...)
+			continue
+		}
+		if f.info.Docs > h.docs || (f.places == 0) != (f.terms == 0) || slices.Max(f.listed[:]) > h.docs ||
+			number > 0 && bytes.Compare(last, name) >= 0 {
+			s.fail()
+			return h
+		}
+		if number%fieldsInPlace == 0 {
+			h.places = append(h.places, fieldPlace{number, at})
+		}
+		number, at, last = number+1, len(h.stored)-len(r.B), append(last[:0], name...)
+	}
+	h.stored = slices.Clip(h.stored)
+	return h
+}
+
+// next reads the entry of a field.
+func (h *header) next(r *recordReader, f *blockField) (name []byte) {
+	name = r.Take(int(r.int32()))
+	flags := r.Byte()
+	f.info = FieldInfo{Positions: flags&1 != 0, Numbers: flags&4 != 0, Docs: r.int32(),
+		Length: int64(r.Uvarint() & math.MaxInt64)}
+	f.norms = flags&2 != 0
+	f.terms, f.places, f.values, f.sorts = r.int32(), r.int32(), r.int32(), r.int32()
+	f.info.Strings = f.values > 0
+	for i := range f.listed {
+		if h.version != denseVersion {
+			f.listed[i] = r.int32()
+		}
+	}
+	return name
+}
+
+// bytes is about how much memory the header takes.
+func (h *header) bytes() int { return len(h.stored) + 16*len(h.places) }
+
+// name is the name of the first field of a place.
+func (h *header) name(place int) []byte {
+	return h.next(&recordReader{packed.Reader{B: h.stored[h.places[place].at:]}}, &blockField{})
+}
+
+// field is what there is of a field; nil if there is none.
+func (h *header) field(name string) *blockField {
+	if f, ok := h.kept.Get(name); ok {
+		return f
+	}
+	var found *blockField
+	place := sort.Search(len(h.places), func(i int) bool { return string(h.name(i)) > name }) - 1
+	if place >= 0 {
+		r := &recordReader{packed.Reader{B: h.stored[h.places[place].at:]}}
+		for i := int32(0); i < fieldsInPlace && len(r.B) > 0; i++ {
+			f := blockField{number: h.places[place].number + i}
+			if at := h.next(r, &f); string(at) == name {
+				found = &f
+			} else if string(at) < name {
+				continue
+			}
+			break
+		}
+	}
+	return h.kept.GetOrAdd(name, found)
+}
+
+// names are the names of all fields, in order.
+func (h *header) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(h.places) == 0 {
+			return
+		}
+		r := &recordReader{packed.Reader{B: h.stored[h.places[0].at:]}}
+		for len(r.B) > 0 && yield(string(h.next(r, &blockField{}))) {
+		}
+	}
+}
