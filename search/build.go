@@ -41,9 +41,11 @@ type build struct {
 	logMemory   int // what the entries that this build has written take in memory, see index.Document.Memory
 
 	program  *js.MapProgram
-	makers   sync.Pool   // of *maker, which remember stems
-	size     int         // documents of the next batch
-	indirect atomic.Bool // segments are made of the log only: one that was made directly could not be published
+	makers   sync.Pool     // of *maker, which remember stems
+	size     int           // documents of the next batch
+	underWay atomic.Int32  // batches that have a share of the room
+	left     chan struct{} // has one when a share was given back
+	indirect atomic.Bool   // segments are made of the log only: one that was made directly could not be published
 }
 
 // Bounds of a batch.
@@ -152,6 +154,7 @@ type batch struct {
 	made  chan *batch // its documents, in pieces as they are made; closed after them
 	err   error       // why they could not be made, once made is closed
 
+	share   *share
 	pending int64 // changes that follow it
 	later   bool  // of an interactive index: changes since writers know of it
 	direct  bool  // it goes into a segment without a detour by the log
@@ -189,16 +192,24 @@ func (b *build) pass(ctx context.Context) error {
 		}
 		b.program = js.NewIndexProgram(b.db.Name(), kind, b.def.source)
 	}
-	b.size = min(batchDocs, b.x.opts.directDocs)
+	b.size, b.left = min(batchDocs, b.x.opts.directDocs), make(chan struct{}, 1)
 	if err := b.flushIfLarge(ctx); err != nil {
 		return err
 	}
 	b.flight.task.done.Store(0)
 	ctx, cancel := context.WithCancel(js.Background(ctx))
 	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
 	queue := make(chan *batch, b.x.workers())
+	defer func() {
+		for cancel(); ; { // of the batches that are left after an error
+			batch, more := <-queue
+			if !more {
+				break
+			}
+			batch.share.giveBack()
+		}
+		running.Wait()
+	}()
 	var readError error
 	reading := ctx
 	running.Go(func() {
@@ -232,14 +243,18 @@ func (b *build) pass(ctx context.Context) error {
 		b.flight.task.updated.Store(time.Now().Unix())
 		return err
 	}
-	for batch := range queue {
+	all := func(batch *batch) error {
+		defer batch.share.giveBack()
 		for piece := range batch.made { // make closes it when the context ends, too
 			if err := take(piece); err != nil {
 				return err
 			}
 		}
-		if batch.err != nil {
-			return batch.err
+		return batch.err
+	}
+	for batch := range queue {
+		if err := all(batch); err != nil {
+			return err
 		}
 	}
 	if segments != nil && readError == nil {
@@ -266,6 +281,7 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 		select {
 		case queue <- batch:
 		case <-ctx.Done():
+			batch.share.giveBack()
 			return ctx.Err()
 		}
 		making := ctx // this batch's: the next ones may be in the background
@@ -296,21 +312,39 @@ func (b *build) stillWanted(ctx context.Context) error {
 }
 
 // read reads the next changes after since, as many as a batch takes or as can be read while a
-// snapshot lives.
+// snapshot lives. The batch has its share of what all builds may hold.
 func (b *build) read(ctx context.Context, since storage.Seq) (*batch, error) {
+	share, err := b.claim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	read, err := b.readInto(ctx, share, since)
+	if err != nil {
+		share.giveBack()
+	}
+	return read, err
+}
+
+// readInto reads changes until they fit a share: a document that is too large for it is read again once it is enlarged.
+func (b *build) readInto(ctx context.Context, share *share, since storage.Seq) (*batch, error) {
 	for failures := 0; ; {
-		read := &batch{made: make(chan *batch)}
+		read := &batch{made: make(chan *batch), share: share}
 		err := b.db.View(ctx, func(s *storage.Snapshot) error { return b.readFrom(s, read, since) })
 		switch tooOld := errors.Is(err, kv.ErrTooOld); {
 		case tooOld && len(read.docs) > 0:
 			b.size = max(len(read.docs)/2, 1)
 			read.end, read.last = read.docs[len(read.docs)-1].seq, false
-			return read, nil
+			err = nil
 		case tooOld && failures < 10 && ctx.Err() == nil:
 			b.size = max(b.size/2, 1)
 			failures++
-		default:
+			continue
+		}
+		if err != nil || share.fits(read.bytes) {
 			return read, err
+		}
+		if err := share.enlarge(ctx, read.bytes); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -319,7 +353,8 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 	if read.purge, err = s.LastPurge(); err != nil {
 		return err
 	}
-	o := storage.ChangesOptions{Since: since, Limit: int64(b.size), IncludeDocs: true}
+	most, mostBytes := read.share.limits()
+	o := storage.ChangesOptions{Since: since, Limit: int64(most), IncludeDocs: true}
 	cut := false
 	end, err := s.Changes(o, func(c *storage.Change) error {
 		src := source{id: c.ID, seq: c.Seq.Seq}
@@ -331,20 +366,19 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 		if src.mapped = !c.Deleted && b.def.wants(c.ID, b.partitioned); src.mapped {
 			src.rev = c.Doc.Rev
 			src.text = appendSource(nil, c.Doc)
-			read.bytes += len(src.text)
 		}
-		read.docs = append(read.docs, src)
-		if read.bytes > batchBytes {
+		if cut = len(read.docs) > 0 && read.bytes+len(src.text) > mostBytes; cut {
 			return storage.ErrStop
 		}
+		read.docs, read.bytes = append(read.docs, src), read.bytes+len(src.text)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	if cut {
-		read.end, read.pending = read.docs[len(read.docs)-1].seq, end.Pending+1
-		return nil
+		end.Last.Seq = read.docs[len(read.docs)-1].seq
+		end.Pending++
 	}
 	if read.later {
 		if err := b.leaveOut(s, read); err != nil {

@@ -24,10 +24,14 @@ type claim struct {
 	token   []byte
 	segment int64 // the number of the segment that is written
 	docs    int64 // written
-	bytes   int64
+	bytes   int64 // of its blocks, those that are pending included
 	pending []pendingBlock
-	size    int // of pending
+	size    int // of pending in a transaction
 }
+
+// blockBytes is about how many bytes a block takes in a transaction besides its value: fields of one word each have
+// many blocks of a few bytes.
+const blockBytes = 200
 
 const (
 	claimFlush int64 = iota
@@ -104,7 +108,8 @@ func (x *Indexes) alone(of int64) bool { return of == claimMerge && x.opts.Jobs 
 func (c *claim) put(ctx context.Context) func(index.BlockKey, []byte) error {
 	return func(key index.BlockKey, value []byte) error {
 		c.pending = append(c.pending, pendingBlock{key, value})
-		if c.size += len(value); c.size < c.x.transactionBudget()/2 {
+		c.bytes += int64(len(value))
+		if c.size += len(value) + blockBytes; c.size < c.x.transactionBudget()/2 {
 			return nil
 		}
 		return c.write(ctx)
@@ -123,7 +128,6 @@ func (c *claim) write(ctx context.Context) error {
 		}
 		return nil
 	})
-	c.bytes += int64(c.size)
 	c.pending, c.size = nil, 0
 	return err
 }

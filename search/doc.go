@@ -15,8 +15,8 @@
 //   - search.go: Indexes; definition.go: what design documents define; language.go: indexes without JavaScript;
 //     keys.go, record.go: what is stored
 //   - interactive.go: what happens in the documents' transactions
-//   - flight.go: one build of an index at a time; build.go: reading; make.go: mapping, in
-//     pieces; fields.go: what functions give;
+//   - flight.go: one build of an index at a time; build.go: reading; room.go: what all builds may hold together;
+//     make.go: mapping, in pieces; fields.go: what functions give;
 //     commit.go: transactions, purges; direct.go: segments without a detour by the log
 //   - state.go: what a process remembers; blocks.go: blocks and sets of documents;
 //     frequent.go: documents of frequent words, remembered

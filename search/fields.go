@@ -217,8 +217,7 @@ func (def *Definition) newMaker() *maker {
 
 func (m *maker) analyze(a *analysis.Analyzer, text string, add func(term []byte, increment, start, end int)) {
 	m.tokens.Reset()
-	a.Analyze(&m.tokens, text)
-	for t, term := range m.tokens.All() {
+	a.Each(&m.tokens, text, func(t analysis.Token, term []byte) {
 		add(term, int(t.Increment), int(t.Start), int(t.End))
-	}
+	})
 }

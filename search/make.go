@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
@@ -35,6 +36,7 @@ func (b *build) make(ctx context.Context, batch *batch) error {
 	m, _ := b.makers.Get().(*maker)
 	if m == nil {
 		m = b.def.newMaker()
+		m.of.Most = b.x.documentMemory()
 	}
 	defer b.makers.Put(m)
 	k := &making{b: b, batch: batch, m: m}
@@ -76,13 +78,15 @@ func (k *making) take(ctx context.Context, src *source) error {
 	return k.hand(ctx, k.next)
 }
 
-// hand hands over what was made, the documents up to a place in the batch.
+// hand hands over what was made, the documents up to a place in the batch. The batch lets go of them: with the records
+// of all that was handed over it would take many times as much as a piece.
 func (k *making) hand(ctx context.Context, to int) error {
 	piece := *k.batch
-	piece.docs, piece.part = k.batch.docs[k.from:to:to], k.part
+	piece.docs, piece.part = slices.Clone(k.batch.docs[k.from:to]), k.part
 	if to < len(k.batch.docs) {
 		piece.end, piece.last = k.batch.docs[to-1].seq, false
 	}
+	clear(k.batch.docs[k.from:to])
 	k.from, k.part, k.held = to, nil, 0
 	select {
 	case k.batch.made <- &piece:
@@ -95,6 +99,10 @@ func (k *making) hand(ctx context.Context, to int) error {
 // record makes the record of a document, for the log.
 func (m *maker) record(src *source) {
 	d := m.of.Document(src.id, src.fields.values)
+	if !m.of.Whole() {
+		src.fields.failure = tooManyTerms
+		return
+	}
 	if len(d.Fields) > maxFields {
 		src.fields.failure = tooManyFields
 		return
@@ -112,7 +120,8 @@ func (m *maker) invert(part *index.Batch, src *source) {
 	for i := range src.fields.values {
 		size += len(src.fields.values[i].Text)
 	}
-	if size > m.most/16 { // a record has more bytes than texts where words are short and each counts by itself
+	// A record has more bytes than texts where words are short and each counts by itself; terms have more memory.
+	if size > m.most/16 || m.of.Most > 0 && size > m.of.Most/mostOfText {
 		if m.record(src); src.fields.failure != "" {
 			return
 		}
@@ -131,7 +140,19 @@ func (m *maker) invert(part *index.Batch, src *source) {
 var (
 	tooManyFields = fmt.Sprintf("the document has more than %d fields", maxFields)
 	tooMuchText   = "the document has too much text for the index"
+	tooManyTerms  = "the document has more different terms than fit the memory of the server"
 )
+
+const (
+	// ownMemory is about what the server takes that indexes nothing, and leastDocument what a document may take in any
+	// case. On a server of 512 MB no document that has a record (maxRecord) takes as much as the rest.
+	ownMemory, leastDocument = 40 << 20, 16 << 20
+	// mostOfText is how many times as much as a text its terms take in memory at most: words of a byte, and a space.
+	mostOfText = 90
+)
+
+// documentMemory is about how many bytes of memory the terms and values of a document may take while it is indexed.
+func (x *Indexes) documentMemory() int { return int(max(x.opts.Memory-ownMemory, leastDocument)) }
 
 const (
 	// maxFatal is how many documents of a batch may fail the whole call before the build gives up.

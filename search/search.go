@@ -58,6 +58,7 @@ type Indexes struct {
 	programs *cache.Cache[signature, *program] // of interactive indexes
 	killed   *cache.Cache[killedKey, string]   // why they cannot be indexed
 	flushing chan struct{}                     // has one for each flush that runs, of flushesAtOnce
+	room     *room
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -93,8 +94,8 @@ func New(o Options) *Indexes {
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
 		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
 		programs: cache.New[signature, *program](keptPrograms), killed: cache.New[killedKey, string](keptKilled),
-		flushing: make(chan struct{}, flushesAtOnce),
-		flights:  map[flightKey]*flight{}, merging: map[stateKey]bool{}}
+		flushing: make(chan struct{}, flushesAtOnce), room: newRoom(o.Memory),
+		flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
@@ -131,8 +132,17 @@ func (x *Indexes) Forget() {
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")
 
+// commonBuilds is how many builds there are at most that do not have to be content with smaller segments, and
+// leastDirect how small those are at least, in bytes of memory.
+const commonBuilds, leastDirect = 4, 256 << 10
+
 // directBytes is about how many bytes of documents become a segment directly; as many again are collected meanwhile.
-func (x *Indexes) directBytes() int { return int(x.opts.Memory / 48) }
+// All builds that run together have no more than a sixth of the memory for both.
+func (x *Indexes) directBytes() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return int(max(x.opts.Memory/12/int64(max(len(x.flights), commonBuilds)), leastDirect))
+}
 
 // workers is how many batches are on their way at a time.
 func (x *Indexes) workers() int { return max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))) }

@@ -77,6 +77,14 @@ func (a *Analyzer) Analyze(t *Tokens, text string) {
 	t.gap = gap
 }
 
+// Each calls fn for the terms of a text in order, and keeps none of them: a text of a million words takes no more
+// memory than one of a few. The term is valid until fn returns. t is as Analyze needs it; fn must not use it.
+func (a *Analyzer) Each(t *Tokens, text string, fn func(Token, []byte)) {
+	t.each = fn
+	a.Analyze(t, text)
+	t.each = nil
+}
+
 // tokens calls fn for the tokens of a text, also for those that are dropped because they are too long.
 func (a *Analyzer) tokens(text string, fn func(start, end int, kind kind, dropped bool)) {
 	longest := a.longest

@@ -19,6 +19,7 @@ type Tokens struct {
 	list  []Token
 	terms []byte
 	gap   int32
+	each  func(Token, []byte) // takes terms in the place of list and terms; nil outside of Each
 	word  word
 	stems stemCache
 	run   pairRun
@@ -69,7 +70,13 @@ func (t *Tokens) Gap() int { return int(t.gap) }
 
 // add ends the term that begins at from.
 func (t *Tokens) add(from, start, end int, increment int32) {
-	t.list = append(t.list, Token{
+	k := Token{
 		Start: int32(start), End: int32(end), Increment: increment, from: int32(from), to: int32(len(t.terms)),
-	})
+	}
+	if t.each == nil {
+		t.list = append(t.list, k)
+		return
+	}
+	t.each(k, t.term(k))
+	t.terms = t.terms[:from]
 }

@@ -43,10 +43,15 @@ const longestTerm = 32766
 // Maker makes records of documents from their values, one document after the other. It keeps its
 // tables in between and is for one goroutine.
 type Maker struct {
+	// Most is about how many bytes of memory the terms and values of a document may take; 0: any. Those beyond it are
+	// left out, and the document is not whole.
+	Most int
+
 	kind    Kind
 	analyze Analyze
 	fields  map[string]*fieldMaker
 	names   []string
+	bytes   int // of the document that is made
 }
 
 type fieldMaker struct {
@@ -70,8 +75,12 @@ func (m *Maker) Analyze(field, text string, add func(term []byte, increment, sta
 	m.analyze(field, text, add)
 }
 
+// Whole reports whether the last document has all of its terms and values.
+func (m *Maker) Whole() bool { return m.Most == 0 || m.bytes <= m.Most }
+
 // Document is the document of values, in the order that they are given in.
 func (m *Maker) Document(id string, values []Value) *Document {
+	m.bytes = 0
 	for _, name := range m.names {
 		m.fields[name].used = false
 	}
@@ -81,6 +90,9 @@ func (m *Maker) Document(id string, values []Value) *Document {
 	d := &Document{ID: id}
 	for i := range values {
 		v := &values[i]
+		if m.bytes += valueBytes + len(v.Text); !m.Whole() {
+			break
+		}
 		if v.Store {
 			d.Stored = append(d.Stored, Stored{Name: v.Name, Text: v.Text, Number: v.Number, IsNumber: v.IsNumber})
 		}
@@ -126,19 +138,29 @@ func (m *Maker) value(f *fieldMaker, v *Value) {
 	f.field.HasNorm = f.field.HasNorm || v.Norms
 	f.field.Positions = f.field.Positions || v.Analyzed || m.kind == Clouseau
 	if !v.Analyzed {
-		f.add([]byte(v.Text), 1)
+		m.term(f, []byte(v.Text), 1)
 		return
 	}
-	m.analyze(v.Name, v.Text, func(term []byte, increment, _, _ int) { f.add(term, int32(increment)) })
+	m.analyze(v.Name, v.Text, func(term []byte, increment, _, _ int) { m.term(f, term, int32(increment)) })
 }
 
-func (f *fieldMaker) add(term []byte, increment int32) {
+// valueBytes is about how many bytes of memory a value takes besides its text and its terms.
+const valueBytes = 64
+
+// term adds an occurrence of a term.
+func (m *Maker) term(f *fieldMaker, term []byte, increment int32) {
 	f.position += increment
 	if len(term) > longestTerm {
 		return
 	}
-	f.field.Length++
 	i, ok := f.terms[string(term)]
+	if m.bytes += 4; !ok {
+		m.bytes += termBytes + len(term)
+	}
+	if !m.Whole() {
+		return
+	}
+	f.field.Length++
 	if !ok {
 		i = len(f.field.Terms)
 		f.field.Terms = append(f.field.Terms, Term{Term: string(term)})

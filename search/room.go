@@ -1,0 +1,103 @@
+package search
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// What builds read ahead, have mapped and analyse is in memory until it is committed. All builds of the process share
+// one bound for that, a quarter of its memory, and each batch takes its part before it is read. Functions may be slow,
+// and nobody has to wait for those of others: a build that has no batch under way may read a small one without asking.
+// A document that is larger than that waits for its part.
+
+const (
+	// batchCopies is about how many times the text of a batch is in memory: as it was read, on its way to the worker,
+	// as values of fields, and as terms.
+	batchCopies = 4
+	// rowsBytes is about what the answer of a worker takes (js.MapEach): as text, and as rows.
+	rowsBytes = 8 << 20
+	// freeDocs and freeBytes bound a batch that is read without asking.
+	freeDocs, freeBytes = 16, 64 << 10
+)
+
+// room is what the builds of a process may hold in batches together.
+type room struct {
+	free  *semaphore.Weighted
+	total int64
+}
+
+// newRoom makes the room of a process with so many bytes of memory.
+func newRoom(memory int64) *room {
+	total := memory / 4
+	return &room{semaphore.NewWeighted(total), total}
+}
+
+// batch is how many bytes of text a batch has at most, but for a single document.
+func (r *room) batch() int { return int(min(batchBytes, r.total/16)) }
+
+// need is what a batch takes that has so many bytes of text; one that needs more than there is has all of it.
+func (r *room) need(text int) int64 { return min(r.total, rowsBytes+batchCopies*int64(text)) }
+
+// share is what one batch holds of the room: none for a small batch that did not ask.
+type share struct {
+	of    *build
+	bytes int64
+}
+
+// giveBack gives the share back. It is called once.
+func (s *share) giveBack() {
+	s.of.x.room.free.Release(s.bytes)
+	s.of.underWay.Add(-1)
+	select {
+	case s.of.left <- struct{}{}:
+	default:
+	}
+}
+
+// claim takes the share of the next batch: that of one of the usual size where there is room, or none for a small one
+// where no batch of the build is under way. Else it waits until one of those has been committed.
+func (b *build) claim(ctx context.Context) (*share, error) {
+	r := b.x.room
+	for {
+		s := &share{b, r.need(r.batch())}
+		if !r.free.TryAcquire(s.bytes) {
+			s.bytes = 0
+		}
+		if s.bytes > 0 || b.underWay.Load() == 0 {
+			b.underWay.Add(1)
+			return s, nil
+		}
+		select {
+		case <-b.left:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// limits are how many documents, and bytes of text but for a single document, the batch may have.
+func (s *share) limits() (docs, bytes int) {
+	if s.bytes == 0 {
+		return min(freeDocs, s.of.size), freeBytes
+	}
+	return s.of.size, s.of.x.room.batch()
+}
+
+// fits reports whether so many bytes of text fit the share.
+func (s *share) fits(text int) bool {
+	return s.bytes == 0 && text <= freeBytes || s.of.x.room.need(text) <= s.bytes
+}
+
+// enlarge makes the share large enough for a text. What it had goes first: nobody waits who holds something of it.
+func (s *share) enlarge(ctx context.Context, text int) error {
+	r := s.of.x.room
+	r.free.Release(s.bytes)
+	s.bytes = 0
+	need := r.need(text)
+	err := r.free.Acquire(ctx, need)
+	if err == nil {
+		s.bytes = need
+	}
+	return err
+}

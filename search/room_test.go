@@ -1,0 +1,212 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// TestBuildsShareTheirRoom: what all builds have of texts at one time has one bound, however many they are, and none of
+// them waits for functions of others: a build that finds no room has one small batch, and one large document has as
+// much as there is.
+func TestBuildsShareTheirRoom(t *testing.T) {
+	const memory, indexes, docs = 64 << 20, 12, 40
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	var functions []string
+	for i := range indexes {
+		functions = append(functions, fmt.Sprintf(`"i%02d":{"index":"f%d"}`, i, i))
+	}
+	b.put(t, "_design/d", `{"indexes":{`+strings.Join(functions, ",")+`}}`)
+	text := strings.Repeat("w ", freeBytes/3)
+	for n := range docs {
+		b.put(t, fmt.Sprintf("d%02d", n), `{"index":[["a","x",{}]],"text":"`+text+`"}`)
+	}
+	b.put(t, "large", `{"index":[["a","x",{}]],"text":"`+strings.Repeat(text, 100)+`"}`)
+	held := &holding{until: make(chan struct{}), of: map[string]bool{}, called: make(chan struct{}, 1)}
+	o := b.indexes.opts
+	o.Memory, o.JS, o.directDocs = memory, held, 0
+	b.indexes.Close()
+	b.indexes = New(o)
+	b.store.SetHooks(storage.Hooks{Indexer: b.indexes})
+	var all sync.WaitGroup
+	for i := range indexes {
+		def := b.lookup(t, index.Clouseau, fmt.Sprintf("i%02d", i))
+		all.Go(func() {
+			if err := b.indexes.Update(context.Background(), b.db, def); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	// Each build has a batch with the worker, though nobody has got one back.
+	for range held.called {
+		if held.functions() == indexes {
+			break
+		}
+	}
+	close(held.until)
+	all.Wait()
+	room := b.indexes.room
+	if most := int(room.total)/batchCopies + indexes*freeBytes; held.most > most || held.most < freeBytes {
+		t.Errorf("%d bytes of texts were held, of %d", held.most, most)
+	}
+	if !room.free.TryAcquire(room.total) {
+		t.Error("a build has kept a part of the room")
+	}
+	for i := range indexes {
+		def := b.lookup(t, index.Clouseau, fmt.Sprintf("i%02d", i))
+		must(t, b.db.View(context.Background(), func(s *storage.Snapshot) error {
+			opened, err := b.indexes.open(context.Background(), s, def)
+			if err != nil {
+				return err
+			}
+			n := int32(0)
+			for _, segment := range opened.segments {
+				n += segment.Docs()
+			}
+			if n != docs+1 {
+				t.Errorf("index %d has %d documents", i, n)
+			}
+			return nil
+		}))
+	}
+}
+
+// holding is JavaScript that keeps its calls until it is told, and counts the bytes that it has been given.
+type holding struct {
+	script
+	until chan struct{}
+
+	mu        sync.Mutex
+	now, most int
+	of        map[string]bool // functions that were called
+	called    chan struct{}
+}
+
+func (h *holding) Map(ctx context.Context, p *js.MapProgram, docs [][]byte) ([]js.DocResult, error) {
+	size := 0
+	for _, d := range docs {
+		size += len(d)
+	}
+	h.count(size, p.Maps[0])
+	defer h.count(-size, p.Maps[0])
+	<-h.until
+	return h.script.Map(ctx, p, docs)
+}
+
+func (h *holding) count(n int, function string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now += n
+	h.most = max(h.most, h.now)
+	h.of[function] = true
+	select {
+	case h.called <- struct{}{}:
+	default:
+	}
+}
+
+func (h *holding) functions() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.of)
+}
+
+// TestBlocksOfATransaction: small blocks count with what they take in a transaction. A segment of many fields of a word
+// each has hundreds of thousands of them, of a few bytes.
+func TestBlocksOfATransaction(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "_design/d", design)
+	b.put(t, "a", `{"index":[["a","x",{}]]}`)
+	def := b.lookup(t, index.Clouseau, "c")
+	must(t, b.indexes.Update(t.Context(), b.db, def))
+	bd := &build{x: b.indexes, db: b.db, def: def, flight: &flight{}}
+	must(t, bd.prepare(t.Context()))
+	c, err := b.indexes.take(t.Context(), b.db, bd.recordKey, bd.keys, claimMerge)
+	must(t, err)
+	defer c.drop()
+	put, most := c.put(t.Context()), 0
+	for i := range 50_000 {
+		must(t, put(index.BlockKey{Field: int32(i)}, []byte{1}))
+		most = max(most, len(c.pending))
+	}
+	if most > b.indexes.transactionBudget()/2/blockBytes {
+		t.Errorf("%d blocks were held for one transaction", most)
+	}
+}
+
+// TestTermsOfADocument: a document whose terms take more memory than the server has for them is listed with the reason,
+// whichever way it comes into the index, and nothing is held of it; what a server of 512 MB takes is not refused there.
+func TestTermsOfADocument(t *testing.T) {
+	var text strings.Builder
+	for i := range 120_000 {
+		fmt.Fprintf(&text, "w%d ", i)
+	}
+	values := []index.Value{{Name: "a", Text: text.String(), Analyzed: true}}
+	for memory, fits := range map[int64]bool{50 << 20: false, 280 << 20: true} {
+		b := newBench(t, memkv.New(), storage.CreateOptions{})
+		b.put(t, "_design/d", design)
+		m := b.lookup(t, index.Clouseau, "c").newMaker()
+		b.indexes.opts.Memory = memory
+		m.of.Most = b.indexes.documentMemory()
+		for _, way := range []func(*source){m.record, func(src *source) {
+			m.invert(index.NewBatch(index.Clouseau, m.of.Analyze), src)
+		}} {
+			src := &source{id: "d", fields: &fields{values: values}}
+			way(src)
+			if whole := src.fields.failure == ""; whole != fits || !fits && src.fields.failure != tooManyTerms {
+				t.Errorf("with %d MB: %q", memory>>20, src.fields.failure)
+			}
+		}
+	}
+	m := index.NewMaker(index.Clouseau, func(_, text string, add func([]byte, int, int, int)) {
+		for _, word := range strings.Fields(text) {
+			add([]byte(word), 1, 0, 0)
+		}
+	})
+	m.Most = 1 << 20
+	if d := m.Document("d", values); m.Whole() || d.Memory() > 2*m.Most {
+		t.Errorf("%d bytes of a document are held, of %d", d.Memory(), m.Most)
+	}
+}
+
+// TestPiecesAreLetGo: of what a batch has handed over it holds nothing, so that records do not add up to those of the
+// whole batch.
+func TestPiecesAreLetGo(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "_design/d", design)
+	def := b.lookup(t, index.Clouseau, "c")
+	b.indexes.opts.Memory = 1 // pieces of leastDirect
+	words := strings.Fields(strings.Repeat("word ", 400))
+	for i := range words {
+		words[i] += fmt.Sprint(i)
+	}
+	values := []index.Value{{Name: "a", Text: strings.Join(words, " "), Analyzed: true}}
+	all := &batch{docs: make([]source, 40), made: make(chan *batch, 40)}
+	k := &making{b: &build{x: b.indexes, def: def}, batch: all, m: def.newMaker()}
+	for i := range all.docs {
+		all.docs[i].id, all.docs[i].fields = fmt.Sprint(i), &fields{values: values}
+		must(t, k.take(t.Context(), &all.docs[i]))
+		held := 0
+		for j := range all.docs {
+			held += all.docs[j].memory
+		}
+		if held > 2*leastDirect {
+			t.Fatalf("%d bytes of records are held by a batch, of %d in a piece", held, leastDirect)
+		}
+	}
+	must(t, k.hand(t.Context(), len(all.docs)))
+	handed := 0
+	for len(all.made) > 0 {
+		handed += len((<-all.made).docs)
+	}
+	if handed != len(all.docs) {
+		t.Errorf("%d documents were handed over", handed)
+	}
+}
