@@ -131,6 +131,13 @@ func (d *Database) prepare(
 	docs []*compat.Document,
 	o WriteOptions,
 ) (inner context.Context, users bool, err error) {
+	if !o.Replicated {
+		for _, doc := range docs {
+			if err := setLuceneVersions(doc); err != nil {
+				return nil, false, err
+			}
+		}
+	}
 	if inner, err = d.asWriter(ctx, docs, o); err != nil {
 		return nil, false, err
 	}

@@ -198,6 +198,12 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 		definition = append(d.text.appendAnalyzer(append(definition, `,"analyzer":`...)), '}')
 	}
 	views, _ := body.Get(member)
+	stored, _ := views.Get(d.Name)
+	if version, ok := stored.Get("lucene_version"); ok && d.kind == KindNouveau {
+		// It came with the design document. CouchDB drops it here, and answers that an index was made.
+		definition = append(definition[:len(definition)-1], `,"lucene_version":`...)
+		definition = append(version.AppendJSON(definition), '}')
+	}
 	changed, err := ejson.Parse(definition)
 	if err != nil {
 		return nil, err
