@@ -6,32 +6,6 @@ import (
 	"testing"
 )
 
-func TestParseRev(t *testing.T) {
-	tests := []struct{ in, out string }{
-		{"1-967a00dff5e02add41819138abb3284d", "1-967a00dff5e02add41819138abb3284d"},
-		{"1-967A00DFF5E02ADD41819138ABB3284D", "1-967a00dff5e02add41819138abb3284d"},
-		{"+1-abc", "1-abc"},
-		{"007-x-y-z", "7-x-y-z"},
-		{"1-", "1-"},
-		{"4611686018427387904-a", "4611686018427387904-a"},
-		{"0-1", "0-1"},
-		{"2-0123456789abcdef", "2-30313233343536373839616263646566"},
-	}
-	for _, tt := range tests {
-		r, err := ParseRev(tt.in)
-		if err != nil || r.String() != tt.out {
-			t.Errorf("ParseRev(%q) = %v, %v; want %s", tt.in, r, err, tt.out)
-		}
-	}
-	for _, in := range []string{"", "1", "-1", "-1-a", "a-b", "1.0-a", " 1-a", "1_0-a", "1-zz7a00dff5e02add41819138abb3284d",
-		"2-+0000000000000000000000000000001", "2--0000000000000000000000000000001", "99999999999999999999-a",
-		"4611686018427387905-a", "-4611686018427387905-a"} {
-		if _, err := ParseRev(in); !errors.Is(err, ErrInvalidRev) || !errors.Is(err, KindBadRequest) {
-			t.Errorf("ParseRev(%q): %v", in, err)
-		}
-	}
-}
-
 func TestRevCompare(t *testing.T) {
 	ascending := []Rev{{-1, "a"}, {0, ""}, {1, ""}, {1, "a"}, {1, "aa"}, {1, "b"}, {2, "\x00"}, {10, "a"}}
 	for i, a := range ascending {
