@@ -43,10 +43,11 @@ func TestTextIndexes(t *testing.T) {
 		_, answer = post("/db/_index", `{"index":{},"type":"`+kind+`","ddoc":"`+kind+`","name":"all"}`)
 		require.Equal(t, `{"result":"exists","id":"_design/`+kind+`","name":"all"}`, answer)
 		member := map[string]string{"text": "indexes", "nouveau": "nouveau"}[kind]
+		version := map[string]string{"nouveau": `,"lucene_version":10`}[kind] // since 3.5.2
 		require.Contains(t, s.Do("GET", "/db/_design/"+kind, "").Body.String(),
 			`"language":"query","`+member+`":{"all":{"index":{"default_analyzer":"keyword","default_field":{},`+
 				`"partial_filter_selector":{},"selector":{},"fields":"all_fields","index_array_lengths":true},`+
-				`"analyzer":{"name":"perfield","default":"keyword","fields":{"$default":"standard"}}}}}`)
+				`"analyzer":{"name":"perfield","default":"keyword","fields":{"$default":"standard"}}`+version+`}}}`)
 	}
 	status, answer := post("/db/_index", `{"index":{"fields":[{"name":"age","type":"number"},{"type":"string","name":"name.last"}],
 		"default_field":{"enabled":false},"default_analyzer":"english","index_array_lengths":false,
