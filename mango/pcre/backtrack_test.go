@@ -1,13 +1,16 @@
 package pcre
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/settee-db/settee/compat/patterns"
+	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // matchesPattern compiles a pattern and matches a text.
@@ -24,31 +27,38 @@ func matchesPattern(t *testing.T, pattern, text string) bool {
 	return ok
 }
 
-func TestBacktracking(t *testing.T) {
-	for _, c := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{`^(abc)\1$`, "abcabc", true}, {`^(abc)\1$`, "abcabd", false},
-		{`a(?=b)`, "ab", true}, {`a(?!b)`, "ab", false}, {`a(?!b)`, "ac", true},
-		{`(?<=foo)-`, "foo-bar", true}, {`(?<!foo )bar`, "foo bar", false},
-		{`^(?>a+)bc`, "aabc", true}, {`^(?>a+)ab`, "aab", false},
-		{`(?<n>a)bc\k<n>`, "abca", true}, {`(?P<n>a)bc(?P=n)`, "abca", true}, {`(a)bc\g{1}`, "abca", true},
-		{`^a++b`, "aab", true}, {`^a++ab`, "aab", false}, {`^(?:ab)*+ab`, "abab", false}, {`^[ab]?+b`, "b", false}, {`^\d{1,2}+1`, "11", false},
-		{`^a++\Qb.c\E$`, "ab.c", true}, {`^a++[[:digit:]]$`, "a7", true}, {`(?=\x{e9})`, "é", false}, {`(?=\xc3\xa9)`, "é", true},
-		{`(?=[^\x00-\x7f])`, "é", true}, {`(?=[\w-])-`, "-", true}, {`(?=[a[])\[`, "[", true}, {`(?=[]a])]`, "]", true},
-		{`(?=a)a\Z`, "a\n", true}, {`(?=a)a$`, "a\n", true}, {`(?=a)a\z`, "a\n", false}, {`(?i)(?=A)a`, "A", true}, {`a\Kb(?=c)`, "abc", true},
-		{`^(?=a{2})a`, "aa", true}, {`^(?=x{,2})x`, "x{,2}", true}, {`(?=a)a|b++`, "b", true}, {`(?#c)(?=a)a`, "a", true},
-	} {
-		if got := matchesPattern(t, c.pattern, c.text); got != c.want {
-			t.Errorf("%s on %q: %v", c.pattern, c.text, got)
+// TestPatterns shows what patterns match: testdata/patterns. `go test ./mango/pcre -run TestPatterns -rewrite` writes
+// down what they match now.
+//
+//	match      the first line is a pattern, each other one a text in quotes of Go
+//	refused    the input is a pattern that does not compile
+func TestPatterns(t *testing.T) {
+	datadriven.RunTest(t, "testdata/patterns", func(t *testing.T, d *datadriven.TestData) string {
+		pattern, texts, _ := strings.Cut(d.Input, "\n")
+		if d.Cmd == "refused" {
+			if _, err := Compile(pattern, new(patterns.Budget)); err == nil {
+				d.Fatalf(t, "%s compiles", pattern)
+			}
+			return ""
 		}
-	}
-	for _, bad := range []string{`(?=`, `(?=a`, `(?R)`, `(?<=a)\`, `(?=a)[b`, `(?=` + strings.Repeat("a", 5000) + `)`} {
-		if _, err := Compile(bad, new(patterns.Budget)); err == nil {
-			t.Errorf("%.20s compiles", bad)
+		shown := ""
+		for line := range strings.SplitSeq(texts, "\n") {
+			text, err := strconv.Unquote(line)
+			require.NoError(t, err, line)
+			verdict := "no match"
+			if matchesPattern(t, pattern, text) {
+				verdict = "matches"
+			}
+			shown += line + " → " + verdict + "\n"
 		}
-	}
+		return shown
+	})
+}
+
+// TestLongPattern: what is too long does not compile.
+func TestLongPattern(t *testing.T) {
+	_, err := Compile(`(?=`+strings.Repeat("a", 5000)+`)`, new(patterns.Budget))
+	require.Error(t, err)
 }
 
 // TestRunawayPattern shows that a pattern that would take for ever is no match after a while, and an error in the end.
@@ -159,44 +169,9 @@ func TestCountsThatOnlyOneEngineTakes(t *testing.T) {
 	}
 }
 
-// A `$` leaves the line feed at the end to what is behind it, as in PCRE.
-func TestDollarLooksAhead(t *testing.T) {
-	for _, c := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{`a$\n`, "a\n", true}, {`a$\n`, "a", false}, {`(?:a$)\s\z`, "a\n", true}, {`a\Z\n`, "a\n", true},
-		{`a$`, "a\n\n", false}, {`^(?:a$|\n)+\z`, "a\n", true}, {`a$(?:b|\n|$)\z`, "a\n", true},
-		{`a$\z`, "a\n", false}, {`(a$|b)`, "a\n", true}, {`(?m)a$\nb$`, "a\nb\n", true}, {`(?m)a\Z\nb`, "a\nb", false},
-	} {
-		p, err := Compile(c.pattern, new(patterns.Budget))
-		require.NoError(t, err, c.pattern)
-		ok, err := p.Match([]byte(c.text))
-		require.NoError(t, err)
-		require.Equal(t, c.want, ok, "%s in %q", c.pattern, c.text)
-	}
+// TestNothingBehindDollar: a `$` with nothing behind it needs no backtracking.
+func TestNothingBehindDollar(t *testing.T) {
 	p, err := Compile(`^a.*b$|c\Z`, new(patterns.Budget))
 	require.NoError(t, err)
-	require.NotNil(t, p.linear, "nothing is behind it")
-}
-
-// Groups that number their groups alike are as any where nothing refers to these, and refused where something does.
-func TestBranchReset(t *testing.T) {
-	for _, c := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{`^(?|a(b)|c(d))$`, "ab", true}, {`^(?|a(b)|c(d))$`, "cd", true}, {`^(?|a(b)|c(d))$`, "ad", false},
-		{`^(?|a(b)|c(d))++x`, "abcdx", true}, {`(?=c)(?|a|c)d`, "cd", true}, {`[(?|]\(?|z`, "(", true},
-	} {
-		p, err := Compile(c.pattern, new(patterns.Budget))
-		require.NoError(t, err, c.pattern)
-		ok, err := p.Match([]byte(c.text))
-		require.NoError(t, err)
-		require.Equal(t, c.want, ok, "%s in %s", c.pattern, c.text)
-	}
-	for _, pattern := range []string{`(?|(a)|(b))\1`, `(?|(a)|(b))\g{1}`, `(?|(a)|(b))(?(1)c|d)`} {
-		_, err := Compile(pattern, new(patterns.Budget))
-		require.Error(t, err, pattern)
-	}
+	require.NotNil(t, p.linear)
 }
