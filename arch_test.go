@@ -46,11 +46,13 @@ var rooms = map[string][]string{
 	"storage/revtree": {"compat", "storage/kv"}, // storage/kv for its tests
 	"storage/formats": {"compat", "storage/kv", keyspace, "storage/revtree"},
 	"storage/rank":    {"storage/kv"},
-	"storage/counts":  {"compat", "storage/kv", keyspace, "storage/rank"},
-	"storage":         {"compat", "storage/kv", "cluster", keyspace, "storage/revtree", "storage/formats", "storage/counts", "storage/rank"},
-	"views":           {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
-	"mango":           {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
-	"search":          {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
+	"storage/timeseq": {"compat", "storage/kv"},
+	"storage/counts":  {"compat", "storage/kv", keyspace, "storage/rank", "storage/timeseq"},
+	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
+		"storage/timeseq"},
+	"views":  {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
+	"mango":  {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
+	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},

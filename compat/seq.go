@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Seq is the part of a sequence that places it in a database's changes: the incarnation of the store, and the
@@ -82,15 +83,21 @@ func AppendUpdateSeq(dst []byte, n uint64, s Seq) []byte {
 
 // Since is a place in the changes given by a client. The zero Since is before all changes.
 type Since struct {
-	Now bool // the end, whatever it is when it is looked at
-	Seq Seq  // unless Now: changes after this one
+	Now   bool  // the end, whatever it is when it is looked at
+	Timed bool  // changes at Time or later
+	Time  int64 // in seconds since 1970, not negative
+	Seq   Seq   // unless Now or Timed: changes after this one
 }
 
-// ErrMalformedSeq is the answer to a `since` that is no sequence.
-var ErrMalformedSeq = NewError(KindBadRequest, "Malformed sequence supplied in 'since' parameter.")
+// The answers to a `since` that is no sequence, and to one that has the form of a time and is none.
+var (
+	ErrMalformedSeq = NewError(KindBadRequest, "Malformed sequence supplied in 'since' parameter.")
+	ErrInvalidTime  = NewError(KindBadRequest, "invalid_time_format")
+)
 
-// ParseSince reads the value of `since`: `0`, `now`, or a sequence, of which quotes around it and the number before the
-// opaque part are ignored (fabric_view_changes:unpack_seqs). The error is ErrMalformedSeq.
+// ParseSince reads the value of `since`: `0`, `now`, a time of the form 2026-11-27T12:00:00Z, or a sequence, of which
+// quotes around it and the number before the opaque part are ignored (fabric_view_changes:unpack_seqs). The error is
+// ErrMalformedSeq or ErrInvalidTime.
 func ParseSince(text string) (Since, error) {
 	switch text {
 	case "0":
@@ -98,11 +105,56 @@ func ParseSince(text string) (Since, error) {
 	case "now":
 		return Since{Now: true}, nil
 	}
+	if hasTimeForm(text) {
+		second, ok := parseTime(text)
+		if !ok {
+			return Since{}, ErrInvalidTime
+		}
+		return Since{Timed: true, Time: max(second, 0)}, nil
+	}
 	s, ok := ParseSeq(text)
 	if !ok {
 		return Since{}, ErrMalformedSeq
 	}
 	return Since{Seq: s}, nil
+}
+
+// timeForm is the form of times: ? is any byte.
+const timeForm = "????-??-??T??:??:??Z"
+
+func hasTimeForm(text string) bool {
+	if len(text) != len(timeForm) {
+		return false
+	}
+	for i := range len(text) {
+		if timeForm[i] != '?' && text[i] != timeForm[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// parseTime reads a text of timeForm, in seconds since 1970. It is as lax as calendar:rfc3339_to_system_time: the date
+// must be one, hours, minutes and seconds may be any numbers of two characters, also with a sign.
+func parseTime(text string) (second int64, ok bool) {
+	var fields [6]int
+	for i, at := range [...]int{0, 5, 8, 11, 14, 17} {
+		length := 2
+		if i == 0 {
+			length = 4
+		}
+		n, ok := ErlangInteger(text[at : at+length])
+		if !ok {
+			return 0, false
+		}
+		fields[i] = int(n)
+	}
+	year, month, day := fields[0], time.Month(fields[1]), fields[2]
+	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	if year < 0 || date.Year() != year || date.Month() != month || date.Day() != day {
+		return 0, false
+	}
+	return date.Unix() + int64(fields[3]*3600+fields[4]*60+fields[5]), true
 }
 
 // ParseSeq reads a sequence as ParseSince does, without `0` and `now`.

@@ -244,6 +244,12 @@ var Settings = []Setting{
 	{"couchdb", "max_attachment_size", "1073741824", "Largest attachment in bytes, or infinity."},
 	{"couchdb", "max_document_id_length", "infinity", "Longest document id in bytes that is accepted on writes."},
 	{"couchdb", "max_document_size", "8000000", "Largest document body in bytes."},
+	{
+		"couchdb",
+		"time_seq_min_time",
+		"1754006400",
+		"Earliest time, in seconds since 1970, that a clock may have: what is committed while it says an earlier one has no time, and a `since` before it is the beginning of a feed.",
+	},
 	{"couchdb", "max_partition_size", "10737418240", "Largest partition in bytes of document bodies; 0 is no limit."},
 	{"couchdb", "os_process_timeout", "5000", "Milliseconds that one call of a JavaScript function may take."},
 	{"couchdb", "single_node", "false", "Accepted for CouchDB's ini files; this server always starts complete."},

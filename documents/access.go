@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/principal"
 )
 
 // The refusals of those who may not use a database, or not as they want.
@@ -51,6 +52,23 @@ func (d *Database) CheckAdmin(ctx context.Context) error {
 		return err
 	}
 	return errNotAdmin
+}
+
+// NeedAdmin refuses those who are no admins of the database as writes of design documents do; members only come here.
+func (d *Database) NeedAdmin(ctx context.Context) error {
+	if admin, err := d.IsAdmin(ctx); admin || err != nil {
+		return err
+	}
+	return needsAdmin(d.who)
+}
+
+// needsAdmin is the refusal of somebody who is no admin (couch_db:check_is_admin).
+func needsAdmin(who principal.Principal) error {
+	kind := compat.KindForbidden
+	if who.Name == "" {
+		kind = compat.KindUnauthorized
+	}
+	return compat.NewError(kind, "You are not a db or server admin.")
 }
 
 // IsAdmin reports whether the principal is an admin of the database. Server admins are.

@@ -99,10 +99,7 @@ func (d *Database) Feed(ctx context.Context, o *FeedOptions, request func() *Req
 
 // Begin is where a feed since a sequence begins.
 func (f *Feed) Begin(ctx context.Context, since compat.Since) (storage.UpdateSeq, error) {
-	if since.Now {
-		return f.d.db.LastSeq(ctx)
-	}
-	return storage.UpdateSeq{Seq: since.Seq}, nil
+	return f.d.db.Begin(ctx, since)
 }
 
 // AppendDoc prints the document of a row as the principal may see it and the feed shows it, null if it is none. send is

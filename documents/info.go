@@ -18,9 +18,13 @@ func (d *Database) LastSeq(ctx context.Context) (storage.UpdateSeq, error) { ret
 // Listen tells of changes; see storage.DB.Listen.
 func (d *Database) Listen(ctx context.Context) (*storage.Listener, error) { return d.db.Listen(ctx) }
 
-// Pending counts the rows of the feed after a sequence.
-func (d *Database) Pending(ctx context.Context, since storage.Seq) (int64, error) {
-	end, err := d.db.Changes(ctx, storage.ChangesOptions{Since: since}, func(*storage.Change) error { return nil })
+// Pending counts the rows of the feed since a place.
+func (d *Database) Pending(ctx context.Context, since compat.Since) (int64, error) {
+	first, err := d.db.Begin(ctx, since)
+	if err != nil {
+		return 0, err
+	}
+	end, err := d.db.Changes(ctx, storage.ChangesOptions{Since: first.Seq}, func(*storage.Change) error { return nil })
 	return end.Pending, err
 }
 

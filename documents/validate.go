@@ -113,8 +113,6 @@ func (v validator) Prepare(ctx context.Context, tx *storage.Tx) (storage.Validat
 	}, nil
 }
 
-const needsDBAdmin = "You are not a db or server admin."
-
 // designRule lets only admins of the database write design documents (couch_db:validate_doc_update).
 func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error) {
 	w, _ := ctx.Value(writerKey{}).(*writer)
@@ -122,13 +120,10 @@ func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error
 		return nil, nil
 	}
 	return func(_ context.Context, edit, _ *storage.Document) error {
-		switch {
-		case !compat.IsDesignID(edit.ID):
+		if !compat.IsDesignID(edit.ID) {
 			return nil
-		case w.who.Name == "":
-			return compat.NewError(compat.KindUnauthorized, needsDBAdmin)
 		}
-		return compat.NewError(compat.KindForbidden, needsDBAdmin)
+		return needsAdmin(w.who)
 	}, nil
 }
 

@@ -160,7 +160,7 @@ func (e *Engine) deploy(tx kv.Tx, r *registry.Record) error {
 	f := r.Running()
 	admin := principal.Principal{Roles: []string{"_admin"}}
 	source := e.docs.Database(f.Bindings.SourceBucket, admin, documents.Origin{})
-	err := begin(e.ctx, tx, r.Instance, source.Bare(), f.Settings.Boundary == definition.FromNow)
+	err := begin(e.ctx, tx, r.Instance, source.Bare(), f.Settings.Boundary)
 	if errors.Is(err, compat.KindNoDatabase) {
 		return definition.Errorf(definition.CodeBucketMissing, "Bucket: %s does not exist", f.Bindings.SourceBucket)
 	}

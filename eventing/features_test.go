@@ -55,7 +55,7 @@ var featureTable = []feature{
 		"js.TestEventConstants"),
 	shown("14 self-recursion", "eventing.TestSelfRecursion"),
 	shown("15 recursion between functions", "server/functions.TestDeployChecks", "eventing/definition.TestRecursion"),
-	shown("16 dcp_stream_boundary", "eventing.TestFromNow"),
+	shown("16 dcp_stream_boundary", "eventing.TestFromNow", "eventing.TestFromTime"),
 	shown("17 worker_count", "eventing.TestCounterIsExact", "eventing.TestNodesShareAFunction"),
 	shown("18 lifecycle", "server/functions.TestLifecycle", "eventing/definition.TestOperations"),
 	shown("19 checkpoints", "eventing.TestCheckpointInterval", "eventing.TestModel", "conformance.TestCrashEvents"),

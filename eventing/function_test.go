@@ -2,6 +2,7 @@ package eventing
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -50,6 +51,28 @@ func TestFromNow(t *testing.T) {
 	n.put("src", "after", `{}`)
 	n.becomes("dst", "after", `{}`)
 	require.Empty(t, n.get("dst", "before"))
+}
+
+// TestFromTime: a function that begins at a time sees what was written then and later; what is no time is refused.
+func TestFromTime(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.put("src", "a", `{}`)
+	const code = `function OnUpdate(doc, meta) { dst[meta.id] = {}; }`
+	n.define("f", code, `{"dcp_stream_boundary":"2099-01-01T00:00:00Z"}`, "+dst=dst")
+	n.define("g", `function OnUpdate(doc, meta) { dst["g" + meta.id] = {}; }`,
+		`{"dcp_stream_boundary":"2001-01-01T00:00:00Z"}`, "+dst=dst")
+	n.deploy("f")
+	n.deploy("g")
+	n.becomes("dst", "ga", `{}`)
+	n.put("src", "b", `{}`)
+	n.becomes("dst", "b", `{}`)
+	require.Empty(t, n.get("dst", "a"))
+	for value, good := range map[string]bool{
+		"2026-11-27T12:00:00Z": true, "2026-13-27T12:00:00Z": false, "now": false,
+	} {
+		err := json.Unmarshal(fmt.Appendf(nil, `{"dcp_stream_boundary":%q}`, value), new(definition.Settings))
+		require.Equal(t, good, err == nil, value)
+	}
 }
 
 // TestPauseAndResume: what is written meanwhile is seen after the function resumes, once.

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/cluster/nodes"
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -36,18 +38,31 @@ func (p *progress) of(partition int) storage.Seq {
 // is stored is right; it is read again.
 var errRestart = errors.New("eventing: a partition of the function is another process's")
 
-// begin writes the progress of a fresh instance: nothing is done, or with fromNow all that the transaction sees.
-func begin(ctx context.Context, tx kv.Tx, instance int64, source *storage.DB, fromNow bool) error {
+// begin writes the progress of a fresh instance: nothing is done, or all that the transaction sees, or all from before
+// a time.
+func begin(ctx context.Context, tx kv.Tx, instance int64, source *storage.DB, boundary string) error {
 	s, err := source.Join(ctx, tx)
 	if err != nil {
 		return err
 	}
 	var since storage.Seq
-	if fromNow {
+	switch boundary {
+	case definition.Everything:
+	case definition.FromNow:
 		// without a conflict: each write of the source would be one, and what is written later comes later
 		if since, err = s.WithoutConflicts().LastSeq(); err != nil {
 			return err
 		}
+	default:
+		time, err := compat.ParseSince(boundary)
+		if err != nil {
+			return err
+		}
+		first, err := source.Begin(ctx, time)
+		if err != nil {
+			return err
+		}
+		since = first.Seq
 	}
 	tx.Set(spaceOf(instance).progress(), encodeProgress(s.UUID(), since))
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/indexers"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -61,7 +62,7 @@ func newAllFieldsWorld(t testing.TB, store kv.Store) *allFieldsWorld {
 		views.Options{Store: s, KV: store, Languages: map[string]views.Language{mango.Language: mango.Views{}}},
 	)
 	ok(t, err)
-	s.SetHooks(storage.Hooks{Indexer: storage.Indexers(v, fields)})
+	s.SetHooks(storage.Hooks{Indexer: indexers.Join(v, fields)})
 	ok(t, s.Create(ctx, "db", storage.CreateOptions{}))
 	t.Cleanup(func() {
 		ok(t, queue.Close())

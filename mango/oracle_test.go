@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/indexers"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -161,7 +162,7 @@ func (c trouble) open(t tester) *opened {
 		Store: o.store, KV: engine, Languages: map[string]search.Language{mango.Language: mango.Texts{}},
 	})
 	t.Cleanup(o.src.Search.Close)
-	o.store.SetHooks(storage.Hooks{Indexer: storage.Indexers(o.src.Views, o.src.AllFields, o.src.Search)})
+	o.store.SetHooks(storage.Hooks{Indexer: indexers.Join(o.src.Views, o.src.AllFields, o.src.Search)})
 	o.beginWith(t, "db", storage.CreateOptions{Partitioned: c.partitioned})
 	if !c.late {
 		o.create(t)

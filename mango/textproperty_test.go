@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/indexers"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -25,7 +26,7 @@ func openTextWorld(t testing.TB, engine kv.Store, kind, definition string) *worl
 		Store: w.store, KV: engine, Languages: map[string]search.Language{mango.Language: mango.Texts{}},
 	})
 	t.Cleanup(w.src.Search.Close)
-	w.store.SetHooks(storage.Hooks{Indexer: storage.Indexers(w.src.Views, w.src.Search)})
+	w.store.SetHooks(storage.Hooks{Indexer: indexers.Join(w.src.Views, w.src.Search)})
 	w.begin(t, "db")
 	w.textIndex(t, kind, definition)
 	return w

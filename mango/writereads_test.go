@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/indexers"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -30,7 +31,7 @@ func TestUpdatesWithoutIndexesLeaveBodiesAlone(t *testing.T) {
 		allfields.Options{Store: w.store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()},
 	)
 	check(t, err)
-	w.store.SetHooks(storage.Hooks{Indexer: storage.Indexers(w.src.Views, fields)})
+	w.store.SetHooks(storage.Hooks{Indexer: indexers.Join(w.src.Views, fields)})
 	w.begin(t, "db")
 	trips := func(size int) int64 {
 		fewest := int64(1000) // of some updates: the queue of jobs reads beside them

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/timeseq"
 )
 
 // ErrStop ends a scan of the changes feed when its callback returns it: the row counts as seen, and there is no error.
@@ -21,6 +22,44 @@ func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
 		return err
 	})
 	return last, err
+}
+
+// Begin is where a feed begins that a client asks for; of a time see counts.Reader.Since.
+func (db *DB) Begin(ctx context.Context, since compat.Since) (first UpdateSeq, err error) {
+	first.Seq = since.Seq
+	if !since.Now && !since.Timed {
+		return first, nil
+	}
+	err = db.view(ctx, func(d *dbRead) (err error) {
+		now := since.Now
+		if since.Timed {
+			first.Seq, now, err = d.Since(since.Time)
+		}
+		if now && err == nil {
+			first, err = d.updateSeq()
+		}
+		return err
+	})
+	return first, err
+}
+
+// TimeSeq counts the updates of the database by when they were made, as far as that is known; see timeseq.Histogram.
+func (db *DB) TimeSeq(ctx context.Context) (bins []timeseq.Bin, err error) {
+	err = db.view(ctx, func(d *dbRead) (err error) {
+		bins, err = d.TimeSeq()
+		return err
+	})
+	return bins, err
+}
+
+// ForgetTimes forgets when updates were made: a time before the next update is the beginning then.
+func (db *DB) ForgetTimes(ctx context.Context) error {
+	return fromReserve(ctx, func(ctx context.Context) error {
+		return db.update(ctx, func(t *dbTx) error {
+			t.Reader.ForgetTimes(t.tx, t.rec.Incarnation)
+			return nil
+		})
+	})
 }
 
 // Changes calls fn for the rows of the changes feed that o selects. Each document is there once, at its last update.

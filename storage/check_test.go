@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -174,8 +175,7 @@ var damages = map[string]damage{
 	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.Keys.SeqBlock(nil, 0, Seq{}) }, 1)},
 	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.Keys.SeqBlock(nil, 1, Seq{}) }, 1)},
 	"counts logged": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		key, _ := firstKey(t, tx, d.Keys.CountLog(nil), true)
-		tx.Clear(key)
+		(&counts.Changes{Added: 5}).Write(tx, d.Keys, d.rec.Incarnation, 0)
 	}},
 	"counts garbled": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		key, _ := firstKey(t, tx, d.Keys.CountLog(nil), true)

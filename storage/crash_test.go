@@ -45,7 +45,7 @@ func openCrashStore(dir string, manual bool) (*Store, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.sizes = counts.Sizes{RankFan: 3, SeqBlockRows: 4, SeqBlockFan: 3, FoldItems: 3, Skipped: 3}
+	s.sizes = counts.Sizes{RankFan: 3, SeqBlockRows: 4, SeqBlockFan: 3, FoldItems: 3, ExactTimes: 3, Skipped: 3}
 	return s, func() error {
 		if err := s.Close(); err != nil {
 			return err

@@ -48,7 +48,7 @@
 //	salvage.go, salvagedocs.go          documents out of a store of which keys are missing
 //	metrics.go                          what a Store counts, for Prometheus
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
-//	hooks.go, indexers.go, designdocs.go  what higher layers plug in: validation, indexes written with the document
+//	hooks.go, indexers/, designdocs.go  what higher layers plug in: validation, indexes written with the document
 //	openeach.go                         documents that others name, given as they are read
 //	snapshot.go                         what they read and write themselves: snapshots, transactions beside documents
 //	revtree/                            the revision tree, without any I/O

@@ -152,6 +152,9 @@ type Hooks struct {
 	// MaxPartitionSize is the setting couchdb/max_partition_size in bytes; <= 0 or nil: no limit. It may change at any
 	// time.
 	MaxPartitionSize func() int64
+	// TimesFrom is the setting couchdb/time_seq_min_time in seconds since 1970: what a clock before it commits has no
+	// time. It may change at any time. nil: 0.
+	TimesFrom func() int64
 	// Tag is what transactions on a database are marked with (kv.WithTag), "" for nothing; nil: none is.
 	Tag func(database string) string
 	// Updated is called after each commit of this Store that changed documents of a database. It has to return at once.

@@ -175,7 +175,7 @@ var tagNames = map[keyspace.Tag]string{
 	keyspace.TagPurges: "PURGES", keyspace.TagPartStats: "PARTSTATS",
 	keyspace.TagRankIDs: "RANKIDS", keyspace.TagSeqBlocks: "SEQBLOCKS",
 	keyspace.TagLastSeq: "LASTSEQ", keyspace.TagPurgeSeq: "PURGESEQ",
-	keyspace.TagCountLog: "COUNTLOG", keyspace.TagDesigns: "DESIGNS",
+	keyspace.TagCountLog: "COUNTLOG", keyspace.TagDesigns: "DESIGNS", keyspace.TagTimes: "TIMES",
 }
 
 // split takes a key apart: where it is, and what follows the tag.
@@ -255,12 +255,13 @@ var counters = []keyspace.Tag{keyspace.TagStats, keyspace.TagAttRefs, keyspace.T
 	keyspace.TagRankIDs, keyspace.TagSeqBlocks}
 
 func (d *keyDump) value(key, value string) string {
-	_, tag, _ := d.split([]byte(key))
+	_, tag, rest := d.split([]byte(key))
 	if strings.HasPrefix(key, string(keyspace.DatabasesPrefix())) {
 		return "a record" // with a random uuid
 	}
 	if seq, err := keyspace.ParseSeq([]byte(value)); err == nil && len(value) == keyspace.SeqSize &&
-		(tag == keyspace.TagLastSeq || tag == keyspace.TagPurgeSeq || tag == keyspace.TagCountLog ||
+		(tag == keyspace.TagLastSeq || tag == keyspace.TagPurgeSeq ||
+			tag == keyspace.TagCountLog && len(rest) < keyspace.SeqSize ||
 			tag == keyspace.TagDesigns) {
 		return seqText(seq)
 	}

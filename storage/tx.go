@@ -148,7 +148,7 @@ func (db *DB) reading(ctx context.Context) *dbRead {
 
 // reading is a snapshot that is still to be opened.
 func (s *Store) reading(ctx context.Context) dbRead {
-	return dbRead{ctx: ctx, shared: s.securities, Reader: counts.Reader{Sizes: s.sizes}}
+	return dbRead{ctx: ctx, shared: s.securities, Reader: counts.Reader{Sizes: s.sizes, TimesFrom: s.hooks.TimesFrom}}
 }
 
 // maxAged is how many snapshots in a row may become too old without progress.
@@ -262,7 +262,8 @@ func (t *dbTx) finish() error {
 	if err := t.runBeforeCommit(); err != nil {
 		return err
 	}
-	t.logged = t.counted.Write(t.tx, t.Keys, t.rec.Incarnation)
+	t.counted.Besides = t.stats[keyspace.Updates]
+	t.logged = t.counted.Write(t.tx, t.Keys, t.rec.Incarnation, t.Second(t.now()))
 	if err := t.finishAttachments(); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/indexers"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -164,8 +165,9 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	// before the system databases, whose creation is written to _global_changes meanwhile
 	a.store.SetHooks(storage.Hooks{
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
+		TimesFrom:        func() int64 { return a.config.Int("couchdb", "time_seq_min_time", 0) },
 		Validator:        documents.NewValidator(a.config, a.views, a.js),
-		Indexer:          storage.Indexers(a.views, a.allFields, a.search),
+		Indexer:          indexers.Join(a.views, a.allFields, a.search),
 		Tag:              a.databaseTags(o.engine),
 		Updated:          a.warmer.Changed,
 	})

@@ -135,7 +135,7 @@ var SettingTable = []SettingRow{
 	{Name: "dcp_stream_boundary", field: func(s *Settings) any { return &s.Boundary },
 		Values: []string{Everything, FromNow}, change: whileUndeployed,
 		Doc: "Whether a deployed function begins with all documents, or with what changes after the request that " +
-			"deploys it."},
+			"deploys it. A time as `2026-11-27T12:00:00Z` begins with what has changed since then."},
 	{Name: "description", field: func(s *Settings) any { return &s.Description }, change: whileDeployed,
 		Doc: "A text for people."},
 	{Name: "log_level", field: func(s *Settings) any { return &s.LogLevel },
@@ -347,12 +347,19 @@ func (r *SettingRow) setObject(to *json.RawMessage, value json.RawMessage) error
 
 func (r *SettingRow) checkText(text string) error {
 	switch {
+	case r.Name == "dcp_stream_boundary" && isTime(text):
 	case r.Values != nil && !slices.Contains(r.Values, text):
 		return Errorf(CodeInvalidConfig, "%s must be one of %s", r.Name, strings.Join(r.Values, ", "))
 	case r.Name == "dead_letter_database" && text != "" && compat.ValidateDatabaseName(text) != nil:
 		return Errorf(CodeInvalidConfig, "%s: %q is not the name of a database", r.Name, text)
 	}
 	return nil
+}
+
+// isTime reports whether a text is a time of the form of `since`.
+func isTime(text string) bool {
+	since, err := compat.ParseSince(text)
+	return err == nil && since.Timed
 }
 
 // MarshalJSON prints all settings, in the order of their names.

@@ -23,17 +23,16 @@ func (h *handlers) dbUpdates(c *call.Call) error {
 		return err
 	}
 	db := c.Env.Store.DB(storage.GlobalChanges)
-	last, err := db.LastSeq(c.Context())
-	if err != nil {
+	if _, err := db.LastSeq(c.Context()); err != nil {
 		return err
 	}
 	since, err := o.ParseSince()
 	if err != nil {
 		return err
 	}
-	first := storage.UpdateSeq{Seq: since.Seq}
-	if since.Now {
-		first = last
+	first, err := db.Begin(c.Context(), since)
+	if err != nil {
+		return err
 	}
 	f := &changesFeed{
 		c:          c,

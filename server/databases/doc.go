@@ -3,6 +3,7 @@
 //	databases.go     a database, _all_dbs, _dbs_info
 //	namerange.go     the options of lists of databases
 //	settings.go      _security, _revs_limit, _purged_infos, _purged_infos_limit
+//	timeseq.go       _time_seq
 //	maintenance.go   _compact, _ensure_full_commit, _shards, _sync_shards, _temp_view
 //	backup.go        _backup, _restore
 //	routes.go        the rows of the route table

@@ -192,7 +192,7 @@ func (p *peer) Pending(ctx context.Context, since replication.Sequence) (int64, 
 	if err != nil {
 		return 0, false
 	}
-	n, err := p.database().Pending(ctx, from.Seq)
+	n, err := p.database().Pending(ctx, from)
 	return n, err == nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/indexers"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -112,11 +113,12 @@ func Start(t testing.TB, o server.Options) *Server {
 		o.Config = c
 	}
 	hooks := storage.Hooks{Validator: documents.NewValidator(o.Config, o.Views, o.JS), Indexer: o.Views}
+	hooks.TimesFrom = func() int64 { return o.Config.Int("couchdb", "time_seq_min_time", 0) }
 	if o.AllFields != nil {
-		hooks.Indexer = storage.Indexers(o.Views, o.AllFields)
+		hooks.Indexer = indexers.Join(o.Views, o.AllFields)
 	}
 	if o.Search != nil {
-		hooks.Indexer = storage.Indexers(hooks.Indexer, o.Search)
+		hooks.Indexer = indexers.Join(hooks.Indexer, o.Search)
 	}
 	o.Store.SetHooks(hooks)
 	if o.Log == nil {

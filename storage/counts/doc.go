@@ -9,4 +9,5 @@
 //	log.go        what writers log, and what of it is not folded yet
 //	fold.go       the log goes into the counts; package storage says when
 //	seqblocks.go  counts of rows of the feed
+//	times.go      when commits were made, which is in the log as well
 package counts

@@ -33,6 +33,9 @@ func (d *Reader) Fold(tx kv.Tx) (more bool, err error) {
 	if _, err := d.IDRanks().Fold(tx, idDeltas(log[:n]), idDeltas(log[n:]), nil); err != nil {
 		return false, err
 	}
+	if err := d.foldTimes(tx, log, n); err != nil {
+		return false, err
+	}
 	prefix := d.Keys.CountLog(nil)
 	last := keyspace.AppendSeq(nil, log[n-1].seq)
 	begin := prefix

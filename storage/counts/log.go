@@ -29,6 +29,7 @@ const (
 	countRemoved = 2 // 13 bytes of seq: a row taken out of it
 	countListed  = 3 // text: an id that came into TagAllDocs
 	countGone    = 4 // text: an id that went out of it
+	countTime    = 5 // varints: second of the commit, updates that are no rows put into TagChanges, signed
 )
 
 // entry is an entry of the log.
@@ -37,6 +38,8 @@ type entry struct {
 	added   int64
 	removed []compat.Seq
 	ids     []idDelta
+	second  int64 // of the commit, since 1970; 0: unknown
+	besides int64 // updates that are no rows of added
 }
 
 // idDelta is an id that came into TagAllDocs (1) or went out of it (-1).
@@ -49,6 +52,7 @@ type idDelta struct {
 // none.
 type Changes struct {
 	Added   int64 // rows put into TagChanges
+	Besides int64 // updates that are no such rows
 	removed []compat.Seq
 	ids     []idDelta
 }
@@ -63,9 +67,10 @@ func (c *Changes) List(id string, delta int64) {
 	}
 }
 
-// Write appends the changes to the log of a database, and tells how many items that are.
-func (c *Changes) Write(tx kv.Tx, keys keyspace.Space, incarnation byte) (items int) {
-	if c.Added == 0 && len(c.removed) == 0 && len(c.ids) == 0 {
+// Write appends the changes to the log of a database, with the second of the commit (0: unknown), and tells how many
+// items that are.
+func (c *Changes) Write(tx kv.Tx, keys keyspace.Space, incarnation byte, second int64) (items int) {
+	if c.Added == 0 && c.Besides == 0 && len(c.removed) == 0 && len(c.ids) == 0 {
 		return 0
 	}
 	seq, order := compat.Seq{Incarnation: incarnation}, uint16(0)
@@ -76,6 +81,8 @@ func (c *Changes) Write(tx kv.Tx, keys keyspace.Space, incarnation byte) (items 
 		order++
 	}
 	value := binary.AppendUvarint([]byte{logFormat, countAdded}, uint64(c.Added))
+	value = binary.AppendUvarint(append(value, countTime), uint64(second))
+	value = binary.AppendVarint(value, c.Besides)
 	room := func(n int) {
 		if len(value)+n > keyspace.MaxValue {
 			put(value)
@@ -112,6 +119,8 @@ func parseCountEntry(key, value []byte) (e entry, err error) {
 		switch kind := r.Byte(); kind {
 		case countAdded:
 			e.added += int64(r.Uvarint())
+		case countTime:
+			e.second, e.besides = int64(r.Uvarint()), r.Varint()
 		case countRemoved:
 			seq, err := keyspace.ParseSeq(r.Take(keyspace.SeqSize))
 			if err != nil {
@@ -185,10 +194,11 @@ type Rest struct {
 	Added   int64        // rows put into TagChanges, all of them after what was folded
 	removed []compat.Seq // rows taken out of it, in order
 	IDs     *rank.Deltas
+	log     []entry
 }
 
 func restOf(log []entry) *Rest {
-	rest := new(Rest)
+	rest := &Rest{log: log}
 	for i := range log {
 		rest.Added += log[i].added
 		rest.removed = append(rest.removed, log[i].removed...)

@@ -5,6 +5,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/rank"
+	"github.com/settee-db/settee/storage/timeseq"
 )
 
 // RankLevels is the number of levels of the rank index over the ids, which counts those before the offset of a list.
@@ -17,13 +18,16 @@ type Sizes struct {
 	SeqBlockRows int64  // rows from which on a new block of sequences begins
 	SeqBlockFan  int64  // the same for blocks of the second level, in blocks of the first
 	FoldItems    int    // items in the log of counts from which on it is folded
+	ExactTimes   int64  // see timeseq.Exact
 	Skipped      int64  // rows to be skipped from which on the last of them is found by its rank
 	Together     int    // see kv.Limits
 }
 
 // DefaultSizes are those of stores; a store adds Together, which its engine tells.
 func DefaultSizes() Sizes {
-	return Sizes{RankFan: 128, SeqBlockRows: 512, SeqBlockFan: 256, FoldItems: 512, Skipped: 1000}
+	return Sizes{
+		RankFan: 128, SeqBlockRows: 512, SeqBlockFan: 256, FoldItems: 512, ExactTimes: timeseq.Exact, Skipped: 1000,
+	}
 }
 
 // Reader reads the counts of one database in one snapshot. It is for one goroutine.
@@ -31,6 +35,8 @@ type Reader struct {
 	R     kv.ReadTx
 	Keys  keyspace.Space
 	Sizes Sizes
+	// TimesFrom is the earliest second that a clock may say; nil: 0.
+	TimesFrom func() int64
 	// rest is what the log of counts has; folded the value of its first key, if that was read: see Reader.Rest.
 	rest       *Rest
 	folded     []byte

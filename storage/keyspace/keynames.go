@@ -16,7 +16,7 @@ var subspaceNames = map[Tag]string{
 	TagPurges: "purges", TagPartStats: "counters of partitions", TagRankIDs: "ranks of ids",
 	TagSeqBlocks: "blocks of the feed", TagLastSeq: "last sequence",
 	TagPurgeSeq: "last purge", TagCountLog: "log of counts",
-	TagDesigns: "last change of design documents", TagViews: "views",
+	TagDesigns: "last change of design documents", TagTimes: "times of commits", TagViews: "views",
 	TagMango: "indexes over all fields", TagEventing: "origins", TagExpiry: "expiries",
 	TagSearch: "full-text indexes",
 }

@@ -43,6 +43,8 @@ import (
 //	TagLastSeq                              13 bytes of seq, of the last update        ../tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge         ../purge.go
 //	TagCountLog, …                          changes that the counts do not have yet    ../counts/log.go
+//	TagTimes                                13 bytes of seq: times up to it are forgotten ../counts/times.go
+//	TagTimes, 1, second                     where in the feed the changes since a second begin ../timeseq/
 //	TagDesigns                              13 bytes of seq, of the last change of design documents ../designdocs.go
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (storage.Tx.AppendPrefix)
 const (
@@ -87,6 +89,7 @@ const (
 	TagPurgeSeq   Tag = 17
 	TagCountLog   Tag = 18
 	TagDesigns    Tag = 19
+	TagTimes      Tag = 20
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34

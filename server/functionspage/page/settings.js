@@ -12,7 +12,7 @@ const CHOICES = {
 // Those that most functions set, with what they mean; the others are below them.
 const USUAL = {
   description: 'For people.',
-  dcp_stream_boundary: 'Where a deployed function begins: with all documents, or with what changes from then on.',
+  dcp_stream_boundary: 'Where a deployed function begins: with all documents, with what changes from then on, or since a time.',
   worker_count: 'Workers on each node.',
   execution_timeout: 'Seconds that one call may take.',
   max_retries: 'How often an event whose handler failed is tried again.',
@@ -25,7 +25,7 @@ const STATE = ['deployment_status', 'processing_status'] // the buttons' busines
 
 // A control for a value, and what reads it again.
 function control (name, value) {
-  if (CHOICES[name]) return reading(select(CHOICES[name], value), element => element.value)
+  if (CHOICES[name]) return reading(select([...new Set([...CHOICES[name], value])], value), element => element.value)
   if (typeof value === 'boolean') {
     return reading(h('input', { type: 'checkbox', checked: value }), element => element.checked)
   }
