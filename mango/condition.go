@@ -53,6 +53,8 @@ type condition struct {
 	op   op
 	name string // of opField
 	path path   // of opField
+	// inBytes says of an opField that values in it are compared in raw order, as Erlang terms: that of _id.
+	inBytes bool
 	// kids are the arguments of $and, $or and $nor, and the one of the other operators that take conditions, and of
 	// opField.
 	kids []*condition

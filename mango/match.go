@@ -48,7 +48,7 @@ func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
 
 // matchField tests the value of a field (mango_selector:match/3). Where the field is missing only
 // {"$exists": false} holds; a path through something that is no object passes nothing. Ids are
-// compared by their bytes (mango_json:cmp_raw/2), also in everything below.
+// compared by their bytes (mango_json:cmp_raw/2), also in everything below, but for collateIDs.
 func (c *condition) matchField(v ejson.Value, raw bool) (bool, error) {
 	inner := c.kids[0]
 	if c.name == "" {
@@ -63,7 +63,7 @@ func (c *condition) matchField(v ejson.Value, raw bool) (bool, error) {
 	case how == foundBadPath:
 		return false, nil
 	}
-	return inner.match(value, raw || c.name == "_id")
+	return inner.match(value, raw || c.inBytes)
 }
 
 // matchAll stops at the first condition that fails: later ones are not tested.

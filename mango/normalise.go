@@ -44,7 +44,9 @@ func (c *condition) pushKids(outer string) error {
 }
 
 func newField(name string, inner *condition) *condition {
-	return &condition{op: opField, name: name, path: parsePath(name), kids: []*condition{inner}}
+	return &condition{
+		op: opField, name: name, path: parsePath(name), inBytes: name == "_id", kids: []*condition{inner},
+	}
 }
 
 // isText tells a $text, or its normal form {"$default": {"$text": …}}, from another $default.
@@ -109,7 +111,7 @@ func negate(c *condition) (*condition, error) {
 		return nil, errNegatedText(c)
 	case opField:
 		kid, err := negate(c.kids[0])
-		return &condition{op: opField, name: c.name, path: c.path, kids: []*condition{kid}}, err
+		return &condition{op: opField, name: c.name, path: c.path, inBytes: c.inBytes, kids: []*condition{kid}}, err
 	}
 	opposite, ok := opposites[c.op]
 	if !ok {

@@ -100,7 +100,9 @@ type textHits struct {
 // read goes on from the last hit in a snapshot; it is called again if that becomes too old.
 func (h *textHits) read(ctx context.Context, s *search.Searcher) error {
 	p := h.plan
-	q := &textQuery{textDefinition: p.index.text, kind: h.kind, phrase: s.Phrase}
+	q := &textQuery{
+		textDefinition: p.index.text, kind: h.kind, phrase: s.Phrase, collated: p.req.Selector.collated,
+	}
 	request := index.Request{Query: q.over(p.text.tree), Sort: p.text.sort.fields}
 	if q.err != nil {
 		return q.err

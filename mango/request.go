@@ -35,6 +35,8 @@ type Defaults struct {
 	Partition *string // of the path or the query string, nil for none
 	// TextLimit and NouveauLimit are how many documents indexes of these types give at most; 0: as many as there are.
 	TextLimit, NouveauLimit int64
+	// CollatedIDs has ids compared as CouchDB 3.6 compares them: see Selector.collateIDs.
+	CollatedIDs bool
 }
 
 // ParseRequest reads the body of a request, an object. Errors are those of mango_opts:validate_find/1, in its order.
@@ -54,7 +56,9 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 	r.textLimits = map[Kind]int64{KindText: d.TextLimit, KindNouveau: d.NouveauLimit}
 	m := newMembers(body)
 	if v, ok := m.require("selector"); ok {
-		r.Selector = m.selector(v)
+		if r.Selector = m.selector(v); d.CollatedIDs && m.err == nil {
+			r.Selector.collateIDs()
+		}
 	}
 	if v, ok := m.take("use_index"); ok && !v.IsNull() {
 		r.UseIndex, m.err = parseUseIndex(v)

@@ -1,6 +1,8 @@
 package mango
 
 import (
+	"slices"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/pcre"
@@ -12,6 +14,10 @@ const maxDepth = 1000
 // Selector is a parsed selector in normal form. It is immutable.
 type Selector struct {
 	root *condition // nil for the empty selector, which all documents pass
+	// collated says that ids are compared by collation, and ids is the range that they have to be in by their bytes,
+	// nil for none: see collateIDs.
+	collated bool
+	ids      *fieldRange
 }
 
 // ParseSelector reads a selector, which must be an object, and brings it into normal form: several members become $and,
@@ -39,6 +45,37 @@ func ParseSelector(v ejson.Value) (*Selector, error) {
 		return nil, errMissingFieldName
 	}
 	return &Selector{root: c}, nil
+}
+
+// collateIDs has ids compared by collation, as other strings are, and within the range of the selector by their bytes,
+// too: CouchDB 3.6 reads that range from the documents, and then compares. There a query that an index of another field
+// answers is not held to the range; here every index gives the same answer.
+func (s *Selector) collateIDs() {
+	if s.root == nil {
+		return
+	}
+	s.root.collateIDs()
+	s.collated = true
+	ranges := s.ranges()
+	if i := slices.IndexFunc(ranges, func(r fieldRange) bool { return r.field == "_id" }); i >= 0 {
+		s.ids = &ranges[i]
+	}
+}
+
+func (c *condition) collateIDs() {
+	c.inBytes = false
+	for _, kid := range c.kids {
+		kid.collateIDs()
+	}
+}
+
+// hasID reports whether the id of a document is in the range by its bytes, ends included.
+func (r *fieldRange) hasID(doc ejson.Value) bool {
+	value, _ := doc.Get("_id")
+	id := value.Text()
+	low, _ := idBound(r.low)
+	high, some := idBound(r.high)
+	return some && !(low.Set && id < low.ID) && !(high.Set && id > high.ID)
 }
 
 // What a condition takes in memory while a query with it is planned and run, and a value in it or in a list of fields,
@@ -106,6 +143,9 @@ func (s *Selector) AppendJSON(dst []byte) []byte {
 func (s *Selector) Match(doc ejson.Value) (bool, error) {
 	if s.root == nil {
 		return true, nil
+	}
+	if s.ids != nil && !s.ids.hasID(doc) {
+		return false, nil
 	}
 	return s.root.match(doc, false)
 }

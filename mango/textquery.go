@@ -17,6 +17,8 @@ import (
 type textQuery struct {
 	*textDefinition
 	kind index.Kind
+	// collated says that ids are not compared by their bytes, as terms are.
+	collated bool
 	// phrase makes a query of $text.
 	phrase func(field, text string) (query.Node, error)
 	err    error
@@ -169,7 +171,7 @@ func (q *textQuery) leaf(n *textNode) query.Node {
 	case n.typ == "boolean":
 		return leafOfTerms(name, n)
 	case n.typ == "string":
-		return leafOfStrings(name, n)
+		return q.leafOfStrings(name, n)
 	}
 	v, ok := n.arg.Float()
 	if !ok {
@@ -190,13 +192,13 @@ func (q *textQuery) leaf(n *textNode) query.Node {
 	return r
 }
 
-func leafOfStrings(name string, n *textNode) query.Node {
+func (q *textQuery) leafOfStrings(name string, n *textNode) query.Node {
 	switch {
 	case n.cmp == opEq:
 		return &query.Term{Field: name, Term: textTerm(n.arg.Text())}
 	case n.cmp == opBeginsWith:
 		return &query.Prefix{Field: name, Text: textTerm(n.arg.Text())}
-	case len(n.path) == 1 && n.path[0] == "_id" && len(n.arg.Text()) < maxTextTerm:
+	case len(n.path) == 1 && n.path[0] == "_id" && !q.collated && len(n.arg.Text()) < maxTextTerm:
 		return leafOfTerms(name, n)
 	}
 	// Selectors compare by the rules of a language, terms are in the order of their bytes.

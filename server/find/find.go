@@ -27,6 +27,7 @@ func (h *Handlers) mangoPlan(c *call.Call, explain bool) (*mango.Plan, error) {
 		Limit:        c.Settings.MangoLimit,
 		TextLimit:    c.Env.Config.Int("dreyfus", "max_limit", math.MaxInt64),
 		NouveauLimit: c.Env.Config.Int("nouveau", "max_limit", math.MaxInt64),
+		CollatedIDs:  c.Settings.Follows36,
 	}
 	if partition, ok := c.Query.First("partition"); ok {
 		defaults.Partition = &partition
