@@ -21,6 +21,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -278,7 +279,12 @@ func TestForgedIdentities(t *testing.T) {
 	for name, c := range map[string]struct {
 		user, token string
 		is          bool
-	}{"token": {"joe", proxy, true}, "upper case": {"joe", strings.ToUpper(proxy), false}, "another's": {"admin", proxy, false}, "none": {"admin", "", false}} {
+	}{
+		"token": {"joe", proxy, true}, "upper case": {"joe", strings.ToUpper(proxy), true},
+		"another's": {"admin", proxy, false}, "none": {"admin", "", false}, "cut": {"joe", proxy[:len(proxy)-2], false},
+		"no hex": {"joe", proxy[:len(proxy)-1] + "g", false}, "raw": {"joe", sign(secret, "joe"), false},
+		"another secret's": {"joe", hex.EncodeToString([]byte(sign("other", "joe"))), false},
+	} {
 		w := s.Do(
 			"GET",
 			"/_session",
@@ -309,8 +315,11 @@ func TestForgedIdentities(t *testing.T) {
 	}
 }
 
-// TestStaleCookies: a session ends with its user, its password and the server's secret.
-func TestStaleCookies(t *testing.T) {
+// TestStaleCookies: a session ends with its user and its password at once, and with the server's secret after the
+// timeout that was set when the secret was replaced, whatever timeout there is now.
+func TestStaleCookies(t *testing.T) { synctest.Test(t, staleCookies) }
+
+func staleCookies(t *testing.T) {
 	s := servertest.New(t)
 	s.Set("chttpd_auth", "iterations", "10")
 	const path = "/_users/org.couchdb.user:joe"
@@ -342,9 +351,22 @@ func TestStaleCookies(t *testing.T) {
 	require.False(t, valid(cookie), "deleted")
 	write("second", "")
 	require.False(t, valid(cookie), "made again with the same password")
+
 	cookie = login("second")
 	s.Set("chttpd_auth", "secret", "another")
-	require.False(t, valid(cookie), "another secret")
+	require.True(t, valid(cookie), "a replaced secret")
+	next := login("second")
+	s.Set("chttpd_auth", "timeout", "6000") // so that no cookie is too old in what follows
+	time.Sleep(9 * time.Minute)
+	require.True(t, valid(cookie), "within the timeout that there was when the secret was replaced")
+	time.Sleep(time.Minute + time.Second)
+	require.False(t, valid(cookie), "past it")
+	require.True(t, valid(next), "of the present secret, and as old")
+	s.Set("chttpd_auth", "timeout", "0")
+	s.Set("chttpd_auth", "secret", "third")
+	s.Set("chttpd_auth", "timeout", "6000")
+	require.False(t, valid(next), "replaced without a timeout")
+	require.True(t, valid(login("second")))
 }
 
 // TestBrowsersAskFirst: what a page of another origin may send without asking, text or a form, changes nothing.
