@@ -424,7 +424,19 @@ var Settings = []Setting{
 		"query_server_config",
 		"reduce_limit",
 		"true",
-		"Whether JavaScript reduce functions have to shrink what they are given: true, false or log.",
+		"What is done with results of reduce functions that do not shrink what they are given: true makes an error of each, log a line of the log, false nothing.",
+	},
+	{
+		"query_server_config",
+		"reduce_limit_ratio",
+		"2.0",
+		"A result counts as shrunk if it is so many times shorter than what it was made of; a number with a point.",
+	},
+	{
+		"query_server_config",
+		"reduce_limit_threshold",
+		"5000",
+		"Results of at most so many bytes are never too large.",
 	},
 	{
 		"query_server_config",

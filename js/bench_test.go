@@ -146,7 +146,8 @@ func BenchmarkReduce(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		_, err := p.Reduce(context.Background(), "db", "function(k, v, r) { return sum(v); }", true, groups)
+		_, err := p.Reduce(context.Background(), "db", "function(k, v, r) { return sum(v); }",
+			ReduceLimit{On: true, Threshold: 5000, Ratio: 2}, groups)
 		require.NoError(b, err)
 	}
 	b.ReportMetric(float64(b.N*len(groups))/b.Elapsed().Seconds(), "groups/s")

@@ -52,7 +52,7 @@ func FuzzPayload(f *testing.F) {
 		}
 		d = decoder{b: data}
 		for len(d.b) > 0 {
-			decodeReduceResult(&d)
+			decodeReduceResult(&d, "")
 		}
 		d = decoder{b: data}
 		d.list()

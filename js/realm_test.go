@@ -136,7 +136,7 @@ func TestGrowth(t *testing.T) {
 		t.Context(),
 		"db",
 		"function(k, v){ return 'x'.repeat(1e7) }",
-		false,
+		ReduceLimit{},
 		[]ReduceGroup{{Rows: []ReduceRow{{Key: []byte("1"), ID: "a", Value: []byte("1")}}}},
 	)
 	require.ErrorIs(t, err, errTooMuch)

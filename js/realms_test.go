@@ -48,7 +48,7 @@ func TestRealmsOutliveCalls(t *testing.T) {
 	reduced := func(tenant string) string {
 		t.Helper()
 		const source = `function() { n = typeof n === 'undefined' ? 1 : n + 1; return n; }`
-		results, err := p.Reduce(t.Context(), tenant, source, true, []ReduceGroup{{Rereduce: true}})
+		results, err := p.Reduce(t.Context(), tenant, source, ReduceLimit{}, []ReduceGroup{{Rereduce: true}})
 		require.NoError(t, err)
 		return string(results[0].Value)
 	}

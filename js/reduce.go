@@ -2,7 +2,8 @@ package js
 
 import (
 	"context"
-	"strconv"
+	"fmt"
+	"math"
 
 	"github.com/settee-db/settee/compat"
 )
@@ -22,24 +23,36 @@ type ReduceGroup struct {
 
 // ReduceResult is what a reduce function gave for one group.
 type ReduceResult struct {
-	Value []byte        // JSON; null after an exception
-	Err   *compat.Error // reduce_overflow_error, instead of a value
-	Log   string        // the exception that made it null, as CouchDB logs it
+	Value    []byte        // JSON; null after an exception
+	Overflow *compat.Error // reduce_overflow_error of a value that is too large
+	Log      string        // the exception that made it null, as CouchDB logs it
 }
 
-// Reduce runs one reduce function over many groups in one crossing. With limit, results that do not shrink are errors,
-// as with query_server_config/reduce_limit = true. Other errors stand for the whole call, as in Map.
+// ReduceLimit says which results are too large: those of more than Threshold code units that, Ratio times, are longer
+// than the command line of CouchDB's protocol that would have asked for them (share/server/views.js:runReduce).
+type ReduceLimit struct {
+	On        bool
+	Threshold int
+	Ratio     float64
+	View      string // that the error names, "" for none
+}
+
+// Reduce runs one reduce function over many groups in one crossing. Results that are too large have an overflow beside
+// their value; other errors stand for the whole call, as in Map.
 func (p *Pool) Reduce(
 	ctx context.Context,
 	tenant, source string,
-	limit bool,
+	limit ReduceLimit,
 	groups []ReduceGroup,
 ) ([]ReduceResult, error) {
 	var e encoder
 	key := digestOf([]byte(source))
 	e.b = append(e.b, key[:]...)
 	e.string(tenant)
-	e.bool(limit)
+	e.bool(limit.On)
+	e.uint(uint64(max(0, limit.Threshold)))
+	e.uint(math.Float64bits(limit.Ratio))
+	e.string(limit.View)
 	e.uint(uint64(len(groups)))
 	for i := range groups {
 		encodeGroup(&e, &groups[i])
@@ -51,7 +64,7 @@ func (p *Pool) Reduce(
 		chunk: func(payload []byte) error {
 			d := decoder{b: payload}
 			for len(d.b) > 0 {
-				results = append(results, decodeReduceResult(&d))
+				results = append(results, decodeReduceResult(&d, limit.View))
 			}
 			return d.err
 		},
@@ -79,13 +92,13 @@ func encodeGroup(e *encoder, g *ReduceGroup) {
 	}
 }
 
-// decodeReduceResult reads what reduceGroup writes: a value, or the sizes of an overflow.
-func decodeReduceResult(d *decoder) ReduceResult {
-	if !d.bool() {
-		return ReduceResult{Value: d.bytes(), Log: d.string()}
+// decodeReduceResult reads what reducer.group writes: a value, after the sizes of an overflow.
+func decodeReduceResult(d *decoder, view string) (r ReduceResult) {
+	if d.bool() {
+		input, output := d.uint(), d.uint()
+		r.Overflow = compat.Named(compat.KindUnknown, "reduce_overflow_error", fmt.Sprintf(
+			"Reduce output must shrink more rapidly: input size: %d output size: %d context: %s", input, output, view))
 	}
-	input, output := d.uint(), d.uint()
-	return ReduceResult{Err: compat.Named(compat.KindUnknown, "reduce_overflow_error",
-		"Reduce output must shrink more rapidly: input size: "+strconv.FormatUint(input, 10)+
-			" output size: "+strconv.FormatUint(output, 10))}
+	r.Value, r.Log = d.bytes(), d.string()
+	return r
 }

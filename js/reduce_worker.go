@@ -1,6 +1,7 @@
 package js
 
 import (
+	"math"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -8,15 +9,12 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Results up to this length never overflow (share/server/views.js:runReduce).
-const reduceFree = 4096
-
 // reducer is a reduce function in its sandbox.
 type reducer struct {
 	*sandbox
 	call  goja.Callable
 	this  goja.Value
-	limit bool
+	limit ReduceLimit
 	extra int // units that the source takes in the command line beyond its own length
 	text  []byte
 }
@@ -62,7 +60,9 @@ func runReduce(w *worker, payload []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	r.limit = d.bool()
+	r.limit = ReduceLimit{
+		On: d.bool(), Threshold: int(d.uint()), Ratio: math.Float64frombits(d.uint()), View: d.string(),
+	}
 	var e encoder
 	for n := d.count(); n > 0; n-- {
 		if err := r.group(&d, &e); err != nil {
@@ -108,7 +108,7 @@ func (r *reducer) group(d *decoder, e *encoder) error {
 	if d.err != nil {
 		return d.err
 	}
-	size += commandUnits(rereduce, len(values)) + r.extra
+	size += commandUnits(rereduce, len(values)) + r.extra + len(",") + unitsOf(ejson.AppendString(nil, r.limit.View))
 	keysValue := goja.Null()
 	if !rereduce {
 		keysValue = r.outside(keys)
@@ -118,13 +118,12 @@ func (r *reducer) group(d *decoder, e *encoder) error {
 		return err
 	}
 	output := unitsOf(r.text) + 2
-	if r.limit && output > reduceFree && output*2 > size {
-		e.bool(true)
+	over := r.limit.On && output > r.limit.Threshold && float64(output)*r.limit.Ratio > float64(size)
+	e.bool(over)
+	if over {
 		e.uint(uint64(size))
 		e.uint(uint64(output))
-		return nil
 	}
-	e.bool(false)
 	e.bytes(r.text)
 	e.string(failure)
 	return nil

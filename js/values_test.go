@@ -84,7 +84,7 @@ func TestReduce(t *testing.T) {
 			context.Background(),
 			"db",
 			source,
-			limit,
+			ReduceLimit{On: limit, Threshold: 5000, Ratio: 2, View: "db/_design/d/_view/v"},
 			[]ReduceGroup{{Rows: rows}, {Rereduce: true, Rows: []ReduceRow{{Value: []byte("1")}}}},
 		)
 		require.NoError(t, err)
@@ -111,8 +111,9 @@ func TestReduce(t *testing.T) {
 	long := "function(k, v){ return Array(5001).join('x'); }"
 	require.Equal(
 		t,
-		"reduce_overflow_error: Reduce output must shrink more rapidly: input size: 41 output size: 5004",
-		reduce(long, true).Err.Error(),
+		"reduce_overflow_error: Reduce output must shrink more rapidly: input size: 64 output size: 5004 "+
+			"context: db/_design/d/_view/v",
+		reduce(long, true).Overflow.Error(),
 	)
 	require.Len(t, reduce(long, false).Value, 5002)
 
@@ -120,20 +121,20 @@ func TestReduce(t *testing.T) {
 		context.Background(),
 		"db",
 		long,
-		true,
+		ReduceLimit{On: true, Threshold: 5000, Ratio: 2},
 		[]ReduceGroup{{Rereduce: true, Rows: []ReduceRow{{Value: []byte("1")}}}},
 	)
 	require.NoError(t, err)
-	require.Contains(t, got[0].Err.Reason, "input size: 21 ")
+	require.Contains(t, got[0].Overflow.Reason, "input size: 24 ")
 	_, err = p.Reduce(
 		context.Background(),
 		"db",
 		"function(){ throw 'fatal_error'; }",
-		true,
+		ReduceLimit{},
 		[]ReduceGroup{{Rows: rows}},
 	)
 	require.EqualError(t, err, "map_runtime_error: function raised 'fatal_error'")
-	_, err = p.Reduce(context.Background(), "db", "function(", true, nil)
+	_, err = p.Reduce(context.Background(), "db", "function(", ReduceLimit{}, nil)
 	require.ErrorContains(t, err, "compilation_error: (new Error(\"Line 1: Unexpected end of input\"")
 }
 

@@ -103,12 +103,12 @@ func (q *query) startGroups() {
 		for sp := range q.w.definition().spans(q.asked) {
 			g.query = levels.Query{
 				Start: sp.lo, End: sp.hi, Descending: q.asked.Descending,
-				Level: int(q.asked.GroupLevel), Skip: q.skip, Limit: q.limit,
+				Level: int(q.asked.GroupLevel), Skip: q.skip, Limit: q.limit, View: q.w.path(),
 			}
 		}
 		return
 	}
-	g.query = levels.Query{Descending: q.asked.Descending}
+	g.query = levels.Query{Descending: q.asked.Descending, View: q.w.path()}
 	keys := q.asked.Keys.Children() // in the client's order, whatever the direction
 	if q.asked.Partition != "" {    // CouchDB gives no rows there
 		keys = ejson.Cursor{}

@@ -152,7 +152,9 @@ func TestLargeDefinitions(t *testing.T) {
 // reducesAll is JavaScript that reduces everything to 1.
 type reducesAll struct{ JavaScript }
 
-func (reducesAll) Reduce(_ context.Context, _, _ string, _ bool, groups []js.ReduceGroup) ([]js.ReduceResult, error) {
+func (reducesAll) Reduce(
+	_ context.Context, _, _ string, _ js.ReduceLimit, groups []js.ReduceGroup,
+) ([]js.ReduceResult, error) {
 	results := make([]js.ReduceResult, len(groups))
 	for i := range results {
 		results[i].Value = []byte("1")

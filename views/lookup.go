@@ -87,6 +87,9 @@ func (v *Views) viewIn(s *storage.Snapshot, db *storage.DB, ddocID, name string)
 
 func (w *View) definition() *definition { return &w.design.definitions[w.def.definition] }
 
+// path is the view as texts of errors name it: db/_design/name/_view/name.
+func (w *View) path() string { return w.db.Name() + "/" + w.design.id + "/_view/" + w.def.name }
+
 // HasReduce reports whether the view has a reduce function.
 func (w *View) HasReduce() bool { return w.def.hasReduce }
 

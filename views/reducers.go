@@ -47,13 +47,11 @@ func partitionLength(rowKey []byte) int {
 
 // function makes the reduce function of a source.
 func (v *Views) function(tenant, source string) (reduce.Func, error) {
-	limit := func() string {
-		if v.opts.ReduceLimit == nil {
-			return "true"
-		}
-		return v.opts.ReduceLimit()
+	limit := v.opts.ReduceLimit
+	if limit == nil {
+		limit = func() reduce.Limit { return reduce.DefaultLimit }
 	}
-	o := reduce.Options{Limited: func() bool { return limit() == "true" }}
+	o := reduce.Options{Limit: limit}
 	if v.opts.JS != nil {
 		o.JavaScript = reducer{v.opts.JS, tenant, limit}
 	}
@@ -64,7 +62,7 @@ func (v *Views) function(tenant, source string) (reduce.Func, error) {
 type reducer struct {
 	js     JavaScript
 	tenant string
-	limit  func() string
+	limit  func() reduce.Limit
 }
 
 // Reduce implements reduce.JavaScript.
@@ -76,11 +74,13 @@ func (r reducer) Reduce(ctx context.Context, source string, groups [][]reduce.Ro
 			calls[i].Rows[n] = js.ReduceRow{Key: g[n].Key, ID: string(g[n].ID), Value: g[n].Value}
 		}
 	}
-	return r.run(ctx, source, calls)
+	return r.run(ctx, source, "", calls)
 }
 
 // Rereduce implements reduce.JavaScript.
-func (r reducer) Rereduce(ctx context.Context, source string, groups [][][]byte) ([]reduce.Value, error) {
+func (r reducer) Rereduce(
+	ctx context.Context, source, view string, groups [][][]byte,
+) ([]reduce.Value, error) {
 	calls := make([]js.ReduceGroup, len(groups))
 	for i, g := range groups {
 		calls[i] = js.ReduceGroup{Rereduce: true, Rows: make([]js.ReduceRow, len(g))}
@@ -88,22 +88,28 @@ func (r reducer) Rereduce(ctx context.Context, source string, groups [][][]byte)
 			calls[i].Rows[n].Value = g[n]
 		}
 	}
-	return r.run(ctx, source, calls)
+	return r.run(ctx, source, view, calls)
 }
 
 // run calls a reduce function for several groups in one crossing. An overflow of one group
 // (reduce_limit) is the value of that group; any other error is that of all.
-func (r reducer) run(ctx context.Context, source string, calls []js.ReduceGroup) ([]reduce.Value, error) {
-	results, err := r.js.Reduce(ctx, r.tenant, source, r.limit() != "false", calls)
+func (r reducer) run(ctx context.Context, source, view string, calls []js.ReduceGroup) ([]reduce.Value, error) {
+	limit := r.limit()
+	results, err := r.js.Reduce(ctx, r.tenant, source, js.ReduceLimit{
+		On: limit.On || limit.Log, Threshold: limit.Threshold, Ratio: limit.Ratio, View: view,
+	}, calls)
 	if err != nil {
 		return nil, err
 	}
 	values := make([]reduce.Value, len(results))
 	for i := range results {
-		if e := results[i].Err; e != nil {
-			values[i].Overflow = e.Reason
-		} else {
-			values[i].JSON = results[i].Value
+		values[i].JSON = results[i].Value
+		switch e := results[i].Overflow; {
+		case e == nil:
+		case limit.Log:
+			limit.Warn(e.Error())
+		default:
+			values[i] = reduce.Value{Overflow: e.Reason}
 		}
 	}
 	return values, nil

@@ -182,7 +182,8 @@ type JavaScript interface {
 	CheckMap(ctx context.Context, tenant, source string) error
 	CheckReduce(ctx context.Context, tenant, source string) error
 	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, error)
-	Reduce(ctx context.Context, tenant, source string, limit bool, groups []js.ReduceGroup) ([]js.ReduceResult, error)
+	Reduce(ctx context.Context, tenant, source string, limit js.ReduceLimit,
+		groups []js.ReduceGroup) ([]js.ReduceResult, error)
 }
 
 var _ JavaScript = (*js.Pool)(nil)

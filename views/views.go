@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/levels"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // Options configure Open.
@@ -41,9 +42,9 @@ type Options struct {
 	// Levels is the shape of what is kept above the rows of new indexes; a member that is 0 or not possible:
 	// levels.DefaultConfig's.
 	Levels levels.Config
-	// ReduceLimit is query_server_config/reduce_limit: "true" (also if nil), "false" or "log". It may change at any
+	// ReduceLimit says which results of reduce functions are too large; nil: reduce.DefaultLimit. It may change at any
 	// time.
-	ReduceLimit func() string
+	ReduceLimit func() reduce.Limit
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 

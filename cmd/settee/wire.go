@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +40,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/levels"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // This file is the only place that composes the packages.
@@ -134,7 +138,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.views, err = views.Open(views.Options{
 		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, Nodes: a.sharing(o),
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
-		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
+		ReduceLimit: func() reduce.Limit { return reduceLimit(a.config, log) },
 		MaxKey:      a.viewSetting("key_size_limit"),
 		MaxKeys:     a.viewSetting("keys_size_limit"),
 		MaxValue:    a.viewSetting("value_size_limit"),
@@ -265,6 +269,24 @@ func (a *app) databaseTags(engine string) func(database string) string {
 // viewSetting is a number of the section couch_views, 0 for none.
 func (a *app) viewSetting(key string) int {
 	return int(max(0, min(a.config.Int("couch_views", key, 0), 1<<31-1)))
+}
+
+// wholeFloat is a number as Erlang reads it: with a point between digits (config:get_float).
+var wholeFloat = regexp.MustCompile(`^[+-]?[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?$`)
+
+// reduceLimit reads which results of reduce functions are too large. A ratio that is no number with a point is the
+// default; any other reduce_limit than false and log is true.
+func reduceLimit(c *config.Config, log *slog.Logger) reduce.Limit {
+	mode := c.String("query_server_config", "reduce_limit")
+	limit := reduce.Limit{
+		On: mode != "false" && mode != "log", Log: mode == "log", Ratio: reduce.DefaultLimit.Ratio,
+		Threshold: int(c.Int("query_server_config", "reduce_limit_threshold", math.MaxInt32)),
+		Warn:      func(message string) { log.Warn("reduce overflow", "message", message) },
+	}
+	if text := c.String("query_server_config", "reduce_limit_ratio"); wholeFloat.MatchString(text) {
+		limit.Ratio, _ = strconv.ParseFloat(text, 64) // beyond the doubles: infinite, which is what is meant
+	}
+	return limit
 }
 
 func openJobs(

@@ -140,7 +140,7 @@ func (wide) Reduce(_ context.Context, _ string, groups [][]reduce.Row) ([]reduce
 	return wideValues(len(groups)), nil
 }
 
-func (wide) Rereduce(_ context.Context, _ string, groups [][][]byte) ([]reduce.Value, error) {
+func (wide) Rereduce(_ context.Context, _, _ string, groups [][][]byte) ([]reduce.Value, error) {
 	return wideValues(len(groups)), nil
 }
 

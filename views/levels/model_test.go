@@ -35,7 +35,7 @@ func (adder) Reduce(_ context.Context, _ string, groups [][]reduce.Row) ([]reduc
 	return out, nil
 }
 
-func (adder) Rereduce(_ context.Context, _ string, groups [][][]byte) ([]reduce.Value, error) {
+func (adder) Rereduce(_ context.Context, _, _ string, groups [][][]byte) ([]reduce.Value, error) {
 	out := make([]reduce.Value, len(groups))
 	for i, g := range groups {
 		n := 0

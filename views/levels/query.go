@@ -16,8 +16,9 @@ import (
 type Query struct {
 	Start, End  []byte // start <= key < end, also with Descending; a nil End is open
 	Descending  bool
-	Level       int   // 0 no groups but all rows together, n the first n elements of arrays, or Exact
-	Skip, Limit int64 // groups; a negative Limit is none
+	Level       int    // 0 no groups but all rows together, n the first n elements of arrays, or Exact
+	Skip, Limit int64  // groups; a negative Limit is none
+	View        string // that an overflow of its reduce function names
 	// RowsOnly does without the levels, which need not exist.
 	RowsOnly bool
 	// Stale counts the stale aggregates that the query has met: where they are many, RefreshAll makes the next one
@@ -301,7 +302,7 @@ func (u *reduction) flush() error {
 			aggs[i], gathered = gathered[0], gathered[1:]
 		}
 	}
-	values, err := u.fn.Finish(u.ctx, aggs)
+	values, err := u.fn.Finish(u.ctx, u.q.View, aggs)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *scripts) Reduce(_ context.Context, source string, groups [][]reduce.Row
 }
 
 // Rereduce implements reduce.JavaScript.
-func (s *scripts) Rereduce(_ context.Context, source string, groups [][][]byte) (out []reduce.Value, err error) {
+func (s *scripts) Rereduce(_ context.Context, source, _ string, groups [][][]byte) (out []reduce.Value, err error) {
 	for _, g := range groups {
 		var values []string
 		for _, v := range g {

@@ -37,4 +37,4 @@ func (count) rereduce(aggregates []Aggregate) (Aggregate, error) {
 	return CountAggregate(total), nil
 }
 
-func (count) finish(a Aggregate) ([]byte, error) { return a, nil }
+func (count) finish(_ string, a Aggregate) ([]byte, error) { return a, nil }

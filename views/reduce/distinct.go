@@ -57,7 +57,7 @@ func (distinct) rereduce(aggregates []Aggregate) (Aggregate, error) {
 	return encodeRegisters(&r), nil
 }
 
-func (distinct) finish(a Aggregate) ([]byte, error) {
+func (distinct) finish(_ string, a Aggregate) ([]byte, error) {
 	var r [registers]byte
 	if err := mergeRegisters(&r, a); err != nil {
 		return nil, err

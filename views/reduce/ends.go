@@ -75,7 +75,7 @@ func (e ends) rereduce(aggregates []Aggregate) (Aggregate, error) {
 	return e.reduce(rows)
 }
 
-func (e ends) finish(a Aggregate) ([]byte, error) {
+func (e ends) finish(_ string, a Aggregate) ([]byte, error) {
 	r, err := parseEnd(a)
 	return r.Value, err
 }

@@ -11,7 +11,8 @@ import (
 // (reduce_limit).
 type JavaScript interface {
 	Reduce(ctx context.Context, source string, groups [][]Row) (results []Value, err error)
-	Rereduce(ctx context.Context, source string, groups [][][]byte) (results []Value, err error)
+	// Rereduce has the view that an overflow names, "" for none.
+	Rereduce(ctx context.Context, source, view string, groups [][][]byte) (results []Value, err error)
 }
 
 // javaScript is a function in JavaScript. An aggregate is JSON, or overflowMark and the reason of an overflow.
@@ -40,8 +41,14 @@ func (j *javaScript) Reduce(ctx context.Context, groups [][]Row) ([]Aggregate, e
 	return aggregatesOf(values, len(groups))
 }
 
-// Rereduce implements Func. An overflow among the aggregates is the result (couch_query_servers:get_overflow_error).
+// Rereduce implements Func.
 func (j *javaScript) Rereduce(ctx context.Context, groups [][]Aggregate) ([]Aggregate, error) {
+	return j.rereduce(ctx, "", groups)
+}
+
+// rereduce is Rereduce for a view. An overflow among the aggregates is the result
+// (couch_query_servers:get_overflow_error).
+func (j *javaScript) rereduce(ctx context.Context, view string, groups [][]Aggregate) ([]Aggregate, error) {
 	if j.run == nil {
 		return nil, compat.ErrNotImplemented
 	}
@@ -61,7 +68,7 @@ func (j *javaScript) Rereduce(ctx context.Context, groups [][]Aggregate) ([]Aggr
 	if len(asked) == 0 {
 		return out, nil
 	}
-	results, err := j.run.Rereduce(ctx, j.source, values)
+	results, err := j.run.Rereduce(ctx, j.source, view, values)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +83,12 @@ func (j *javaScript) Rereduce(ctx context.Context, groups [][]Aggregate) ([]Aggr
 }
 
 // Finish implements Func.
-func (j *javaScript) Finish(ctx context.Context, aggregates []Aggregate) ([]Value, error) {
+func (j *javaScript) Finish(ctx context.Context, view string, aggregates []Aggregate) ([]Value, error) {
 	groups := make([][]Aggregate, len(aggregates))
 	for i, a := range aggregates {
 		groups[i] = []Aggregate{a}
 	}
-	reduced, err := j.Rereduce(ctx, groups)
+	reduced, err := j.rereduce(ctx, view, groups)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (r ranked) rereduce(aggregates []Aggregate) (Aggregate, error) {
 	return appendValues(list), nil
 }
 
-func (ranked) finish(a Aggregate) ([]byte, error) { return a, nil }
+func (ranked) finish(_ string, a Aggregate) ([]byte, error) { return a, nil }
 
 func appendValues(list []ejson.Value) Aggregate {
 	out := []byte{'['}

@@ -49,15 +49,35 @@ type Func interface {
 	Kind() Kind
 	Reduce(ctx context.Context, groups [][]Row) ([]Aggregate, error)
 	Rereduce(ctx context.Context, groups [][]Aggregate) ([]Aggregate, error)
-	// Finish makes the values of rows of an answer: the coordinator's rereduce and couch_query_servers:finalize.
-	Finish(ctx context.Context, aggregates []Aggregate) ([]Value, error)
+	// Finish makes the values of rows of an answer: the coordinator's rereduce and couch_query_servers:finalize. The
+	// reason of an overflow names the view, db/_design/name/_view/name.
+	Finish(ctx context.Context, view string, aggregates []Aggregate) ([]Value, error)
 }
 
 // Options are what functions need of their surroundings.
 type Options struct {
 	JavaScript JavaScript
-	// Limited reports whether reduce_limit is on for _sum; nil means that it is. JavaScript looks after itself.
-	Limited func() bool
+	// Limit is that of _sum; nil is DefaultLimit. JavaScript looks after itself.
+	Limit func() Limit
+}
+
+// Limit says which results are too large (query_server_config/reduce_limit): those above Threshold bytes that, Ratio
+// times, are larger than what they were made of.
+type Limit struct {
+	On        bool // such a result is an error
+	Log       bool // it is a line of the log
+	Threshold int
+	Ratio     float64
+	Warn      func(message string) // writes the line; nil: nobody does
+}
+
+// DefaultLimit is CouchDB's.
+var DefaultLimit = Limit{On: true, Threshold: 5000, Ratio: 2}
+
+func (l Limit) warn(message string) {
+	if l.Warn != nil {
+		l.Warn(message)
+	}
 }
 
 // builtins are the built-in functions by the prefix of their names, in CouchDB's order
@@ -67,7 +87,7 @@ var builtins = []struct {
 	ranked bool // a number follows, and belongs to the name
 	make   func(n int, o Options) builtin
 }{
-	{"_sum", false, func(_ int, o Options) builtin { return &sum{o.Limited} }},
+	{"_sum", false, func(_ int, o Options) builtin { return &sum{o.Limit} }},
 	{"_count", false, func(int, Options) builtin { return count{} }},
 	{"_stats", false, func(int, Options) builtin { return stats{} }},
 	{"_approx_count_distinct", false, func(int, Options) builtin { return distinct{} }},
@@ -150,8 +170,8 @@ type builtin interface {
 	kind() Kind
 	reduce(rows []Row) (Aggregate, error)
 	rereduce(aggregates []Aggregate) (Aggregate, error)
-	// finish is rereduce of the one aggregate, and its JSON.
-	finish(a Aggregate) ([]byte, error)
+	// finish is rereduce of the one aggregate, and its JSON; see Func.Finish.
+	finish(view string, a Aggregate) ([]byte, error)
 }
 
 // each makes a Func of a built-in function.
@@ -171,9 +191,9 @@ func (e each) Rereduce(ctx context.Context, groups [][]Aggregate) ([]Aggregate, 
 }
 
 // Finish implements Func.
-func (e each) Finish(ctx context.Context, aggregates []Aggregate) ([]Value, error) {
+func (e each) Finish(ctx context.Context, view string, aggregates []Aggregate) ([]Value, error) {
 	return mapEach(ctx, aggregates, func(a Aggregate) (Value, error) {
-		json, err := e.finish(a)
+		json, err := e.finish(view, a)
 		return Value{JSON: json}, err
 	})
 }

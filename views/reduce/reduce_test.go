@@ -45,7 +45,7 @@ func value(f reduce.Func, rows []reduce.Row) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	values, err := f.Finish(ctx, aggs)
+	values, err := f.Finish(ctx, "db/_design/d/_view/v", aggs)
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +170,7 @@ func TestPartitions(t *testing.T) {
 		if len(merged[0]) == 0 || merged[0][0] == 0 {
 			t.Fatalf("aggregate %q", merged[0])
 		}
-		got, err := f.Finish(context.Background(), merged)
+		got, err := f.Finish(context.Background(), "db/_design/d/_view/v", merged)
 		if err != nil || string(got[0].JSON) != want {
 			t.Fatalf("%s of %s: %s %v, want %s", source, values, got[0].JSON, err, want)
 		}
@@ -286,12 +286,46 @@ func TestSumOverflow(t *testing.T) {
 		!strings.Contains(got, "Reduce output must shrink more rapidly: input size: ") {
 		t.Errorf("%s %v", got, err)
 	}
-	free, err := reduce.New("_sum", reduce.Options{Limited: func() bool { return false }})
+	free, err := reduce.New("_sum", reduce.Options{Limit: func() reduce.Limit { return reduce.Limit{} }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := value(free, rowsOf(row)); err != nil || got != row {
 		t.Errorf("%s %v", got, err)
+	}
+}
+
+// TestSumLimit: what the settings say decides, the coordinator's overflow names the view, and log only tells.
+func TestSumLimit(t *testing.T) {
+	var told []string
+	warn := func(message string) { told = append(told, message) }
+	for _, c := range []struct {
+		limit      reduce.Limit
+		over, told bool
+	}{
+		{reduce.Limit{On: true, Threshold: 20, Ratio: 2}, true, false},
+		{reduce.Limit{On: true, Threshold: 20, Ratio: 0.5}, false, false},
+		{reduce.Limit{On: true, Threshold: 1000, Ratio: 2}, false, false},
+		{reduce.Limit{Log: true, Threshold: 20, Ratio: 2, Warn: warn}, false, true},
+		{reduce.Limit{Threshold: 20, Ratio: 2, Warn: warn}, false, false},
+	} {
+		told = nil
+		f, err := reduce.New("_sum", reduce.Options{Limit: func() reduce.Limit { return c.limit }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := "[" + strings.Repeat("1,", 30) + "1]"
+		values, err := f.Finish(t.Context(), "db/_design/d/_view/v", []reduce.Aggregate{reduce.Aggregate(row)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(values[0].JSON)
+		if c.over != strings.HasSuffix(got, ` context: db/_design/d/_view/v"}`) || !c.over && got != row {
+			t.Errorf("%+v: %s", c.limit, got)
+		}
+		if c.told != (len(told) == 1) || c.told && !strings.Contains(told[0], "context: db/_design/d/_view/v") {
+			t.Errorf("%+v: the log has %q", c.limit, told)
+		}
 	}
 }
 
@@ -309,7 +343,7 @@ func (f fakeScript) Reduce(_ context.Context, _ string, groups [][]reduce.Row) (
 	return out, nil
 }
 
-func (f fakeScript) Rereduce(_ context.Context, _ string, groups [][][]byte) ([]reduce.Value, error) {
+func (f fakeScript) Rereduce(_ context.Context, _, _ string, groups [][][]byte) ([]reduce.Value, error) {
 	*f.calls++
 	out := make([]reduce.Value, len(groups))
 	for i, g := range groups {
@@ -334,7 +368,7 @@ func TestJavaScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := f.Finish(ctx, merged)
+	values, err := f.Finish(ctx, "db/_design/d/_view/v", merged)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,13 +388,13 @@ func FuzzAggregates(f *testing.F) {
 		ctx := context.Background()
 		merged, err := fn.Rereduce(ctx, [][]reduce.Aggregate{{a, b}})
 		if err == nil {
-			_, err = fn.Finish(ctx, merged)
+			_, err = fn.Finish(ctx, "db/_design/d/_view/v", merged)
 		}
 		var e *compat.Error
 		if err != nil && !errors.As(err, &e) && !errors.Is(err, kv.ErrCorrupt) {
 			t.Errorf("%q %q: %v", a, b, err)
 		}
-		fn.Finish(ctx, []reduce.Aggregate{a})
+		fn.Finish(ctx, "db/_design/d/_view/v", []reduce.Aggregate{a})
 		fn.Reduce(ctx, [][]reduce.Row{{{Key: a, ID: b, Value: b}, {Key: b, ID: a, Value: a}}})
 		reduce.CheckRows("_stats", []reduce.Row{{Value: a}, {Value: b}})
 	})

@@ -196,7 +196,7 @@ func (stats) rereduce(aggregates []Aggregate) (Aggregate, error) {
 	return acc.appendAggregate(make([]byte, 0, usualStat)), nil
 }
 
-func (stats) finish(a Aggregate) ([]byte, error) {
+func (stats) finish(_ string, a Aggregate) ([]byte, error) {
 	s, err := parseStat(a)
 	if err != nil {
 		return nil, err

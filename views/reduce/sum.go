@@ -9,7 +9,7 @@ import (
 )
 
 // sum is _sum. An aggregate is the JSON of what the sum is, an error among them.
-type sum struct{ limited func() bool }
+type sum struct{ limit func() Limit }
 
 const sumError = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed " +
 	"with other data structures. Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, " +
@@ -47,23 +47,28 @@ func caseClause(json []byte, before, after string) error {
 func (s *sum) kind() Kind { return KindSum }
 
 func (s *sum) reduce(rows []Row) (Aggregate, error) {
-	return s.sum(len(rows), func(i int) []byte { return rows[i].Value }, func() int { return rowsSize(rows) })
+	return s.sum("", len(rows), func(i int) []byte { return rows[i].Value }, func() int { return rowsSize(rows) })
 }
 
 func (s *sum) rereduce(aggregates []Aggregate) (Aggregate, error) {
-	return s.sum(len(aggregates), func(i int) []byte { return aggregates[i] },
-		func() int { return aggregatesSize(aggregates) })
+	return s.resum("", aggregates)
 }
 
-func (s *sum) finish(a Aggregate) ([]byte, error) {
+func (s *sum) finish(view string, a Aggregate) ([]byte, error) {
 	if _, ok := SmallInt(a); ok {
 		return a, nil
 	}
-	return s.rereduce([]Aggregate{a})
+	return s.resum(view, []Aggregate{a})
 }
 
-// sum adds up n values, JSON texts; inputSize gives the size of all that the function got.
-func (s *sum) sum(n int, value func(int) []byte, inputSize func() int) (Aggregate, error) {
+func (s *sum) resum(view string, aggregates []Aggregate) (Aggregate, error) {
+	return s.sum(view, len(aggregates), func(i int) []byte { return aggregates[i] },
+		func() int { return aggregatesSize(aggregates) })
+}
+
+// sum adds up n values, JSON texts; inputSize gives the size of all that the function got, view is what an overflow
+// names.
+func (s *sum) sum(view string, n int, value func(int) []byte, inputSize func() int) (Aggregate, error) {
 	total, first := sumInts(n, value)
 	acc := term{n: intNumber(total)}
 	p := ejson.AcquireParser()
@@ -78,9 +83,9 @@ func (s *sum) sum(n int, value func(int) []byte, inputSize func() int) (Aggregat
 			var failed errFailedSum
 			switch {
 			case errors.As(err, &bad):
-				return s.check(bad.appendJSON(nil), inputSize)
+				return s.check(view, bad.appendJSON(nil), inputSize)
 			case errors.As(err, &failed):
-				return s.check(failed.object, inputSize)
+				return s.check(view, failed.object, inputSize)
 			}
 			return nil, err
 		}
@@ -89,7 +94,7 @@ func (s *sum) sum(n int, value func(int) []byte, inputSize func() int) (Aggregat
 	if acc.kind == termNumber {
 		return out, nil
 	}
-	return s.check(out, inputSize)
+	return s.check(view, out, inputSize)
 }
 
 // sumInts adds up the values before the first that is no 64-bit integer, or no longer fits in.
@@ -116,27 +121,30 @@ func valueOf(p *ejson.Parser, json []byte) (term, error) {
 	return termOf(v, 0)
 }
 
-// The limit of couch_query_servers:check_sum_overflow, in bytes of Erlang's external term format.
-const maxSumSize = 4906
-
-// check replaces a sum that is too large (couch_query_servers:check_sum_overflow).
-func (s *sum) check(json []byte, inputSize func() int) (Aggregate, error) {
-	if len(json)*4 < maxSumSize { // a term takes less than that
-		return json, nil
+// check replaces a sum that is too large (couch_query_servers:check_sum_overflow). Sizes are bytes of Erlang's external
+// term format.
+func (s *sum) check(view string, json []byte, inputSize func() int) (Aggregate, error) {
+	limit := DefaultLimit
+	if s.limit != nil {
+		limit = s.limit()
 	}
-	if s.limited != nil && !s.limited() {
+	if !limit.On && !limit.Log || len(json)*4 < limit.Threshold { // a term takes less than that
 		return json, nil
 	}
 	out := 1 + termSize(json)
-	if out <= maxSumSize {
+	if out <= limit.Threshold {
 		return json, nil
 	}
 	in := inputSize()
-	if 2*out <= in {
+	if float64(out)*limit.Ratio <= float64(in) {
 		return json, nil
 	}
-	return fmt.Appendf(nil, `{"error":"builtin_reduce_error","reason":"Reduce output must shrink more rapidly: `+
-		`input size: %d output size: %d"}`, in, out), nil
+	reason := fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d context: %s", in, out, view)
+	if limit.Log {
+		limit.warn(reason)
+		return json, nil
+	}
+	return append(ejson.AppendString([]byte(`{"error":"builtin_reduce_error","reason":`), reason), '}'), nil
 }
 
 // termSize is the size of a JSON value as a term.
