@@ -35,13 +35,18 @@ type deletion struct {
 
 // table reads the rows of one table, block by block: what is wrong with a block costs that block.
 type table struct {
+	blockFile
 	name      string
-	file      vfs.File
-	size      int64
 	blocks    []block.Handle
 	deletions []block.Handle
 	scanned   bool  // its index is of no use: the blocks are those that were found by their checksums
 	gone      int64 // bytes of it in which no block was found
+}
+
+// blockFile reads blocks of a table or a blob file.
+type blockFile struct {
+	file vfs.File
+	size int64
 }
 
 // maxBlock bounds the length of a block before and after decompression, against lengths that are wrong.
@@ -53,7 +58,7 @@ func openTable(fs vfs.FS, path string) (t *table, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t = &table{name: fs.PathBase(path), file: f}
+	t = &table{blockFile: blockFile{file: f}, name: fs.PathBase(path)}
 	if info, err := f.Stat(); err != nil {
 		return nil, closing(f, err)
 	} else {
@@ -115,14 +120,22 @@ func recovered(err *error) {
 	}
 }
 
+// has tells why there can be no such block in the file.
+func (f *blockFile) has(h block.Handle) error {
+	if h.Length > maxBlock || h.Offset > uint64(f.size) || h.Length+block.TrailerLen > uint64(f.size)-h.Offset {
+		return fmt.Errorf("%d bytes at %d, of a file of %d", h.Length, h.Offset, f.size)
+	}
+	return nil
+}
+
 // block reads a block, checks it and decompresses it.
-func (t *table) block(h block.Handle) (data []byte, err error) {
+func (f *blockFile) block(h block.Handle) (data []byte, err error) {
 	defer recovered(&err)
-	if h.Length > maxBlock || h.Offset > uint64(t.size) || h.Length+block.TrailerLen > uint64(t.size)-h.Offset {
-		return nil, fmt.Errorf("%d bytes at %d, of a file of %d", h.Length, h.Offset, t.size)
+	if err := f.has(h); err != nil {
+		return nil, err
 	}
 	b := make([]byte, h.Length+block.TrailerLen)
-	if _, err := t.file.ReadAt(b, int64(h.Offset)); err != nil {
+	if _, err := f.file.ReadAt(b, int64(h.Offset)); err != nil {
 		return nil, err
 	}
 	if masked(crc32.Checksum(b[:h.Length+1], castagnoli)) != binary.LittleEndian.Uint32(b[h.Length+1:]) {
