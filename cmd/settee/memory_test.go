@@ -29,8 +29,8 @@ func TestWorkersFollowTheSetting(t *testing.T) {
 		t.Errorf("%d bytes are allowed; by the setting auto %d, by a large one %d", allowed, allowance("auto"),
 			allowance("1000000000000000"))
 	}
-	if got := allowance("3000000"); got > 4_000_000 {
-		t.Errorf("of 3 MB: %d", got)
+	if got := allowance("3000000"); got != 6_000_000 {
+		t.Errorf("3 MB are half of a small machine, not of %d bytes", got)
 	}
 }
 
