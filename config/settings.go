@@ -410,7 +410,7 @@ var Settings = []Setting{
 		"query_server_config",
 		"os_process_limit",
 		"0",
-		"Most JavaScript worker processes; 0 is two more than there are processors, but no more than fill three quarters of the memory, and at least three. Builds of indexes leave two of them to requests, so fewer than three are not enough for both. Needs a restart.",
+		"Most JavaScript worker processes; 0 is two more than there are processors, but no more than fill three quarters of the memory, and at least three; with less than 512 MB of memory it is two. Builds of indexes leave two of them to requests, of two workers one. Needs a restart.",
 	},
 	{
 		"query_server_config",
