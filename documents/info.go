@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/listeners"
 )
 
 // Info is what GET /db shows; see storage.DB.Info.
@@ -16,7 +17,7 @@ func (d *Database) Info(ctx context.Context) (*storage.Info, error) { return d.d
 func (d *Database) LastSeq(ctx context.Context) (storage.UpdateSeq, error) { return d.db.LastSeq(ctx) }
 
 // Listen tells of changes; see storage.DB.Listen.
-func (d *Database) Listen(ctx context.Context) (*storage.Listener, error) { return d.db.Listen(ctx) }
+func (d *Database) Listen(ctx context.Context) (*listeners.Listener, error) { return d.db.Listen(ctx) }
 
 // Pending counts the rows of the feed since a place.
 func (d *Database) Pending(ctx context.Context, since compat.Since) (int64, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/listeners"
 )
 
 // watcher follows all replicator databases (couch_multidb_changes). It learns of new ones from _global_changes, and
@@ -234,7 +235,7 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 }
 
 // waitMoved waits for an update, or until documents may fall to other processes.
-func waitMoved(ctx context.Context, l *storage.Listener, moved <-chan struct{}) (bool, error) {
+func waitMoved(ctx context.Context, l *listeners.Listener, moved <-chan struct{}) (bool, error) {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/storage/compactions"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/listeners"
 )
 
 // background is what a Store does beside the calls of its methods: wake-ups, _db_updates, compaction, collection of
@@ -20,7 +21,7 @@ type background struct {
 	stopped bool
 	tasks   sync.WaitGroup
 
-	hubs        hubs
+	listeners   *listeners.Listeners
 	events      *dbevents.Log
 	compactions compactions.List
 	folds       folds
@@ -30,7 +31,7 @@ type background struct {
 func (b *background) start(s *Store, manual bool) {
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.manual = manual
-	b.hubs.open = make(map[string]*hub)
+	b.listeners = listeners.New(b.ctx, s.kv, b.run)
 	b.events = dbevents.New(GlobalChanges)
 	if manual {
 		return

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/listeners"
 	"github.com/settee-db/settee/storage/timeseq"
 )
 
@@ -452,4 +454,23 @@ func (db *DB) ChangesByID(
 // ChangesDesign is ChangesByID for all design documents, the deleted ones too (couch_changes:send_changes_design_docs).
 func (db *DB) ChangesDesign(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	return db.lookup(ctx, o, fn, designLookup{})
+}
+
+// Listen registers for the updates of the database. Updates committed after it returned are reported by the listener,
+// so listen first and read then. The error is compat.ErrNoDatabase if there is none. The caller closes the listener.
+func (db *DB) Listen(ctx context.Context) (*listeners.Listener, error) {
+	return db.store.bg.listeners.Listen(ctx, db.name, db.readLastSeq)
+}
+
+// readLastSeq implements listeners.Read: every write sets the last sequence.
+func (db *DB) readLastSeq(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
+	err = db.view(ctx, func(d *dbRead) error {
+		uuid, key, value = d.rec.UUID, d.Keys.Sub(nil, keyspace.TagLastSeq), nil
+		v, err := d.R.Get(key)
+		if v != nil {
+			value = bytes.Clone(v)
+		}
+		return err
+	})
+	return uuid, key, value, err
 }

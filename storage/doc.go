@@ -37,7 +37,8 @@
 //	countfold.go                        when the log of counts is folded
 //	local.go, purge.go, settings.go     _local documents, _purge, limits
 //	security.go                         the security object
-//	changes*.go, notify.go              the changes feed, wake-ups
+//	changes*.go                         the changes feed
+//	listeners/                          who waits for updates is woken
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	chunks/                             the memory of what is uploaded
 //	coalesce/                           how edits of single documents wait for others, to share a transaction

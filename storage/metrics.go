@@ -63,17 +63,7 @@ func (s *Store) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(compactionsDesc, prometheus.CounterValue, float64(c.Finished()))
 	out <- prometheus.MustNewConstMetric(compactingDesc, prometheus.GaugeValue, float64(len(s.Compactions())))
 	out <- prometheus.MustNewConstMetric(compactedDesc, prometheus.CounterValue, float64(c.Removed()))
-	hubs, listeners := s.bg.hubs.count()
-	out <- prometheus.MustNewConstMetric(watchedDesc, prometheus.GaugeValue, float64(hubs))
-	out <- prometheus.MustNewConstMetric(listenersDesc, prometheus.GaugeValue, float64(listeners))
-}
-
-// count tells how many databases have listeners, and how many those are.
-func (h *hubs) count() (databases, listeners int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, hub := range h.open {
-		listeners += hub.listeners
-	}
-	return len(h.open), listeners
+	watched, listening := s.bg.listeners.Count()
+	out <- prometheus.MustNewConstMetric(watchedDesc, prometheus.GaugeValue, float64(watched))
+	out <- prometheus.MustNewConstMetric(listenersDesc, prometheus.GaugeValue, float64(listening))
 }

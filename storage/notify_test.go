@@ -11,10 +11,11 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/listeners"
 )
 
 // waitSoon waits for a wake-up that must come.
-func waitSoon(t *testing.T, l *Listener) error {
+func waitSoon(t *testing.T, l *listeners.Listener) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -25,7 +26,7 @@ func waitSoon(t *testing.T, l *Listener) error {
 	return err
 }
 
-func listen(t *testing.T, db *DB) *Listener {
+func listen(t *testing.T, db *DB) *listeners.Listener {
 	t.Helper()
 	l, err := db.Listen(t.Context())
 	must(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/listeners"
 )
 
 // changes serves GET and POST /{db}/_changes. The order of checks is CouchDB's: body, options, filter, feed, since.
@@ -165,7 +166,7 @@ func appendSeqText(s storage.UpdateSeq) []byte {
 
 // follow answers with rows as they come (fabric_view_changes:keep_sending_changes).
 func (f *changesFeed) follow() error {
-	var listener *storage.Listener
+	var listener *listeners.Listener
 	err := deep(func() (err error) {
 		listener, err = f.db.Listen(f.c.Context())
 		return err

@@ -1,4 +1,4 @@
-package storage
+package listeners
 
 import (
 	"bytes"
@@ -8,28 +8,45 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Wake-ups. Every write sets TagLastSeq of its database, creation too, so one watch of that key tells of every update
-// and of the deletion. One goroutine for each database with listeners watches it and fans out: a waiting listener is a
-// channel receive.
-//
-// No update is missed: the watch begins with a value that was read before any listener that relies on it was
-// registered, or with the value after which it woke all of them. An update that is already seen may wake a listener
-// once more.
+// Read tells which database has the name that it was made for, by its UUID, and the key that every update of that
+// database sets, with the value of it.
+type Read func(ctx context.Context) (uuid [16]byte, key, value []byte, err error)
 
-// hubs are the databases that have listeners.
-type hubs struct {
+// Listeners are those of all databases of a store. It is safe for concurrent use.
+type Listeners struct {
+	kv  kv.Store
+	ctx context.Context                           // the store's life
+	run func(task func(ctx context.Context)) bool // begins a task that ends with ctx; false if the store is closed
+
 	mu   sync.Mutex
-	open map[string]*hub
+	hubs map[string]*hub // of the databases that have listeners
+}
+
+// New makes the listeners of a store whose life is ctx; run begins a task that ends with it, and is false if the store
+// is closed.
+func New(ctx context.Context, store kv.Store, run func(task func(ctx context.Context)) bool) *Listeners {
+	return &Listeners{kv: store, ctx: ctx, run: run, hubs: make(map[string]*hub)}
+}
+
+// Count tells how many databases have listeners, and how many those are.
+func (ls *Listeners) Count() (databases, listeners int) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for _, h := range ls.hubs {
+		listeners += h.listeners
+	}
+	return len(ls.hubs), listeners
 }
 
 // hub fans the updates of one database out.
 type hub struct {
-	db        *DB
-	listeners int // guarded by hubs.mu
+	all       *Listeners
+	name      string
+	read      Read
+	listeners int // guarded by Listeners.mu
 	stop      context.CancelFunc
 	ready     chan struct{} // closed when uuid is set, or err
 	uuid      [16]byte
@@ -55,11 +72,12 @@ var closedChan = func() chan struct{} {
 	return c
 }()
 
-// Listen registers for the updates of the database. Updates committed after it returned are reported by the listener,
-// so listen first and read then. The error is compat.ErrNoDatabase if there is none. The caller closes the listener.
-func (db *DB) Listen(ctx context.Context) (*Listener, error) {
+// Listen registers for the updates of the database of a name, which read reads. Updates committed after it returned are
+// reported by the listener, so listen first and read then. The error is compat.ErrNoDatabase if there is none. The
+// caller closes the listener.
+func (ls *Listeners) Listen(ctx context.Context, name string, read Read) (*Listener, error) {
 	for {
-		l := &Listener{hub: db.store.bg.join(db)}
+		l := &Listener{hub: ls.join(name, read)}
 		err := l.begin(ctx)
 		if err == nil {
 			return l, nil
@@ -72,7 +90,7 @@ func (db *DB) Listen(ctx context.Context) (*Listener, error) {
 }
 
 // errStaleHub: the hub watches an earlier database of the name and has not noticed yet.
-var errStaleHub = errors.New("storage: database was created anew")
+var errStaleHub = errors.New("storage/listeners: database was created anew")
 
 // begin waits until the hub knows which database it watches, and compares that with the database
 // that has the name now. A hub can lag behind a deletion: a listener of the new database must not
@@ -96,27 +114,29 @@ func (l *Listener) begin(ctx context.Context) error {
 		return readErr
 	}
 	if err != nil || now != h.uuid {
-		h.db.store.bg.leave(h)
+		h.all.leave(h)
 		return errStaleHub
 	}
 	return nil
 }
 
 // join registers one more listener at the database's hub, which is begun if there is none.
-func (b *background) join(db *DB) *hub {
-	b.hubs.mu.Lock()
-	defer b.hubs.mu.Unlock()
-	h := b.hubs.open[db.name]
+func (ls *Listeners) join(name string, read Read) *hub {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	h := ls.hubs[name]
 	if h == nil {
-		ctx, stop := context.WithCancel(b.ctx)
-		h = &hub{db: db, stop: stop, ready: make(chan struct{}), changed: make(chan struct{})}
-		b.hubs.open[db.name] = h
+		ctx, stop := context.WithCancel(ls.ctx)
+		h = &hub{
+			all: ls, name: name, read: read, stop: stop, ready: make(chan struct{}), changed: make(chan struct{}),
+		}
+		ls.hubs[name] = h
 		watch := func(context.Context) {
 			h.end(h.watch(ctx))
-			b.leave(h)
+			ls.leave(h)
 		}
-		if !b.run(watch) {
-			delete(b.hubs.open, db.name)
+		if !ls.run(watch) {
+			delete(ls.hubs, name)
 			h.end(kv.ErrClosed)
 		}
 	}
@@ -125,25 +145,25 @@ func (b *background) join(db *DB) *hub {
 }
 
 // leave removes a hub that has ended, so that the next listener starts a new one.
-func (b *background) leave(h *hub) {
-	b.hubs.mu.Lock()
-	defer b.hubs.mu.Unlock()
-	if b.hubs.open[h.db.name] == h {
-		delete(b.hubs.open, h.db.name)
+func (ls *Listeners) leave(h *hub) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.hubs[h.name] == h {
+		delete(ls.hubs, h.name)
 	}
 }
 
 // Close ends the listener.
 func (l *Listener) Close() {
 	l.close.Do(func() {
-		b := &l.hub.db.store.bg
-		b.hubs.mu.Lock()
-		defer b.hubs.mu.Unlock()
-		l.hub.listeners--
-		if l.hub.listeners == 0 {
-			l.hub.stop()
-			if b.hubs.open[l.hub.db.name] == l.hub {
-				delete(b.hubs.open, l.hub.db.name)
+		h, ls := l.hub, l.hub.all
+		ls.mu.Lock()
+		defer ls.mu.Unlock()
+		h.listeners--
+		if h.listeners == 0 {
+			h.stop()
+			if ls.hubs[h.name] == h {
+				delete(ls.hubs, h.name)
 			}
 		}
 	})
@@ -199,7 +219,7 @@ func (h *hub) watch(ctx context.Context) error {
 	h.uuid = uuid
 	close(h.ready)
 	for {
-		if err := h.db.store.kv.Watch(ctx, key, seen); err != nil {
+		if err := h.all.kv.Watch(ctx, key, seen); err != nil {
 			return err
 		}
 		now, _, value, err := h.readPatiently(ctx)
@@ -215,19 +235,6 @@ func (h *hub) watch(ctx context.Context) error {
 		seen = value
 		h.wake(nil)
 	}
-}
-
-// read tells which database has the name now, and its key and value to watch.
-func (h *hub) read(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
-	err = h.db.view(ctx, func(d *dbRead) error {
-		uuid, key, value = d.rec.UUID, d.Keys.Sub(nil, keyspace.TagLastSeq), nil
-		v, err := d.R.Get(key)
-		if v != nil {
-			value = bytes.Clone(v)
-		}
-		return err
-	})
-	return uuid, key, value, err
 }
 
 // awayPause is how long a hub waits that has found the store not answering.
@@ -251,7 +258,7 @@ func (h *hub) readPatiently(ctx context.Context) (uuid [16]byte, key, value []by
 // end marks the hub as ended with err and wakes all listeners, who see the error.
 func (h *hub) end(err error) {
 	h.stop()
-	if h.db.store.bg.ctx.Err() != nil {
+	if h.all.ctx.Err() != nil {
 		err = kv.ErrClosed
 	}
 	h.wake(err)
