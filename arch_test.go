@@ -1,5 +1,5 @@
-// Package settee holds the rules of the tree's architecture as tests: arrows point down, engines stay behind the store
-// contract, every package says what it is, files stay small enough to read.
+// Package settee holds the rules of the tree's architecture as tests: arrows point down, engines
+// stay behind the store contract, every package says what it is, files stay small enough to read.
 package settee
 
 import (
@@ -24,8 +24,8 @@ const modulePath = "github.com/settee-db/settee/"
 // maxLines is the length from which on a file surely has a second subject.
 const maxLines = 600
 
-// rooms are the layers of the tree with the rooms each may import besides itself. A package belongs to the room with
-// the longest matching path.
+// rooms are the layers of the tree with the rooms each may import besides itself. A package belongs
+// to the room with the longest matching path.
 var rooms = map[string][]string{
 	"compat": {},
 	"js":     {"compat", "js/confine", "js/locale", "js/script", "storage", "storage/kv"}, // the last two for tests, see forbidden
@@ -131,7 +131,8 @@ var rooms = map[string][]string{
 	"server/find":      handlers("mango", "search", "config"),
 	"server/fulltext":  handlers("js", "search", "search/analysis", "search/index", "search/query"),
 	"server/functions": handlers("eventing"),
-	// The page asks everything of the API, from the browser; its tests start servers that have functions.
+	// The page asks everything of the API, from the browser; its tests start servers that have
+	// functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
 	"server/warm":          {"compat", "js", "storage", "views", "search", "search/index", "config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
@@ -150,7 +151,8 @@ var rooms = map[string][]string{
 	// servertest starts whole servers for tests of the packages below server.
 	serverTest: {"compat", "js", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "principal", "config",
 		"documents"},
-	// Statements in handlers know documents by an interface only; tests compare with what Mango's selectors find.
+	// Statements in handlers know documents by an interface only; tests compare with what Mango's
+	// selectors find.
 	"eventing/n1ql": {"compat", "mango"},
 	"cmd": {
 		"compat", "js", "js/confine",
@@ -178,7 +180,8 @@ var rooms = map[string][]string{
 	"cmd/searchpeers": {"compat", "js", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
 }
 
-// keyspace is where the keys of a store are named. Who may use databases may name what it keeps in them.
+// keyspace is where the keys of a store are named. Who may use databases may name what it keeps in
+// them.
 const keyspace = "storage/keyspace"
 
 // withStorage are the floors of storage that those may name who stand on it.
@@ -197,16 +200,17 @@ var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/me
 // testKits are for tests only, and name engines as they do.
 var testKits = []string{"storage/storagetest", "storage/jobs/jobstest", "storage/kv/kvtest", serverTest}
 
-// serverTest stands above server, and tests of server and of the packages below it use it all the same: what a handler
-// answers shows only behind the chain that server puts together. They are external tests (package x_test), which no
-// package imports, so that no circle closes.
+// serverTest stands above server, and tests of server and of the packages below it use it all the
+// same: what a handler answers shows only behind the chain that server puts together. They are
+// external tests (package x_test), which no package imports, so that no circle closes.
 const serverTest = "server/servertest"
 
-// wholeServer is what those tests may import besides: servers, and the contract of the engines below them.
+// wholeServer is what those tests may import besides: servers, and the contract of the engines
+// below them.
 var wholeServer = []string{serverTest, "server", "storage/kv"}
 
-// engineLibraries are the foreign modules behind the engines, with the rooms that may import them. The benchmark holds
-// the server against Pebble alone.
+// engineLibraries are the foreign modules behind the engines, with the rooms that may import them.
+// The benchmark holds the server against Pebble alone.
 var engineLibraries = map[string][]string{
 	"github.com/cockroachdb/pebble":  {"storage/kv/pebblekv", "cmd/bench/barepebble"},
 	"github.com/apple/foundationdb/": {"storage/kv/fdbkv"},
@@ -231,8 +235,9 @@ var forbidden = map[string][]string{
 	"server/params":    {"net", "net/http"},
 }
 
-// noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order and number forms.
-// jsonAllowed are the files that use it on structures of our own, with the reason.
+// noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order
+// and number forms. jsonAllowed are the files that use it on structures of our own, with the
+// reason.
 var noEncodingJSON = []string{"compat", "js", "js/script", "js/locale", "storage", "views", "mango", "search",
 	"eventing/n1ql"}
 
@@ -308,8 +313,9 @@ func TestOnlyCmdNamesAnEngine(t *testing.T) {
 	}
 }
 
-// TestModulesAgree: what a program with a module of its own needs and the server, too, has the same version in both, so
-// that the benchmark compares with the Pebble that the server has. A module that says less no longer builds.
+// TestModulesAgree: what a program with a module of its own needs and the server, too, has the same
+// version in both, so that the benchmark compares with the Pebble that the server has. A module
+// that says less no longer builds.
 func TestModulesAgree(t *testing.T) {
 	server := requirements(t, "go.mod")
 	modules, err := filepath.Glob("cmd/*/go.mod")
@@ -325,7 +331,8 @@ func TestModulesAgree(t *testing.T) {
 	}
 }
 
-// requirements are the modules that a go.mod names, with their versions; of the server's those that it imports itself.
+// requirements are the modules that a go.mod names, with their versions; of the server's those that
+// it imports itself.
 func requirements(t *testing.T, file string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)

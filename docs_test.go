@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestChangelogHasNoEntryTwice finds what a merge doubled: entries of CHANGELOG.md are lines that begin with a dash,
-// and each stands in one version only.
+// TestChangelogHasNoEntryTwice finds what a merge doubled: entries of CHANGELOG.md are lines that
+// begin with a dash, and each stands in one version only.
 func TestChangelogHasNoEntryTwice(t *testing.T) {
 	text, err := os.ReadFile("CHANGELOG.md")
 	if err != nil {
@@ -53,8 +53,8 @@ var decisionSections = []string{
 	"What would change our mind",
 }
 
-// TestDecisionsHaveTheForm: every decision record begins with its number and its status, has each section once and in
-// order, and is in the list.
+// TestDecisionsHaveTheForm: every decision record begins with its number and its status, has each
+// section once and in order, and is in the list.
 func TestDecisionsHaveTheForm(t *testing.T) {
 	list, err := os.ReadFile("docs/adr/README.md")
 	if err != nil {
@@ -102,8 +102,9 @@ var (
 	docLink  = regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)]*)?\)`)
 )
 
-// TestDocumentsNameWhatIsThere: tests, Go files and links that the documents name exist. Decision records, measurements
-// (docs/lab) and the changelog may name files of their time; their links are looked at.
+// TestDocumentsNameWhatIsThere: tests, Go files and links that the documents name exist. Decision
+// records, measurements (docs/lab) and the changelog may name files of their time; their links are
+// looked at.
 func TestDocumentsNameWhatIsThere(t *testing.T) {
 	functions, files := map[string]bool{}, []string{}
 	for _, src := range sources(t) {

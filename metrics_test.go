@@ -12,16 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// What the tree may have, tests and modules of their own not counted: each number only falls, the share of comments
-// only rises.
+// What the tree may have, tests and modules of their own not counted: each number only falls, the
+// share of comments only rises.
 const (
-	maxCode         = 139_500 // lines with more than a comment
-	minComments     = 11.3    // of a hundred lines that are not blank
+	maxCode         = 136_570 // lines with more than a comment
+	minComments     = 12.6    // of a hundred lines that are not blank
 	maxUnexplained  = 0       // functions of more than 25 lines with no comment above or inside
-	maxPackageFiles = 56
-	maxPackageLines = 11_326
+	maxPackageFiles = 54
+	maxPackageLines = 11_226
 	maxMethods      = 71
-	maxWide         = 5 // of a hundred lines, more than 100 columns
+	maxWide         = 2 // of a hundred lines, more than 100 columns
 )
 
 // measures are what TestMetrics counts.

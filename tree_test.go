@@ -20,8 +20,8 @@ const maxColumns = 120
 // mappedFile is a file, or a pattern for files, that a package's comment names.
 var mappedFile = regexp.MustCompile(`[\w*./-]*\.go\b`)
 
-// TestMapsAreTrue: the comment of a package names all its files (a pattern such as check*.go is good for several), and
-// no others.
+// TestMapsAreTrue: the comment of a package names all its files (a pattern such as check*.go is
+// good for several), and no others.
 func TestMapsAreTrue(t *testing.T) {
 	files, maps := map[string][]string{}, map[string]string{}
 	for _, src := range sources(t) {
@@ -49,7 +49,8 @@ func TestMapsAreTrue(t *testing.T) {
 	}
 }
 
-// fdbPackages is the line of the Makefile with the packages whose tests run on FoundationDB as well.
+// fdbPackages is the line of the Makefile with the packages whose tests run on FoundationDB as
+// well.
 var fdbPackages = regexp.MustCompile(`(?m)^FDB_PACKAGES \?= (.*)$`)
 
 // TestEnginesAreTestedTogether: make test-fdb has all packages whose tests run on every engine.
@@ -137,7 +138,8 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	return exported
 }
 
-// uncommented reports the exported names of a declaration that neither it nor its group has a comment for.
+// uncommented reports the exported names of a declaration that neither it nor its group has a
+// comment for.
 func uncommented(group *ast.GenDecl, spec ast.Spec, report func(*ast.Ident)) {
 	switch s := spec.(type) {
 	case *ast.TypeSpec:
@@ -188,7 +190,8 @@ func TestLinesAreShort(t *testing.T) {
 	}
 }
 
-// literalLines are the lines of a file that are strings for the most part, or have one that goes over several lines.
+// literalLines are the lines of a file that are strings for the most part, or have one that goes
+// over several lines.
 func literalLines(src source) map[int]bool {
 	lines, columns := map[int]bool{}, map[int]int{}
 	ast.Inspect(src.file, func(n ast.Node) bool {

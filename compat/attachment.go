@@ -11,7 +11,8 @@ import (
 // DefaultContentType is that of an attachment which names none.
 const DefaultContentType = "application/octet-stream"
 
-// parseAttachments reads the object `_attachments`. Members that are no objects are dropped, as by the real server.
+// parseAttachments reads the object `_attachments`. Members that are no objects are dropped, as by
+// the real server.
 func parseAttachments(v ejson.Value) ([]Attachment, error) {
 	atts := make([]Attachment, 0, v.Len())
 	for name, props := range v.Members() {
@@ -76,7 +77,8 @@ func (a *Attachment) parseInline(props ejson.Value) error {
 	return nil
 }
 
-// decodeBase64 is Erlang's base64:decode: blanks are ignored, padding is needed, bits left over are not looked at.
+// decodeBase64 is Erlang's base64:decode: blanks are ignored, padding is needed, bits left over are
+// not looked at.
 func decodeBase64(text []byte) ([]byte, bool) {
 	if bytes.IndexByte(text, ' ') >= 0 || bytes.IndexByte(text, '\t') >= 0 {
 		kept := make([]byte, 0, len(text))

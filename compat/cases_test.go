@@ -12,8 +12,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// TestCases shows what texts of clients become: testdata/cases. Each line of an input is a text, in quotes of Go where
-// it is empty or has odd bytes. `go test ./compat -run TestCases -rewrite` writes down what they become now.
+// TestCases shows what texts of clients become: testdata/cases. Each line of an input is a text, in
+// quotes of Go where it is empty or has odd bytes. `go test ./compat -run TestCases -rewrite`
+// writes down what they become now.
 //
 //	databases, partitions, attachments     names
 //	ids [partitioned] [max=N]              ids of documents, of at most N bytes

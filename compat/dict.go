@@ -2,11 +2,12 @@ package compat
 
 import "iter"
 
-// DictOrder returns the order in which the keys of an Erlang dict come out that was filled with n ids one after
-// another: the order of the members of _revs_diff's answer (dict:from_list over a list of {Id, …}, dict:to_list). It
-// returns indexes into ids, of which no two are equal. See lib/stdlib/src/dict.erl: linear hashing that starts with 16
-// slots and grows by one slot whenever there are more than five keys for each; a slot that is split leaves both halves
-// in their order, so that only the final slots count. It takes eight bytes for each id.
+// DictOrder returns the order in which the keys of an Erlang dict come out that was filled with n
+// ids one after another: the order of the members of _revs_diff's answer (dict:from_list over a
+// list of {Id, …}, dict:to_list). It returns indexes into ids, of which no two are equal. See
+// lib/stdlib/src/dict.erl: linear hashing that starts with 16 slots and grows by one slot whenever
+// there are more than five keys for each; a slot that is split leaves both halves in their order,
+// so that only the final slots count. It takes eight bytes for each id.
 func DictOrder(n int, ids iter.Seq[string]) []uint32 {
 	slots, maxN := uint32(16), uint32(16)
 	if n > 16*5 {

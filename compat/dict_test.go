@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestDictOrder compares with what Erlang/OTP 25 prints for dict:from_list over the texts of 1 to 200.
+// TestDictOrder compares with what Erlang/OTP 25 prints for dict:from_list over the texts of 1 to
+// 200.
 func TestDictOrder(t *testing.T) {
 	want := []int{
 		180, 166, 71, 57, 192, 178, 83, 69, 95, 121, 107, 12, 133, 119, 24, 145, 50, 36, 171, 157, 62, 48, 9, 183, 169,

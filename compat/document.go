@@ -2,7 +2,8 @@ package compat
 
 // Document is a document as a client sent it: what couch_doc:from_json_obj makes of the JSON.
 type Document struct {
-	// ID is the `_id` of the body; HasID tells an absent one from none at all. The id of a URL replaces it.
+	// ID is the `_id` of the body; HasID tells an absent one from none at all. The id of a URL
+	// replaces it.
 	ID    string
 	HasID bool
 	// Revs is the line of `_revisions`, or `_rev` alone; without IDs the document has no revision.
@@ -29,15 +30,17 @@ func (d *Document) HasStubs() bool {
 type Body struct {
 	// JSON is the canonical text, at least `{}`.
 	JSON []byte
-	// Term is the body as Erlang's external term, without the leading 131: the input of NewRev. It is nil where
-	// nobody asked for it (replicated writes need none), and where ParseDocument made what needs it.
+	// Term is the body as Erlang's external term, without the leading 131: the input of NewRev. It
+	// is nil where nobody asked for it (replicated writes need none), and where ParseDocument made
+	// what needs it.
 	Term []byte
-	// Size is CouchDB's estimate of the encoded size in bytes (couch_ejson_size), which max_document_size and the
-	// external size of a database count.
+	// Size is CouchDB's estimate of the encoded size in bytes (couch_ejson_size), which
+	// max_document_size and the external size of a database count.
 	Size int64
 
-	// edit is the revision that the document made with this body when it was read, without attachments; zero if it was
-	// not made. It is cheaper to make it then than to keep Term, which is larger than JSON.
+	// edit is the revision that the document made with this body when it was read, without
+	// attachments; zero if it was not made. It is cheaper to make it then than to keep Term, which
+	// is larger than JSON.
 	edit bodyEdit
 }
 
@@ -58,7 +61,8 @@ func (b *Body) term() []byte {
 	return b.Term
 }
 
-// NewRev is the revision that an edit by this document makes with these attachments; see the function NewRev.
+// NewRev is the revision that an edit by this document makes with these attachments; see the
+// function NewRev.
 func (d *Document) NewRev(atts []RevAttachment) Rev {
 	if e := &d.Body.edit; len(atts) == 0 && !e.rev.IsZero() && e.parent == d.Rev() && e.deleted == d.Deleted {
 		return e.rev
@@ -66,7 +70,8 @@ func (d *Document) NewRev(atts []RevAttachment) Rev {
 	return NewRev(d.Rev(), d.Deleted, d.Body.term(), atts)
 }
 
-// RecreatedRev is the revision that this document makes over a tombstone; see the function RecreatedRev.
+// RecreatedRev is the revision that this document makes over a tombstone; see the function
+// RecreatedRev.
 func (d *Document) RecreatedRev(tombstone Rev, attachments int) Rev {
 	return RecreatedRev(tombstone, d.Body.term(), attachments)
 }
@@ -98,16 +103,16 @@ func (e Encoding) String() string {
 	return "identity"
 }
 
-// Attachment is one member of `_attachments`, as read from a document (couch_att:from_json) or as stored. Lengths are
-// in bytes.
+// Attachment is one member of `_attachments`, as read from a document (couch_att:from_json) or as
+// stored. Lengths are in bytes.
 type Attachment struct {
 	Name string
 	Type string // content type
-	// BadType tells that the document gives a type which is no string. As in the real server, a local document, whose
-	// attachments are dropped, may have it.
+	// BadType tells that the document gives a type which is no string. As in the real server, a
+	// local document, whose attachments are dropped, may have it.
 	BadType bool
-	// RevPos is the depth of the revision that brought the attachment. HasRevPos is false where the document did not
-	// say: a stub without it matches any.
+	// RevPos is the depth of the revision that brought the attachment. HasRevPos is false where the
+	// document did not say: a stub without it matches any.
 	RevPos    int64
 	HasRevPos bool
 	// Digest is the MD5 of the stored bytes (gzip bytes when Encoding is gzip).
@@ -119,10 +124,11 @@ type Attachment struct {
 	Encoding      Encoding
 	Source        Source
 	Data          []byte // SourceInline: the decoded bytes
-	// Chunks are the bytes of a SourceStored attachment that is to be written with its document. They stay as they are
-	// until it is.
+	// Chunks are the bytes of a SourceStored attachment that is to be written with its document.
+	// They stay as they are until it is.
 	Chunks [][]byte
-	// Ref is the store's own handle of the bytes of a SourceStored attachment, opaque to all others.
+	// Ref is the store's own handle of the bytes of a SourceStored attachment, opaque to all
+	// others.
 	Ref string
 }
 

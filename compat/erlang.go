@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// ErlangInteger reads what list_to_integer/1 reads: a sign and digits, nothing else, of any length. Numbers beyond 64
-// bits become the nearest int64.
+// ErlangInteger reads what list_to_integer/1 reads: a sign and digits, nothing else, of any length.
+// Numbers beyond 64 bits become the nearest int64.
 func ErlangInteger(text string) (n int64, ok bool) {
 	digits := text
 	if digits != "" && (digits[0] == '+' || digits[0] == '-') {
@@ -27,8 +27,8 @@ func ErlangInteger(text string) (n int64, ok bool) {
 	return n, true
 }
 
-// ErlangString prints s as io_lib's ~p prints the list of its bytes: "abc", or [226,130,172] if a byte is not a
-// printable Latin-1 character, or [].
+// ErlangString prints s as io_lib's ~p prints the list of its bytes: "abc", or [226,130,172] if a
+// byte is not a printable Latin-1 character, or [].
 func ErlangString(s string) string {
 	if s == "" {
 		return "[]"
@@ -42,8 +42,9 @@ func ErlangString(s string) string {
 // maxTermDepth bounds the recursion of appendErlangTerm; deeper levels print as `...`.
 const maxTermDepth = 60
 
-// ErlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it: strings are binaries, objects
-// {[{Key,Value},…]}. CouchDB breaks long terms into lines of eighty columns; here they are one line.
+// ErlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it: strings are
+// binaries, objects {[{Key,Value},…]}. CouchDB breaks long terms into lines of eighty columns; here
+// they are one line.
 func ErlangTerm(v ejson.Value) string { return string(appendErlangTerm(nil, v, 0)) }
 
 // appendErlangTerm prints one value. A list whose elements are all printable characters prints as a
@@ -86,7 +87,8 @@ func appendErlangTerm(dst []byte, v ejson.Value, depth int) []byte {
 	return v.AppendJSON(dst)
 }
 
-// erlangCharList gives the text of an array that Erlang cannot tell from a string: integers that are printable.
+// erlangCharList gives the text of an array that Erlang cannot tell from a string: integers that
+// are printable.
 func erlangCharList(v ejson.Value) (string, bool) {
 	if v.Len() == 0 {
 		return "", false
@@ -171,8 +173,8 @@ func erlangEscape(c byte) byte {
 	return 0
 }
 
-// AppendErlangFloat prints the shortest digits that read as f, in decimal or with an exponent, whichever is shorter
-// (io_lib_format:fwrite_g/1).
+// AppendErlangFloat prints the shortest digits that read as f, in decimal or with an exponent,
+// whichever is shorter (io_lib_format:fwrite_g/1).
 func AppendErlangFloat(dst []byte, f float64) []byte {
 	if math.Signbit(f) {
 		dst = append(dst, '-')

@@ -7,9 +7,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Kind says what went wrong in CouchDB's terms. It fixes the HTTP status, the `error` word of the answer and the reason
-// used when there is none more precise (chttpd:error_info). A Kind is itself an error, so errors.Is(err, KindConflict)
-// asks for any error of that kind.
+// Kind says what went wrong in CouchDB's terms. It fixes the HTTP status, the `error` word of the
+// answer and the reason used when there is none more precise (chttpd:error_info). A Kind is itself
+// an error, so errors.Is(err, KindConflict) asks for any error of that kind.
 type Kind uint8
 
 // The kinds, ordered by status. See kindTable for status, word and default reason of each.
@@ -119,18 +119,19 @@ func (k Kind) Word() string { return k.row().word }
 // Error makes a Kind usable as the target of errors.Is.
 func (k Kind) Error() string { return k.row().word }
 
-// Error is the one error value with a wire meaning: what the client is told. It is immutable once returned and may be
-// shared between goroutines.
+// Error is the one error value with a wire meaning: what the client is told. It is immutable once
+// returned and may be shared between goroutines.
 type Error struct {
 	Kind   Kind
 	Reason string // the `reason` member, exactly
 	Name   string // the `error` member where it is not the kind's own word; else ""
 	Allow  string // KindMethodNotAllowed: the Allow header, `GET,HEAD`; "" for none
-	// the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in a worker process
+	// the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in
+	// a worker process
 	Ref   bool
 	Retry bool // it is over in some seconds: the answer carries Retry-After
-	// ReasonJSON is the `reason` member where a JavaScript function gave one that is no text, as JSON; Reason describes
-	// it.
+	// ReasonJSON is the `reason` member where a JavaScript function gave one that is no text, as
+	// JSON; Reason describes it.
 	ReasonJSON string
 }
 
@@ -165,9 +166,11 @@ var (
 	}
 	ErrNotImplemented = newDefault(KindNotImplemented)
 	ErrAllOrNothing   = newDefault(KindAllOrNothing)
-	// ErrAttachmentBytes is of attachments whose bytes never came, or are not those of their digest.
+	// ErrAttachmentBytes is of attachments whose bytes never came, or are not those of their
+	// digest.
 	ErrAttachmentBytes = newDefault(KindAttachmentBytes).WithRef()
-	// The crashes of the real server that clients can provoke; chttpd answers 500 with a `ref` number.
+	// The crashes of the real server that clients can provoke; chttpd answers 500 with a `ref`
+	// number.
 	ErrBadArg         = &Error{Kind: KindUnknown, Reason: "badarg"}
 	ErrBadArith       = &Error{Kind: KindUnknown, Reason: "badarith"}
 	ErrFunctionClause = &Error{Kind: KindUnknown, Reason: "function_clause"}
@@ -188,8 +191,8 @@ func Errorf(k Kind, format string, args ...any) *Error {
 	return &Error{Kind: k, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Named makes an error with the status of k and an `error` word of its own, as a validation function, a JavaScript
-// function or Mango gives it.
+// Named makes an error with the status of k and an `error` word of its own, as a validation
+// function, a JavaScript function or Mango gives it.
 func Named(k Kind, name, reason string) *Error { return &Error{Kind: k, Name: name, Reason: reason} }
 
 // WithRef returns e as an error whose answer carries a `ref` number.
@@ -199,13 +202,14 @@ func (e *Error) WithRef() *Error {
 	return &with
 }
 
-// MethodNotAllowed makes the 405 whose Allow header and reason list the methods, written as `GET,HEAD`
-// (chttpd:send_method_not_allowed).
+// MethodNotAllowed makes the 405 whose Allow header and reason list the methods, written as
+// `GET,HEAD` (chttpd:send_method_not_allowed).
 func MethodNotAllowed(allow string) *Error {
 	return &Error{Kind: KindMethodNotAllowed, Allow: allow, Reason: "Only " + allow + " allowed"}
 }
 
-// MissingStub makes the 412 for a stub that has no counterpart in the parent revision (couch_doc:merge_stubs).
+// MissingStub makes the 412 for a stub that has no counterpart in the parent revision
+// (couch_doc:merge_stubs).
 func MissingStub(docID, attachment string) *Error {
 	return &Error{Kind: KindMissingStub, Reason: "Invalid attachment stub in " + docID + " for " + attachment}
 }
@@ -245,8 +249,8 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// AsError finds the Error in err's chain; a bare Kind counts with its default reason. An err without one is an internal
-// failure: ok is false and the caller decides how to answer.
+// AsError finds the Error in err's chain; a bare Kind counts with its default reason. An err
+// without one is an internal failure: ok is false and the caller decides how to answer.
 func AsError(err error) (e *Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true

@@ -11,8 +11,9 @@ type MediaType struct {
 // Param is the value of the first parameter of that name (lower case).
 func (m MediaType) Param(name string) (value string, ok bool) { return Query(m.Params).First(name) }
 
-// ParseMediaType reads a header with parameters as mochiweb_util:parse_header does: cut at every `;`, also inside
-// quotes; parameters without a name or without `=` are dropped; a quoted value ends with the parameter.
+// ParseMediaType reads a header with parameters as mochiweb_util:parse_header does: cut at every
+// `;`, also inside quotes; parameters without a name or without `=` are dropped; a quoted value
+// ends with the parameter.
 func ParseMediaType(header string) MediaType {
 	parts := strings.FieldsFunc(header, func(r rune) bool { return r == ';' })
 	if len(parts) == 0 {
@@ -50,8 +51,9 @@ func unquoteParam(s string) string {
 	return string(out)
 }
 
-// TypeListed reports whether a content type is among patterns such as `text/*` or `application/json`: without regard to
-// case, with or without parameters (couch_db:compressible_att_type).
+// TypeListed reports whether a content type is among patterns such as `text/*` or
+// `application/json`: without regard to case, with or without parameters
+// (couch_db:compressible_att_type).
 func TypeListed(contentType string, patterns []string) bool {
 	name, _, _ := strings.Cut(contentType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))

@@ -25,9 +25,9 @@ const (
 // shardMap is the database of shards, which each CouchDB has (mem3:shards).
 const shardMap = "_dbs"
 
-// ValidateDatabaseName checks the name of a database to be created: illegal_database_name, or database_name_too_long
-// for what the real server could not keep in a file (couch_db:validate_dbname, fabric_db_create), or file_exists for
-// the one that it always has.
+// ValidateDatabaseName checks the name of a database to be created: illegal_database_name, or
+// database_name_too_long for what the real server could not keep in a file
+// (couch_db:validate_dbname, fabric_db_create), or file_exists for the one that it always has.
 func ValidateDatabaseName(name string) error {
 	if !legalDatabaseName(name) && !IsSystemDatabase(name) {
 		return NewError(KindIllegalDatabaseName, "Name: '"+name+"'. Only lowercase characters (a-z), digits (0-9), "+
@@ -68,8 +68,8 @@ func legalDatabaseName(name string) bool {
 	return true
 }
 
-// IsSystemDatabase reports whether name is that of a system database, alone or below a legal name: `_users`, `a/_users`
-// (couch_db:is_system_db_name).
+// IsSystemDatabase reports whether name is that of a system database, alone or below a legal name:
+// `_users`, `a/_users` (couch_db:is_system_db_name).
 func IsSystemDatabase(name string) bool {
 	prefix, base := "", name
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -136,9 +136,9 @@ func validatePlainID(id string, maxLength int) error {
 	return nil
 }
 
-// SplitPartition splits an id of a partitioned database at the first colon. It is all that reads check: illegal_docid
-// for an id without colon (couch_partition:from_docid). Design and local documents have no partition; do not ask for
-// it.
+// SplitPartition splits an id of a partitioned database at the first colon. It is all that reads
+// check: illegal_docid for an id without colon (couch_partition:from_docid). Design and local
+// documents have no partition; do not ask for it.
 func SplitPartition(id string) (partition, rest string, err error) {
 	partition, rest, ok := strings.Cut(id, ":")
 	if !ok {
@@ -147,7 +147,8 @@ func SplitPartition(id string) (partition, rest string, err error) {
 	return partition, rest, nil
 }
 
-// ValidatePartition checks the name of a partition: illegal_partition (couch_partition:validate_partition).
+// ValidatePartition checks the name of a partition: illegal_partition
+// (couch_partition:validate_partition).
 func ValidatePartition(name string) error {
 	reason := ""
 	switch {
@@ -165,7 +166,8 @@ func ValidatePartition(name string) error {
 	return NewError(KindIllegalPartition, reason)
 }
 
-// ValidateAttachmentName checks the name of an attachment to be written (chttpd_db:validate_attachment_name).
+// ValidateAttachmentName checks the name of an attachment to be written
+// (chttpd_db:validate_attachment_name).
 func ValidateAttachmentName(name string) error {
 	if strings.HasPrefix(name, "_") {
 		return NewError(KindBadRequest, "Attachment name '"+name+"' starts with prohibited character '_'")
@@ -184,12 +186,12 @@ func IsReplicatorDB(name string) bool {
 	return name == ReplicatorDB || strings.HasSuffix(name, "/"+ReplicatorDB)
 }
 
-// TrustedHeader is the request header by which a server administrator asks for replicated documents to be stored
-// without asking validation functions; its value is "true".
+// TrustedHeader is the request header by which a server administrator asks for replicated documents
+// to be stored without asking validation functions; its value is "true".
 const TrustedHeader = "X-Settee-Trusted"
 
-// validUTF8 is couch_util:validate_utf8, which also takes encoded surrogates, some overlong forms and characters above
-// U+10FFFF.
+// validUTF8 is couch_util:validate_utf8, which also takes encoded surrogates, some overlong forms
+// and characters above U+10FFFF.
 func validUTF8(s string) bool {
 	if utf8.ValidString(s) {
 		return true

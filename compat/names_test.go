@@ -58,7 +58,8 @@ func TestSeq(t *testing.T) {
 	}
 }
 
-// TestSinceTime: what has the form of a time is one or refused as such, what has another form is no time.
+// TestSinceTime: what has the form of a time is one or refused as such, what has another form is no
+// time.
 func TestSinceTime(t *testing.T) {
 	for in, want := range map[string]int64{
 		"2026-11-27T12:34:56Z": 1795782896, "1970-01-01T00:00:00Z": 0, "1969-12-31T23:59:59Z": 0,

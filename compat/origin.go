@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SameOrigin reports whether two URLs have the same scheme, host and port, as browsers compare them: what is secret
-// between a client and one origin is no other origin's.
+// SameOrigin reports whether two URLs have the same scheme, host and port, as browsers compare
+// them: what is secret between a client and one origin is no other origin's.
 func SameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }

@@ -17,13 +17,14 @@ type DocRules struct {
 	AnyParent         bool  // of these the revision that is edited may be told later: nothing is made yet
 }
 
-// ParseDocument reads a document from the wire. It makes CouchDB's checks in CouchDB's order: the special members in
-// document order (couch_doc:from_json_obj), then the sizes (from_json_obj_validate), then the id once more by the rules
-// of the database. Names of attachments and the presence of a revision are checked separately, because the real server
-// does so later (ValidateAttachmentNames, RequireRev). The Document does not refer to v.
+// ParseDocument reads a document from the wire. It makes CouchDB's checks in CouchDB's order: the
+// special members in document order (couch_doc:from_json_obj), then the sizes
+// (from_json_obj_validate), then the id once more by the rules of the database. Names of
+// attachments and the presence of a revision are checked separately, because the real server does
+// so later (ValidateAttachmentNames, RequireRev). The Document does not refer to v.
 //
-// Where Erlang's lists of integers pass for strings (`"_rev":[49,45,97]`), CouchDB takes them and ParseDocument does
-// not; nor are depths beyond 64 bits possible here.
+// Where Erlang's lists of integers pass for strings (`"_rev":[49,45,97]`), CouchDB takes them and
+// ParseDocument does not; nor are depths beyond 64 bits possible here.
 func ParseDocument(v ejson.Value, rules DocRules) (*Document, error) {
 	if v.Kind() != ejson.Object {
 		return nil, ErrDocNotAnObject
@@ -81,7 +82,8 @@ var terms = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxTermRoom = 64 << 10
 
-// negativeZero is in the Term of -0.0, which is printed as 0.0, so that the Term cannot be made again from the text.
+// negativeZero is in the Term of -0.0, which is printed as 0.0, so that the Term cannot be made
+// again from the text.
 var negativeZero = []byte("F\x80\x00\x00\x00\x00\x00\x00\x00")
 
 // specialName returns the name of a member that begins with an underscore, nil for others.
@@ -200,7 +202,8 @@ func (d *Document) RequireRev() error {
 	return nil
 }
 
-// ValidateAttachmentNames checks the names of all attachments (chttpd_db:validate_attachment_names).
+// ValidateAttachmentNames checks the names of all attachments
+// (chttpd_db:validate_attachment_names).
 func (d *Document) ValidateAttachmentNames() error {
 	for i := range d.Attachments {
 		if err := ValidateAttachmentName(d.Attachments[i].Name); err != nil {
@@ -219,8 +222,8 @@ type bodyBuilder struct {
 	err     error
 }
 
-// newBodyBuilder begins a body for a source of that many bytes; with a room also its Term, which is made there if it
-// is large enough.
+// newBodyBuilder begins a body for a source of that many bytes; with a room also its Term, which is
+// made there if it is large enough.
 func newBodyBuilder(sourceSize int, room *[]byte) bodyBuilder {
 	b := bodyBuilder{json: append(make([]byte, 0, sourceSize), '{')}
 	if room != nil {

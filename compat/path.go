@@ -6,16 +6,17 @@ import "strings"
 // (chttpd:check_url_encoding).
 var ErrURLEncoding = &Error{Kind: KindBadRequest, Reason: "invalid_url_encoding"}
 
-// SplitTarget cuts the target of a request line into the raw path and the raw query; the fragment is dropped
-// (mochiweb_util:urlsplit_path). Nothing is decoded.
+// SplitTarget cuts the target of a request line into the raw path and the raw query; the fragment
+// is dropped (mochiweb_util:urlsplit_path). Nothing is decoded.
 func SplitTarget(target string) (path, query string) {
 	target, _, _ = strings.Cut(target, "#")
 	path, query, _ = strings.Cut(target, "?")
 	return path, query
 }
 
-// CheckURLEncoding gives ErrURLEncoding if a `%` in the request target is not followed by two hexadecimal digits. The
-// whole target counts: path, query and fragment. CouchDB looks at it before it authenticates.
+// CheckURLEncoding gives ErrURLEncoding if a `%` in the request target is not followed by two
+// hexadecimal digits. The whole target counts: path, query and fragment. CouchDB looks at it before
+// it authenticates.
 func CheckURLEncoding(target string) error {
 	for {
 		i := strings.IndexByte(target, '%')
@@ -29,8 +30,9 @@ func CheckURLEncoding(target string) error {
 	}
 }
 
-// PathParts cuts a raw path at its plain slashes, drops empty parts and decodes each of the others. plusIsSpace is
-// chttpd/decode_plus_to_space (default true). Parts are bytes: they need not be UTF-8, and may hold slashes and NUL.
+// PathParts cuts a raw path at its plain slashes, drops empty parts and decodes each of the others.
+// plusIsSpace is chttpd/decode_plus_to_space (default true). Parts are bytes: they need not be
+// UTF-8, and may hold slashes and NUL.
 func PathParts(path string, plusIsSpace bool) []string {
 	parts := make([]string, 0, 1+strings.Count(path, "/"))
 	for part := range strings.SplitSeq(path, "/") {
@@ -41,8 +43,8 @@ func PathParts(path string, plusIsSpace bool) []string {
 	return parts
 }
 
-// Unquote decodes %XX, and `+` to a space if wanted. A `%` without two hexadecimal digits stays as it is
-// (mochiweb_util:unquote, unquote_path).
+// Unquote decodes %XX, and `+` to a space if wanted. A `%` without two hexadecimal digits stays as
+// it is (mochiweb_util:unquote, unquote_path).
 func Unquote(s string, plusIsSpace bool) string {
 	if strings.IndexByte(s, '%') < 0 && (!plusIsSpace || strings.IndexByte(s, '+') < 0) {
 		return s
@@ -74,8 +76,8 @@ func unhex(c byte) int {
 	return -1
 }
 
-// EncodeURL writes every byte but A-Z a-z 0-9 `-` `_` `.` `:` as %XX with upper-case digits: the form in which names
-// appear in Location headers, slashes included (couch_util:url_encode).
+// EncodeURL writes every byte but A-Z a-z 0-9 `-` `_` `.` `:` as %XX with upper-case digits: the
+// form in which names appear in Location headers, slashes included (couch_util:url_encode).
 func EncodeURL(s string) string {
 	n := 0
 	for i := range len(s) {

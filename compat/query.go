@@ -5,12 +5,12 @@ type Param struct {
 	Name, Value string
 }
 
-// Query is a query string in its order. Some options of CouchDB take the first of several equal names (First), others
-// the last (Last), others look at every one in turn.
+// Query is a query string in its order. Some options of CouchDB take the first of several equal
+// names (First), others the last (Last), others look at every one in turn.
 type Query []Param
 
-// ParseQuery reads a raw query: `&` and `;` separate, `+` is a space, names may be empty (mochiweb_util:parse_qs). A
-// separator at the very end adds nothing.
+// ParseQuery reads a raw query: `&` and `;` separate, `+` is a space, names may be empty
+// (mochiweb_util:parse_qs). A separator at the very end adds nothing.
 func ParseQuery(raw string) Query {
 	if raw == "" {
 		return nil

@@ -26,13 +26,14 @@ func (r ByteRange) AppendContentRange(dst []byte, size int64) []byte {
 	return strconv.AppendInt(dst, size, 10)
 }
 
-// ParseRange reads a Range header ("" when absent) for an attachment of size bytes. whole means that the header does
-// not count: the attachment is sent in full with 200. Otherwise one range is a 206 with Content-Range, any other
-// number, also none, a multipart/byteranges. The error is ErrRange. CouchDB looks at the ranges of compressed
-// attachments too, and then sends them in full (mochiweb_http:parse_range_request, chttpd_db:parse_ranges).
+// ParseRange reads a Range header ("" when absent) for an attachment of size bytes. whole means
+// that the header does not count: the attachment is sent in full with 200. Otherwise one range is a
+// 206 with Content-Range, any other number, also none, a multipart/byteranges. The error is
+// ErrRange. CouchDB looks at the ranges of compressed attachments too, and then sends them in full
+// (mochiweb_http:parse_range_request, chttpd_db:parse_ranges).
 //
-// Oddities kept: one part `0-`, however many others there are, means the whole; a suffix not shorter than the
-// attachment means all but the first byte; `3--5` is `3-5`.
+// Oddities kept: one part `0-`, however many others there are, means the whole; a suffix not
+// shorter than the attachment means all but the first byte; `3--5` is `3-5`.
 func ParseRange(header string, size int64) (ranges []ByteRange, whole bool, err error) {
 	list, ok := strings.CutPrefix(header, "bytes=")
 	if !ok {

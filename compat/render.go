@@ -23,8 +23,9 @@ type RevInfo struct {
 	Status RevStatus
 }
 
-// DocumentView is a stored document with what a request wants to see of it. Only ID, Rev and Body are needed; a nil
-// slice leaves its member out, an empty one of RevsInfo, Conflicts and DeletedConflicts prints `[]`.
+// DocumentView is a stored document with what a request wants to see of it. Only ID, Rev and Body
+// are needed; a nil slice leaves its member out, an empty one of RevsInfo, Conflicts and
+// DeletedConflicts prints `[]`.
 type DocumentView struct {
 	ID               string
 	Rev              Rev    // the zero Rev leaves `_rev` out
@@ -57,12 +58,13 @@ type AttachmentView struct {
 	Content      []byte // FormData: the decoded bytes, for AppendDocument
 }
 
-// AppendData appends the bytes of an attachment in base64. It may give another buffer back than it got, when what was
-// appended to that is sent.
+// AppendData appends the bytes of an attachment in base64. It may give another buffer back than it
+// got, when what was appended to that is sent.
 type AppendData func(dst []byte, a *AttachmentView) ([]byte, error)
 
-// AppendDocument appends the document as CouchDB prints it (couch_doc:to_json_obj): _id, _rev, the members of the body,
-// _deleted, _revisions, _revs_info, _conflicts, _deleted_conflicts, _local_seq, _attachments.
+// AppendDocument appends the document as CouchDB prints it (couch_doc:to_json_obj): _id, _rev, the
+// members of the body, _deleted, _revisions, _revs_info, _conflicts, _deleted_conflicts,
+// _local_seq, _attachments.
 func AppendDocument(dst []byte, d *DocumentView) []byte {
 	dst, _ = AppendDocumentWith(dst, d, appendContent) // it has no error
 	return dst
@@ -180,8 +182,8 @@ func appendAttachments(dst []byte, atts []AttachmentView, data AppendData) (_ []
 	return append(dst, '}'), nil
 }
 
-// AppendJSON appends the attachment's object (couch_att:to_json): content_type, revpos, digest, length and stub or
-// follows, or data; encoding, encoded_length.
+// AppendJSON appends the attachment's object (couch_att:to_json): content_type, revpos, digest,
+// length and stub or follows, or data; encoding, encoded_length.
 func (a *AttachmentView) AppendJSON(dst []byte) []byte {
 	dst, _ = a.append(dst, appendContent)
 	return dst

@@ -9,16 +9,17 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Rev identifies a revision of a document: its depth and its hash. Hash holds 16 raw bytes where the text had 32 hex
-// digits, else the bytes of the text; a text of 16 bytes is therefore the same as the hex of its bytes, as in CouchDB.
-// The zero Rev means "no revision". Revs are comparable with ==.
+// Rev identifies a revision of a document: its depth and its hash. Hash holds 16 raw bytes where
+// the text had 32 hex digits, else the bytes of the text; a text of 16 bytes is therefore the same
+// as the hex of its bytes, as in CouchDB. The zero Rev means "no revision". Revs are comparable
+// with ==.
 type Rev struct {
 	Pos  int64
 	Hash string
 }
 
-// RevPath is a revision with its ancestors, newest first, as in `_revisions`: IDs[i] is the hash at depth Start-i.
-// Without IDs there is no revision.
+// RevPath is a revision with its ancestors, newest first, as in `_revisions`: IDs[i] is the hash at
+// depth Start-i. Without IDs there is no revision.
 type RevPath struct {
 	Start int64
 	IDs   []string
@@ -35,15 +36,15 @@ func (p RevPath) Rev() Rev {
 // IsZero reports whether r means "no revision".
 func (r Rev) IsZero() bool { return r == Rev{} }
 
-// MaxRevPos is the greatest depth that is read, and with a minus sign the least. It leaves room: neither edits nor
-// ancestors can overflow a depth.
+// MaxRevPos is the greatest depth that is read, and with a minus sign the least. It leaves room:
+// neither edits nor ancestors can overflow a depth.
 const MaxRevPos = 1 << 62
 
 func validPos(pos int64) bool { return -MaxRevPos <= pos && pos <= MaxRevPos }
 
-// ParseRev reads `<integer>-<rest>` as couch_doc:parse_rev does: the integer as Erlang reads it (a sign, leading
-// zeros), split at the first dash. The error is ErrInvalidRev. An integer beyond MaxRevPos is refused too, where
-// CouchDB would take it.
+// ParseRev reads `<integer>-<rest>` as couch_doc:parse_rev does: the integer as Erlang reads it (a
+// sign, leading zeros), split at the first dash. The error is ErrInvalidRev. An integer beyond
+// MaxRevPos is refused too, where CouchDB would take it.
 func ParseRev(s string) (Rev, error) {
 	digits, rest, found := strings.Cut(s, "-")
 	if !found {
@@ -60,8 +61,8 @@ func ParseRev(s string) (Rev, error) {
 	return Rev{Pos: pos, Hash: hash}, nil
 }
 
-// ParseRevHash turns the text of a revision's hash into what Rev.Hash holds; ok is false for 32 bytes that are not a
-// hexadecimal integer (couch_doc:parse_revid).
+// ParseRevHash turns the text of a revision's hash into what Rev.Hash holds; ok is false for 32
+// bytes that are not a hexadecimal integer (couch_doc:parse_revid).
 func ParseRevHash(s string) (hash string, ok bool) {
 	if len(s) != 32 {
 		return s, true
@@ -113,7 +114,8 @@ func (r Rev) Append(dst []byte) []byte {
 	return AppendRevHash(dst, r.Hash)
 }
 
-// AppendRevHash appends the text of a hash: hex for 16 bytes, else the bytes (couch_doc:revid_to_str).
+// AppendRevHash appends the text of a hash: hex for 16 bytes, else the bytes
+// (couch_doc:revid_to_str).
 func AppendRevHash(dst []byte, hash string) []byte {
 	if len(hash) != 16 {
 		return append(dst, hash...)

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// RevAttachment is what the revision id takes of an attachment: its name, its content type, and the MD5 of its stored
-// bytes.
+// RevAttachment is what the revision id takes of an attachment: its name, its content type, and the
+// MD5 of its stored bytes.
 type RevAttachment struct {
 	Name string
 	Type string
@@ -19,9 +19,10 @@ type RevAttachment struct {
 // termVersion begins every external term.
 const termVersion = 131
 
-// NewRev is the revision that CouchDB gives to an edit of parent (the zero Rev if there is none): the depth below the
-// parent and the MD5 of the external term [Deleted, ParentPos, ParentHash, Body, Atts] (couch_db:new_revid). bodyTerm
-// is Body.Term. atts are the attachments in document order; the hash takes them in reverse.
+// NewRev is the revision that CouchDB gives to an edit of parent (the zero Rev if there is none):
+// the depth below the parent and the MD5 of the external term [Deleted, ParentPos, ParentHash,
+// Body, Atts] (couch_db:new_revid). bodyTerm is Body.Term. atts are the attachments in document
+// order; the hash takes them in reverse.
 func NewRev(parent Rev, deleted bool, bodyTerm []byte, atts []RevAttachment) Rev {
 	return hashEdit(parent, deleted, bodyTerm, func(tail []byte) []byte {
 		tail = ejson.AppendTermList(tail, len(atts))
@@ -38,8 +39,9 @@ func NewRev(parent Rev, deleted bool, bodyTerm []byte, atts []RevAttachment) Rev
 	})
 }
 
-// RecreatedRev is the revision of a document written without a revision over a tombstone. The real server hashes such
-// an edit after it has put its attachments out of sight, so only their number counts.
+// RecreatedRev is the revision of a document written without a revision over a tombstone. The real
+// server hashes such an edit after it has put its attachments out of sight, so only their number
+// counts.
 func RecreatedRev(tombstone Rev, bodyTerm []byte, attachments int) Rev {
 	return hashEdit(tombstone, false, bodyTerm, func(tail []byte) []byte {
 		tail = ejson.AppendTermList(tail, attachments)

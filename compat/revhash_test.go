@@ -19,8 +19,8 @@ func parseText(t testing.TB, text string, rules DocRules) (*Document, error) {
 	return ParseDocument(v, rules)
 }
 
-// edit is the revision of a document with inline attachments that are stored as they are, of a parent that it names
-// or is given after it was read.
+// edit is the revision of a document with inline attachments that are stored as they are, of a
+// parent that it names or is given after it was read.
 func edit(t testing.TB, parent, text string) string {
 	t.Helper()
 	d, err := parseText(t, text, DocRules{Edits: true})
@@ -171,7 +171,8 @@ func TestRecreatedRev(t *testing.T) {
 	}
 }
 
-// TestByteLists checks both sides of the length at which Erlang stops to write a list of bytes as a string.
+// TestByteLists checks both sides of the length at which Erlang stops to write a list of bytes as a
+// string.
 func TestByteLists(t *testing.T) {
 	zeros := strings.Repeat("0,", 65535)
 	if got := edit(t, "", `{"l":[`+zeros[:len(zeros)-1]+`]}`); got != "1-f720b3d5810ea354a9be9b2af9f04798" {

@@ -6,8 +6,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Security is what a database's _security object says about access. The zero Security lets server admins in and, as
-// members without names and roles, everybody else.
+// Security is what a database's _security object says about access. The zero Security lets server
+// admins in and, as members without names and roles, everybody else.
 type Security struct {
 	admins, members access
 }
@@ -37,8 +37,9 @@ const DefaultSecurity = `{"members":{"roles":["_admin"]},"admins":{"roles":["_ad
 // ErrSecurity is the answer to a _security object that is not valid (fabric:set_security).
 var ErrSecurity = &Error{Kind: KindError, Reason: "no_majority"}
 
-// ParseSecurity reads a _security object: admins and members (readers, if members is absent) are objects, their names
-// and roles lists of strings (couch_db:validate_security_object). The error is ErrSecurity, or ErrNotAnObject.
+// ParseSecurity reads a _security object: admins and members (readers, if members is absent) are
+// objects, their names and roles lists of strings (couch_db:validate_security_object). The error is
+// ErrSecurity, or ErrNotAnObject.
 func ParseSecurity(v ejson.Value) (Security, error) {
 	var s Security
 	if v.Kind() != ejson.Object {
@@ -105,8 +106,9 @@ func (a *access) allows(name string, roles []string) bool {
 // IsAdmin reports whether a user is an admin of the database; server admins are.
 func (s *Security) IsAdmin(name string, roles []string) bool { return s.admins.allows(name, roles) }
 
-// CheckMember returns nil for users who may use the database, KindUnauthorized for nobody and KindForbidden for others
-// (couch_db:check_is_member). A database without member names and roles is open to all.
+// CheckMember returns nil for users who may use the database, KindUnauthorized for nobody and
+// KindForbidden for others (couch_db:check_is_member). A database without member names and roles is
+// open to all.
 func (s *Security) CheckMember(name string, roles []string) error {
 	if s.IsAdmin(name, roles) || s.members.names.empty() && s.members.roles.empty() || s.members.allows(name, roles) {
 		return nil
@@ -117,7 +119,8 @@ func (s *Security) CheckMember(name string, roles []string) error {
 	return NewError(KindForbidden, KindForbidden.row().reason)
 }
 
-// PasswordError refuses a password that is no string; the reason shows it as an Erlang term (couch_passwords:pbkdf2).
+// PasswordError refuses a password that is no string; the reason shows it as an Erlang term
+// (couch_passwords:pbkdf2).
 func PasswordError(v ejson.Value) *Error {
 	return NewError(KindForbidden, "Password value of '"+ErlangTerm(v)+"' is invalid.")
 }

@@ -86,8 +86,8 @@ func FuzzSecurity(f *testing.F) {
 	})
 }
 
-// Lists of which each has all that the other has not are looked up, not compared pair by pair: that took minutes for
-// each request.
+// Lists of which each has all that the other has not are looked up, not compared pair by pair: that
+// took minutes for each request.
 func TestSecurityOfManyRoles(t *testing.T) {
 	const n = 100_000
 	object := []byte(`{"members":{"roles":["other"`)

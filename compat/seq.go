@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Seq is the part of a sequence that places it in a database's changes: the incarnation of the store, and the
-// versionstamp of the commit. Seqs of one database compare as their bytes do. The zero Seq is before all changes.
+// Seq is the part of a sequence that places it in a database's changes: the incarnation of the
+// store, and the versionstamp of the commit. Seqs of one database compare as their bytes do. The
+// zero Seq is before all changes.
 type Seq struct {
 	Incarnation  byte
 	Versionstamp [12]byte
@@ -29,20 +30,21 @@ func (s Seq) Compare(other Seq) int {
 
 const (
 	seqSize = 13
-	// seqMark is before them in the opaque part of rows. Their text comes after that of an Erlang term, which begins
-	// with `g`: clients that wait for a row whose sequence is not below the database's update_seq compare the texts
-	// (follow).
+	// seqMark is before them in the opaque part of rows. Their text comes after that of an Erlang
+	// term, which begins with `g`: clients that wait for a row whose sequence is not below the
+	// database's update_seq compare the texts (follow).
 	seqMark = 0xb0
 )
 
-// seqEncoding refuses texts whose last character has unused bits set, so that each Seq has one text.
+// seqEncoding refuses texts whose last character has unused bits set, so that each Seq has one
+// text.
 var seqEncoding = base64.RawURLEncoding.Strict()
 
 // bareSize is the length of an opaque part without seqMark, as it was before there were others.
 var bareSize = seqEncoding.EncodedLen(seqSize)
 
-// AppendSeq appends the wire form `N-opaque` of a sequence: n counts updates, for people and for clients that compare
-// numbers; the opaque part alone has the meaning.
+// AppendSeq appends the wire form `N-opaque` of a sequence: n counts updates, for people and for
+// clients that compare numbers; the opaque part alone has the meaning.
 func AppendSeq(dst []byte, n uint64, s Seq) []byte {
 	var raw [1 + seqSize]byte
 	raw[0], raw[1] = seqMark, s.Incarnation
@@ -52,8 +54,8 @@ func AppendSeq(dst []byte, n uint64, s Seq) []byte {
 	return seqEncoding.AppendEncode(dst, raw[:])
 }
 
-// The sequence as an Erlang term: [{Node, [0, 16#ffffffff], {N, Opaque, Node}}], one shard that covers all. Opaque
-// stands where CouchDB has the incarnation of the shard's file.
+// The sequence as an Erlang term: [{Node, [0, 16#ffffffff], {N, Opaque, Node}}], one shard that
+// covers all. Opaque stands where CouchDB has the incarnation of the shard's file.
 const (
 	termNode   = "d\x00\x06settee"
 	termRange  = "l\x00\x00\x00\x02a\x00n\x04\x00\xff\xff\xff\xffj"
@@ -63,9 +65,9 @@ const (
 	termSize   = len(termHead) + 11 + len(termOpaque) + seqSize + len(termTail) // at most: N takes 2, 5 or 11 bytes
 )
 
-// AppendUpdateSeq appends a sequence whose opaque part is an Erlang term, as CouchDB's are: monitoring tools take the
-// `update_seq` of a database and of a view apart, to show how far the view is behind. It means what that of AppendSeq
-// means, and is four times as long.
+// AppendUpdateSeq appends a sequence whose opaque part is an Erlang term, as CouchDB's are:
+// monitoring tools take the `update_seq` of a database and of a view apart, to show how far the
+// view is behind. It means what that of AppendSeq means, and is four times as long.
 func AppendUpdateSeq(dst []byte, n uint64, s Seq) []byte {
 	term := append(make([]byte, 0, termSize), termHead...)
 	switch {
@@ -95,9 +97,9 @@ var (
 	ErrInvalidTime  = NewError(KindBadRequest, "invalid_time_format")
 )
 
-// ParseSince reads the value of `since`: `0`, `now`, a time of the form 2026-11-27T12:00:00Z, or a sequence, of which
-// quotes around it and the number before the opaque part are ignored (fabric_view_changes:unpack_seqs). The error is
-// ErrMalformedSeq or ErrInvalidTime.
+// ParseSince reads the value of `since`: `0`, `now`, a time of the form 2026-11-27T12:00:00Z, or a
+// sequence, of which quotes around it and the number before the opaque part are ignored
+// (fabric_view_changes:unpack_seqs). The error is ErrMalformedSeq or ErrInvalidTime.
 func ParseSince(text string) (Since, error) {
 	switch text {
 	case "0":
@@ -134,8 +136,9 @@ func hasTimeForm(text string) bool {
 	return true
 }
 
-// parseTime reads a text of timeForm, in seconds since 1970. It is as lax as calendar:rfc3339_to_system_time: the date
-// must be one, hours, minutes and seconds may be any numbers of two characters, also with a sign.
+// parseTime reads a text of timeForm, in seconds since 1970. It is as lax as
+// calendar:rfc3339_to_system_time: the date must be one, hours, minutes and seconds may be any
+// numbers of two characters, also with a sign.
 func parseTime(text string) (second int64, ok bool) {
 	var fields [6]int
 	for i, at := range [...]int{0, 5, 8, 11, 14, 17} {

@@ -23,7 +23,8 @@ func TestSeqCompare(t *testing.T) {
 	}
 }
 
-// The update_seq of a database is an Erlang term [{Node, [First, Last], {N, Opaque, Node}}], and means what it holds.
+// The update_seq of a database is an Erlang term [{Node, [First, Last], {N, Opaque, Node}}], and
+// means what it holds.
 func TestUpdateSeq(t *testing.T) {
 	seq := Seq{Incarnation: 3, Versionstamp: [12]byte{0: 7, 11: 9}}
 	opaque := "\x03\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x09"

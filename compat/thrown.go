@@ -2,8 +2,9 @@ package compat
 
 import "github.com/settee-db/settee/compat/ejson"
 
-// thrownKinds are the words of errors thrown by functions of design documents to which chttpd:error_info gives a
-// status, with the reason they bring. `forbidden` and its like are here, `conflict`, whose reason is fixed, is not.
+// thrownKinds are the words of errors thrown by functions of design documents to which
+// chttpd:error_info gives a status, with the reason they bring. `forbidden` and its like are here,
+// `conflict`, whose reason is fixed, is not.
 var thrownKinds = map[string]Kind{
 	"bad_request":              KindBadRequest,
 	"query_parse_error":        KindQueryParse,
@@ -35,9 +36,9 @@ var thrownAlone = map[string]*Error{
 	"requested_range_not_satisfiable": ErrRange,
 }
 
-// Thrown makes the error that a function of a design document throws as ["error", word, reason] (chttpd:error_info).
-// The reason may be any JSON value; words with a status of their own keep it, for others it becomes text in Erlang's
-// notation.
+// Thrown makes the error that a function of a design document throws as ["error", word, reason]
+// (chttpd:error_info). The reason may be any JSON value; words with a status of their own keep it,
+// for others it becomes text in Erlang's notation.
 func Thrown(word string, reason ejson.Value) *Error {
 	kind, known := thrownKinds[word]
 	switch {
@@ -89,15 +90,15 @@ func erlangText(v ejson.Value) string {
 	return ErlangTerm(v)
 }
 
-// ErlangText is couch_util:to_binary of a JSON value: texts and lists of texts and bytes as they are, anything else in
-// Erlang's notation.
+// ErlangText is couch_util:to_binary of a JSON value: texts and lists of texts and bytes as they
+// are, anything else in Erlang's notation.
 func ErlangText(v ejson.Value) string { return erlangText(v) }
 
 // ErlangBinary prints a text as io_lib's ~p prints it as a binary.
 func ErlangBinary(text string) string { return string(appendErlangBinary(nil, text)) }
 
-// IOText is the text that Erlang makes of a string or of an array of strings and bytes, nested or not
-// (iolist_to_binary); ok is false for anything else.
+// IOText is the text that Erlang makes of a string or of an array of strings and bytes, nested or
+// not (iolist_to_binary); ok is false for anything else.
 func IOText(v ejson.Value) (text string, ok bool) {
 	if k := v.Kind(); k != ejson.String && k != ejson.Array {
 		return "", false

@@ -100,8 +100,9 @@ func (u *UUIDs) Next() (string, error) {
 	return u.sequential(), nil
 }
 
-// bits are those of a UUID of version 4 or 7 (RFC 9562): all random but for the version, the variant and, of version 7,
-// the time, whose milliseconds order ids of different ones. Like CouchDB's, those of one millisecond have no order.
+// bits are those of a UUID of version 4 or 7 (RFC 9562): all random but for the version, the
+// variant and, of version 7, the time, whose milliseconds order ids of different ones. Like
+// CouchDB's, those of one millisecond have no order.
 func (u *UUIDs) bits() (id [16]byte) {
 	u.options.Random(id[:])
 	version := byte(4)
@@ -175,7 +176,8 @@ func (u *UUIDs) step() uint32 {
 	}
 }
 
-// utc gives the time as 14 digits; a clock that stands still or goes back is replaced by the last time plus one.
+// utc gives the time as 14 digits; a clock that stands still or goes back is replaced by the last
+// time plus one.
 func (u *UUIDs) utc() string {
 	now := u.options.Now().UnixMicro()
 	u.mu.Lock()

@@ -101,8 +101,8 @@ func TestRandomUUIDs(t *testing.T) {
 	}
 }
 
-// TestUUIDBits: ids of versions 4 and 7 have RFC 9562's version and variant, every other bit is random or the time's,
-// and each format is another writing of the same number, by math/big.
+// TestUUIDBits: ids of versions 4 and 7 have RFC 9562's version and variant, every other bit is
+// random or the time's, and each format is another writing of the same number, by math/big.
 func TestUUIDBits(t *testing.T) {
 	for _, version := range []UUIDAlgorithm{UUIDv4, UUIDv7} {
 		var zeros, ones [16]byte // bits that were 0 and 1

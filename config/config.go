@@ -25,23 +25,24 @@ var (
 	ErrOverridden = errors.New("A file of this node sets the key in place of what all nodes share: change it there.")
 )
 
-// ReadOnlyError is what Set and Delete fail with where the file that receives changes may not be written. Its text is
-// CouchDB's, the system's word for it: eacces or erofs.
+// ReadOnlyError is what Set and Delete fail with where the file that receives changes may not be
+// written. Its text is CouchDB's, the system's word for it: eacces or erofs.
 type ReadOnlyError string
 
 // Error implements error.
 func (e ReadOnlyError) Error() string { return string(e) }
 
-// protected are the sections the API must not change (chttpd_node, couch_util:check_config_blacklist).
+// protected are the sections the API must not change (chttpd_node,
+// couch_util:check_config_blacklist).
 var protected = map[string]bool{
 	"daemons": true, "external": true, "httpd_design_handlers": true, "httpd_db_handlers": true,
 	"httpd_global_handlers": true, "native_query_servers": true, "os_daemons": true, "query_servers": true,
 	"feature_flags": true,
 }
 
-// Config is the live configuration: what is built in, over it what files say, then what processes that have a store
-// together share, then files that go before that, then what was set for this process's life only. All methods are safe
-// for concurrent use; reads take no lock.
+// Config is the live configuration: what is built in, over it what files say, then what processes
+// that have a store together share, then files that go before that, then what was set for this
+// process's life only. All methods are safe for concurrent use; reads take no lock.
 type Config struct {
 	mu          sync.Mutex // serialises changes
 	stock       values
@@ -58,9 +59,9 @@ type Config struct {
 	check       func(section, key, value string) error // may refuse values
 }
 
-// Load reads the ini files in order over the stock values; later ones win. A path that is a directory stands for its
-// *.ini files in the order of their names (config:maybe_expand_dirs). Missing files are empty. With no file nothing is
-// ever persisted.
+// Load reads the ini files in order over the stock values; later ones win. A path that is a
+// directory stands for its *.ini files in the order of their names (config:maybe_expand_dirs).
+// Missing files are empty. With no file nothing is ever persisted.
 func Load(stock map[string]map[string]string, paths ...string) (*Config, error) {
 	c := &Config{stock: values(stock).clone(), paths: paths, memory: make(values)}
 	if err := c.readFiles(); err != nil {
@@ -173,7 +174,8 @@ func expand(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// AddStock adds a stock value that was not known at Load. Call it before the configuration is shared.
+// AddStock adds a stock value that was not known at Load. Call it before the configuration is
+// shared.
 func (c *Config) AddStock(section, key, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,15 +193,16 @@ func (c *Config) File() string {
 	return c.written
 }
 
-// Subscribe registers f to run after every change, in the goroutine of the change. Call it before the configuration is
-// shared.
+// Subscribe registers f to run after every change, in the goroutine of the change. Call it before
+// the configuration is shared.
 func (c *Config) Subscribe(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.subscribers = append(c.subscribers, f)
 }
 
-// Check registers f to be asked by Set before a value is changed; what it refuses is ErrValue. It is called once.
+// Check registers f to be asked by Set before a value is changed; what it refuses is ErrValue. It
+// is called once.
 func (c *Config) Check(f func(section, key, value string) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,8 +228,8 @@ func (c *Config) String(section, key string) string {
 	return defaults[section][key]
 }
 
-// Int returns the value as an integer; the table's default when it is none; unlimited for "infinity" as value or
-// default.
+// Int returns the value as an integer; the table's default when it is none; unlimited for
+// "infinity" as value or default.
 func (c *Config) Int(section, key string, unlimited int64) int64 {
 	for _, v := range []string{c.String(section, key), defaults[section][key]} {
 		if n, ok := ParseInt(v, unlimited); ok {
@@ -236,7 +239,8 @@ func (c *Config) Int(section, key string, unlimited int64) int64 {
 	return 0
 }
 
-// ParseInt reads a value as an integer, or as unlimited for "infinity"; ok is false when it is neither.
+// ParseInt reads a value as an integer, or as unlimited for "infinity"; ok is false when it is
+// neither.
 func ParseInt(v string, unlimited int64) (n int64, ok bool) {
 	if v == "infinity" {
 		return unlimited, true
@@ -256,8 +260,9 @@ func (c *Config) Bool(section, key string) bool {
 	return defaults[section][key] == "true"
 }
 
-// Follows36 reports whether a request that CouchDB 3.5 and 3.6 both answer with success, but not alike, is answered as
-// 3.6 does ([settee] compatibility). Errors, and what 3.5 does not have, never ask.
+// Follows36 reports whether a request that CouchDB 3.5 and 3.6 both answer with success, but not
+// alike, is answered as 3.6 does ([settee] compatibility). Errors, and what 3.5 does not have,
+// never ask.
 func (c *Config) Follows36() bool { return c.String("settee", "compatibility") == "3.6" }
 
 // Section returns a copy of what is set in a section.
@@ -270,8 +275,9 @@ func (c *Config) All() map[string]map[string]string {
 	return c.current.Load().clone()
 }
 
-// Set stores a value, trimmed of white space, and returns the one it replaced ("" if none). With persist the last file
-// is changed as well, or what processes share: then the others have the value when Set returns.
+// Set stores a value, trimmed of white space, and returns the one it replaced ("" if none). With
+// persist the last file is changed as well, or what processes share: then the others have the value
+// when Set returns.
 func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 	if err := checkNames(section, key); err != nil {
 		return "", err
@@ -308,8 +314,8 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 	return old, nil
 }
 
-// Keep is Set with persist, but keeps a value in memory that the file may not receive, as CouchDB does with what it
-// makes itself.
+// Keep is Set with persist, but keeps a value in memory that the file may not receive, as CouchDB
+// does with what it makes itself.
 func (c *Config) Keep(section, key, value string) error {
 	_, err := c.Set(section, key, value, true)
 	if errors.As(err, new(ReadOnlyError)) {
@@ -318,8 +324,8 @@ func (c *Config) Keep(section, key, value string) error {
 	return err
 }
 
-// SetNew keeps a value where the key has none, and returns the one that the key has then: of processes that do so at
-// the same time all get the same one.
+// SetNew keeps a value where the key has none, and returns the one that the key has then: of
+// processes that do so at the same time all get the same one.
 func (c *Config) SetNew(section, key, value string) (string, error) {
 	if !c.shares(section, key) {
 		if old, ok := c.Get(section, key); ok {
@@ -330,8 +336,8 @@ func (c *Config) SetNew(section, key, value string) (string, error) {
 	return c.change(section, key, Change{Value: &value, OnlyNew: true})
 }
 
-// Settle keeps a value in place of what this process's files say. Where processes share one already, that
-// one stays; what an override says is replaced in memory only.
+// Settle keeps a value in place of what this process's files say. Where processes share one
+// already, that one stays; what an override says is replaced in memory only.
 func (c *Config) Settle(section, key, value string) error {
 	var err error
 	switch shares := c.shares(section, key); {
@@ -345,8 +351,9 @@ func (c *Config) Settle(section, key, value string) error {
 	return err
 }
 
-// Delete removes a value and returns it; ErrUnknown when there is none. With persist the last file loses its line; a
-// value that any file still sets is back at once. Of what processes share nothing comes back but what is built in.
+// Delete removes a value and returns it; ErrUnknown when there is none. With persist the last file
+// loses its line; a value that any file still sets is back at once. Of what processes share nothing
+// comes back but what is built in.
 func (c *Config) Delete(section, key string, persist bool) (string, error) {
 	old, ok := c.Get(section, key)
 	if !ok {
@@ -433,8 +440,8 @@ func checkNames(section, key string) error {
 	return nil
 }
 
-// validValue allows printable ASCII, blank, tab and UTF-8 characters none of whose bytes lies in 80-9F, as CouchDB's
-// byte-wise check does (config:validate_value).
+// validValue allows printable ASCII, blank, tab and UTF-8 characters none of whose bytes lies in
+// 80-9F, as CouchDB's byte-wise check does (config:validate_value).
 func validValue(s string) bool {
 	for i := 0; i < len(s); i++ {
 		b := s[i]

@@ -160,8 +160,8 @@ func TestHeaderWithComment(t *testing.T) {
 	)
 }
 
-// TestWhatIsWrittenIsReadBack: a setting that a file cannot hold is refused and changes nothing; all others are there
-// after a restart.
+// TestWhatIsWrittenIsReadBack: a setting that a file cannot hold is refused and changes nothing;
+// all others are there after a restart.
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	text := []byte("[a]\nk = 1\n\n[b]\nk = 2\n")
 	rapid.Check(t, func(t *rapid.T) {

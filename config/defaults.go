@@ -1,7 +1,7 @@
 package config
 
-// alsoInHTTPD are the settings of chttpd that count in httpd, their old section, where chttpd does not set them
-// (chttpd_util:get_chttpd_config).
+// alsoInHTTPD are the settings of chttpd that count in httpd, their old section, where chttpd does
+// not set them (chttpd_util:get_chttpd_config).
 var alsoInHTTPD = map[string]bool{
 	"allow_jsonp": true, "changes_timeout": true, "enable_cors": true, "enable_xframe_options": true,
 	"max_http_request_size": true, "max_uri_length": true, "rewrite_limit": true, "secure_rewrites": true,
@@ -9,8 +9,9 @@ var alsoInHTTPD = map[string]bool{
 	"x_forwarded_ssl": true,
 }
 
-// Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them, and
-// those of [log], which the recorded server set. The caller adds what it knows of the place it runs in.
+// Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and
+// clients find them, and those of [log], which the recorded server set. The caller adds what it
+// knows of the place it runs in.
 func Stock() map[string]map[string]string {
 	return map[string]map[string]string{
 		"chttpd":           {"bind_address": "127.0.0.1", "port": "5984"},

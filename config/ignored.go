@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// IgnoredSetting is a setting that a stock CouchDB's ini file has and that has no effect here. Key "" is all keys of a
-// section, a section that ends in * all that begin so.
+// IgnoredSetting is a setting that a stock CouchDB's ini file has and that has no effect here. Key
+// "" is all keys of a section, a section that ends in * all that begin so.
 type IgnoredSetting struct {
 	Section, Key string
 	Means        string // what is here instead, as a sentence
@@ -132,8 +132,8 @@ var Ignored = []IgnoredSetting{
 	{"view_upgrade", "", "Indexes of an older version of this server are read, or built anew by themselves."},
 }
 
-// WithoutEffect are the settings that files or the API set to other values than a stock CouchDB has, and that have no
-// effect, by their names: "[section] key".
+// WithoutEffect are the settings that files or the API set to other values than a stock CouchDB
+// has, and that have no effect, by their names: "[section] key".
 func (c *Config) WithoutEffect() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,7 +26,8 @@ func (v values) remove(section, key string) {
 	}
 }
 
-// clone copies v with one more entry's room in the given section, so that readers of v never see a change.
+// clone copies v with one more entry's room in the given section, so that readers of v never see a
+// change.
 func (v values) clone() values {
 	c := make(values, len(v)+1)
 	for section, keys := range v {
@@ -48,8 +49,8 @@ const (
 	lineValue
 )
 
-// parseLine reads one line (config:parse_fold): the header of a section, whose name is name, or a key with its value. A
-// key may hold an equals sign where blanks surround the next one.
+// parseLine reads one line (config:parse_fold): the header of a section, whose name is name, or a
+// key with its value. A key may hold an equals sign where blanks surround the next one.
 func parseLine(line string) (kind lineKind, name, value string) {
 	line = stripComment(strings.TrimSpace(line))
 	if rest, isHeader := strings.CutPrefix(line, "["); isHeader {
@@ -68,8 +69,8 @@ func parseLine(line string) (kind lineKind, name, value string) {
 	return lineValue, name, strings.TrimSpace(value)
 }
 
-// stripComment cuts a comment, which a semicolon begins at the start of a trimmed line or after white space
-// (config:remove_comments).
+// stripComment cuts a comment, which a semicolon begins at the start of a trimmed line or after
+// white space (config:remove_comments).
 func stripComment(line string) string {
 	if strings.HasPrefix(line, ";") {
 		return ""
@@ -90,8 +91,8 @@ func splitLines(text []byte) []string {
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x1a", "\n")
 
-// readINI adds the settings of an ini text to v. Lines that it does not understand, and those before the first section,
-// are skipped; an empty value unsets a key.
+// readINI adds the settings of an ini text to v. Lines that it does not understand, and those
+// before the first section, are skipped; an empty value unsets a key.
 func readINI(v values, text []byte) {
 	section := ""
 	for _, line := range splitLines(text) {
@@ -107,9 +108,10 @@ func readINI(v values, text []byte) {
 	}
 }
 
-// editINI returns text with the key set to value, or without the key when value is nil. All other lines stay as they
-// are, as in CouchDB's config_writer. What the file cannot hold, since it would be read back as something else, is
-// refused with ErrSection, ErrKey or ErrValue: CouchDB writes it, and has other settings after its next start.
+// editINI returns text with the key set to value, or without the key when value is nil. All other
+// lines stay as they are, as in CouchDB's config_writer. What the file cannot hold, since it would
+// be read back as something else, is refused with ErrSection, ErrKey or ErrValue: CouchDB writes
+// it, and has other settings after its next start.
 func editINI(text []byte, section, key string, value *string) ([]byte, error) {
 	if value != nil {
 		kind, name, _ := parseLine("[" + section + "]")
@@ -169,9 +171,10 @@ func trimBlank(lines []string) []string {
 	return lines
 }
 
-// writeFile replaces a file in one step, so that a crash leaves the old or the new text. A file that cannot be
-// replaced, as one that a container mounts by itself, is overwritten. On a full disk it stays as it is. It may hold
-// password hashes and the cookie secret: only the owner can read a new one; an existing one keeps its mode.
+// writeFile replaces a file in one step, so that a crash leaves the old or the new text. A file
+// that cannot be replaced, as one that a container mounts by itself, is overwritten. On a full disk
+// it stays as it is. It may hold password hashes and the cookie secret: only the owner can read a
+// new one; an existing one keeps its mode.
 func writeFile(path string, text []byte) error {
 	mode := os.FileMode(0o600)
 	old, err := os.ReadFile(path)
@@ -211,8 +214,8 @@ func replaceFile(path string, text []byte, mode os.FileMode) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// overwriteFile writes text over that of a file of the given length. What it takes more is there before anything is
-// lost.
+// overwriteFile writes text over that of a file of the given length. What it takes more is there
+// before anything is lost.
 func overwriteFile(path string, length int64, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

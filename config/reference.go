@@ -8,8 +8,8 @@ import (
 
 //go:generate go test . -run TestReference -update
 
-// Reference is the text of docs/configuration.md: where settings come from, the table of those that have effect, and
-// that of CouchDB's that have none.
+// Reference is the text of docs/configuration.md: where settings come from, the table of those that
+// have effect, and that of CouchDB's that have none.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)

@@ -32,9 +32,9 @@ func TestSettingsAreNamedOnce(t *testing.T) {
 	}
 }
 
-// TestStockSettings: each setting of the ini file of a stock CouchDB 3.5.0 or of its main (a6778e5d4),
-// rel/overlay/etc/default.ini, has effect or a sentence that says what is here instead; and each such sentence is about
-// one of them.
+// TestStockSettings: each setting of the ini file of a stock CouchDB 3.5.0 or of its main
+// (a6778e5d4), rel/overlay/etc/default.ini, has effect or a sentence that says what is here
+// instead; and each such sentence is about one of them.
 func TestStockSettings(t *testing.T) {
 	text, err := os.ReadFile("testdata/stock.txt")
 	require.NoError(t, err)
@@ -51,7 +51,8 @@ func TestStockSettings(t *testing.T) {
 	}
 }
 
-// TestWithoutEffect: what a file or the API sets differently from a stock CouchDB is named if it does nothing.
+// TestWithoutEffect: what a file or the API sets differently from a stock CouchDB is named if it
+// does nothing.
 func TestWithoutEffect(t *testing.T) {
 	file := t.TempDir() + "/local.ini"
 	require.NoError(t, os.WriteFile(file, []byte(`

@@ -5,8 +5,8 @@ type Setting struct {
 	Section, Key, Default, Doc string
 }
 
-// Settings is the table of the settings this server reads. Unknown settings may be set and read back; they have no
-// effect.
+// Settings is the table of the settings this server reads. Unknown settings may be set and read
+// back; they have no effect.
 var Settings = []Setting{
 	{"admins", "", "", "Server admins: name = password. A clear password is replaced by its salted hash."},
 	{

@@ -2,7 +2,8 @@ package config
 
 import "fmt"
 
-// Common is what processes that have a store together share: section → key → value, nil for a key that was deleted.
+// Common is what processes that have a store together share: section → key → value, nil for a key
+// that was deleted.
 type Common map[string]map[string]*string
 
 // Change is a change of one key of Common.
@@ -13,13 +14,13 @@ type Change struct {
 
 // Shared keeps a Common.
 type Shared interface {
-	// Change makes a change and returns when all processes, this one by Config.Adopt, have what the key has then; that
-	// is current.
+	// Change makes a change and returns when all processes, this one by Config.Adopt, have what the
+	// key has then; that is current.
 	Change(section, key string, change Change) (current *string, err error)
 }
 
-// Share has changes go to what processes share, but for keys that each process has of its own. It is called once,
-// before the configuration is shared by goroutines.
+// Share has changes go to what processes share, but for keys that each process has of its own. It
+// is called once, before the configuration is shared by goroutines.
 func (c *Config) Share(s Shared) { c.shared = s }
 
 // Adopt makes common what processes share. It must not be changed any more.

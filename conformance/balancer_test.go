@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// balancer is an address whose connections go to some servers in turn, as through a load balancer, for the time of the
-// test. Requests of scenarios have a connection each.
+// balancer is an address whose connections go to some servers in turn, as through a load balancer,
+// for the time of the test. Requests of scenarios have a connection each.
 func balancer(t *testing.T, servers ...*Server) (addr string) {
 	t.Helper()
 	if len(servers) == 1 {
@@ -38,7 +38,8 @@ func balancer(t *testing.T, servers ...*Server) (addr string) {
 	return listener.Addr().String()
 }
 
-// passOn copies what comes on a connection to a server, and what that answers back, until both have ended.
+// passOn copies what comes on a connection to a server, and what that answers back, until both have
+// ended.
 func passOn(client net.Conn, to string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", to)

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestNodesBuildOneIndex: an index of 40,000 documents is built by one, two and four servers of a store, in pieces
-// where there are several; of the last four one is killed in the middle. How long each build takes is logged.
+// TestNodesBuildOneIndex: an index of 40,000 documents is built by one, two and four servers of a
+// store, in pieces where there are several; of the last four one is killed in the middle. How long
+// each build takes is logged.
 func TestNodesBuildOneIndex(t *testing.T) {
 	const documents, together = 40_000, 1000
 	for _, build := range []struct {

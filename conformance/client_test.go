@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// client sends plain HTTP requests for one test, as the administrator. It follows no redirects and undoes no
-// compression.
+// client sends plain HTTP requests for one test, as the administrator. It follows no redirects and
+// undoes no compression.
 type client struct {
 	t    *testing.T
 	base string
@@ -58,8 +58,8 @@ func (c *client) newDatabase(query string) string {
 	return name
 }
 
-// open sends a request that accepts JSON and returns the answer with its body still to be read. A body makes the
-// request one of application/json; headers are names and values in turn.
+// open sends a request that accepts JSON and returns the answer with its body still to be read. A
+// body makes the request one of application/json; headers are names and values in turn.
 func (c *client) open(method, path, body string, headers ...string) *http.Response {
 	c.t.Helper()
 	var in io.Reader

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// fdbCluster is a FoundationDB cluster of a test's own, so that its processes can be killed: three processes on this
-// machine that keep two copies of everything. SETTEE_FDB_BIN names the directory of fdbserver and fdbcli.
+// fdbCluster is a FoundationDB cluster of a test's own, so that its processes can be killed: three
+// processes on this machine that keep two copies of everything. SETTEE_FDB_BIN names the directory
+// of fdbserver and fdbcli.
 type fdbCluster struct {
 	t       *testing.T
 	bin     string

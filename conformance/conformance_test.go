@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// writeReport writes the counts to the file that SETTEE_CONFORMANCE_REPORT names. It is no flag, so that a run of all
-// packages can have it.
+// writeReport writes the counts to the file that SETTEE_CONFORMANCE_REPORT names. It is no flag, so
+// that a run of all packages can have it.
 func writeReport() error {
 	if testing.Verbose() {
 		report.Write(os.Stdout)
@@ -65,8 +65,9 @@ type target struct {
 	nodes []string
 }
 
-// TestConformance replays every scenario that does not wait for a feature on every engine (replayedOn). With
-// COUCHDB_URL set it replays on that server instead, which must be one that nobody else uses.
+// TestConformance replays every scenario that does not wait for a feature on every engine
+// (replayedOn). With COUCHDB_URL set it replays on that server instead, which must be one that
+// nobody else uses.
 func TestConformance(t *testing.T) {
 	files := loadFiles(t)
 	known := loadKnown(t)
@@ -92,8 +93,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// replayedOn leaves out, unless -engines asks for the engine, what has little to do with engines: settings, users,
-// logins, and what CouchDB 3.6 answers otherwise than 3.5.
+// replayedOn leaves out, unless -engines asks for the engine, what has little to do with engines:
+// settings, users, logins, and what CouchDB 3.6 answers otherwise than 3.5.
 func replayedOn(engine Engine, files []*File) []*File {
 	if *engineNames != "" || engine.Name == Engines[0].Name {
 		return files
@@ -101,17 +102,18 @@ func replayedOn(engine Engine, files []*File) []*File {
 	return slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return Isolated(f.Area) })
 }
 
-// quickPasswords is a configuration in which new passwords get few iterations. With CouchDB's 600,000 the replay of
-// users and logins was two thirds of the work of all replays.
+// quickPasswords is a configuration in which new passwords get few iterations. With CouchDB's
+// 600,000 the replay of users and logins was two thirds of the work of all replays.
 const quickPasswords = "[chttpd_auth]\niterations = 1000\n"
 
-// settings36 is the configuration for the answers of CouchDB 3.6, which were recorded on a server that locks nobody out
-// and has this secret: scenarios that change the secret set it back.
+// settings36 is the configuration for the answers of CouchDB 3.6, which were recorded on a server
+// that locks nobody out and has this secret: scenarios that change the secret set it back.
 const settings36 = "[settee]\ncompatibility = 3.6\n[chttpd_auth_lockout]\nmode = off\n" +
 	"[chttpd_auth]\nsecret = 97d45a4c11fc4f3442e78b8a690f9edc\n"
 
-// settingsFor is the configuration that the server of an isolated file starts with. It is another one than CouchDB's
-// for the answers of 3.6, and for files about logins that do not show how passwords are stored.
+// settingsFor is the configuration that the server of an isolated file starts with. It is another
+// one than CouchDB's for the answers of 3.6, and for files about logins that do not show how
+// passwords are stored.
 func settingsFor(t *testing.T, f *File) string {
 	if Of36(f.Area) {
 		return settings36
@@ -186,8 +188,8 @@ func TestKnownListsNameSomething(t *testing.T) {
 	}
 }
 
-// TestFilesRoundTrip holds the recorder to changing nothing but recorded answers: reading and writing a file gives the
-// same bytes.
+// TestFilesRoundTrip holds the recorder to changing nothing but recorded answers: reading and
+// writing a file gives the same bytes.
 func TestFilesRoundTrip(t *testing.T) {
 	for _, path := range transcriptPaths(t) {
 		src, err := os.ReadFile(path)
@@ -243,8 +245,8 @@ func loadFiles(t *testing.T) []*File {
 	return files
 }
 
-// skipRestarts takes out the waits for the original's HTTP server, which restarts to read some settings; here they work
-// at once.
+// skipRestarts takes out the waits for the original's HTTP server, which restarts to read some
+// settings; here they work at once.
 func skipRestarts(f *File) {
 	for _, sc := range f.Scenarios {
 		for _, st := range sc.Steps {
@@ -280,7 +282,8 @@ func chosenEngines(t *testing.T) []Engine {
 	return chosen
 }
 
-// startNodes is startServer with as many servers on one store as -nodes says, behind an address of their own.
+// startNodes is startServer with as many servers on one store as -nodes says, behind an address of
+// their own.
 func startNodes(t *testing.T, engine Engine, settings string) (at target) {
 	t.Helper()
 	servers := []*Server{startServer(t, engine, settings)}
@@ -298,8 +301,8 @@ func startNodes(t *testing.T, engine Engine, settings string) (at target) {
 	return at
 }
 
-// startServer runs a fresh server for the test and stops it at the test's end. settings are an ini file that it begins
-// with, env further settings, as "NAME=value".
+// startServer runs a fresh server for the test and stops it at the test's end. settings are an ini
+// file that it begins with, env further settings, as "NAME=value".
 func startServer(t *testing.T, engine Engine, settings string, env ...string) *Server {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Clients that want the same document, on each engine: the answers must add up, and the store must pass its check.
+// Clients that want the same document, on each engine: the answers must add up, and the store must
+// pass its check.
 
 const contenders = 16
 
@@ -64,7 +65,8 @@ func compete(work func(n int, random *rand.Rand) bool) {
 	group.Wait()
 }
 
-// No update of a counter is lost: its value is the number of writes that were accepted, and so is its depth.
+// No update of a counter is lost: its value is the number of writes that were accepted, and so is
+// its depth.
 func TestContendedCounter(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, c *client) {
 		c.want(http.StatusCreated, c.do("PUT", "/contended", ""))
@@ -158,8 +160,8 @@ func TestContendedAttachments(t *testing.T) {
 	})
 }
 
-// Everything at once on few documents, while the database is deleted and created again: no answer is an internal error,
-// and the check finds nothing.
+// Everything at once on few documents, while the database is deleted and created again: no answer
+// is an internal error, and the check finds nothing.
 func TestContendedDatabase(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, c *client) {
 		deadline := time.Now().Add(contention())

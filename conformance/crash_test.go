@@ -16,7 +16,8 @@ const (
 	crashDB      = "crash"
 )
 
-// crashRounds is how often TestCrash kills the server: once, or SETTEE_CRASH_ROUNDS times (make crash).
+// crashRounds is how often TestCrash kills the server: once, or SETTEE_CRASH_ROUNDS times (make
+// crash).
 func crashRounds(t *testing.T) int {
 	env := os.Getenv("SETTEE_CRASH_ROUNDS")
 	if env == "" {
@@ -29,7 +30,8 @@ func crashRounds(t *testing.T) int {
 	return rounds
 }
 
-// crashData is the data directory: SETTEE_CRASH_DATA, which must not exist and stays, or one that goes with the test.
+// crashData is the data directory: SETTEE_CRASH_DATA, which must not exist and stays, or one that
+// goes with the test.
 func crashData(t *testing.T) string {
 	if dir := os.Getenv("SETTEE_CRASH_DATA"); dir != "" {
 		return dir
@@ -37,10 +39,11 @@ func crashData(t *testing.T) string {
 	return t.TempDir()
 }
 
-// TestCrash kills the server while writers are at work, over and over on the same data. After each kill the store must
-// pass the server's own check, and the restarted server must show every acknowledged write, each unanswered one wholly
-// or not at all, and nothing else, in all its indexes alike (crashverify_test.go). A follower reads the changes feed
-// across the crashes, as a replication with a checkpoint would, and must end up with the same picture.
+// TestCrash kills the server while writers are at work, over and over on the same data. After each
+// kill the store must pass the server's own check, and the restarted server must show every
+// acknowledged write, each unanswered one wholly or not at all, and nothing else, in all its
+// indexes alike (crashverify_test.go). A follower reads the changes feed across the crashes, as a
+// replication with a checkpoint would, and must end up with the same picture.
 func TestCrash(t *testing.T) {
 	rounds := crashRounds(t)
 	seed := uint64(time.Now().UnixNano())
@@ -87,9 +90,9 @@ func crashAcknowledged(writers []*crashWriter) int64 {
 	return count
 }
 
-// crashRound lets all writers and the follower work for a moment and kills the server under them; on a machine that is
-// so busy that fewer than enough writes have been acknowledged, in all rounds, it waits for them. Now and then the
-// server was just about to stop by itself.
+// crashRound lets all writers and the follower work for a moment and kills the server under them;
+// on a machine that is so busy that fewer than enough writes have been acknowledged, in all rounds,
+// it waits for them. Now and then the server was just about to stop by itself.
 func crashRound(
 	t *testing.T,
 	s *Server,

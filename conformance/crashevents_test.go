@@ -20,8 +20,8 @@ const (
 	crashEffectsDB    = "crasheffects"
 )
 
-// crashFunctions are the functions under test. Each counts what it does, so that an event whose effects are lost or
-// come twice shows in a number.
+// crashFunctions are the functions under test. Each counts what it does, so that an event whose
+// effects are lost or come twice shows in a number.
 var crashFunctions = []struct{ name, source, target, settings, code string }{
 	{"count", crashCountedDB, crashEffectsDB, `{"worker_count":2}`, `
 function OnUpdate(doc, meta) {
@@ -47,9 +47,10 @@ function Fire(context) {
 function OnUpdate(doc, meta) { createTimer(Fire, new Date(doc.due), meta.id, {id: meta.id}); }`},
 }
 
-// TestCrashEvents kills the server while event functions work on what writers write, over and over on the same data.
-// After each kill the store must pass the server's own check. In the end each document has been counted once, by itself
-// and in the total, each document that is to be enriched has been enriched once, and each timer has fired once.
+// TestCrashEvents kills the server while event functions work on what writers write, over and over
+// on the same data. After each kill the store must pass the server's own check. In the end each
+// document has been counted once, by itself and in the total, each document that is to be enriched
+// has been enriched once, and each timer has fired once.
 func TestCrashEvents(t *testing.T) {
 	rounds, timers := crashRounds(t), 10_000
 	if rounds == 1 {
@@ -126,8 +127,9 @@ func crashSetTimers(c *client, random *rand.Rand, count int, within time.Duratio
 	}
 }
 
-// crashEventRound lets the writers work for a moment and kills the server under them and its functions. With busy the
-// moment begins with the first acknowledged write, else the server may be about to start its functions.
+// crashEventRound lets the writers work for a moment and kills the server under them and its
+// functions. With busy the moment begins with the first acknowledged write, else the server may be
+// about to start its functions.
 func crashEventRound(t *testing.T, s *Server, writers []*crashEventWriter, busy bool, length time.Duration) {
 	t.Helper()
 	work, stop := context.WithCancel(t.Context())
@@ -161,7 +163,8 @@ type crashEventWriter struct {
 	failure error
 }
 
-// run writes until ctx ends or the server is gone, and tells when the first write was answered, or that it has ended.
+// run writes until ctx ends or the server is gone, and tells when the first write was answered, or
+// that it has ended.
 func (w *crashEventWriter) run(ctx context.Context, begun chan<- struct{}) {
 	defer w.http.CloseIdleConnections()
 	begin := sync.OnceFunc(func() { begun <- struct{}{} })
@@ -283,7 +286,8 @@ func (c *client) crashEventDocs(db string) map[string]crashEventDoc {
 	return docs
 }
 
-// verifyCrashEvents compares all effects with what was written, and returns the number of acknowledged documents.
+// verifyCrashEvents compares all effects with what was written, and returns the number of
+// acknowledged documents.
 func verifyCrashEvents(t *testing.T, c *client, writers []*crashEventWriter, timers int) (acknowledged int) {
 	t.Helper()
 	wrong := 0

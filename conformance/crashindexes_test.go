@@ -17,22 +17,24 @@ import (
 const (
 	crashViewDB   = "crashviews"
 	crashViewDocs = 4000
-	// crashViewMap emits two rows for most documents, and one whose key moves when the document changes.
+	// crashViewMap emits two rows for most documents, and one whose key moves when the document
+	// changes.
 	crashViewMap = `function (doc) { if (typeof doc.k === \"number\") { emit([\"k\", doc.k %% 10, doc.k], doc.n); if (doc.k %% 3) emit([\"n\", doc.n], 1); } } // %s`
 )
 
-// crashDesign is a design document with crashViewMap below several reduce functions. The name is in the source, so that
-// each design document has indexes of its own.
+// crashDesign is a design document with crashViewMap below several reduce functions. The name is in
+// the source, so that each design document has indexes of its own.
 func crashDesign(name, options string) string {
 	source := fmt.Sprintf(crashViewMap, name)
 	return `{` + options + crashSearch(name) + `"views":{"sum":{"map":"` + source + `","reduce":"_sum"},"stats":{"map":"` + source + `","reduce":"_stats"},` +
 		`"js":{"map":"` + source + `","reduce":"function (keys, values) { return sum(values); }"}}}`
 }
 
-// TestCrashViews kills the server while it builds indexes and documents change, over and over. After each kill every
-// index, of views and for full-text search, finished by the restarted server, must show what one that is built from
-// nothing shows: one that was begun in that round, one that follows the changes from the beginning, and one that
-// changes with the documents (options.interactive).
+// TestCrashViews kills the server while it builds indexes and documents change, over and over.
+// After each kill every index, of views and for full-text search, finished by the restarted server,
+// must show what one that is built from nothing shows: one that was begun in that round, one that
+// follows the changes from the beginning, and one that changes with the documents
+// (options.interactive).
 func TestCrashViews(t *testing.T) {
 	rounds := crashRounds(t)
 	seed := uint64(time.Now().UnixNano())
@@ -117,7 +119,8 @@ func crashViewRound(t *testing.T, c *client, s *Server, random *rand.Rand, begun
 // crashViewID is the id of the n-th document.
 func crashViewID(n int) string { return fmt.Sprintf("doc-%05d", n) }
 
-// crashViewEdits is a request that creates count documents from begin on and changes or deletes those with a revision.
+// crashViewEdits is a request that creates count documents from begin on and changes or deletes
+// those with a revision.
 func crashViewEdits(random *rand.Rand, begin, count int, revs map[string]string) string {
 	var docs []any
 	for n := begin; n < begin+count; n++ {
@@ -176,14 +179,15 @@ func pendingUpdates(c *client, design string) int {
 	return info.Index.Pending.Total
 }
 
-// crashViewQueries are compared: all rows, counts and offsets, and every kind of reduce function over several ranges.
+// crashViewQueries are compared: all rows, counts and offsets, and every kind of reduce function
+// over several ranges.
 var crashViewQueries = []string{
 	"sum?reduce=false", "sum?reduce=false&skip=2500&limit=3", "sum", "sum?group_level=2", "sum?group=true&startkey=[\"n\"]", "stats?group_level=1",
 	"sum?startkey=[\"k\",2]&endkey=[\"k\",7,500]", "js", "js?group_level=2", "js?startkey=[\"k\",3,100]&endkey=[\"n\",50]",
 }
 
-// verifyViews compares the design documents' answers with those of one that is built now, and its sums with the
-// documents.
+// verifyViews compares the design documents' answers with those of one that is built now, and its
+// sums with the documents.
 func verifyViews(t *testing.T, c *client, round int, designs []string) {
 	t.Helper()
 	fresh := fmt.Sprintf("fresh%d", round)

@@ -27,7 +27,8 @@ func contentTag(content []byte) string {
 	return fmt.Sprintf("%d md5-%s", len(content), base64.StdEncoding.EncodeToString(sum[:]))
 }
 
-// crashChange is a write of one document: a new leaf in the place of another, or only the removal of one.
+// crashChange is a write of one document: a new leaf in the place of another, or only the removal
+// of one.
 type crashChange struct {
 	replaces string // a leaf's revision, "" for none
 	purge    bool
@@ -83,7 +84,8 @@ func (ch *crashChange) result(leaves map[string]crashLeaf, rev string) map[strin
 	return out
 }
 
-// resolve compares the leaves found after a crash with what is known, and takes them over. It returns what is wrong.
+// resolve compares the leaves found after a crash with what is known, and takes them over. It
+// returns what is wrong.
 func (d *crashDoc) resolve(found map[string]crashLeaf) error {
 	if sameLeaves(found, d.leaves) {
 		d.unsure = nil

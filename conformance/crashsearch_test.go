@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// crashSearch are the search indexes that the design documents of TestCrashViews have beside their views: of both
-// kinds, with a word and a number of each document. The name is in the source, as in those of the views.
+// crashSearch are the search indexes that the design documents of TestCrashViews have beside their
+// views: of both kinds, with a word and a number of each document. The name is in the source, as in
+// those of the views.
 func crashSearch(name string) string {
 	const (
 		words    = `var t = \"all k\" + doc.k + \" n\" + doc.n + \" \" + doc._id;`

@@ -96,7 +96,8 @@ func (w *crashWriter) sideStep(ctx context.Context) error {
 	return w.sideChange(ctx, "POST", "/"+side.name+"/_bulk_docs", map[string]any{"docs": added}, true, docs)
 }
 
-// sideChange makes one request after which the writer's database exists or not, and has the documents.
+// sideChange makes one request after which the writer's database exists or not, and has the
+// documents.
 func (w *crashWriter) sideChange(
 	ctx context.Context,
 	method, path string,

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// verifyAfterCrash compares everything the server shows with what the writers know, and takes over what was unsure.
-// Contents of attachments are read where the documents were touched since the last time, or all of them.
+// verifyAfterCrash compares everything the server shows with what the writers know, and takes over
+// what was unsure. Contents of attachments are read where the documents were touched since the last
+// time, or all of them.
 func verifyAfterCrash(t *testing.T, c *client, writers []*crashWriter, all bool) {
 	t.Helper()
 	docs := map[string]*crashDoc{}
@@ -198,8 +199,8 @@ func verifyDatabases(t *testing.T, c *client, writers []*crashWriter) {
 	}
 }
 
-// crashFollower keeps a copy of the feed: it reads it continuously and, after a crash, goes on from the last sequence
-// it saw.
+// crashFollower keeps a copy of the feed: it reads it continuously and, after a crash, goes on from
+// the last sequence it saw.
 type crashFollower struct {
 	base    string
 	since   string
@@ -274,8 +275,8 @@ func (f *crashFollower) row(r *followedRow) {
 	f.revs[r.ID] = strings.Join(revs, " ")
 }
 
-// verify reads what the follower has missed and compares its copy with the whole feed. Purges do not show in a feed, so
-// documents that are purged are left out.
+// verify reads what the follower has missed and compares its copy with the whole feed. Purges do
+// not show in a feed, so documents that are purged are left out.
 func (f *crashFollower) verify(t *testing.T, c *client) {
 	t.Helper()
 	read := func(since string, row func(*followedRow)) {

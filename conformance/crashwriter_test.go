@@ -113,8 +113,8 @@ func (w *crashWriter) anyLeaf(d *crashDoc) (rev string, leaf crashLeaf) {
 	return rev, d.leaves[rev]
 }
 
-// next makes the document's next state and the JSON that asks for it: now and then its deletion, with attachments kept,
-// dropped and added.
+// next makes the document's next state and the JSON that asks for it: now and then its deletion,
+// with attachments kept, dropped and added.
 func (w *crashWriter) next(id string, d *crashDoc) (*crashChange, map[string]any) {
 	rev, old := w.anyLeaf(d)
 	ch := &crashChange{replaces: rev, leaf: crashLeaf{Marker: w.marker(), Atts: map[string]string{}}}

@@ -1,8 +1,10 @@
-// Package conformance holds the server to what a real Apache CouchDB answered: 3.5, and what becomes 3.6 (next-*).
+// Package conformance holds the server to what a real Apache CouchDB answered: 3.5, and what
+// becomes 3.6 (next-*).
 //
-// The scenarios in testdata are wire transcripts: HTTP requests together with CouchDB's own answers, byte for byte.
-// The package replays them on a running server and gives each step a verdict (exact, json or differs). It talks to the
-// server over HTTP only, as clients do; nothing of the server's packages is imported here.
+// The scenarios in testdata are wire transcripts: HTTP requests together with CouchDB's own
+// answers, byte for byte. The package replays them on a running server and gives each step a
+// verdict (exact, json or differs). It talks to the server over HTTP only, as clients do; nothing
+// of the server's packages is imported here.
 //
 // Tour:
 //
@@ -22,13 +24,14 @@
 //	hostile       a program that attacks a server with little memory (make hostile)
 //	cmd/transcripts  records, replays and compares from the command line
 //
-// The tests: conformance_test.go replays everything, wire_*_test.go have one test for each wire rule that real
-// clients depend on (W1 …), kivik_*_test.go drive the server through the kivik client, crash*_test.go kill it under
-// load, *_fdb_test.go have several servers on one FoundationDB cluster, which kills_fdb_test.go and
-// outage_fdb_test.go start and kill themselves (SETTEE_FDB_BIN), hostile*_test.go and slow_test.go abuse it,
-// contend_test.go and scale_test.go crowd it (SETTEE_SCALE=full: the promised numbers), harness_test.go holds the
-// replayer itself to its rules. All but the replay and the crashes share one server (shared_test.go); with
-// COUCHDB_URL set they run on that one, so that the tests can be checked against the original.
+// The tests: conformance_test.go replays everything, wire_*_test.go have one test for each wire
+// rule that real clients depend on (W1 …), kivik_*_test.go drive the server through the kivik
+// client, crash*_test.go kill it under load, *_fdb_test.go have several servers on one FoundationDB
+// cluster, which kills_fdb_test.go and outage_fdb_test.go start and kill themselves
+// (SETTEE_FDB_BIN), hostile*_test.go and slow_test.go abuse it, contend_test.go and scale_test.go
+// crowd it (SETTEE_SCALE=full: the promised numbers), harness_test.go holds the replayer itself to
+// its rules. All but the replay and the crashes share one server (shared_test.go); with COUCHDB_URL
+// set they run on that one, so that the tests can be checked against the original.
 //
 // Invariants:
 //

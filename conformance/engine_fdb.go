@@ -9,8 +9,9 @@ import (
 	"os"
 )
 
-// With the tag fdb and a cluster, FoundationDB is one of the engines. Each data directory has a prefix of its own
-// there, so that a server that starts again on the directory finds its data. The node is called as in the recordings.
+// With the tag fdb and a cluster, FoundationDB is one of the engines. Each data directory has a
+// prefix of its own there, so that a server that starts again on the directory finds its data. The
+// node is called as in the recordings.
 func init() {
 	if os.Getenv("FDB_CLUSTER_FILE") == "" {
 		return

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// faultProxy forwards requests to a server and lets things go wrong on the way, as networks and overloaded peers do.
+// faultProxy forwards requests to a server and lets things go wrong on the way, as networks and
+// overloaded peers do.
 type faultProxy struct {
 	Addr     string
 	target   string

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// smallVolume mounts a file system of so many megabytes for the test, where that is allowed: it takes root.
+// smallVolume mounts a file system of so many megabytes for the test, where that is allowed: it
+// takes root.
 func smallVolume(t *testing.T, megabytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,8 +64,9 @@ func vacate(t *testing.T, dir string) {
 	}
 }
 
-// TestFullVolume fills a small volume with documents, makes room and goes on; then others fill it to the last byte, the
-// server is killed, starts and reads, and writes when there is space. Nothing that was acknowledged is lost.
+// TestFullVolume fills a small volume with documents, makes room and goes on; then others fill it
+// to the last byte, the server is killed, starts and reads, and writes when there is space. Nothing
+// that was acknowledged is lost.
 func TestFullVolume(t *testing.T) {
 	volume := smallVolume(t, 16)
 	dir := filepath.Join(volume, "data")

@@ -114,7 +114,8 @@ func harnessServer(t *testing.T) string {
 	return server.Listener.Addr().String()
 }
 
-// What was recorded on one server is replayed on another without a difference, and holds what the steps ask for.
+// What was recorded on one server is replayed on another without a difference, and holds what the
+// steps ask for.
 func TestRecordAndReplay(t *testing.T) {
 	f, err := Parse([]byte(harnessScenario))
 	if err != nil {

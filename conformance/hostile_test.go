@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// The tests of hostile input: this file has the head of requests, their framing, paths and names; hostilebody_test.go
-// bodies; slow_test.go clients that dawdle or vanish. Every answer is CouchDB's, except where a case says that it is
-// our own. With COUCHDB_URL set the tests run on that server, without the cases of our own and without looking at the
-// process.
+// The tests of hostile input: this file has the head of requests, their framing, paths and names;
+// hostilebody_test.go bodies; slow_test.go clients that dawdle or vanish. Every answer is
+// CouchDB's, except where a case says that it is our own. With COUCHDB_URL set the tests run on
+// that server, without the cases of our own and without looking at the process.
 
-// abused is a server under attack. When its test ends it must still be there, have given back what it took, and pass
-// the check of its data.
+// abused is a server under attack. When its test ends it must still be there, have given back what
+// it took, and pass the check of its data.
 type abused struct {
 	t    *testing.T
 	addr string
@@ -109,7 +109,8 @@ func (a *abused) run(attacks []attack) {
 	}
 }
 
-// exchangeRaw sends bytes on a connection of its own and returns up to a megabyte of what comes back.
+// exchangeRaw sends bytes on a connection of its own and returns up to a megabyte of what comes
+// back.
 func exchangeRaw(t *testing.T, addr, raw string, broke bool) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
@@ -384,7 +385,8 @@ func TestHostilePathsAndNames(t *testing.T) {
 	})
 }
 
-// clientWithoutEnd is a client for cleanups: its requests are not bound to the test's context, which has ended by then.
+// clientWithoutEnd is a client for cleanups: its requests are not bound to the test's context,
+// which has ended by then.
 func clientWithoutEnd(t *testing.T, addr string) *client {
 	c := clientFor(t, addr)
 	c.late = true

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// sameJSON reports whether a and b hold the same JSON value; where they are not one value, the same values line by line
-// (feeds). Member order, white space and the form of numbers do not count. unordered lets the elements of arrays under
-// rows, results and docs stand in any order.
+// sameJSON reports whether a and b hold the same JSON value; where they are not one value, the same
+// values line by line (feeds). Member order, white space and the form of numbers do not count.
+// unordered lets the elements of arrays under rows, results and docs stand in any order.
 func sameJSON(a, b []byte, unordered bool) bool {
 	x, ok := jsonValues(a)
 	if !ok {
@@ -105,7 +105,8 @@ func valueText(v any) string {
 	return string(text)
 }
 
-// equalNumbers compares integers exactly and everything else as doubles, which is what a client would see.
+// equalNumbers compares integers exactly and everything else as doubles, which is what a client
+// would see.
 func equalNumbers(a, b string) bool {
 	if a == b {
 		return true

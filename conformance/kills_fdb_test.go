@@ -21,12 +21,13 @@ import (
 	"time"
 )
 
-// What a client waits for an answer at most while the store is away (ADR 0043), and what it may take besides on a busy
-// machine.
+// What a client waits for an answer at most while the store is away (ADR 0043), and what it may
+// take besides on a busy machine.
 const (
 	killsBound = 20 * time.Second
 	killsSlack = 10 * time.Second
-	// killsBuild is for queries of a view: they wait for its build, which other nodes begin anew when one is killed.
+	// killsBuild is for queries of a view: they wait for its build, which other nodes begin anew
+	// when one is killed.
 	killsBuild = 2 * time.Minute
 )
 
@@ -43,7 +44,8 @@ type killsTest struct {
 	silence atomic.Int64 // ns: the longest time in which a feed that did not end said nothing
 }
 
-// killsTimes is how long requests took that got an answer, or none. It may be used by several goroutines.
+// killsTimes is how long requests took that got an answer, or none. It may be used by several
+// goroutines.
 type killsTimes struct {
 	mu      sync.Mutex
 	count   int
@@ -79,7 +81,8 @@ func killsID(writer, n int) string { return fmt.Sprintf("w%02d-%07d", writer, n)
 // node is a URL of any of the nodes.
 func (k *killsTest) node() string { return k.nodes[rand.N(len(k.nodes))].URL() }
 
-// do sends a request to any node. status is 0 where no answer came; that of a node that is killed, or starts, is none.
+// do sends a request to any node. status is 0 where no answer came; that of a node that is killed,
+// or starts, is none.
 func (k *killsTest) do(ctx context.Context, method, path, body string) (status int, answer []byte) {
 	begin := time.Now()
 	bound, times := killsBound+killsSlack, &k.took
@@ -126,8 +129,8 @@ func (k *killsTest) do(ctx context.Context, method, path, body string) (status i
 	return w.StatusCode, answer
 }
 
-// write writes documents one batch after the other until ctx ends. A batch is written again until each document of it
-// is acknowledged: stored now, or a conflict because it was stored before.
+// write writes documents one batch after the other until ctx ends. A batch is written again until
+// each document of it is acknowledged: stored now, or a conflict because it was stored before.
 func (k *killsTest) write(ctx context.Context, writer int) {
 	size := killsBatch[writer]
 	for n := 0; ctx.Err() == nil; {
@@ -210,8 +213,8 @@ func (k *killsTest) total() (sum int64) {
 	return sum
 }
 
-// follow reads the feed, at another node whenever it ends, and notes which documents it has had. It returns when done
-// is closed and all of them were there, or ctx ends.
+// follow reads the feed, at another node whenever it ends, and notes which documents it has had. It
+// returns when done is closed and all of them were there, or ctx ends.
 func (k *killsTest) follow(ctx context.Context, seen *feedSeen, done <-chan struct{}) {
 	since := "0"
 	for ctx.Err() == nil {
@@ -289,8 +292,8 @@ type feedSeen struct {
 
 func (f *feedSeen) note(id string) { f.ids[id]++ }
 
-// all reports whether every document was there that is acknowledged. What was stored without an answer does not stand
-// in for another one.
+// all reports whether every document was there that is acknowledged. What was stored without an
+// answer does not stand in for another one.
 func (f *feedSeen) all(k *killsTest) bool {
 	for writer := range k.acked {
 		n := int(k.acked[writer].Load())
@@ -304,8 +307,8 @@ func (f *feedSeen) all(k *killsTest) bool {
 	return true
 }
 
-// killsFunction is an event function that counts each document of the first killsCounted writers, by itself and in a
-// total: an event whose effects are lost, or come twice, shows in a number.
+// killsFunction is an event function that counts each document of the first killsCounted writers,
+// by itself and in a total: an event whose effects are lost, or come twice, shows in a number.
 const (
 	killsCounted  = 2
 	killsFunction = `
@@ -329,8 +332,8 @@ func killsDeploy(c *client) {
 	c.want(http.StatusOK, c.do("POST", path+"/deploy?wait=60s", ""))
 }
 
-// killsEffects waits until the function has nothing to do, as long as it gets on, and compares its effects with the
-// documents that are there.
+// killsEffects waits until the function has nothing to do, as long as it gets on, and compares its
+// effects with the documents that are there.
 func killsEffects(t *testing.T, c *client, there map[string]bool) {
 	last, since := -1, time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
@@ -367,10 +370,11 @@ func killsEffects(t *testing.T, c *client, there map[string]bool) {
 	t.Logf("%d events with effects, each once", counted)
 }
 
-// TestKills: three processes of FoundationDB, three nodes, and clients that write, read, query and follow the feed at
-// any of them, while one process after the other is killed, of either kind, and once the whole cluster is away for 40
-// seconds. Nothing that was acknowledged is lost, nobody waits longer than the bound, feeds go on where they were, the
-// view is what a fresh build makes, each event has its effects once, and the store passes its check.
+// TestKills: three processes of FoundationDB, three nodes, and clients that write, read, query and
+// follow the feed at any of them, while one process after the other is killed, of either kind, and
+// once the whole cluster is away for 40 seconds. Nothing that was acknowledged is lost, nobody
+// waits longer than the bound, feeds go on where they were, the view is what a fresh build makes,
+// each event has its effects once, and the store passes its check.
 func TestKills(t *testing.T) {
 	kills, writes, away := 30, int64(100_000), 40*time.Second
 	if testing.Short() {
@@ -479,7 +483,8 @@ func TestKills(t *testing.T) {
 	t.Logf("settee check: %s", strings.TrimSpace(out.String()))
 }
 
-// restart starts a node again, as a service manager does: while the cluster recovers it ends with an error.
+// restart starts a node again, as a service manager does: while the cluster recovers it ends with
+// an error.
 func restart(t *testing.T, s *Server) {
 	for begin := time.Now(); ; {
 		err := s.Restart(t.Context())
@@ -492,7 +497,8 @@ func restart(t *testing.T, s *Server) {
 	}
 }
 
-// killsVerify compares what was acknowledged with the documents, the feeds, and the view with a fresh build of it.
+// killsVerify compares what was acknowledged with the documents, the feeds, and the view with a
+// fresh build of it.
 func killsVerify(t *testing.T, k *killsTest, feeds []feedSeen, design string) {
 	c := clientFor(t, k.nodes[1].Addr)
 	var all struct {

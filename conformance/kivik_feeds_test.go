@@ -115,8 +115,8 @@ func readAttachment(t *testing.T, db *kivik.DB, id, name string, options ...kivi
 }
 
 func TestKivikAttachments(t *testing.T) {
-	// kivik gzips bodies unless it is told not to; the server would store that as an attachment compressed by its
-	// sender
+	// kivik gzips bodies unless it is told not to; the server would store that as an attachment
+	// compressed by its sender
 	db, ctx := kivikClient(t, couchdb.OptionNoRequestCompression()).DB(kivikDB(t).Name()), t.Context()
 	text := []byte(strings.Repeat("all work and no play ", 500))
 	binary := make([]byte, 300_000)

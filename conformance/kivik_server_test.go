@@ -96,7 +96,8 @@ func TestKivikDBUpdates(t *testing.T) {
 		wantStatus(t, http.StatusPreconditionFailed, err)
 	}
 	name := databaseName(t)
-	// The driver's default is feed=continuous&since=now. It reads the first event before it returns.
+	// The driver's default is feed=continuous&since=now. It reads the first event before it
+	// returns.
 	created := make(chan error, 1)
 	go func() {
 		time.Sleep(300 * time.Millisecond)

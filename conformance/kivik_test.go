@@ -9,7 +9,8 @@ import (
 	"github.com/go-kivik/kivik/v4/couchdb"
 )
 
-// The tests named TestKivik drive the server through the kivik client, as Go programs do, and verify what it hands out.
+// The tests named TestKivik drive the server through the kivik client, as Go programs do, and
+// verify what it hands out.
 
 // kivikClient returns a client with the administrator's rights.
 func kivikClient(t *testing.T, options ...kivik.Option) *kivik.Client {

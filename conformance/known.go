@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Known is what the project knows about its own gaps: steps that differ from the recorded answer on purpose or for now,
-// and scenarios that wait for a feature.
+// Known is what the project knows about its own gaps: steps that differ from the recorded answer on
+// purpose or for now, and scenarios that wait for a feature.
 //
-// known/differs.txt: "area/scenario#step reason", one step a line.
-// known/waiting.txt: "area[/scenario] feature", where both names may be patterns with *.
-// differs-nodes.txt, waiting-nodes.txt: the same, besides, where requests go to several nodes in turn.
-// A # at the beginning of a line makes it a comment.
+// known/differs.txt: "area/scenario#step reason", one step a line. known/waiting.txt:
+// "area[/scenario] feature", where both names may be patterns with *. differs-nodes.txt,
+// waiting-nodes.txt: the same, besides, where requests go to several nodes in turn. A # at the
+// beginning of a line makes it a comment.
 type Known struct {
 	differs map[string]string // area/scenario#step → reason
 	waiting []wait
@@ -60,7 +60,8 @@ func LoadKnown(dir string, nodes bool) (*Known, error) {
 	return k, err
 }
 
-// readList calls entry with the first word and the rest of each line that is not blank or a comment.
+// readList calls entry with the first word and the rest of each line that is not blank or a
+// comment.
 func readList(file string, entry func(key, rest string) error) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -15,8 +15,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members is a JSON object that keeps the order of its members. Scenario files are edited by people and rewritten by
-// the recorder, which must not shuffle them.
+// members is a JSON object that keeps the order of its members. Scenario files are edited by people
+// and rewritten by the recorder, which must not shuffle them.
 type members []member
 
 // parseMembers reads the members of the JSON object src. A null is an object without members.
@@ -82,8 +82,8 @@ func (ms members) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendString appends s as a JSON string that escapes no more than it must. encoding/json escapes U+2028 and U+2029
-// too, which would change the bytes that a scenario sends.
+// appendString appends s as a JSON string that escapes no more than it must. encoding/json escapes
+// U+2028 and U+2029 too, which would change the bytes that a scenario sends.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
@@ -103,8 +103,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// mapStrings rewrites every string in the JSON text src, member names included, with f, and drops white space between
-// tokens. Everything else, so the exact form of each number, stays.
+// mapStrings rewrites every string in the JSON text src, member names included, with f, and drops
+// white space between tokens. Everything else, so the exact form of each number, stays.
 func mapStrings(src []byte, f func(string) string) ([]byte, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, src); err != nil {

@@ -35,7 +35,8 @@ func fdbNodes(t *testing.T, count int) []*Server {
 	return servers
 }
 
-// partitionsByNode waits until each of some processes has as many partitions of the function as the plan gives it.
+// partitionsByNode waits until each of some processes has as many partitions of the function as the
+// plan gives it.
 func partitionsByNode(c *client, function string, nodes int) {
 	c.t.Helper()
 	var last string
@@ -64,9 +65,9 @@ func partitionsByNode(c *client, function string, nodes int) {
 	c.t.Fatalf("%s: the partitions do not settle on %d processes: %s", function, nodes, last)
 }
 
-// TestNodesShareFunctions deploys functions at one of three servers of a store, and kills one server after the other
-// while writers write to all of them. Each server works on a share; in the end each effect and each timer is there
-// once.
+// TestNodesShareFunctions deploys functions at one of three servers of a store, and kills one
+// server after the other while writers write to all of them. Each server works on a share; in the
+// end each effect and each timer is there once.
 func TestNodesShareFunctions(t *testing.T) {
 	const rounds, timers = 3, 600
 	servers := fdbNodes(t, 3)

@@ -35,8 +35,8 @@ type mask struct {
 	by       string
 }
 
-// masks is the list of what two runs of the same requests may answer differently: sequences, uuids, sizes, times,
-// process ids, build ids. A scenario with more of that kind has masks of its own.
+// masks is the list of what two runs of the same requests may answer differently: sequences, uuids,
+// sizes, times, process ids, build ids. A scenario with more of that kind has masks of its own.
 var masks = []mask{
 	{
 		regexp.MustCompile(
@@ -74,10 +74,12 @@ var (
 	revision      = regexp.MustCompile(`^\d+-[0-9a-f]{32}$`)
 )
 
-// minReplacedValue is the length from which on a saved value is distinctive enough to be replaced by its name.
+// minReplacedValue is the length from which on a saved value is distinctive enough to be replaced
+// by its name.
 const minReplacedValue = 12
 
-// Normalize returns the answer to st with everything volatile replaced, so that answers of two servers can be compared.
+// Normalize returns the answer to st with everything volatile replaced, so that answers of two
+// servers can be compared.
 func (r *Run) Normalize(answer *Answer, st *Step) (*Answer, error) {
 	n := &Answer{Status: answer.Status, Headers: maps.Clone(answer.Headers), Body: answer.Body}
 	if b := multipartBoundary(n.Headers["content-type"]); b != "" {
@@ -120,8 +122,8 @@ func multipartBoundary(contentType string) string {
 	return m[1]
 }
 
-// unfill puts the names of this run's values in their place: first the database names and the host, then what steps
-// saved. Revisions stay, since they are the same on every server.
+// unfill puts the names of this run's values in their place: first the database names and the host,
+// then what steps saved. Revisions stay, since they are the same on every server.
 func (r *Run) unfill(text string) string {
 	const fixed = 4 // db, db2, db3, host
 	for _, i := range []int{2, 1, 0, 3} {

@@ -96,8 +96,9 @@ func (o *outageFeed) run(ctx context.Context, base, path string) {
 	}
 }
 
-// TestOutage: what clients of a node see while its whole cluster is away for 40 seconds. Each request is answered
-// within the bound, feeds go on with their heartbeats, and all goes on by itself afterwards.
+// TestOutage: what clients of a node see while its whole cluster is away for 40 seconds. Each
+// request is answered within the bound, feeds go on with their heartbeats, and all goes on by
+// itself afterwards.
 func TestOutage(t *testing.T) {
 	const documents = 4000
 	cluster := newCluster(t)

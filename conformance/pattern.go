@@ -7,7 +7,8 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// Scenarios carry regular expressions in Perl's dialect, with lookaround, which Go's regexp does not have.
+// Scenarios carry regular expressions in Perl's dialect, with lookaround, which Go's regexp does
+// not have.
 var patterns sync.Map // expression → *regexp2.Regexp
 
 func pattern(expr string) (*regexp2.Regexp, error) {
@@ -31,8 +32,8 @@ func matches(expr, text string) (bool, error) {
 	return p.MatchString(text)
 }
 
-// extract returns the first group of the first match of expr in text (the whole match if expr has no group); false if
-// there is no match.
+// extract returns the first group of the first match of expr in text (the whole match if expr has
+// no group); false if there is no match.
 func extract(expr, text string) (string, bool, error) {
 	p, err := pattern(expr)
 	if err != nil {
@@ -48,7 +49,8 @@ func extract(expr, text string) (string, bool, error) {
 	return m.String(), true, nil
 }
 
-// replaceAll replaces every match of expr in text with the literal by, which must not contain a dollar sign.
+// replaceAll replaces every match of expr in text with the literal by, which must not contain a
+// dollar sign.
 func replaceAll(expr, text, by string) (string, error) {
 	p, err := pattern(expr)
 	if err != nil {

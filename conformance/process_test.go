@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// This file looks at the server as a process: what tests of load and abuse compare before and after.
+// This file looks at the server as a process: what tests of load and abuse compare before and
+// after.
 
 // Interrupt asks the server to end and does not wait.
 func (s *Server) Interrupt() { _ = s.cmd.Process.Signal(syscall.SIGTERM) } // fails if it has ended already
@@ -40,7 +41,8 @@ func usageOf(t *testing.T, c *client, s *Server) usage {
 	return u
 }
 
-// settles waits until the server is back at no more than some goroutines and descriptors above what it had before.
+// settles waits until the server is back at no more than some goroutines and descriptors above what
+// it had before.
 func settles(c *client, s *Server, before usage, slack int) usage {
 	t := c.t
 	t.Helper()

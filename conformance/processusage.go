@@ -13,7 +13,8 @@ import (
 type ProcessUsage struct {
 	Descriptors int
 	Resident    int64 // bytes
-	// resident without pages of files, such as the program itself, which the system takes back as it likes; bytes
+	// resident without pages of files, such as the program itself, which the system takes back as
+	// it likes; bytes
 	Own  int64
 	Peak int64         // the most that was resident since its start or ResetPeak, in bytes
 	CPU  time.Duration // since its start

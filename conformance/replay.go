@@ -14,9 +14,9 @@ type StepResult struct {
 	Got     *Answer
 }
 
-// Agrees reports whether the answer is as good as the recorded one: the same bytes, or a clear error where the real
-// server crashed. The same JSON in other bytes is not enough, for clients that cut streams into lines or take the first
-// member.
+// Agrees reports whether the answer is as good as the recorded one: the same bytes, or a clear
+// error where the real server crashed. The same JSON in other bytes is not enough, for clients that
+// cut streams into lines or take the first member.
 func (s *StepResult) Agrees() bool {
 	return s.Verdict == Exact || s.Verdict == JSON && s.Want.isCrash()
 }
@@ -26,8 +26,8 @@ func (s *StepResult) Diff() string {
 	return fmt.Sprintf("#%d %s: %s\n  want %s\n  got  %s", s.Step, s.Label, s.Verdict, s.Want, s.Got)
 }
 
-// Replay performs the scenario on the server at addr and judges each step by the recorded answers. nodes are the
-// addresses of the servers that addr leads to, if it leads to several of one store.
+// Replay performs the scenario on the server at addr and judges each step by the recorded answers.
+// nodes are the addresses of the servers that addr leads to, if it leads to several of one store.
 func Replay(ctx context.Context, addr string, sc *Scenario, nodes ...string) ([]StepResult, error) {
 	var results []StepResult
 	err := perform(ctx, NewRun(addr, nodes...), sc, func(i int, st *Step, got *Answer) {
@@ -41,8 +41,8 @@ func Record(ctx context.Context, addr string, sc *Scenario) error {
 	return perform(ctx, NewRun(addr), sc, func(_ int, st *Step, got *Answer) { st.SetExpect(got) })
 }
 
-// Compare performs the scenario on two servers, first on the one at reference, and judges the answers of the one at
-// addr by those of the reference instead of the recorded ones.
+// Compare performs the scenario on two servers, first on the one at reference, and judges the
+// answers of the one at addr by those of the reference instead of the recorded ones.
 func Compare(ctx context.Context, addr, reference string, sc *Scenario) ([]StepResult, error) {
 	want := map[int]*Answer{}
 	err := perform(ctx, NewRun(reference), sc, func(i int, _ *Step, got *Answer) { want[i] = got })

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// replicationSize is how many documents TestReplicationFaults copies: some, or SETTEE_REPLICATION_DOCS.
+// replicationSize is how many documents TestReplicationFaults copies: some, or
+// SETTEE_REPLICATION_DOCS.
 func replicationSize(t *testing.T) int {
 	text := os.Getenv("SETTEE_REPLICATION_DOCS")
 	if text == "" {
@@ -30,9 +31,10 @@ func replicationSize(t *testing.T) int {
 	return n
 }
 
-// TestReplicationFaults replicates two databases with different contents both ways through a proxy that loses, delays,
-// cuts and refuses requests, while both servers are killed and started again. In the end both must hold the same leaf
-// revisions with the same bodies and attachments, all that either had before.
+// TestReplicationFaults replicates two databases with different contents both ways through a proxy
+// that loses, delays, cuts and refuses requests, while both servers are killed and started again.
+// In the end both must hold the same leaf revisions with the same bodies and attachments, all that
+// either had before.
 func TestReplicationFaults(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -112,8 +114,8 @@ func killWhile(t *testing.T, s *Server, after time.Duration, work func()) {
 	<-done
 }
 
-// replicateOnce asks for a replication and reports whether it went to its end. Whatever else happens is what the test
-// is for.
+// replicateOnce asks for a replication and reports whether it went to its end. Whatever else
+// happens is what the test is for.
 func replicateOnce(addr, source, target string) bool {
 	body, err := json.Marshal(map[string]any{
 		"source": source, "target": target, "connection_timeout": 3000, "retries_per_request": 4, "checkpoint_interval": 300,
@@ -139,8 +141,8 @@ func replicateOnce(addr, source, target string) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && strings.Contains(string(text), `"ok":true`)
 }
 
-// fillForReplication writes documents with conflicts, deletions and attachments; some ids are those of the other side,
-// too.
+// fillForReplication writes documents with conflicts, deletions and attachments; some ids are those
+// of the other side, too.
 func fillForReplication(t *testing.T, c *client, db string, size int, random *rand.Rand) {
 	t.Helper()
 	c.want(http.StatusCreated, c.do("PUT", "/"+db, ""))

@@ -71,7 +71,8 @@ func (r *Report) Add(target, area string, c Count) {
 	r.counts[target][area] = sum
 }
 
-// Write prints a line for each area and a sum for each target. An area of which every scenario waits gets no line.
+// Write prints a line for each area and a sum for each target. An area of which every scenario
+// waits gets no line.
 func (r *Report) Write(w io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,8 @@ const (
 	backgroundPause = 300 * time.Millisecond // lets a background request reach the server before the next step
 )
 
-// variable is a value that $name stands for. Their order matters where one value is a part of another.
+// variable is a value that $name stands for. Their order matters where one value is a part of
+// another.
 type variable struct{ name, value string }
 
 // outcome is an answer, or why there is none.
@@ -43,8 +44,9 @@ type Run struct {
 	background map[string]chan outcome
 }
 
-// NewRun makes a run with fresh database names on the server at addr (host:port), which may lead to nodes in turn. What
-// scenarios set for the life of a server's process is kept then, or it would hold at one of them.
+// NewRun makes a run with fresh database names on the server at addr (host:port), which may lead to
+// nodes in turn. What scenarios set for the life of a server's process is kept then, or it would
+// hold at one of them.
 func NewRun(addr string, nodes ...string) *Run {
 	var random [5]byte
 	rand.Read(random[:])
@@ -81,8 +83,9 @@ func (r *Run) setVariable(name, value string) {
 	r.vars = append(r.vars, variable{name, value})
 }
 
-// Perform does the step and returns the answer as it came; nil for a request left in the background. A request without
-// an answer gives one with status 0. The error is about the scenario itself.
+// Perform does the step and returns the answer as it came; nil for a request left in the
+// background. A request without an answer gives one with status 0. The error is about the scenario
+// itself.
 func (r *Run) Perform(ctx context.Context, st *Step) (*Answer, error) {
 	if err := pause(ctx, st.Sleep); err != nil {
 		return nil, err
@@ -208,8 +211,8 @@ func (r *Run) headers(st *Step) []Header {
 	return withDefault(kept, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials)))
 }
 
-// setHeader replaces the header with exactly the same name in its place, or appends it. Case counts: a step that spells
-// a default header in another way means to send both.
+// setHeader replaces the header with exactly the same name in its place, or appends it. Case
+// counts: a step that spells a default header in another way means to send both.
 func setHeader(headers []Header, h Header) []Header {
 	for i := range headers {
 		if headers[i].Name == h.Name {
@@ -229,8 +232,8 @@ func withDefault(headers []Header, name, value string) []Header {
 	return append(headers, Header{name, &value})
 }
 
-// save takes the values a step asks for out of its answer. What is not there becomes "unsaved-NAME", so that the steps
-// that use it fail visibly, and at once.
+// save takes the values a step asks for out of its answer. What is not there becomes
+// "unsaved-NAME", so that the steps that use it fail visibly, and at once.
 func (r *Run) save(answer *Answer, saves []Save) error {
 	for _, s := range saves {
 		spec, expr, hasExpr := strings.Cut(s.Spec, "~")
@@ -263,7 +266,8 @@ func (r *Run) save(answer *Answer, saves []Save) error {
 	return nil
 }
 
-// jsonPath returns the text of the value that path leads to: a string's content, else the JSON text.
+// jsonPath returns the text of the value that path leads to: a string's content, else the JSON
+// text.
 func jsonPath(src []byte, path []string) (string, bool) {
 	if !json.Valid(src) {
 		return "", false
@@ -294,8 +298,8 @@ func jsonPath(src []byte, path []string) (string, bool) {
 	return string(at), true
 }
 
-// Cleanup ends what still runs in the background and deletes the run's databases. Failures do not matter: the names are
-// never used again.
+// Cleanup ends what still runs in the background and deletes the run's databases. Failures do not
+// matter: the names are never used again.
 func (r *Run) Cleanup(ctx context.Context) {
 	for _, pending := range r.background {
 		<-pending

@@ -184,7 +184,8 @@ func TestManyFeeds(t *testing.T) {
 	t.Logf("afterwards: %s", settles(c, s, before, 8))
 }
 
-// openFeed opens a longpoll of /feeds and waits until it is waiting. When it ends with a change its reader says so.
+// openFeed opens a longpoll of /feeds and waits until it is waiting. When it ends with a change its
+// reader says so.
 func openFeed(t *testing.T, addr string, woken chan<- error) net.Conn {
 	t.Helper()
 	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.WithoutCancel(t.Context()), "tcp", addr)

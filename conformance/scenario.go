@@ -25,8 +25,8 @@ type Scenario struct {
 	Steps []*Step
 }
 
-// Step is one request and what CouchDB answered to it. In its strings $db, $db2 and $db3 are fresh database names,
-// $host is the server's host:port, and $name is a value saved by an earlier step.
+// Step is one request and what CouchDB answered to it. In its strings $db, $db2 and $db3 are fresh
+// database names, $host is the server's host:port, and $name is a value saved by an earlier step.
 type Step struct {
 	Do         string        // "METHOD /path?query"; empty in a step that only joins
 	Body       Body          // the request's body
@@ -69,14 +69,15 @@ type Header struct {
 	Value *string
 }
 
-// Save names a part of an answer: "body.a.0.b", "header.ETag", either with "~REGEX" after it, or "body~REGEX".
+// Save names a part of an answer: "body.a.0.b", "header.ETag", either with "~REGEX" after it, or
+// "body~REGEX".
 type Save struct {
 	Name string
 	Spec string
 }
 
-// Answer is a response: as it came, or normalised (see normalize.go). Only the headers in comparedHeaders are kept,
-// with their names in lower case.
+// Answer is a response: as it came, or normalised (see normalize.go). Only the headers in
+// comparedHeaders are kept, with their names in lower case.
 type Answer struct {
 	Status  int
 	Headers map[string]string
@@ -145,7 +146,8 @@ func (st *Step) Label() string {
 	return st.Do
 }
 
-// Request returns the request that step number i answers: its own, or that of the step whose answer it waits for.
+// Request returns the request that step number i answers: its own, or that of the step whose answer
+// it waits for.
 func (sc *Scenario) Request(i int) string {
 	st := sc.Steps[i]
 	for _, sent := range sc.Steps[:i] {
@@ -165,8 +167,8 @@ func (st *Step) SetExpect(answer *Answer) {
 	st.source = st.source.set("expect", answer.appendJSON(nil))
 }
 
-// UnmarshalJSON reads a step, member by member; an unknown member is an error, so that a typing error cannot pass
-// unseen.
+// UnmarshalJSON reads a step, member by member; an unknown member is an error, so that a typing
+// error cannot pass unseen.
 func (st *Step) UnmarshalJSON(src []byte) error {
 	ms, err := parseMembers(src)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// One server for all tests that only need some server: wire_test.go and kivik_*_test.go. They use database names of
-// their own. With COUCHDB_URL set it is that server, so that the tests themselves can be checked against the original.
+// One server for all tests that only need some server: wire_test.go and kivik_*_test.go. They use
+// database names of their own. With COUCHDB_URL set it is that server, so that the tests themselves
+// can be checked against the original.
 var shared struct {
 	once   sync.Once
 	server *Server

@@ -156,7 +156,8 @@ func TestVanishingClients(t *testing.T) {
 	}
 }
 
-// Clients that ask for much and read nothing: the server must not gather their answers, and others must not feel them.
+// Clients that ask for much and read nothing: the server must not gather their answers, and others
+// must not feel them.
 func TestSlowReaders(t *testing.T) {
 	a := newAbused(t)
 	a.c.want(http.StatusCreated, a.c.do("PUT", a.db+"/doc/big", strings.Repeat("0123456789abcdef", 2<<20)))

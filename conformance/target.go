@@ -26,9 +26,10 @@ type Engine struct {
 	env  func(dir string) string // if set, gives a further setting, as "NAME=value", for the server on the directory
 }
 
-// Engines are the ways a server is put under test: the embedded engine and the in-memory one, which is held to
-// FoundationDB's limits (sizes, five seconds of reading) so that code that only works on one machine shows on one
-// machine. With the build tag fdb a FoundationDB cluster is one more (engine_fdb.go).
+// Engines are the ways a server is put under test: the embedded engine and the in-memory one, which
+// is held to FoundationDB's limits (sizes, five seconds of reading) so that code that only works on
+// one machine shows on one machine. With the build tag fdb a FoundationDB cluster is one more
+// (engine_fdb.go).
 var Engines = []Engine{
 	{Name: "pebble-packed", args: []string{"--engine=pebble"}},
 	{Name: "memory-packed", args: []string{"--engine=memory", "--limits=fdb"}},
@@ -49,8 +50,8 @@ var (
 // buildDir is the directory binary has built the server in, "" if it has not.
 var buildDir string
 
-// binary builds the server once for this process. SETTEE_BINARY names one that is built already (one with the race
-// detector, say).
+// binary builds the server once for this process. SETTEE_BINARY names one that is built already
+// (one with the race detector, say).
 var binary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("SETTEE_BINARY"); path != "" {
 		return filepath.Abs(path)
@@ -71,7 +72,8 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// RemoveBinary removes what was built to start servers. A test process calls it at its end, when no server runs.
+// RemoveBinary removes what was built to start servers. A test process calls it at its end, when no
+// server runs.
 func RemoveBinary() {
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)
@@ -98,8 +100,8 @@ type Options struct {
 	Log     io.Writer // where the server's output goes; nil: it is kept
 }
 
-// Start runs a server on the engine with its data in dir and waits until it answers. It has the administrator
-// AdminName. env are further settings, as "NAME=value".
+// Start runs a server on the engine with its data in dir and waits until it answers. It has the
+// administrator AdminName. env are further settings, as "NAME=value".
 func (e Engine) Start(ctx context.Context, dir string, env ...string) (*Server, error) {
 	return e.StartWith(ctx, dir, Options{Env: env})
 }
@@ -189,7 +191,8 @@ func (s *Server) Alive() bool { return !s.hasExited() }
 // Tail returns the last lines of the server's output.
 func (s *Server) Tail() string { return s.log.tail() }
 
-// CheckData runs the server's own check of a data directory that no server has open. The error tells what it found.
+// CheckData runs the server's own check of a data directory that no server has open. The error
+// tells what it found.
 func CheckData(ctx context.Context, dir string) error {
 	path, err := binary()
 	if err != nil {
@@ -239,15 +242,16 @@ func (s *Server) Kill() {
 	<-s.exited
 }
 
-// Servers listen below the range that the system takes the ports of outgoing connections from, of which a replay makes
-// thousands: an address that is free now is then still free when the server has started.
+// Servers listen below the range that the system takes the ports of outgoing connections from, of
+// which a replay makes thousands: an address that is free now is then still free when the server
+// has started.
 const (
 	firstPort = 10_000
 	ports     = 20_000
 )
 
-// handedOut counts the ports that freeAddress has tried. It starts at another place in each process and does not come
-// back to a port soon.
+// handedOut counts the ports that freeAddress has tried. It starts at another place in each process
+// and does not come back to a port soon.
 var handedOut atomic.Uint32
 
 // freeAddress returns a loopback address nobody listens on at the moment.
@@ -262,8 +266,9 @@ func freeAddress() (string, error) {
 	return "", errors.New("no port is free")
 }
 
-// Isolated reports whether a file's scenarios change the server itself (its settings, users, locked accounts), so that
-// they need a fresh server and must run one after the other. Those of CouchDB 3.6 do.
+// Isolated reports whether a file's scenarios change the server itself (its settings, users, locked
+// accounts), so that they need a fresh server and must run one after the other. Those of CouchDB
+// 3.6 do.
 func Isolated(area string) bool {
 	return Of36(area) || strings.HasSuffix(area, "-config") || strings.HasPrefix(area, "config-") ||
 		strings.HasPrefix(area, "auth-")

@@ -54,9 +54,9 @@ func nextVersion(t *testing.T) (path string) {
 	return path
 }
 
-// TestUpgrade: two builds of the server, of which one knows a later format, serve a store side by side, and a node may
-// go back. Once the format is raised, a node of the older build that was forgotten, and stood still meanwhile, answers
-// nothing and writes nothing.
+// TestUpgrade: two builds of the server, of which one knows a later format, serve a store side by
+// side, and a node may go back. Once the format is raised, a node of the older build that was
+// forgotten, and stood still meanwhile, answers nothing and writes nothing.
 func TestUpgrade(t *testing.T) {
 	servers := fdbNodes(t, 2)
 	older, newer := servers[0], servers[1]

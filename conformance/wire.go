@@ -15,8 +15,8 @@ import (
 // exchangeTimeout bounds one exchange; the longest feed in the scenarios waits a few seconds.
 const exchangeTimeout = 40 * time.Second
 
-// request is a request as it goes to the wire. net/http's client would normalise targets, refuse odd methods and frame
-// bodies itself; scenarios test just those oddities.
+// request is a request as it goes to the wire. net/http's client would normalise targets, refuse
+// odd methods and frame bodies itself; scenarios test just those oddities.
 type request struct {
 	method  string
 	target  string
@@ -29,8 +29,9 @@ func (r *request) has(name string) bool {
 	return slices.ContainsFunc(r.headers, func(h Header) bool { return strings.EqualFold(h.Name, name) })
 }
 
-// text returns the request's bytes. It adds Host, Accept-Encoding and Content-Length where the headers do not have
-// them; a request with a Transfer-Encoding of its own has a body that is framed already.
+// text returns the request's bytes. It adds Host, Accept-Encoding and Content-Length where the
+// headers do not have them; a request with a Transfer-Encoding of its own has a body that is framed
+// already.
 func (r *request) text(host string) []byte {
 	out := fmt.Appendf(nil, "%s %s HTTP/1.1\r\n", r.method, r.target)
 	if !r.has("Host") {
@@ -54,8 +55,8 @@ func (r *request) text(host string) []byte {
 	return append(append(out, "\r\n"...), r.body...)
 }
 
-// exchange sends the request on a connection of its own and reads the whole answer. Several lines of one header are
-// joined by ", ".
+// exchange sends the request on a connection of its own and reads the whole answer. Several lines
+// of one header are joined by ", ".
 func (r *request) exchange(ctx context.Context, addr string) (*Answer, error) {
 	dialer := net.Dialer{Deadline: time.Now().Add(exchangeTimeout)}
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
@@ -68,8 +69,8 @@ func (r *request) exchange(ctx context.Context, addr string) (*Answer, error) {
 	if err := conn.SetDeadline(time.Now().Add(exchangeTimeout)); err != nil {
 		return nil, err
 	}
-	// A server may answer, and stop reading, before it has seen the whole body; so the answer is read meanwhile, and an
-	// error of the writer shows as a missing answer.
+	// A server may answer, and stop reading, before it has seen the whole body; so the answer is
+	// read meanwhile, and an error of the writer shows as a missing answer.
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -105,7 +106,8 @@ func (r *request) read(in *bufio.Reader) (*Answer, error) {
 	}
 }
 
-// latin1 encodes a header value: on the wire a header is bytes, in a scenario each is one character.
+// latin1 encodes a header value: on the wire a header is bytes, in a scenario each is one
+// character.
 func latin1(s string) []byte {
 	out := make([]byte, 0, len(s))
 	for _, c := range s {

@@ -49,8 +49,8 @@ func sequenceNumber(t *testing.T, seq string) int {
 	return n
 }
 
-// W3: sequences are <integer>-<opaque> and the integer grows (PouchDB's parseInt, LiveSync's progress bar, CHT's
-// monitoring).
+// W3: sequences are <integer>-<opaque> and the integer grows (PouchDB's parseInt, LiveSync's
+// progress bar, CHT's monitoring).
 func TestW03_SequencesGrow(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -96,8 +96,9 @@ func bodyWithRev(i int, rev string) string {
 	return fmt.Sprintf(`{"_rev":%q,"i":%d}`, rev, i)
 }
 
-// W4: seq_interval makes the seq of skipped rows null; last_seq and an integer pending always come, also with limit=0
-// (PouchDB, couchbackup, nano; CHT asks limit=0 for pending; LiveSync rejects a pending that is no integer).
+// W4: seq_interval makes the seq of skipped rows null; last_seq and an integer pending always come,
+// also with limit=0 (PouchDB, couchbackup, nano; CHT asks limit=0 for pending; LiveSync rejects a
+// pending that is no integer).
 func TestW04_SeqIntervalAndPending(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("?q=1")
@@ -132,7 +133,8 @@ func TestW04_SeqIntervalAndPending(t *testing.T) {
 	}
 }
 
-// W5: one row a line (nano's spool() cuts at line ends and trailing commas and looks for last_seq with a regex).
+// W5: one row a line (nano's spool() cuts at line ends and trailing commas and looks for last_seq
+// with a regex).
 func TestW05_StreamingLayout(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("?q=1")
@@ -170,8 +172,8 @@ func TestW05_StreamingLayout(t *testing.T) {
 	}
 }
 
-// W6: rows of _db_updates begin with db_name, its normal reply with results (kivik tells the feed's kind by the first
-// member); the member order of documents survives a round trip.
+// W6: rows of _db_updates begin with db_name, its normal reply with results (kivik tells the feed's
+// kind by the first member); the member order of documents survives a round trip.
 func TestW06_MemberOrder(t *testing.T) {
 	c := newClient(t)
 	if r := c.do("PUT", "/_global_changes", ""); r.Status != http.StatusCreated &&
@@ -202,8 +204,8 @@ func TestW06_MemberOrder(t *testing.T) {
 	}
 }
 
-// W7: a continuous feed with limit and timeout and no heartbeat ends with a last_seq line after the wait (LiveSync's
-// Fast Fetch takes a missing end for a broken transport).
+// W7: a continuous feed with limit and timeout and no heartbeat ends with a last_seq line after the
+// wait (LiveSync's Fast Fetch takes a missing end for a broken transport).
 func TestW07_ContinuousEnds(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("?q=1")
@@ -231,8 +233,8 @@ func TestW07_ContinuousEnds(t *testing.T) {
 	}
 }
 
-// W8: a longpoll's headers come at once, heartbeats are bare line ends (follow and changes-stream give up otherwise,
-// logstash skips blank lines).
+// W8: a longpoll's headers come at once, heartbeats are bare line ends (follow and changes-stream
+// give up otherwise, logstash skips blank lines).
 func TestW08_LongpollHeartbeats(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("?q=1")

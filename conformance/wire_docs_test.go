@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// W9: _bulk_get takes an empty list; latest=true gives the newest leaf for a superseded revision; a missing revision is
-// an error row (couchbackup probes with the empty list; PouchDB always sends revs=true&latest=true and gives up
-// _bulk_get for the whole host after one failure).
+// W9: _bulk_get takes an empty list; latest=true gives the newest leaf for a superseded revision; a
+// missing revision is an error row (couchbackup probes with the empty list; PouchDB always sends
+// revs=true&latest=true and gives up _bulk_get for the whole host after one failure).
 func TestW09_BulkGet(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -71,8 +71,8 @@ func TestW09_BulkGet(t *testing.T) {
 	}
 }
 
-// W10: _bulk_docs with new_edits=false answers 201 and an empty list when all was stored (couchbackup's restore throws
-// otherwise, PouchDB counts the rows as errors).
+// W10: _bulk_docs with new_edits=false answers 201 and an empty list when all was stored
+// (couchbackup's restore throws otherwise, PouchDB counts the rows as errors).
 func TestW10_BulkDocsReplicated(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -91,8 +91,8 @@ func TestW10_BulkDocsReplicated(t *testing.T) {
 	}
 }
 
-// W11: reasons of 404 to the byte, 412 for an existing database (Budibase creates its database only on "Database does
-// not exist.", PouchDB swallows the 412).
+// W11: reasons of 404 to the byte, 412 for an existing database (Budibase creates its database only
+// on "Database does not exist.", PouchDB swallows the 412).
 func TestW11_Reasons(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -116,8 +116,8 @@ func TestW11_Reasons(t *testing.T) {
 	}
 }
 
-// W13: the ETag of a document is its quoted revision, for GET and HEAD and multipart answers (Fabric fails without). An
-// answer 304 has the length 0, and the connection goes on after it.
+// W13: the ETag of a document is its quoted revision, for GET and HEAD and multipart answers
+// (Fabric fails without). An answer 304 has the length 0, and the connection goes on after it.
 func TestW13_DocumentETag(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -139,8 +139,9 @@ func TestW13_DocumentETag(t *testing.T) {
 	}
 }
 
-// W14: Accept: multipart/related is never refused: without attachments, and everywhere else, the answer is JSON; with
-// them it is multipart/related with named parts (Fabric sends that Accept with every GET).
+// W14: Accept: multipart/related is never refused: without attachments, and everywhere else, the
+// answer is JSON; with them it is multipart/related with named parts (Fabric sends that Accept with
+// every GET).
 func TestW14_AcceptMultipart(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -204,8 +205,8 @@ func TestW14_AcceptMultipart(t *testing.T) {
 	}
 }
 
-// W15: request bodies may be gzipped; _all_docs takes its options from a POST body (the Cloudant SDKs gzip every body,
-// RxDB posts keys and include_docs).
+// W15: request bodies may be gzipped; _all_docs takes its options from a POST body (the Cloudant
+// SDKs gzip every body, RxDB posts keys and include_docs).
 func TestW15_GzippedBodiesAndPostedOptions(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -242,8 +243,8 @@ func TestW15_GzippedBodiesAndPostedOptions(t *testing.T) {
 	}
 }
 
-// W19: _local ids with odd characters, with and without a trailing question mark; their revisions are 0-N (PouchDB's
-// checkpoints).
+// W19: _local ids with odd characters, with and without a trailing question mark; their revisions
+// are 0-N (PouchDB's checkpoints).
 func TestW19_LocalDocuments(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")

@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// The tests named TestWnn each hold one wire rule that real clients depend on; the comment says which clients.
+// The tests named TestWnn each hold one wire rule that real clients depend on; the comment says
+// which clients.
 
-// W1: the Server header names CouchDB and a version from 3.2 on (Obsidian LiveSync picks its configuration keys by it,
-// kivik looks for CouchDB/1.).
+// W1: the Server header names CouchDB and a version from 3.2 on (Obsidian LiveSync picks its
+// configuration keys by it, kivik looks for CouchDB/1.).
 func TestW01_ServerHeader(t *testing.T) {
 	c := newClient(t)
 	pattern := regexp.MustCompile(`^CouchDB/(\d+)\.(\d+)[0-9.]*`)
@@ -45,8 +46,9 @@ func (c *client) welcome() welcome {
 	return w
 }
 
-// W2: the version has parts and major 3 (Fabric splits it), the uuid stays for the life of the data (PouchDB's
-// replication ids contain it), features has partitioned, and search or nouveau only if they are served (Fauxton).
+// W2: the version has parts and major 3 (Fabric splits it), the uuid stays for the life of the data
+// (PouchDB's replication ids contain it), features has partitioned, and search or nouveau only if
+// they are served (Fauxton).
 func TestW02_Welcome(t *testing.T) {
 	c := newClient(t)
 	w := c.welcome()
@@ -95,7 +97,8 @@ func TestW02_UUIDSurvivesRestart(t *testing.T) {
 	}
 }
 
-// W17: instance_start_time is a string and not empty (iriscouch/follow refuses the database otherwise).
+// W17: instance_start_time is a string and not empty (iriscouch/follow refuses the database
+// otherwise).
 func TestW17_InstanceStartTime(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -108,7 +111,8 @@ func TestW17_InstanceStartTime(t *testing.T) {
 	}
 }
 
-// W20: API paths never redirect (nano sends redirect: 'error'); /_utils to /_utils/ is the only one.
+// W20: API paths never redirect (nano sends redirect: 'error'); /_utils to /_utils/ is the only
+// one.
 func TestW20_NoRedirects(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")

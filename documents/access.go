@@ -13,16 +13,16 @@ var (
 	errNotAdmin       = compat.NewError(compat.KindUnauthorized, "You are not a server or db admin.")
 )
 
-// AdminsOnly reports whether a database is for server admins alone: names with a leading underscore are, but for
-// _users and _replicator, of which all documents together, as lists and feeds show them, still are
-// (chttpd_auth_request:authorize_request_int).
+// AdminsOnly reports whether a database is for server admins alone: names with a leading underscore
+// are, but for _users and _replicator, of which all documents together, as lists and feeds show
+// them, still are (chttpd_auth_request:authorize_request_int).
 func AdminsOnly(name string, all bool) bool {
 	return name != "" && name[0] == '_' && (all || name != "_users" && name != "_replicator")
 }
 
-// Authorize refuses those who may not use the database; all says that they want all documents, as lists and feeds
-// show them. It is asked once, before anything else. The error is compat.ErrNoDatabase if there is no such database,
-// but for those who may not even know that.
+// Authorize refuses those who may not use the database; all says that they want all documents, as
+// lists and feeds show them. It is asked once, before anything else. The error is
+// compat.ErrNoDatabase if there is no such database, but for those who may not even know that.
 func (d *Database) Authorize(ctx context.Context, all bool) error {
 	if d.who.IsAdmin() {
 		return nil
@@ -33,8 +33,8 @@ func (d *Database) Authorize(ctx context.Context, all bool) error {
 	return d.CheckMember(ctx)
 }
 
-// CheckMember refuses those who are no members of the database by its _security. The error is compat.ErrNoDatabase if
-// there is none.
+// CheckMember refuses those who are no members of the database by its _security. The error is
+// compat.ErrNoDatabase if there is none.
 func (d *Database) CheckMember(ctx context.Context) error {
 	s, err := d.rights(ctx)
 	if err != nil {
@@ -54,7 +54,8 @@ func (d *Database) CheckAdmin(ctx context.Context) error {
 	return errNotAdmin
 }
 
-// NeedAdmin refuses those who are no admins of the database as writes of design documents do; members only come here.
+// NeedAdmin refuses those who are no admins of the database as writes of design documents do;
+// members only come here.
 func (d *Database) NeedAdmin(ctx context.Context) error {
 	if admin, err := d.IsAdmin(ctx); admin || err != nil {
 		return err
@@ -83,8 +84,8 @@ func (d *Database) IsAdmin(ctx context.Context) (bool, error) {
 	return s.IsAdmin(d.who.Name, d.who.Roles), nil
 }
 
-// CheckQuery keeps everybody but admins from what is computed from documents that they may not see: the views of the
-// users database (fabric:query_view).
+// CheckQuery keeps everybody but admins from what is computed from documents that they may not see:
+// the views of the users database (fabric:query_view).
 func (d *Database) CheckQuery(ctx context.Context) error {
 	if !d.Hides() {
 		return nil

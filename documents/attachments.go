@@ -12,9 +12,9 @@ import (
 
 var errNoAttachment = compat.NewError(compat.KindNotFound, "Document is missing attachment")
 
-// Attachment finds an attachment of the revision that the options ask for; its bytes are read with ReadAttachment.
-// With latest a revision stands for the leaf that descends from it. Where there are several, CouchDB crashes
-// (case_clause).
+// Attachment finds an attachment of the revision that the options ask for; its bytes are read with
+// ReadAttachment. With latest a revision stands for the leaf that descends from it. Where there are
+// several, CouchDB crashes (case_clause).
 func (d *Database) Attachment(ctx context.Context, id, name string, q *ReadOptions) (*compat.Attachment, error) {
 	doc, err := d.Find(ctx, id, storage.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
 	if err != nil {
@@ -37,8 +37,8 @@ func (d *Database) ReadAttachment(
 	return d.db.ReadAttachment(ctx, att, o, w)
 }
 
-// PutAttachment stores an attachment as the first one of a new revision of the document. That comes after rev, or is
-// the first one of a new document if rev is zero.
+// PutAttachment stores an attachment as the first one of a new revision of the document. That comes
+// after rev, or is the first one of a new document if rev is zero.
 func (d *Database) PutAttachment(
 	ctx context.Context,
 	id string,
@@ -67,8 +67,8 @@ func (d *Database) attachmentTarget(ctx context.Context, id string, rev compat.R
 	return d.openEdit(ctx, id, rev, func(*storage.Document) error { return nil })
 }
 
-// DeleteAttachment removes an attachment in a new revision of the document, which comes after rev. Without one the
-// document has to have the attachment all the same before it is a conflict.
+// DeleteAttachment removes an attachment in a new revision of the document, which comes after rev.
+// Without one the document has to have the attachment all the same before it is a conflict.
 func (d *Database) DeleteAttachment(ctx context.Context, id string, rev compat.Rev, name string) (compat.Rev, error) {
 	doc, err := d.withoutAttachment(ctx, id, rev, name)
 	if err != nil {
@@ -77,9 +77,9 @@ func (d *Database) DeleteAttachment(ctx context.Context, id string, rev compat.R
 	return d.updateOne(ctx, doc, WriteOptions{AttachmentsOnly: true})
 }
 
-// withoutAttachment makes the edit of DeleteAttachment. Without a revision it is a document that follows none: writing
-// it is the conflict that CouchDB answers, but only after the winner was found to have the attachment, since without it
-// the answer is that there is no such attachment.
+// withoutAttachment makes the edit of DeleteAttachment. Without a revision it is a document that
+// follows none: writing it is the conflict that CouchDB answers, but only after the winner was
+// found to have the attachment, since without it the answer is that there is no such attachment.
 func (d *Database) withoutAttachment(
 	ctx context.Context,
 	id string,
@@ -161,7 +161,8 @@ func without(atts []compat.Attachment, name string) []compat.Attachment {
 	return kept
 }
 
-// WithAttachments is a list of attachments with others before it, which replace those of the same names.
+// WithAttachments is a list of attachments with others before it, which replace those of the same
+// names.
 func WithAttachments(atts []compat.Attachment, added ...compat.Attachment) []compat.Attachment {
 	for _, a := range added {
 		atts = without(atts, a.Name)

@@ -10,17 +10,17 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// authDesignSource is the validation function of the users database: the rules of principal.CheckUserDoc, for clients
-// and
-// other servers that replicate the database. This server applies the Go ones.
+// authDesignSource is the validation function of the users database: the rules of
+// principal.CheckUserDoc, for clients and other servers that replicate the database. This server
+// applies the Go ones.
 //
 //go:embed authdesign.js
 var authDesignSource string
 
 const authDesignID = "_design/_auth"
 
-// EnsureAuthDesign makes sure that the users database has its design document, as CouchDB does when it opens it.
-// Without the database it does nothing.
+// EnsureAuthDesign makes sure that the users database has its design document, as CouchDB does when
+// it opens it. Without the database it does nothing.
 func EnsureAuthDesign(ctx context.Context, db *storage.DB) error {
 	_, err := db.Open(ctx, authDesignID, storage.OpenOptions{NoBody: true})
 	if errors.Is(err, compat.KindNoDatabase) {

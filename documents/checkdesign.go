@@ -10,16 +10,17 @@ import (
 
 // DesignChecker checks design documents before they are stored; *views.Views is one.
 type DesignChecker interface {
-	// CheckDesign looks at the fields of a design document and compiles its functions. body is its canonical JSON,
-	// tenant the name of the database, partitioned its kind.
+	// CheckDesign looks at the fields of a design document and compiles its functions. body is its
+	// canonical JSON, tenant the name of the database, partitioned its kind.
 	CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error
-	// CompileRule reads the validate_doc_update of a design document where it is a selector, nil where it is not: the
-	// function tells whether a change, an object of newDoc and oldDoc, may be stored, for several goroutines at once.
+	// CompileRule reads the validate_doc_update of a design document where it is a selector, nil
+	// where it is not: the function tells whether a change, an object of newDoc and oldDoc, may be
+	// stored, for several goroutines at once.
 	CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error)
 }
 
-// designChecks are the outcomes of a request's checks, by the bodies: functions are compiled before the transaction
-// that writes them, and once however often it runs.
+// designChecks are the outcomes of a request's checks, by the bodies: functions are compiled before
+// the transaction that writes them, and once however often it runs.
 type designChecks map[string]error
 
 // checkDesigns checks the design documents that a request is about to write.
@@ -37,8 +38,8 @@ func (d *Database) checkDesigns(ctx context.Context, docs []*compat.Document) (d
 	return checks, nil
 }
 
-// designSyntax refuses design documents that do not pass the check (couch_db:validate_ddoc). Those that checkDesigns
-// has not seen are checked in the transaction.
+// designSyntax refuses design documents that do not pass the check (couch_db:validate_ddoc). Those
+// that checkDesigns has not seen are checked in the transaction.
 func designSyntax(checker DesignChecker) rule {
 	return func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error) {
 		w, _ := ctx.Value(writerKey{}).(*writer)

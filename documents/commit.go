@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// CommitPart is what a commit reads again and writes in one database, as its principal may. See storage.DatabaseCommit.
+// CommitPart is what a commit reads again and writes in one database, as its principal may. See
+// storage.DatabaseCommit.
 type CommitPart struct {
 	Database *Database
 	Reads    []storage.ReadRev
@@ -15,8 +16,8 @@ type CommitPart struct {
 	Stored   func(x *storage.Tx, results []storage.EditResult) error
 }
 
-// Commit makes the edits of several databases in one transaction, or none; with is called in it first. See
-// storage.Store.Commit.
+// Commit makes the edits of several databases in one transaction, or none; with is called in it
+// first. See storage.Store.Commit.
 func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []CommitPart) error {
 	c := storage.Commit{With: with, Databases: make([]storage.DatabaseCommit, len(parts))}
 	made := make([][]storage.EditResult, len(parts))

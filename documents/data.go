@@ -11,13 +11,14 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Attachments in JSON. They are read as they are sent, a piece at a time: one attachment may be larger than the memory
-// that there is, and what gzip makes small is larger than its length says.
+// Attachments in JSON. They are read as they are sent, a piece at a time: one attachment may be
+// larger than the memory that there is, and what gzip makes small is larger than its length says.
 
 const (
 	// dataPiece is how much of an answer is gathered until it is sent.
 	dataPiece = 64 << 10
-	// maxWhole is how much the attachments of one document take, in base64, where they have to be in memory together.
+	// maxWhole is how much the attachments of one document take, in base64, where they have to be
+	// in memory together.
 	maxWhole = 16 << 20
 )
 
@@ -34,9 +35,9 @@ func (d *Database) View(doc *storage.Document, q *ReadOptions) *compat.DocumentV
 	return view
 }
 
-// AppendView prints a document with the attachments that the view has the data of. send takes what was appended up to
-// now, and gives the buffer to go on with; it is not called for little. Without it all has to be in memory: that waits
-// for its room there, and is refused (413) above maxWhole.
+// AppendView prints a document with the attachments that the view has the data of. send takes what
+// was appended up to now, and gives the buffer to go on with; it is not called for little. Without
+// it all has to be in memory: that waits for its room there, and is refused (413) above maxWhole.
 func (d *Database) AppendView(
 	ctx context.Context,
 	b []byte,

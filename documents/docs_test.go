@@ -204,7 +204,8 @@ func TestOnlyAdminsWriteDesignDocuments(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestDrafts: attachments come before their document, within the limits, and are gone with a document that is refused.
+// TestDrafts: attachments come before their document, within the limits, and are gone with a
+// document that is refused.
 func TestDrafts(t *testing.T) {
 	s := newStore(t, `{}`, "db")
 	d := s.as(ada, "db")
@@ -254,8 +255,8 @@ func TestPurgeKeepsTheLimit(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestParseAll: documents that are read side by side come in their order, with ids that ascend, and the error is that
-// of the first one that has any.
+// TestParseAll: documents that are read side by side come in their order, with ids that ascend, and
+// the error is that of the first one that has any.
 func TestParseAll(t *testing.T) {
 	d := newStore(t, `{}`, "db").as(admin, "db")
 	parser, err := d.Parser(t.Context(), false)

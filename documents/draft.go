@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Draft is a document on its way in whose attachments are stored before it is. It ends with Commit or Discard. It is
-// not for concurrent use.
+// Draft is a document on its way in whose attachments are stored before it is. It ends with Commit
+// or Discard. It is not for concurrent use.
 type Draft struct {
 	d       *Database
 	doc     *compat.Document
@@ -23,7 +23,8 @@ func (d *Database) Draft(doc *compat.Document, o WriteOptions) *Draft {
 	return &Draft{d: d, doc: doc, o: o, uploads: d.db.Uploads()}
 }
 
-// Inline stores the bytes of the attachments that are in the document, compressed where their type asks for it.
+// Inline stores the bytes of the attachments that are in the document, compressed where their type
+// asks for it.
 func (w *Draft) Inline(ctx context.Context) error {
 	for i := range w.doc.Attachments {
 		a := &w.doc.Attachments[i]
@@ -43,7 +44,8 @@ func (w *Draft) Inline(ctx context.Context) error {
 	return nil
 }
 
-// checkType refuses a type that is no string, but of attachments of local documents, which are dropped.
+// checkType refuses a type that is no string, but of attachments of local documents, which are
+// dropped.
 func (w *Draft) checkType(a *compat.Attachment) error {
 	if a.BadType && !compat.IsLocalID(w.doc.ID) {
 		return compat.NewError(compat.KindBadRequest, "Invalid attachment content_type for "+a.Name)
@@ -51,8 +53,8 @@ func (w *Draft) checkType(a *compat.Attachment) error {
 	return nil
 }
 
-// Follow stores length bytes of an attachment of the document whose bytes come after it, encoded as the document
-// says, and puts what is stored in its place.
+// Follow stores length bytes of an attachment of the document whose bytes come after it, encoded as
+// the document says, and puts what is stored in its place.
 func (w *Draft) Follow(ctx context.Context, a *compat.Attachment, length int64, from io.Reader) error {
 	if err := w.checkType(a); err != nil {
 		return err
@@ -72,7 +74,8 @@ func (w *Draft) Follow(ctx context.Context, a *compat.Attachment, length int64, 
 	return nil
 }
 
-// take replaces an attachment by what is stored of it. The revpos that came with it counts for replicated writes only.
+// take replaces an attachment by what is stored of it. The revpos that came with it counts for
+// replicated writes only.
 func (w *Draft) take(a *compat.Attachment, stored compat.Attachment) {
 	if w.o.Replicated {
 		stored.RevPos, stored.HasRevPos = a.RevPos, a.HasRevPos
@@ -80,8 +83,8 @@ func (w *Draft) take(a *compat.Attachment, stored compat.Attachment) {
 	*a = stored
 }
 
-// Upload stores an attachment that is to become one of the document, within the limits; see storage.Uploads.Add.
-// Whether it is compressed follows from its type.
+// Upload stores an attachment that is to become one of the document, within the limits; see
+// storage.Uploads.Add. Whether it is compressed follows from its type.
 func (w *Draft) Upload(ctx context.Context, u storage.Upload, from io.Reader) (compat.Attachment, error) {
 	u.Limit = w.d.rules.MaxAttachmentSize
 	if u.Encoding == compat.EncodingIdentity {
@@ -90,7 +93,8 @@ func (w *Draft) Upload(ctx context.Context, u storage.Upload, from io.Reader) (c
 	return w.uploads.Add(ctx, u, from)
 }
 
-// compression is the level at which attachments of a type are stored, 0 for none (couch_att:is_compressible).
+// compression is the level at which attachments of a type are stored, 0 for none
+// (couch_att:is_compressible).
 func (r *Rules) compression(contentType string) int {
 	if r.CompressionLevel <= 0 || !compat.TypeListed(contentType, r.Compressible) {
 		return 0
@@ -107,8 +111,8 @@ func (w *Draft) Commit(ctx context.Context) (compat.Rev, error) {
 	return rev, err
 }
 
-// Discard removes what was stored for a document that is not written, also when the client is gone. What it cannot
-// remove is collected later.
+// Discard removes what was stored for a document that is not written, also when the client is gone.
+// What it cannot remove is collected later.
 func (w *Draft) Discard(ctx context.Context) {
 	if err := w.uploads.Discard(context.WithoutCancel(ctx)); err != nil {
 		w.d.store.o.Log.Warn("attachment of a refused document is left to the collector", "request", w.d.from.Request,

@@ -66,8 +66,8 @@ type rowFunc = func(*storage.Change) error
 // scanFunc is Feed.Scan.
 type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error)
 
-// Scan hands the rows after a sequence that pass the filter to row, at most limit if it is not negative. Their
-// documents are not cut down to what the principal may see; see AppendDoc.
+// Scan hands the rows after a sequence that pass the filter to row, at most limit if it is not
+// negative. Their documents are not cut down to what the principal may see; see AppendDoc.
 func (f *Feed) Scan(
 	ctx context.Context,
 	since storage.Seq,
@@ -102,8 +102,8 @@ func (f *Feed) Begin(ctx context.Context, since compat.Since) (storage.UpdateSeq
 	return f.d.db.Begin(ctx, since)
 }
 
-// AppendDoc prints the document of a row as the principal may see it and the feed shows it, null if it is none. send is
-// that of Database.AppendView.
+// AppendDoc prints the document of a row as the principal may see it and the feed shows it, null if
+// it is none. send is that of Database.AppendView.
 func (f *Feed) AppendDoc(
 	ctx context.Context,
 	b []byte,

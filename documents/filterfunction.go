@@ -12,9 +12,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// functionFilter is a filter of a changes feed that is a function of a design document: one of its filters, or the
-// map function of a view, which lets pass what it emits for (couch_changes:filter). Rows are gathered, so that many
-// documents cross to a worker at once.
+// functionFilter is a filter of a changes feed that is a function of a design document: one of its
+// filters, or the map function of a view, which lets pass what it emits for (couch_changes:filter).
+// Rows are gathered, so that many documents cross to a worker at once.
 type functionFilter struct {
 	feed     *Feed
 	design   *js.Design
@@ -47,7 +47,8 @@ func (f *Feed) byFunction(ctx context.Context, request func() *Request) error {
 	return err
 }
 
-// The bounds of a batch. Its size follows the time that the function takes, so that rows are not held back for long.
+// The bounds of a batch. Its size follows the time that the function takes, so that rows are not
+// held back for long.
 const (
 	filterBatch     = 100
 	filterBytes     = 1 << 20
@@ -75,7 +76,8 @@ type filterScan struct {
 	batch int                // documents in a crossing
 	ended *storage.UpdateSeq // where the feed ends if a limit ended it
 	spare int64              // rows after it that were read
-	// broken is what reading leaves ended with. storage must not take it for an error of its own scan, and go on.
+	// broken is what reading leaves ended with. storage must not take it for an error of its own
+	// scan, and go on.
 	broken error
 }
 
@@ -112,12 +114,12 @@ func (f *functionFilter) scan(
 	return end, err
 }
 
-// errBeforeFirst ends a scan for no rows before the first one: it passes. One that does not pass counts as seen, as
-// in CouchDB.
+// errBeforeFirst ends a scan for no rows before the first one: it passes. One that does not pass
+// counts as seen, as in CouchDB.
 var errBeforeFirst = errors.New("the first row passes")
 
-// take gathers a row with the documents that the function is asked about: the winner, with style=all_docs every leaf.
-// They show no other revision than their own.
+// take gathers a row with the documents that the function is asked about: the winner, with
+// style=all_docs every leaf. They show no other revision than their own.
 func (s *filterScan) take(ch *storage.Change) error {
 	r := filteredRow{change: *ch}
 	r.change.Revs, r.change.Doc = nil, nil
@@ -163,8 +165,8 @@ func keepDocument(d *storage.Document) *storage.Document {
 	return &kept
 }
 
-// flush reads the leaves that the rows gathered wait for, together, asks the function and hands on the rows that pass;
-// storage.ErrStop when the limit is reached or s.broken is set.
+// flush reads the leaves that the rows gathered wait for, together, asks the function and hands on
+// the rows that pass; storage.ErrStop when the limit is reached or s.broken is set.
 func (s *filterScan) flush() error {
 	rows, size := s.rows, s.size
 	s.rows, s.docs, s.size = nil, 0, 0
@@ -214,7 +216,8 @@ func (s *filterScan) flush() error {
 	return ended
 }
 
-// pass asks the function about rows whose documents are there; gathered is the number of them and of those after them.
+// pass asks the function about rows whose documents are there; gathered is the number of them and
+// of those after them.
 func (s *filterScan) pass(rows []filteredRow, gathered int) error {
 	var docs [][]byte
 	for i := range rows {
@@ -273,8 +276,8 @@ func (s *filterScan) ask(docs [][]byte) ([]bool, error) {
 	return passes, err
 }
 
-// failed is the error of a feed whose function threw. At the very first document the real server's worker crashes;
-// later on its error is handed on.
+// failed is the error of a feed whose function threw. At the very first document the real server's
+// worker crashes; later on its error is handed on.
 func (s *filterScan) failed(err error, passed int) error {
 	err = FunctionError(err)
 	if s.examined || passed > 0 {

@@ -31,15 +31,16 @@ func mangoError(err error) error {
 	return err
 }
 
-// options are those of the scan. Documents are read only if the selector or the client wants to see them.
+// options are those of the scan. Documents are read only if the selector or the client wants to see
+// them.
 func (f *selectorFilter) options(since storage.Seq, limit int64) storage.ChangesOptions {
 	opts := f.feed.options(since, limit)
 	opts.IncludeDocs = f.feed.o.IncludeDocs || !f.selector.OnlyMeta()
 	return opts
 }
 
-// passes reports whether the winner does, or with style=all_docs one of the leaves; the others are taken out of the row
-// (couch_changes:filter).
+// passes reports whether the winner does, or with style=all_docs one of the leaves; the others are
+// taken out of the row (couch_changes:filter).
 func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, error) {
 	if !f.feed.o.AllLeaves {
 		return f.matches(ch.Doc, ch)
@@ -75,8 +76,8 @@ func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, 
 	return len(ch.Revs) > 0, err
 }
 
-// matches matches one revision. Without a document the row has all that the selector asks for. Conflicts are seen in
-// the winner's only, and not with style=all_docs.
+// matches matches one revision. Without a document the row has all that the selector asks for.
+// Conflicts are seen in the winner's only, and not with style=all_docs.
 func (f *selectorFilter) matches(d *storage.Document, ch *storage.Change) (bool, error) {
 	f.feed.d.store.o.Evaluated(1)
 	if f.selector.Empty() {

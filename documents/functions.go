@@ -18,7 +18,8 @@ type Functions struct {
 	d    *Database
 }
 
-// Functions reads the design document of a name, for whoever may use the database: it need not be shown to be used.
+// Functions reads the design document of a name, for whoever may use the database: it need not be
+// shown to be used.
 func (d *Database) Functions(ctx context.Context, name string) (*Functions, error) {
 	doc, err := d.db.Open(ctx, compat.DesignPrefix+name, storage.OpenOptions{})
 	if err != nil {
@@ -31,7 +32,8 @@ func (d *Database) Functions(ctx context.Context, name string) (*Functions, erro
 	return &Functions{doc, body, d}, nil
 }
 
-// RequireDesign makes sure that there is a design document of that name. The error is compat.ErrMissing or the like.
+// RequireDesign makes sure that there is a design document of that name. The error is
+// compat.ErrMissing or the like.
 func (d *Database) RequireDesign(ctx context.Context, name string) error {
 	_, err := d.db.Open(ctx, compat.DesignPrefix+name, storage.OpenOptions{NoBody: true})
 	return err
@@ -70,7 +72,8 @@ func compile(pool *js.Pool, db string, doc *storage.Document, body ejson.Value) 
 	return pool.Design(db, source), nil
 }
 
-// FunctionError is an error of the pool as callers of functions see it: without the number that views add.
+// FunctionError is an error of the pool as callers of functions see it: without the number that
+// views add.
 func FunctionError(err error) error {
 	var e *compat.Error
 	if errors.As(err, &e) && e.Kind == compat.KindUnknown && e.Name == "os_process_error" {
@@ -79,7 +82,8 @@ func FunctionError(err error) error {
 	return err
 }
 
-// Argument opens a document and prints it for a function: null where there is none, and for local ones.
+// Argument opens a document and prints it for a function: null where there is none, and for local
+// ones.
 func (d *Database) Argument(ctx context.Context, id string) (*storage.Document, []byte, error) {
 	if compat.IsLocalID(id) {
 		return nil, []byte("null"), nil

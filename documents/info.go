@@ -29,9 +29,9 @@ func (d *Database) Pending(ctx context.Context, since compat.Since) (int64, erro
 	return end.Pending, err
 }
 
-// FileBase is what a database or an index takes at least in the sizes of files that are shown: its records and
-// counters. As in CouchDB, where they are a file's first pages, the file is larger than the live data even if there is
-// none.
+// FileBase is what a database or an index takes at least in the sizes of files that are shown: its
+// records and counters. As in CouchDB, where they are a file's first pages, the file is larger than
+// the live data even if there is none.
 const FileBase = 4096
 
 // AppendInfo appends what GET /db shows, in CouchDB's order.

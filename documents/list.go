@@ -23,10 +23,11 @@ const (
 // ListOptions ask for a list.
 type ListOptions struct {
 	Range storage.RangeOptions // of any namespace: that of the list counts
-	// Keys, an Array, are ids to be looked up in place of the range, of which Descending, Skip and Limit apply to them.
-	// Else it is of kind Invalid.
+	// Keys, an Array, are ids to be looked up in place of the range, of which Descending, Skip and
+	// Limit apply to them. Else it is of kind Invalid.
 	Keys ejson.Value
-	// InPartition tells that the range is that of a partition: no more rows count as skipped than it has.
+	// InPartition tells that the range is that of a partition: no more rows count as skipped than
+	// it has.
 	InPartition bool
 	// What AppendDoc shows of documents.
 	Attachments, AttEncodingInfo bool
@@ -46,7 +47,8 @@ type ListHead struct {
 	Ranked  bool // else there is no Offset and no UpdateSeq: documents are looked up by their ids
 }
 
-// ListSink takes a list, row by row in its order. What it is given is valid until it returns; its errors end the list.
+// ListSink takes a list, row by row in its order. What it is given is valid until it returns; its
+// errors end the list.
 type ListSink interface {
 	Head(h ListHead) error
 	Row(r *storage.ListRow) error
@@ -80,7 +82,8 @@ func (l *List) Rows(ctx context.Context, sink ListSink) error {
 	return l.d.db.AllDocs(ctx, o, header, sink.Row)
 }
 
-// offsetInside counts the rows before a range, and those of it that are skipped (fabric_view:fix_skip_and_limit).
+// offsetInside counts the rows before a range, and those of it that are skipped
+// (fabric_view:fix_skip_and_limit).
 func (l *List) offsetInside(ctx context.Context, o storage.RangeOptions) (int64, error) {
 	skip := o.Skip
 	o.Skip, o.Limit, o.WithSeq = 0, 0, false
@@ -102,8 +105,8 @@ func (l *List) offsetInside(ctx context.Context, o storage.RangeOptions) (int64,
 	return first + min(skip, max(last-first, 0)), err
 }
 
-// AppendDoc prints the document of a row as the principal may see it, null if it has none; one that the principal may
-// not see is an error. send is that of Database.AppendView.
+// AppendDoc prints the document of a row as the principal may see it, null if it has none; one that
+// the principal may not see is an error. send is that of Database.AppendView.
 func (l *List) AppendDoc(
 	ctx context.Context,
 	b []byte,
@@ -142,7 +145,8 @@ func (l *List) local(ctx context.Context, sink ListSink) error {
 	return l.d.db.LocalDocs(ctx, l.rangeOptions(), sink.Row)
 }
 
-// byKeys looks ids up, in the order given. Keys outside the namespace of _design_docs and _local_docs are dropped.
+// byKeys looks ids up, in the order given. Keys outside the namespace of _design_docs and
+// _local_docs are dropped.
 func (l *List) byKeys(ctx context.Context, sink ListSink) error {
 	d := l.d.InPartitions(func(yield func(string) bool) {
 		for k := range l.keys {
@@ -190,8 +194,8 @@ func (l *List) byKeys(ctx context.Context, sink ListSink) error {
 	return others()
 }
 
-// keys iterates over the keys that are asked for: descending, skip, limit and the namespace apply in this order
-// (fabric_view_all_docs:go).
+// keys iterates over the keys that are asked for: descending, skip, limit and the namespace apply
+// in this order (fabric_view_all_docs:go).
 func (l *List) keys(yield func(ejson.Value) bool) {
 	all := l.o.Keys.Elements()
 	if l.o.Range.Descending {

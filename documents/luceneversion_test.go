@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// TestLuceneVersions: only new design documents get a version, and only indexes that are objects without one.
+// TestLuceneVersions: only new design documents get a version, and only indexes that are objects
+// without one.
 func TestLuceneVersions(t *testing.T) {
 	in := `{"a":1,"nouveau":{"x":{},"y":{"index":"f"},"z":{"lucene_version":null,"n":1},"w":5},"b":{"nouveau":{}}}`
 	versioned := `{"a":1,"nouveau":{"x":{"lucene_version":10},"y":{"index":"f","lucene_version":10},` +

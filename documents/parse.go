@@ -38,7 +38,8 @@ func (d *Database) Parser(ctx context.Context, replicated bool) (*Parser, error)
 	return &Parser{d: d, rules: rules, replicated: replicated}, err
 }
 
-// AnyParent says that the revisions which documents replace are told after they were read. It returns p.
+// AnyParent says that the revisions which documents replace are told after they were read. It
+// returns p.
 func (p *Parser) AnyParent() *Parser {
 	p.rules.AnyParent = true
 	return p
@@ -59,8 +60,8 @@ func (p *Parser) Parse(v ejson.Value) (*compat.Document, error) {
 // parsedAhead is how many documents a processor reads in one go.
 const parsedAhead = 64
 
-// ParseAll is Parse for all elements of an array, on several processors; before is called with each of them first, one
-// after the other. The error is that of the first element that has one.
+// ParseAll is Parse for all elements of an array, on several processors; before is called with each
+// of them first, one after the other. The error is that of the first element that has one.
 func (p *Parser) ParseAll(list ejson.Value, before func(ejson.Value) error) ([]*compat.Document, error) {
 	docs := make([]*compat.Document, 0, list.Len())
 	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))

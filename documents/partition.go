@@ -8,8 +8,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// CheckPartitions refuses ids that name no partition where the database asks for one; ids that begin with an
-// underscore need none (couch_partition:hash). The database is only asked when there is such an id.
+// CheckPartitions refuses ids that name no partition where the database asks for one; ids that
+// begin with an underscore need none (couch_partition:hash). The database is only asked when there
+// is such an id.
 func (d *Database) CheckPartitions(ctx context.Context, ids iter.Seq[string]) error {
 	err := namePartitions(ids)
 	if err == nil {

@@ -33,8 +33,8 @@ type ReadOptions struct {
 	RevsInfo         bool
 }
 
-// Get reads the revision that the options ask for, with what they want to see of it. latest=true opens the winner
-// whatever rev says, as the real server does.
+// Get reads the revision that the options ask for, with what they want to see of it. latest=true
+// opens the winner whatever rev says, as the real server does.
 func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*storage.Document, error) {
 	o := storage.OpenOptions{
 		Deleted:          q.Deleted,
@@ -51,15 +51,15 @@ func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*storage
 	return d.Find(ctx, id, o)
 }
 
-// Find is Open for documents that a request names: where the id cannot be in a partitioned database, the error says
-// so instead of that there is none (couch_partition:from_docid).
+// Find is Open for documents that a request names: where the id cannot be in a partitioned
+// database, the error says so instead of that there is none (couch_partition:from_docid).
 func (d *Database) Find(ctx context.Context, id string, o storage.OpenOptions) (*storage.Document, error) {
 	doc, err := d.Open(ctx, id, o)
 	return doc, d.missing(ctx, id, err)
 }
 
-// missing replaces the error for an id that was not found. Looking only after a miss keeps the database's record out
-// of every read.
+// missing replaces the error for an id that was not found. Looking only after a miss keeps the
+// database's record out of every read.
 func (d *Database) missing(ctx context.Context, id string, err error) error {
 	if err == nil || !errors.Is(err, compat.KindNotFound) || strings.HasPrefix(id, "_") {
 		return err
@@ -72,8 +72,8 @@ func (d *Database) missing(ctx context.Context, id string, err error) error {
 	return err
 }
 
-// Open reads a document as the principal may see it: storage.DB.Open, with its options and errors. Every read of one
-// document goes through here, or through Show.
+// Open reads a document as the principal may see it: storage.DB.Open, with its options and errors.
+// Every read of one document goes through here, or through Show.
 func (d *Database) Open(ctx context.Context, id string, o storage.OpenOptions) (*storage.Document, error) {
 	if !d.Hides() {
 		return d.db.Open(ctx, id, o)
@@ -91,7 +91,8 @@ func (d *Database) Open(ctx context.Context, id string, o storage.OpenOptions) (
 	return doc, d.Show(ctx, doc)
 }
 
-// OpenRevs reads the revisions that open_revs names, or all leaves, and calls fn with them; see storage.DB.OpenRevs.
+// OpenRevs reads the revisions that open_revs names, or all leaves, and calls fn with them; see
+// storage.DB.OpenRevs.
 func (d *Database) OpenRevs(
 	ctx context.Context,
 	id string,
@@ -117,8 +118,9 @@ func (d *Database) OpenRevs(
 	return d.missing(ctx, id, err)
 }
 
-// showRevs shows some of the revisions of a document that were asked for, or refuses. Those that are missing come last:
-// where none was shown before, who may not see the document is not told that they, or the document, are not there.
+// showRevs shows some of the revisions of a document that were asked for, or refuses. Those that
+// are missing come last: where none was shown before, who may not see the document is not told that
+// they, or the document, are not there.
 func (d *Database) showRevs(ctx context.Context, id string, revs []storage.RevResult, shown bool) error {
 	for i := range revs {
 		if err := d.Show(ctx, revs[i].Doc); err != nil {
@@ -135,8 +137,8 @@ func (d *Database) showRevs(ctx context.Context, id string, revs []storage.RevRe
 	return nil
 }
 
-// hidesExistence reports whether an id is that of another user's document: what is told of one that exists and of one
-// that does not is the same.
+// hidesExistence reports whether an id is that of another user's document: what is told of one that
+// exists and of one that does not is the same.
 func (d *Database) hidesExistence(ctx context.Context, id string) (bool, error) {
 	if !d.Hides() || d.hidesReplications() || d.owns(id) || compat.IsDesignID(id) || compat.IsLocalID(id) {
 		return false, nil
@@ -145,9 +147,9 @@ func (d *Database) hidesExistence(ctx context.Context, id string) (bool, error) 
 	return !admin, err
 }
 
-// BulkGet reads revisions of several documents, and calls fn for each request in order; see storage.DB.BulkGet.
-// refused is set, there are no results and no more of the request, where the principal may not see a revision: it is
-// what _bulk_get tells of that.
+// BulkGet reads revisions of several documents, and calls fn for each request in order; see
+// storage.DB.BulkGet. refused is set, there are no results and no more of the request, where the
+// principal may not see a revision: it is what _bulk_get tells of that.
 func (d *Database) BulkGet(ctx context.Context, requests iter.Seq[storage.OpenRevsRequest],
 	fn func(i int, revs []storage.RevResult, more bool, refused *compat.Error) error) error {
 	ended, shown := -1, -1 // the last requests that were refused, and of which something was shown

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// This file is about replicator databases as databases: what happens to documents on their way in and out
-// (couch_replicator_docs). What they do is the scheduler's business.
+// This file is about replicator databases as databases: what happens to documents on their way in
+// and out (couch_replicator_docs). What they do is the scheduler's business.
 
 // isReplicator reports whether the database's documents are replications.
 func (d *Database) isReplicator() bool { return compat.IsReplicatorDB(d.Name()) }
@@ -56,8 +56,8 @@ func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Docum
 	return nil
 }
 
-// withOwner is the body with the writer as owner where it names none, nil if it stays as it is. Others than the
-// writer can only be named by admins.
+// withOwner is the body with the writer as owner where it names none, nil if it stays as it is.
+// Others than the writer can only be named by admins.
 func (d *Database) withOwner(ctx context.Context, body ejson.Value) ([]byte, error) {
 	name := []byte("null")
 	if d.who.Name != "" {
@@ -113,8 +113,8 @@ func (d *Database) hidesReplications() bool {
 
 var urlCredentials = regexp.MustCompile(`http(s)?://(?:[^:]+):[^@]+@(.*)$`)
 
-// showReplication takes credentials out of another user's document, which then gets a revision of its own
-// (couch_replicator_docs:after_doc_read).
+// showReplication takes credentials out of another user's document, which then gets a revision of
+// its own (couch_replicator_docs:after_doc_read).
 func (d *Database) showReplication(ctx context.Context, doc *storage.Document) error {
 	if compat.IsDesignID(doc.ID) || compat.IsLocalID(doc.ID) {
 		return nil
@@ -164,7 +164,8 @@ func (d *Database) showReplication(ctx context.Context, doc *storage.Document) e
 	return nil
 }
 
-// withoutCredentials is an endpoint without user and password in its URL, or without headers and auth.
+// withoutCredentials is an endpoint without user and password in its URL, or without headers and
+// auth.
 func withoutCredentials(v ejson.Value) []byte {
 	switch v.Kind() {
 	case ejson.String:

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Request is what functions of design documents get to see of a request, or of what stands for one. All of it is
-// values: functions decide by what is written here.
+// Request is what functions of design documents get to see of a request, or of what stands for one.
+// All of it is values: functions decide by what is written here.
 type Request struct {
 	ID    string // of the document the path names
 	HasID bool
@@ -21,20 +21,22 @@ type Request struct {
 	RawPath       string
 	Query         compat.Query
 	Headers       []compat.Param // in the order of their names
-	// Body gives the member body as JSON. It is called once, as what is read of a database comes before it.
+	// Body gives the member body as JSON. It is called once, as what is read of a database comes
+	// before it.
 	Body    func() ([]byte, error)
 	IsForm  bool // the body is the text of a form
 	Peer    string
 	Cookies []compat.Param
-	// Room, if it is set, makes room for what large security objects take of the memory; its error ends the request.
+	// Room, if it is set, makes room for what large security objects take of the memory; its error
+	// ends the request.
 	Room func(bytes int) error
 }
 
 // NoBody is the Body of a request without one.
 func NoBody() ([]byte, error) { return []byte(`"undefined"`), nil }
 
-// AppendRequest appends the request object that functions get (chttpd_external:json_req_obj). The members' order is
-// CouchDB's.
+// AppendRequest appends the request object that functions get (chttpd_external:json_req_obj). The
+// members' order is CouchDB's.
 func (d *Database) AppendRequest(ctx context.Context, b []byte, r *Request) ([]byte, error) {
 	b = append(b, '{')
 	if !r.Bare {
@@ -115,7 +117,8 @@ func appendParams(b []byte, list []compat.Param) []byte {
 	return append(b, '}')
 }
 
-// appendQuery prints the query as an object: the options that are JSON as what they are, all others as texts.
+// appendQuery prints the query as an object: the options that are JSON as what they are, all others
+// as texts.
 func appendQuery(b []byte, query compat.Query) ([]byte, error) {
 	b = append(b, '{')
 	for i, p := range lastOfEach(query) {
@@ -137,7 +140,8 @@ func appendQuery(b []byte, query compat.Query) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// lastOfEach is what JavaScript makes of equal names: the place of the first, the value of the last.
+// lastOfEach is what JavaScript makes of equal names: the place of the first, the value of the
+// last.
 func lastOfEach(list []compat.Param) []compat.Param {
 	out := make([]compat.Param, 0, len(list))
 	at := make(map[string]int, len(list))

@@ -12,8 +12,9 @@ import (
 // Hides reports whether the principal may not see every document of the database as it is.
 func (d *Database) Hides() bool { return d.isUsers() && !d.who.IsAdmin() || d.hidesReplications() }
 
-// Show cuts a document, which may be nil, down to what the principal may see of it, or refuses it. Local documents,
-// the checkpoints of replications, are not cut. Replicator databases need Document.Revs to be read.
+// Show cuts a document, which may be nil, down to what the principal may see of it, or refuses it.
+// Local documents, the checkpoints of replications, are not cut. Replicator databases need
+// Document.Revs to be read.
 func (d *Database) Show(ctx context.Context, doc *storage.Document) error {
 	switch {
 	case doc == nil || !d.Hides() || compat.IsLocalID(doc.ID):
@@ -24,7 +25,8 @@ func (d *Database) Show(ctx context.Context, doc *storage.Document) error {
 	return d.showUser(ctx, doc)
 }
 
-// View is what the options want to see of a document, with all attachments as stubs. It refers to the document.
+// View is what the options want to see of a document, with all attachments as stubs. It refers to
+// the document.
 func View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
 	view := &compat.DocumentView{
 		ID: doc.ID, Rev: doc.Rev, Body: doc.Body, Deleted: doc.Deleted,
@@ -49,7 +51,8 @@ func View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
 	return view
 }
 
-// ShowsLocalSeq reports whether _local_seq is shown: it belongs to the document, not to a revision that is named.
+// ShowsLocalSeq reports whether _local_seq is shown: it belongs to the document, not to a revision
+// that is named.
 func ShowsLocalSeq(q *ReadOptions) bool { return q.LocalSeq && (!q.HasRev || q.Latest) }
 
 func revsInfo(in []storage.RevInfo) []compat.RevInfo {
@@ -63,8 +66,8 @@ func revsInfo(in []storage.RevInfo) []compat.RevInfo {
 	return out
 }
 
-// wanted reports whether the client lacks the attachment: it came after the newest of its revisions on this line
-// (couch_db:find_ancestor_rev_pos).
+// wanted reports whether the client lacks the attachment: it came after the newest of its revisions
+// on this line (couch_db:find_ancestor_rev_pos).
 func wanted(a *compat.Attachment, doc *storage.Document, q *ReadOptions) bool {
 	if !q.HasAttsSince {
 		return true
@@ -80,8 +83,8 @@ func wanted(a *compat.Attachment, doc *storage.Document, q *ReadOptions) bool {
 	return true
 }
 
-// Parts splits a document into its JSON, with stubs of the attachments that the client has, and the attachments that
-// follow it; each is read from the store when its Content is called, with ctx.
+// Parts splits a document into its JSON, with stubs of the attachments that the client has, and the
+// attachments that follow it; each is read from the store when its Content is called, with ctx.
 func (d *Database) Parts(
 	ctx context.Context,
 	doc *storage.Document,

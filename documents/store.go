@@ -20,13 +20,13 @@ type Options struct {
 	Verifier *principal.Verifier
 	// Rules gives the rules now in force.
 	Rules func() *Rules
-	// CheckReplication refuses a body of a replicator database's document that is no replication: the error is the
-	// writer's.
+	// CheckReplication refuses a body of a replicator database's document that is no replication:
+	// the error is the writer's.
 	CheckReplication func(body ejson.Value) error
 	// UsersChanged is called after each write to a users database, before it is answered.
 	UsersChanged func()
-	// Read counts documents; Written those that an update stored, how many of them there were not before, and the local
-	// ones besides.
+	// Read counts documents; Written those that an update stored, how many of them there were not
+	// before, and the local ones besides.
 	Read    func(n int)
 	Written func(documents, inserts, local int)
 	// Evaluated counts documents that feeds and validate_doc_update matched with a selector.
@@ -35,14 +35,15 @@ type Options struct {
 	Rejected func()
 }
 
-// Store is a store whose databases are used by principals, under the rules of a server. It is safe for concurrent use.
+// Store is a store whose databases are used by principals, under the rules of a server. It is safe
+// for concurrent use.
 type Store struct{ o Options }
 
 // New makes a Store.
 func New(o Options) *Store { return &Store{o: o} }
 
-// Rules are the limits and settings that hold for the documents of all databases, as they were at some moment. They
-// are not changed.
+// Rules are the limits and settings that hold for the documents of all databases, as they were at
+// some moment. They are not changed.
 type Rules struct {
 	MaxDocIDLength, MaxDocumentSize, MaxAttachmentSize int64 // bytes
 	// CompressionLevel is that of attachments of the types Compressible, 0 for none.
@@ -53,13 +54,14 @@ type Rules struct {
 	FunctionRevs int64
 
 	MaxPurgeRevs int64 // in one request
-	// QueryLimit is the greatest limit of a list or view, PartitionQueryLimit that of one in a partition; 0 for none.
+	// QueryLimit is the greatest limit of a list or view, PartitionQueryLimit that of one in a
+	// partition; 0 for none.
 	QueryLimit, PartitionQueryLimit int64
 	MaxLookedUpIDs                  int64 // of filter=_doc_ids; more make the feed scan
 	PlusIsSpace                     bool  // in names of filters (chttpd/decode_plus_to_space)
 
-	// UsersDB is the database of the logins (chttpd_auth/authentication_db), PublicFields what everybody sees of its
-	// documents.
+	// UsersDB is the database of the logins (chttpd_auth/authentication_db), PublicFields what
+	// everybody sees of its documents.
 	UsersDB      string
 	PublicFields []string
 	// Hashing is how passwords in user documents are hashed, Passwords what they must be like.
@@ -67,7 +69,8 @@ type Rules struct {
 	Passwords *principal.Policy
 }
 
-// Origin is what a request brings along besides its principal. The zero value is one of the server itself.
+// Origin is what a request brings along besides its principal. The zero value is one of the server
+// itself.
 type Origin struct {
 	Rules   *Rules         // those of the request's begin, nil: those now in force
 	Address func() string  // of the client; at most one password at a time is hashed for each. nil: none
@@ -83,12 +86,12 @@ func (s *Store) Database(name string, who principal.Principal, from Origin) *Dat
 	return &Database{store: s, rules: from.Rules, db: s.o.Store.DB(name).Within(from.Memory), who: who, from: from}
 }
 
-// Database is a database as one principal sees it: what is read is cut down to what the principal may see, and what
-// is written is checked. It is made for one request or one job, is used by one goroutine at a time, and remembers the
-// database's _security.
+// Database is a database as one principal sees it: what is read is cut down to what the principal
+// may see, and what is written is checked. It is made for one request or one job, is used by one
+// goroutine at a time, and remembers the database's _security.
 //
-// Whether the principal may use the database at all is asked with Authorize, once, before anything else: the other
-// methods do not ask again.
+// Whether the principal may use the database at all is asked with Authorize, once, before anything
+// else: the other methods do not ask again.
 type Database struct {
 	store    *Store
 	rules    *Rules
@@ -105,8 +108,8 @@ func (d *Database) Name() string { return d.db.Name() }
 // Rules are those in force.
 func (d *Database) Rules() *Rules { return d.rules }
 
-// Bare is the database without the rules: for its settings and indexes, and for readers that pass each document
-// through Show.
+// Bare is the database without the rules: for its settings and indexes, and for readers that pass
+// each document through Show.
 func (d *Database) Bare() *storage.DB { return d.db }
 
 // address is that of the client, "" if there is none.

@@ -10,16 +10,17 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// This file is about the users database as a database: what happens to documents on their way in and out
-// (couch_users_db). What a document may hold is checked in its transaction (validate.go); who may log in with it is
-// not the business of this package.
+// This file is about the users database as a database: what happens to documents on their way in
+// and out (couch_users_db). What a document may hold is checked in its transaction (validate.go);
+// who may log in with it is not the business of this package.
 
-// errUsersDesign refuses what only admins may see of the users database: its design documents and views.
+// errUsersDesign refuses what only admins may see of the users database: its design documents and
+// views.
 var errUsersDesign = compat.NewError(compat.KindForbidden,
 	"Only administrators can view design docs in the users database.")
 
-// isUsers reports whether the database has the rules for user documents: the one of the logins has, and those that
-// are named like it.
+// isUsers reports whether the database has the rules for user documents: the one of the logins has,
+// and those that are named like it.
 func (d *Database) isUsers() bool {
 	name := d.Name()
 	return name == d.rules.UsersDB || name == "_users" || strings.HasSuffix(name, "/_users")
@@ -30,7 +31,8 @@ func (d *Database) owns(id string) bool {
 	return d.who.Name != "" && id == principal.DocPrefix+d.who.Name
 }
 
-// prepareUsers hashes passwords, and lets nobody write another user's document (couch_users_db:before_doc_update).
+// prepareUsers hashes passwords, and lets nobody write another user's document
+// (couch_users_db:before_doc_update).
 func (d *Database) prepareUsers(ctx context.Context, docs []*compat.Document) error {
 	admin, err := d.IsAdmin(ctx)
 	if err != nil {
@@ -61,7 +63,8 @@ func (d *Database) prepareUsers(ctx context.Context, docs []*compat.Document) er
 	return nil
 }
 
-// showUser leaves of another user's document what is public, to all but admins (couch_users_db:after_doc_read).
+// showUser leaves of another user's document what is public, to all but admins
+// (couch_users_db:after_doc_read).
 func (d *Database) showUser(ctx context.Context, doc *storage.Document) error {
 	if d.owns(doc.ID) {
 		return nil

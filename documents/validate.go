@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// writer is who writes documents, in the context of a write. Writes without one are the server's own and pass.
+// writer is who writes documents, in the context of a write. Writes without one are the server's
+// own and pass.
 type writer struct {
 	who     principal.Principal
 	dbAdmin bool
@@ -55,8 +56,8 @@ func (d *Database) asWriter(ctx context.Context, docs []*compat.Document, o Writ
 	return context.WithValue(ctx, writerKey{}, w), nil
 }
 
-// validator is the storage.BatchValidator of a server: a list of rules, each of which says for a transaction whether
-// it is in force, and the functions of design documents.
+// validator is the storage.BatchValidator of a server: a list of rules, each of which says for a
+// transaction whether it is in force, and the functions of design documents.
 type validator struct {
 	rules   []rule
 	designs *designValidator
@@ -65,8 +66,8 @@ type validator struct {
 // rule returns its check for a transaction, nil if it is not in force.
 type rule func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error)
 
-// NewValidator returns the checks of document writes, to be given to the store's hooks. designs checks design
-// documents; pool runs validation functions; without one they refuse every write.
+// NewValidator returns the checks of document writes, to be given to the store's hooks. designs
+// checks design documents; pool runs validation functions; without one they refuse every write.
 func NewValidator(c *config.Config, designs DesignChecker, pool *js.Pool) storage.BatchValidator {
 	return validator{designs: newDesignValidator(c, designs, pool), rules: []rule{
 		designRule,
@@ -113,7 +114,8 @@ func (v validator) Prepare(ctx context.Context, tx *storage.Tx) (storage.Validat
 	}, nil
 }
 
-// designRule lets only admins of the database write design documents (couch_db:validate_doc_update).
+// designRule lets only admins of the database write design documents
+// (couch_db:validate_doc_update).
 func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error) {
 	w, _ := ctx.Value(writerKey{}).(*writer)
 	if w == nil || !w.designs || w.dbAdmin {
@@ -127,8 +129,8 @@ func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error
 	}, nil
 }
 
-// userRule is checkUser, from which administrators of the server are exempt while the database has no built-in design
-// document. In CouchDB everybody is, its rules being that document's alone.
+// userRule is checkUser, from which administrators of the server are exempt while the database has
+// no built-in design document. In CouchDB everybody is, its rules being that document's alone.
 func userRule(tx *storage.Tx) storage.ValidateFunc {
 	return func(ctx context.Context, edit, parent *storage.Document) error {
 		refused := checkUser(ctx, edit, parent)
@@ -147,8 +149,8 @@ func userRule(tx *storage.Tx) storage.ValidateFunc {
 	}
 }
 
-// checkUser is the check of user documents. Design documents are not subject to it, as none are to validation
-// functions.
+// checkUser is the check of user documents. Design documents are not subject to it, as none are to
+// validation functions.
 func checkUser(ctx context.Context, edit, parent *storage.Document) error {
 	if compat.IsDesignID(edit.ID) {
 		return nil

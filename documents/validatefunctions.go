@@ -17,10 +17,11 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
-// This file asks the functions and selectors validate_doc_update about documents that are to be written. Which there
-// are follows from the stamp of the design documents, which the document's transaction reads: a function counts from
-// the commit of its design document on. Selectors are matched in the transaction. The functions run between the runs
-// of the transaction (storage.Tx.Defer); a verdict is on the very texts that the function was given.
+// This file asks the functions and selectors validate_doc_update about documents that are to be
+// written. Which there are follows from the stamp of the design documents, which the document's
+// transaction reads: a function counts from the commit of its design document on. Selectors are
+// matched in the transaction. The functions run between the runs of the transaction
+// (storage.Tx.Defer); a verdict is on the very texts that the function was given.
 
 // validationCache is for how many databases the functions are remembered.
 const validationCache = 4096
@@ -44,11 +45,13 @@ type validationSet struct {
 	steps []validationStep
 	// scripted says that some step has functions.
 	scripted bool
-	// blocked refuses what passed the steps: the next design document cannot be run, or its selector not be read.
+	// blocked refuses what passed the steps: the next design document cannot be run, or its
+	// selector not be read.
 	blocked *compat.Error
 }
 
-// validationStep is the selector of a design document, or the functions of several that follow each other.
+// validationStep is the selector of a design document, or the functions of several that follow each
+// other.
 type validationStep struct {
 	valid   func(change ejson.Value) bool // nil: functions
 	designs []*js.Design
@@ -59,8 +62,8 @@ func newDesignValidator(c *config.Config, checker DesignChecker, pool *js.Pool) 
 	return &designValidator{config: c, checker: checker, pool: pool, sets: sets}
 }
 
-// prepare is storage.BatchValidator's PrepareBatch: nil where nothing is asked, and for the server's own writes, which
-// share no transaction with others.
+// prepare is storage.BatchValidator's PrepareBatch: nil where nothing is asked, and for the
+// server's own writes, which share no transaction with others.
 func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.ValidateBatchFunc, error) {
 	w, _ := ctx.Value(writerKey{}).(*writer)
 	if w == nil {
@@ -130,8 +133,8 @@ func hashPart(h hash.Hash, part []byte) {
 	h.Write(part)
 }
 
-// load collects the functions and selectors. The one that every users database begins with is left out where logins use
-// the database, native: there its rules are applied in Go (see checkUser).
+// load collects the functions and selectors. The one that every users database begins with is left
+// out where logins use the database, native: there its rules are applied in Go (see checkUser).
 func (v *designValidator) load(tx *storage.Tx, native bool) (*validationSet, error) {
 	refs, err := tx.DesignDocs()
 	if err != nil {
@@ -182,8 +185,8 @@ func (s *validationSet) add(v *designValidator, db string, doc *storage.Document
 	return nil
 }
 
-// unreadable is the error of writes below a selector that cannot be read. No request stores one, and no replication:
-// only what was trusted to be as another server had it.
+// unreadable is the error of writes below a selector that cannot be read. No request stores one,
+// and no replication: only what was trusted to be as another server had it.
 func unreadable(id string, err error) error {
 	if e, ok := compat.AsError(err); ok {
 		return compat.NewError(compat.KindForbidden, id+" cannot be read: "+e.Reason)
@@ -191,7 +194,8 @@ func unreadable(id string, err error) error {
 	return err
 }
 
-// validationCallback is a storage.Callback: it validates the documents of a user by the functions in force.
+// validationCallback is a storage.Callback: it validates the documents of a user by the functions
+// in force.
 type validationCallback struct {
 	pool           *js.Pool
 	designs        []*js.Design

@@ -25,7 +25,8 @@ type validation struct {
 // errNotValid is the refusal of a selector (mango_native_proc:handle_call/3).
 var errNotValid = compat.NewError(compat.KindForbidden, "document is not valid")
 
-// verdicts gives the verdicts on edits as far as they are known. Design documents are never asked about.
+// verdicts gives the verdicts on edits as far as they are known. Design documents are never asked
+// about.
 func (v *validation) verdicts(_ context.Context, edits []storage.ValidatedEdit) ([]error, error) {
 	verdicts := make([]error, len(edits))
 	for i, e := range edits {
@@ -44,8 +45,8 @@ func (v *validation) verdicts(_ context.Context, edits []storage.ValidatedEdit) 
 	return verdicts, nil
 }
 
-// verdict is that of the first step that refuses an edit, ErrPending where it is not known yet; err ends the
-// transaction.
+// verdict is that of the first step that refuses an edit, ErrPending where it is not known yet; err
+// ends the transaction.
 func (v *validation) verdict(e storage.ValidatedEdit) (verdict, err error) {
 	var change ejson.Value
 	for i, step := range v.set.steps {
@@ -102,9 +103,9 @@ func appendChange(b []byte, e storage.ValidatedEdit, w *writer, revs int64) []by
 	return append(appendForFunction(b, e.Parent, revs), '}')
 }
 
-// appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet, and for
-// functions one that is uploaded by itself, streamed, has not even a length. Those taken over from a stored revision
-// have a revpos already, unless they are replicated.
+// appendEdit prints a document that is about to be stored: attachments that come with it have no
+// digest yet, and for functions one that is uploaded by itself, streamed, has not even a length.
+// Those taken over from a stored revision have a revpos already, unless they are replicated.
 func appendEdit(b []byte, e storage.ValidatedEdit, w *writer, streams bool) []byte {
 	view := View(e.Edit, &ReadOptions{Revs: true})
 	if w.attachmentsOnly && e.Parent != nil {

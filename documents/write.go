@@ -12,15 +12,16 @@ import (
 type WriteOptions struct {
 	// Replicated is new_edits=false: the documents come with their lines of revisions.
 	Replicated bool
-	// Trusted replicated writes are stored without asking validation functions: they were accepted elsewhere. Only
-	// server admins are believed.
+	// Trusted replicated writes are stored without asking validation functions: they were accepted
+	// elsewhere. Only server admins are believed.
 	Trusted bool
-	// Expires is when the revisions are deleted, unless others have taken their place, in milliseconds since 1970; 0:
-	// never. See package storage/expiry.
+	// Expires is when the revisions are deleted, unless others have taken their place, in
+	// milliseconds since 1970; 0: never. See package storage/expiry.
 	Expires int64
 
-	// AttachmentsOnly says that the document is a stored revision with other attachments: validation functions see all
-	// of its line, as CouchDB has it at hand (chttpd_db:db_attachment_req).
+	// AttachmentsOnly says that the document is a stored revision with other attachments:
+	// validation functions see all of its line, as CouchDB has it at hand
+	// (chttpd_db:db_attachment_req).
 	AttachmentsOnly bool
 
 	streamed string // the attachment that the request uploads by itself
@@ -37,8 +38,8 @@ func (d *Database) Write(ctx context.Context, doc *compat.Document, o WriteOptio
 	return draft.Commit(ctx)
 }
 
-// WriteAll stores documents with their inline attachments. The results are in the order of the documents; a refusal
-// of one says nothing of the others.
+// WriteAll stores documents with their inline attachments. The results are in the order of the
+// documents; a refusal of one says nothing of the others.
 func (d *Database) WriteAll(
 	ctx context.Context,
 	docs []*compat.Document,
@@ -78,8 +79,8 @@ func (d *Database) WriteAll(
 	return results, nil
 }
 
-// Update stores documents whose attachments are stored already, as the principal may: every write of documents goes
-// through here. See storage.DB.Update.
+// Update stores documents whose attachments are stored already, as the principal may: every write
+// of documents goes through here. See storage.DB.Update.
 func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteOptions) ([]storage.EditResult, error) {
 	inner, users, err := d.prepare(ctx, docs, o)
 	if err != nil {
@@ -124,8 +125,8 @@ func (s *Store) written(results []storage.EditResult) {
 	s.o.Written(documents, inserts, local)
 }
 
-// prepare makes documents ready to be written by the principal, whom the context names to the checks then. users tells
-// that they are logins, of which others have to be told after the write.
+// prepare makes documents ready to be written by the principal, whom the context names to the
+// checks then. users tells that they are logins, of which others have to be told after the write.
 func (d *Database) prepare(
 	ctx context.Context,
 	docs []*compat.Document,
@@ -169,8 +170,8 @@ func (d *Database) updateOne(ctx context.Context, doc *compat.Document, o WriteO
 	return results[0].Rev, nil
 }
 
-// Copy makes the body and the attachments of a document's revision, the winner if it is zero, a new revision of
-// another document, whose current one is rev.
+// Copy makes the body and the attachments of a document's revision, the winner if it is zero, a new
+// revision of another document, whose current one is rev.
 func (d *Database) Copy(
 	ctx context.Context,
 	id string,
@@ -200,7 +201,8 @@ func (d *Database) Copy(
 	return d.updateOne(ctx, edit, WriteOptions{})
 }
 
-// EditOf makes an edit of a stored revision: the same body and attachments, to be changed by the caller.
+// EditOf makes an edit of a stored revision: the same body and attachments, to be changed by the
+// caller.
 func EditOf(doc *storage.Document) (*compat.Document, error) {
 	body, err := compat.NewBody(doc.Body)
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The log of a function: what its handlers give to log(), their exceptions, and what the engine has to tell of it. It
-// is in the store, so that it is one for all processes and survives them; lines of JSON, in pieces:
+// The log of a function: what its handlers give to log(), their exceptions, and what the engine has
+// to tell of it. It is in the store, so that it is one for all processes and survives them; lines
+// of JSON, in pieces:
 //
 //	(rootLogs, bucket, scope, name)      number of the next piece, 8 bytes little-endian
 //	(rootLogs, bucket, scope, name, n)   lines
@@ -160,7 +161,8 @@ func readNext(tx kv.ReadTx, key []byte) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(value)), nil
 }
 
-// AppLog gives the last lines of a function's log, of all processes, the newest first; about size bytes.
+// AppLog gives the last lines of a function's log, of all processes, the newest first; about size
+// bytes.
 func (e *Engine) AppLog(ctx context.Context, r *registry.Record, _ bool, size int64) ([]byte, error) {
 	ref := r.Ref()
 	if err := e.logOf(ref).write(ctx); err != nil && !errors.Is(err, kv.ErrFull) {

@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// item is an event, or a timer that is due, with what is known of it from earlier runs of its handler.
+// item is an event, or a timer that is due, with what is known of it from earlier runs of its
+// handler.
 type item struct {
 	event js.Event
 	timer *timer // nil for a change of a document
@@ -30,8 +31,8 @@ type item struct {
 	size      int    // bytes
 	expired   bool   // a deletion because of the document's expiry
 
-	// superseded says that the document has changed again since: what the handler writes back to it without having
-	// read it is left out, and the next event comes for the later change.
+	// superseded says that the document has changed again since: what the handler writes back to it
+	// without having read it is left out, and the next event comes for the later change.
 	superseded bool
 	refusals   []js.EventRefusal // writes of the handler that were refused
 	attempt    int               // runs that have failed so far
@@ -54,8 +55,8 @@ type docState struct {
 	// expiry is when it expires, as it was read or written; milliseconds since 1970, 0 for never.
 	expiry int64
 
-	// replaces is set where a handler has been told the revision that its write makes: the commit has to make that of
-	// what is written in the end, next.
+	// replaces is set where a handler has been told the revision that its write makes: the commit
+	// has to make that of what is written in the end, next.
 	replaces *replaced
 	next     compat.Rev
 
@@ -82,8 +83,8 @@ type batch struct {
 	timers  map[timerName]*timer // nil: cancelled
 	// seen are timers that handlers have asked for, and whether they were there before the batch.
 	seen map[timerName]bool
-	// effects are those of the running handler as far as they were flushed, and those of its queries; own is what they
-	// make of documents.
+	// effects are those of the running handler as far as they were flushed, and those of its
+	// queries; own is what they make of documents.
 	effects []js.EventEffect
 	own     map[docKey]*docState
 	queries queries
@@ -269,7 +270,8 @@ func (b *batch) write(it *item, e *js.EventEffect) {
 	}
 	own := it.timer == nil && key == docKey{b.f.source, it.id}
 	if own && (state.back || !state.read && !state.written) {
-		// Written back without being read again: it replaces what the event was about, and nothing later.
+		// Written back without being read again: it replaces what the event was about, and nothing
+		// later.
 		if it.superseded {
 			b.f.stats.count(superseded, 1)
 			return
@@ -369,7 +371,8 @@ func (b *batch) parts(ctx context.Context) ([]documents.CommitPart, []string, er
 // origins where the database is a function's source, so that a function does not see its own writes
 // as events, and when they expire.
 func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
-	// Its own source a function knows, whether this process has seen already that it is deployed or not.
+	// Its own source a function knows, whether this process has seen already that it is deployed or
+	// not.
 	source := x.Name() == b.f.source || b.f.engine.isSource(x.Name())
 	for i := range results {
 		id, rev := results[i].ID, results[i].Rev
@@ -496,9 +499,9 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 	return nil
 }
 
-// manyEdits is from how many edits on the batches of a function are stored one after the other. Documents of different
-// workers have ids between each other's, and transactions that make many such conflict over the counts of ids (package
-// rank): one of two would be made again.
+// manyEdits is from how many edits on the batches of a function are stored one after the other.
+// Documents of different workers have ids between each other's, and transactions that make many
+// such conflict over the counts of ids (package rank): one of two would be made again.
 const manyEdits = 16
 
 // commit stores what the handlers did, together with what move does, in one transaction. Batches of

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkEvents measures events of handlers that do nothing, that write one document elsewhere, and that count in one
-// document, each from a feed that is full when the function is deployed, on the embedded engine.
+// BenchmarkEvents measures events of handlers that do nothing, that write one document elsewhere,
+// and that count in one document, each from a feed that is full when the function is deployed, on
+// the embedded engine.
 func BenchmarkEvents(b *testing.B) {
 	for name, code := range map[string]string{
 		"nothing": `function OnUpdate(doc, meta) {}`,
@@ -38,8 +39,8 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkDelay measures how long it takes from an acknowledged write to the effect of a handler that writes one
-// document elsewhere.
+// BenchmarkDelay measures how long it takes from an acknowledged write to the effect of a handler
+// that writes one document elsewhere.
 func BenchmarkDelay(b *testing.B) {
 	store, err := pebblekv.Open(b.TempDir(), pebblekv.Options{})
 	require.NoError(b, err)

@@ -20,7 +20,8 @@ import (
 // Violation is something stored that is not as the package promises.
 type Violation struct {
 	Subject string // a function's instance, a log, a database
-	// Invariant is its number in the package's comment; 0 for those of package registry, which Detail names.
+	// Invariant is its number in the package's comment; 0 for those of package registry, which
+	// Detail names.
 	Invariant int
 	Detail    string
 }
@@ -43,8 +44,8 @@ const (
 // errManyViolations ends a check.
 var errManyViolations = errors.New("eventing: too many violations")
 
-// Check verifies invariants 8 to 13 of a store which engine is below, and those of package registry. What it says of
-// the pieces of contexts and logs is right if no function runs meanwhile.
+// Check verifies invariants 8 to 13 of a store which engine is below, and those of package
+// registry. What it says of the pieces of contexts and logs is right if no function runs meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
 	c := checker{engine: engine, store: s, reached: make(map[int64]reached)}
 	wrong, err := registry.Check(ctx, engine)
@@ -185,8 +186,8 @@ func (c *checker) instances(ctx context.Context) error {
 	})
 }
 
-// refresh reads the records again where a window has instances that they do not have: of functions that were deployed
-// meanwhile.
+// refresh reads the records again where a window has instances that they do not have: of functions
+// that were deployed meanwhile.
 func (c *checker) refresh(r kv.ReadTx, prefix []byte, window []kv.Row) (err error) {
 	for _, row := range window {
 		if instance, _, err := tuple.ReadInt(row.Key[len(prefix):]); err == nil && c.deployed[instance] == nil {
@@ -204,8 +205,8 @@ type twin struct {
 	value []byte
 }
 
-// timerTwins reads the other key of each timer in a window, all in one request. The result is by the
-// row's place in the window; rows that are no timers, or pieces of contexts, have no entry.
+// timerTwins reads the other key of each timer in a window, all in one request. The result is by
+// the row's place in the window; rows that are no timers, or pieces of contexts, have no entry.
 func timerTwins(r kv.ReadTx, prefix []byte, window []kv.Row) (map[int]*twin, error) {
 	twins := make(map[int]*twin)
 	var order []int
@@ -427,7 +428,8 @@ func (c *checker) logs(ctx context.Context) error {
 	return err
 }
 
-// parseLogKey reads a key of a log: that of the log, and the number of the piece, -1 for the log's own key.
+// parseLogKey reads a key of a log: that of the log, and the number of the piece, -1 for the log's
+// own key.
 func parseLogKey(key []byte) (log []byte, piece int64, err error) {
 	rest := key
 	for range 3 {

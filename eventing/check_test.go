@@ -24,8 +24,8 @@ func (n *node) checked() []Violation {
 	return found
 }
 
-// newCheckable is a node with all that Check looks at: instance 1 has a timer with a context of three pieces and one
-// without a context, a log, and documents that it has written to its source.
+// newCheckable is a node with all that Check looks at: instance 1 has a timer with a context of
+// three pieces and one without a context, a log, and documents that it has written to its source.
 func newCheckable(t *testing.T) *node {
 	n := newAlone(t, "src")
 	n.define("f", `
@@ -171,8 +171,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
-// TestCheckAfterLife: what Check compares of one snapshot holds while functions run, and of what is gone it
-// says nothing.
+// TestCheckAfterLife: what Check compares of one snapshot holds while functions run, and of what is
+// gone it says nothing.
 func TestCheckAfterLife(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -195,7 +195,8 @@ function OnUpdate(doc, meta) { createTimer(Later, new Date(Date.now() + doc.ms),
 	require.Empty(t, n.checked())
 }
 
-// TestDeletedLog: the log of a function goes with it; one that takes its name begins with an empty one.
+// TestDeletedLog: the log of a function goes with it; one that takes its name begins with an empty
+// one.
 func TestDeletedLog(t *testing.T) {
 	n := newAlone(t, "src")
 	code := `function OnUpdate(doc, meta) { log("seen", meta.id); }`

@@ -99,8 +99,8 @@ func bindingsOf(d *definition.Function) (list []js.EventBinding) {
 	return list
 }
 
-// target notes where a statement writes to, and refuses what it must not: databases that are not bound, or not to be
-// written. A keyspace that is a parameter is looked at when the statement runs.
+// target notes where a statement writes to, and refuses what it must not: databases that are not
+// bound, or not to be written. A keyspace that is a parameter is looked at when the statement runs.
 func (c *compiled) target(d *definition.Function, s *n1ql.Embedded) error {
 	for _, name := range s.Keyspaces {
 		if strings.HasPrefix(name, "$") {
@@ -124,8 +124,8 @@ func (c *compiled) target(d *definition.Function, s *n1ql.Embedded) error {
 	return nil
 }
 
-// boundTo is the database that a keyspace of a statement names: by the alias of a binding, or by its own name where a
-// binding or the function's source is that database.
+// boundTo is the database that a keyspace of a statement names: by the alias of a binding, or by
+// its own name where a binding or the function's source is that database.
 func boundTo(bindings []js.EventBinding, source, name string) (database string, writable, bound bool) {
 	for i := range bindings {
 		if bindings[i].Alias == name {

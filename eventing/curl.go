@@ -45,7 +45,8 @@ func (h *holding) answered(key [sha256.Size]byte) (curlAnswer, bool) {
 	return curlAnswer{}, false
 }
 
-// mostKept bounds the answers of a batch that are kept, in bytes of bodies: later requests are made again.
+// mostKept bounds the answers of a batch that are kept, in bytes of bodies: later requests are made
+// again.
 const mostKept = 16 << 20
 
 // keep remembers an answer, unless that is too much.
@@ -151,7 +152,8 @@ type jar struct {
 	size  int // bytes that came
 }
 
-// mostCookies is how many bytes of cookies a jar takes before it is emptied: servers may send any number.
+// mostCookies is how many bytes of cookies a jar takes before it is emptied: servers may send any
+// number.
 const mostCookies = 64 << 10
 
 // SetCookies implements http.CookieJar.
@@ -204,7 +206,8 @@ func checkAddress(address string, allows func(netip.Addr) bool) error {
 
 var errNotAllowed = errors.New("functions may not connect to this address")
 
-// target is the URL of a request: the path of the binding is never left, whatever the request's own path is.
+// target is the URL of a request: the path of the binding is never left, whatever the request's own
+// path is.
 func (u *urlBinding) target(r *js.EventRequest) *url.URL {
 	target := *u.base
 	own, query, _ := strings.Cut(r.Path, "?")
@@ -262,7 +265,8 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js
 	return u.read(response, func(bytes int64) error { return h.cross(ctx, int64(len(r.Body))+bytes) })
 }
 
-// authorize adds what the binding has of credentials. They go to the binding's origin only (site.KeepCredentials).
+// authorize adds what the binding has of credentials. They go to the binding's origin only
+// (site.KeepCredentials).
 func (u *urlBinding) authorize(request *http.Request) {
 	switch u.binding.AuthType {
 	case definition.AuthBasic:
@@ -282,8 +286,8 @@ const (
 	mostHeaders = 256 << 10
 )
 
-// read takes an answer, unless it is too long: what was compressed counts as it is then. hold is called with the bytes
-// that it takes in memory, before it does.
+// read takes an answer, unless it is too long: what was compressed counts as it is then. hold is
+// called with the bytes that it takes in memory, before it does.
 func (u *urlBinding) read(response *http.Response, hold func(bytes int64) error) (js.EventResponse, error) {
 	tooLarge := &js.EventError{Class: "CurlError", Code: js.EventCurlTooLarge, Name: "TooLarge"}
 	var body []byte

@@ -10,8 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
-// deadLetter writes an event whose handler has failed for good to the function's database for such, if it has one:
-// what happened, to what, and why, together with everything else that the batch stores.
+// deadLetter writes an event whose handler has failed for good to the function's database for such,
+// if it has one: what happened, to what, and why, together with everything else that the batch
+// stores.
 func (b *batch) deadLetter(it *item) {
 	database := b.f.settings.DeadLetters
 	if database == "" || it.undeliverable {

@@ -1,9 +1,10 @@
-// Package eventing runs event functions: JavaScript that is called for every change of a database, with timers,
-// queries and requests to other servers, and whose effects on documents are stored exactly once.
+// Package eventing runs event functions: JavaScript that is called for every change of a database,
+// with timers, queries and requests to other servers, and whose effects on documents are stored
+// exactly once.
 //
-// What a function is, is package definition's; where functions are kept and which state they are in, package
-// registry's; statements of queries in handlers, package n1ql's; which processes there are, package nodes's. Handlers
-// run in worker processes of js.
+// What a function is, is package definition's; where functions are kept and which state they are
+// in, package registry's; statements of queries in handlers, package n1ql's; which processes there
+// are, package nodes's. Handlers run in worker processes of js.
 //
 // # Map
 //
@@ -38,25 +39,32 @@
 //  1. What the handlers of a batch write, their timers, and the checkpoint in the feed are one transaction; it
 //     commits only if all that was read is still so (ADR 0030).
 //     The partitions concerned are this process's in that transaction (ADR 0031).
-//  2. No transaction and no snapshot is open while JavaScript runs, but the reads of a query whose rows are fetched.
+//  2. No transaction and no snapshot is open while JavaScript runs, but the reads of a query whose
+//     rows are fetched.
 //  3. The events of a document are processed in the order of its changes, one after another; between documents of
 //     different partitions there is no order.
-//  4. A function does with a database what its owner may now, and only with databases that are bound to it.
-//  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
+//  4. A function does with a database what its owner may now, and only with databases that are
+//     bound to it.
+//  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one
+//     range.
 //  6. What a function may have in memory is bounded: chunks of the feed, two batches for each worker, its log; and the
 //     chunks of all functions together, with the segments of streams for functions that are behind. What handlers hold
 //     is taken from one budget before it is there (holding).
-//  7. A handler that throws, takes too long or kills its worker process costs its event, and nothing else.
+//  7. A handler that throws, takes too long or kills its worker process costs its event, and
+//     nothing else.
 //  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the pieces of its
 //     context are numbered without a gap.
 //  9. What is stored of an instance is that of a function that is not undeployed.
-//  10. An instance has a progress; neither it nor a partition has come further than the changes of the source.
-//  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are at most logPieces.
+//  10. An instance has a progress; neither it nor a partition has come further than the changes of
+//     the source.
+//  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are
+//     at most logPieces.
 //  12. What is stored of the origin of a revision names no instance that there never was.
 //  13. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
 //     the next one run. These have no effect before the first one is done, and see nothing that they could not see
 //     then.
-//  14. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go tell.
+//  14. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go
+//     tell.
 //  15. What a function gets of a feed was read after the function had asked for it first, in the feed's order and
 //     without a gap: whoever has read it.
 package eventing

@@ -31,8 +31,8 @@ func (anyDesign) CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) b
 	return nil, nil
 }
 
-// newDocuments makes the documents of a store under the usual rules, and sets the store's hooks: validation functions
-// run in pool.
+// newDocuments makes the documents of a store under the usual rules, and sets the store's hooks:
+// validation functions run in pool.
 func newDocuments(t testing.TB, store *storage.Store, indexer storage.Indexer, pool *js.Pool) *documents.Store {
 	t.Helper()
 	c, err := config.Load(config.Stock())

@@ -9,10 +9,11 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// A process that ends in order gives up its partitions. Partitions whose owner is gone tell that it did not, and which
-// functions it ran then: whoever takes them over notes that process, once, in the transaction. A function that ran at
-// mostEnds such ends in a row may be what causes them, and is paused instead of being run again. The row is broken
-// where a process has run the function for wellAfter, or ends in order.
+// A process that ends in order gives up its partitions. Partitions whose owner is gone tell that it
+// did not, and which functions it ran then: whoever takes them over notes that process, once, in
+// the transaction. A function that ran at mostEnds such ends in a row may be what causes them, and
+// is paused instead of being run again. The row is broken where a process has run the function for
+// wellAfter, or ends in order.
 const (
 	mostEnds  = 3
 	wellAfter = 5 * time.Minute
@@ -24,7 +25,8 @@ var errEnds = errStopped{"the server ended without a shutdown three times in a r
 // end is the key that notes that a process has ended without a shutdown.
 func (s space) end(id nodes.ID) []byte { return tuple.AppendString(s.sub(tagEnds), string(id[:])) }
 
-// noteEnds notes the ends of processes that were running the function, and gives how many there are in a row.
+// noteEnds notes the ends of processes that were running the function, and gives how many there are
+// in a row.
 func (f *function) noteEnds(tx kv.Tx, gone map[nodes.ID]bool) (ends int, err error) {
 	for id := range gone {
 		tx.Set(f.space.end(id), []byte{1})

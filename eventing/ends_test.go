@@ -43,8 +43,9 @@ func (n *node) die() {
 	require.NoError(n.t, err)
 }
 
-// TestEndsWithoutShutdown: what ran at three ends in a row that were no shutdown is paused at the next start, with the
-// reason; a shutdown breaks the row; it goes on where it was when it is resumed, and a row begins anew.
+// TestEndsWithoutShutdown: what ran at three ends in a row that were no shutdown is paused at the
+// next start, with the reason; a shutdown breaks the row; it goes on where it was when it is
+// resumed, and a row begins anew.
 func TestEndsWithoutShutdown(t *testing.T) {
 	store := memkv.New()
 	n := newNode(t, store, 0)

@@ -31,7 +31,8 @@ import (
 // jobType is that of the jobs which lead functions from state to state; the id names the function.
 const jobType = "eventing"
 
-// maxLed is how many functions one process leads to another state at a time: OnDeploy may take a minute.
+// maxLed is how many functions one process leads to another state at a time: OnDeploy may take a
+// minute.
 const maxLed = 256
 
 // Options are what an Engine works with.
@@ -50,15 +51,15 @@ type Options struct {
 	// what each always may have (leastChunk). 0: a thirty-second of the limit of the heap, from 8
 	// to 64 MB.
 	StreamMemory int64
-	// HandlerMemory is how many bytes handlers hold together: what they read, write and are answered. 0: handlerMemory.
+	// HandlerMemory is how many bytes handlers hold together: what they read, write and are
+	// answered. 0: handlerMemory.
 	HandlerMemory int64
 	// Connects says which addresses functions may make requests to.
 	Connects func(netip.Addr) bool
 }
 
-// Engine runs the deployed functions of a store: each process that has the store open has a share of the partitions of
-// each function. It is safe for
-// concurrent use.
+// Engine runs the deployed functions of a store: each process that has the store open has a share
+// of the partitions of each function. It is safe for concurrent use.
 type Engine struct {
 	o        Options
 	docs     *documents.Store
@@ -74,8 +75,8 @@ type Engine struct {
 	places     chan struct{} // an element for each chunk that takes part in Options.StreamMemory
 	streams    *streams
 	memory     *memory.Budget // of Options.HandlerMemory
-	// looked is closed when the list of functions was looked at once: no work begins before, since what it writes is
-	// marked according to that list (isSource).
+	// looked is closed when the list of functions was looked at once: no work begins before, since
+	// what it writes is marked according to that list (isSource).
 	looked chan struct{}
 
 	mu      sync.Mutex
@@ -132,8 +133,8 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Start begins to run functions, which see documents as their owners do, with the rights that these have then. It is
-// called once, before the registry is used.
+// Start begins to run functions, which see documents as their owners do, with the rights that these
+// have then. It is called once, before the registry is used.
 func (e *Engine) Start(documents *documents.Store, rights Rights) error {
 	e.docs, e.rights = documents, rights
 	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
@@ -147,15 +148,16 @@ func (e *Engine) Start(documents *documents.Store, rights Rights) error {
 	return err
 }
 
-// Close ends the watch over the registry and the functions that run. The queue of jobs is closed before, and the
-// process leaves Options.Nodes after.
+// Close ends the watch over the registry and the functions that run. The queue of jobs is closed
+// before, and the process leaves Options.Nodes after.
 func (e *Engine) Close() {
 	e.cancel()
 	e.watching.Wait()
 	e.leaveStats()
 }
 
-// deploy is the registry's hook for a new instance: where it begins is decided in the transaction of the request.
+// deploy is the registry's hook for a new instance: where it begins is decided in the transaction
+// of the request.
 func (e *Engine) deploy(tx kv.Tx, r *registry.Record) error {
 	f := r.Running()
 	admin := principal.Principal{Roles: []string{"_admin"}}
@@ -185,8 +187,8 @@ func (e *Engine) deleted(tx kv.Tx, r *registry.Record) error {
 	return nil
 }
 
-// watch follows the registry: it sees that a job is there for every function that is on its way to another state, runs
-// those that are deployed, and ends the runs of those that have changed.
+// watch follows the registry: it sees that a job is there for every function that is on its way to
+// another state, runs those that are deployed, and ends the runs of those that have changed.
 func (e *Engine) watch() {
 	looked := sync.OnceFunc(func() { close(e.looked) })
 	defer looked()
@@ -221,8 +223,8 @@ func (e *Engine) follow(all []*registry.Record) error {
 	return nil
 }
 
-// adopt makes a new list the one that is known, begins and ends what runs by it, and gives the functions that need a
-// job.
+// adopt makes a new list the one that is known, begins and ends what runs by it, and gives the
+// functions that need a job.
 func (e *Engine) adopt(all []*registry.Record) (wanted []*registry.Record) {
 	records, sources, instances := make(map[definition.Ref]*registry.Record), make(map[string]int), make(map[int64]bool)
 	e.mu.Lock()
@@ -269,7 +271,8 @@ func (e *Engine) awaitList(ctx context.Context) error {
 	}
 }
 
-// isSource reports whether a function is deployed on a database: what is written there by functions is marked.
+// isSource reports whether a function is deployed on a database: what is written there by functions
+// is marked.
 func (e *Engine) isSource(database string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

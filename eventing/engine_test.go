@@ -47,7 +47,8 @@ type node struct {
 	closed bool
 }
 
-// newNode opens a node over a store, which the test closes after it. Lease is that of its jobs, 0: it is alone.
+// newNode opens a node over a store, which the test closes after it. Lease is that of its jobs, 0:
+// it is alone.
 func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	t.Helper()
 	n := &node{t: t, kv: store}
@@ -165,8 +166,8 @@ func (n *node) count(database string) int64 {
 	return info.DocCount
 }
 
-// define stores a function over the database src. bindings are alias=database, with a + in front of the alias for one
-// that may be written; settings is JSON.
+// define stores a function over the database src. bindings are alias=database, with a + in front of
+// the alias for one that may be written; settings is JSON.
 func (n *node) define(name, code, settings string, bindings ...string) {
 	n.t.Helper()
 	ctx := context.Background()

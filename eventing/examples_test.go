@@ -17,7 +17,8 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 )
 
-// example reads a function of docs/examples; the texts to be replaced in its definition come in pairs.
+// example reads a function of docs/examples; the texts to be replaced in its definition come in
+// pairs.
 func (n *node) example(name string, replace ...string) {
 	n.t.Helper()
 	dir := filepath.Join("..", "docs", "examples")

@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// expiryJob is the type of the one job that deletes documents whose time has come, for all processes of a store.
+// expiryJob is the type of the one job that deletes documents whose time has come, for all
+// processes of a store.
 const expiryJob = "expiry"
 
 // expireBatch is how many documents are deleted at once.

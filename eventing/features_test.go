@@ -18,9 +18,9 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 )
 
-// feature is a row of the specification of event functions with what shows that it is there: names of tests, with a
-// slash and a case where a test has a table of them. Where we decided against a row, not is the sentence of
-// docs/eventing.md that says so.
+// feature is a row of the specification of event functions with what shows that it is there: names
+// of tests, with a slash and a case where a test has a table of them. Where we decided against a
+// row, not is the sentence of docs/eventing.md that says so.
 type feature struct {
 	row   string
 	shows []string
@@ -78,7 +78,8 @@ var featureTable = []feature{
 	partly("34 open questions", "`OnDelete` is called for documents with timers", "eventing.TestCounterIsExact"),
 }
 
-// settingsWithEffect are the settings that do something; the others say in their row why they have no effect.
+// settingsWithEffect are the settings that do something; the others say in their row why they have
+// no effect.
 var settingsWithEffect = []feature{
 	shown("deployment_status", "server/functions.TestSettings", "server/functions.TestStoredDeployed"),
 	shown("processing_status", "server/functions.TestSettings"),
@@ -101,7 +102,8 @@ var settingsWithEffect = []feature{
 	shown("hop_limit", "eventing.TestHopLimit"),
 }
 
-// mappingTable is the table of section 5: how partitions, checkpoints and takeovers are made of a store's transactions.
+// mappingTable is the table of section 5: how partitions, checkpoints and takeovers are made of a
+// store's transactions.
 var mappingTable = []feature{
 	shown("5 feed", "eventing.TestFunctionsReadTogether", "eventing.TestSegments", "eventing.TestStreamsTellAll"),
 	shown("5 checkpoint", "eventing.TestFromNow", "eventing.TestCheckpointInterval"),
@@ -121,7 +123,8 @@ var mappingTable = []feature{
 	shown("5 checks of a deployment", "server/functions.TestDeployChecks"),
 }
 
-// restTable is section 2, by the paths as docs/eventing.md has them, and what its parts say of all requests.
+// restTable is section 2, by the paths as docs/eventing.md has them, and what its parts say of all
+// requests.
 var restTable = []feature{
 	shown("2.1 envelope", "server/functions.TestStoreAndShow", "eventing/definition.TestErrorOnTheWire"),
 	shown("2.1 codes", "eventing/definition.TestCodes", "eventing/definition.TestErrorCodes"),
@@ -206,8 +209,8 @@ var complaints = []feature{
 	shown("7.15 failover repeats events", "eventing.TestNodeDies", "eventing.TestZombie"),
 }
 
-// TestFeatures: each row of the specification has tests that are there, or a sentence in docs/eventing.md that says why
-// not.
+// TestFeatures: each row of the specification has tests that are there, or a sentence in
+// docs/eventing.md that says why not.
 func TestFeatures(t *testing.T) {
 	document, err := os.ReadFile("../docs/eventing.md")
 	require.NoError(t, err)

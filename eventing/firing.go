@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// alarm knows when the timers of partitions are looked at again. Whoever owns a partition makes all its timers, so that
-// nothing stored has to be watched. It is safe for concurrent use.
+// alarm knows when the timers of partitions are looked at again. Whoever owns a partition makes all
+// its timers, so that nothing stored has to be watched. It is safe for concurrent use.
 type alarm struct {
 	mu    sync.Mutex
 	at    [partitions]int64         // not after the first timer of the partition that is not known; never for none

@@ -43,11 +43,12 @@ func (tx *firedTx) Get(key []byte) ([]byte, error) {
 	return tx.Tx.Get(key)
 }
 
-// dueTogether is how many timers one event makes that are due at the same time: more than a batch has.
+// dueTogether is how many timers one event makes that are due at the same time: more than a batch
+// has.
 const dueTogether = 3 * batchItems
 
-// newFiring is a node with a function whose timers are all due at once, while the first batch of them is held: hold is
-// called when callbacks of the second one run.
+// newFiring is a node with a function whose timers are all due at once, while the first batch of
+// them is held: hold is called when callbacks of the second one run.
 func newFiring(t *testing.T, callback string, hold func(n *node)) *node {
 	t.Helper()
 	var n *node
@@ -75,8 +76,8 @@ function fire(context) { %s }`, dueTogether, callback), "", "+dst=dst")
 	return n
 }
 
-// TestTimersRunWhileABatchIsStored: the callbacks of a batch of timers run before the batch before it is committed, and
-// each timer fires once.
+// TestTimersRunWhileABatchIsStored: the callbacks of a batch of timers run before the batch before
+// it is committed, and each timer fires once.
 func TestTimersRunWhileABatchIsStored(t *testing.T) {
 	n := newFiring(t, `const key = "t" + context.i; dst[key] = {n: (dst[key] ? dst[key].n : 0) + 1};`, func(*node) {})
 	n.eventually(func() bool { return n.count("dst") == dueTogether }, "not all have fired")
@@ -88,8 +89,8 @@ func TestTimersRunWhileABatchIsStored(t *testing.T) {
 	require.Empty(t, n.checked())
 }
 
-// TestTimersOverOnesThatRunAgain: when a batch of timers has to run again, the one that has run over it sees what it
-// does then.
+// TestTimersOverOnesThatRunAgain: when a batch of timers has to run again, the one that has run
+// over it sees what it does then.
 func TestTimersOverOnesThatRunAgain(t *testing.T) {
 	n := newFiring(t, `
 	const late = dst["mode"] !== undefined;
@@ -104,8 +105,9 @@ func TestTimersOverOnesThatRunAgain(t *testing.T) {
 	require.Empty(t, n.checked())
 }
 
-// TestTimersChangedWhileTheyRun: a callback cancels a timer and replaces another one whose callbacks have run already,
-// in the batch behind it. The one does not fire, the other one once, with what it was given last.
+// TestTimersChangedWhileTheyRun: a callback cancels a timer and replaces another one whose
+// callbacks have run already, in the batch behind it. The one does not fire, the other one once,
+// with what it was given last.
 func TestTimersChangedWhileTheyRun(t *testing.T) {
 	n := newFiring(t, fmt.Sprintf(`
 	const last = %d;

@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// function is a deployed function as this process runs it, from one change of its state to the next.
+// function is a deployed function as this process runs it, from one change of its state to the
+// next.
 type function struct {
 	engine   *Engine
 	ref      definition.Ref
@@ -64,8 +65,9 @@ func (f *function) selects(ch *row, doc *storage.Document) (bool, error) {
 	return f.selector.Match(v)
 }
 
-// serve runs the share of the function that this process has, until ctx ends, it is stopped by a change of its state,
-// or something breaks. Its workers stop between batches; what they were at is done again, here or elsewhere.
+// serve runs the share of the function that this process has, until ctx ends, it is stopped by a
+// change of its state, or something breaks. Its workers stop between batches; what they were at is
+// done again, here or elsewhere.
 func (f *function) serve(ctx context.Context) (err error) {
 	owner, err := f.mayRun(ctx)
 	if err != nil {
@@ -87,8 +89,8 @@ func (f *function) serve(ctx context.Context) (err error) {
 	}
 }
 
-// graceful is how long handlers that run when the function is stopped may take to end; what they do later is done
-// again.
+// graceful is how long handlers that run when the function is stopped may take to end; what they do
+// later is done again.
 const graceful = 10 * time.Second
 
 // workUntil runs the reader, the workers and the timers until ctx ends, the share changes, or one

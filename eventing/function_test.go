@@ -20,8 +20,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// TestOnUpdateAndOnDelete: a function sees documents that were there, later ones, changes and deletions, and nothing of
-// design documents.
+// TestOnUpdateAndOnDelete: a function sees documents that were there, later ones, changes and
+// deletions, and nothing of design documents.
 func TestOnUpdateAndOnDelete(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.put("src", "before", `{"v":1}`)
@@ -42,7 +42,8 @@ function OnDelete(meta, options) { dst["gone:" + meta.id] = {expired: options.ex
 	require.Empty(t, n.get("dst", "_design/d"))
 }
 
-// TestFromNow: a function that begins now sees what is written after the request that deploys it, and nothing before.
+// TestFromNow: a function that begins now sees what is written after the request that deploys it,
+// and nothing before.
 func TestFromNow(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.put("src", "before", `{}`)
@@ -53,7 +54,8 @@ func TestFromNow(t *testing.T) {
 	require.Empty(t, n.get("dst", "before"))
 }
 
-// TestFromTime: a function that begins at a time sees what was written then and later; what is no time is refused.
+// TestFromTime: a function that begins at a time sees what was written then and later; what is no
+// time is refused.
 func TestFromTime(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.put("src", "a", `{}`)
@@ -113,7 +115,8 @@ function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n
 	require.EqualValues(t, 1, n.stat("f", progressesLost))
 }
 
-// TestUndeployForgets: nothing of an instance is left; deployed anew, a function begins with all documents.
+// TestUndeployForgets: nothing of an instance is left; deployed anew, a function begins with all
+// documents.
 func TestUndeployForgets(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -147,7 +150,8 @@ function late(context) {}`, "", "+dst=dst")
 	n.becomes("dst", "a", `{"n":2}`)
 }
 
-// TestFailedHandlerLeavesNothing: an exception voids what its handler has done, and is in the log; others go on.
+// TestFailedHandlerLeavesNothing: an exception voids what its handler has done, and is in the log;
+// others go on.
 func TestFailedHandlerLeavesNothing(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -188,8 +192,8 @@ function OnUpdate(doc, meta) { var c = dst["count"] || {n: 0}; dst["count"] = {n
 	n.eventually(func() bool { return n.get("dst", "count") == `{"n":150}` }, "150 events are not counted")
 }
 
-// TestSelfRecursion: a function does not see what it writes to its own source, but sees it where it asks to; another
-// write to the document is an event again.
+// TestSelfRecursion: a function does not see what it writes to its own source, but sees it where it
+// asks to; another write to the document is an event again.
 func TestSelfRecursion(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -208,8 +212,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "n:a", `{"n":2}`)
 }
 
-// TestWriteBackLosesNoUpdate: what a handler writes back to its event's document never covers a change that came
-// meanwhile.
+// TestWriteBackLosesNoUpdate: what a handler writes back to its event's document never covers a
+// change that came meanwhile.
 func TestWriteBackLosesNoUpdate(t *testing.T) {
 	n := newAlone(t, "src")
 	n.define("f", `
@@ -221,7 +225,8 @@ function OnUpdate(doc, meta) { doc.seen = doc.v; src[meta.id] = doc; }`, "", "+s
 	n.becomes("src", "a", `{"v":59,"seen":59}`)
 }
 
-// TestRefusedWrites: a handler can catch what a validation function or selector says to a write of it.
+// TestRefusedWrites: a handler can catch what a validation function or selector says to a write of
+// it.
 func TestRefusedWrites(t *testing.T) {
 	for refusal, design := range map[string]string{
 		"not that":              `{"validate_doc_update":"function (doc) { if (doc.bad) throw {forbidden: 'not that'}; }"}`,
@@ -265,8 +270,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "1", `{"code":403}`)
 }
 
-// TestRetriesAndDeadLetters: an event whose handler fails is tried as often as max_retries says, and then told of in
-// another database.
+// TestRetriesAndDeadLetters: an event whose handler fails is tried as often as max_retries says,
+// and then told of in another database.
 func TestRetriesAndDeadLetters(t *testing.T) {
 	n := newAlone(t, "src", "dst", "dead")
 	n.define("f", `
@@ -305,8 +310,8 @@ function OnUpdate(doc, meta) { if (doc.bad) throw new Error("bad"); dst[meta.id]
 	require.EqualValues(t, 1, n.js.Stats().Started)
 }
 
-// TestTimers: callbacks run once, not before their time, in their order, with their contexts; a timer of the same name
-// replaces an earlier one; cancelled ones do not run.
+// TestTimers: callbacks run once, not before their time, in their order, with their contexts; a
+// timer of the same name replaces an earlier one; cancelled ones do not run.
 func TestTimers(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -334,7 +339,8 @@ function plain(context) { dst["plain"] = {type: typeof context}; }`, "", "+dst=d
 	n.eventually(func() bool { return n.stat("f", "timer_callback_success") == 4 }, "four callbacks")
 }
 
-// TestTimersWaitForResume: nothing fires while a function is paused; what was due meanwhile fires when it resumes.
+// TestTimersWaitForResume: nothing fires while a function is paused; what was due meanwhile fires
+// when it resumes.
 func TestTimersWaitForResume(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -373,7 +379,8 @@ func TestSelector(t *testing.T) {
 	require.Empty(t, n.get("dst", "1"))
 }
 
-// TestSlowAndHostileHandlers: one that never ends, and one that takes all memory, cost their event only.
+// TestSlowAndHostileHandlers: one that never ends, and one that takes all memory, cost their event
+// only.
 func TestSlowAndHostileHandlers(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -413,7 +420,8 @@ func TestHopLimit(t *testing.T) {
 	n.becomes("src", "a", `{"n":4}`)
 }
 
-// TestExpiry: a document that a handler lets expire is deleted at its time, and its deletion tells why.
+// TestExpiry: a document that a handler lets expire is deleted at its time, and its deletion tells
+// why.
 func TestExpiry(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -431,7 +439,8 @@ function OnDelete(meta, options) { dst["gone:" + meta.id] = {expired: options.ex
 	require.Empty(t, n.get("src", "a"))
 }
 
-// TestConflictsAndReplicatedChanges: a replicated revision is an event as any other one; a function sees the winner.
+// TestConflictsAndReplicatedChanges: a replicated revision is an event as any other one; a function
+// sees the winner.
 func TestConflictsAndReplicatedChanges(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -457,7 +466,8 @@ function OnDelete(meta) { delete dst[meta.id]; }`, "", "+dst=dst")
 	require.Equal(t, `{"v":3,"rev":"`+rev("3")+`"}`, n.get("dst", "a"))
 }
 
-// TestOnDeployDecides: a function whose OnDeploy fails, or takes longer than its own time, is not deployed.
+// TestOnDeployDecides: a function whose OnDeploy fails, or takes longer than its own time, is not
+// deployed.
 func TestOnDeployDecides(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -475,8 +485,8 @@ function OnDeploy(action) { for (;;) {} }`, `{"on_deploy_timeout":1}`, "+dst=dst
 	require.Empty(t, n.get("dst", "a"))
 }
 
-// TestOnDeployRunsOnce: what OnDeploy has done is there together with the state that it leads to, so that nobody runs
-// it again, whenever a process ends.
+// TestOnDeployRunsOnce: what OnDeploy has done is there together with the state that it leads to,
+// so that nobody runs it again, whenever a process ends.
 func TestOnDeployRunsOnce(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -502,7 +512,8 @@ function OnUpdate(doc, meta) {}`, "", "+dst=dst")
 	}
 }
 
-// TestKilledHandlerLeavesNothing: what a handler has written before its worker was killed is void when it runs again.
+// TestKilledHandlerLeavesNothing: what a handler has written before its worker was killed is void
+// when it runs again.
 func TestKilledHandlerLeavesNothing(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.put("dst", "count", `{"n":0}`)
@@ -520,7 +531,8 @@ function OnUpdate(doc, meta) {
 	require.Equal(t, `{"n":1}`, n.get("dst", "count"))
 }
 
-// TestTooLargeFailsItsOwnEvent: of a batch that cannot be stored only the event fails whose handler is the reason.
+// TestTooLargeFailsItsOwnEvent: of a batch that cannot be stored only the event fails whose handler
+// is the reason.
 func TestTooLargeFailsItsOwnEvent(t *testing.T) {
 	n := newNode(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), 0)
 	n.create("src", "dst")
@@ -534,7 +546,8 @@ func TestTooLargeFailsItsOwnEvent(t *testing.T) {
 	require.EqualValues(t, 4, n.count("dst"))
 }
 
-// TestTargetGoes: a database that is written to may go and come again: the function stays, its handlers are told.
+// TestTargetGoes: a database that is written to may go and come again: the function stays, its
+// handlers are told.
 func TestTargetGoes(t *testing.T) {
 	n := newAlone(t, "src", "dst", "other")
 	n.define("f", `
@@ -551,8 +564,8 @@ function OnUpdate(doc, meta) {
 	require.Equal(t, definition.Deployed, n.state("f"))
 }
 
-// TestUnreadable: what cannot be verified cannot be read, and holds up nobody: local documents, and those of a database
-// that hides some from the owner.
+// TestUnreadable: what cannot be verified cannot be read, and holds up nobody: local documents, and
+// those of a database that hides some from the owner.
 func TestUnreadable(t *testing.T) {
 	n := newAlone(t, "src", "dst", "_users")
 	for _, name := range []string{"src", "dst", "_users"} {

@@ -24,8 +24,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestOnDeploy: OnDeploy runs before any event, when a function is deployed and when it is resumed, and is told which,
-// and after how long.
+// TestOnDeploy: OnDeploy runs before any event, when a function is deployed and when it is resumed,
+// and is told which, and after how long.
 func TestOnDeploy(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.put("src", "before", `{}`)
@@ -52,7 +52,8 @@ function OnDeploy(action) { dst["deployed"] = {reason: action.reason, delay: act
 	require.Equal(t, `{"reason":"Deploy","delay":0}`, n.get("dst", "deployed"))
 }
 
-// TestAdvancedOperations: each operation of couchbase tells what came of it, and that is what is stored.
+// TestAdvancedOperations: each operation of couchbase tells what came of it, and that is what is
+// stored.
 func TestAdvancedOperations(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.put("dst", "old", `{"v":0}`)
@@ -95,8 +96,9 @@ function OnUpdate(doc, meta) {
 	}
 }
 
-// TestN1QLCall: N1QL() and couchbase.n1qlQuery() take the text of a statement, values by name or by number and options,
-// and give rows that a loop goes over, until they are closed. Statements read no text index.
+// TestN1QLCall: N1QL() and couchbase.n1qlQuery() take the text of a statement, values by name or by
+// number and options, and give rows that a loop goes over, until they are closed. Statements read
+// no text index.
 func TestN1QLCall(t *testing.T) {
 	n := newAlone(t, "src", "dst", "data")
 	n.put("data", "_design/text", `{"language":"query","indexes":{"all":{"index":{"fields":"all_fields"},"analyzer":"keyword"}}}`)
@@ -121,7 +123,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("data", "4", `{"n":4,"seen":true}`)
 }
 
-// TestOptionalQueryExecution: a SELECT whose rows nobody wants is not run; a statement that changes documents is.
+// TestOptionalQueryExecution: a SELECT whose rows nobody wants is not run; a statement that changes
+// documents is.
 func TestOptionalQueryExecution(t *testing.T) {
 	n := newAlone(t, "src", "dst", "data")
 	n.put("data", "a", `{}`)
@@ -140,7 +143,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("data", "a", `{"seen":true}`)
 }
 
-// TestInsight: for each line of the code as it was stored there is what it called, what failed and what it logged.
+// TestInsight: for each line of the code as it was stored there is what it called, what failed and
+// what it logged.
 func TestInsight(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	const code = "function OnUpdate(doc, meta) {\n  log('seen', meta.id);\n  dst[meta.id] = doc;\n\n" +
@@ -166,7 +170,8 @@ func TestInsight(t *testing.T) {
 	require.NotContains(t, lines, 4)
 }
 
-// TestStatsAddUp: when all is done, the events that handlers got are those that succeeded, failed or had no handler.
+// TestStatsAddUp: when all is done, the events that handlers got are those that succeeded, failed
+// or had no handler.
 func TestStatsAddUp(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -207,8 +212,8 @@ function fire() {}`, `{"execution_timeout":1}`, "+dst=dst", "+src=src")
 	require.Zero(t, n.stat("f", "on_update_success"))
 }
 
-// TestHeadersAndFooters: lines before and after the code are part of it; the lines that errors name stay those of the
-// code.
+// TestHeadersAndFooters: lines before and after the code are part of it; the lines that errors name
+// stay those of the code.
 func TestHeadersAndFooters(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", "function OnUpdate(doc, meta) {\n  dst[meta.id] = {head: head(), foot: foot()};\n  if (doc.bad) nothing();\n}",
@@ -221,8 +226,8 @@ func TestHeadersAndFooters(t *testing.T) {
 	n.eventually(func() bool { return strings.Contains(n.log("f"), `"at":"3:`) }, "an error of line 3")
 }
 
-// TestLanguageCompatibility: code that was written for versions before 6.5.0 gets an exception for a document that is
-// not there, other code undefined.
+// TestLanguageCompatibility: code that was written for versions before 6.5.0 gets an exception for
+// a document that is not there, other code undefined.
 func TestLanguageCompatibility(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	for name, settings := range map[string]string{
@@ -251,7 +256,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "h", `{"found":"undefined"}`)
 }
 
-// TestSkipTimerThreshold: timers that are later than the setting allows are dropped and counted, others run.
+// TestSkipTimerThreshold: timers that are later than the setting allows are dropped and counted,
+// others run.
 func TestSkipTimerThreshold(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -268,8 +274,8 @@ function fire(context) { dst[context.id] = {}; }`, `{"skip_timer_threshold":600}
 	require.EqualValues(t, 1, n.stat("f", "timer_callback_success"))
 }
 
-// TestTimersDoNotBlock: a callback that throws, one that never ends and one that is not in the code any more hold up
-// none of those that come after them.
+// TestTimersDoNotBlock: a callback that throws, one that never ends and one that is not in the code
+// any more hold up none of those that come after them.
 func TestTimersDoNotBlock(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -289,8 +295,8 @@ function fire() { dst["fired"] = {}; }`, `{"execution_timeout":1}`, "+dst=dst")
 	require.Empty(t, n.checked(), "nothing is left of them")
 }
 
-// TestCurlOfHandlers: requests have the credentials of their binding and stay below its path; answers of any status
-// come back, and no more bytes of them than the setting allows.
+// TestCurlOfHandlers: requests have the credentials of their binding and stay below its path;
+// answers of any status come back, and no more bytes of them than the setting allows.
 func TestCurlOfHandlers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -331,7 +337,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "large", `{"curl":true}`)
 }
 
-// TestOldMeta: docid and expiry of functions of version 5 are there, whether a document expires or not.
+// TestOldMeta: docid and expiry of functions of version 5 are there, whether a document expires or
+// not.
 func TestOldMeta(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -348,8 +355,8 @@ function OnDelete(meta) { dst["gone:" + meta.docid] = {expiry: meta.expiry}; }`,
 	n.becomes("dst", "gone:a", `{"expiry":0}`)
 }
 
-// TestCurlKeepsCredentials: neither the binding's credentials nor what the handler sends nor cookies go to another port
-// of the same host.
+// TestCurlKeepsCredentials: neither the binding's credentials nor what the handler sends nor
+// cookies go to another port of the same host.
 func TestCurlKeepsCredentials(t *testing.T) {
 	var there []http.Header
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -384,8 +391,8 @@ func TestCurlKeepsCredentials(t *testing.T) {
 	}
 }
 
-// TestTrials: a test of a function runs its handler, deployed or not, on what there is, and shows what it would have
-// written; nothing is stored.
+// TestTrials: a test of a function runs its handler, deployed or not, on what there is, and shows
+// what it would have written; nothing is stored.
 func TestTrials(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.put("src", "a", `{"v":1}`)
@@ -431,8 +438,8 @@ function fire(context) { dst["fired"] = context; }`, "", "+dst=dst")
 	require.Equal(t, definition.Undeployed, n.state("f"))
 }
 
-// TestCheckpointInterval: how far events without effects have come is stored after the interval, so that a process that
-// takes over from one that died repeats only what came after it.
+// TestCheckpointInterval: how far events without effects have come is stored after the interval, so
+// that a process that takes over from one that died repeats only what came after it.
 func TestCheckpointInterval(t *testing.T) {
 	for settings, repeated := range map[string]int{`{"checkpoint_interval":1}`: 0, `{"checkpoint_interval":86400}`: 1} {
 		store := memkv.New()
@@ -475,8 +482,8 @@ func (n *node) kept(name string) string {
 	return all.String()
 }
 
-// TestStoreUnavailable: while the store refuses everything, events wait; afterwards each has its effects, once, and
-// none has failed.
+// TestStoreUnavailable: while the store refuses everything, events wait; afterwards each has its
+// effects, once, and none has failed.
 func TestStoreUnavailable(t *testing.T) {
 	store := memkv.New()
 	m := &mortal{Store: store}
@@ -508,8 +515,8 @@ function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n
 	require.Equal(t, `{"n":1}`, n.get("dst", "before"))
 }
 
-// TestOperationsWhileNodesComeAndGo: a function is paused, resumed, undeployed and deployed while its partitions move
-// between processes, and does its work afterwards.
+// TestOperationsWhileNodesComeAndGo: a function is paused, resumed, undeployed and deployed while
+// its partitions move between processes, and does its work afterwards.
 func TestOperationsWhileNodesComeAndGo(t *testing.T) {
 	store := memkv.New()
 	keeper := newNode(t, store, time.Hour)
@@ -552,7 +559,8 @@ func TestLogOfAllNodes(t *testing.T) {
 	}
 }
 
-// TestSlowHandlerAmongWorkers: while a handler waits for another server, those of the function's other workers go on.
+// TestSlowHandlerAmongWorkers: while a handler waits for another server, those of the function's
+// other workers go on.
 func TestSlowHandlerAmongWorkers(t *testing.T) {
 	called, released := make(chan struct{}), make(chan struct{})
 	call, release := sync.OnceFunc(func() { close(called) }), sync.OnceFunc(func() { close(released) })

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// histogram counts durations in buckets that grow by an eighth of their power of two, in microseconds: exact below 8,
-// within an eighth above. The zero value is empty. It is not for concurrent use.
+// histogram counts durations in buckets that grow by an eighth of their power of two, in
+// microseconds: exact below 8, within an eighth above. The zero value is empty. It is not for
+// concurrent use.
 type histogram struct {
 	counts [8 * 40]int64
 	total  int64
@@ -37,8 +38,8 @@ func (h *histogram) add(d time.Duration) {
 	h.most = max(h.most, us)
 }
 
-// percentile is the time, in microseconds, that the part p (of 1) of what was counted did not exceed; 0 if there is
-// nothing.
+// percentile is the time, in microseconds, that the part p (of 1) of what was counted did not
+// exceed; 0 if there is nothing.
 func (h *histogram) percentile(p float64) int64 {
 	if h.total == 0 {
 		return 0
@@ -53,7 +54,8 @@ func (h *histogram) percentile(p float64) int64 {
 	return h.most
 }
 
-// each calls fn for the buckets in which something was counted, ascending, with the smallest number of each.
+// each calls fn for the buckets in which something was counted, ascending, with the smallest number
+// of each.
 func (h *histogram) each(fn func(us, count int64)) {
 	for i, n := range h.counts {
 		if n > 0 {

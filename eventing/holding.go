@@ -32,8 +32,8 @@ type holding struct {
 	full    bool                      // an answer was not kept, so that none is any more
 }
 
-// handlerMemory is what handlers have together where Options.HandlerMemory does not say: a sixteenth of the limit of
-// the heap, from 24 to 512 MB.
+// handlerMemory is what handlers have together where Options.HandlerMemory does not say: a
+// sixteenth of the limit of the heap, from 24 to 512 MB.
 func handlerMemory() int64 { return min(max(debug.SetMemoryLimit(-1)/16, 24<<20), 512<<20) }
 
 func (f *function) newHolding() *holding {
@@ -43,7 +43,8 @@ func (f *function) newHolding() *holding {
 // errNoMemory is the error of what a handler does if that would take more memory than there is.
 var errNoMemory = compat.Busy("The event functions of this server hold too much in memory, or this one does.")
 
-// take adds bytes to what the run holds. It waits for others for a while; the error is errNoMemory, or that of ctx.
+// take adds bytes to what the run holds. It waits for others for a while; the error is errNoMemory,
+// or that of ctx.
 func (h *holding) take(ctx context.Context, bytes int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +111,8 @@ func (h *holding) sorting() (keep func(bytes int) error, end func()) {
 	return keep, func() { h.give(kept) }
 }
 
-// Hold implements storage.Memory: documents of so many bytes are read, and shown to the worker process.
+// Hold implements storage.Memory: documents of so many bytes are read, and shown to the worker
+// process.
 func (h *holding) Hold(ctx context.Context, bytes int) error { return h.cross(ctx, 2*int64(bytes)) }
 
 // again begins a new run of the handlers. What the run before held is given back, except for the

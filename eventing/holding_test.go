@@ -15,7 +15,8 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 )
 
-// inflating serves answers of some megabytes of zeros, compressed, with as many cookies as a header may have.
+// inflating serves answers of some megabytes of zeros, compressed, with as many cookies as a header
+// may have.
 func inflating(t *testing.T) (url string, requests *atomic.Int64) {
 	requests = new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,8 +49,9 @@ func (n *node) defineCurl(code, url, settings string) {
 	require.Equal(n.t, definition.Deployed, n.deploy("f"))
 }
 
-// TestHandlersHoldTheirShare: whatever handlers hold comes out of the memory of all functions, and is given back. What
-// is beyond it is an error that the handler can catch, and the function goes on.
+// TestHandlersHoldTheirShare: whatever handlers hold comes out of the memory of all functions, and
+// is given back. What is beyond it is an error that the handler can catch, and the function goes
+// on.
 func TestHandlersHoldTheirShare(t *testing.T) {
 	url, requests := inflating(t)
 	n := newAlone(t, "src", "dst")

@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A batch is what its handlers get at from outside; the pool calls these methods while they run, one at a time.
+// A batch is what its handlers get at from outside; the pool calls these methods while they run,
+// one at a time.
 var _ js.EventHost = (*batch)(nil)
 
 // Get implements js.EventHost.
@@ -49,8 +50,8 @@ func (b *batch) Revision(ctx context.Context, binding int, id string, body []byt
 	return rev.String(), nil
 }
 
-// errForged is the error for a worker process that asks for what the function has no binding for. No
-// program does that, so the process must have been taken over.
+// errForged is the error for a worker process that asks for what the function has no binding for.
+// No program does that, so the process must have been taken over.
 var errForged = errors.New("eventing: a worker has asked for what is not bound")
 
 // seen makes an error of a database one that a handler sees as an exception.

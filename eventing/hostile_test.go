@@ -32,7 +32,8 @@ function OnUpdate(doc, meta) {
 	}
 }`
 
-// TestHostileHandlers: whatever a handler does costs its own event. Another function and writers go on meanwhile.
+// TestHostileHandlers: whatever a handler does costs its own event. Another function and writers go
+// on meanwhile.
 func TestHostileHandlers(t *testing.T) {
 	n := newAlone(t, "src", "dst", "good")
 	n.define("bad", hostileCode, `{"execution_timeout":1}`, "+dst=dst")

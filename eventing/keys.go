@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Keys of a deployed function. All of it lies below one prefix, the instance's, so that to undeploy is to clear one
-// range. The numbers are on disk.
+// Keys of a deployed function. All of it lies below one prefix, the instance's, so that to undeploy
+// is to clear one range. The numbers are on disk.
 //
 //	(partition, p)                    sequence up to which the effects of a partition's events are stored
 //	(due, p, ms, callback, ref)       a timer: nonce, context

@@ -21,8 +21,9 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// modelCode notes for each document the generations of the revisions that it was called for, counts the calls for all
-// documents with the same last digit, and sets a timer for each call, whose callback counts.
+// modelCode notes for each document the generations of the revisions that it was called for, counts
+// the calls for all documents with the same last digit, and sets a timer for each call, whose
+// callback counts.
 const modelCode = `
 function note(meta) {
 	var key = "log:" + meta.id, was = dst[key] || {seen: []};
@@ -71,9 +72,10 @@ func (m *mortal) Watch(ctx context.Context, key, seen []byte) error {
 	return m.Store.Watch(ctx, key, seen)
 }
 
-// TestModel: random writes and deletions, while the function is paused, resumed with another number of
-// workers, and moves between processes that end or die. In the end its effects are those of a naive model: every
-// document was seen in its last state, its states in their order and none twice; every timer has fired once.
+// TestModel: random writes and deletions, while the function is paused, resumed with another number
+// of workers, and moves between processes that end or die. In the end its effects are those of a
+// naive model: every document was seen in its last state, its states in their order and none twice;
+// every timer has fired once.
 func TestModel(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, store kv.Store) {
 		const lease = 500 * time.Millisecond

@@ -8,9 +8,9 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
-// Where a revision comes from is kept with it, in databases that functions are deployed on: so a function does not see
-// its own writes, and functions that write to each other's sources come to an end. It counts as long as the revision is
-// the current one.
+// Where a revision comes from is kept with it, in databases that functions are deployed on: so a
+// function does not see its own writes, and functions that write to each other's sources come to an
+// end. It counts as long as the revision is the current one.
 //
 //	of a database: (keyspace.TagEventing, id)   revision, instance that is not to see it as an event (0: all do),
 //	                                           number of functions on the way [, 1: deletion of what has expired]
@@ -31,7 +31,8 @@ func (o origin) set(x *storage.Tx, id string, rev compat.Rev) {
 	x.SetBeside(keyspace.TagEventing, id, rev, value)
 }
 
-// originsOf gives for each of some revisions where it comes from. Where the database has no origins, one key is read.
+// originsOf gives for each of some revisions where it comes from. Where the database has no
+// origins, one key is read.
 func originsOf(s *storage.Snapshot, revs []storage.ReadRev) ([]origin, error) {
 	values, err := s.Beside(keyspace.TagEventing, revs)
 	if err != nil {

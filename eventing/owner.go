@@ -14,7 +14,8 @@ import (
 type Rights func(ctx context.Context, name string) (roles []string, known bool, err error)
 
 const (
-	// ownerEvery is how often it is looked whether a function may run still, whether there are events or not.
+	// ownerEvery is how often it is looked whether a function may run still, whether there are
+	// events or not.
 	ownerEvery = 2 * time.Second
 	// rightsFor is how long a batch goes on with the rights that it has found.
 	rightsFor = time.Second
@@ -26,8 +27,8 @@ type errStopped struct{ why string }
 // Error implements error.
 func (e errStopped) Error() string { return "eventing: " + e.why }
 
-// principal is the owner of the function, with the roles of now. Who was identified by others, a proxy or the issuer of
-// a token, keeps those of then: nobody here knows of a change.
+// principal is the owner of the function, with the roles of now. Who was identified by others, a
+// proxy or the issuer of a token, keeps those of then: nobody here knows of a change.
 func (f *function) principal(ctx context.Context) (principal.Principal, error) {
 	o := f.record.Owner
 	p := principal.Principal{Name: o.Name, Roles: o.Roles}

@@ -70,8 +70,9 @@ func (n *node) stopped() (reason string) {
 	return reason
 }
 
-// TestOwnerLosesRights: a function has the rights that its owner has now. Where these do not let it read its source it
-// is paused with the reason, and does nothing from the moment on when they were taken; to resume it takes rights.
+// TestOwnerLosesRights: a function has the rights that its owner has now. Where these do not let it
+// read its source it is paused with the reason, and does nothing from the moment on when they were
+// taken; to resume it takes rights.
 func TestOwnerLosesRights(t *testing.T) {
 	const copies = `function OnUpdate(doc, meta) { dst[meta.id] = {}; }`
 	for name, c := range map[string]struct {
@@ -126,8 +127,9 @@ func TestOwnerLosesRights(t *testing.T) {
 	}
 }
 
-// TestOwnerLosesRightsWhileHandlersRun: timers, statements and requests have the rights of now, too, in the middle of a
-// handler; an owner who may read the source still, but not write where the function does, gets an error for each write.
+// TestOwnerLosesRightsWhileHandlersRun: timers, statements and requests have the rights of now,
+// too, in the middle of a handler; an owner who may read the source still, but not write where the
+// function does, gets an error for each write.
 func TestOwnerLosesRightsWhileHandlersRun(t *testing.T) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))

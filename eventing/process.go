@@ -13,20 +13,24 @@ import (
 )
 
 const (
-	// maxRefusals is how often a handler may try writes that are refused before its event counts as failed.
+	// maxRefusals is how often a handler may try writes that are refused before its event counts as
+	// failed.
 	maxRefusals = 10
-	// maxBatch is how many bytes the handlers of a batch may write before the rest of it becomes another batch.
+	// maxBatch is how many bytes the handlers of a batch may write before the rest of it becomes
+	// another batch.
 	maxBatch = 8 << 20
-	// maxCrashes is how often a worker process may die of an event for reasons that may be another's.
+	// maxCrashes is how often a worker process may die of an event for reasons that may be
+	// another's.
 	maxCrashes = 3
 	// manyRuns is how often a batch runs again because others were faster before it is divided.
 	manyRuns = 5
-	// leastPause and mostPause are how long a batch waits before it runs again because others were faster.
+	// leastPause and mostPause are how long a batch waits before it runs again because others were
+	// faster.
 	leastPause, mostPause = 2 * time.Millisecond, time.Second
 )
 
-// checkpoint says how far the items of one source are done: events of a worker's partitions, timers,
-// or OnDeploy.
+// checkpoint says how far the items of one source are done: events of a worker's partitions,
+// timers, or OnDeploy.
 type checkpoint interface {
 	// move checks in a transaction that nobody else has done the items, and goes on behind them.
 	move(tx kv.Tx, items []*item) error
@@ -112,7 +116,8 @@ func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error 
 	}
 }
 
-// tooLarge reports whether what a batch writes is the reason that it cannot be stored, whichever item's it is.
+// tooLarge reports whether what a batch writes is the reason that it cannot be stored, whichever
+// item's it is.
 func tooLarge(err error) bool {
 	return errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrValueTooLarge) || errors.Is(err, kv.ErrKeyTooLarge)
 }

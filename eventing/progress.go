@@ -17,8 +17,9 @@ import (
 type progress struct {
 	source [16]byte    // uuid of the database
 	begin  storage.Seq // where the instance has begun
-	// own is up to where the effects of a partition's events are stored; done is up to where its events are done, as it
-	// is stored from time to time. What is done is up to the later one of them.
+	// own is up to where the effects of a partition's events are stored; done is up to where its
+	// events are done, as it is stored from time to time. What is done is up to the later one of
+	// them.
 	own, done [partitions]storage.Seq
 	owners    [partitions]nodes.ID // the zero ID for nobody
 }
@@ -34,12 +35,12 @@ func (p *progress) of(partition int) storage.Seq {
 	return at
 }
 
-// errRestart ends the work on partitions that another process has now: this one was taken for dead, and was not. What
-// is stored is right; it is read again.
+// errRestart ends the work on partitions that another process has now: this one was taken for dead,
+// and was not. What is stored is right; it is read again.
 var errRestart = errors.New("eventing: a partition of the function is another process's")
 
-// begin writes the progress of a fresh instance: nothing is done, or all that the transaction sees, or all from before
-// a time.
+// begin writes the progress of a fresh instance: nothing is done, or all that the transaction sees,
+// or all from before a time.
 func begin(ctx context.Context, tx kv.Tx, instance int64, source *storage.DB, boundary string) error {
 	s, err := source.Join(ctx, tx)
 	if err != nil {
@@ -49,7 +50,8 @@ func begin(ctx context.Context, tx kv.Tx, instance int64, source *storage.DB, bo
 	switch boundary {
 	case definition.Everything:
 	case definition.FromNow:
-		// without a conflict: each write of the source would be one, and what is written later comes later
+		// without a conflict: each write of the source would be one, and what is written later
+		// comes later
 		if since, err = s.WithoutConflicts().LastSeq(); err != nil {
 			return err
 		}
@@ -72,7 +74,8 @@ func encodeProgress(source [16]byte, seq storage.Seq) []byte {
 	return keyspace.AppendSeq(append([]byte{1}, source[:]...), seq)
 }
 
-// readProgress reads what is stored. found is false if there is nothing: then the instance begins anew.
+// readProgress reads what is stored. found is false if there is nothing: then the instance begins
+// anew.
 func readProgress(tx kv.ReadTx, s space) (p progress, found bool, err error) {
 	keys := [][]byte{s.progress()}
 	for i := range partitions {
@@ -118,8 +121,9 @@ func parsePartition(p *progress, i int, own, done, owner []byte) (err error) {
 	return nil
 }
 
-// move makes a transaction part of the work on some partitions, and moves them: it fails with errRestart if one of them
-// is not this process's any more, or not where it left it. before and after are by partition; those that differ move.
+// move makes a transaction part of the work on some partitions, and moves them: it fails with
+// errRestart if one of them is not this process's any more, or not where it left it. before and
+// after are by partition; those that differ move.
 func move(tx kv.Tx, s space, self nodes.ID, before, after *[partitions]storage.Seq) error {
 	var order []int
 	var keys [][]byte

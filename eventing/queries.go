@@ -19,7 +19,8 @@ import (
 	"github.com/settee-db/settee/storage/expiry"
 )
 
-// queries are the statements of the running handler that are not at their end. The zero value has none.
+// queries are the statements of the running handler that are not at their end. The zero value has
+// none.
 type queries struct {
 	open map[uint64]*openQuery
 	last uint64
@@ -345,8 +346,8 @@ func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[strin
 	if err != nil {
 		return false, err
 	}
-	// An index with ids orders them as Unicode does, where selectors and statements compare their bytes. A text index
-	// compares values of one type only.
+	// An index with ids orders them as Unicode does, where selectors and statements compare their
+	// bytes. A text index compares values of one type only.
 	indexes = slices.DeleteFunc(slices.Clone(indexes), func(ix *mango.Index) bool {
 		return ix.Kind == mango.KindJSON && slices.Contains(ix.Columns, "_id") || ix.Kind.IsText()
 	})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestQueries: statements see what is stored and what the handler has written, use indexes, change documents, and end
-// when their loop is left.
+// TestQueries: statements see what is stored and what the handler has written, use indexes, change
+// documents, and end when their loop is left.
 func TestQueries(t *testing.T) {
 	n := newAlone(t, "src", "dst", "data")
 	for i := range 300 {
@@ -49,7 +49,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("data", "003", `{"n":3,"kind":"k0"}`)
 }
 
-// TestQueryErrors: a statement that fails throws where it stands, and voids nothing that the handler catches.
+// TestQueryErrors: a statement that fails throws where it stands, and voids nothing that the
+// handler catches.
 func TestQueryErrors(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -68,7 +69,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "known", `{"ok":true}`)
 }
 
-// TestQueriesOnExpiry: statements read and set when documents expire; up to 30 days are counted from now.
+// TestQueriesOnExpiry: statements read and set when documents expire; up to 30 days are counted
+// from now.
 func TestQueriesOnExpiry(t *testing.T) {
 	n := newAlone(t, "src", "dst", "data")
 	n.define("f", `
@@ -95,7 +97,8 @@ function OnUpdate(doc, meta) {
 	n.becomes("data", "soon", `{}`)
 }
 
-// TestQueriesOnDocumentsThatChange: a handler that adds up by a query and a write loses nothing beside others.
+// TestQueriesOnDocumentsThatChange: a handler that adds up by a query and a write loses nothing
+// beside others.
 func TestQueriesOnDocumentsThatChange(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `

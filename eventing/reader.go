@@ -21,8 +21,8 @@ const (
 	chunkBytes = 2 << 20
 	// maxChunks is how many of them may be under way: read, and not all done.
 	maxChunks = 4
-	// leastChunk is chunkBytes of the one chunk that a function may always have. All others share Options.StreamMemory
-	// with those of other functions.
+	// leastChunk is chunkBytes of the one chunk that a function may always have. All others share
+	// Options.StreamMemory with those of other functions.
 	leastChunk = 256 << 10
 )
 
@@ -35,9 +35,10 @@ type chunk struct {
 	place chan struct{} // has an element for the chunk until it is done
 }
 
-// reader reads the feed of a function's source and hands the events of the process's partitions to the workers. Each
-// partition belongs to one worker, so the events of a document stay in order. It knows up to where everything is done,
-// and stores that from time to time, so that events without effects are not read again and again.
+// reader reads the feed of a function's source and hands the events of the process's partitions to
+// the workers. Each partition belongs to one worker, so the events of a document stay in order. It
+// knows up to where everything is done, and stores that from time to time, so that events without
+// effects are not read again and again.
 type reader struct {
 	f        *function
 	db       *documents.Database
@@ -66,7 +67,8 @@ type worker struct {
 	mine   []int // its partitions
 	queue  chan *item
 	timers *timerWorker
-	// seqs are the sequences that partitions of the worker have stored. They are the batch's that is being stored.
+	// seqs are the sequences that partitions of the worker have stored. They are the batch's that
+	// is being stored.
 	seqs [partitions]storage.Seq
 }
 
@@ -249,7 +251,8 @@ func appendExpiry(b []byte, ms int64) []byte {
 	return append(b, '}')
 }
 
-// usualMeta is a length that what metaOf appends stays below, with its end, where names are not long.
+// usualMeta is a length that what metaOf appends stays below, with its end, where names are not
+// long.
 const usualMeta = 384
 
 // metaOf appends what handlers get beside a document of a database; appendExpiry ends it.
@@ -342,7 +345,8 @@ func (r *reader) settled(items []*item) {
 	r.mu.Unlock()
 }
 
-// backlog is how many rows of the feed are not read, and how many events that were read are not done, with their bytes.
+// backlog is how many rows of the feed are not read, and how many events that were read are not
+// done, with their bytes.
 func (r *reader) backlog() (unread, queued, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -406,5 +410,6 @@ func (w *worker) moved(items []*item) {
 	}
 }
 
-// errSourceGone ends a function whose source was deleted, or is another database of the same name now.
+// errSourceGone ends a function whose source was deleted, or is another database of the same name
+// now.
 var errSourceGone = errors.New("eventing: the source of the function is gone")

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// underWay are the bytes of chunks that functions of the node have read and not done, and how many functions have any.
+// underWay are the bytes of chunks that functions of the node have read and not done, and how many
+// functions have any.
 func (n *node) underWay() (bytes, functions int) {
 	n.engine.mu.Lock()
 	defer n.engine.mu.Unlock()
@@ -38,8 +39,8 @@ func (n *node) underWay() (bytes, functions int) {
 	return bytes, functions
 }
 
-// TestStreamsShareMemory: of functions that have a lot to read and cannot store anything for now, each has read
-// something, and all together not more than they may.
+// TestStreamsShareMemory: of functions that have a lot to read and cannot store anything for now,
+// each has read something, and all together not more than they may.
 func TestStreamsShareMemory(t *testing.T) {
 	const functions, docs, size, shared = 50, 300, 5 << 10, 2
 	release := make(chan struct{})

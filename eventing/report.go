@@ -30,8 +30,9 @@ func (e *Engine) Stats(ctx context.Context, r *registry.Record, detail definitio
 	return out, nil
 }
 
-// shares tells how the partitions of a function are divided: owned are those that a living process works on, planned
-// those that have the owner that the plan gives them. Where these are not all, partitions move.
+// shares tells how the partitions of a function are divided: owned are those that a living process
+// works on, planned those that have the owner that the plan gives them. Where these are not all,
+// partitions move.
 func (e *Engine) shares(ctx context.Context, r *registry.Record) (map[string]any, error) {
 	owners, _, err := ownersOf(ctx, e.o.KV, spaceOf(r.Instance))
 	if err != nil {
@@ -53,7 +54,8 @@ func (e *Engine) shares(ctx context.Context, r *registry.Record) (map[string]any
 	return map[string]any{"all": partitions, "owned": owned, "planned": planned, "by_node": by}, nil
 }
 
-// report gives the counters under the names that Couchbase has for them, so that its tools read them.
+// report gives the counters under the names that Couchbase has for them, so that its tools read
+// them.
 func (t *tally) report(detail definition.Detail) *definition.Stats {
 	c := t.Counts
 	updates := c[updatesDone] + c[updatesFailed] + c[updatesSkipped]
@@ -114,8 +116,8 @@ func (t *tally) report(detail definition.Detail) *definition.Stats {
 	return out
 }
 
-// What is told as it was counted, under its own name. Some of Couchbase's never happen here: events are not lost to a
-// debugger, and there are no analytics and search services.
+// What is told as it was counted, under its own name. Some of Couchbase's never happen here: events
+// are not lost to a debugger, and there are no analytics and search services.
 var (
 	executionCounters = []string{
 		updatesDone, updatesFailed, deletesDone, deletesFailed, timersCreated, timersCancelled, timersDone,
@@ -144,8 +146,8 @@ func (e *Engine) Insight(ctx context.Context, r *registry.Record, _ bool) (*defi
 // Nodes is how many processes run functions on this store.
 func (e *Engine) Nodes(context.Context) (int, error) { return len(e.members.Known()), nil }
 
-// workerName is what a worker is called in statistics; node is empty for those of the process that is
-// asked.
+// workerName is what a worker is called in statistics; node is empty for those of the process that
+// is asked.
 func workerName(function string, worker int, node string) string {
 	name := fmt.Sprintf("worker_%s_%d", function, worker)
 	if node != "" {

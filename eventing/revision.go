@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// replaced is what a write replaces, as far as the revision that the write makes depends on it; the zero value if there
-// is nothing.
+// replaced is what a write replaces, as far as the revision that the write makes depends on it; the
+// zero value if there is nothing.
 type replaced struct {
 	rev         compat.Rev
 	deleted     bool
@@ -27,13 +27,13 @@ func (p *replaced) by(doc *compat.Document) compat.Rev {
 	return doc.NewRev(p.attachments)
 }
 
-// parsedCopies is about how many times the length of a body is taken while its revision is made: its text, the text as
-// it is stored, and what is hashed.
+// parsedCopies is about how many times the length of a body is taken while its revision is made:
+// its text, the text as it is stored, and what is hashed.
 const parsedCopies = 4
 
-// revision tells which revision a body will be of a document that the batch writes. It is a hash of the body and of
-// what it replaces, so it is known before; the commit makes that one, or the handlers run again. Zero: the write will
-// be refused, so that they do anyway.
+// revision tells which revision a body will be of a document that the batch writes. It is a hash of
+// the body and of what it replaces, so it is known before; the commit makes that one, or the
+// handlers run again. Zero: the write will be refused, so that they do anyway.
 func (b *batch) revision(ctx context.Context, key docKey, body []byte) (rev compat.Rev, err error) {
 	state, err := b.read(ctx, key)
 	if err != nil {

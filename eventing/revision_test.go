@@ -49,7 +49,8 @@ func (n *node) branch(database, id string, deleted bool) {
 	require.NoError(n.t, err)
 }
 
-// casWays are what handlers do with a document x; the value of each is the cas that it was told last.
+// casWays are what handlers do with a document x; the value of each is the cas that it was told
+// last.
 var casWays = map[string]string{
 	"insert":           `couchbase.insert(dst, x, {v: 1}).meta.cas`,
 	"upsert":           `couchbase.upsert(dst, x, {v: [1.5, -0.0, 1e300, "ü\u0000"], o: {b: {}, a: null}}).meta.cas`,
@@ -70,8 +71,9 @@ var casWays = map[string]string{
 	"printed": `JSON.parse(JSON.stringify(couchbase.upsert(dst, x, {v: 6}))).meta.cas`,
 }
 
-// TestCasIsTheRevision: the cas that a write answers is the revision that the document has when all is stored: what
-// couchbase.get shows later, and clients as _rev. It is so over whatever was there before.
+// TestCasIsTheRevision: the cas that a write answers is the revision that the document has when all
+// is stored: what couchbase.get shows later, and clients as _rev. It is so over whatever was there
+// before.
 func TestCasIsTheRevision(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	before := map[string]func(id string){
@@ -124,8 +126,8 @@ dst["told:" + meta.id] = {cas: cas}; }` // a failure has no meta
 	require.Zero(t, n.stat("f", conflicts))
 }
 
-// TestCasInATimer: a timer replaces a document with the cas that the handler was told when it wrote, unless the
-// document was written or deleted since.
+// TestCasInATimer: a timer replaces a document with the cas that the handler was told when it
+// wrote, unless the document was written or deleted since.
 func TestCasInATimer(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -151,8 +153,9 @@ function late(context) {
 	n.becomes("dst", "told:c", `{"success":false,"error":"LCB_KEY_ENOENT"}`)
 }
 
-// TestCasOverChanges: where a document changes after the handler was told the revision of its write, the handler runs
-// again: also where it is gone again, which no other check of the commit sees.
+// TestCasOverChanges: where a document changes after the handler was told the revision of its
+// write, the handler runs again: also where it is gone again, which no other check of the commit
+// sees.
 func TestCasOverChanges(t *testing.T) {
 	for change, make := range map[string]func(n *node){
 		"written":          func(n *node) { n.put("dst", "x", `{"other":1}`) },

@@ -166,7 +166,8 @@ func (e *Engine) run(ref definition.Ref, running *running) {
 	}
 }
 
-// leastRest and mostRest are how long a function that has stopped for no fault of its own rests before it goes on.
+// leastRest and mostRest are how long a function that has stopped for no fault of its own rests
+// before it goes on.
 const leastRest, mostRest = 100 * time.Millisecond, time.Minute
 
 // serve runs this process's share of a deployed function until its record changes.
@@ -213,7 +214,8 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 	return f, nil
 }
 
-// maxCurlResponse is how many bytes of an answer a worker process takes where the function sets no limit.
+// maxCurlResponse is how many bytes of an answer a worker process takes where the function sets no
+// limit.
 const maxCurlResponse = 64 << 20
 
 // close gives up what the function has open.

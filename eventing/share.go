@@ -14,9 +14,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// The partitions of a deployed function belong to the processes on the store in even shares (nodes.Plan). Each process
-// takes what the plan gives it and nobody has who lives, and gives up what the plan gives to others, between two
-// batches. Who was taken for dead and is not finds the owner changed in its next commit (move, holds).
+// The partitions of a deployed function belong to the processes on the store in even shares
+// (nodes.Plan). Each process takes what the plan gives it and nobody has who lives, and gives up
+// what the plan gives to others, between two batches. Who was taken for dead and is not finds the
+// owner changed in its next commit (move, holds).
 
 // errShare ends the work on a share that is to be another one.
 var errShare = errors.New("eventing: the partitions of the function are divided anew")
@@ -35,10 +36,10 @@ func planOf(owners []nodes.ID, members []nodes.Member) []nodes.ID {
 	return nodes.Plan(owners, ids(members))
 }
 
-// share divides the partitions: this process gives up those that are to be others', and takes those that are to be its
-// and are free. What it has then is in the progress. Nothing of the process works on any of them meanwhile. Where the
-// progress is lost the instance begins anew. The error is registry.ErrChanged if the function is not deployed any more
-// as the process knows it.
+// share divides the partitions: this process gives up those that are to be others', and takes those
+// that are to be its and are free. What it has then is in the progress. Nothing of the process
+// works on any of them meanwhile. Where the progress is lost the instance begins anew. The error is
+// registry.ErrChanged if the function is not deployed any more as the process knows it.
 func (f *function) share(ctx context.Context, db *documents.Database) (p progress, err error) {
 	if err := f.engine.members.Refresh(ctx); err != nil {
 		return p, err
@@ -216,8 +217,8 @@ func untilOwners(ctx context.Context, store kv.Store, s space, changes []byte, c
 	return context.Cause(ctx)
 }
 
-// releaseTime is how long a process that stops takes to give up its partitions at most; whoever waits for that goes on
-// after stopTime.
+// releaseTime is how long a process that stops takes to give up its partitions at most; whoever
+// waits for that goes on after stopTime.
 const (
 	releaseTime = 5 * time.Second
 	stopTime    = graceful + releaseTime

@@ -18,7 +18,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// countCode counts in a document for each how often it was seen, and once more an instant later, by a timer.
+// countCode counts in a document for each how often it was seen, and once more an instant later, by
+// a timer.
 const countCode = `
 function count(key) { dst[key] = {n: (dst[key] || {n: 0}).n + 1}; }
 function OnUpdate(doc, meta) {
@@ -62,7 +63,8 @@ func (n *node) backlog() int64 {
 	return s.Backlog
 }
 
-// counted waits until each of so many documents was counted, and its timer has fired, and looks that it was once.
+// counted waits until each of so many documents was counted, and its timer has fired, and looks
+// that it was once.
 func (n *node) counted(documents int) {
 	n.t.Helper()
 	n.eventually(func() bool { return n.count("dst") == 2*int64(documents) },
@@ -77,8 +79,8 @@ func (n *node) counted(documents int) {
 	require.NoError(n.t, err)
 }
 
-// TestNodesShareAFunction: each of three processes has a third of the partitions and does what is in them, timers too,
-// each effect once; all of it goes on when two of them end.
+// TestNodesShareAFunction: each of three processes has a third of the partitions and does what is
+// in them, timers too, each effect once; all of it goes on when two of them end.
 func TestNodesShareAFunction(t *testing.T) {
 	store := memkv.New()
 	const lease = time.Hour // nobody is taken for dead: who ends gives up what it has
@@ -121,7 +123,8 @@ func TestNodesShareAFunction(t *testing.T) {
 	require.Equal(t, definition.Undeployed, list[1].undeploy("f"))
 }
 
-// TestStatisticsStay: what a process has counted until it ended is told by the others, up to the last event.
+// TestStatisticsStay: what a process has counted until it ended is told by the others, up to the
+// last event.
 func TestStatisticsStay(t *testing.T) {
 	store := memkv.New()
 	const lease = time.Hour
@@ -141,8 +144,8 @@ func TestStatisticsStay(t *testing.T) {
 	}, "what the other process has counted last is gone with it")
 }
 
-// TestHandOver: processes come and end while documents are written; events and timers go from one to the other between
-// two batches, none is lost, none is done twice.
+// TestHandOver: processes come and end while documents are written; events and timers go from one
+// to the other between two batches, none is lost, none is done twice.
 func TestHandOver(t *testing.T) {
 	store := memkv.New()
 	const lease = time.Hour
@@ -173,8 +176,8 @@ func TestHandOver(t *testing.T) {
 	require.Empty(t, keeper.checked())
 }
 
-// TestNodeDies: the partitions and timers of a process that dies are others' as soon as it was not seen for a lease; if
-// it lives all the same it can do nothing with them any more.
+// TestNodeDies: the partitions and timers of a process that dies are others' as soon as it was not
+// seen for a lease; if it lives all the same it can do nothing with them any more.
 func TestNodeDies(t *testing.T) {
 	store := memkv.New()
 	const lease = 2 * time.Second
@@ -203,8 +206,8 @@ func TestNodeDies(t *testing.T) {
 	victim.close()
 }
 
-// TestZombie: a batch whose partition has become that of another process, which lives, while its handlers ran, leaves
-// nothing.
+// TestZombie: a batch whose partition has become that of another process, which lives, while its
+// handlers ran, leaves nothing.
 func TestZombie(t *testing.T) {
 	n := newNode(t, memkv.New(), time.Hour)
 	n.create("src", "dst")

@@ -34,8 +34,9 @@ func (tx slowListTx) Get(key []byte) ([]byte, error) {
 	return tx.ReadTx.Get(key)
 }
 
-// TestStartKnowsFunctions: what a process does at its start, before it has seen which functions there are, is marked as
-// what it does later: a function does not see what it has written itself, and sees that a document had expired.
+// TestStartKnowsFunctions: what a process does at its start, before it has seen which functions
+// there are, is marked as what it does later: a function does not see what it has written itself,
+// and sees that a document had expired.
 func TestStartKnowsFunctions(t *testing.T) {
 	store := memkv.New()
 	n := newNode(t, store, 0)
@@ -74,8 +75,8 @@ function OnDelete(meta, options) { dst[meta.id] = {expired: options.expired}; }`
 	require.Equal(t, `{"n":1}`, n.get("src", "a"))
 }
 
-// TestOwnWritesElsewhere: a process that runs a function which another one has just deployed, and has not seen its
-// record yet, marks what the function writes to its source.
+// TestOwnWritesElsewhere: a process that runs a function which another one has just deployed, and
+// has not seen its record yet, marks what the function writes to its source.
 func TestOwnWritesElsewhere(t *testing.T) {
 	n := newAlone(t, "src")
 	n.define("f", `function OnUpdate(doc, meta) { src[meta.id] = {n: (doc.n || 0) + 1}; }`, "", "+src=src")

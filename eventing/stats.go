@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/js"
 )
 
-// Names of what is counted; the others are those of js.EventResult.Counters. Couchbase's where it has one.
+// Names of what is counted; the others are those of js.EventResult.Counters. Couchbase's where it
+// has one.
 const (
 	updatesDone      = "on_update_success"
 	updatesFailed    = "on_update_failure"
@@ -42,15 +43,15 @@ const (
 	deletionsStarted = "dcp_deletion_sent_to_worker"
 )
 
-// tally is what was counted of an instance: in one process, or in several, added up. As JSON it is stored for other
-// processes (statsshare.go).
+// tally is what was counted of an instance: in one process, or in several, added up. As JSON it is
+// stored for other processes (statsshare.go).
 type tally struct {
 	Counts   map[string]int64               `json:"counts"`
 	Lines    map[int]definition.InsightLine `json:"lines,omitempty"`
 	Latency  histogram                      `json:"latency"`  // from the begin to the end of a handler
 	Lateness histogram                      `json:"lateness"` // of timers, against the time at which they were due
-	// Queued are events that were read and are not done, with their bytes; Unread are the rows of the feed that were
-	// not read, of whichever partition.
+	// Queued are events that were read and are not done, with their bytes; Unread are the rows of
+	// the feed that were not read, of whichever partition.
 	Queued      int64 `json:"queued,omitempty"`
 	QueuedBytes int64 `json:"queued_bytes,omitempty"`
 	Unread      int64 `json:"unread,omitempty"`
@@ -91,8 +92,8 @@ func sumLines(a, b definition.InsightLine) definition.InsightLine {
 	return a
 }
 
-// Statistics are what a function has done in this process since it was deployed, or since they were reset. They are
-// safe for concurrent use.
+// Statistics are what a function has done in this process since it was deployed, or since they were
+// reset. They are safe for concurrent use.
 type Statistics struct {
 	mu     sync.Mutex
 	tally  tally

@@ -14,13 +14,14 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Where several processes run functions each writes what it has counted into the store every so often, so that every
-// one of them can tell the sum. What processes have counted that are gone is added up under the zero ID.
+// Where several processes run functions each writes what it has counted into the store every so
+// often, so that every one of them can tell the sum. What processes have counted that are gone is
+// added up under the zero ID.
 
 const (
 	statsEvery = 2 * time.Second
-	// statsSize bounds what is stored of one process, in bytes: where the lines of the code have more to tell, their
-	// texts are left out first, then they are.
+	// statsSize bounds what is stored of one process, in bytes: where the lines of the code have
+	// more to tell, their texts are left out first, then they are.
 	statsSize = 90_000
 )
 
@@ -179,8 +180,8 @@ func (e *Engine) shareStatsOnce(ctx context.Context) {
 	}
 }
 
-// storeStats stores what this process has counted of a function, if that has changed; what was reset elsewhere is reset
-// here, and what processes have left that are gone is added up.
+// storeStats stores what this process has counted of a function, if that has changed; what was
+// reset elsewhere is reset here, and what processes have left that are gone is added up.
 func (e *Engine) storeStats(ctx context.Context, r *registry.Record) error {
 	s, space, self := e.statsOf(r), spaceOf(r.Instance), e.members.Self()
 	members, _, err := e.members.Live(ctx)
@@ -229,7 +230,8 @@ func foldDeparted(tx kv.Tx, s space, all map[nodes.ID]*tally, live []nodes.ID) e
 		if id == (nodes.ID{}) || alive(id, live) {
 			continue
 		}
-		// what was read without a conflict is read with one: of two processes that fold it only one does
+		// what was read without a conflict is read with one: of two processes that fold it only one
+		// does
 		if _, err := tx.Get(s.stats(id)); err != nil {
 			return err
 		}
@@ -284,7 +286,8 @@ func (s *Statistics) noteStored(value []byte, resets uint64) {
 	s.mu.Unlock()
 }
 
-// ResetStats sets the counters of a function back to 0, in other processes on the store within two seconds.
+// ResetStats sets the counters of a function back to 0, in other processes on the store within two
+// seconds.
 func (e *Engine) ResetStats(ctx context.Context, r *registry.Record) error {
 	e.statsOf(r).reset()
 	if len(e.members.Known()) < 2 {

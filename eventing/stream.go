@@ -12,13 +12,15 @@ import (
 	"github.com/settee-db/settee/storage/expiry"
 )
 
-// Functions of a process that have the same partitions of the same database read its changes together: what one of them
-// has read is kept for those that have not come so far, and who wants what is just being read waits for that. So each
-// change is read once, however many functions there are. Nothing depends on it: a function that is left behind, or
-// whose partitions are others, reads for itself.
+// Functions of a process that have the same partitions of the same database read its changes
+// together: what one of them has read is kept for those that have not come so far, and who wants
+// what is just being read waits for that. So each change is read once, however many functions there
+// are. Nothing depends on it: a function that is left behind, or whose partitions are others, reads
+// for itself.
 
 const (
-	// segmentRows and chunkBytes bound what is read of a stream at once: as many events as a batch may have.
+	// segmentRows and chunkBytes bound what is read of a stream at once: as many events as a batch
+	// may have.
 	segmentRows = mostItems
 	// streamShare is which part of Options.StreamMemory segments may have that are kept for others.
 	streamShare = 4
@@ -90,10 +92,11 @@ type consumer struct {
 	streams *streams
 	stream  *stream
 	db      *storage.DB
-	// joined is when the function has begun: what was read before it does not see, so that nobody gets to see documents
-	// as they were before he asked.
+	// joined is when the function has begun: what was read before it does not see, so that nobody
+	// gets to see documents as they were before he asked.
 	joined time.Time
-	// asked is a moment after the last change that the function was told of: what has been read since has all of them.
+	// asked is a moment after the last change that the function was told of: what has been read
+	// since has all of them.
 	asked time.Time
 	at    storage.Seq // guarded by streams.mu
 	rows  int         // of the segment that was read last: about as many as the next one has
@@ -317,13 +320,15 @@ func (p *segment) complete(s *storage.Snapshot, revs []storage.ReadRev) error {
 	return nil
 }
 
-// slab is memory of which rows have small parts: they come and go together, and the collector has less to look at.
+// slab is memory of which rows have small parts: they come and go together, and the collector has
+// less to look at.
 type slab struct {
 	free []byte
 	size int // of what was allocated last
 }
 
-// Slabs begin small, for a row that comes alone, and each is twice as large as the one before, up to mostSlab.
+// Slabs begin small, for a row that comes alone, and each is twice as large as the one before, up
+// to mostSlab.
 const (
 	leastSlab = 1 << 10
 	mostSlab  = 32 << 10

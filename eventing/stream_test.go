@@ -20,7 +20,8 @@ func (n *node) readRows() int64 {
 	return n.engine.streams.reads
 }
 
-// TestFunctionsReadTogether: however many functions see a database, each of its changes is read once.
+// TestFunctionsReadTogether: however many functions see a database, each of its changes is read
+// once.
 func TestFunctionsReadTogether(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	const functions, docs = 8, 1500
@@ -61,8 +62,9 @@ func (n *node) newConsumer(streams *streams, database string) *consumer {
 	return streams.join(db, key, storage.Seq{})
 }
 
-// TestSegments: who is behind gets what another one has read, cut down to what it may have, but nothing that was read
-// before it joined; what nobody wants any more is not kept, nor what is too much.
+// TestSegments: who is behind gets what another one has read, cut down to what it may have, but
+// nothing that was read before it joined; what nobody wants any more is not kept, nor what is too
+// much.
 func TestSegments(t *testing.T) {
 	n := newAlone(t, "src", "other")
 	for i := range 10 {
@@ -131,8 +133,8 @@ func TestSegments(t *testing.T) {
 	require.ErrorIs(t, err, errSourceGone)
 }
 
-// TestStreamsTellAll: functions of different speeds see each document as it is in the end, and what they see before is
-// in the order of the stream, while documents change and however little is kept.
+// TestStreamsTellAll: functions of different speeds see each document as it is in the end, and what
+// they see before is in the order of the stream, while documents change and however little is kept.
 func TestStreamsTellAll(t *testing.T) {
 	for _, most := range []int{0, 2000, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {

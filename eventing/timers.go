@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// timerName names a timer of an instance: of two with the same name the later one replaces the earlier one.
+// timerName names a timer of an instance: of two with the same name the later one replaces the
+// earlier one.
 type timerName struct{ callback, reference string }
 
 // append appends the name to a key.
@@ -32,8 +33,8 @@ type timer struct {
 // the versionstamp of the commit that made it.
 const nonceSize = kv.VersionstampSize
 
-// Value of (due, …): nonce, 1 and the context, or 0 for none; of a long context the rest is in chunks below the key.
-// Value of (ref, …): nonce, due in 8 bytes, partition in 2.
+// Value of (due, …): nonce, 1 and the context, or 0 for none; of a long context the rest is in
+// chunks below the key. Value of (ref, …): nonce, due in 8 bytes, partition in 2.
 
 // maxChunk is how many bytes of a context are in one value.
 const maxChunk = 90_000
@@ -160,7 +161,8 @@ func dueTimers(
 // maxContexts bounds the contexts of timers that are read together, in bytes.
 const maxContexts = 1 << 20
 
-// mostContexts is how many there may be: a partition is read while there are not too many, and ends with a long one.
+// mostContexts is how many there may be: a partition is read while there are not too many, and ends
+// with a long one.
 const mostContexts = 2*maxContexts + js.MaxEventBytes
 
 // dueIn is dueTimers for the timers of one partition, whose keys have a prefix of so many bytes.
@@ -195,8 +197,8 @@ func dueIn(
 	return list, never, it.Err()
 }
 
-// parseTimer reads an entry in the order of a partition's time, or tells that it is a further chunk of the context
-// before.
+// parseTimer reads an entry in the order of a partition's time, or tells that it is a further chunk
+// of the context before.
 func parseTimer(key, value []byte) (t timer, chunk bool, err error) {
 	if t.due, key, err = tuple.ReadInt(key); err != nil {
 		return t, false, corrupt("timer")

@@ -18,7 +18,8 @@ import (
 
 // trial is what a client wants to see a handler do.
 type trial struct {
-	// ID is a document of the source; Doc is one that need not be there. With Delete it is OnDelete that is called.
+	// ID is a document of the source; Doc is one that need not be there. With Delete it is OnDelete
+	// that is called.
 	ID     string          `json:"id"`
 	Doc    json.RawMessage `json:"doc"`
 	Delete bool            `json:"delete"`
@@ -65,8 +66,9 @@ var trialOutcomes = map[js.EventOutcome]string{
 	js.EventDone: "success", js.EventFailed: "failure", js.EventTimedOut: "timeout", js.EventSkipped: "skipped",
 }
 
-// Test runs a handler of a function, deployed or not, on what request says, with the rights of who asks. What it reads
-// is there; what it writes is shown in the answer, which is JSON, and not applied. Requests to other servers are made.
+// Test runs a handler of a function, deployed or not, on what request says, with the rights of who
+// asks. What it reads is there; what it writes is shown in the answer, which is JSON, and not
+// applied. Requests to other servers are made.
 func (e *Engine) Test(
 	ctx context.Context,
 	d *definition.Function,
@@ -111,8 +113,8 @@ func (e *Engine) Test(
 	return text, nil
 }
 
-// tried makes the event of a test from the request: a timer, a deletion, a document that is given, or
-// else the stored document of the id.
+// tried makes the event of a test from the request: a timer, a deletion, a document that is given,
+// or else the stored document of the id.
 func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 	switch {
 	case t.Timer != "":

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// batchItems is how many events a batch has at first. As long as handlers are done with a full one within
-	// quickBatch its successor may have twice as many, up to mostItems; after one that took longer than slowBatch it
-	// has half as many, but batchItems.
+	// batchItems is how many events a batch has at first. As long as handlers are done with a full
+	// one within quickBatch its successor may have twice as many, up to mostItems; after one that
+	// took longer than slowBatch it has half as many, but batchItems.
 	batchItems = 100
 	mostItems  = 1000
 	quickBatch = 50 * time.Millisecond
@@ -24,16 +24,17 @@ type pipeline struct {
 	f    *function
 	at   checkpoint
 	size int // items that the next batch may have
-	// gather waits for the items of the next batch, and takes memory for what they have apart. It calls turn when over
-	// is closed, so that nothing of the batch before is kept until there are some.
+	// gather waits for the items of the next batch, and takes memory for what they have apart. It
+	// calls turn when over is closed, so that nothing of the batch before is kept until there are
+	// some.
 	gather func(ctx context.Context, h *holding) ([]*item, error)
-	// fill adds the items that have come since to those of a batch, as many as it may have; done is told of items that
-	// are done for good. They may be nil.
+	// fill adds the items that have come since to those of a batch, as many as it may have; done is
+	// told of items that are done for good. They may be nil.
 	fill func([]*item) []*item
 	done func([]*item)
 
-	// storing is the batch that is being stored, nil if there is none. When that is over, failed is set where the
-	// pipeline cannot go on, and over is closed.
+	// storing is the batch that is being stored, nil if there is none. When that is over, failed is
+	// set where the pipeline cannot go on, and over is closed.
 	storing *batch
 	over    chan struct{}
 	failed  error
@@ -107,8 +108,8 @@ func (p *pipeline) turn() error {
 	return p.failed
 }
 
-// catchUp makes a batch whose turn has come what it would be if it had begun now: with the events that have come since,
-// and over what the batch before has left.
+// catchUp makes a batch whose turn has come what it would be if it had begun now: with the events
+// that have come since, and over what the batch before has left.
 func (p *pipeline) catchUp(ctx context.Context, b *batch) *batch {
 	fill := func(items []*item) []*item { return items }
 	if p.fill != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// heldStore is a store whose commits of workers' batches call a function first, which may hold them or make them fail.
+// heldStore is a store whose commits of workers' batches call a function first, which may hold them
+// or make them fail.
 type heldStore struct {
 	kv.Store
 	hold func() error
@@ -44,7 +45,8 @@ var partitionKeys = func() (prefixes [][]byte) {
 	return prefixes
 }()
 
-// batchTx is a transaction that tells whether it moves partitions: whether it is that of a batch of events.
+// batchTx is a transaction that tells whether it moves partitions: whether it is that of a batch of
+// events.
 type batchTx struct {
 	kv.Tx
 	moves bool
@@ -75,7 +77,8 @@ func (n *node) putSome(from, to int) {
 	}
 }
 
-// handledMeanwhile writes the documents from 1 on, and reports whether handlers run for any of them before it returns.
+// handledMeanwhile writes the documents from 1 on, and reports whether handlers run for any of them
+// before it returns.
 func (n *node) handledMeanwhile(to int) bool {
 	calls := func() int64 { return n.js.Stats().Calls["events"].Count }
 	before := calls()
@@ -94,7 +97,8 @@ func slowly(*node) error {
 	return nil
 }
 
-// TestHandlersRunWhileABatchIsStored: the handlers of a batch run before the batch before it is committed.
+// TestHandlersRunWhileABatchIsStored: the handlers of a batch run before the batch before it is
+// committed.
 func TestHandlersRunWhileABatchIsStored(t *testing.T) {
 	var held, ran atomic.Bool
 	n := newHeld(t, func(n *node) error {
@@ -113,8 +117,8 @@ func TestHandlersRunWhileABatchIsStored(t *testing.T) {
 	require.Zero(t, n.stat("f", "conflicts"))
 }
 
-// TestBatchesSeeTheOneBefore: what handlers read, ask of timers and find in queries is as the events before have left
-// it, though their batch is on its way to the store.
+// TestBatchesSeeTheOneBefore: what handlers read, ask of timers and find in queries is as the
+// events before have left it, though their batch is on its way to the store.
 func TestBatchesSeeTheOneBefore(t *testing.T) {
 	n := newHeld(t, slowly)
 	n.putSome(0, 1000)
@@ -137,8 +141,8 @@ function later() {}`, "", "+dst=dst")
 	n.eventually(func() bool { return n.stat("f", "on_update_success") == 1000 }, "1000 events")
 }
 
-// TestWorkersThatOverlapCountExactly: workers whose batches conflict with each other, each running ahead of itself,
-// lose no count.
+// TestWorkersThatOverlapCountExactly: workers whose batches conflict with each other, each running
+// ahead of itself, lose no count.
 func TestWorkersThatOverlapCountExactly(t *testing.T) {
 	n := newHeld(t, slowly)
 	n.putSome(0, 600)
@@ -149,8 +153,8 @@ func TestWorkersThatOverlapCountExactly(t *testing.T) {
 	n.eventually(func() bool { return n.stat("f", "on_update_success") == 600 }, "600 events")
 }
 
-// TestBatchOverOneThatRunsAgain: when a batch has to run again and does something else then, the one that has run over
-// it sees that.
+// TestBatchOverOneThatRunsAgain: when a batch has to run again and does something else then, the
+// one that has run over it sees that.
 func TestBatchOverOneThatRunsAgain(t *testing.T) {
 	var held atomic.Bool
 	n := newHeld(t, func(n *node) error {
@@ -175,8 +179,8 @@ function OnUpdate(doc, meta) {
 	require.Positive(t, n.stat("f", "conflicts"))
 }
 
-// TestBatchOverOneThatFails: when a batch cannot be stored, the one that has run over it has no effect; both are done
-// when the function goes on.
+// TestBatchOverOneThatFails: when a batch cannot be stored, the one that has run over it has no
+// effect; both are done when the function goes on.
 func TestBatchOverOneThatFails(t *testing.T) {
 	var held atomic.Bool
 	broken := errors.New("the store is broken")
@@ -200,8 +204,8 @@ function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n
 	n.eventually(func() bool { return n.stat("f", "on_update_success") == 150 }, "150 events are accounted for")
 }
 
-// TestPauseWhileBatchesOverlap: a function that is paused while one batch is stored and another one has run over it
-// stops behind both, and goes on there.
+// TestPauseWhileBatchesOverlap: a function that is paused while one batch is stored and another one
+// has run over it stops behind both, and goes on there.
 func TestPauseWhileBatchesOverlap(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool

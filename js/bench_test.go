@@ -124,8 +124,8 @@ func BenchmarkMapWorker(b *testing.B) {
 	}
 }
 
-// cpuTime is the time on processors that this process (or its children that have ended) took. The machine's load leaves
-// it as it is, more or less.
+// cpuTime is the time on processors that this process (or its children that have ended) took. The
+// machine's load leaves it as it is, more or less.
 func cpuTime(who int) time.Duration {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(who, &r)
@@ -164,7 +164,8 @@ func BenchmarkSandbox(b *testing.B) {
 	}
 }
 
-// BenchmarkStart is the start of a process until its first answer: a function is parsed, and compiled.
+// BenchmarkStart is the start of a process until its first answer: a function is parsed, and
+// compiled.
 func BenchmarkStart(b *testing.B) {
 	for range b.N {
 		p := NewPool(Options{})

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// slack is what the deadline of a document may be off: a worker that works through many documents reports at least so
-// often, and each report starts the time anew.
+// slack is what the deadline of a document may be off: a worker that works through many documents
+// reports at least so often, and each report starts the time anew.
 const slack = 250 * time.Millisecond
 
 // logsPerCall bounds what one call passes to Options.Log.
@@ -29,34 +29,37 @@ type request struct {
 	tenant  string
 	command command
 	payload []byte
-	// more follows the payload. It is shared with other calls, which may be many that wait for a worker.
+	// more follows the payload. It is shared with other calls, which may be many that wait for a
+	// worker.
 	more [][]byte
-	// program is what the worker keeps between calls; source gives it (or other digests named in the payload) to a
-	// worker that does not have it.
+	// program is what the worker keeps between calls; source gives it (or other digests named in
+	// the payload) to a worker that does not have it.
 	program digest
 	source  func(digest) []byte
-	// chunk takes parts of the result as they come, in order; the payload is its own. An error ends the call.
+	// chunk takes parts of the result as they come, in order; the payload is its own. An error ends
+	// the call.
 	chunk func(payload []byte) error
 	// answer answers what the worker asks (rows of a list). An error ends the call.
 	answer func(payload []byte) ([]byte, error)
-	// again forgets what chunk has taken, so that the call can be repeated. Nil: it cannot, once chunk or answer was
-	// called.
+	// again forgets what chunk has taken, so that the call can be repeated. Nil: it cannot, once
+	// chunk or answer was called.
 	again func()
 	// begun is whether chunk or answer was called.
 	begun bool
-	// bound is the time of a call, where it is not the pool's. Only chunks start it anew then, and the largest size of
-	// results with it: what is asked meanwhile belongs to the same part of the call.
+	// bound is the time of a call, where it is not the pool's. Only chunks start it anew then, and
+	// the largest size of results with it: what is asked meanwhile belongs to the same part of the
+	// call.
 	bound time.Duration
 }
 
 var errTooMuch = compat.Named(compat.KindUnknown, "os_process_error", "OS process gave back too much.")
 
-// ErrEnough ends a call of events that returns it from take or from the host, as any error does, and lets the worker
-// live if it comes to an end soon. Any other error costs the worker.
+// ErrEnough ends a call of events that returns it from take or from the host, as any error does,
+// and lets the worker live if it comes to an end soon. Any other error costs the worker.
 var ErrEnough = errors.New("js: the caller has enough")
 
-// do sends the request to a worker and gives its result. Errors: *compat.Error for what a function threw and for
-// os_process_error; the error of ctx, chunk or answer.
+// do sends the request to a worker and gives its result. Errors: *compat.Error for what a function
+// threw and for os_process_error; the error of ctx, chunk or answer.
 func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
 	began := time.Now()
 	result, err := p.run(ctx, r)
@@ -115,7 +118,8 @@ func (p *Pool) attempt(ctx context.Context, r *request) ([]byte, error) {
 	return result, err
 }
 
-// errStop wraps an error of the caller that makes the worker useless, because it is in the middle of a call.
+// errStop wraps an error of the caller that makes the worker useless, because it is in the middle
+// of a call.
 type errStop struct{ cause error }
 
 // Error implements error.
@@ -130,7 +134,8 @@ func (e errStop) Is(target error) bool {
 	return ok
 }
 
-// converse runs one call on a worker; broken means that the worker cannot be used again and err is why.
+// converse runs one call on a worker; broken means that the worker cannot be used again and err is
+// why.
 func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []byte, err error, broken bool) {
 	defer w.watch(ctx)()
 	timeout := time.Duration(p.timeout.Load()) + slack
@@ -213,7 +218,8 @@ func (r *request) reply(payload []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// sourceOf is what a worker wants to have; empty if the caller does not know it, which the worker takes as a failure.
+// sourceOf is what a worker wants to have; empty if the caller does not know it, which the worker
+// takes as a failure.
 func (r *request) sourceOf(key []byte) []byte {
 	if len(key) != len(digest{}) || r.source == nil {
 		return nil

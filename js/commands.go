@@ -1,6 +1,7 @@
 package js
 
-// The commands of the protocol. Each has its caller's side and its worker's side in a file of its own.
+// The commands of the protocol. Each has its caller's side and its worker's side in a file of its
+// own.
 const (
 	commandCheck command = iota + 1
 	commandMap

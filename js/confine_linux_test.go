@@ -17,7 +17,8 @@ import (
 	"github.com/settee-db/settee/js/confine"
 )
 
-// TestConfined: functions run in workers from which all has been taken that confine takes, and the log says so.
+// TestConfined: functions run in workers from which all has been taken that confine takes, and the
+// log says so.
 func TestConfined(t *testing.T) {
 	var told []string
 	p := newTestPool(t, Options{Workers: 1, Confinement: confine.Required, Confined: func(holds string) {
@@ -61,8 +62,8 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// TestWorkersOfAnUnprivilegedServer runs the tests of what workers do and of the ends of their memory
-// as another user.
+// TestWorkersOfAnUnprivilegedServer runs the tests of what workers do and of the ends of their
+// memory as another user.
 func TestWorkersOfAnUnprivilegedServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: the other tests are run so")
@@ -95,7 +96,8 @@ func TestMemoryEnds(t *testing.T) {
 	}
 }
 
-// TestWorkersEndWithTheirServer kills a worker as its end of the pipes would: nothing of it is left.
+// TestWorkersEndWithTheirServer kills a worker as its end of the pipes would: nothing of it is
+// left.
 func TestWorkersEndWithTheirServer(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	require.NoError(t, p.CheckMap(t.Context(), "db", "function(doc){}"))

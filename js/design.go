@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Design is a design document with the functions it holds. It is immutable, cheap to make, and safe for concurrent use:
-// workers keep what they compiled of it.
+// Design is a design document with the functions it holds. It is immutable, cheap to make, and safe
+// for concurrent use: workers keep what they compiled of it.
 type Design struct {
 	pool   *Pool
 	tenant string
@@ -16,8 +16,8 @@ type Design struct {
 	key    digest
 }
 
-// Design makes the functions of a design document callable. ddoc is its JSON with _id and _rev; tenant, the name of its
-// database, shares workers fairly with others and never a realm.
+// Design makes the functions of a design document callable. ddoc is its JSON with _id and _rev;
+// tenant, the name of its database, shares workers fairly with others and never a realm.
 func (p *Pool) Design(tenant string, ddoc []byte) *Design {
 	var e encoder
 	e.b = make([]byte, 0, len(ddoc)+len(tenant)+20)
@@ -47,9 +47,9 @@ func (d *Design) request(c command, payload []byte) *request {
 	}
 }
 
-// Call runs the function at a path of the design document (shows, updates, rewrites) with arguments in JSON, and gives
-// what CouchDB's query server answers, an array. Errors are what a function throws, as *compat.Error, and those of the
-// pool.
+// Call runs the function at a path of the design document (shows, updates, rewrites) with arguments
+// in JSON, and gives what CouchDB's query server answers, an array. Errors are what a function
+// throws, as *compat.Error, and those of the pool.
 func (d *Design) Call(ctx context.Context, path []string, args ...[]byte) (ejson.Value, error) {
 	var e encoder
 	e.b = append(e.b, d.key[:]...)
@@ -65,8 +65,8 @@ func (d *Design) Call(ctx context.Context, path []string, args ...[]byte) (ejson
 	return parseReply(reply)
 }
 
-// parseReply parses an answer; ["error", word, reason] and ["fatal", word, reason] are the errors they say
-// (couch_os_process:readjson).
+// parseReply parses an answer; ["error", word, reason] and ["fatal", word, reason] are the errors
+// they say (couch_os_process:readjson).
 func parseReply(reply []byte) (ejson.Value, error) {
 	v, err := ejson.Parse(reply)
 	if err != nil {
@@ -114,8 +114,8 @@ func firstOf(list ejson.Value) ejson.Value {
 	return ejson.Value{}
 }
 
-// RawError is an error whose reason is an object with the member body alone: a list function that has begun to answer
-// ends its answer with this text (chttpd:send_chunked_error).
+// RawError is an error whose reason is an object with the member body alone: a list function that
+// has begun to answer ends its answer with this text (chttpd:send_chunked_error).
 type RawError struct {
 	Err  *compat.Error
 	Body string
@@ -127,9 +127,9 @@ func (e *RawError) Error() string { return e.Err.Error() }
 // Unwrap gives the error as other requests show it.
 func (e *RawError) Unwrap() error { return e.Err }
 
-// Filter runs a filter function over documents and tells which pass. With a path into views the map function is the
-// filter: a document passes if it emits. req is the request object; only filters get it. With an error come the answers
-// about the documents before.
+// Filter runs a filter function over documents and tells which pass. With a path into views the map
+// function is the filter: a document passes if it emits. req is the request object; only filters
+// get it. With an error come the answers about the documents before.
 func (d *Design) Filter(ctx context.Context, path []string, docs [][]byte, req []byte) ([]bool, error) {
 	var e encoder
 	e.b = append(e.b, d.key[:]...)

@@ -17,7 +17,8 @@ var designSource string
 
 var designPrelude = sync.OnceValue(func() *script.Program { return script.Compile("(" + designSource + ")") })
 
-// designFunction is one function of a design document in its realm. It lives on between calls, as in CouchDB.
+// designFunction is one function of a design document in its realm. It lives on between calls, as
+// in CouchDB.
 type designFunction struct {
 	*sandbox
 	fun      *goja.Object
@@ -77,8 +78,8 @@ func refuse(word, reason string) []byte {
 	return append(b, ']')
 }
 
-// findFunction finds the source at a path (share/server/loop.js: what it says of missing functions and of values that
-// are no text).
+// findFunction finds the source at a path (share/server/loop.js: what it says of missing functions
+// and of values that are no text).
 func findFunction(ddoc []byte, path []string) (source string, refusal []byte) {
 	v, err := ejson.Parse(ddoc)
 	if err != nil {
@@ -171,8 +172,8 @@ func (w *worker) newDesignFunction(ddoc []byte, path []string, source string) (*
 	return f, place.Set(path[len(path)-1], f.fun)
 }
 
-// run calls a command of design.js and gives its answer, nil for undefined. What no JavaScript can catch is answered as
-// well.
+// run calls a command of design.js and gives its answer, nil for undefined. What no JavaScript can
+// catch is answered as well.
 func (f *designFunction) run(kind string, args ...goja.Value) ([]byte, error) {
 	list := append([]goja.Value{f.fun, f.ddoc}, args...)
 	if kind == "failure" {
@@ -193,7 +194,8 @@ func (f *designFunction) run(kind string, args ...goja.Value) ([]byte, error) {
 	return cleanJSON(v), nil
 }
 
-// cleanJSON is the text that JSON.stringify gave, with unpaired surrogates replaced (couch_query_servers:force_utf8).
+// cleanJSON is the text that JSON.stringify gave, with unpaired surrogates replaced
+// (couch_query_servers:force_utf8).
 func cleanJSON(v goja.Value) []byte {
 	text := v.String()
 	b := make([]byte, 0, len(text))
@@ -262,8 +264,8 @@ func designPayload(payload []byte) (key digest, d decoder, err error) {
 	return digest(payload[:len(digest{})]), decoder{b: payload[len(digest{}):]}, nil
 }
 
-// runFilter is Design.Filter: the digest, the path, the request object, the documents. Chunks hold a byte for each
-// document, the result the error that ended it.
+// runFilter is Design.Filter: the digest, the path, the request object, the documents. Chunks hold
+// a byte for each document, the result the error that ended it.
 func runFilter(w *worker, payload []byte) ([]byte, error) {
 	key, d, err := designPayload(payload)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package js runs the JavaScript of design documents in worker processes, so that it can neither stop nor starve nor
-// exhaust the server.
+// Package js runs the JavaScript of design documents in worker processes, so that it can neither
+// stop nor starve nor exhaust the server.
 //
-// A worker is the same binary started again (RunWorkerIfAsked), with a bound on its memory that the kernel keeps,
-// without files, environment or any way out but two pipes. goja executes the functions there. The server's side is a
-// Pool: it starts workers when there is work, kills those that exceed their time, and gives each tenant its share of
-// them.
+// A worker is the same binary started again (RunWorkerIfAsked), with a bound on its memory that the
+// kernel keeps, without files, environment or any way out but two pipes. goja executes the
+// functions there. The server's side is a Pool: it starts workers when there is work, kills those
+// that exceed their time, and gives each tenant its share of them.
 //
 // # Files
 //
@@ -51,8 +51,10 @@
 //     had their turn.
 //  4. A sandbox (realm) belongs to one function of one database, and lives as long as the worker keeps it; that of a
 //     map or reduce function is dropped when a call fails. Programs, which hold no state, are shared by all.
-//  5. Sources cross once: workers keep them under their digest and ask if they have not got one. Caches are bounded.
-//  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
+//  5. Sources cross once: workers keep them under their digest and ask if they have not got one.
+//     Caches are bounded.
+//  6. What a worker sends is not trusted: frames and results have a largest size, payloads are
+//     checked while decoding.
 //  7. A worker has given up all that js/confine takes before it reads what it runs; what the system does not let it
 //     give up is told (Options.Confined), or refused (confine.Required).
 //  8. The texts of answers are CouchDB's: sources are read as there (js/script), errors of goja have CouchDB's form and

@@ -13,8 +13,8 @@ import (
 // EventOptions describe the handlers of a function of eventing.
 type EventOptions struct {
 	Tenant string // who shares workers fairly with others: the function
-	// Code is what the user wrote, with headers before and footers after it. Calls stand in place of statements of
-	// queries, on the same lines.
+	// Code is what the user wrote, with headers before and footers after it. Calls stand in place
+	// of statements of queries, on the same lines.
 	Code        string
 	HeaderLines int // lines before the user's first one
 	Bindings    []EventBinding
@@ -24,7 +24,8 @@ type EventOptions struct {
 	TimerContextSize int
 	// Timeout is the longest time of one invocation, with all that the host does for it; 60 s.
 	Timeout time.Duration
-	// Compatibility is the version of Couchbase whose rules hold: "7.2.0" (the default), "6.6.2", "6.5.0" or "6.0.0".
+	// Compatibility is the version of Couchbase whose rules hold: "7.2.0" (the default), "6.6.2",
+	// "6.5.0" or "6.0.0".
 	Compatibility string
 	Source        string // the database of the events
 	Isolate       bool   // each invocation has a realm of its own
@@ -39,8 +40,8 @@ type EventBinding struct {
 // EventConstant is a name for a value in the code; the literal is an expression of JavaScript.
 type EventConstant struct{ Name, Literal string }
 
-// EventProgram is the handlers of a function, ready to be sent. It is immutable and safe for concurrent use; workers
-// keep what they compiled.
+// EventProgram is the handlers of a function, ready to be sent. It is immutable and safe for
+// concurrent use; workers keep what they compiled.
 type EventProgram struct {
 	opts    EventOptions
 	encoded []byte
@@ -99,7 +100,8 @@ func decodeEventOptions(source []byte) (EventOptions, error) {
 // EventKind says which handler an event is for.
 type EventKind byte
 
-// The kinds of events, and the handlers that they call: OnUpdate, OnDelete, the callback of a timer, OnDeploy.
+// The kinds of events, and the handlers that they call: OnUpdate, OnDelete, the callback of a
+// timer, OnDeploy.
 const (
 	EventUpdate EventKind = iota + 1
 	EventDelete
@@ -110,15 +112,17 @@ const (
 // Event is what one invocation of a handler is about. Texts are JSON.
 type Event struct {
 	Kind EventKind
-	// Meta describes the document of an update or deletion; its member expiry_date, milliseconds since 1970 or a text,
-	// becomes a Date. Doc is the document of an update. Options is the second argument of OnDelete, the argument of
-	// OnDeploy, and the third one of OnUpdate, which is an empty object without.
+	// Meta describes the document of an update or deletion; its member expiry_date, milliseconds
+	// since 1970 or a text, becomes a Date. Doc is the document of an update. Options is the second
+	// argument of OnDelete, the argument of OnDeploy, and the third one of OnUpdate, which is an
+	// empty object without.
 	Meta, Doc, Options []byte
 	// Callback is the function that a timer calls with Context, nil for undefined.
 	Callback string
 	Context  []byte
 	Timeout  time.Duration // of this event, where it is not the program's
-	// Refusals are writes that this invocation tried before, and which were refused. The same writes throw KVError now.
+	// Refusals are writes that this invocation tried before, and which were refused. The same
+	// writes throw KVError now.
 	Refusals []EventRefusal
 }
 
@@ -128,8 +132,9 @@ type EventRefusal struct {
 	Err          EventError
 }
 
-// EventError is a failure that the host lets a handler see, as an exception of the class for what failed: KVError for
-// documents and timers, N1QLError for queries, CurlError for requests; or of another class that it names.
+// EventError is a failure that the host lets a handler see, as an exception of the class for what
+// failed: KVError for documents and timers, N1QLError for queries, CurlError for requests; or of
+// another class that it names.
 type EventError struct {
 	Class      string
 	Code       int
@@ -160,8 +165,8 @@ const (
 type EventResult struct {
 	Outcome EventOutcome
 	Failure *EventFailure // of an invocation that failed or took too long
-	// Effects are the writes in the order in which they were made, without those that went to EventHost.Flush before.
-	// There are none unless the outcome is EventDone.
+	// Effects are the writes in the order in which they were made, without those that went to
+	// EventHost.Flush before. There are none unless the outcome is EventDone.
 	Effects  []EventEffect
 	Logs     []string // what was given to log(), at most 100 texts of at most 4 KB
 	Counters map[string]int64
@@ -169,8 +174,8 @@ type EventResult struct {
 	Took     time.Duration // with what the host did for it
 }
 
-// EventFailure is the exception that ended an invocation. Positions are those of the user's own lines, the first is 1;
-// zero if it is not known.
+// EventFailure is the exception that ended an invocation. Positions are those of the user's own
+// lines, the first is 1; zero if it is not known.
 type EventFailure struct {
 	Name, Message, Stack string
 	Line, Column         int
@@ -187,7 +192,8 @@ type EventLine struct {
 	LastLog   string
 }
 
-// MaxEventBytes is how many bytes the effects of one invocation have together, and what it asks the host at a time.
+// MaxEventBytes is how many bytes the effects of one invocation have together, and what it asks the
+// host at a time.
 const MaxEventBytes = 8 << 20
 
 // Limits of one invocation.
@@ -199,14 +205,15 @@ const (
 	maxOpenQueries  = 10
 )
 
-// killGrace is how much longer than its time an invocation may take before its worker is killed: as long as functions
-// of JavaScript run they are interrupted, but built-in functions of goja are not.
+// killGrace is how much longer than its time an invocation may take before its worker is killed: as
+// long as functions of JavaScript run they are interrupted, but built-in functions of goja are not.
 const killGrace = time.Second
 
-// RunEvents runs events one after another in one worker. take gets the results in order, as they come: a result waits
-// for less than 250 ms. An invocation sees what the ones before it wrote; one that fails leaves nothing. An error ends
-// the call: that of take or of the host (see ErrEnough), *EventSyntaxError, or one for which KilledEvent tells what
-// became of the first event whose result was not taken, if it was alone. The caller runs the others anew.
+// RunEvents runs events one after another in one worker. take gets the results in order, as they
+// come: a result waits for less than 250 ms. An invocation sees what the ones before it wrote; one
+// that fails leaves nothing. An error ends the call: that of take or of the host (see ErrEnough),
+// *EventSyntaxError, or one for which KilledEvent tells what became of the first event whose result
+// was not taken, if it was alone. The caller runs the others anew.
 func (p *Pool) RunEvents(ctx context.Context, program *EventProgram, events []Event, host EventHost,
 	take func(i int, r *EventResult) error,
 ) error {
@@ -261,11 +268,12 @@ func (p *Pool) RunEvents(ctx context.Context, program *EventProgram, events []Ev
 	return nil
 }
 
-// payloads are encoded events of calls that have ended: each is about a megabyte where many events come together, and
-// nobody has a part of it.
+// payloads are encoded events of calls that have ended: each is about a megabyte where many events
+// come together, and nobody has a part of it.
 var payloads sync.Pool
 
-// maxKeptPayload bounds those that are kept, minKeptPayload is the size from which on it is worth the while.
+// maxKeptPayload bounds those that are kept, minKeptPayload is the size from which on it is worth
+// the while.
 const (
 	minKeptPayload = 64 << 10
 	maxKeptPayload = 4 << 20
@@ -290,8 +298,8 @@ func keepPayload(b *[]byte) {
 	}
 }
 
-// KilledEvent tells what became of an event whose worker had to be killed, from the error of RunEvents; nil if the
-// error is another one.
+// KilledEvent tells what became of an event whose worker had to be killed, from the error of
+// RunEvents; nil if the error is another one.
 func KilledEvent(err error) *EventResult {
 	var known *compat.Error
 	switch {

@@ -75,8 +75,8 @@ func (r *eventRealm) access(f func()) {
 	ok = true
 }
 
-// aliasKey is the id that a key stands for. JavaScript makes texts of keys before anybody sees them, so undefined and
-// functions are known by their texts.
+// aliasKey is the id that a key stands for. JavaScript makes texts of keys before anybody sees
+// them, so undefined and functions are known by their texts.
 func (r *eventRealm) aliasKey(key string) string {
 	if key == "" || key == "undefined" || strings.HasPrefix(key, "function") && strings.HasSuffix(key, "}") {
 		r.throw("EventingError", "Invalid data type for key")

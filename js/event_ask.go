@@ -16,10 +16,12 @@ func (r *eventRealm) beginAsk(e *encoder, what byte) {
 	e.uint(uint64(max(0, left.Milliseconds()+1)))
 }
 
-// askOverhead is what a question may have besides what an invocation gives: lengths, and names of ten thousand effects.
+// askOverhead is what a question may have besides what an invocation gives: lengths, and names of
+// ten thousand effects.
 const askOverhead = 4 << 20
 
-// ask sends a question and waits for the answer. What the host lets the handler see is thrown as an error of the class.
+// ask sends a question and waits for the answer. What the host lets the handler see is thrown as an
+// error of the class.
 func (r *eventRealm) ask(e *encoder, class string) decoder {
 	if len(e.b) > MaxEventBytes+askOverhead {
 		r.throw(class, "what is asked for is longer than "+itoa(MaxEventBytes>>20)+" MB")
@@ -46,7 +48,8 @@ func (r *eventRealm) ask(e *encoder, class string) decoder {
 	return d
 }
 
-// breakOff ends the handler, and the worker after it, where the conversation with the host went wrong.
+// breakOff ends the handler, and the worker after it, where the conversation with the host went
+// wrong.
 func (r *eventRealm) breakOff(err error) {
 	if err == nil {
 		err = errFrame
@@ -78,7 +81,8 @@ func (r *eventRealm) prepareQuery() {
 	r.run.effects = nil
 }
 
-// query begins a statement and gives its handle, 0 if it has no rows; with check it only looks at it.
+// query begins a statement and gives its handle, 0 if it has no rows; with check it only looks at
+// it.
 func (r *eventRealm) query(text, params, options string, check bool) uint64 {
 	if !check {
 		if len(r.run.queries) >= maxOpenQueries {

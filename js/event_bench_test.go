@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eventDocs are documents of 1 KB, as the benchmark has them, with what is usual of their descriptions.
+// eventDocs are documents of 1 KB, as the benchmark has them, with what is usual of their
+// descriptions.
 func eventDocs(n int) []Event {
 	events := make([]Event, n)
 	for i := range events {

@@ -13,8 +13,8 @@ type EventHandlers struct {
 	Warnings                     []string // uses that are deprecated or bear risks, each with its line
 }
 
-// EventSyntaxError is why the code of a program is refused. Positions are those of the user's own lines: the index of
-// a byte, and line and column from 1; zero if it is not known.
+// EventSyntaxError is why the code of a program is refused. Positions are those of the user's own
+// lines: the index of a byte, and line and column from 1; zero if it is not known.
 type EventSyntaxError struct {
 	Index, Line, Column int
 	Description         string // the line, a mark below its place, and what is wrong
@@ -23,8 +23,8 @@ type EventSyntaxError struct {
 // Error implements error.
 func (e *EventSyntaxError) Error() string { return e.Description }
 
-// CheckEvents compiles a program and makes its realm, without calling a function. The error is *EventSyntaxError if the
-// code is wrong.
+// CheckEvents compiles a program and makes its realm, without calling a function. The error is
+// *EventSyntaxError if the code is wrong.
 func (p *Pool) CheckEvents(ctx context.Context, program *EventProgram) (*EventHandlers, error) {
 	reply, err := p.do(ctx, &request{
 		tenant: program.opts.Tenant, command: commandCheckEvents, payload: program.key[:], program: program.key,

@@ -7,8 +7,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// eventClock interrupts the invocation that runs when its time is over. One timer serves all invocations of a batch: it
-// looks at the deadline when it fires, and goes on to the next one.
+// eventClock interrupts the invocation that runs when its time is over. One timer serves all
+// invocations of a batch: it looks at the deadline when it fires, and goes on to the next one.
 type eventClock struct {
 	mu       sync.Mutex
 	vm       *goja.Runtime // that runs

@@ -8,27 +8,29 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// EventHost is what invocations get at from outside: documents, timers, queries, other servers. The pool calls it while
-// RunEvents runs, one call at a time. Contexts end with the time of the invocation. An *EventError becomes an exception
-// in the handler, any other error ends RunEvents (see ErrEnough).
+// EventHost is what invocations get at from outside: documents, timers, queries, other servers. The
+// pool calls it while RunEvents runs, one call at a time. Contexts end with the time of the
+// invocation. An *EventError becomes an exception in the handler, any other error ends RunEvents
+// (see ErrEnough).
 type EventHost interface {
-	// Get reads a document of the binding with this number in EventOptions.Bindings, as the results that were taken and
-	// the effects that were flushed leave it. A worker asks once for a document in a call of RunEvents, and knows its
-	// own writes.
+	// Get reads a document of the binding with this number in EventOptions.Bindings, as the results
+	// that were taken and the effects that were flushed leave it. A worker asks once for a document
+	// in a call of RunEvents, and knows its own writes.
 	Get(ctx context.Context, binding int, id string) (EventDoc, error)
-	// Revision tells which revision a document will have that the running invocation gives this body, if it gives it
-	// none after; empty for one that will be refused.
+	// Revision tells which revision a document will have that the running invocation gives this
+	// body, if it gives it none after; empty for one that will be refused.
 	Revision(ctx context.Context, binding int, id string, body []byte) (string, error)
 	// HasTimer tells whether a timer is there that the call of RunEvents has not touched.
 	HasTimer(ctx context.Context, callback, reference string) (bool, error)
-	// Flush gives the effects of the running invocation so far, or since the last Flush, before a query that may see
-	// what they change. If the result of the invocation is not EventDone, they are void, and what queries changed too.
+	// Flush gives the effects of the running invocation so far, or since the last Flush, before a
+	// query that may see what they change. If the result of the invocation is not EventDone, they
+	// are void, and what queries changed too.
 	Flush(effects []EventEffect) error
-	// Query begins a statement, or only checks it if it says so; a handle of 0 has no rows. After a change of documents
-	// the worker forgets what it has read.
+	// Query begins a statement, or only checks it if it says so; a handle of 0 has no rows. After a
+	// change of documents the worker forgets what it has read.
 	Query(ctx context.Context, q EventQuery) (handle uint64, changed bool, err error)
-	// Rows gives the next rows of a query, each JSON; done: there are no more, and the handle is closed. There may be
-	// no rows though more will come.
+	// Rows gives the next rows of a query, each JSON; done: there are no more, and the handle is
+	// closed. There may be no rows though more will come.
 	Rows(ctx context.Context, handle uint64) (rows [][]byte, done bool, err error)
 	// CloseQuery ends a query before its end.
 	CloseQuery(handle uint64)
@@ -36,7 +38,8 @@ type EventHost interface {
 	Curl(ctx context.Context, r EventRequest) (EventResponse, error)
 }
 
-// EventDoc is a document as the host knows it. Its body is an object, without members that say what it is (_id, _rev).
+// EventDoc is a document as the host knows it. Its body is an object, without members that say what
+// it is (_id, _rev).
 type EventDoc struct {
 	Exists   bool
 	Body     []byte
@@ -45,15 +48,17 @@ type EventDoc struct {
 	Datatype string // "json" if it is empty
 }
 
-// EventQuery is a statement with its parameters, an object or an array as JSON, and its options, an object; both may be
-// empty. A statement that only reads is checked where it stands, and run where its first row is wanted.
+// EventQuery is a statement with its parameters, an object or an array as JSON, and its options, an
+// object; both may be empty. A statement that only reads is checked where it stands, and run where
+// its first row is wanted.
 type EventQuery struct {
 	Text            string
 	Params, Options []byte
 	Check           bool
 }
 
-// EventRequest is what curl() is given. The path and the parameters come after the URL of the binding.
+// EventRequest is what curl() is given. The path and the parameters come after the URL of the
+// binding.
 type EventRequest struct {
 	Binding         int // the number in EventOptions.Curls
 	Method, Path    string
@@ -85,27 +90,29 @@ const (
 // EventEffect is a write of a handler.
 type EventEffect struct {
 	Kind EventEffectKind
-	// A set or delete is of the document ID of Database, which need not be there. The body is an object; see
-	// EventValueMember for others.
+	// A set or delete is of the document ID of Database, which need not be there. The body is an
+	// object; see EventValueMember for others.
 	Database, ID  string
 	Body          []byte
 	Expiry        int64 // milliseconds since 1970; 0: the document does not expire
 	SelfRecursion bool  // the function shall see the change if it is in its source
-	// A timer calls Callback with Context, nil for undefined, when Due has come, in milliseconds since 1970. A callback
-	// and a reference have one timer.
+	// A timer calls Callback with Context, nil for undefined, when Due has come, in milliseconds
+	// since 1970. A callback and a reference have one timer.
 	Callback, Reference string
 	Due                 int64
 	Context             []byte
 }
 
-// EventValueMember is the only member of the document that stands for a value which is no object: handlers may write
-// numbers, texts and arrays as in Couchbase, and read them back.
+// EventValueMember is the only member of the document that stands for a value which is no object:
+// handlers may write numbers, texts and arrays as in Couchbase, and read them back.
 const EventValueMember = "$value"
 
-// EventBinaryMember is the only member of the document that stands for an ArrayBuffer: its bytes in base64.
+// EventBinaryMember is the only member of the document that stands for an ArrayBuffer: its bytes in
+// base64.
 const EventBinaryMember = "$binary"
 
-// What a worker asks for. The first byte of a question is one of these, then come the milliseconds that are left.
+// What a worker asks for. The first byte of a question is one of these, then come the milliseconds
+// that are left.
 const (
 	askGet byte = iota + 1
 	askTimer
@@ -117,7 +124,8 @@ const (
 	askRevision
 )
 
-// answer answers a question of a worker. The answer begins with a zero byte, that of an EventError with a one.
+// answer answers a question of a worker. The answer begins with a zero byte, that of an EventError
+// with a one.
 func (p *EventProgram) answer(ctx context.Context, host EventHost, longest time.Duration, payload []byte) (
 	[]byte, error,
 ) {

@@ -55,7 +55,8 @@ func timeFor(want string) time.Duration {
 	return time.Minute
 }
 
-// What cannot be interrupted is killed a second after its time; the results before have been taken, or are made anew.
+// What cannot be interrupted is killed a second after its time; the results before have been taken,
+// or are made anew.
 func TestEventKilled(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector ends with the memory before the worker can say so")

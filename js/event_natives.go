@@ -52,7 +52,8 @@ func (r *eventRealm) natives() *goja.Object {
 	return o
 }
 
-// provideBindings gives the prelude the objects for aliases of databases, and the names of those for URLs.
+// provideBindings gives the prelude the objects for aliases of databases, and the names of those
+// for URLs.
 func (r *eventRealm) provideBindings(o *goja.Object) {
 	aliases, names, urls := make([]any, 0, len(r.program.Bindings)), make([]any, 0, len(r.program.Bindings)), []any{}
 	for i, b := range r.program.Bindings {
@@ -106,7 +107,8 @@ func (r *eventRealm) log(text string) {
 	}
 }
 
-// provideDocuments are the operations on documents and timers; the prelude has checked the arguments.
+// provideDocuments are the operations on documents and timers; the prelude has checked the
+// arguments.
 func (r *eventRealm) provideDocuments(o *goja.Object) {
 	binding := func(c goja.FunctionCall) int { return int(c.Argument(0).ToInteger()) }
 	text := func(c goja.FunctionCall, i int) string { return c.Argument(i).String() }

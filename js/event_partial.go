@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/js/script"
 )
 
-// partial is the document of the event that runs where its object has only the members that the program names: the
-// others stay JSON. Nobody sees the difference; see script.Use.
+// partial is the document of the event that runs where its object has only the members that the
+// program names: the others stay JSON. Nobody sees the difference; see script.Use.
 type partial struct {
 	object *goja.Object // nil: the document is complete
 	use    *script.Use
@@ -75,8 +75,9 @@ func isDeep(v ejson.Value, around int) bool {
 	return false
 }
 
-// asPrinted is a document whose text is what JSON.stringify makes of it: the document itself, or one in which numbers
-// have other digits, as 12 has for 12.0. ok is false where that is less than certain.
+// asPrinted is a document whose text is what JSON.stringify makes of it: the document itself, or
+// one in which numbers have other digits, as 12 has for 12.0. ok is false where that is less than
+// certain.
 func (r *eventRealm) asPrinted(doc ejson.Value) (_ ejson.Value, ok bool, err error) {
 	if !doc.Canonical() {
 		return doc, false, nil
@@ -92,8 +93,8 @@ func (r *eventRealm) asPrinted(doc ejson.Value) (_ ejson.Value, ok bool, err err
 	return doc, err == nil, err
 }
 
-// appendAsPrinted appends what JSON.stringify makes of a value with a canonical text; ok is false where only numbers
-// with a point or an exponent do not tell.
+// appendAsPrinted appends what JSON.stringify makes of a value with a canonical text; ok is false
+// where only numbers with a point or an exponent do not tell.
 func (s *sandbox) appendAsPrinted(dst []byte, v ejson.Value, depth int) (_ []byte, ok bool) {
 	kind := v.Kind()
 	if kind == ejson.Double && !s.doublePrintsAsIs(v.Raw()) {
@@ -139,8 +140,9 @@ func (s *sandbox) appendAsPrinted(dst []byte, v ejson.Value, depth int) (_ []byt
 	return append(dst, brackets[1]), true
 }
 
-// printsAsIs reports whether JSON.stringify makes of a value the text that it was parsed from, which is canonical. It
-// says no where that is less than certain. The depth is that of v, 1 for the document.
+// printsAsIs reports whether JSON.stringify makes of a value the text that it was parsed from,
+// which is canonical. It says no where that is less than certain. The depth is that of v, 1 for the
+// document.
 func (s *sandbox) printsAsIs(v ejson.Value, depth int) bool {
 	switch v.Kind() {
 	case ejson.Null, ejson.Bool:
@@ -176,8 +178,8 @@ func (s *sandbox) printsAsIs(v ejson.Value, depth int) bool {
 	return true
 }
 
-// doublePrintsAsIs is printsAsIs for a number with a point or an exponent. One of up to 15 digits is the shortest text
-// for the double next to it.
+// doublePrintsAsIs is printsAsIs for a number with a point or an exponent. One of up to 15 digits
+// is the shortest text for the double next to it.
 func (s *sandbox) doublePrintsAsIs(raw []byte) bool {
 	const most = 16 // with the point
 	digits := bytes.TrimPrefix(raw, []byte("-"))
@@ -189,7 +191,8 @@ func (s *sandbox) doublePrintsAsIs(raw []byte) bool {
 	return err == nil && s.vm.ToValue(f).String() == string(raw)
 }
 
-// partialText is the JSON of the partial document, as JSON.stringify would make it of the complete one.
+// partialText is the JSON of the partial document, as JSON.stringify would make it of the complete
+// one.
 func (r *eventRealm) partialText() []byte {
 	p := &r.partial
 	if !p.shown && !p.use.Changes() {

@@ -32,7 +32,8 @@ func queryHost() *eventHost {
 	return h
 }
 
-// Section 6.3: what leaves a loop closes the query, and nothing else does. Q3 and Q2 have three rows and two.
+// Section 6.3: what leaves a loop closes the query, and nothing else does. Q3 and Q2 have three
+// rows and two.
 func TestEventLoops(t *testing.T) {
 	kvtest.Long(t)
 	p := newTestPool(t, Options{})
@@ -90,7 +91,8 @@ func TestEventLoops(t *testing.T) {
 	}
 }
 
-// Section 6.2: a statement that reads is checked where it stands and run where it is used, others run at once.
+// Section 6.2: a statement that reads is checked where it stands and run where it is used, others
+// run at once.
 func TestEventQueries(t *testing.T) {
 	p := newTestPool(t, Options{})
 	host := queryHost()
@@ -100,7 +102,8 @@ func TestEventQueries(t *testing.T) {
 		Text: "SELECT 3", Params: []byte(`{"$n":5}`), Options: []byte(`{"consistency":"request","isPrepared":true}`), Check: true,
 	}}, host.asked)
 
-	// What the invocation wrote goes to the host before a query, what it read is read again after a change.
+	// What the invocation wrote goes to the host before a query, what it read is read again after a
+	// change.
 	host = queryHost()
 	host.put(0, "a", `{"a":1}`)
 	host.rows["SELECT 2"] = []string{`1`}

@@ -36,17 +36,18 @@ var eventPrelude = sync.OnceValues(func() ([]*goja.Program, error) {
 const (
 	// maxEventStack is the number of nested calls after which a handler fails.
 	maxEventStack = 1024
-	// eventsPerRealm is how many invocations a realm serves. What can be changed in it is frozen or looked at, so this
-	// bounds what nobody thought of. A realm takes 3 ms of processor to make, half of it to freeze built-in functions:
-	// with 4096 it would be a fifteenth of what a copied document takes in the worker.
+	// eventsPerRealm is how many invocations a realm serves. What can be changed in it is frozen or
+	// looked at, so this bounds what nobody thought of. A realm takes 3 ms of processor to make,
+	// half of it to freeze built-in functions: with 4096 it would be a fifteenth of what a copied
+	// document takes in the worker.
 	eventsPerRealm = 16384
-	// usesPerException is what an exception counts of them: it leaves no more than what is frozen would show, but a
-	// realm for each would make handlers that fail the dearest of all.
+	// usesPerException is what an exception counts of them: it leaves no more than what is frozen
+	// would show, but a realm for each would make handlers that fail the dearest of all.
 	usesPerException = 16
 )
 
-// eventRealm is the realm of a program: modern JavaScript as goja has it, with what event.js adds. It runs one
-// invocation after another.
+// eventRealm is the realm of a program: modern JavaScript as goja has it, with what event.js adds.
+// It runs one invocation after another.
 type eventRealm struct {
 	*sandbox
 	program             *eventProgram
@@ -66,7 +67,8 @@ type eventRealm struct {
 	run   *invocation // that runs
 }
 
-// newEventRealm makes a realm with the functions of a program in it. The error says what the code did wrong.
+// newEventRealm makes a realm with the functions of a program in it. The error says what the code
+// did wrong.
 func (w *worker) newEventRealm(p *eventProgram) (*eventRealm, error) {
 	return (&eventBatch{w: w, program: p}).newRealm()
 }
@@ -276,7 +278,8 @@ func (r *eventRealm) failure(err error, handler string) (f *EventFailure, timedO
 	return f, false
 }
 
-// place says where it happened: the innermost line of the user's code, and the calls that led there.
+// place says where it happened: the innermost line of the user's code, and the calls that led
+// there.
 func (r *eventRealm) place(f *EventFailure, stack []goja.StackFrame) {
 	text := []byte(f.Name)
 	if f.Name != "" && f.Message != "" {

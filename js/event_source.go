@@ -27,7 +27,8 @@ type eventProgram struct {
 	functions []string
 	warnings  []string
 	strict    bool // the code begins with 'use strict'
-	// open: the code may change prototypes of its own functions, which are looked at after each invocation then.
+	// open: the code may change prototypes of its own functions, which are looked at after each
+	// invocation then.
 	open    bool
 	release int           // the version of Couchbase whose rules hold, as 60501 for 6.5.1
 	uses    [2]script.Use // of the parameters of OnUpdate, by their numbers
@@ -37,8 +38,8 @@ type eventProgram struct {
 
 func (p *eventProgram) has(function string) bool { return slices.Contains(p.functions, function) }
 
-// compileEvents parses and compiles a program, and checks what Couchbase demands of the code of a function. It does so
-// on the tree, so that texts and comments are free.
+// compileEvents parses and compiles a program, and checks what Couchbase demands of the code of a
+// function. It does so on the tree, so that texts and comments are free.
 func compileEvents(source []byte) (*eventProgram, error) {
 	o, err := decodeEventOptions(source)
 	if err != nil {
@@ -265,8 +266,8 @@ func kindOf(s ast.Statement) string {
 	return reflect.TypeOf(s).Elem().Name()
 }
 
-// queryWords begin statements of queries, so that they are no names. It is the case that matters: published functions
-// are called update and insert.
+// queryWords begin statements of queries, so that they are no names. It is the case that matters:
+// published functions are called update and insert.
 var queryWords = []string{"SELECT", "UPDATE", "DELETE", "UPSERT", "INSERT", "MERGE"}
 
 var deprecated = map[string]string{
@@ -317,7 +318,8 @@ func (c *eventCheck) name(name string, at file.Idx) {
 	}
 }
 
-// anonymous functions were forbidden once; published functions use them for callbacks, so they are only told.
+// anonymous functions were forbidden once; published functions use them for callbacks, so they are
+// only told.
 func (c *eventCheck) anonymous(at file.Idx) {
 	c.warn(at, "an anonymous function; it lives no longer than the invocation")
 }

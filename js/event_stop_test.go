@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEventsUntilEnough: a caller that has enough of a call, when it takes a result or when it is asked for something,
-// costs no worker, and what was left of the call has no part in the next one.
+// TestEventsUntilEnough: a caller that has enough of a call, when it takes a result or when it is
+// asked for something, costs no worker, and what was left of the call has no part in the next one.
 func TestEventsUntilEnough(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	host := newEventHost()

@@ -38,8 +38,9 @@ func (r *eventRealm) doc(binding int, id string) *eventDoc {
 	return d
 }
 
-// casOf gives the revision of a document, or a function that asks for it: to know the one which a write makes, the host
-// has to read what the write replaces, and then the write stands against every other.
+// casOf gives the revision of a document, or a function that asks for it: to know the one which a
+// write makes, the host has to read what the write replaces, and then the write stands against
+// every other.
 func (r *eventRealm) casOf(binding int, id string, d *eventDoc) goja.Value {
 	if d.cas != "" {
 		return r.vm.ToValue(d.cas)
@@ -59,7 +60,8 @@ func (r *eventRealm) casOf(binding int, id string, d *eventDoc) goja.Value {
 	})
 }
 
-// remember keeps a document that was read; when there are too many, those before are asked for again.
+// remember keeps a document that was read; when there are too many, those before are asked for
+// again.
 func (b *eventBatch) remember(key docKey, d *eventDoc) {
 	if b.held += len(d.body) + len(key.id) + 200; b.held > maxHeld {
 		for k, old := range b.docs {
@@ -136,8 +138,8 @@ func (r *eventRealm) effect(v EventEffect, size int) {
 	r.run.effects = append(r.run.effects, v)
 }
 
-// body is the document that stands for a value: JSON of an object, or of one with EventValueMember or
-// EventBinaryMember.
+// body is the document that stands for a value: JSON of an object, or of one with EventValueMember
+// or EventBinaryMember.
 func (r *eventRealm) body(value goja.Value) []byte {
 	switch v := value.(type) {
 	case nil, *goja.Symbol:
@@ -215,7 +217,8 @@ func printed(text goja.String) []byte {
 	return b
 }
 
-// withoutIdentity drops the members that say which document and revision it was: handlers write what they have read.
+// withoutIdentity drops the members that say which document and revision it was: handlers write
+// what they have read.
 func (r *eventRealm) withoutIdentity(text []byte) []byte {
 	doc, err := r.printed.Parse(text)
 	if err != nil {
@@ -235,7 +238,8 @@ func (r *eventRealm) withoutIdentity(text []byte) []byte {
 	return append(out, '}')
 }
 
-// countInexact counts integers beyond 2^53 in what is written: they may have lost digits when they were read.
+// countInexact counts integers beyond 2^53 in what is written: they may have lost digits when they
+// were read.
 func (r *eventRealm) countInexact(text []byte) {
 	if !hasLongNumber(text) {
 		return
@@ -249,8 +253,8 @@ func (r *eventRealm) countInexact(text []byte) {
 	}
 }
 
-// hasLongNumber reports whether there are as many digits in a row as the smallest such integer has. One of so many is
-// the last of as many bytes, counted from the beginning.
+// hasLongNumber reports whether there are as many digits in a row as the smallest such integer has.
+// One of so many is the last of as many bytes, counted from the beginning.
 func hasLongNumber(text []byte) bool {
 	const digits = 16
 	isDigit := func(i int) bool { return text[i] >= '0' && text[i] <= '9' }

@@ -131,7 +131,8 @@ func (h *eventHost) Curl(_ context.Context, r EventRequest) (EventResponse, erro
 	return h.curl(r)
 }
 
-// eventOptions are those of most tests: dst may be written, src may not, and both know the same URLs.
+// eventOptions are those of most tests: dst may be written, src may not, and both know the same
+// URLs.
 func eventOptions(code string) EventOptions {
 	return EventOptions{
 		Tenant: "f", Code: "'use strict';\n" + code, HeaderLines: 1, Source: "source",
@@ -218,7 +219,8 @@ func effectText(e EventEffect) string {
 	return "cancel " + e.Callback + " " + e.Reference
 }
 
-// Invocations of a batch see what those before them wrote, ask for a document once, and leave nothing if they fail.
+// Invocations of a batch see what those before them wrote, ask for a document once, and leave
+// nothing if they fail.
 func TestEventBatch(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	host := newEventHost()
@@ -406,7 +408,8 @@ func TestEventSharedDatabase(t *testing.T) {
 	require.Equal(t, `{"n":1} "told-1" | set d/a {"n":1}`, told(r))
 }
 
-// The host is asked for the revision of a write once, when a handler looks at it; else it is a member as any other.
+// The host is asked for the revision of a write once, when a handler looks at it; else it is a
+// member as any other.
 func TestEventCas(t *testing.T) {
 	host := newEventHost()
 	r := runBody(t, newTestPool(t, Options{}), host, `
@@ -519,7 +522,8 @@ func TestEventRealmsOfManyPrograms(t *testing.T) {
 	require.NotNil(t, programs[len(programs)-1].realm)
 }
 
-// With isolate: "invocation" each invocation has a realm of its own, otherwise they follow each other in one.
+// With isolate: "invocation" each invocation has a realm of its own, otherwise they follow each
+// other in one.
 func TestEventIsolate(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		w := newWorker(&bytes.Buffer{})

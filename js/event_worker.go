@@ -28,13 +28,14 @@ func cutText(text string, most int) string {
 var errEventTimeout = errors.New("js: the time of the handler is over")
 
 const (
-	// usualResults is how many bytes of results are sent together, maxKeptResults how much room a worker keeps.
+	// usualResults is how many bytes of results are sent together, maxKeptResults how much room a
+	// worker keeps.
 	usualResults   = 256 << 10
 	maxKeptResults = 2 * usualResults
 )
 
-// runEvents is the worker's side of RunEvents: payload is the digest of the program, the time for an invocation and the
-// events; chunks hold results.
+// runEvents is the worker's side of RunEvents: payload is the digest of the program, the time for
+// an invocation and the events; chunks hold results.
 func runEvents(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame
@@ -133,14 +134,16 @@ func (b *eventBatch) flush() error {
 	return err
 }
 
-// forget drops what was read and written: the host knows it, or shall be asked again. All results must have been sent.
+// forget drops what was read and written: the host knows it, or shall be asked again. All results
+// must have been sent.
 func (b *eventBatch) forget() {
 	clear(b.docs)
 	clear(b.timers)
 	b.held = 0
 }
 
-// maxSpareDocs bounds the documents of an invocation whose map another one gets: to clear it takes as long as it was.
+// maxSpareDocs bounds the documents of an invocation whose map another one gets: to clear it takes
+// as long as it was.
 const maxSpareDocs = 64
 
 // invocation is one call of a handler.
@@ -186,7 +189,8 @@ func (v *invocation) lineOf(line int) *EventLine {
 	return &v.lines[len(v.lines)-1]
 }
 
-// invoke calls the handler of an event. refused: the realm cannot be made. An error is one of the worker.
+// invoke calls the handler of an event. refused: the realm cannot be made. An error is one of the
+// worker.
 func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxError, err error) {
 	began := time.Now()
 	timeout := b.timeout
@@ -255,7 +259,8 @@ func (b *eventBatch) realm() (*eventRealm, error) {
 	return r, nil
 }
 
-// maxWarm is the number of programs that have a realm in a worker: it has a megabyte before it does anything.
+// maxWarm is the number of programs that have a realm in a worker: it has a megabyte before it does
+// anything.
 const maxWarm = 8
 
 // keepWarm notes that a program has a realm; the one that got its realm first loses it.

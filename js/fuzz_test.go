@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// FuzzFrame reads arbitrary bytes as frames: no panic, no more memory than arrived, and what is read is written the
-// same.
+// FuzzFrame reads arbitrary bytes as frames: no panic, no more memory than arrived, and what is
+// read is written the same.
 func FuzzFrame(f *testing.F) {
 	var seed bytes.Buffer
 	require.NoError(f, writeFrame(&seed, frameCall, []byte{byte(commandMap)}, []byte("abc")))
@@ -76,7 +76,8 @@ func runReduceGroups(data []byte) (int, error) {
 	return n, d.err
 }
 
-// FuzzDecodeEventResult decodes arbitrary bytes as what a worker sends while it runs events, and as what it is sent.
+// FuzzDecodeEventResult decodes arbitrary bytes as what a worker sends while it runs events, and as
+// what it is sent.
 func FuzzDecodeEventResult(f *testing.F) {
 	var e encoder
 	encodeEventResult(&e, &EventResult{
@@ -128,7 +129,8 @@ func FuzzDecodeEventResult(f *testing.F) {
 	})
 }
 
-// FuzzEventSource holds arbitrary code to the rules for event functions; what is refused has a place inside the code.
+// FuzzEventSource holds arbitrary code to the rules for event functions; what is refused has a
+// place inside the code.
 func FuzzEventSource(f *testing.F) {
 	for _, s := range []string{
 		"function OnUpdate(doc, meta) {}", "function OnUpdate(doc) {\n\tvar é = ;\n}", "async function f() {}", "import('x')",

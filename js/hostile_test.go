@@ -92,7 +92,8 @@ var hostile = []struct{ name, source, want string }{
 	{"lost promise", "async doc => { await 1; throw new Error('x'); }", "ok"},
 }
 
-// TestHostile runs every hostile function, of three databases at a time, while another database's functions go on.
+// TestHostile runs every hostile function, of three databases at a time, while another database's
+// functions go on.
 func TestHostile(t *testing.T) {
 	const memory = 256 << 20
 	p := newTestPool(t, Options{Workers: 4, Memory: memory, Timeout: hostileTime, MaxResult: 32 << 20})
@@ -140,8 +141,8 @@ func TestHostile(t *testing.T) {
 		largest>>20,
 	)
 	require.Greater(t, calls, int64(5))
-	// The bound, what Go reserves and mostly leaves untouched (confine.Reserved), and the program itself: what
-	// many small allocations may come to. Mostly it is 275 MB.
+	// The bound, what Go reserves and mostly leaves untouched (confine.Reserved), and the program
+	// itself: what many small allocations may come to. Mostly it is 275 MB.
 	require.Less(t, largest, int64(memory+confine.Reserved+48<<20))
 }
 
@@ -164,14 +165,15 @@ func runHostile(t *testing.T, p *Pool, tenant string, i int) {
 	t.Logf("%-36s %8.3f s  %v", h.name, time.Since(start).Seconds(), shorten(err))
 }
 
-// largestChild is the most memory that a process has had resident which still lives and was started by this one, or by
-// one that was, in bytes; 0 where there is no /proc.
+// largestChild is the most memory that a process has had resident which still lives and was started
+// by this one, or by one that was, in bytes; 0 where there is no /proc.
 func largestChild() int64 {
 	parents, resident := map[int]int{}, map[int]int64{}
 	own, _ := os.ReadFile("/proc/self/cmdline")
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
-		// Until its program begins, a process that is being started has this one's memory, and its command line.
+		// Until its program begins, a process that is being started has this one's memory, and its
+		// command line.
 		command, err := os.ReadFile(dir + "/cmdline")
 		if err != nil || bytes.Equal(command, own) {
 			continue
@@ -230,7 +232,8 @@ func TestStarvation(t *testing.T) {
 	require.LessOrEqual(t, p.Stats().Running, 2)
 }
 
-// TestMemoryAcrossDocuments fills a global from document to document: the crossing ends, the next one begins empty.
+// TestMemoryAcrossDocuments fills a global from document to document: the crossing ends, the next
+// one begins empty.
 func TestMemoryAcrossDocuments(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector ends with the memory before the worker can say so")
@@ -250,7 +253,8 @@ func TestMemoryAcrossDocuments(t *testing.T) {
 	require.Equal(t, "1:1|2:1|", got)
 }
 
-// TestIsolation changes everything that a realm has; documents, other functions and other calls see nothing of it.
+// TestIsolation changes everything that a realm has; documents, other functions and other calls see
+// nothing of it.
 func TestIsolation(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	poison := `function(doc){

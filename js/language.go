@@ -30,7 +30,8 @@ func LanguageNamed(name string) (l Language, ok bool) {
 // coffeeMark begins sources in CoffeeScript where they go to a worker.
 const coffeeMark = "coffeescript\x00"
 
-// Source gives the text of a function as programs and the pool's methods take it: it says its language.
+// Source gives the text of a function as programs and the pool's methods take it: it says its
+// language.
 func (l Language) Source(text string) string {
 	if l == CoffeeScript {
 		return coffeeMark + text
@@ -38,8 +39,8 @@ func (l Language) Source(text string) string {
 	return text
 }
 
-// compileFunction compiles the source of a function of a design document, as Language.Source gives it. Errors are those
-// that CouchDB answers with (Couch.compileFunction in share/server/util.js).
+// compileFunction compiles the source of a function of a design document, as Language.Source gives
+// it. Errors are those that CouchDB answers with (Couch.compileFunction in share/server/util.js).
 func (w *worker) compileFunction(source string) (*script.Program, error) {
 	written, isCoffee := strings.CutPrefix(source, coffeeMark)
 	if written == "" {

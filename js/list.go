@@ -8,8 +8,9 @@ import (
 
 // ListIO is the other side of a list function.
 type ListIO struct {
-	// Output takes a message of the function, an array: "start" with chunks and the head of the response, "chunks" or
-	// "end" with chunks and perhaps another head. An error ends the conversation.
+	// Output takes a message of the function, an array: "start" with chunks and the head of the
+	// response, "chunks" or "end" with chunks and perhaps another head. An error ends the
+	// conversation.
 	Output func(message ejson.Value) error
 	// Rows gives rows of the view as JSON objects; none at the end. An error ends the conversation.
 	Rows func() ([][]byte, error)

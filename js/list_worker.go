@@ -2,8 +2,8 @@ package js
 
 import "github.com/dop251/goja"
 
-// runList is Design.List: the digest, the name, the head of the rows and the request object. Chunks are messages of the
-// function; an ask wants rows.
+// runList is Design.List: the digest, the name, the head of the rows and the request object. Chunks
+// are messages of the function; an ask wants rows.
 func runList(w *worker, payload []byte) ([]byte, error) {
 	key, d, err := designPayload(payload)
 	if err != nil {

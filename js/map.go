@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// MapProgram is a list of map functions that run over the same documents. It is immutable once used, and cheap to use
-// again and again: workers keep what they compiled.
+// MapProgram is a list of map functions that run over the same documents. It is immutable once
+// used, and cheap to use again and again: workers keep what they compiled.
 type MapProgram struct {
 	Tenant string   // who shares workers fairly with others: the name of the database
 	Maps   []string // sources
@@ -46,20 +46,24 @@ type Emitted struct {
 type MapResult struct {
 	Rows []Emitted
 	Err  string // the exception that dropped the document's rows, as CouchDB logs it; "" without
-	// Killed: the function did not come to an end or filled the memory, and its worker was ended (MapEach).
+	// Killed: the function did not come to an end or filled the memory, and its worker was ended
+	// (MapEach).
 	Killed bool
 }
 
-// DocResult is what the functions of a program made of one document, in the order of MapProgram.Maps.
+// DocResult is what the functions of a program made of one document, in the order of
+// MapProgram.Maps.
 type DocResult []MapResult
 
-// Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables
-// that a function forgets to declare live from document to document, as long as its realm (realms.go). An error
-// stands for the call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function
-// that does not compile, os_process_error for time and memory. It comes with the results of the first documents, as
-// far as they are known. Documents whose rows are too many for one crossing go one half after the other, and those
-// whose functions are slow or emit much in as many crossings as they need, between which other calls get the worker;
-// of a search index the results are those of the first crossing that gave any (MapEach goes on).
+// Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in
+// order. Variables that a function forgets to declare live from document to document, as long as
+// its realm (realms.go). An error stands for the call: exceptions that CouchDB lets fail the index
+// (throw "fatal_error" and the like), a function that does not compile, os_process_error for time
+// and memory. It comes with the results of the first documents, as far as they are known. Documents
+// whose rows are too many for one crossing go one half after the other, and those whose functions
+// are slow or emit much in as many crossings as they need, between which other calls get the
+// worker; of a search index the results are those of the first crossing that gave any (MapEach goes
+// on).
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
 	var results []DocResult
 	for most := len(docs); ; {
@@ -91,8 +95,8 @@ func (p *Pool) countRows(results []DocResult) {
 	p.emitted.Add(int64(rows))
 }
 
-// mapOnce is Map for as many of the documents, from the first, as one crossing has time for. An error comes with the
-// results that were there before it.
+// mapOnce is Map for as many of the documents, from the first, as one crossing has time for. An
+// error comes with the results that were there before it.
 func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
 	size := 64 + len(program.Tenant)
 	for _, d := range docs {
@@ -160,9 +164,9 @@ func decodeDocResult(d *decoder) DocResult {
 	return result
 }
 
-// CheckMap compiles a map function as CouchDB does when a design document is saved. The error's reason is without
-// "Compilation of the map function in the 'v' view failed: ", which the caller puts before those of kind
-// KindCompilationError.
+// CheckMap compiles a map function as CouchDB does when a design document is saved. The error's
+// reason is without "Compilation of the map function in the 'v' view failed: ", which the caller
+// puts before those of kind KindCompilationError.
 func (p *Pool) CheckMap(ctx context.Context, tenant, source string) error {
 	_, err := p.do(ctx, &request{tenant: tenant, command: commandCheck, payload: []byte(source)})
 	return err

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// TestDocumentUse: what a map function makes of a document that has only the members it names is what it makes of the
-// whole one, and of which functions that is known.
+// TestDocumentUse: what a map function makes of a document that has only the members it names is
+// what it makes of the whole one, and of which functions that is known.
 func TestDocumentUse(t *testing.T) {
 	kvtest.Long(t)
 	docs := []string{
@@ -91,7 +91,8 @@ func sourcesFor(yes, no []string) map[string]bool {
 	return all
 }
 
-// TestDeepDocument: a document that no function can be shown has no rows, whether or not what is deep is named.
+// TestDeepDocument: a document that no function can be shown has no rows, whether or not what is
+// deep is named.
 func TestDeepDocument(t *testing.T) {
 	kvtest.Long(t)
 	deep := `{"_id":"a","n":1,"deep":` + strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1) + `}`

@@ -59,8 +59,8 @@ type mapFunction struct {
 	text  []byte
 }
 
-// emission is a row as it was emitted; objects are written out when the function has returned, as in CouchDB. The key
-// of a call of index() is a list of values that are no objects.
+// emission is a row as it was emitted; objects are written out when the function has returned, as
+// in CouchDB. The key of a call of index() is a list of values that are no objects.
 type emission struct {
 	key, value goja.Value
 	list       []goja.Value
@@ -85,7 +85,8 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 		return nil, err
 	}
 	f := &mapFunction{sandbox: s, call: call, use: c.Use()}
-	// `this` is the list of the functions that run together; the others live in sandboxes of their own.
+	// `this` is the list of the functions that run together; the others live in sandboxes of their
+	// own.
 	list := make([]any, len(p.maps))
 	for i := range list {
 		list[i] = object
@@ -113,15 +114,16 @@ func (f *mapFunction) rest() {
 	f.sandbox.rest()
 }
 
-// longestCrossing is how long a worker maps documents for one caller, and largestCrossing about how many bytes of rows
-// it gives; the rest go in another crossing.
+// longestCrossing is how long a worker maps documents for one caller, and largestCrossing about how
+// many bytes of rows it gives; the rest go in another crossing.
 const (
 	longestCrossing = 500 * time.Millisecond
 	largestCrossing = 4 << 20
 )
 
-// runMap runs a program over documents, or the first of them if it takes long: payload is its digest, the name of the
-// database and the list of documents; each chunk holds the results of some documents.
+// runMap runs a program over documents, or the first of them if it takes long: payload is its
+// digest, the name of the database and the list of documents; each chunk holds the results of some
+// documents.
 func runMap(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame
@@ -173,7 +175,8 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// kept gives what a command keeps for a source, and gets the source from the caller if there is nothing.
+// kept gives what a command keeps for a source, and gets the source from the caller if there is
+// nothing.
 func kept[T any](w *worker, key digest, decode func([]byte) (T, error)) (T, error) {
 	if v, ok := w.kept.Get(key); ok {
 		if t, ok := v.(T); ok {

@@ -11,18 +11,21 @@ type Mapper interface {
 	Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error)
 }
 
-// maxKilled is how many documents one after the other may end their workers before others have to wait no longer.
+// maxKilled is how many documents one after the other may end their workers before others have to
+// wait no longer.
 const maxKilled = 8
 
-// MapEach is Map, but a document with which a function does not come to an end, fills the memory, gives back too much
-// or ends its worker in another way costs only the rows of that function and that document: its result says so (Err,
-// Killed). CouchDB lets the whole index fail. The document is found among those whose results were not there yet, one
-// by one, so that it costs twice the time of a call, and those that follow it directly once. Functions that run
-// together are tried one by one with it.
+// MapEach is Map, but a document with which a function does not come to an end, fills the memory,
+// gives back too much or ends its worker in another way costs only the rows of that function and
+// that document: its result says so (Err, Killed). CouchDB lets the whole index fail. The document
+// is found among those whose results were not there yet, one by one, so that it costs twice the
+// time of a call, and those that follow it directly once. Functions that run together are tried one
+// by one with it.
 //
-// Results go to take as they come, in order, so that the caller need not have all of them; its error ends the call.
-// done is for how many of the first documents that was, with an error as well: where maxKilled documents in a row ended
-// their workers, or all of them, it is that of the last one, and theirs are among them.
+// Results go to take as they come, in order, so that the caller need not have all of them; its
+// error ends the call. done is for how many of the first documents that was, with an error as well:
+// where maxKilled documents in a row ended their workers, or all of them, it is that of the last
+// one, and theirs are among them.
 func MapEach(
 	ctx context.Context, m Mapper, program *MapProgram, docs [][]byte, take func([]DocResult) error,
 ) (done int, err error) {
@@ -65,7 +68,8 @@ func MapEach(
 	return done, nil
 }
 
-// mapApart maps a document that all functions of a program together do not survive with each of them.
+// mapApart maps a document that all functions of a program together do not survive with each of
+// them.
 func mapApart(ctx context.Context, m Mapper, p *MapProgram, doc [][]byte, cause error) (DocResult, error) {
 	if len(p.Maps) == 1 {
 		return DocResult{{Err: cause.Error(), Killed: true}}, nil
@@ -85,8 +89,8 @@ func mapApart(ctx context.Context, m Mapper, p *MapProgram, doc [][]byte, cause 
 	return result, nil
 }
 
-// Killed reports whether an error is that of a call whose worker was ended for what the call did: it ran too long,
-// filled the memory, gave back too much, or the process died of it.
+// Killed reports whether an error is that of a call whose worker was ended for what the call did:
+// it ran too long, filled the memory, gave back too much, or the process died of it.
 func Killed(err error) bool {
 	e, ok := compat.AsError(err)
 	return ok && e.Name == errTimedOut.Name

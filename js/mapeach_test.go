@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// killedMapper is a worker's behaviour in small: a document's text says which functions it ends the worker for
-// ("0" for the first one) and whether it fails the call ("f"). Results of the documents before are told in groups of
-// some, as those of a worker are, or not at all.
+// killedMapper is a worker's behaviour in small: a document's text says which functions it ends the
+// worker for ("0" for the first one) and whether it fails the call ("f"). Results of the documents
+// before are told in groups of some, as those of a worker are, or not at all.
 type killedMapper struct {
 	group         int
 	calls, killed int
@@ -54,9 +54,10 @@ func mapEach(ctx context.Context, m Mapper, p *MapProgram, docs [][]byte) (all [
 	return all, err
 }
 
-// TestMapEach compares with each document and each function by itself: those that end workers, and nothing else, have
-// an error, at a cost of two workers for each at most, beside one for each of several functions. Where it ends early
-// that is at the first document that fails the call, or after maxKilled in a row.
+// TestMapEach compares with each document and each function by itself: those that end workers, and
+// nothing else, have an error, at a cost of two workers for each at most, beside one for each of
+// several functions. Where it ends early that is at the first document that fails the call, or
+// after maxKilled in a row.
 func TestMapEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := []string{"", "", "", "", "", "", "", "", "0", "1", "01", "f"}
@@ -116,7 +117,8 @@ func TestMapEach(t *testing.T) {
 	})
 }
 
-// TestMapEachEndsWorkers: in real workers, what a function does not survive is found, and the others have their rows.
+// TestMapEachEndsWorkers: in real workers, what a function does not survive is found, and the
+// others have their rows.
 func TestMapEachEndsWorkers(t *testing.T) {
 	p := newTestPool(t, Options{Memory: 128 << 20, Timeout: hostileTime})
 	p.opts.MaxResult = 1 << 20
@@ -143,7 +145,8 @@ func TestMapEachEndsWorkers(t *testing.T) {
 	require.Contains(t, results[6][0].Err, "too much")
 }
 
-// TestMapEachInPieces: of documents whose rows are many a search index gets those of a few at a time, and all in order.
+// TestMapEachInPieces: of documents whose rows are many a search index gets those of a few at a
+// time, and all in order.
 func TestMapEachInPieces(t *testing.T) {
 	p := newTestPool(t, Options{})
 	program := NewIndexProgram("db", ClouseauIndex,

@@ -63,8 +63,8 @@ func (m *metrics) perCommand() map[string]Calls {
 	return calls
 }
 
-// outcome names what became of a call: ok; failed, when the function did; timeout, memory and crash, when the worker
-// was killed, the last one also when the system ended it, twice; cancelled.
+// outcome names what became of a call: ok; failed, when the function did; timeout, memory and
+// crash, when the worker was killed, the last one also when the system ended it, twice; cancelled.
 func outcome(err error) string {
 	var known *compat.Error
 	switch {

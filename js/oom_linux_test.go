@@ -16,8 +16,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Before it ends the server, the kernel ends every worker. Raising the mark needs no privileges; lowering does, so that
-// this is another process.
+// Before it ends the server, the kernel ends every worker. Raising the mark needs no privileges;
+// lowering does, so that this is another process.
 func TestWorkersEndFirst(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	_, err := p.Map(
@@ -40,8 +40,8 @@ func TestWorkersEndFirst(t *testing.T) {
 	}
 }
 
-// A call whose worker the system ends is made once more, with nothing of the first time left in its result; who uses
-// workers is not blamed for it. A second time it is 503, and blamed.
+// A call whose worker the system ends is made once more, with nothing of the first time left in its
+// result; who uses workers is not blamed for it. A second time it is 503, and blamed.
 func TestCallsOfEndedWorkersAreRepeated(t *testing.T) {
 	var times atomic.Int32 // how many workers are to be ended, when they say something
 	p := newTestPool(t, Options{Workers: 1, Log: func(_, text string) {
@@ -90,7 +90,8 @@ func TestCallsOfEndedWorkersAreRepeated(t *testing.T) {
 	}
 }
 
-// killChild kills the children of this process that run. The list of them may leave one out while threads end.
+// killChild kills the children of this process that run. The list of them may leave one out while
+// threads end.
 func killChild(t *testing.T) {
 	killed := false
 	for end := time.Now().Add(10 * time.Second); !killed && time.Now().Before(end); time.Sleep(time.Millisecond) {

@@ -11,14 +11,15 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// What map functions emit and reduce functions return is mostly an array or an object of few values. JSON.stringify
-// takes three times as long to write one, and its text has to be read and printed once more.
+// What map functions emit and reduce functions return is mostly an array or an object of few
+// values. JSON.stringify takes three times as long to write one, and its text has to be read and
+// printed once more.
 
 // plainDepth is how deep values may be nested that are written here.
 const plainDepth = 8
 
-// The types of arrays and of objects with no more to them than their members. Objects of some other classes have them,
-// too, but not their class; proxies have the class, but not the type.
+// The types of arrays and of objects with no more to them than their members. Objects of some other
+// classes have them, too, but not their class; proxies have the class, but not the type.
 var (
 	arrayType  = reflect.TypeFor[[]any]()
 	objectType = reflect.TypeFor[map[string]any]()
@@ -31,8 +32,9 @@ type plainWriter struct {
 	path [plainDepth]*goja.Object // what the value that is written is in
 }
 
-// appendPlain appends the JSON of an array or object as JSON.stringify and the printing after it would, if that is
-// simple: false, with dst as it was, where JSON.stringify has to decide. Getters may run a second time then.
+// appendPlain appends the JSON of an array or object as JSON.stringify and the printing after it
+// would, if that is simple: false, with dst as it was, where JSON.stringify has to decide. Getters
+// may run a second time then.
 func (s *sandbox) appendPlain(dst []byte, o *goja.Object) ([]byte, bool) {
 	w, ok := plainWriter{s: s, dst: dst}, false
 	if thrown := s.vm.Try(func() { ok = w.object(o, 0) }); thrown != nil || !ok {
@@ -120,7 +122,8 @@ func (w *plainWriter) value(v goja.Value, depth int) bool {
 	return ok
 }
 
-// isNothing reports whether a value is left out of an object, and null in an array; functions are not written here.
+// isNothing reports whether a value is left out of an object, and null in an array; functions are
+// not written here.
 func isNothing(v goja.Value) bool {
 	if v == nil || goja.IsUndefined(v) {
 		return true

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlainValues: what is written here is what JSON.stringify gives, and what is usual is written here.
+// TestPlainValues: what is written here is what JSON.stringify gives, and what is usual is written
+// here.
 func TestPlainValues(t *testing.T) {
 	s, err := newWorker(&bytes.Buffer{}).newSandbox(nil)
 	require.NoError(t, err)

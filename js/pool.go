@@ -16,7 +16,8 @@ import (
 // defaultMemory is the default of Options.Memory.
 const defaultMemory = 512 << 20
 
-// Options say how many workers there are and what they may take. The zero value of each member is its default.
+// Options say how many workers there are and what they may take. The zero value of each member is
+// its default.
 type Options struct {
 	Workers    int           // most worker processes at a time; the number of processors and two more
 	PerTenant  int           // most workers that one tenant has at a time; all but one
@@ -25,29 +26,32 @@ type Options struct {
 	Timeout    time.Duration // longest time for one document or function call; 5 s
 	Idle       time.Duration // time after which an unused worker ends; 5 min
 	Executable string        // the program with RunWorkerIfAsked; this one
-	// Confinement is how much of the system workers have; auto. User and Group are those of workers where the server is
-	// root; 65534.
+	// Confinement is how much of the system workers have; auto. User and Group are those of workers
+	// where the server is root; 65534.
 	Confinement confine.Level
 	User, Group int
-	// Confined is told what confines a worker, when the first one has started and whenever that changes. Nil: nobody
-	// is. It may be called concurrently.
+	// Confined is told what confines a worker, when the first one has started and whenever that
+	// changes. Nil: nobody is. It may be called concurrently.
 	Confined func(holds string)
-	// Log takes what functions give to log(), at most logsPerCall texts a call. It may be called concurrently.
+	// Log takes what functions give to log(), at most logsPerCall texts a call. It may be called
+	// concurrently.
 	Log func(tenant, text string)
 }
 
 const (
 	// penalty is the time for which a tenant whose call had to be killed gets one worker at a time.
 	penalty = time.Minute
-	// heavyUse is the time of workers, within the last usePeriods, from which on a tenant's calls are heavy.
+	// heavyUse is the time of workers, within the last usePeriods, from which on a tenant's calls
+	// are heavy.
 	heavyUse  = time.Second
 	usePeriod = 10 * time.Second
 )
 
 type backgroundKey struct{}
 
-// Background marks calls that nobody waits for: builds of indexes. They leave two workers to others: one of them to any
-// call that somebody waits for, one to those of tenants that have not used workers for long.
+// Background marks calls that nobody waits for: builds of indexes. They leave two workers to
+// others: one of them to any call that somebody waits for, one to those of tenants that have not
+// used workers for long.
 func Background(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
@@ -159,12 +163,14 @@ type Stats struct {
 	Killed  int64 // of them, killed for time, memory or a crash
 	// Repeated are calls made a second time, since the system had ended their worker.
 	Repeated int64
-	// Mapped are documents that map functions of views were run over, Emitted the rows that these made of them.
+	// Mapped are documents that map functions of views were run over, Emitted the rows that these
+	// made of them.
 	Mapped, Emitted int64
 	Calls           map[string]Calls
 }
 
-// Calls are the calls of one command: check, map, reduce, filter, validate, design, list, events, check_events.
+// Calls are the calls of one command: check, map, reduce, filter, validate, design, list, events,
+// check_events.
 type Calls struct {
 	Count int64
 	Took  time.Duration // all of them, waiting for a worker included

@@ -59,8 +59,8 @@ func queued(t *testing.T, p *Pool, n int) {
 	}, time.Minute, time.Millisecond)
 }
 
-// Builds of many databases leave two workers to calls that somebody waits for, and tenants that have used workers for
-// long one of them.
+// Builds of many databases leave two workers to calls that somebody waits for, and tenants that
+// have used workers for long one of them.
 func TestHeavyCallsLeaveAWorker(t *testing.T) {
 	p := fakePool(t, 4)
 	ctx := t.Context()
@@ -124,8 +124,8 @@ func TestBuildsOfManyDatabases(t *testing.T) {
 	}
 }
 
-// Of tenants that have used workers for long the one comes first that has used them least, however long the others have
-// waited.
+// Of tenants that have used workers for long the one comes first that has used them least, however
+// long the others have waited.
 func TestLeastUseComesFirst(t *testing.T) {
 	p := fakePool(t, 2)
 	p.mu.Lock()
@@ -193,7 +193,8 @@ func TestSlowMapsCrossOften(t *testing.T) {
 	wg.Wait()
 }
 
-// A document that is nested too deeply for JavaScript has no rows and passes no filter; the others do not suffer.
+// A document that is nested too deeply for JavaScript has no rows and passes no filter; the others
+// do not suffer.
 func TestDeepDocuments(t *testing.T) {
 	kvtest.Long(t)
 	p := newTestPool(t, Options{})
@@ -244,7 +245,8 @@ func deepDocument(depth int) []byte {
 	return append(b, '}')
 }
 
-// TestCountedRows: documents that were mapped and what came of them are counted, those of search are not.
+// TestCountedRows: documents that were mapped and what came of them are counted, those of search
+// are not.
 func TestCountedRows(t *testing.T) {
 	kvtest.Long(t)
 	p := NewPool(Options{})

@@ -83,8 +83,8 @@ func startIn(way confine.Way) (*process, error) {
 	return p, nil
 }
 
-// wasEnded reports whether a conversation broke off because something outside ended the process: on Linux the kernel
-// does where memory is short, and takes the largest worker, whatever it is doing.
+// wasEnded reports whether a conversation broke off because something outside ended the process: on
+// Linux the kernel does where memory is short, and takes the largest worker, whatever it is doing.
 func (p *process) wasEnded(err error) bool {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.EPIPE) {
 		return false
@@ -106,7 +106,8 @@ func (p *process) kill() {
 	<-p.waited
 }
 
-// watch makes the end of ctx break the pipes' reads and writes; the returned function ends the watch.
+// watch makes the end of ctx break the pipes' reads and writes; the returned function ends the
+// watch.
 func (p *process) watch(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		past := time.Unix(1, 0)
@@ -146,8 +147,8 @@ func (p *process) stop(ctx context.Context) error {
 	}
 }
 
-// failure says in CouchDB's words why a conversation with the process broke off; the process is killed.
-// Source of the words: couch_os_process:handle_call, chttpd:error_info.
+// failure says in CouchDB's words why a conversation with the process broke off; the process is
+// killed. Source of the words: couch_os_process:handle_call, chttpd:error_info.
 func (p *process) failure(ctx context.Context, err error, memory int64) error {
 	ended := p.wasEnded(err) // if it died of itself, what it says last tells why
 	p.kill()
@@ -164,7 +165,8 @@ func (p *process) failure(ctx context.Context, err error, memory int64) error {
 	return processError(crashed + strconv.Itoa(p.cmd.ProcessState.ExitCode()) + "}")
 }
 
-// outOfMemory reports whether the process died of its memory bound, from what Go's runtime says then.
+// outOfMemory reports whether the process died of its memory bound, from what Go's runtime says
+// then.
 func (p *process) outOfMemory() bool {
 	said := p.stderr.String()
 	for _, text := range []string{"out of memory", "cannot allocate", "stack exceeds", "failed to create new OS thread"} {
@@ -190,12 +192,12 @@ func processError(reason string) *compat.Error {
 // errTimedOut is the answer to a function that ran longer than os_process_timeout.
 var errTimedOut = processError("OS process timed out.")
 
-// errEnded is the answer where the system has ended a worker, and the one that took its place: the memory of the
-// machine or container is short for now.
+// errEnded is the answer where the system has ended a worker, and the one that took its place: the
+// memory of the machine or container is short for now.
 var errEnded = compat.Busy("The system has ended the JavaScript process, memory is short. Try again later.")
 
-// tail keeps the first bytes that a process writes to its standard error: a Go program says there why it died, and then
-// prints stacks without end.
+// tail keeps the first bytes that a process writes to its standard error: a Go program says there
+// why it died, and then prints stacks without end.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// What functions of a design document try to get out of their realm with. None of it reaches an object of the worker,
-// of another realm, or of Go.
+// What functions of a design document try to get out of their realm with. None of it reaches an
+// object of the worker, of another realm, or of Go.
 //
 // A want that begins with * is how an error begins, one with ~ a pattern.
 var waysOut = map[string]struct{ source, want string }{
@@ -92,8 +92,8 @@ func TestWaysOut(t *testing.T) {
 	}
 }
 
-// TestPoisonStays: what a design document does to its globals and prototypes is seen by no other one, of no database,
-// in the same worker.
+// TestPoisonStays: what a design document does to its globals and prototypes is seen by no other
+// one, of no database, in the same worker.
 func TestPoisonStays(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	poison := `function(){ Object.prototype.poison = 1; Array.prototype.map = String.prototype.split = JSON.stringify = null;

@@ -18,8 +18,8 @@ const countingMap = `function(doc) {
 	emit(n);
 }`
 
-// TestRealmsOutliveCalls: a realm serves later calls for the same database and program, and no other one; one of a call
-// that failed serves none.
+// TestRealmsOutliveCalls: a realm serves later calls for the same database and program, and no
+// other one; one of a call that failed serves none.
 func TestRealmsOutliveCalls(t *testing.T) {
 	kvtest.Long(t)
 	p := newTestPool(t, Options{Workers: 1})
@@ -57,8 +57,8 @@ func TestRealmsOutliveCalls(t *testing.T) {
 	require.Equal(t, "1", reduced("other"))
 }
 
-// TestRealmsKeepNoMemory: what a function gathers in its realm without end does not fill the worker, and what a large
-// document took is given back.
+// TestRealmsKeepNoMemory: what a function gathers in its realm without end does not fill the
+// worker, and what a large document took is given back.
 func TestRealmsKeepNoMemory(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1, Memory: 256 << 20})
 	program := NewMapProgram("db", []string{`function(doc) {

@@ -25,14 +25,14 @@ func (d *designDoc) mapOf(t *testing.T, name string) string {
 	return view.Map
 }
 
-// engineMessage finds the message of an error that the engine made: two engines do not have the same ones
-// (docs/adr/0062).
+// engineMessage finds the message of an error that the engine made: two engines do not have the
+// same ones (docs/adr/0062).
 var engineMessage = regexp.MustCompile(`\(new (\w*Error)\("(?:[^"\\]|\\.)*"|THROWS (\w*Error): (?:[^"\\]|\\.)*`)
 
 func withoutMessages(text string) string { return engineMessage.ReplaceAllString(text, "$1$2") }
 
-// TestRecordings runs the functions of the recorded scenarios about JavaScript without a server: what they emit, and
-// what is said when they are saved.
+// TestRecordings runs the functions of the recorded scenarios about JavaScript without a server:
+// what they emit, and what is said when they are saved.
 func TestRecordings(t *testing.T) {
 	p := newTestPool(t, Options{})
 	for _, s := range storagetest.Recordings(t, "views-js") {
@@ -104,8 +104,9 @@ func checkRows(t *testing.T, p *Pool, name string, d *designDoc, view string, do
 	assert.ElementsMatch(t, recorded, got, name)
 }
 
-// TestExpressions evaluates expressions and compares with what CouchDB 3.5.0 gave for them: testdata/expressions.json
-// has pairs of a function body and the value or `THROWS` with the error, of which the kind counts.
+// TestExpressions evaluates expressions and compares with what CouchDB 3.5.0 gave for them:
+// testdata/expressions.json has pairs of a function body and the value or `THROWS` with the error,
+// of which the kind counts.
 func TestExpressions(t *testing.T) {
 	kvtest.Long(t)
 	b, err := os.ReadFile("testdata/expressions.json")

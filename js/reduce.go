@@ -28,8 +28,9 @@ type ReduceResult struct {
 	Log      string        // the exception that made it null, as CouchDB logs it
 }
 
-// ReduceLimit says which results are too large: those of more than Threshold code units that, Ratio times, are longer
-// than the command line of CouchDB's protocol that would have asked for them (share/server/views.js:runReduce).
+// ReduceLimit says which results are too large: those of more than Threshold code units that, Ratio
+// times, are longer than the command line of CouchDB's protocol that would have asked for them
+// (share/server/views.js:runReduce).
 type ReduceLimit struct {
 	On        bool
 	Threshold int
@@ -37,8 +38,8 @@ type ReduceLimit struct {
 	View      string // that the error names, "" for none
 }
 
-// Reduce runs one reduce function over many groups in one crossing. Results that are too large have an overflow beside
-// their value; other errors stand for the whole call, as in Map.
+// Reduce runs one reduce function over many groups in one crossing. Results that are too large have
+// an overflow beside their value; other errors stand for the whole call, as in Map.
 func (p *Pool) Reduce(
 	ctx context.Context,
 	tenant, source string,

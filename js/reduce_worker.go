@@ -41,8 +41,8 @@ func (w *worker) newReducer(source string) (*reducer, error) {
 	}, nil
 }
 
-// runReduce runs a reduce function over groups: payload is the digest of the source, the name of the database, the
-// limit and the groups; the results come in chunks.
+// runReduce runs a reduce function over groups: payload is the digest of the source, the name of
+// the database, the limit and the groups; the results come in chunks.
 func runReduce(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame
@@ -129,7 +129,8 @@ func (r *reducer) group(d *decoder, e *encoder) error {
 	return nil
 }
 
-// pair reads a key and a document id and gives the list of both, with its length in the command line.
+// pair reads a key and a document id and gives the list of both, with its length in the command
+// line.
 func (r *reducer) pair(d *decoder) (goja.Value, int, error) {
 	text, id := d.bytes(), d.string()
 	key, err := r.parse(text, false)

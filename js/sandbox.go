@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/js/script"
 )
 
-// maxCallStack is the number of nested calls after which a function fails with "too much recursion".
+// maxCallStack is the number of nested calls after which a function fails with "too much
+// recursion".
 const maxCallStack = 3000
 
 //go:embed prelude.js
@@ -22,8 +23,8 @@ var preludeSource string
 // prelude is compiled once in a worker.
 var prelude = sync.OnceValue(func() *script.Program { return script.Compile("(" + preludeSource + ")") })
 
-// sandbox is one realm: the globals that one function sees. Nothing of it is shared with other functions, so what a
-// function does to globals and prototypes ends with its sandbox.
+// sandbox is one realm: the globals that one function sees. Nothing of it is shared with other
+// functions, so what a function does to globals and prototypes ends with its sandbox.
 type sandbox struct {
 	w  *worker
 	vm *goja.Runtime
@@ -44,7 +45,8 @@ type sandbox struct {
 	ddoc  goja.Value                                  // what require() starts from
 }
 
-// newSandbox makes a realm. root is what require() starts from; nil: there is no require, as in reduce functions.
+// newSandbox makes a realm. root is what require() starts from; nil: there is no require, as in
+// reduce functions.
 func (w *worker) newSandbox(root []byte) (*sandbox, error) {
 	var s *sandbox
 	if last := len(w.spare) - 1; last >= 0 {
@@ -163,8 +165,8 @@ func (s *sandbox) nativeEmit(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// errorValue is a value as emit keeps it: something that looks like an error becomes its name and message.
-// Source: share/server/util.js:error_to_json.
+// errorValue is a value as emit keeps it: something that looks like an error becomes its name and
+// message. Source: share/server/util.js:error_to_json.
 func (s *sandbox) errorValue(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -194,8 +196,8 @@ func (s *sandbox) nativeLog(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// nativeModule evaluates the text of a module to a function. What its parser says is thrown as the text of a
-// SyntaxError.
+// nativeModule evaluates the text of a module to a function. What its parser says is thrown as the
+// text of a SyntaxError.
 func (s *sandbox) nativeModule(c goja.FunctionCall) goja.Value {
 	m := s.w.compiler.Module(c.Argument(0).String())
 	if m.Refusal != "" {
@@ -240,8 +242,8 @@ func (s *sandbox) evaluate(c *script.Program) (*goja.Object, goja.Callable, erro
 	return v.(*goja.Object), call, nil
 }
 
-// thrown is the value behind an error of goja, with its texts translated. A full stack is CouchDB's InternalError,
-// which no function can catch; other errors are of the worker.
+// thrown is the value behind an error of goja, with its texts translated. A full stack is CouchDB's
+// InternalError, which no function can catch; other errors are of the worker.
 func (s *sandbox) thrown(err error) (goja.Value, error) {
 	var overflow *goja.StackOverflowError
 	if errors.As(err, &overflow) {

@@ -7,8 +7,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// loopError is the answer to an exception that leaves a command: an array ["error"|"fatal", word, reason], an object
-// with error and reason, anything with a name, or something else. Source: share/server/loop.js:handleError.
+// loopError is the answer to an exception that leaves a command: an array ["error"|"fatal", word,
+// reason], an object with error and reason, anything with a name, or something else. Source:
+// share/server/loop.js:handleError.
 func (s *sandbox) loopError(v goja.Value) *compat.Error {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -50,8 +51,9 @@ func (s *sandbox) named(word, reason goja.Value) *compat.Error {
 	return compat.Thrown(text, parsed)
 }
 
-// viewError decides about an exception of a map or reduce function: the ones that end the whole command give an error,
-// the others the text that goes to the log. Source: share/server/views.js:handleViewError.
+// viewError decides about an exception of a map or reduce function: the ones that end the whole
+// command give an error, the others the text that goes to the log. Source:
+// share/server/views.js:handleViewError.
 func (s *sandbox) viewError(cause error) (text string, fatal error) {
 	v, err := s.thrown(cause)
 	if err != nil {
@@ -82,7 +84,8 @@ func (s *sandbox) viewError(cause error) (text string, fatal error) {
 	return "function raised exception " + s.source(v), nil
 }
 
-// try runs f, which may call code of the user outside of a call; what that throws is the command's error.
+// try runs f, which may call code of the user outside of a call; what that throws is the command's
+// error.
 func (s *sandbox) try(f func() error) (err error) {
 	if e := s.vm.Try(func() { err = f() }); e != nil {
 		return s.loopError(s.translate(e.Value()))

@@ -13,8 +13,8 @@ import (
 // framePattern finds the source, line and column in a line of goja's stack.
 var framePattern = regexp.MustCompile(`(u\d+):(\d+):(\d+)\(\d+\)`)
 
-// translate gives an error that goja made the text that programs expect for it (script.EngineText), and tells where it
-// was made as CouchDB's engine does. Other values stay as they are.
+// translate gives an error that goja made the text that programs expect for it (script.EngineText),
+// and tells where it was made as CouchDB's engine does. Other values stay as they are.
 func (s *sandbox) translate(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Error" {
@@ -43,8 +43,9 @@ func (s *sandbox) translateMessage(o *goja.Object, old string) {
 	}
 }
 
-// translateStack writes the stack of an error in SpiderMonkey's form, function@file:line:column, with the frames that
-// are in sources of users; fileName, lineNumber and columnNumber are those of the first one.
+// translateStack writes the stack of an error in SpiderMonkey's form, function@file:line:column,
+// with the frames that are in sources of users; fileName, lineNumber and columnNumber are those of
+// the first one.
 func (s *sandbox) translateStack(o *goja.Object) {
 	stack, ok := o.Get("stack").(goja.String)
 	if !ok || !strings.Contains(stack.String(), "\n\tat ") {

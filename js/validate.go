@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// ValidatedDoc is a document with the revision it replaces, nil for none; both in JSON as validation functions see
-// them.
+// ValidatedDoc is a document with the revision it replaces, nil for none; both in JSON as
+// validation functions see them.
 type ValidatedDoc struct{ New, Old []byte }
 
 // Validation is a question to the validation functions of a database.
@@ -26,8 +26,9 @@ const retryTime = 10 * time.Second
 // validateBytes is how much of the documents crosses at once.
 const validateBytes = 16 << 20
 
-// Validate asks all functions about all documents, in one crossing if they are not large. The verdict of a document is
-// nil or the first refusal. A function that must be killed fails the document it is about.
+// Validate asks all functions about all documents, in one crossing if they are not large. The
+// verdict of a document is nil or the first refusal. A function that must be killed fails the
+// document it is about.
 func (p *Pool) Validate(ctx context.Context, v *Validation) ([]error, error) {
 	verdicts := make([]error, 0, len(v.Docs))
 	for docs := v.Docs; len(docs) > 0; {
@@ -143,8 +144,8 @@ func sharedKey(designs []*Design) digest {
 	return digestOf(all)
 }
 
-// decodeVerdict reads the answer of validation functions about one document; empty accepts it. Whatever else is thrown
-// is a crash of the real server (couch_query_servers:validate_doc_update).
+// decodeVerdict reads the answer of validation functions about one document; empty accepts it.
+// Whatever else is thrown is a crash of the real server (couch_query_servers:validate_doc_update).
 func decodeVerdict(reply []byte) error {
 	if len(reply) == 0 {
 		return nil

@@ -1,7 +1,7 @@
 package js
 
-// runValidate is Pool.Validate: the digests of the design documents, the user, the security object, the documents.
-// Chunks hold the answers, one for each document.
+// runValidate is Pool.Validate: the digests of the design documents, the user, the security object,
+// the documents. Chunks hold the answers, one for each document.
 func runValidate(w *worker, payload []byte) ([]byte, error) {
 	d := decoder{b: payload}
 	functions := make([]*designFunction, d.count())
@@ -39,8 +39,8 @@ func runValidate(w *worker, payload []byte) ([]byte, error) {
 	return nil, w.chunk(e.b)
 }
 
-// validateOne asks the functions in order; the first answer that refuses counts. Each gets values of its own: none can
-// change what another one sees.
+// validateOne asks the functions in order; the first answer that refuses counts. Each gets values
+// of its own: none can change what another one sees.
 func validateOne(functions []*designFunction, refusals, args [][]byte) ([]byte, error) {
 	for i, f := range functions {
 		if f == nil {

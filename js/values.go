@@ -20,8 +20,9 @@ const maxDepth = 10000
 
 var errDepth = compat.Named(compat.KindUnknown, "InternalError", "too much recursion")
 
-// parse makes the value of a JSON text that comes from outside. Objects and arrays have prototypes of their own, as if
-// they came from another realm: `doc instanceof Object` is false in CouchDB. With frozen they and all below are frozen.
+// parse makes the value of a JSON text that comes from outside. Objects and arrays have prototypes
+// of their own, as if they came from another realm: `doc instanceof Object` is false in CouchDB.
+// With frozen they and all below are frozen.
 func (s *sandbox) parse(text []byte, frozen bool) (goja.Value, error) {
 	v, err := s.parser.Parse(text)
 	if err != nil {
@@ -97,8 +98,8 @@ func (s *sandbox) buildObject(v ejson.Value, frozen bool, depth int) (goja.Value
 	return o, err
 }
 
-// pick makes an object of the members of v with names that are used, of all if use is nil; nested: an object or array
-// is among them.
+// pick makes an object of the members of v with names that are used, of all if use is nil; nested:
+// an object or array is among them.
 func (s *sandbox) pick(
 	v ejson.Value, use *script.Use, frozen bool, depth int,
 ) (o *goja.Object, nested bool, err error) {
@@ -131,8 +132,8 @@ func (s *sandbox) isNamed(use *script.Use, name ejson.Value) bool {
 	return use.Has(name.TextBytes(s.scratch[:0]))
 }
 
-// addMember adds a member of a name that an object does not have yet. An assignment is cheaper than a definition, but
-// means another thing where the prototype has that name, or may get it.
+// addMember adds a member of a name that an object does not have yet. An assignment is cheaper than
+// a definition, but means another thing where the prototype has that name, or may get it.
 func (s *sandbox) addMember(o *goja.Object, name string, member goja.Value, changeable goja.Flag) error {
 	if s.inherited != nil && !s.inherited[name] && changeable == goja.FLAG_TRUE {
 		return o.Set(name, member)
@@ -153,10 +154,10 @@ func (s *sandbox) name(v ejson.Value) string {
 	return name
 }
 
-// appendJSON appends what JSON.stringify makes of a value inside an array, as CouchDB stores and prints it after:
-// undefined and functions are null, integers have all digits up to 1e21, unpaired surrogates are U+FFFD. at is the
-// value's index there, which toJSON methods are given as text. An error is what such a method, a getter or
-// JSON.stringify itself threw.
+// appendJSON appends what JSON.stringify makes of a value inside an array, as CouchDB stores and
+// prints it after: undefined and functions are null, integers have all digits up to 1e21, unpaired
+// surrogates are U+FFFD. at is the value's index there, which toJSON methods are given as text. An
+// error is what such a method, a getter or JSON.stringify itself threw.
 func (s *sandbox) appendJSON(dst []byte, v goja.Value, at int64) ([]byte, error) {
 	if o, ok := v.(*goja.Object); ok {
 		if simple, ok := s.appendPlain(dst, o); ok {
@@ -193,8 +194,8 @@ func appendScalar(dst []byte, v goja.Value) (_ []byte, ok bool) {
 	return dst, false
 }
 
-// appendStringified appends what JSON.stringify makes of a value, which it sees as the member at of an object without a
-// prototype: an array may have a toJSON method of its own.
+// appendStringified appends what JSON.stringify makes of a value, which it sees as the member at of
+// an object without a prototype: an array may have a toJSON method of its own.
 func (s *sandbox) appendStringified(dst []byte, v goja.Value, at int64) ([]byte, error) {
 	name, holder := indexName(at), s.vm.CreateObject(nil)
 	if err := holder.Set(name, v); err != nil {

@@ -175,7 +175,8 @@ func TestBlockFunctions(t *testing.T) {
 	}
 }
 
-// The texts of modules are not parsed by esprima: newer syntax works there, and errors are the engine's.
+// The texts of modules are not parsed by esprima: newer syntax works there, and errors are the
+// engine's.
 func TestModules(t *testing.T) {
 	p := newTestPool(t, Options{})
 	got, err := mapText(

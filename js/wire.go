@@ -15,7 +15,8 @@ const maxFrame = 256 << 20
 // frameKind is the first byte of a frame.
 type frameKind byte
 
-// The kinds of frames. A call is answered by any number of asks, chunks and logs and then by one result or failure.
+// The kinds of frames. A call is answered by any number of asks, chunks and logs and then by one
+// result or failure.
 const (
 	frameCall   frameKind = 'C' // to the worker: command byte, payload
 	frameAnswer frameKind = 'A' // to the worker: what an ask or a source wanted
@@ -63,8 +64,8 @@ func writeFrame(w io.Writer, kind frameKind, parts ...[]byte) error {
 	return nil
 }
 
-// readFrame reads one frame; io.EOF means that the stream ended between two frames. Memory grows with the bytes that
-// arrive, not with the length that is announced.
+// readFrame reads one frame; io.EOF means that the stream ended between two frames. Memory grows
+// with the bytes that arrive, not with the length that is announced.
 func readFrame(r io.Reader) (frame, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:4]); err != nil {
@@ -142,8 +143,8 @@ func (e *encoder) list(vs [][]byte) {
 	}
 }
 
-// decoder reads what an encoder wrote. After the first malformed item every method gives zero values and err is set, so
-// that callers check once. Byte strings alias the input.
+// decoder reads what an encoder wrote. After the first malformed item every method gives zero
+// values and err is set, so that callers check once. Byte strings alias the input.
 type decoder struct {
 	b   []byte
 	err error

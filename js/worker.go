@@ -22,10 +22,12 @@ import (
 // command says what a call wants.
 type command byte
 
-// handler runs a call in the worker. Its result goes to the caller; an error that is no *compat.Error ends the worker.
+// handler runs a call in the worker. Its result goes to the caller; an error that is no
+// *compat.Error ends the worker.
 type handler func(w *worker, payload []byte) ([]byte, error)
 
-// handlers has the entry of every command; files with commands add theirs in init of the table, see commands.go.
+// handlers has the entry of every command; files with commands add theirs in init of the table, see
+// commands.go.
 var handlers = commandTable()
 
 // worker is the state of a worker process. It runs one call at a time.
@@ -46,8 +48,8 @@ type worker struct {
 	stringBuilders script.StringBuilders // texts that the call appends to
 }
 
-// RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
-// and TestMain of binaries that use a Pool call it before anything else.
+// RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then
+// does not return. main and TestMain of binaries that use a Pool call it before anything else.
 func RunWorkerIfAsked() {
 	confined, asked := confine.Asked()
 	if !asked {
@@ -92,7 +94,8 @@ func newWorker(out io.Writer) *worker {
 	}
 }
 
-// read passes on the frames of the server. When it is gone, the worker goes too, even out of an endless loop.
+// read passes on the frames of the server. When it is gone, the worker goes too, even out of an
+// endless loop.
 func (w *worker) read(in io.Reader) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -138,7 +141,8 @@ func (w *worker) serve(held string) error {
 	}
 }
 
-// spareSandboxes is the number of realms that are made in advance: their making takes longer than many a call.
+// spareSandboxes is the number of realms that are made in advance: their making takes longer than
+// many a call.
 const spareSandboxes = 4
 
 // next waits for a request, and makes realms in advance meanwhile.
@@ -204,7 +208,8 @@ func (w *worker) question(kind frameKind, payload []byte) ([]byte, error) {
 // errStopped ends a call of which the caller wants no more.
 var errStopped = errors.New("js: the call was stopped")
 
-// stopped reports whether the caller wants no more of the call. It is asked only while no question is open.
+// stopped reports whether the caller wants no more of the call. It is asked only while no question
+// is open.
 func (w *worker) stopped() bool {
 	select {
 	case f := <-w.requests:

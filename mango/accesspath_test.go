@@ -36,7 +36,8 @@ func (d *skewed) body() string {
 	)
 }
 
-// condition is one condition on such documents, with the order that an index has those that pass in.
+// condition is one condition on such documents, with the order that an index has those that pass
+// in.
 type testCondition struct {
 	text  string
 	holds func(*skewed) bool
@@ -101,7 +102,8 @@ func (c conjunction) text() string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// walk is what it costs to go through documents in an order until limit of them pass: each document, and its entry.
+// walk is what it costs to go through documents in an order until limit of them pass: each
+// document, and its entry.
 func walk(docs []skewed, order func(a, b *skewed) int, in, passes func(*skewed) bool, limit int) int64 {
 	var list []*skewed
 	for i := range docs {
@@ -133,8 +135,8 @@ type dataset func(r *rand.Rand, i, count int) skewed
 // rare is a number below n, small ones far more often than large ones.
 func rare(r *rand.Rand, n int) int { return int(float64(n) * math.Pow(r.Float64(), 4)) }
 
-// datasets are values whose fields say nothing of each other, and values that follow from the date, so that nobody can
-// conclude from how many documents have each of two values how many have both.
+// datasets are values whose fields say nothing of each other, and values that follow from the date,
+// so that nobody can conclude from how many documents have each of two values how many have both.
 var datasets = map[string]dataset{
 	"independent": func(r *rand.Rand, i, _ int) skewed {
 		user := fmt.Sprintf("u%d", rare(r, 1500))
@@ -160,9 +162,10 @@ var datasets = map[string]dataset{
 	},
 }
 
-// TestReadsNearlyTheLeast: on skewed data random queries read at most three times what their best plan reads, which is
-// one of a single access path for each branch. Where fields follow from each other that holds for queries with a sort:
-// those without may meet the documents that pass in an order that no count tells of.
+// TestReadsNearlyTheLeast: on skewed data random queries read at most three times what their best
+// plan reads, which is one of a single access path for each branch. Where fields follow from each
+// other that holds for queries with a sort: those without may meet the documents that pass in an
+// order that no count tells of.
 func TestReadsNearlyTheLeast(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")

@@ -27,8 +27,8 @@ func SplitField(name string) ([]string, bool) {
 	return p.parts, p.valid && name != ""
 }
 
-// unusableAllFields is unusable for an index over all fields: it serves one condition at least, or the first field of a
-// sort.
+// unusableAllFields is unusable for an index over all fields: it serves one condition at least, or
+// the first field of a sort.
 func (ix *Index) unusableAllFields(s *Selector, sort []string) string {
 	switch {
 	case s.root != nil && s.root.isTextSearch():
@@ -45,8 +45,8 @@ func (ix *Index) unusableAllFields(s *Selector, sort []string) string {
 	return reasonFields
 }
 
-// checkAllFields reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST /db/_index is for the
-// type "auto".
+// checkAllFields reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST
+// /db/_index is for the type "auto".
 func checkAllFields(given ejson.Value) error {
 	bad := compat.Named(compat.KindBadRequest, "invalid_index",
 		"Indexes of type auto must be an object with `exclude`, a list of fields, `depth` and `max_values` at most.")

@@ -260,7 +260,8 @@ func anyFieldsSelector(r *rand.Rand, depth int) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// TestAutoFindsWhatPasses compares the index with looking at every document: whole answers, pages, counts.
+// TestAutoFindsWhatPasses compares the index with looking at every document: whole answers, pages,
+// counts.
 func TestAllFieldsFindsWhatPasses(t *testing.T) {
 	rates := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
 	engines := maps.Clone(storagetest.Engines)
@@ -326,7 +327,8 @@ func (w *allFieldsWorld) checkCount(t testing.TB, request string, want int) {
 	}
 }
 
-// TestAutoSorts: the order is that of the field's values, then of the ids; documents without the field are left out.
+// TestAutoSorts: the order is that of the field's values, then of the ids; documents without the
+// field are left out.
 func TestAllFieldsSorts(t *testing.T) {
 	kvtest.Long(t)
 	for _, built := range []bool{true, false} {
@@ -385,7 +387,8 @@ func (w *allFieldsWorld) sorted(t testing.TB, selector string, path []string, de
 	return ids
 }
 
-// TestAllFieldsReadsLittle: what the index has of the cheapest condition is read, and no document more than that.
+// TestAllFieldsReadsLittle: what the index has of the cheapest condition is read, and no document
+// more than that.
 func TestAllFieldsReadsLittle(t *testing.T) {
 	w := newAllFieldsWorld(t, memkv.New())
 	for i := range 600 {
@@ -447,8 +450,8 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// TestDistinctOutlivesSnapshots: a list of values that takes more snapshots than may fail in a row has each value once,
-// in order.
+// TestDistinctOutlivesSnapshots: a list of values that takes more snapshots than may fail in a row
+// has each value once, in order.
 func TestDistinctOutlivesSnapshots(t *testing.T) {
 	far := latencykv.New(memkv.New(), latencykv.Options{})
 	w := newAllFieldsWorld(t, far)
@@ -476,8 +479,8 @@ func TestDistinctOutlivesSnapshots(t *testing.T) {
 	}
 }
 
-// TestScanOfAllDocuments: what is matched ahead on several processors comes in order, whole and in pages, and errors
-// stop at their document.
+// TestScanOfAllDocuments: what is matched ahead on several processors comes in order, whole and in
+// pages, and errors stop at their document.
 func TestScanOfAllDocuments(t *testing.T) {
 	w := newAllFieldsWorld(t, memkv.New())
 	var want []string

@@ -78,8 +78,8 @@ func BenchmarkFind(b *testing.B) {
 	)
 }
 
-// BenchmarkWriteTexts writes beside a text index over all fields: batches of 500 documents, which a query finds in the
-// end, and single ones, each with a query for it.
+// BenchmarkWriteTexts writes beside a text index over all fields: batches of 500 documents, which a
+// query finds in the end, and single ones, each with a query for it.
 func BenchmarkWriteTexts(b *testing.B) {
 	open := func(b *testing.B) *world {
 		store, err := pebblekv.Open(b.TempDir(), pebblekv.Options{})

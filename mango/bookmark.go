@@ -17,16 +17,17 @@ import (
 // noBookmark is what stands in answers for the bookmark of a query that found nothing.
 const noBookmark = "nil"
 
-// bookmarkFormat is the first byte of a bookmark: base64url of it, a CRC-32 of the rest, and [key, id, origin, …] as
-// JSON. It makes the text begin with g, as CouchDB's bookmarks do.
+// bookmarkFormat is the first byte of a bookmark: base64url of it, a CRC-32 of the rest, and [key,
+// id, origin, …] as JSON. It makes the text begin with g, as CouchDB's bookmarks do.
 const bookmarkFormat = 0x81
 
-// bookmark is the position of the last row that was taken, so that the next page goes on after it. It holds all that is
-// needed: the server keeps nothing.
+// bookmark is the position of the last row that was taken, so that the next page goes on after it.
+// It holds all that is needed: the server keeps nothing.
 type bookmark struct {
 	key ejson.Value
 	id  string
-	// origin tells the order that the position is in: nothing for that of the ids, else what Index.origin gives.
+	// origin tells the order that the position is in: nothing for that of the ids, else what
+	// Index.origin gives.
 	origin []string
 }
 
@@ -79,8 +80,8 @@ func parseBookmark(text string) (*bookmark, error) {
 	return b, nil
 }
 
-// origin names the order of an index's rows: the index as it is defined, and the name of the order. A page goes on in
-// just this order or not at all.
+// origin names the order of an index's rows: the index as it is defined, and the name of the order.
+// A page goes on in just this order or not at all.
 func (ix *Index) origin(orderName string) []string {
 	if ix.Kind == KindAllDocs {
 		return nil

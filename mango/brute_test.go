@@ -12,20 +12,21 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// This file is a matcher of its own: it reads selectors as they are written, neither rewrites nor plans them, and
-// shares nothing with the package but the order of values.
+// This file is a matcher of its own: it reads selectors as they are written, neither rewrites nor
+// plans them, and shares nothing with the package but the order of values.
 
-// brute reports whether a document passes a selector; negated: whether it passes its opposite. A missing field fails
-// every condition, negated or not, but for one that it is missing.
+// brute reports whether a document passes a selector; negated: whether it passes its opposite. A
+// missing field fails every condition, negated or not, but for one that it is missing.
 func brute(selector, doc ejson.Value, negated bool) bool {
 	return bruteMatcher{}.holds(nil, selector, doc, negated)
 }
 
-// bruteMatcher is where conditions stand: inside $elemMatch and its like a negation is true of what is missing, and
-// below a field _id values are in raw order.
+// bruteMatcher is where conditions stand: inside $elemMatch and its like a negation is true of what
+// is missing, and below a field _id values are in raw order.
 type bruteMatcher struct{ inside, raw bool }
 
-// holds is brute for a condition on the field at a path; without a path it is on the document, or the element.
+// holds is brute for a condition on the field at a path; without a path it is on the document, or
+// the element.
 func (m bruteMatcher) holds(path []string, cond, doc ejson.Value, negated bool) bool {
 	if negated && m.inside {
 		return !m.holds(path, cond, doc, false)
@@ -173,7 +174,8 @@ func (m bruteMatcher) isIn(list, value ejson.Value) bool {
 	})
 }
 
-// bruteRegex knows the patterns that the generators make: letters, alternatives, and a letter at the beginning.
+// bruteRegex knows the patterns that the generators make: letters, alternatives, and a letter at
+// the beginning.
 func bruteRegex(pattern, text string) bool {
 	if begin, ok := strings.CutPrefix(pattern, "^"); ok {
 		return strings.HasPrefix(text, begin)
@@ -204,7 +206,8 @@ func lookup(doc ejson.Value, name string) (ejson.Value, bool) {
 	return value, there
 }
 
-// follow follows a path through objects and arrays; reached says that there is what would have its last part.
+// follow follows a path through objects and arrays; reached says that there is what would have its
+// last part.
 func follow(v ejson.Value, path []string) (value ejson.Value, there, reached bool) {
 	for _, part := range path {
 		switch v.Kind() {

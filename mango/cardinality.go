@@ -22,12 +22,13 @@ type accessPath struct {
 const (
 	// countLimit is how many entries of a range, or rows of a JSON index, are counted one by one.
 	countLimit = 256
-	// rangesCounted is how many ranges of an access path are counted; of more, some of them stand for all.
+	// rangesCounted is how many ranges of an access path are counted; of more, some of them stand
+	// for all.
 	rangesCounted = 64
 )
 
-// estimator estimates how much the access paths of a query would read. It counts up to countLimit of each, and takes
-// one sample of those that have more, if the cheapest one is not known by then.
+// estimator estimates how much the access paths of a query would read. It counts up to countLimit
+// of each, and takes one sample of those that have more, if the cheapest one is not known by then.
 type estimator struct {
 	ctx     context.Context // of the call of Find, in which it begins and ends
 	p       *Plan
@@ -45,7 +46,8 @@ type rangePlace struct {
 	scale    int64 // how many ranges each of them stands for
 }
 
-// estimate fills in how much each access path reads, until decided says that it is enough, or all is known.
+// estimate fills in how much each access path reads, until decided says that it is enough, or all
+// is known.
 func (e *estimator) estimate(paths []accessPath, decided func() bool) (err error) {
 	for i := range paths {
 		if paths[i].entries != nil {
@@ -109,7 +111,8 @@ func (e *estimator) sample() error {
 	return err
 }
 
-// measure fills in what is known of an access path; the rows of a JSON index and the ids are counted here.
+// measure fills in what is known of an access path; the rows of a JSON index and the ids are
+// counted here.
 func (e *estimator) measure(a *accessPath) (err error) {
 	switch {
 	case a.known:
@@ -127,7 +130,8 @@ func (e *estimator) measure(a *accessPath) (err error) {
 	return err
 }
 
-// size adds up what is known of the ranges of a set. Of an $or these are the best ones of its branches.
+// size adds up what is known of the ranges of a set. Of an $or these are the best ones of its
+// branches.
 func (e *estimator) size(a *rangeSet) (n int64, known, exact bool) {
 	if a.branches == nil {
 		at := e.places[a]
@@ -157,8 +161,8 @@ func (e *estimator) least(list []rangeSet) (best int) {
 	return best
 }
 
-// rows counts the rows that the plan reads of a JSON index, -1 if that is not known. One that is not built reads all
-// documents.
+// rows counts the rows that the plan reads of a JSON index, -1 if that is not known. One that is
+// not built reads all documents.
 func (e *estimator) rows(index *Index) (int64, error) {
 	if e.src.Views == nil {
 		return e.before(storage.Bound{})

@@ -9,9 +9,10 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Catalogue lists the indexes of databases, and keeps them parsed. What it keeps counts as long as the design documents
-// have the same revisions: that is looked up for each query, so that a new index is seen at once, on every server of a
-// store. The zero value is empty; it is safe for concurrent use.
+// Catalogue lists the indexes of databases, and keeps them parsed. What it keeps counts as long as
+// the design documents have the same revisions: that is looked up for each query, so that a new
+// index is seen at once, on every server of a store. The zero value is empty; it is safe for
+// concurrent use.
 type Catalogue struct {
 	mu      sync.Mutex
 	entries map[string]*indexList
@@ -52,7 +53,8 @@ func (c *Catalogue) Forget() {
 	c.entries = nil
 }
 
-// Indexes lists the indexes of a database, that of all documents first, and reports whether it is partitioned.
+// Indexes lists the indexes of a database, that of all documents first, and reports whether it is
+// partitioned.
 func (c *Catalogue) Indexes(ctx context.Context, db *storage.DB) (list []*Index, partitioned bool, err error) {
 	designs, partitioned, err := designRevisions(ctx, db)
 	if err != nil {

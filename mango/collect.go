@@ -10,16 +10,19 @@ import (
 )
 
 const (
-	// maxSorted and maxSortedBytes bound the rows that one pass over the documents keeps to sort them.
+	// maxSorted and maxSortedBytes bound the rows that one pass over the documents keeps to sort
+	// them.
 	maxSorted      = 20_000
 	maxSortedBytes = 64 << 20
 	// keptDocs bounds the documents that are kept with them, in bytes; others are read again.
 	keptDocs = 8 << 20
-	// freeSorted is how many bytes of both a query keeps without asking Source.Keep. Where it gets less than
-	// leastSorted for the rows, and has given nothing yet, it ends: it would read the documents too often.
+	// freeSorted is how many bytes of both a query keeps without asking Source.Keep. Where it gets
+	// less than leastSorted for the rows, and has given nothing yet, it ends: it would read the
+	// documents too often.
 	freeSorted  = 64 << 10
 	leastSorted = 1 << 20
-	// rowOverhead and docOverhead are about what a row, and a document kept with it, take besides their bytes.
+	// rowOverhead and docOverhead are about what a row, and a document kept with it, take besides
+	// their bytes.
 	rowOverhead, docOverhead, attOverhead = 100, 300, 200
 	// docWindow is how many documents are read again together.
 	docWindow = 64
@@ -27,7 +30,8 @@ const (
 
 // rowOrder is the order of rows that are made of documents.
 type rowOrder interface {
-	// row calls emit with the row of a document, if it has one: its key as JSON and the bytes that it is sorted by.
+	// row calls emit with the row of a document, if it has one: its key as JSON and the bytes that
+	// it is sorted by.
 	row(d *storage.Document, emit func(sortKey, key []byte)) error
 	// sortKey gives the bytes that a key is sorted by.
 	sortKey(key ejson.Value) []byte
@@ -62,8 +66,8 @@ func (idOrder) row(d *storage.Document, emit func(sortKey, key []byte)) error {
 
 func (idOrder) sortKey(key ejson.Value) []byte { return []byte(key.Text()) }
 
-// sorting is a query that reads documents in some order and sorts those that pass. A pass keeps as many rows as the
-// page may need; if there are more after those, another pass follows.
+// sorting is a query that reads documents in some order and sorts those that pass. A pass keeps as
+// many rows as the page may need; if there are more after those, another pass follows.
 type sorting struct {
 	order      rowOrder
 	start, end []byte     // sort keys; nil: open
@@ -104,7 +108,8 @@ func (f *finder) newSorter(c *sorting) sorter {
 	}
 }
 
-// fits reports whether so many bytes can be kept in memory to be sorted, beside all that is kept already.
+// fits reports whether so many bytes can be kept in memory to be sorted, beside all that is kept
+// already.
 func (f *finder) fits(bytes int) bool {
 	bytes += f.beside
 	if bytes <= max(f.kept, freeSorted) || f.src.Keep == nil {
@@ -119,7 +124,8 @@ func (f *finder) fits(bytes int) bool {
 	return false
 }
 
-// tooLittle is the error of a query that has next to no memory for its rows, as long as it can be told.
+// tooLittle is the error of a query that has next to no memory for its rows, as long as it can be
+// told.
 func (f *finder) tooLittle() error {
 	if f.kept < leastSorted && f.stats.Results == 0 {
 		return f.refused
@@ -164,8 +170,8 @@ func (f *finder) passes(d *storage.Document) (bool, error) {
 	return f.scratch.match(f.plan.req.Selector, &f.picker, d)
 }
 
-// giveSorted gives rows that passed when they were collected, in their order, unless their documents have changed
-// since. before is called with each.
+// giveSorted gives rows that passed when they were collected, in their order, unless their
+// documents have changed since. before is called with each.
 func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) error {
 	for len(rows) > 0 {
 		if rows[0].doc != nil {
@@ -276,8 +282,8 @@ func (s *sorter) wants(sortKey []byte, id string) bool {
 		(len(s.rows) < s.room || s.compare(r, &s.rows[len(s.rows)-1]) < 0)
 }
 
-// add takes a row that is wanted, unless it is there. all is false where another one had to go because there was no
-// memory for both.
+// add takes a row that is wanted, unless it is there. all is false where another one had to go
+// because there was no memory for both.
 func (s *sorter) add(sortKey, key []byte, d *storage.Document) (all bool) {
 	r := sortedRow{sortKey: sortKey, key: bytes.Clone(key), id: d.ID}
 	at, there := slices.BinarySearchFunc(s.rows, r, func(a, b sortedRow) int { return s.compare(&a, &b) })

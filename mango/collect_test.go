@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// TestSorterPasses: however little a pass may keep, the passes together give all rows of the range in order.
+// TestSorterPasses: however little a pass may keep, the passes together give all rows of the range
+// in order.
 func TestSorterPasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.IntRange(0, 20), 0, 30).Draw(t, "keys")

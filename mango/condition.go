@@ -47,16 +47,17 @@ var opNames = [...]string{
 	opBeginsWith: "$beginsWith", opSize: "$size",
 }
 
-// condition is a node of a selector: in CouchDB's terms an object of one member, whose name is the field or the
-// operator.
+// condition is a node of a selector: in CouchDB's terms an object of one member, whose name is the
+// field or the operator.
 type condition struct {
 	op   op
 	name string // of opField
 	path path   // of opField
-	// inBytes says of an opField that values in it are compared in raw order, as Erlang terms: that of _id.
+	// inBytes says of an opField that values in it are compared in raw order, as Erlang terms: that
+	// of _id.
 	inBytes bool
-	// kids are the arguments of $and, $or and $nor, and the one of the other operators that take conditions, and of
-	// opField.
+	// kids are the arguments of $and, $or and $nor, and the one of the other operators that take
+	// conditions, and of opField.
 	kids []*condition
 	arg  ejson.Value // of all other operators
 	raw  bool        // opDefault: arg stands in place of {"$text": …}

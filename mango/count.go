@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// count counts the documents that pass the selector, wherever the page begins and ends: the plan runs once more,
-// without a limit.
+// count counts the documents that pass the selector, wherever the page begins and ends: the plan
+// runs once more, without a limit.
 func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
 	if src.Shown == nil {
 		if n, known, err := p.countAllFields(ctx, src); known || err != nil {

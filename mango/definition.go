@@ -24,8 +24,8 @@ type Definition struct {
 	text        *textOptions // of KindText and KindNouveau
 }
 
-// ParseDefinition reads the body of POST /db/_index, an object (mango_opts:validate_idx_create/1, mango_idx:new/2,
-// mango_idx_view:validate_new/2).
+// ParseDefinition reads the body of POST /db/_index, an object (mango_opts:validate_idx_create/1,
+// mango_idx:new/2, mango_idx_view:validate_new/2).
 func ParseDefinition(body ejson.Value) (*Definition, error) {
 	m := newMembers(body)
 	given, _ := m.require("index")
@@ -71,8 +71,8 @@ type AllFieldsDefaults struct {
 	Depth, Values int
 }
 
-// Complete gives an index of type "auto" what its request left to the defaults. What is allfields's own default is not
-// written down.
+// Complete gives an index of type "auto" what its request left to the defaults. What is allfields's
+// own default is not written down.
 func (d *Definition) Complete(defaults AllFieldsDefaults) error {
 	if !d.AllFields() {
 		return nil
@@ -154,8 +154,8 @@ func (s *Selector) checkFilter() error {
 	return nil
 }
 
-// generatedName is the name of an index without one: the SHA-1 of {Definition, Options} in Erlang's external term
-// format (mango_idx:gen_name/2). Options are sorted by name, which they are here.
+// generatedName is the name of an index without one: the SHA-1 of {Definition, Options} in Erlang's
+// external term format (mango_idx:gen_name/2). Options are sorted by name, which they are here.
 func generatedName(body, given ejson.Value, kind string, w number) string {
 	option := func(dst []byte, name, absent string) []byte {
 		dst = ejson.AppendTermAtom(ejson.AppendTermTuple(dst, 2), name)
@@ -181,8 +181,8 @@ func generatedName(body, given ejson.Value, kind string, w number) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// AddTo returns the body of the design document with the index, nil if nothing changes. exists tells that there is such
-// a document, which is not deleted; body is its body (mango_idx:add/2).
+// AddTo returns the body of the design document with the index, nil if nothing changes. exists
+// tells that there is such a document, which is not deleted; body is its body (mango_idx:add/2).
 func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	if !exists {
 		body, _ = ejson.Parse([]byte(`{"language":"query"}`))
@@ -200,7 +200,8 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	views, _ := body.Get(member)
 	stored, _ := views.Get(d.Name)
 	if version, ok := stored.Get("lucene_version"); ok && d.kind == KindNouveau {
-		// It came with the design document. CouchDB drops it here, and answers that an index was made.
+		// It came with the design document. CouchDB drops it here, and answers that an index was
+		// made.
 		definition = append(definition[:len(definition)-1], `,"lucene_version":`...)
 		definition = append(version.AppendJSON(definition), '}')
 	}
@@ -282,8 +283,8 @@ func (d *Definition) appendView(dst []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-// RemoveFrom returns the body of the design document without the index. empty tells that nothing is left but the
-// language, so that the document can go (mango_idx:delete/4). exists is as for AddTo.
+// RemoveFrom returns the body of the design document without the index. empty tells that nothing is
+// left but the language, so that the document can go (mango_idx:delete/4). exists is as for AddTo.
 func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []byte, empty bool, err error) {
 	missing := compat.Named(compat.KindNotFound, "invalid_index", "JSON index "+name+" not found in this design doc.")
 	if kind.IsText() {
@@ -309,8 +310,8 @@ func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []b
 	return next, string(next) == `{"language":"query"}`, nil
 }
 
-// appendWith appends an object with a member set, in its old place or at the end, or without the member if value is
-// nil. What is no object counts as an empty one.
+// appendWith appends an object with a member set, in its old place or at the end, or without the
+// member if value is nil. What is no object counts as an empty one.
 func appendWith(dst []byte, object ejson.Value, name string, value []byte) []byte {
 	dst = append(dst, '{')
 	separator, found := "", false
@@ -333,8 +334,8 @@ func appendWith(dst []byte, object ejson.Value, name string, value []byte) []byt
 	return append(dst, '}')
 }
 
-// ParseBulkDelete reads the body of POST /db/_index/_bulk_delete, an object: the ids in order, with prefix. An id that
-// CouchDB takes but fails on is "" (mango_opts:validate_bulk_delete/1).
+// ParseBulkDelete reads the body of POST /db/_index/_bulk_delete, an object: the ids in order, with
+// prefix. An id that CouchDB takes but fails on is "" (mango_opts:validate_bulk_delete/1).
 func ParseBulkDelete(body ejson.Value) (ids []string, err error) {
 	m := newMembers(body)
 	if v, ok := m.require("docids"); ok {

@@ -21,8 +21,8 @@ type Distinct struct {
 	limit    number
 }
 
-// ParseDistinct reads the body of POST /db/_distinct, an object: {"field": name, "elements": bool, "limit": n,
-// "bookmark": text}.
+// ParseDistinct reads the body of POST /db/_distinct, an object: {"field": name, "elements": bool,
+// "limit": n, "bookmark": text}.
 func ParseDistinct(body ejson.Value, limit int64) (*Distinct, error) {
 	d := &Distinct{limit: number{n: limit}}
 	m := newMembers(body)
@@ -70,8 +70,8 @@ type DistinctAnswer struct {
 	NotCounted int64
 }
 
-// Find lists the values of the field in their order, from after the bookmark. On a store that limits the age of
-// snapshots a long list goes on in a newer one, after the last value.
+// Find lists the values of the field in their order, from after the bookmark. On a store that
+// limits the age of snapshots a long list goes on in a newer one, after the last value.
 func (d *Distinct) Find(
 	ctx context.Context,
 	src *Source,

@@ -1,18 +1,24 @@
-// Package mango holds CouchDB's query language: selectors, which say whether a document passes, and lists of fields,
-// which say what of it is shown. The order of values it compares with is compat/collate's.
+// Package mango holds CouchDB's query language: selectors, which say whether a document passes, and
+// lists of fields, which say what of it is shown. The order of values it compares with is
+// compat/collate's.
 //
 //   - selector.go: Selector, parsing and printing; condition.go: the tree of conditions
 //   - operators.go: operators and their arguments (mango_selector:norm_ops/1)
-//   - normalise.go: field names and negations pushed down to operators (norm_fields, norm_negations)
-//   - match.go, matchlists.go: whether a document passes (mango_selector:match/3); package pcre has $regex
+//   - normalise.go: field names and negations pushed down to operators (norm_fields,
+//     norm_negations)
+//   - match.go, matchlists.go: whether a document passes (mango_selector:match/3); package pcre has
+//     $regex
 //   - path.go: field names with dots (mango_util:parse_field, mango_doc:get_field)
 //   - fields.go: projection (mango_fields, mango_doc:set_field)
 //   - request.go, options.go, sort.go: the request of a query (mango_opts)
-//   - index.go, catalogue.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)
-//   - mapper.go: the rows of an index; rule.go: selectors as validate_doc_update (mango_native_proc)
+//   - index.go, catalogue.go, definition.go: indexes and how design documents hold them (mango_idx,
+//     mango_idx_view)
+//   - mapper.go: the rows of an index; rule.go: selectors as validate_doc_update
+//     (mango_native_proc)
 //   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said
 //     of it
-//   - allfields.go, rangeset.go: indexes over all fields, and the sets of ranges that a selector asks of them
+//   - allfields.go, rangeset.go: indexes over all fields, and the sets of ranges that a selector
+//     asks of them
 //   - optimize.go, cardinality.go: the choice between all access paths where there is such an index, by what each would
 //     read
 //   - textindex.go: indexes of full-text search; textmap.go: their fields; texttree.go, textquery.go: what they
@@ -20,12 +26,14 @@
 //   - find.go: a query at work; readdocs.go, parallelscan.go: the documents by id; readview.go: a JSON index;
 //     readentries.go: the entries of an index over all fields; readsorted.go: the same in the order of a
 //     sort; collect.go: what an access path finds, sorted; count.go: how many there are
-//   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents
+//   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows
+//     the documents
 //   - distinct.go: the values of a field
 //   - errors.go: what clients are told
 //
 // Invariants:
-//  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by several goroutines.
+//  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by
+//     several goroutines.
 //  2. Parsing the text of a Selector gives the same Selector.
 //  3. A field that is missing, or lies below a scalar, fails every condition, negated ones too; but for $exists:false
 //     where the object that would have it is there.

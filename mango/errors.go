@@ -5,8 +5,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// The errors of this package are compat.Errors of status 400 with Mango's own error words and reasons
-// (mango_error:info/2).
+// The errors of this package are compat.Errors of status 400 with Mango's own error words and
+// reasons (mango_error:info/2).
 
 func errBadArg(op string, arg ejson.Value) error {
 	return compat.Named(compat.KindBadRequest, "bad_arg", "Bad argument for operator "+op+": "+term(arg))

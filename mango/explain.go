@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where there is an index
-// over all fields it estimates what each access path would read.
+// AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where
+// there is an index over all fields it estimates what each access path would read.
 func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
 	var c executionPlan
 	estimated := p.best(KindAllFields) != nil && p.text == nil
@@ -136,8 +136,9 @@ func (p *Plan) appendEnd(dst []byte) []byte {
 	return append(append(dst, maxKey...), ']')
 }
 
-// appendHints appends which fields an index could help with (mango_cursor:extract_selector_hints/1). CouchDB tells of
-// all types of index that the server has; here those of text indexes stand where the database has one.
+// appendHints appends which fields an index could help with
+// (mango_cursor:extract_selector_hints/1). CouchDB tells of all types of index that the server has;
+// here those of text indexes stand where the database has one.
 func (p *Plan) appendHints(dst []byte) []byte {
 	s := p.req.Selector
 	dst = s.appendHint(append(dst, '['), KindJSON, s.indexable())
@@ -155,7 +156,8 @@ func (p *Plan) appendHints(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// appendHint appends the fields that a type of index can serve, without the types of values, and others.
+// appendHint appends the fields that a type of index can serve, without the types of values, and
+// others.
 func (s *Selector) appendHint(dst []byte, kind Kind, names []string) []byte {
 	var indexable []string
 	for _, name := range names {
@@ -289,7 +291,8 @@ func (p *Plan) verdict(c *candidate, r ranks) verdict {
 	return v
 }
 
-// appendJSON appends the access paths of an index over all fields, and those beside it, with what each would read.
+// appendJSON appends the access paths of an index over all fields, and those beside it, with what
+// each would read.
 func (c *executionPlan) appendJSON(dst []byte) []byte {
 	dst = appendBool(append(dst, `{"ready":`...), c.ready)
 	dst = append(dst, `,"ways":[`...)
@@ -314,8 +317,8 @@ func (c *executionPlan) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendName appends the members that tell an access path: its index, and of an index over all fields the field, or the
-// fields of the branches of an $or.
+// appendName appends the members that tell an access path: its index, and of an index over all
+// fields the field, or the fields of the branches of an $or.
 func (w *accessPath) appendName(dst []byte) []byte {
 	dst = append(append(append(dst, `"type":"`...), w.index.Kind.String()...), '"')
 	if w.index.Kind != KindAllDocs {
@@ -332,8 +335,8 @@ func (w *accessPath) appendName(dst []byte) []byte {
 	return dst
 }
 
-// note adds what is read to the statistics; how is what for: "order" for the rows in the order of the answer, "sort"
-// for documents that are sorted.
+// note adds what is read to the statistics; how is what for: "order" for the rows in the order of
+// the answer, "sort" for documents that are sorted.
 func (f *finder) note(w *accessPath, how string) {
 	read := f.stats.AccessPaths
 	if len(read) > 0 {

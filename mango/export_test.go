@@ -6,9 +6,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// EntryPaths gives a bookmark for each set of ranges that the plan's selector asks of its index over all fields, one
-// before all entries: a query that goes on there reads just this set. Of an $or each set of a branch comes at least
-// once.
+// EntryPaths gives a bookmark for each set of ranges that the plan's selector asks of its index
+// over all fields, one before all entries: a query that goes on there reads just this set. Of an
+// $or each set of a branch comes at least once.
 func (p *Plan) EntryPaths(ctx context.Context, src *Source) (bookmarks []string, err error) {
 	err = src.DB.View(ctx, func(s *storage.Snapshot) error {
 		ix, err := src.openAllFields(s, p.index)

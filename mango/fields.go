@@ -5,13 +5,14 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Fields is a list of fields that are shown of a document. It is immutable. The empty list shows all.
+// Fields is a list of fields that are shown of a document. It is immutable. The empty list shows
+// all.
 type Fields struct {
 	paths []path
 }
 
-// ParseFields reads a list of field names. Errors are compat.Errors with Mango's error word and reason
-// (mango_fields:new/1).
+// ParseFields reads a list of field names. Errors are compat.Errors with Mango's error word and
+// reason (mango_fields:new/1).
 func ParseFields(v ejson.Value) (*Fields, error) {
 	if v.Kind() != ejson.Array {
 		return nil, compat.Named(compat.KindBadRequest, "invalid_fields",
@@ -61,9 +62,9 @@ func (f *Fields) check() error {
 	return nil
 }
 
-// AppendJSON appends what is shown of a document: the fields it has in the order asked for, those of nested objects in
-// objects built anew, where elements of arrays become members (mango_fields:extract/2). The error is that of a name
-// that cannot be read.
+// AppendJSON appends what is shown of a document: the fields it has in the order asked for, those
+// of nested objects in objects built anew, where elements of arrays become members
+// (mango_fields:extract/2). The error is that of a name that cannot be read.
 func (f *Fields) AppendJSON(dst []byte, doc ejson.Value) ([]byte, error) {
 	if f.All() {
 		return doc.AppendJSON(dst), nil
@@ -89,7 +90,8 @@ type shown struct {
 	members []*shown
 }
 
-// set puts a value at a path. Below a value of the document there is nothing to do: it has all its members.
+// set puts a value at a path. Below a value of the document there is nothing to do: it has all its
+// members.
 func (s *shown) set(parts []string, value ejson.Value) {
 	for _, part := range parts {
 		if s.value.Kind() != ejson.Invalid {

@@ -23,13 +23,15 @@ type Source struct {
 	Search    *search.Indexes // nil: there is no full-text search
 	// SearchTime is how long a text index may be searched at a time; 0: as long as it takes.
 	SearchTime time.Duration
-	// Shown cuts a document down to what the user may see, refuses the query, or returns ErrHidden; nil: all is shown.
+	// Shown cuts a document down to what the user may see, refuses the query, or returns ErrHidden;
+	// nil: all is shown.
 	Shown func(*storage.Document) error
-	// Keep asks for memory for what a query keeps, for so many bytes together, and does not wait. Without them
-	// documents are read several times, or the query ends with the error. It is called from the goroutine of Find.
-	// nil: there is enough.
+	// Keep asks for memory for what a query keeps, for so many bytes together, and does not wait.
+	// Without them documents are read several times, or the query ends with the error. It is called
+	// from the goroutine of Find. nil: there is enough.
 	Keep func(bytes int) error
-	// ScanWarning is the setting mango/index_scan_warning_threshold: documents read for one result; 0 for none.
+	// ScanWarning is the setting mango/index_scan_warning_threshold: documents read for one result;
+	// 0 for none.
 	ScanWarning int64
 }
 
@@ -41,8 +43,8 @@ type Answer struct {
 	Count    int64  // with Request.Count: documents that pass the selector, wherever the page is
 }
 
-// Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid until row returns.
-// If the answer is Nothing it must not be called.
+// Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid
+// until row returns. If the answer is Nothing it must not be called.
 func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error) (*Answer, error) {
 	c, err := p.optimize(ctx, src, false)
 	if err != nil {
@@ -101,7 +103,8 @@ func errBeyondEnd(descending bool) error {
 		"No rows can match your key range, reverse your start_key and end_key or set descending="+turn).WithRef()
 }
 
-// finder is one run of a plan. Statistics are CouchDB's: what is read is counted when a row passes, and at the end.
+// finder is one run of a plan. Statistics are CouchDB's: what is read is counted when a row passes,
+// and at the end.
 type finder struct {
 	ctx         context.Context // of the call of Find, which is one run
 	plan        *Plan
@@ -208,7 +211,8 @@ func (f *finder) last(o rowOrder) (*sortedRow, error) {
 	return nil, nil
 }
 
-// see notes the row that is looked at, if it may have to be known later. It tells when the budget is used up.
+// see notes the row that is looked at, if it may have to be known later. It tells when the budget
+// is used up.
 func (f *finder) see(r *found) error {
 	if f.exec.filter == nil && f.exec.entries == nil {
 		return nil
@@ -274,7 +278,8 @@ func (f *finder) take(r *found) error {
 	return f.give(r)
 }
 
-// passOver counts documents that do not pass, as take does; those of designs count only without a quorum.
+// passOver counts documents that do not pass, as take does; those of designs count only without a
+// quorum.
 func (f *finder) passOver(n int64) {
 	f.keys += n
 	switch {
@@ -380,8 +385,8 @@ func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 	return fields.AppendJSON(dst, v)
 }
 
-// appendCovered appends a document with the id and the columns of a row (mango_cursor_view:derive_doc_from_index/2).
-// Columns inside others come with them.
+// appendCovered appends a document with the id and the columns of a row
+// (mango_cursor_view:derive_doc_from_index/2). Columns inside others come with them.
 func appendCovered(dst []byte, ix *Index, r *found) ([]byte, error) {
 	key, err := ejson.Parse(r.key)
 	if err != nil || key.Kind() != ejson.Array || key.Len() != len(ix.Columns) {

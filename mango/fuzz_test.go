@@ -46,8 +46,8 @@ func fuzzIndexes(t testing.TB) []*Index {
 	return append(all, IndexesOf("_design/t", text, false)...)
 }
 
-// FuzzRequest: any request is refused or explained, and the explanation is JSON; keys of its range, or a query of a
-// text index, can be made.
+// FuzzRequest: any request is refused or explained, and the explanation is JSON; keys of its range,
+// or a query of a text index, can be made.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"selector":{"a":1,"b":{"$gt":1,"$lt":1}},"sort":["a"]}`, `{"selector":{"_id":{"$beginsWith":"x"}},"use_index":["d","p"],"fields":["a.b"]}`,
@@ -89,7 +89,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzDefinition: any definition is refused, or its index is in the design document and can be taken out again.
+// FuzzDefinition: any definition is refused, or its index is in the design document and can be
+// taken out again.
 func FuzzDefinition(f *testing.F) {
 	for _, seed := range []string{
 		`{"index":{"fields":["a"]}}`, `{"index":{"fields":[{"a.b":"desc"},{"c":"desc"}],"partial_filter_selector":{"a":{"$regex":"x"}}},"ddoc":"d","name":"n"}`,
@@ -168,8 +169,8 @@ func FuzzPicker(f *testing.F) {
 	})
 }
 
-// FuzzRule: any selector of a design document is refused or answers about any change, always the same, and the normal
-// form of it answers the same.
+// FuzzRule: any selector of a design document is refused or answers about any change, always the
+// same, and the normal form of it answers the same.
 func FuzzRule(f *testing.F) {
 	change := `{"newDoc":{"_id":"a","a":[1,{"b":"x"}],"n":0},"oldDoc":null}`
 	for _, seed := range []string{

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 )
 
-// Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are preferred
-// (mango_cursor's list of cursor modules).
+// Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are
+// preferred (mango_cursor's list of cursor modules).
 type Kind uint8
 
 // The kinds.
@@ -59,8 +59,8 @@ var AllDocs = &Index{
 // Language is the `language` of design documents that hold indexes.
 const Language = "query"
 
-// IndexesOf returns the indexes of a design document; id has the prefix. What is no definition of one is passed over
-// (mango_idx_view:from_ddoc/1).
+// IndexesOf returns the indexes of a design document; id has the prefix. What is no definition of
+// one is passed over (mango_idx_view:from_ddoc/1).
 func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 	language, _ := body.Get("language")
 	views, _ := body.Get("views")
@@ -103,8 +103,8 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 	return found
 }
 
-// partialFilter is the selector that documents of an index pass, no value if all do. Old indexes have it as `selector`
-// (mango_idx:get_partial_filter_selector/1).
+// partialFilter is the selector that documents of an index pass, no value if all do. Old indexes
+// have it as `selector` (mango_idx:get_partial_filter_selector/1).
 func partialFilter(definition ejson.Value) ejson.Value {
 	filter, ok := definition.Get("partial_filter_selector")
 	if !ok {
@@ -116,8 +116,8 @@ func partialFilter(definition ejson.Value) ejson.Value {
 	return filter
 }
 
-// appendDefinition appends the definition of an index over sorted fields as listings show it: fields as a list, a
-// filter only if it is one (mango_idx_view:def_to_json/1).
+// appendDefinition appends the definition of an index over sorted fields as listings show it:
+// fields as a list, a filter only if it is one (mango_idx_view:def_to_json/1).
 func appendDefinition(dst []byte, definition ejson.Value) []byte {
 	return appendListed(dst, definition, func(dst []byte, fields ejson.Value) []byte {
 		separator := ""
@@ -130,7 +130,8 @@ func appendDefinition(dst []byte, definition ejson.Value) []byte {
 	})
 }
 
-// appendListed appends a definition as listings show it; list appends its fields, without the brackets.
+// appendListed appends a definition as listings show it; list appends its fields, without the
+// brackets.
 func appendListed(
 	dst []byte, definition ejson.Value, list func(dst []byte, fields ejson.Value) []byte,
 ) []byte {
@@ -166,8 +167,8 @@ func (ix *Index) AppendJSON(dst []byte) []byte {
 	return append(append(append(dst, `,"def":`...), ix.def...), '}')
 }
 
-// compareIndexes orders by design document, name and type; the index of all documents and those over all fields come
-// first.
+// compareIndexes orders by design document, name and type; the index of all documents and those
+// over all fields come first.
 func compareIndexes(a, b *Index) int {
 	return cmp.Or(cmp.Compare(a.Kind.group(), b.Kind.group()), cmp.Compare(a.DDoc, b.DDoc),
 		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind.String(), b.Kind.String()))

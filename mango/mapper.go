@@ -9,12 +9,12 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// Views is the language of design documents that hold indexes, for package views: a view's map member is the definition
-// of its index.
+// Views is the language of design documents that hold indexes, for package views: a view's map
+// member is the definition of its index.
 type Views struct{}
 
-// Compile implements views.Language. A definition that cannot be read is accepted, as by CouchDB, and fails on every
-// document.
+// Compile implements views.Language. A definition that cannot be read is accepted, as by CouchDB,
+// and fails on every document.
 func (Views) Compile(d views.Definition) (views.Mapper, error) {
 	m, err := newMapper(d.Map)
 	if err != nil {
@@ -29,16 +29,17 @@ type brokenMapper struct{ err error }
 // Map implements views.Mapper.
 func (m brokenMapper) Map(*storage.Document, func(key, value []byte)) error { return m.err }
 
-// mapper makes the one row of a document: its key are the values of the columns, its value is null. A document that
-// lacks one, is a design document or does not pass the filter has no row (mango_native_proc:get_index_entries/2).
+// mapper makes the one row of a document: its key are the values of the columns, its value is null.
+// A document that lacks one, is a design document or does not pass the filter has no row
+// (mango_native_proc:get_index_entries/2).
 type mapper struct {
 	columns                     []path
 	filter                      *Selector
 	columnsPicker, filterPicker picker
 }
 
-// newMapper reads the definition of an index. A filter is checked anew here, since replication may bring a definition
-// that no request has passed.
+// newMapper reads the definition of an index. A filter is checked anew here, since replication may
+// bring a definition that no request has passed.
 func newMapper(definition []byte) (*mapper, error) {
 	v, err := ejson.Parse(definition)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// match reports whether the condition holds for v. In raw order, which counts in the field _id, values are compared as
-// Erlang terms (mango_selector:match/3).
+// match reports whether the condition holds for v. In raw order, which counts in the field _id,
+// values are compared as Erlang terms (mango_selector:match/3).
 func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
 	switch c.op {
 	case opField:
@@ -143,7 +143,8 @@ func typeName(v ejson.Value) string {
 	return "object"
 }
 
-// matchMod compares the remainder, which has the sign of the value. A modulus of 0 is CouchDB's badarith.
+// matchMod compares the remainder, which has the sign of the value. A modulus of 0 is CouchDB's
+// badarith.
 func (c *condition) matchMod(v ejson.Value) (bool, error) {
 	if v.Kind() != ejson.Int {
 		return false, nil
@@ -157,8 +158,8 @@ func (c *condition) matchMod(v ejson.Value) (bool, error) {
 	return new(big.Int).Rem(v.BigInt(), c.modulus).Cmp(c.residue) == 0, nil
 }
 
-// hasPrefix is $beginsWith, Erlang's string:prefix/2: the prefix must not end inside a character as a reader sees it,
-// so "e" is no prefix of "e\u0301".
+// hasPrefix is $beginsWith, Erlang's string:prefix/2: the prefix must not end inside a character as
+// a reader sees it, so "e" is no prefix of "e\u0301".
 func hasPrefix(v ejson.Value, prefix string) bool {
 	var buf [128]byte
 	text := v.TextBytes(buf[:0])

@@ -37,7 +37,8 @@ func (s *valueSet) has(v ejson.Value, raw bool) (found bool) {
 	return found
 }
 
-// isIn reports whether v equals one of the values of the argument; of an array, whether one of its elements does.
+// isIn reports whether v equals one of the values of the argument; of an array, whether one of its
+// elements does.
 func (c *condition) isIn(v ejson.Value, raw bool) bool {
 	if v.Kind() != ejson.Array {
 		return c.lists(v, raw)
@@ -63,8 +64,8 @@ func (c *condition) lists(v ejson.Value, raw bool) bool {
 	return false
 }
 
-// hasAll reports whether an array has all values of a list as elements, by identity. An array that is the only value of
-// the list may also be the array itself.
+// hasAll reports whether an array has all values of a list as elements, by identity. An array that
+// is the only value of the list may also be the array itself.
 func hasAll(v, list ejson.Value) bool {
 	if v.Kind() != ejson.Array || list.Len() == 0 {
 		return false

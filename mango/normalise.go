@@ -3,8 +3,9 @@ package mango
 import "strings"
 
 // pushFields pushes field names down to the operators on values; outer is the name collected so far
-// (mango_selector:norm_fields/2). Below $elemMatch and its like names begin anew: there "" is the element itself. An
-// error of a name that cannot be read has that part of it that stands in the selector.
+// (mango_selector:norm_fields/2). Below $elemMatch and its like names begin anew: there "" is the
+// element itself. An error of a name that cannot be read has that part of it that stands in the
+// selector.
 func pushFields(c *condition, outer string) (*condition, error) {
 	switch c.op {
 	case opAnd, opOr, opNor, opNot:
@@ -58,7 +59,8 @@ func (c *condition) isText() bool {
 	return ok && c.arg.Len() == 1
 }
 
-// resolveNegations removes $not and $nor where it can (mango_selector:norm_negations/1). It does not look below fields.
+// resolveNegations removes $not and $nor where it can (mango_selector:norm_negations/1). It does
+// not look below fields.
 func resolveNegations(c *condition) (*condition, error) {
 	switch c.op {
 	case opNot:

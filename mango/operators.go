@@ -31,7 +31,8 @@ var unsupported = map[string]bool{
 // selectorParser is what the conditions of a selector share while they are parsed.
 type selectorParser struct{ patterns patterns.Budget }
 
-// condition makes a condition of a value and checks the arguments of operators (mango_selector:norm_ops/1).
+// condition makes a condition of a value and checks the arguments of operators
+// (mango_selector:norm_ops/1).
 func (p *selectorParser) condition(v ejson.Value, depth int) (*condition, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -55,7 +56,8 @@ func (p *selectorParser) condition(v ejson.Value, depth int) (*condition, error)
 	return all, nil
 }
 
-// member reads one member of a selector: a field with its condition, or an operator with its argument.
+// member reads one member of a selector: a field with its condition, or an operator with its
+// argument.
 func (p *selectorParser) member(name string, arg ejson.Value, depth int) (*condition, error) {
 	if !strings.HasPrefix(name, "$") {
 		kid, err := p.condition(arg, depth+1)
@@ -106,7 +108,8 @@ func (p *selectorParser) list(c *condition, depth int) error {
 	return nil
 }
 
-// readArgument checks the argument of an operator that takes no conditions, and prepares it for matching.
+// readArgument checks the argument of an operator that takes no conditions, and prepares it for
+// matching.
 func (c *condition) readArgument(budget *patterns.Budget) (ok bool) {
 	kind := c.arg.Kind()
 	switch c.op {

@@ -14,12 +14,13 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Which JSON index a query reads follows from its request alone, as in CouchDB (plan.go). Where an index over all
-// fields can answer the query too, the access path that would read least is taken: entries and documents count alike.
+// Which JSON index a query reads follows from its request alone, as in CouchDB (plan.go). Where an
+// index over all fields can answer the query too, the access path that would read least is taken:
+// entries and documents count alike.
 //
-// Without a sort the order of the answer is that of the access path, so the bookmark holds it and all pages take the
-// same one. With a sort the order is that of its fields, and of the ids, whatever is read: each page takes the path
-// that is best for it.
+// Without a sort the order of the answer is that of the access path, so the bookmark holds it and
+// all pages take the same one. With a sort the order is that of its fields, and of the ids,
+// whatever is read: each page takes the path that is best for it.
 
 // executionPlan says in whose order the documents of a query come, and what is read for them.
 type executionPlan struct {
@@ -27,11 +28,11 @@ type executionPlan struct {
 	// entries is what is read of an index over all fields, in their order.
 	entries   *rangeSet
 	orderName string // what bookmarks have of the order
-	// sorted says that the index is one over all fields, and the order that of the request's sort. If entries is nil
-	// then no index is in this order.
+	// sorted says that the index is one over all fields, and the order that of the request's sort.
+	// If entries is nil then no index is in this order.
 	sorted bool
-	// filter finds documents to be sorted, where these are few beside those that the order passes before them. They are
-	// read when budget documents have been read in the order; nil: never.
+	// filter finds documents to be sorted, where these are few beside those that the order passes
+	// before them. They are read when budget documents have been read in the order; nil: never.
 	filter *rangeSet
 	budget int64
 	paths  []accessPath
@@ -41,7 +42,8 @@ type executionPlan struct {
 }
 
 const (
-	// A JSON index is left for another access path only where it would read twice as much and favour rows more.
+	// A JSON index is left for another access path only where it would read twice as much and
+	// favour rows more.
 	favour = 64
 	// mostOthers is how many documents that the index does not know are merged into its order.
 	mostOthers = 100
@@ -68,9 +70,9 @@ func (src *Source) openAllFields(s *storage.Snapshot, want *Index) (*allfields.I
 	return list[i], nil
 }
 
-// optimize chooses the execution plan. With explain all access paths are estimated, even where one is known to be the
-// cheapest. It reads nothing where CouchDB's choice stands: without an index over all fields, or on a later page that
-// goes on in an order of its own.
+// optimize chooses the execution plan. With explain all access paths are estimated, even where one
+// is known to be the cheapest. It reads nothing where CouchDB's choice stands: without an index
+// over all fields, or on a later page that goes on in an order of its own.
 func (p *Plan) optimize(ctx context.Context, src *Source, explain bool) (c executionPlan, err error) {
 	if p.text != nil {
 		return executionPlan{index: p.index, orderName: p.text.orderName()}, nil
@@ -110,7 +112,8 @@ func (p *Plan) optimize(ctx context.Context, src *Source, explain bool) (c execu
 	return c, err
 }
 
-// goOn takes the access path of the bookmark. Entries have an order as long as the index that they are of is there.
+// goOn takes the access path of the bookmark. Entries have an order as long as the index that they
+// are of is there.
 func (c *executionPlan) goOn(e *estimator) error {
 	p := e.p
 	if c.ready {
@@ -135,8 +138,8 @@ func (b *bookmark) isEntry(ranges int) bool {
 	return ok && at <= ranges
 }
 
-// chooseUnsorted takes the access path that reads least. A condition on one value that has no rival is taken without an
-// estimate.
+// chooseUnsorted takes the access path that reads least. A condition on one value that has no rival
+// is taken without an estimate.
 func (c *executionPlan) chooseUnsorted(e *estimator, allFields *Index, explain bool) error {
 	sets := e.p.req.Selector.rangeSets(allFields.allFields)
 	for i := range sets {
@@ -202,10 +205,11 @@ func (p *Plan) cost(a *accessPath, beside bool) int64 {
 	return cost
 }
 
-// chooseSorted finds out what is read for an answer in the order of the sort: an index in this order, or documents that
-// are sorted. These are the cheapest condition's. If they are few they are sorted at once. Else the order is followed
-// for as many documents as they are, since nobody knows how soon documents in the order pass: so the answer costs at
-// most about twice what the better one of both does.
+// chooseSorted finds out what is read for an answer in the order of the sort: an index in this
+// order, or documents that are sorted. These are the cheapest condition's. If they are few they are
+// sorted at once. Else the order is followed for as many documents as they are, since nobody knows
+// how soon documents in the order pass: so the answer costs at most about twice what the better one
+// of both does.
 func (c *executionPlan) chooseSorted(e *estimator, allFields *Index, explain bool) error {
 	p := e.p
 	if err := c.openSorted(e, allFields); err != nil || !c.ready {
@@ -245,8 +249,9 @@ func (c *executionPlan) chooseSorted(e *estimator, allFields *Index, explain boo
 	return nil
 }
 
-// openSorted finds the index in the order of the sort, and makes it the first access path: a JSON index, or the entries
-// of the sort's first field. There is none where too many documents would have to be merged into these.
+// openSorted finds the index in the order of the sort, and makes it the first access path: a JSON
+// index, or the entries of the sort's first field. There is none where too many documents would
+// have to be merged into these.
 func (c *executionPlan) openSorted(e *estimator, allFields *Index) (err error) {
 	p := e.p
 	if c.sorted = p.index.Kind == KindAllFields; !c.sorted {
@@ -277,7 +282,8 @@ func (r *Request) wanted() int64 {
 	return min(r.limit.n, most) + min(r.skip.n, most)
 }
 
-// sortRangeSet is the range whose entries are in the order of the sort's first field, nil if there is none.
+// sortRangeSet is the range whose entries are in the order of the sort's first field, nil if there
+// is none.
 func sortRangeSet(s *Selector, d *allfields.Definition, sort []string) *rangeSet {
 	for _, a := range s.rangeSets(d) {
 		if a.fields[0] == sort[0] && a.branches == nil && !a.repeats() {
@@ -292,7 +298,8 @@ func sortRangeSet(s *Selector, d *allfields.Definition, sort []string) *rangeSet
 	return &rangeSet{fields: sort[:1], ranges: []allfields.Range{{Path: path}}, class: classField}
 }
 
-// appendEntryPosition appends the key of a row that is an entry: the number of its range, and the key of the entry.
+// appendEntryPosition appends the key of a row that is an entry: the number of its range, and the
+// key of the entry.
 func appendEntryPosition(dst []byte, at int, key []byte) []byte {
 	dst = append(strconv.AppendInt(append(dst, '['), int64(at), 10), `,"`...)
 	dst = base64.RawURLEncoding.AppendEncode(dst, key)

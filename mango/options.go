@@ -5,8 +5,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// members are what is left of a request's object while its options are read one after another, in the order of CouchDB
-// (mango_opts:validate/2). The first fault stays in err; after it nothing is read.
+// members are what is left of a request's object while its options are read one after another, in
+// the order of CouchDB (mango_opts:validate/2). The first fault stays in err; after it nothing is
+// read.
 type members struct {
 	object ejson.Value
 	known  map[string]bool
@@ -124,7 +125,8 @@ func (m *members) selector(v ejson.Value) *Selector {
 	return s
 }
 
-// errNoClause is what CouchDB answers to a fault it has no text for (mango_error:info/2, last clause).
+// errNoClause is what CouchDB answers to a fault it has no text for (mango_error:info/2, last
+// clause).
 func errNoClause(module, word string, v ejson.Value) error {
 	return compat.NewError(compat.KindUnknown, "Unknown Error: "+module+" :: {"+word+","+term(v)+"}")
 }

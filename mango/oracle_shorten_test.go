@@ -99,7 +99,8 @@ func (c trouble) shorten(failure string) string {
 		c.limits, c.partitioned, c.late)
 }
 
-// shorter gives texts of values that say less than one: a part of it, or the whole with less in one place.
+// shorter gives texts of values that say less than one: a part of it, or the whole with less in one
+// place.
 func shorter(text string) (list []string) {
 	v, err := ejson.Parse([]byte(text))
 	if err != nil {

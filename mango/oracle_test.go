@@ -27,13 +27,15 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// Whatever a selector is answered from, an index over all fields by each of the ways that it offers, a JSON index, a
-// text index, all documents, or what the planner takes of these, it finds what brute force finds: whole and in pages,
-// in the order of a sort, counted, covered by the index, in a partition.
+// Whatever a selector is answered from, an index over all fields by each of the ways that it
+// offers, a JSON index, a text index, all documents, or what the planner takes of these, it finds
+// what brute force finds: whole and in pages, in the order of a sort, counted, covered by the
+// index, in a partition.
 
 var fromSeed = flag.Uint64("from", 0, "TestQueriesAgree goes on from this seed until it fails; 0: some seeds")
 
-// trouble is everything that a question may meet: what the store is, which indexes there are, and what is asked.
+// trouble is everything that a question may meet: what the store is, which indexes there are, and
+// what is asked.
 type trouble struct {
 	seed        uint64
 	limits      kv.Limits // of the store
@@ -360,7 +362,8 @@ func (q *query) find(t tester, more string) (ids []string, count int64, bookmark
 	return ids, answer.Count, answer.Bookmark
 }
 
-// expected are the ids of the documents in an answer from an index, and whether their order is known.
+// expected are the ids of the documents in an answer from an index, and whether their order is
+// known.
 func (q *query) expected(ix *mango.Index) (ids []string, ordered bool) {
 	columns := q.sort
 	if ix.Kind == mango.KindJSON {
@@ -417,8 +420,8 @@ func (o *opened) distinct(t tester, limit int) {
 	}
 }
 
-// valuesAt calls fn with the values of a field: outside arrays, and of elements of the outermost array on the way, or
-// that are elements of it.
+// valuesAt calls fn with the values of a field: outside arrays, and of elements of the outermost
+// array on the way, or that are elements of it.
 func valuesAt(v ejson.Value, path []string, element bool, fn func(v ejson.Value, element bool)) {
 	if v.Kind() == ejson.Array && !element {
 		if len(path) == 0 {
@@ -500,7 +503,8 @@ func TestQueriesAgree(t *testing.T) {
 	t.Logf("answers by kind of index: %v", used)
 }
 
-// search asks the questions of a document set, up to the first one that is answered in different ways.
+// search asks the questions of a document set, up to the first one that is answered in different
+// ways.
 func (c trouble) search(pool []string, used *kindCounts) (trouble, string) {
 	r := rand.New(rand.NewPCG(c.seed, 2))
 	failure := attempt(func(t tester) {

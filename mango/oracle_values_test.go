@@ -44,7 +44,8 @@ func newSeries(of func(n int, last string) string, longest int) series {
 	return s
 }
 
-// strings that repeat a character, arrays that repeat an element, arrays in arrays, objects of many members.
+// strings that repeat a character, arrays that repeat an element, arrays in arrays, objects of many
+// members.
 var allSeries = func() (list []series) {
 	for _, unit := range []string{"a", "A", "é", "日", "0", " ", `\u0001`, `\ud83d\ude00`, `\uffff`, "aB"} {
 		list = append(list, newSeries(func(n int, last string) string {
@@ -117,8 +118,8 @@ func edgeValue(r *rand.Rand, depth int) string {
 	return chance(r, edgeScalars...)
 }
 
-// oracleFields are the fields of documents, as selectors name them; longName is the longest name that an index over all
-// fields takes.
+// oracleFields are the fields of documents, as selectors name them; longName is the longest name
+// that an index over all fields takes.
 var (
 	longName = func() string {
 		d := allfields.Definition{Depth: 1}

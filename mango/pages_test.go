@@ -32,9 +32,9 @@ var jsonIndexes = []string{
 	`{"language":"query","views":{"n":{"map":{"fields":{"b":"asc","a":"asc"},"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":["b","a"]}}}}}`,
 }
 
-// TestPagesAmongWrites is the promise of docs/mango.md: a document that passes and stays as it is comes exactly once,
-// in the order of the sort, whatever access path the query takes, and whatever is written between its pages and its
-// documents, or becomes too old.
+// TestPagesAmongWrites is the promise of docs/mango.md: a document that passes and stays as it is
+// comes exactly once, in the order of the sort, whatever access path the query takes, and whatever
+// is written between its pages and its documents, or becomes too old.
 func TestPagesAmongWrites(t *testing.T) {
 	kvtest.Long(t)
 	engines := map[string]func() (kv.Store, func()){

@@ -10,10 +10,11 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// A scan of all documents reads and matches on several processors: the range of ids is cut into parts of about a
-// thousand documents, each goroutine reads a part and matches its documents, and this one takes those that pass, in the
-// order of their ids. Each part has a snapshot of its own, as the rest of a list has that became too old: an id is in
-// one part only, so that a document that changes meanwhile is found once, as it was or as it is.
+// A scan of all documents reads and matches on several processors: the range of ids is cut into
+// parts of about a thousand documents, each goroutine reads a part and matches its documents, and
+// this one takes those that pass, in the order of their ids. Each part has a snapshot of its own,
+// as the rest of a list has that became too old: an id is in one part only, so that a document that
+// changes meanwhile is found once, as it was or as it is.
 const (
 	// parallelAfter is how many documents are read one after the other before a scan becomes
 	// parallel: many queries need no more.
@@ -26,8 +27,8 @@ const (
 	maxScanWorkers = 8
 )
 
-// canScanInParallel reports whether documents may be matched in another order than that in which they
-// are taken: only if nothing is counted or shown for documents that do not pass.
+// canScanInParallel reports whether documents may be matched in another order than that in which
+// they are taken: only if nothing is counted or shown for documents that do not pass.
 func (f *finder) canScanInParallel() bool {
 	return f.src.Shown == nil && f.exec.filter == nil && f.exec.entries == nil
 }
@@ -165,8 +166,8 @@ func (s *scan) next() *scanPart {
 	return part
 }
 
-// read reads a part and sends what passes. It reads on after a large document when that was taken: then it need not be
-// copied, and there is one at a time.
+// read reads a part and sends what passes. It reads on after a large document when that was taken:
+// then it need not be copied, and there is one at a time.
 func (s *scan) read(part *scanPart, scratch *mapScratch) error {
 	f, b := s.f, s.batch()
 	send := func() error {

@@ -35,8 +35,8 @@ func (w *world) scan(t *testing.T, src mango.Source, request string) scanned {
 	return out
 }
 
-// A scan on several processors gives the same documents in the same order as one that reads on, counts the same, and
-// ends at the same place.
+// A scan on several processors gives the same documents in the same order as one that reads on,
+// counts the same, and ends at the same place.
 func TestScanInParts(t *testing.T) {
 	w := openWorld(t, memkv.New())
 	w.begin(t, "db")

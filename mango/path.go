@@ -24,8 +24,8 @@ func (p *path) invalid() error {
 	return errInvalidFieldName(p.name)
 }
 
-// parsePath splits a name at its dots. A backslash in front keeps a dot in its part; all backslashes are then dropped.
-// No part may be empty (mango_util:parse_field/1).
+// parsePath splits a name at its dots. A backslash in front keeps a dot in its part; all
+// backslashes are then dropped. No part may be empty (mango_util:parse_field/1).
 func parsePath(name string) path {
 	p := path{name: name, valid: true}
 	escaped := strings.Contains(name, `\`)
@@ -53,7 +53,8 @@ const (
 	foundBadPath        // a scalar, or no such element of an array
 )
 
-// get looks the field up (mango_doc:get_field/2): parts are names of members, or in arrays numbers from 0.
+// get looks the field up (mango_doc:get_field/2): parts are names of members, or in arrays numbers
+// from 0.
 func (p *path) get(v ejson.Value) (ejson.Value, lookup, error) {
 	if !p.valid {
 		return v, foundBadPath, p.invalid()
@@ -79,7 +80,8 @@ func (p *path) get(v ejson.Value) (ejson.Value, lookup, error) {
 	return v, foundValue, nil
 }
 
-// elementAt finds the element whose number is written as list_to_integer/1 reads it: a sign and digits.
+// elementAt finds the element whose number is written as list_to_integer/1 reads it: a sign and
+// digits.
 func elementAt(array ejson.Value, text string) (ejson.Value, bool) {
 	negative := strings.HasPrefix(text, "-")
 	if negative || strings.HasPrefix(text, "+") {

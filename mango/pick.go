@@ -8,19 +8,20 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// picker reads of documents only what is asked for: the members of some names. Most of a body is passed over unread,
-// which is what makes a scan of all documents fast.
+// picker reads of documents only what is asked for: the members of some names. Most of a body is
+// passed over unread, which is what makes a scan of all documents fast.
 type picker struct {
 	whole   bool     // everything is asked for
 	special bool     // some name begins with an underscore
 	names   [][]byte // as they stand in canonical JSON, quotes included
 }
 
-// maxPicked is how many names are looked for in a body; with more of them reading it whole is faster.
+// maxPicked is how many names are looked for in a body; with more of them reading it whole is
+// faster.
 const maxPicked = 64
 
-// newPicker makes a picker of the members that fields, given by their paths, are in. A field without a name is the
-// document.
+// newPicker makes a picker of the members that fields, given by their paths, are in. A field
+// without a name is the document.
 func newPicker(paths []path) picker {
 	var p picker
 	for i := range paths {
@@ -148,8 +149,8 @@ func stubs(d *storage.Document) []compat.AttachmentView {
 	return views
 }
 
-// valueEnd is where the JSON value ends that begins at i, in canonical text. Where the text is not JSON it is some
-// index after i.
+// valueEnd is where the JSON value ends that begins at i, in canonical text. Where the text is not
+// JSON it is some index after i.
 func valueEnd(text []byte, i int) int {
 	if i >= len(text) {
 		return len(text)
@@ -181,8 +182,8 @@ func valueEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// stringEnd is where the string ends that begins at i: after the first quote with an even number of backslashes before
-// it.
+// stringEnd is where the string ends that begins at i: after the first quote with an even number of
+// backslashes before it.
 func stringEnd(text []byte, i int) int {
 	begin := i
 	for i++; i < len(text); {

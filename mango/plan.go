@@ -40,10 +40,10 @@ type ranked struct {
 	distance int // fields with a range that are not in the prefix
 }
 
-// NewPlan chooses the index for a request among those of the database, AllDocs included, as CouchDB does
-// (mango_cursor:create/4). Where there is an index over all fields another one may be read in the end: see choose.go.
-// With a bookmark it is the index that the pages before came from. With explain a plan without an index is no error,
-// and bookmarks do not count.
+// NewPlan chooses the index for a request among those of the database, AllDocs included, as CouchDB
+// does (mango_cursor:create/4). Where there is an index over all fields another one may be read in
+// the end: see choose.go. With a bookmark it is the index that the pages before came from. With
+// explain a plan without an index is no error, and bookmarks do not count.
 func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan, error) {
 	p := &Plan{req: req, partitioned: partitionedDB, limit: req.limit}
 	usable := 0
@@ -79,8 +79,8 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 	return p, p.goOn()
 }
 
-// goOn takes the index that the bookmark is from. If there is none any more, or it has changed, its order cannot be
-// known. Where there is nothing to read, nobody looks at the bookmark.
+// goOn takes the index that the bookmark is from. If there is none any more, or it has changed, its
+// order cannot be known. Where there is nothing to read, nobody looks at the bookmark.
 func (p *Plan) goOn() (err error) {
 	if p.Nothing() {
 		return nil
@@ -112,7 +112,8 @@ func (p *Plan) sortError() error {
 		"No "+scope+"index exists for this sort, try indexing by the sort fields.")
 }
 
-// obeyUser leaves the usable indexes that use_index names, or all if it names none and the request may fall back.
+// obeyUser leaves the usable indexes that use_index names, or all if it names none and the request
+// may fall back.
 func (p *Plan) obeyUser(usable int) error {
 	named := func(c *candidate) bool { return c.usable() && c.index.belongs(p.req.UseIndex) }
 	use := p.req.UseIndex
@@ -146,8 +147,8 @@ func indexName(use []string) string {
 	return name
 }
 
-// choose ranks the indexes of each kind: fewest ranges that it cannot use, fewest columns, first by name
-// (mango_cursor_view:choose_best_index/1). The best one of the preferred kind is taken.
+// choose ranks the indexes of each kind: fewest ranges that it cannot use, fewest columns, first by
+// name (mango_cursor_view:choose_best_index/1). The best one of the preferred kind is taken.
 func (p *Plan) choose() {
 	ranges := p.req.Selector.ranges()
 	for _, c := range p.candidates {
@@ -197,7 +198,8 @@ func rank(ix *Index, ranges []fieldRange) ranked {
 	return r
 }
 
-// Nothing reports whether the answer is empty whatever documents there are (mango_cursor:maybe_noop_range/2).
+// Nothing reports whether the answer is empty whatever documents there are
+// (mango_cursor:maybe_noop_range/2).
 func (p *Plan) Nothing() bool {
 	if p.text != nil {
 		return false
@@ -211,7 +213,8 @@ func (p *Plan) Nothing() bool {
 // Index is the index that is read.
 func (p *Plan) Index() *Index { return p.index }
 
-// covers reports whether an index has all of some fields (mango_idx_view:covers/2); all of a document it never has.
+// covers reports whether an index has all of some fields (mango_idx_view:covers/2); all of a
+// document it never has.
 func (ix *Index) covers(fields *Fields, more []string) bool {
 	if ix.Kind != KindJSON || fields.All() {
 		return false

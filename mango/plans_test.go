@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/mango"
 )
 
-// TestPlans shows which index a query takes, over which range, and why it takes no other: testdata/plans. `go test
-// ./mango -run TestPlans -rewrite` writes down what is planned now.
+// TestPlans shows which index a query takes, over which range, and why it takes no other:
+// testdata/plans. `go test ./mango -run TestPlans -rewrite` writes down what is planned now.
 //
 //	indexes            there are none but that of all ids
 //	index name=…       one more; the input is what _index gets as "index"

@@ -214,7 +214,8 @@ var definitions = []string{
 
 const partial = 5
 
-// shortKeys are FoundationDB's limits with shorter keys: an index can hold neither of the long values.
+// shortKeys are FoundationDB's limits with shorter keys: an index can hold neither of the long
+// values.
 var shortKeys = kv.Limits{KeySize: 1500, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000}
 
 // engines are the stores that the property must hold on.
@@ -234,8 +235,8 @@ func engines(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
-// TestFindIsBruteForce: whatever indexes there are, built or not, a query finds what a scan with another matcher finds,
-// in the order of the index, and page by page.
+// TestFindIsBruteForce: whatever indexes there are, built or not, a query finds what a scan with
+// another matcher finds, in the order of the index, and page by page.
 func TestFindIsBruteForce(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		round := 0
@@ -347,8 +348,9 @@ func (w *world) checkQuery(t *rapid.T, src *mango.Source, chosen []int) {
 
 var number1, _ = ejson.Parse([]byte("1"))
 
-// TestFindBesideWriters: while documents move between two values of a field, and an index is being built, every query
-// finds each of them at most once, and only with a value that passes; when all is quiet it finds all.
+// TestFindBesideWriters: while documents move between two values of a field, and an index is being
+// built, every query finds each of them at most once, and only with a value that passes; when all
+// is quiet it finds all.
 func TestFindBesideWriters(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.begin(t, "db")

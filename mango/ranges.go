@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// fieldRange is what a selector says of the values of one field, as far as an index can use it. A bound that is no
-// value is open (mango_idx_view:range/6).
+// fieldRange is what a selector says of the values of one field, as far as an index can use it. A
+// bound that is no value is open (mango_idx_view:range/6).
 type fieldRange struct {
 	field         string
 	low, high     ejson.Value
@@ -16,8 +16,8 @@ type fieldRange struct {
 	empty         bool
 }
 
-// ranges returns the ranges of all fields that an index could serve, ordered by name. If the range of one is empty it
-// is the only one (mango_idx_view:field_ranges/1).
+// ranges returns the ranges of all fields that an index could serve, ordered by name. If the range
+// of one is empty it is the only one (mango_idx_view:field_ranges/1).
 func (s *Selector) ranges() []fieldRange {
 	fields := s.indexable()
 	list := make([]fieldRange, len(fields))
@@ -35,8 +35,8 @@ func (s *Selector) ranges() []fieldRange {
 	return list
 }
 
-// indexable are the names of fields with a condition that an index can serve, sorted. Only $and is seen through
-// (mango_idx_view:indexable_fields/1).
+// indexable are the names of fields with a condition that an index can serve, sorted. Only $and is
+// seen through (mango_idx_view:indexable_fields/1).
 func (s *Selector) indexable() []string {
 	if s.root == nil {
 		return nil
@@ -125,8 +125,9 @@ func (r *fieldRange) position(v ejson.Value) position {
 	return between
 }
 
-// bound narrows the range by a comparison. Each case asks where the value lies, because a bound that is equal to the
-// one that is there may turn the range into a point, or empty it, depending on whether both include their value.
+// bound narrows the range by a comparison. Each case asks where the value lies, because a bound
+// that is equal to the one that is there may turn the range into a point, or empty it, depending on
+// whether both include their value.
 func (r *fieldRange) bound(o op, v ejson.Value) {
 	at := r.position(v)
 	switch o {
@@ -172,7 +173,8 @@ func (r *fieldRange) point(v ejson.Value) {
 func (r *fieldRange) includesLow() bool  { return r.lowOp != opGt }
 func (r *fieldRange) includesHigh() bool { return r.highOp != opLt }
 
-// impossible tells that no value is in the range. CouchDB does not notice "equal to x and above x" and fails.
+// impossible tells that no value is in the range. CouchDB does not notice "equal to x and above x"
+// and fails.
 func (r *fieldRange) impossible() bool {
 	return r.empty ||
 		(r.lowOp == opEq) != (r.highOp == opEq) && r.low.Kind() != ejson.Invalid && r.high.Kind() != ejson.Invalid

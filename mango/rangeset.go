@@ -15,8 +15,9 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 )
 
-// A query on an index over all fields reads the ranges of one condition of the selector, and looks at the documents
-// found. Which condition is cheapest is estimated when the query begins (optimize.go).
+// A query on an index over all fields reads the ranges of one condition of the selector, and looks
+// at the documents found. Which condition is cheapest is estimated when the query begins
+// (optimize.go).
 
 // rangeSet finds all documents that pass a selector: those with an entry in one of its ranges.
 type rangeSet struct {
@@ -24,10 +25,11 @@ type rangeSet struct {
 	ranges []allfields.Range
 	class  rangeClass
 	exact  bool // a document whose value is in the range passes the whole selector
-	// branches are the sets that each branch of an $or offers. Such a set has ranges once one of each is chosen.
+	// branches are the sets that each branch of an $or offers. Such a set has ranges once one of
+	// each is chosen.
 	branches [][]rangeSet
-	// name tells the set from the selector's others, for bookmarks. That of an $or is followed by those of the sets
-	// chosen.
+	// name tells the set from the selector's others, for bookmarks. That of an $or is followed by
+	// those of the sets chosen.
 	name string
 }
 
@@ -57,8 +59,8 @@ func (s *Selector) rangeSets(d *allfields.Definition) []rangeSet {
 	return list
 }
 
-// sign gives a set its name, a hash of its ranges: a bookmark that has it belongs to a selector that offers just this
-// set.
+// sign gives a set its name, a hash of its ranges: a bookmark that has it belongs to a selector
+// that offers just this set.
 func (a *rangeSet) sign() {
 	var text []byte
 	add := func(part string) { text = append(binary.AppendUvarint(text, uint64(len(part))), part...) }
@@ -81,7 +83,8 @@ func (a *rangeSet) sign() {
 	a.name = strconv.FormatUint(xxhash.Sum64(text), 36)
 }
 
-// fix chooses one set of each branch of an $or; choose gives the number of one of several, -1 for none.
+// fix chooses one set of each branch of an $or; choose gives the number of one of several, -1 for
+// none.
 func (a *rangeSet) fix(choose func([]rangeSet) int) (rangeSet, bool) {
 	if a.branches == nil {
 		return *a, true
@@ -188,7 +191,8 @@ func (a *rangeSet) width() int { return max(len(a.ranges), len(a.branches)) }
 // maxRanges is how many ranges a set may have.
 const maxRanges = 1000
 
-// array is the array that conditions below $elemMatch are on elements of; elsewhere it is the zero value.
+// array is the array that conditions below $elemMatch are on elements of; elsewhere it is the zero
+// value.
 type array struct {
 	field string
 	path  []string
@@ -196,7 +200,8 @@ type array struct {
 
 func (a *array) none() bool { return a.path == nil }
 
-// name is what is told of a field of the elements, "" for the elements themselves: as text indexes name them.
+// name is what is told of a field of the elements, "" for the elements themselves: as text indexes
+// name them.
 func (a *array) name(field string) string {
 	switch {
 	case a.none():
@@ -207,7 +212,8 @@ func (a *array) name(field string) string {
 	return a.field + ".[]." + field
 }
 
-// rangeSetsOfAll are the sets of conditions that all have to hold, in the document or for an element.
+// rangeSetsOfAll are the sets of conditions that all have to hold, in the document or for an
+// element.
 func rangeSetsOfAll(kids []*condition, in array, d *allfields.Definition) []rangeSet {
 	var list []rangeSet
 	var seen []string
@@ -239,8 +245,9 @@ func flatten(kids, list []*condition) []*condition {
 	return list
 }
 
-// indexedPath is the path of the field's entries. A part that is a number may mean an element, which has no path of its
-// own; a field _id is compared in an order that entries are not in, also in an element.
+// indexedPath is the path of the field's entries. A part that is a number may mean an element,
+// which has no path of its own; a field _id is compared in an order that entries are not in, also
+// in an element.
 func (c *condition) indexedPath(in array, d *allfields.Definition) ([]string, bool) {
 	path := slices.Clone(in.path)
 	if c.name != "" {
@@ -255,8 +262,9 @@ func (c *condition) indexedPath(in array, d *allfields.Definition) ([]string, bo
 	return path, d.Covers(path)
 }
 
-// fieldRangeSets are the sets of the conditions on one field. All comparisons together are one range; $in, $all and
-// $elemMatch have sets of their own, since any element of an array may fulfil them.
+// fieldRangeSets are the sets of the conditions on one field. All comparisons together are one
+// range; $in, $all and $elemMatch have sets of their own, since any element of an array may fulfil
+// them.
 func fieldRangeSets(kids []*condition, name string, in array, path []string, d *allfields.Definition) []rangeSet {
 	r := fieldRange{field: name, lowOp: opGt, highOp: opLt}
 	required := false
@@ -335,8 +343,8 @@ func (r *fieldRange) keys() (start, end []byte) {
 	return start, end
 }
 
-// listRangeSet is the set of $in: the value, or an element, is in the list; or of $all: one element is the first of the
-// list.
+// listRangeSet is the set of $in: the value, or an element, is in the list; or of $all: one element
+// is the first of the list.
 func (c *condition) listRangeSet(name string, path []string) []rangeSet {
 	var points [][]byte
 	for arg := range c.arg.Elements() {

@@ -9,10 +9,12 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// errNoPartitions is for a query of a partition where there are none (couch_mrview_util:validate_all_docs_args/2).
+// errNoPartitions is for a query of a partition where there are none
+// (couch_mrview_util:validate_all_docs_args/2).
 var errNoPartitions = compat.NewError(compat.KindQueryParse, "`partition` parameter is not supported on this db")
 
-// readAllDocs reads the documents by id. Ids are compared as bytes, and come after all other values.
+// readAllDocs reads the documents by id. Ids are compared as bytes, and come after all other
+// values.
 func (f *finder) readAllDocs() error {
 	if f.plan.req.Partition != "" && !f.plan.partitioned {
 		return errNoPartitions
@@ -95,8 +97,8 @@ func (f *finder) clamp(low, high *storage.Bound) {
 	}
 }
 
-// idBound makes a bound of a value. One that is no string lies below all ids: as a lower bound it is open, as an upper
-// one it leaves nothing.
+// idBound makes a bound of a value. One that is no string lies below all ids: as a lower bound it
+// is open, as an upper one it leaves nothing.
 func idBound(v ejson.Value) (b storage.Bound, some bool) {
 	switch v.Kind() {
 	case ejson.Invalid:

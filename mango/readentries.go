@@ -31,9 +31,10 @@ type entry struct {
 	keys      int64 // entries read since the one before
 }
 
-// entryScan reads the entries of some ranges, one range after the other, then the ids of the documents that the index
-// does not know. It does so in windows, each in one snapshot together with its documents. Where a snapshot becomes too
-// old it goes on in another one after the last window: a document that stays as it is is neither lost nor found again.
+// entryScan reads the entries of some ranges, one range after the other, then the ids of the
+// documents that the index does not know. It does so in windows, each in one snapshot together with
+// its documents. Where a snapshot becomes too old it goes on in another one after the last window:
+// a document that stays as it is is neither lost nor found again.
 type entryScan struct {
 	f          *finder
 	index      *Index
@@ -45,8 +46,8 @@ type entryScan struct {
 	after      []byte
 	window     int
 	skip       func(*allfields.Entry) bool // entries that are not wanted; nil: none
-	// take looks at the entries of a window and tells how many it has done with, also where it fails; the others come
-	// again, with more after them. It takes all if last is set.
+	// take looks at the entries of a window and tells how many it has done with, also where it
+	// fails; the others come again, with more after them. It takes all if last is set.
 	take func(s *storage.Snapshot, ix *allfields.Index, rows []entry, last bool) (done int, err error)
 
 	rows     []entry
@@ -163,8 +164,8 @@ func (e *entryScan) flush(s *storage.Snapshot, ix *allfields.Index, last bool) e
 	return nil
 }
 
-// openEach reads the documents of a window and calls fn with each, which is valid until fn returns; one that is gone is
-// nil.
+// openEach reads the documents of a window and calls fn with each, which is valid until fn returns;
+// one that is gone is nil.
 func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *storage.Document) error) error {
 	refs := make([]storage.DocRef, len(rows))
 	for i := range rows {
@@ -173,8 +174,8 @@ func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *s
 	return s.OpenEach(refs, fn)
 }
 
-// readEntries reads the entries of the execution plan in their order, and the documents that the index does not know
-// last, in the order of their ids.
+// readEntries reads the entries of the execution plan in their order, and the documents that the
+// index does not know last, in the order of their ids.
 func (f *finder) readEntries() error {
 	a := f.exec.entries
 	e := &entryScan{f: f, index: f.exec.index, one: true, ranges: a.ranges, others: true, window: f.window()}
@@ -202,8 +203,8 @@ func (f *finder) readEntries() error {
 var errIndexChanged = compat.Named(compat.KindUnknown, "index_changed",
 	"The index was changed while the query read it.")
 
-// readWithout answers without the index, which is gone since the plan was chosen, in the order of the ids; unless
-// something of its own order was given.
+// readWithout answers without the index, which is gone since the plan was chosen, in the order of
+// the ids; unless something of its own order was given.
 func (f *finder) readWithout() error {
 	if f.from != nil || len(f.seenKey) > 0 {
 		return errIndexChanged
@@ -217,7 +218,8 @@ func (f *finder) readWithout() error {
 // window is how many documents are read at first.
 func (f *finder) window() int { return int(max(1, min(f.limit+f.skip, mostEntries-1)) + 1) }
 
-// takeEntry looks at a document. One that the ranges have several times counts where they have it first.
+// takeEntry looks at a document. One that the ranges have several times counts where they have it
+// first.
 func (f *finder) takeEntry(ix *allfields.Index, row *entry, doc *storage.Document) error {
 	a := f.exec.entries
 	if a.repeats() && row.at < len(a.ranges) {

@@ -54,7 +54,8 @@ func (f *finder) readDocs(fn func(*storage.Document) error) error {
 	return f.scanDocs(f.ctx, o, fn)
 }
 
-// readRanges reads the documents of ranges of the index over all fields, and those that it does not know.
+// readRanges reads the documents of ranges of the index over all fields, and those that it does not
+// know.
 func (f *finder) readRanges(ranges []allfields.Range, others bool, fn func(*storage.Document) error) error {
 	e := &entryScan{f: f, index: f.best(), ranges: ranges, others: others}
 	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
@@ -84,9 +85,9 @@ func (f *finder) mapper() (*mapper, error) {
 	return newMapper(f.plan.index.mapped)
 }
 
-// readSorted reads an index over all fields in the order of the sort: by the entries of its first field. Those with the
-// same value, as far as the index has it, are sorted by their documents, unless the index has all that counts. The
-// documents that it does not know are merged in.
+// readSorted reads an index over all fields in the order of the sort: by the entries of its first
+// field. Those with the same value, as far as the index has it, are sorted by their documents,
+// unless the index has all that counts. The documents that it does not know are merged in.
 func (f *finder) readSorted() error {
 	order, err := f.order()
 	if err != nil {
@@ -140,7 +141,8 @@ type sortedReader struct {
 	large   []byte      // value of a group that was given as a whole
 }
 
-// readOthers collects the documents that the index does not know; all is false if there was no room for all of them.
+// readOthers collects the documents that the index does not know; all is false if there was no room
+// for all of them.
 func (r *sortedReader) readOthers() (all bool, err error) {
 	last, err := r.f.last(r.order)
 	if err != nil {

@@ -47,8 +47,8 @@ func (t *textPlan) orderName() string {
 	return "text." + strconv.FormatUint(xxhash.Sum64(ejson.AppendStrings(nil, t.sort.names)), 36)
 }
 
-// How many hits are asked for at a time: the first time as many as the answer may need, then more and more, since each
-// time the index is searched anew.
+// How many hits are asked for at a time: the first time as many as the answer may need, then more
+// and more, since each time the index is searched anew.
 const (
 	leastTextHits = 25
 	mostTextHits  = 16_384
@@ -174,7 +174,8 @@ func (h *textHits) give(s *search.Searcher, hits []index.Hit) error {
 	})
 }
 
-// appendTextPosition appends the position of a hit, for bookmarks: its sort values, and its identity in the index.
+// appendTextPosition appends the position of a hit, for bookmarks: its sort values, and its
+// identity in the index.
 func appendTextPosition(dst []byte, hit *index.Hit) []byte {
 	dst = append(dst, '[')
 	for _, v := range hit.Sort {

@@ -36,7 +36,8 @@ func (p *Plan) keyRange() (start, end []byte) {
 	return start, append(end, highest)
 }
 
-// appendColumn appends one more value to the key of an array that has no end yet; no value begins an empty one.
+// appendColumn appends one more value to the key of an array that has no end yet; no value begins
+// an empty one.
 func appendColumn(dst []byte, v ejson.Value) []byte {
 	if len(dst) == 0 {
 		key := collate.AppendKey(dst, emptyArray)
@@ -50,7 +51,8 @@ func appendColumn(dst []byte, v ejson.Value) []byte {
 
 var emptyArray, _ = ejson.Parse([]byte("[]"))
 
-// readView reads the rows of a JSON index. As long as it is being built, documents are read instead.
+// readView reads the rows of a JSON index. As long as it is being built, documents are read
+// instead.
 func (f *finder) readView() error {
 	p := f.plan
 	start, end := p.keyRange()
@@ -106,7 +108,8 @@ func (f *finder) readView() error {
 	})
 }
 
-// shortWait is how long a query waits for an index that is being built: enough for that of a small database.
+// shortWait is how long a query waits for an index that is being built: enough for that of a small
+// database.
 const shortWait = 250 * time.Millisecond
 
 // isReady reports whether the index can be read.

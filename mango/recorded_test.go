@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// recordedStep is one request of a scenario; here only what selectors and fields have to do with is looked at.
+// recordedStep is one request of a scenario; here only what selectors and fields have to do with is
+// looked at.
 type recordedStep struct {
 	request string // method and path
 	json    ejson.Value
@@ -128,9 +129,9 @@ var refusedPatterns = []string{
 	`^a++b`,
 }
 
-// otherFindings are requests whose answers depend on more than the selector: on indexes, on ranges that are provably
-// empty, on revisions, on CouchDB's range for a $beginsWith on _id, which misses some, and on patterns that are
-// refused.
+// otherFindings are requests whose answers depend on more than the selector: on indexes, on ranges
+// that are provably empty, on revisions, on CouchDB's range for a $beginsWith on _id, which misses
+// some, and on patterns that are refused.
 func otherFindings(step recordedStep) bool {
 	text := step.json.AppendJSON(nil)
 	if bytes.Contains(text, []byte(`"_id":{"$beginsWith":`)) ||

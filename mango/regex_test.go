@@ -23,8 +23,9 @@ var dearPatterns = map[string]string{
 	"a look-ahead as well": "(?=a)" + strings.Repeat("a{1000}", 3000),
 }
 
-// A pattern whose program would be large is refused as one that does not compile, as CouchDB refuses what PCRE calls
-// too large, and takes next to nothing; so are patterns that are too large together.
+// A pattern whose program would be large is refused as one that does not compile, as CouchDB
+// refuses what PCRE calls too large, and takes next to nothing; so are patterns that are too large
+// together.
 func TestLargePatternsAreRefused(t *testing.T) {
 	refused := func(name, selector string) {
 		t.Helper()

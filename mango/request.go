@@ -33,13 +33,15 @@ type Request struct {
 type Defaults struct {
 	Limit     int64   // mango/default_limit
 	Partition *string // of the path or the query string, nil for none
-	// TextLimit and NouveauLimit are how many documents indexes of these types give at most; 0: as many as there are.
+	// TextLimit and NouveauLimit are how many documents indexes of these types give at most; 0: as
+	// many as there are.
 	TextLimit, NouveauLimit int64
 	// CollatedIDs has ids compared as CouchDB 3.6 compares them: see Selector.collateIDs.
 	CollatedIDs bool
 }
 
-// ParseRequest reads the body of a request, an object. Errors are those of mango_opts:validate_find/1, in its order.
+// ParseRequest reads the body of a request, an object. Errors are those of
+// mango_opts:validate_find/1, in its order.
 func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 	if d.Partition != nil {
 		if given, ok := body.Get("partition"); ok {
@@ -121,7 +123,8 @@ func (r *Request) readStale(m *members) {
 	}
 }
 
-// parseUseIndex reads "d", "_design/d", "d/v", "_design/d/v", [], ["d"] or ["d","v"] (mango_opts:validate_use_index/1).
+// parseUseIndex reads "d", "_design/d", "d/v", "_design/d/v", [], ["d"] or ["d","v"]
+// (mango_opts:validate_use_index/1).
 func parseUseIndex(v ejson.Value) ([]string, error) {
 	bad := compat.Named(compat.KindBadRequest, "invalid_index_name", "Invalid index name: "+term(v))
 	if v.Kind() == ejson.String {

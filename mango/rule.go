@@ -9,9 +9,9 @@ var errRuleTooLarge = compat.Named(compat.KindBadRequest, "invalid_selector",
 	"The selector of validate_doc_update has too many conditions.")
 
 // CompileRule implements views.RuleLanguage: the rule is a selector, which a change has to pass
-// (mango_native_proc:handle_call/3, "ddoc"). It is asked in the transaction of each write, so it has the bounds of a
-// partial index's selector: those of maxFilter, and no pattern that needs the backtracking engine. A change on which it
-// fails, as $mod by 0 does, is not valid.
+// (mango_native_proc:handle_call/3, "ddoc"). It is asked in the transaction of each write, so it
+// has the bounds of a partial index's selector: those of maxFilter, and no pattern that needs the
+// backtracking engine. A change on which it fails, as $mod by 0 does, is not valid.
 func (Views) CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool, err error) {
 	if Size(rule) > maxFilter {
 		return nil, errRuleTooLarge

@@ -20,8 +20,8 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// runsEngines are stores whose transactions take as long as they do across a network, and on a cluster of FoundationDB,
-// where there is one, do.
+// runsEngines are stores whose transactions take as long as they do across a network, and on a
+// cluster of FoundationDB, where there is one, do.
 func runsEngines() map[string]func(testing.TB) kv.Store {
 	list := map[string]func(testing.TB) kv.Store{"slow": func(testing.TB) kv.Store {
 		return faultkv.New(memkv.New(), faultkv.Plan{Commit: func(int, int) faultkv.Outcome {
@@ -35,9 +35,9 @@ func runsEngines() map[string]func(testing.TB) kv.Store {
 	return list
 }
 
-// Writers of different documents hardly ever run again, without an index, with a JSON index, and with interactive ones
-// that keep sums or aggregates, although transactions take as long as they do across a network, whether keys rise or
-// are scattered.
+// Writers of different documents hardly ever run again, without an index, with a JSON index, and
+// with interactive ones that keep sums or aggregates, although transactions take as long as they do
+// across a network, whether keys rise or are scattered.
 func TestRunsOfWriters(t *testing.T) {
 	const writers, each = 64, 12
 	for name, open := range runsEngines() {

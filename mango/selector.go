@@ -14,15 +14,16 @@ const maxDepth = 1000
 // Selector is a parsed selector in normal form. It is immutable.
 type Selector struct {
 	root *condition // nil for the empty selector, which all documents pass
-	// collated says that ids are compared by collation, and ids is the range that they have to be in by their bytes,
-	// nil for none: see collateIDs.
+	// collated says that ids are compared by collation, and ids is the range that they have to be
+	// in by their bytes, nil for none: see collateIDs.
 	collated bool
 	ids      *fieldRange
 }
 
-// ParseSelector reads a selector, which must be an object, and brings it into normal form: several members become $and,
-// a bare value $eq, nested fields are joined with dots, field names and negations are pushed down to the operators
-// (mango_selector:normalize/1). Errors are compat.Errors with Mango's error word and reason.
+// ParseSelector reads a selector, which must be an object, and brings it into normal form: several
+// members become $and, a bare value $eq, nested fields are joined with dots, field names and
+// negations are pushed down to the operators (mango_selector:normalize/1). Errors are compat.Errors
+// with Mango's error word and reason.
 func ParseSelector(v ejson.Value) (*Selector, error) {
 	if v.Len() == 0 {
 		return new(Selector), nil
@@ -47,9 +48,10 @@ func ParseSelector(v ejson.Value) (*Selector, error) {
 	return &Selector{root: c}, nil
 }
 
-// collateIDs has ids compared by collation, as other strings are, and within the range of the selector by their bytes,
-// too: CouchDB 3.6 reads that range from the documents, and then compares. There a query that an index of another field
-// answers is not held to the range; here every index gives the same answer.
+// collateIDs has ids compared by collation, as other strings are, and within the range of the
+// selector by their bytes, too: CouchDB 3.6 reads that range from the documents, and then compares.
+// There a query that an index of another field answers is not held to the range; here every index
+// gives the same answer.
 func (s *Selector) collateIDs() {
 	if s.root == nil {
 		return
@@ -78,15 +80,15 @@ func (r *fieldRange) hasID(doc ejson.Value) bool {
 	return some && !(low.Set && id < low.ID) && !(high.Set && id > high.ID)
 }
 
-// What a condition takes in memory while a query with it is planned and run, and a value in it or in a list of fields,
-// in bytes.
+// What a condition takes in memory while a query with it is planned and run, and a value in it or
+// in a list of fields, in bytes.
 const (
 	conditionSize = 1000
 	valueSize     = 150
 )
 
-// Size is about the most memory that the selector, the fields and the sort in a request take, its patterns included, in
-// bytes.
+// Size is about the most memory that the selector, the fields and the sort in a request take, its
+// patterns included, in bytes.
 func Size(request ejson.Value) int64 {
 	values, members := request.Count()
 	return conditionSize*int64(members) + valueSize*int64(values) + PatternSize(request)
@@ -113,8 +115,8 @@ func PatternSize(v ejson.Value) (bytes int64) {
 	return bytes
 }
 
-// maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in memory, and each write
-// of a document goes through it. CouchDB has no bound.
+// maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in
+// memory, and each write of a document goes through it. CouchDB has no bound.
 const maxFilter = 1 << 20
 
 var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector",
@@ -138,8 +140,9 @@ func (s *Selector) AppendJSON(dst []byte) []byte {
 	return s.root.appendJSON(dst)
 }
 
-// Match reports whether a document passes: doc is the JSON object with _id, _rev and all else that a client would see.
-// Errors are those of field names that cannot be read and of $mod by 0; see the package's invariants.
+// Match reports whether a document passes: doc is the JSON object with _id, _rev and all else that
+// a client would see. Errors are those of field names that cannot be read and of $mod by 0; see the
+// package's invariants.
 func (s *Selector) Match(doc ejson.Value) (bool, error) {
 	if s.root == nil {
 		return true, nil
@@ -150,8 +153,8 @@ func (s *Selector) Match(doc ejson.Value) (bool, error) {
 	return s.root.match(doc, false)
 }
 
-// OnlyMeta reports whether all conditions are on the fields _id, _rev and _deleted, so that Match does not look at
-// others.
+// OnlyMeta reports whether all conditions are on the fields _id, _rev and _deleted, so that Match
+// does not look at others.
 func (s *Selector) OnlyMeta() bool { return s.root == nil || s.root.onlyMeta() }
 
 // backtracks returns the first $regex that needs the backtracking engine, nil if there is none.

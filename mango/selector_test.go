@@ -68,8 +68,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestFieldNames: a name that cannot be read is an error wherever it stands, and named as it stands there. A backslash
-// at the end of a name does not join it to the next one.
+// TestFieldNames: a name that cannot be read is an error wherever it stands, and named as it stands
+// there. A backslash at the end of a name does not join it to the next one.
 func TestFieldNames(t *testing.T) {
 	for _, name := range []string{"", ".", "a.", ".a", "a..b", `a\...b`} {
 		for _, form := range []string{

@@ -5,7 +5,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Sort is a list of fields with one direction for all of them: of a query, or of the columns of an index.
+// Sort is a list of fields with one direction for all of them: of a query, or of the columns of an
+// index.
 type Sort struct {
 	Fields     []string
 	Descending bool

@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// What a query keeps to sort it comes out of Source.Keep, beyond a little: with less it reads more often and gives the
-// same documents, with next to nothing it ends with the error.
+// What a query keeps to sort it comes out of Source.Keep, beyond a little: with less it reads more
+// often and gives the same documents, with next to nothing it ends with the error.
 func TestSortingWithinMemory(t *testing.T) {
 	kvtest.Long(t)
 	const documents, keySize = 600, 4000

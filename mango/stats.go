@@ -39,8 +39,8 @@ func (s *Stats) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// warning is what the answer warns of, "" for nothing; scanWarning is the setting mango/index_scan_warning_threshold
-// (mango_cursor:maybe_add_warning/4).
+// warning is what the answer warns of, "" for nothing; scanWarning is the setting
+// mango/index_scan_warning_threshold (mango_cursor:maybe_add_warning/4).
 func (p *Plan) warning(s *Stats, scanWarning int64) string {
 	text := ""
 	add := func(line string) {

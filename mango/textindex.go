@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/search/index"
 )
 
-// Text indexes are those of full-text search: of the types "text", as Clouseau keeps them, and "nouveau". This file
-// reads their definitions.
+// Text indexes are those of full-text search: of the types "text", as Clouseau keeps them, and
+// "nouveau". This file reads their definitions.
 
 // IsText reports whether indexes of this kind are those of full-text search.
 func (k Kind) IsText() bool { return k == KindText || k == KindNouveau }
@@ -36,8 +36,8 @@ type textDefinition struct {
 // allFieldsOfText is what `fields` is in the definition of an index with all of them.
 const allFieldsOfText = "all_fields"
 
-// textOptions are the members of a definition, checked, in the order that design documents have them in
-// (mango_idx_text:opts/0).
+// textOptions are the members of a definition, checked, in the order that design documents have
+// them in (mango_idx_text:opts/0).
 type textOptions struct {
 	analyzer, defaultField ejson.Value // no value: not given
 	partial, selector      *Selector
@@ -46,7 +46,8 @@ type textOptions struct {
 	lengths                bool
 }
 
-// readTextOptions reads the definition in a request or a design document (mango_idx_text:do_validate/1).
+// readTextOptions reads the definition in a request or a design document
+// (mango_idx_text:do_validate/1).
 func readTextOptions(given ejson.Value, kind Kind) (*textOptions, error) {
 	if given.Kind() != ejson.Object {
 		return nil, compat.Named(compat.KindBadRequest, "invalid_index",
@@ -158,7 +159,8 @@ func defaultFieldOf(v ejson.Value) (enabled bool, analyzer ejson.Value) {
 	return enabled, analyzer
 }
 
-// appendAnalyzer appends the member `analyzer` of the definition (mango_idx_text:construct_analyzer/1).
+// appendAnalyzer appends the member `analyzer` of the definition
+// (mango_idx_text:construct_analyzer/1).
 func (o *textOptions) appendAnalyzer(dst []byte) []byte {
 	enabled, analyzer := defaultFieldOf(o.defaultField)
 	if !enabled {
@@ -169,8 +171,8 @@ func (o *textOptions) appendAnalyzer(dst []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-// readTextDefinition reads the definition in a design document. Of those that CouchDB made a list of fields may be
-// empty: then there are none.
+// readTextDefinition reads the definition in a design document. Of those that CouchDB made a list
+// of fields may be empty: then there are none.
 func readTextDefinition(v ejson.Value, kind Kind) (*textDefinition, error) {
 	o, err := readTextOptions(v, kind)
 	if err != nil {
@@ -199,7 +201,8 @@ func readTextDefinition(v ejson.Value, kind Kind) (*textDefinition, error) {
 // has reports whether the index has the values of a field.
 func (d *textDefinition) has(name string) bool { return d.columns == nil || d.names[name] }
 
-// textIndexes are the text indexes of a design document of language "query" (mango_idx_text:from_ddoc/1).
+// textIndexes are the text indexes of a design document of language "query"
+// (mango_idx_text:from_ddoc/1).
 func textIndexes(id string, body ejson.Value, partitioned bool) (list []*Index) {
 	for _, kind := range []Kind{KindText, KindNouveau} {
 		members, _ := body.Get(kind.member())
@@ -239,7 +242,8 @@ func appendTextDefinition(dst []byte, definition ejson.Value) []byte {
 	})
 }
 
-// unusableText is unusable for a text index: whether it has all fields that a query looks for (is_usable/3).
+// unusableText is unusable for a text index: whether it has all fields that a query looks for
+// (is_usable/3).
 func (ix *Index) unusableText(s *Selector) string {
 	if s.Empty() {
 		return reasonEmpty

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/search/index"
 )
 
-// Texts is the language of design documents that hold indexes, for package search: an index's member `index` is the
-// definition of a text index.
+// Texts is the language of design documents that hold indexes, for package search: an index's
+// member `index` is the definition of a text index.
 type Texts struct{}
 
 // Compile implements search.Language.
@@ -26,9 +26,10 @@ func (Texts) Compile(kind index.Kind, definition ejson.Value) (search.Mapper, er
 	return &textMapper{textDefinition: d, kind: kind}, nil
 }
 
-// textMapper makes fields of documents (mango_native_proc:get_text_entries/2). Different from CouchDB, names are those
-// of all fields, whichever the index has the values of, and documents without any of these are in the index, too: a
-// query for fields that are there, or are not, finds all that it should.
+// textMapper makes fields of documents (mango_native_proc:get_text_entries/2). Different from
+// CouchDB, names are those of all fields, whichever the index has the values of, and documents
+// without any of these are in the index, too: a query for fields that are there, or are not, finds
+// all that it should.
 type textMapper struct {
 	*textDefinition
 	kind index.Kind
@@ -50,7 +51,8 @@ func (m *textMapper) Map(doc ejson.Value) ([]index.Value, bool, error) {
 	return append(names, w.values...), true, nil
 }
 
-// maxTextName is how many bytes the name of a field may have; what has a longer one is not in the index.
+// maxTextName is how many bytes the name of a field may have; what has a longer one is not in the
+// index.
 const maxTextName = 4096
 
 // textWalk goes through one document.

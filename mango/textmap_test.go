@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/search/index"
 )
 
-// mapped are the fields that a text index has of a document, in the order that they are given in: name=value, with ~
-// for text that is analysed. Names of fields are on their own.
+// mapped are the fields that a text index has of a document, in the order that they are given in:
+// name=value, with ~ for text that is analysed. Names of fields are on their own.
 func mapped(t *testing.T, kind index.Kind, definition, doc string) (names, values string) {
 	t.Helper()
 	m, err := Texts{}.Compile(kind, parsed(t, definition))
@@ -44,7 +44,8 @@ func mapped(t *testing.T, kind index.Kind, definition, doc string) (names, value
 	return strings.Join(n, " "), strings.Join(v, " ")
 }
 
-// What CouchDB's text indexes have of documents (mango_native_proc), with the names that it leaves out.
+// What CouchDB's text indexes have of documents (mango_native_proc), with the names that it leaves
+// out.
 func TestFieldsOfTextIndexes(t *testing.T) {
 	const doc = `{"_id":"x","a":{"b":"B","c d":1.5},"l":[1,"L",[true]],"n":null,"e":{},"f":[],"A.é":false}`
 	for _, row := range []struct {

@@ -48,8 +48,9 @@ func (w *world) textIndex(t testing.TB, kind, definition string) {
 var textWords = []string{"", "a", "B", "b c", "1", "1.5", "NaN", `x"1`, `\`, "é", "*", "true", "null", "\uffff", "AND",
 	"u1", "zz", strings.Repeat("long ", 300), strings.Repeat("long ", 300) + "1"}
 
-// textObject is a document whose fields have one type each, since a text index compares values of one type: n numbers,
-// s strings, b booleans, o objects, l lists of numbers, t lists of strings, p lists of objects, v anything.
+// textObject is a document whose fields have one type each, since a text index compares values of
+// one type: n numbers, s strings, b booleans, o objects, l lists of numbers, t lists of strings, p
+// lists of objects, v anything.
 func textObject(r *rand.Rand) string {
 	number := func() string {
 		return []string{"0", "1", "-1", "2.5", "9007199254740993", "9007199254740992"}[r.IntN(6)]
@@ -151,8 +152,8 @@ func textSelector(r *rand.Rand, depth int) string {
 	return `{"` + field + `":` + condition + "}"
 }
 
-// Each selector finds by a text index what passes it, in pages and at once, in the order of a sort, while documents are
-// written; whatever part of the documents the index has.
+// Each selector finds by a text index what passes it, in pages and at once, in the order of a sort,
+// while documents are written; whatever part of the documents the index has.
 func TestTextIndexFindsWhatPasses(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
@@ -227,8 +228,8 @@ func (w *world) passing(t fatal, selector string, filtered bool) (want []string)
 	return want
 }
 
-// sorted checks the order of an answer in pages: numbers ascending, strings by their bytes descending, and each
-// document once.
+// sorted checks the order of an answer in pages: numbers ascending, strings by their bytes
+// descending, and each document once.
 func (w *world) sorted(t fatal, selector string, limit, want int) {
 	request := `{"selector":` + selector + `,"use_index":"text","sort":`
 	docs, _, err := w.find(t, request+`["n:number"]}`, limit)
@@ -264,8 +265,8 @@ func (w *world) sorted(t fatal, selector string, limit, want int) {
 	}
 }
 
-// Selectors that compare values of other types, which a text index has in fields of their own, and those whose answer
-// CouchDB's own query would cut short.
+// Selectors that compare values of other types, which a text index has in fields of their own, and
+// those whose answer CouchDB's own query would cut short.
 func TestTextIndexComparesValuesOfOneType(t *testing.T) {
 	w := openTextWorld(t, memkv.New(), "text", `{}`)
 	for id, body := range map[string]string{
@@ -302,7 +303,8 @@ func TestTextIndexComparesValuesOfOneType(t *testing.T) {
 	}
 }
 
-// A document that stays as it is comes once on the pages of a sort, whatever is written between them.
+// A document that stays as it is comes once on the pages of a sort, whatever is written between
+// them.
 func TestTextPagesAmongWrites(t *testing.T) {
 	for _, kind := range []string{"text", "nouveau"} {
 		w := openTextWorld(t, memkv.New(), kind, `{}`)

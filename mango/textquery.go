@@ -10,10 +10,11 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// textQuery makes the query of a tree. What it finds goes through the selector again, so it may hold for more documents
-// than the selector, and must not hold for fewer, but for what a text index means by a comparison: values of the type
-// of the argument. CouchDB's own queries do hold for fewer: of strings above others, of negations of what they only
-// ask for roughly, of texts with digits and quotes.
+// textQuery makes the query of a tree. What it finds goes through the selector again, so it may
+// hold for more documents than the selector, and must not hold for fewer, but for what a text index
+// means by a comparison: values of the type of the argument. CouchDB's own queries do hold for
+// fewer: of strings above others, of negations of what they only ask for roughly, of texts with
+// digits and quotes.
 type textQuery struct {
 	*textDefinition
 	kind index.Kind
@@ -157,7 +158,8 @@ func hasName(name string) query.Node {
 	return &query.Range{Field: fieldNames, Lower: name, Upper: name, LowerInclude: true, UpperInclude: true}
 }
 
-// leaf compares values of a field. Where the index does not have them, it holds for all documents that do.
+// leaf compares values of a field. Where the index does not have them, it holds for all documents
+// that do.
 func (q *textQuery) leaf(n *textNode) query.Node {
 	name := textName(n.path, n.typ)
 	switch {
@@ -223,8 +225,8 @@ func leafOfTerms(name string, n *textNode) query.Node {
 	return r
 }
 
-// maxTextTerm is how many bytes of a string an index has as its value; strings that begin alike in so many are told
-// apart by the selector.
+// maxTextTerm is how many bytes of a string an index has as its value; strings that begin alike in
+// so many are told apart by the selector.
 const maxTextTerm = 1024
 
 // textTerm is the term of a string.
@@ -239,13 +241,15 @@ func textTerm(text string) string {
 	return text[:end]
 }
 
-// textSort is the sort of a query: what the answer is sorted by, and how CouchDB asks for it (sort_query/2).
+// textSort is the sort of a query: what the answer is sorted by, and how CouchDB asks for it
+// (sort_query/2).
 type textSort struct {
 	fields []index.SortField
 	names  []string
 }
 
-// textSort reads the types of the fields of the sort, which are part of their names or follow from the selector.
+// textSort reads the types of the fields of the sort, which are part of their names or follow from
+// the selector.
 func (r *Request) textSort(kind Kind) (*textSort, error) {
 	s := &textSort{}
 	for _, name := range r.Sort.Fields {
@@ -286,7 +290,8 @@ func (r *Request) textSort(kind Kind) (*textSort, error) {
 	return s, nil
 }
 
-// sortType is the type of a field by what the selector compares it with (mango_selector_text:get_sort_type/2).
+// sortType is the type of a field by what the selector compares it with
+// (mango_selector_text:get_sort_type/2).
 func (s *Selector) sortType(field string) (string, error) {
 	types := map[string]bool{}
 	if s.root != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// What an index refuses is CouchDB's error of its kind, with the reason; a query that takes too long is a timeout.
+// What an index refuses is CouchDB's error of its kind, with the reason; a query that takes too
+// long is a timeout.
 func TestTextSearchErrors(t *testing.T) {
 	for kind, want := range map[Kind]string{
 		KindText:    `400 text_search_error dim "nowhere" does not exist`,

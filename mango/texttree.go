@@ -9,8 +9,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// What a text index is asked is made of the selector in two steps: a tree of the fields that it asks for, which is
-// CouchDB's and is what _explain prints (mango_selector_text:convert/2), and of that tree the query (textquery.go).
+// What a text index is asked is made of the selector in two steps: a tree of the fields that it
+// asks for, which is CouchDB's and is what _explain prints (mango_selector_text:convert/2), and of
+// that tree the query (textquery.go).
 
 // defaultTextField is the field that has the strings of all fields.
 const defaultTextField = "$default"
@@ -42,17 +43,19 @@ type textNode struct {
 	text string   // what CouchDB asks for, after the colon
 	cmp  op       // of textField: opEq, opLt, …, opBeginsWith, opSize
 	arg  ejson.Value
-	// exact says that the node holds just for the documents that the condition holds for, where the condition is one on
-	// values of the type: its negation can be asked for. Else it holds for more.
+	// exact says that the node holds just for the documents that the condition holds for, where the
+	// condition is one on values of the type: its negation can be asked for. Else it holds for
+	// more.
 	exact bool
 	// nothing says that a list without kids holds for no document; others hold for all.
 	nothing bool
-	// optional is the length of an array in a comparison with one: an index without lengths leaves it out.
+	// optional is the length of an array in a comparison with one: an index without lengths leaves
+	// it out.
 	optional bool
 }
 
-// maxTextNodes bounds a tree: it doubles where a name of a field has a number in it, and a list of values takes two
-// nodes for each of them.
+// maxTextNodes bounds a tree: it doubles where a name of a field has a number in it, and a list of
+// values takes two nodes for each of them.
 const maxTextNodes = 50_000
 
 var errTextTooLarge = compat.Named(compat.KindBadRequest, "invalid_selector",
@@ -84,7 +87,8 @@ func errTextOperator(op string) error {
 	return compat.Named(compat.KindBadRequest, "invalid_operator", "Invalid text operator: "+op)
 }
 
-// tree converts a condition below a path; conditions on elements of an array go on below the part that stands for any.
+// tree converts a condition below a path; conditions on elements of an array go on below the part
+// that stands for any.
 func (b *textBuilder) tree(path []string, c *condition) (*textNode, error) {
 	if b.spent(path) {
 		return &textNode{}, errTextTooLarge
@@ -160,8 +164,8 @@ func isElementNumber(part string) bool {
 	return part != ""
 }
 
-// operator converts a comparison. What a text index cannot tell becomes the question whether the field is there: the
-// selector looks at what is found.
+// operator converts a comparison. What a text index cannot tell becomes the question whether the
+// field is there: the selector looks at what is found.
 func (b *textBuilder) operator(path []string, c *condition) *textNode {
 	switch kind := c.arg.Kind(); c.op {
 	case opLt, opLte, opGt, opGte:
@@ -242,7 +246,8 @@ func textLength(path []string, length ejson.Value) *textNode {
 		text: valueText(length), exact: isExact(path)}
 }
 
-// equalText is a field that equals a value. An array has elements and a length, an object its members.
+// equalText is a field that equals a value. An array has elements and a length, an object its
+// members.
 func (b *textBuilder) equalText(path []string, v ejson.Value) *textNode {
 	if b.spent(path) {
 		return &textNode{}
@@ -323,7 +328,8 @@ func (b *textBuilder) allText(path []string, list ejson.Value) *textNode {
 	return all
 }
 
-// indexable adds the fields that an index of chosen fields has to have (mango_idx_text:indexable_fields/1).
+// indexable adds the fields that an index of chosen fields has to have
+// (mango_idx_text:indexable_fields/1).
 func (n *textNode) indexable(names []string) []string {
 	add := func(name string) []string {
 		if slices.Contains(names, name) {
@@ -366,7 +372,8 @@ func (n *textNode) printedPath() string {
 	return strings.Join(parts, ".")
 }
 
-// query prints what CouchDB asks the search server (mango_selector_text:to_query/1); "" asks for nothing.
+// query prints what CouchDB asks the search server (mango_selector_text:to_query/1); "" asks for
+// nothing.
 func (n *textNode) query() string {
 	switch n.op {
 	case textAnd, textOr:
@@ -406,7 +413,8 @@ func (n *textNode) query() string {
 	return "(" + textName(n.path, n.typ) + ":" + n.text + ")"
 }
 
-// textPath is the path of a field as an index has it: parts, their bytes escaped (mango_util:lucene_escape_field/1).
+// textPath is the path of a field as an index has it: parts, their bytes escaped
+// (mango_util:lucene_escape_field/1).
 func textPath(path []string) string {
 	var b []byte
 	for i, part := range path {
@@ -453,7 +461,8 @@ func valueText(v ejson.Value) string {
 	return "true"
 }
 
-// looksNumeric: CouchDB's pattern for numbers is not anchored, so anything with a digit in it passes.
+// looksNumeric: CouchDB's pattern for numbers is not anchored, so anything with a digit in it
+// passes.
 func looksNumeric(text string) bool {
 	return strings.ContainsAny(text, "0123456789") || strings.Contains(text, "NaN") ||
 		strings.Contains(text, "Infinity")

@@ -26,8 +26,8 @@ func treeOf(t *testing.T, selector string) *textNode {
 	return tree
 }
 
-// What CouchDB asks its search server for a selector, which _explain prints, and the fields that an index of chosen
-// fields has to have.
+// What CouchDB asks its search server for a selector, which _explain prints, and the fields that an
+// index of chosen fields has to have.
 func TestTextQueries(t *testing.T) {
 	const thereA = "(($fieldnames:a_3a*) OR ($fieldnames:a.*))"
 	for _, row := range []struct{ selector, query, fields string }{

@@ -64,8 +64,8 @@ func hasPrefixOf(columns, sort []string) bool {
 	return len(sort) <= len(columns) && slices.Equal(columns[:len(sort)], sort)
 }
 
-// canSort reports whether the sort fields are a prefix of the columns, without leading ones that are fixed by the
-// selector (mango_idx_view:can_use_sort/3).
+// canSort reports whether the sort fields are a prefix of the columns, without leading ones that
+// are fixed by the selector (mango_idx_view:can_use_sort/3).
 func canSort(columns, sort []string, s *Selector) bool {
 	if len(sort) == 0 {
 		return true
@@ -81,7 +81,8 @@ func canSort(columns, sort []string, s *Selector) bool {
 	return false
 }
 
-// isConstant reports whether the condition fixes the field's value (mango_selector:is_constant_field/2).
+// isConstant reports whether the condition fixes the field's value
+// (mango_selector:is_constant_field/2).
 func (c *condition) isConstant(field string) bool {
 	switch c.op {
 	case opAnd:
@@ -164,8 +165,8 @@ func hasDefault(v ejson.Value) bool {
 	return false
 }
 
-// fields are the names of the fields the selector has conditions on; those inside $elemMatch are not among them
-// (mango_selector:fields/1).
+// fields are the names of the fields the selector has conditions on; those inside $elemMatch are
+// not among them (mango_selector:fields/1).
 func (s *Selector) fields() []string {
 	if s.root == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Requests with very many conditions, fields or sort fields are read and planned in time that grows with their number,
-// not with its square: a million conditions took five minutes.
+// Requests with very many conditions, fields or sort fields are read and planned in time that grows
+// with their number, not with its square: a million conditions took five minutes.
 func TestWideRequests(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// What a write beside JSON indexes allocates grows with the documents and their rows, not with a buffer for each of
-// them.
+// What a write beside JSON indexes allocates grows with the documents and their rows, not with a
+// buffer for each of them.
 func TestMemoryOfWritesBesideIndexes(t *testing.T) {
 	const documents, indexes = 200, 4
 	w := openWorld(t, memkv.New())

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Lists give what they hold back before they wait for more: they do not wait for each other, and all come to their end.
+// Lists give what they hold back before they wait for more: they do not wait for each other, and
+// all come to their end.
 func TestListsDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewAnswers(1, nil)

@@ -10,51 +10,56 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// What requests bring and what answers hold of documents is in memory, and both have a bound (ADR 0024). Who would go
-// over it waits for others to end, and is refused with 503 when that takes too long; what is small never waits. Clients
-// that send or take slowly must not keep others waiting: while somebody waits, those that hold memory and have not
-// moved for slowAfter are cut off, the longest stalled first; and one user leaves a quarter of a budget to others.
+// What requests bring and what answers hold of documents is in memory, and both have a bound (ADR
+// 0024). Who would go over it waits for others to end, and is refused with 503 when that takes too
+// long; what is small never waits. Clients that send or take slowly must not keep others waiting:
+// while somebody waits, those that hold memory and have not moved for slowAfter are cut off, the
+// longest stalled first; and one user leaves a quarter of a budget to others.
 
 const (
-	// FreeBody is what every request may read without asking: small requests never wait for large ones.
+	// FreeBody is what every request may read without asking: small requests never wait for large
+	// ones.
 	FreeBody = 16 << 10
-	// BodyCopies is about how many times a body is in memory until it is stored: as text, as canonical text of its
-	// documents, in the form that revision ids are made of, and once more while it is read.
+	// BodyCopies is about how many times a body is in memory until it is stored: as text, as
+	// canonical text of its documents, in the form that revision ids are made of, and once more
+	// while it is read.
 	BodyCopies = 4
 	// memoryWait is how long a request waits for memory.
 	memoryWait = 10 * time.Second
-	// SlowAfter is how long a piece (receivePiece, sendPiece) may take its client while others wait for the memory that
-	// is held.
+	// SlowAfter is how long a piece (receivePiece, sendPiece) may take its client while others wait
+	// for the memory that is held.
 	SlowAfter = 2 * time.Second
 	// lookAgain is how often a request that waits looks for bodies that have become slow.
 	lookAgain = 200 * time.Millisecond
-	// leastBodies and leastAnswers keep documents of CouchDB's default limit possible on the smallest machine.
+	// leastBodies and leastAnswers keep documents of CouchDB's default limit possible on the
+	// smallest machine.
 	leastBodies, leastAnswers = 64 << 20, 48 << 20
 )
 
 // ErrBusy refuses a request for which there was no memory in time.
 var ErrBusy = compat.Busy("Too many large requests at the same time, try again later.")
 
-// tidyAfter is how long no request must have held memory of the budget until what large ones have taken goes back to
-// the system. Go's runtime would keep it for two to five minutes.
+// tidyAfter is how long no request must have held memory of the budget until what large ones have
+// taken goes back to the system. Go's runtime would keep it for two to five minutes.
 const tidyAfter = 5 * time.Second
 
-// tidyAgain is how long after that it is done once more: by then what the store remembers of busy times is forgotten,
-// and pools are empty.
+// tidyAgain is how long after that it is done once more: by then what the store remembers of busy
+// times is forgotten, and pools are empty.
 const tidyAgain = 3 * time.Minute
 
-// Budget is memory that requests share. Who fits goes first: a large request that waits holds up no smaller one. Of the
-// requests that have memory already one may wait for more; another one gives up at once, so that they do not wait for
-// each other. It is safe for concurrent use; nil is a budget without bound.
+// Budget is memory that requests share. Who fits goes first: a large request that waits holds up no
+// smaller one. Of the requests that have memory already one may wait for more; another one gives up
+// at once, so that they do not wait for each other. It is safe for concurrent use; nil is a budget
+// without bound.
 type Budget struct {
 	Total int64
 	Wait  time.Duration
 	gate  *Gate
 	tidy  func() // gives what is not in use back to the system
 
-	// Forget is called before that: caches that requests have filled are emptied, so that an attack leaves nothing.
-	// last is set when large requests have stayed away for minutes: then those go, too, that it takes a while to fill
-	// again. It is set before the budget is used.
+	// Forget is called before that: caches that requests have filled are emptied, so that an attack
+	// leaves nothing. last is set when large requests have stayed away for minutes: then those go,
+	// too, that it takes a while to fill again. It is set before the budget is used.
 	Forget func(last bool)
 
 	mu       sync.Mutex
@@ -70,8 +75,9 @@ type Budget struct {
 	leaving  int64               // what those hold that were cut off and have not ended yet
 }
 
-// NewBodies shares three eighths of the collector's limit among the bodies of requests; memory <= 0: no bound. All
-// budgets together leave it more than a third: where more than two are in use it hardly does anything else.
+// NewBodies shares three eighths of the collector's limit among the bodies of requests; memory <=
+// 0: no bound. All budgets together leave it more than a third: where more than two are in use it
+// hardly does anything else.
 func NewBodies(memory int64, gate *Gate) *Budget {
 	return newMemoryBudget(memory, max(memory/8*3, leastBodies), gate)
 }
@@ -117,7 +123,8 @@ func (b *Budget) Usage() Usage {
 // Resize gives the budget another size while nobody holds anything.
 func (b *Budget) Resize(total int64) { b.Total, b.Free = total, total }
 
-// Share is what one request holds of a budget. Budget, User, Client and Claim are set before the first take.
+// Share is what one request holds of a budget. Budget, User, Client and Claim are set before the
+// first take.
 type Share struct {
 	Budget  *Budget
 	User    string       // "" for nobody
@@ -149,9 +156,9 @@ func (b *Budget) most(s *Share) int64 {
 // usersMost is how much the requests of one user hold together, unless one alone needs more.
 func (b *Budget) usersMost(s *Share) int64 { return min(b.most(s), b.Total/4*3) }
 
-// allows reports whether the user of a share may have n bytes more. What his requests have claimed and not taken yet is
-// theirs: so those that come together take what they need one after the other, where each would take a part of what all
-// of them need.
+// allows reports whether the user of a share may have n bytes more. What his requests have claimed
+// and not taken yet is theirs: so those that come together take what they need one after the other,
+// where each would take a part of what all of them need.
 func (b *Budget) allows(s *Share, n int64) bool {
 	others := b.users[s.User] - s.Held + b.coming[s.User] - s.coming()
 	return others == 0 || others+max(s.Held+n, s.Claim) <= b.usersMost(s)
@@ -165,8 +172,8 @@ func (s *Share) coming() int64 {
 	return max(0, s.Claim-s.Held)
 }
 
-// try adds n bytes to a share. If they do not fit, wait is closed at the next change; it is nil for a share that must
-// not wait.
+// try adds n bytes to a share. If they do not fit, wait is closed at the next change; it is nil for
+// a share that must not wait.
 func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,8 +197,8 @@ func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
 	return false, b.released
 }
 
-// cutSlow cuts those off whose clients are too slow, the longest stalled first, until n bytes are going to be free: of
-// the user's own if only these are in the way.
+// cutSlow cuts those off whose clients are too slow, the longest stalled first, until n bytes are
+// going to be free: of the user's own if only these are in the way.
 func (b *Budget) cutSlow(waits *Share, n int64, mine bool) {
 	for b.Free+b.leaving < n || !mine {
 		var worst *Share
@@ -289,8 +296,8 @@ func (b *Budget) tidyLater() {
 	})
 }
 
-// Arrived notes that the client is not waited for any more: the time that the request takes from now on is the
-// server's.
+// Arrived notes that the client is not waited for any more: the time that the request takes from
+// now on is the server's.
 func (s *Share) Arrived() {
 	if b := s.Budget; b != nil {
 		b.mu.Lock()
@@ -300,8 +307,9 @@ func (s *Share) Arrived() {
 	}
 }
 
-// Sending notes that n bytes are on their way to the client, who is waited for. What the share does not have for them
-// it takes without waiting; where that is more than there is, others go whose clients have stalled.
+// Sending notes that n bytes are on their way to the client, who is waited for. What the share does
+// not have for them it takes without waiting; where that is more than there is, others go whose
+// clients have stalled.
 func (s *Share) Sending(n int64) {
 	b := s.Budget
 	if b == nil {
@@ -341,8 +349,9 @@ func (s *Share) Sent() {
 	}
 }
 
-// Hold makes the share n bytes, or all that one request can ever have: what does not fit any budget has it for itself.
-// What it had goes first where it needs more, so that nobody waits who holds something.
+// Hold makes the share n bytes, or all that one request can ever have: what does not fit any budget
+// has it for itself. What it had goes first where it needs more, so that nobody waits who holds
+// something.
 func (s *Share) Hold(ctx context.Context, n int64) error {
 	b := s.Budget
 	if b == nil {
@@ -364,7 +373,8 @@ func (s *Share) Hold(ctx context.Context, n int64) error {
 	return s.Take(ctx, n)
 }
 
-// Take adds n bytes to the share. The error is ErrRequestTooLarge for what never fits, errMemoryBusy, or ctx's.
+// Take adds n bytes to the share. The error is ErrRequestTooLarge for what never fits,
+// errMemoryBusy, or ctx's.
 func (s *Share) Take(ctx context.Context, n int64) error {
 	b := s.Budget
 	if b == nil || n <= 0 {

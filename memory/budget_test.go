@@ -52,8 +52,8 @@ func TestBodyBudget(t *testing.T) {
 	require.NoError(t, (&Share{}).Take(ctx, 1<<40), "without a budget")
 }
 
-// What large bodies have taken goes back to the system when none has been there for a while, and once more later.
-// Small ones are not worth a collection.
+// What large bodies have taken goes back to the system when none has been there for a while, and
+// once more later. Small ones are not worth a collection.
 func TestMemoryOfBodiesGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -108,8 +108,8 @@ func TestBodiesOfOneUser(t *testing.T) {
 	require.Equal(t, b.Total, b.Free)
 }
 
-// Large requests of one user that come together take what they need one after the other, each as it comes, and keep
-// nobody else waiting.
+// Large requests of one user that come together take what they need one after the other, each as it
+// comes, and keep nobody else waiting.
 func TestClaimsGoInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryBudget(1000, 100, nil)

@@ -9,19 +9,21 @@ import (
 	"time"
 )
 
-// The budgets count what is known to be large. What they do not know of adds up to much only where very many requests
-// come together: the gate keeps large ones out while the memory that is in use, as the collector last saw it, is close
-// to the server's bound. Those that are in go on a little longer, so that most of them end. Small requests never pass
-// it (ADR 0024).
+// The budgets count what is known to be large. What they do not know of adds up to much only where
+// very many requests come together: the gate keeps large ones out while the memory that is in use,
+// as the collector last saw it, is close to the server's bound. Those that are in go on a little
+// longer, so that most of them end. Small requests never pass it (ADR 0024).
 
 const (
 	// gateWait is how long a request waits at the gate.
 	gateWait = 5 * time.Second
-	// collectAgain is how often a closed gate has the heap collected: nobody else may, and what was in use may be free.
+	// collectAgain is how often a closed gate has the heap collected: nobody else may, and what was
+	// in use may be free.
 	collectAgain = time.Second
 )
 
-// Gate is open while little enough memory is in use. It is safe for concurrent use; nil is always open.
+// Gate is open while little enough memory is in use. It is safe for concurrent use; nil is always
+// open.
 type Gate struct {
 	bound   int64 // for those that come in
 	last    int64 // for those that are in and take more
@@ -36,8 +38,8 @@ type Gate struct {
 	collected time.Time
 }
 
-// NewGate makes a gate that closes when two thirds of the collector's limit are in use, and to those that are in when
-// five sixths are; memory <= 0: never.
+// NewGate makes a gate that closes when two thirds of the collector's limit are in use, and to
+// those that are in when five sixths are; memory <= 0: never.
 func NewGate(memory int64) *Gate {
 	if memory <= 0 {
 		return nil
@@ -52,8 +54,8 @@ func liveHeap() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// Pass waits until the gate is open to a request that has no memory yet: ErrBusy if that takes longer than gateWait, or
-// ctx's error.
+// Pass waits until the gate is open to a request that has no memory yet: ErrBusy if that takes
+// longer than gateWait, or ctx's error.
 func (g *Gate) Pass(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -90,7 +92,8 @@ func (g *Gate) pass(ctx context.Context, bound int64) error {
 	}
 }
 
-// inUse is what was in use a short while ago. It asks once in a while: that takes four microseconds.
+// inUse is what was in use a short while ago. It asks once in a while: that takes four
+// microseconds.
 func (g *Gate) inUse() int64 {
 	const asks = 20 * time.Millisecond
 	if now := time.Now().UnixNano(); now-g.lookedAt.Load() >= int64(asks) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The gate has the heap collected, so that it does not stay closed for what nobody uses any more, and keeps nobody
-// longer than its time.
+// The gate has the heap collected, so that it does not stay closed for what nobody uses any more,
+// and keeps nobody longer than its time.
 func TestMemoryGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var live atomic.Int64

@@ -1,12 +1,14 @@
 package memory
 
-// What queries keep to sort it is in memory until the last row is taken. Nobody waits for it, since a query that finds
-// no room for much keeps little and reads more often; one that finds next to none is refused (ADR 0024).
+// What queries keep to sort it is in memory until the last row is taken. Nobody waits for it, since
+// a query that finds no room for much keeps little and reads more often; one that finds next to
+// none is refused (ADR 0024).
 
 // leastSorting is what there is on the smallest machine.
 const leastSorting = 8 << 20
 
-// NewSorting shares a sixteenth of the collector's limit among the queries that sort; memory <= 0: no bound.
+// NewSorting shares a sixteenth of the collector's limit among the queries that sort; memory <= 0:
+// no bound.
 func NewSorting(memory int64, gate *Gate) *Budget {
 	return newMemoryBudget(memory, max(memory/16, leastSorting), gate)
 }
@@ -14,8 +16,9 @@ func NewSorting(memory int64, gate *Gate) *Budget {
 // NewHandlers shares total bytes among event functions.
 func NewHandlers(total int64) *Budget { return newMemoryBudget(total, total, nil) }
 
-// Grow makes the share at least n bytes, of which it has at most half of the budget, and does not wait: the error is
-// ErrBusy where there is no room. Those that have stalled go then, so that there may be some for the next one.
+// Grow makes the share at least n bytes, of which it has at most half of the budget, and does not
+// wait: the error is ErrBusy where there is no room. Those that have stalled go then, so that there
+// may be some for the next one.
 func (s *Share) Grow(n int64) error {
 	b := s.Budget
 	if b == nil {
@@ -39,8 +42,8 @@ func (s *Share) Grow(n int64) error {
 	return ErrBusy
 }
 
-// Waiting notes that the client of a share is waited for, and Sent that it is not any more: while it stalls, what the
-// share holds may be needed by others.
+// Waiting notes that the client of a share is waited for, and Sent that it is not any more: while
+// it stalls, what the share holds may be needed by others.
 func (s *Share) Waiting() {
 	if s.Budget != nil && s.Held > 0 {
 		s.Sending(0)

@@ -36,7 +36,8 @@ type client struct{ cut atomic.Bool }
 
 func (c *client) CutOff() { c.cut.Store(true) }
 
-// A query whose client stalls while its rows are sent keeps others out no longer than a request that comes.
+// A query whose client stalls while its rows are sent keeps others out no longer than a request
+// that comes.
 func TestStalledQueriesMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewSorting(160<<20, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The machine's clock is a day ahead for a while. What was given out before is good again afterwards, what was given
-// out meanwhile does not harm, and nobody is let in who was not before.
+// The machine's clock is a day ahead for a while. What was given out before is good again
+// afterwards, what was given out meanwhile does not harm, and nobody is let in who was not before.
 func TestClockJumps(t *testing.T) {
 	const timeout, key = 10 * time.Minute, "secretsalt"
 	right := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
@@ -31,7 +31,8 @@ func TestClockJumps(t *testing.T) {
 	require.True(t, second.Verify(second.token(right), right))
 }
 
-// Lockouts are measured with the clock that nobody sets: neither do they end with a jump, nor last for one.
+// Lockouts are measured with the clock that nobody sets: neither do they end with a jump, nor last
+// for one.
 func TestLockoutIsNotByTheWallClock(t *testing.T) {
 	l, a := newLockout(), attempt{}
 	l.add(a, LockoutRules{Mode: LockoutEnforce, Threshold: 1, Lifetime: time.Minute})

@@ -1,11 +1,12 @@
-// Package principal is who asks: a name with roles, and how CouchDB knows that somebody is who he says: stored
-// passwords, signed sessions, tokens. It does no I/O and knows no request; what comes in headers is
-// read in server/auth.
+// Package principal is who asks: a name with roles, and how CouchDB knows that somebody is who he
+// says: stored passwords, signed sessions, tokens. It does no I/O and knows no request; what comes
+// in headers is read in server/auth.
 //
-// Map: principal.go who asks · user.go what a login is checked against, from a user document or an [admins] entry ·
-// password.go hashes · verifier.go checks passwords within bounds, gate.go the bounds, lockout.go counts failures ·
-// session.go signed sessions · proxy.go what proxies sign · jwt.go, jwtkeys.go tokens · totp.go second factors ·
-// userdoc.go, userrules.go what a user document may be, policy.go, term.go the setting password_regexp.
+// Map: principal.go who asks · user.go what a login is checked against, from a user document or an
+// [admins] entry · password.go hashes · verifier.go checks passwords within bounds, gate.go the
+// bounds, lockout.go counts failures · session.go signed sessions · proxy.go what proxies sign ·
+// jwt.go, jwtkeys.go tokens · totp.go second factors · userdoc.go, userrules.go what a user
+// document may be, policy.go, term.go the setting password_regexp.
 //
 // Invariants:
 //  1. Secrets are compared in constant time, and never part of an error.

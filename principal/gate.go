@@ -12,11 +12,13 @@ import (
 // ErrBusy refuses a login that has waited too long for its turn.
 var ErrBusy = compat.Busy("Too many logins at the same time, try again later.")
 
-// longestWait is how long a login waits for its turn: some thirty hashes of CouchDB's usual 600,000 iterations.
+// longestWait is how long a login waits for its turn: some thirty hashes of CouchDB's usual 600,000
+// iterations.
 const longestWait = 10 * time.Second
 
-// gate bounds how many hashes are computed at the same time, so that logins leave the processor to other requests. A
-// peer takes part in the queue with one login at a time: a flood from one address delays others by one hash.
+// gate bounds how many hashes are computed at the same time, so that logins leave the processor to
+// other requests. A peer takes part in the queue with one login at a time: a flood from one address
+// delays others by one hash.
 type gate struct {
 	wait  time.Duration // the longest
 	slots chan struct{}
@@ -38,7 +40,8 @@ func newGate() *gate {
 	}
 }
 
-// enter waits for the peer's turn and a slot; leave gives both back. An error is ErrBusy or the context's.
+// enter waits for the peer's turn and a slot; leave gives both back. An error is ErrBusy or the
+// context's.
 func (g *gate) enter(ctx context.Context, peer string) (leave func(), err error) {
 	g.mu.Lock()
 	t := g.peers[peer]

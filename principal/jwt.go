@@ -22,7 +22,8 @@ type TokenRules struct {
 	RolesPath []string // path of the claim that holds the roles; wins over RolesName if it is not empty
 }
 
-// Claims are the required claims: those that a token must have, with the value it must have or "" for any.
+// Claims are the required claims: those that a token must have, with the value it must have or ""
+// for any.
 type Claims struct {
 	names  map[string]string
 	broken bool
@@ -49,8 +50,8 @@ var algorithms = map[string]jwt.SigningMethod{
 
 var claimPattern = regexp.MustCompile(`([a-z]+)|\{([a-z]+)\s*,\s*"([^"]+)"\}`)
 
-// ParseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no name, or asks for what
-// is never checked, refuses every token (jwtf:validate_checks).
+// ParseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no
+// name, or asks for what is never checked, refuses every token (jwtf:validate_checks).
 func ParseClaims(setting string) Claims {
 	c := Claims{names: make(map[string]string)}
 	matches := claimPattern.FindAllStringSubmatch(setting, -1)
@@ -84,8 +85,9 @@ func ParsePath(setting string) []string {
 	return parts
 }
 
-// CheckToken returns the user that a bearer token names, and the roles (couch_httpd_auth:jwt_authentication_handler).
-// Header, claims, key and signature are checked in this order.
+// CheckToken returns the user that a bearer token names, and the roles
+// (couch_httpd_auth:jwt_authentication_handler). Header, claims, key and signature are checked in
+// this order.
 func CheckToken(token string, r *TokenRules, now time.Time) (name string, roles []string, err error) {
 	claims, err := verifyToken(token, r, now)
 	if err != nil {
@@ -146,9 +148,10 @@ func verifyToken(token string, r *TokenRules, now time.Time) (claims ejson.Value
 	return claims, errBadSignature
 }
 
-// verifySignature checks a signature. With ES256, ES384 and ES512 the algorithm says the hash, the key says the curve,
-// and the signature is two numbers of equal length, however long (jwtf:jose_to_der). RFC 7518 has one curve for each;
-// CouchDB's own tests have one key for all three. P-224 is too weak.
+// verifySignature checks a signature. With ES256, ES384 and ES512 the algorithm says the hash, the
+// key says the curve, and the signature is two numbers of equal length, however long
+// (jwtf:jose_to_der). RFC 7518 has one curve for each; CouchDB's own tests have one key for all
+// three. P-224 is too weak.
 func verifySignature(method jwt.SigningMethod, text string, signature []byte, key any) error {
 	ec, isEC := method.(*jwt.SigningMethodECDSA)
 	if !isEC {
@@ -217,8 +220,8 @@ func (c Claims) checkHeader(header ejson.Value) (method jwt.SigningMethod, kid s
 	return method, id.Text(), nil
 }
 
-// check checks the required claims (jwtf:validate_payload), in CouchDB's order. Times that are no numbers, which
-// CouchDB accepts or not by the order of Erlang's terms, are refused.
+// check checks the required claims (jwtf:validate_payload), in CouchDB's order. Times that are no
+// numbers, which CouchDB accepts or not by the order of Erlang's terms, are refused.
 func (c Claims) check(claims ejson.Value, now time.Time) error {
 	seconds := float64(now.Unix())
 	for _, name := range [...]string{"iss", "iat", "nbf", "exp"} {
@@ -250,7 +253,8 @@ func (c Claims) check(claims ejson.Value, now time.Time) error {
 	return nil
 }
 
-// roles finds the claim with the roles (couch_httpd_auth:get_roles_claim): a list of strings, or a text with commas.
+// roles finds the claim with the roles (couch_httpd_auth:get_roles_claim): a list of strings, or a
+// text with commas.
 func (r *TokenRules) roles(claims ejson.Value) ([]string, error) {
 	list, found := claims, false
 	for _, name := range r.RolesPath {

@@ -112,8 +112,8 @@ func TestTokens(t *testing.T) {
 	require.Equal(t, error(errMalformed), err, "whoever sent it, it is no token")
 }
 
-// TestTokenCurve: the algorithm says the hash, the key says the curve, and both halves of a signature may be padded, as
-// in CouchDB; but what is below 128 bits of security is refused.
+// TestTokenCurve: the algorithm says the hash, the key says the curve, and both halves of a
+// signature may be padded, as in CouchDB; but what is below 128 bits of security is refused.
 func TestTokenCurve(t *testing.T) {
 	for _, curve := range []elliptic.Curve{elliptic.P224(), elliptic.P256(), elliptic.P384(), elliptic.P521()} {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)

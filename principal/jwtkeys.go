@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Keys are the keys of section jwt_keys, each read once. A key that cannot be used refuses the tokens that name it.
+// Keys are the keys of section jwt_keys, each read once. A key that cannot be used refuses the
+// tokens that name it.
 type Keys map[string]jwtKey
 
 // jwtKey is a []byte, *rsa.PublicKey or *ecdsa.PublicKey, or the refusal.
@@ -27,8 +28,8 @@ var (
 	errUnknownKID = badToken("Unknown kid")
 )
 
-// ParseKeys reads section jwt_keys: hmac:KID is base64, rsa:KID and ec:KID are PEM with \n for line ends
-// (jwtf_keystore:get_from_config). Other names are ignored.
+// ParseKeys reads section jwt_keys: hmac:KID is base64, rsa:KID and ec:KID are PEM with \n for line
+// ends (jwtf_keystore:get_from_config). Other names are ignored.
 func ParseKeys(section map[string]string) Keys {
 	keys := make(Keys, len(section))
 	for name, encoded := range section {

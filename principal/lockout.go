@@ -33,8 +33,8 @@ type LockoutRules struct {
 var ErrLocked = compat.NewError(compat.KindForbidden,
 	"Account is temporarily locked due to multiple authentication failures")
 
-// attempt names a counter: a hash of what failures are counted for. The salt is part of it: a new password is a new
-// account.
+// attempt names a counter: a hash of what failures are counted for. The salt is part of it: a new
+// password is a new account.
 type attempt [sha256.Size]byte
 
 func newAttempt(peer, name, salt string) attempt {

@@ -80,7 +80,8 @@ func newSalt() string {
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// HashAdmin makes the form in which [admins] keeps a password (couch_passwords:hash_admin_password).
+// HashAdmin makes the form in which [admins] keeps a password
+// (couch_passwords:hash_admin_password).
 func HashAdmin(password string, h Hashing) (string, error) {
 	salt := newSalt()
 	if h.Scheme == SchemeSimple {
@@ -93,7 +94,8 @@ func HashAdmin(password string, h Hashing) (string, error) {
 	return "-pbkdf2:" + h.PRF + "-" + key + "," + salt + "," + strconv.FormatInt(h.Iterations, 10), nil
 }
 
-// IsHashed tells a stored hash of [admins] from a clear password (couch_passwords:get_unhashed_admins).
+// IsHashed tells a stored hash of [admins] from a clear password
+// (couch_passwords:get_unhashed_admins).
 func IsHashed(stored string) bool {
 	if strings.HasPrefix(stored, "-hashed-") || strings.HasPrefix(stored, "-pbkdf2-") {
 		return true

@@ -18,8 +18,9 @@ type requirement struct {
 
 const notConforming = "Password does not conform to requirements."
 
-// ParsePolicy reads the setting: an Erlang list of regular expressions, or of tuples of one and what to tell those who
-// fail it (couch_users_db:validate_password). One that cannot be read refuses every new password.
+// ParsePolicy reads the setting: an Erlang list of regular expressions, or of tuples of one and
+// what to tell those who fail it (couch_users_db:validate_password). One that cannot be read
+// refuses every new password.
 func ParsePolicy(setting string) Policy {
 	if setting == "" || setting == "[]" {
 		return Policy{}

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A password_regexp whose program would be large is one that cannot be read: it refuses new passwords.
+// A password_regexp whose program would be large is one that cannot be read: it refuses new
+// passwords.
 func TestLargePolicyIsRefused(t *testing.T) {
 	for setting, broken := range map[string]bool{
 		`["^.{8,100}$",{"[0-9]","no digit"}]`:               false,

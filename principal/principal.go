@@ -2,11 +2,11 @@ package principal
 
 import "slices"
 
-// Principal is who asks for documents: a user of a request, the owner of a replication or of a function. The zero
-// value is nobody.
+// Principal is who asks for documents: a user of a request, the owner of a replication or of a
+// function. The zero value is nobody.
 //
-// All that a rule may look at is in it, so that a new kind of right, access to single documents for one, has its
-// place here and in documents.Database.Show.
+// All that a rule may look at is in it, so that a new kind of right, access to single documents for
+// one, has its place here and in documents.Database.Show.
 type Principal struct {
 	Name  string // "" for nobody
 	Roles []string

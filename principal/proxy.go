@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// ProxyToken reports whether the token proves that a trusted proxy names this user: hex, in letters of any case, of the
-// secret's MAC of the name. What is no hex proves nothing; CouchDB 3.5.2 crashes there (couch_secrets:verify).
+// ProxyToken reports whether the token proves that a trusted proxy names this user: hex, in letters
+// of any case, of the secret's MAC of the name. What is no hex proves nothing; CouchDB 3.5.2
+// crashes there (couch_secrets:verify).
 func ProxyToken(token, name, secret string, algorithms []string) bool {
 	given, err := hex.DecodeString(token)
 	return err == nil && slices.ContainsFunc(algorithms, func(algorithm string) bool {
@@ -16,8 +17,8 @@ func ProxyToken(token, name, secret string, algorithms []string) bool {
 	})
 }
 
-// SplitRoles splits a list at commas and drops the white space around them (re:split with trim: empty items at the end
-// are dropped, but an empty text is one empty item).
+// SplitRoles splits a list at commas and drops the white space around them (re:split with trim:
+// empty items at the end are dropped, but an empty text is one empty item).
 func SplitRoles(list string) []string {
 	if list == "" {
 		return []string{""}

@@ -22,8 +22,8 @@ type Session struct {
 	mac    string
 }
 
-// ParseSession reads a cookie's value: base64url without padding of name:TIME: and the raw MAC. The error is
-// ErrMalformedCookie.
+// ParseSession reads a cookie's value: base64url without padding of name:TIME: and the raw MAC. The
+// error is ErrMalformedCookie.
 func ParseSession(value string) (Session, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || strings.ContainsAny(value, "\r\n") {
@@ -47,8 +47,8 @@ func ParseSession(value string) (Session, error) {
 	}, nil
 }
 
-// Left returns how long the session lives on, if it was signed with the key and is younger than timeout; ok is false
-// for all others. Any of the algorithms may have signed it.
+// Left returns how long the session lives on, if it was signed with the key and is younger than
+// timeout; ok is false for all others. Any of the algorithms may have signed it.
 func (s *Session) Left(
 	key string,
 	algorithms []string,
@@ -78,15 +78,16 @@ func mac(algorithm, key, message string) []byte {
 	return h.Sum(nil)
 }
 
-// NewSession makes the value of a cookie. The key is the server's secret followed by the user's salt.
+// NewSession makes the value of a cookie. The key is the server's secret followed by the user's
+// salt.
 func NewSession(name, key, algorithm string, now time.Time) string {
 	content := name + ":" + strings.ToUpper(strconv.FormatInt(now.Unix(), 16))
 	raw := append([]byte(content+":"), mac(algorithm, key, content)...)
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Algorithms reads the setting hash_algorithms; unknown ones are left out, and without any it is sha256
-// (couch_util:get_config_hash_algorithms).
+// Algorithms reads the setting hash_algorithms; unknown ones are left out, and without any it is
+// sha256 (couch_util:get_config_hash_algorithms).
 func Algorithms(setting string) []string {
 	var known []string
 	for name := range strings.SplitSeq(setting, ",") {

@@ -35,7 +35,8 @@ func TestSession(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The cookies that the recordings have of a real CouchDB with this secret and salt come out byte for byte.
+// The cookies that the recordings have of a real CouchDB with this secret and salt come out byte
+// for byte.
 func TestSessionAsCouchDBSignsIt(t *testing.T) {
 	at := time.Unix(0x6B0102BD, 0)
 	require.Equal(t, "Z29sZGVuLmNvb2tpZS51c2VyOjZCMDEwMkJEOhZsDYXMo_qLnvgrudzJaaw-Li6aLraBRMy61zgTQ6_J",

@@ -2,7 +2,8 @@ package principal
 
 import "strings"
 
-// term is an Erlang term of the few kinds the setting password_regexp may hold: a string, a list or a tuple of terms.
+// term is an Erlang term of the few kinds the setting password_regexp may hold: a string, a list or
+// a tuple of terms.
 type term struct {
 	kind  byte // '"' string, '[' list, '{' tuple
 	text  string
@@ -72,7 +73,8 @@ func (p *termParser) items(kind, closing byte, depth int) (t term, ok bool) {
 	}
 }
 
-// escapes are Erlang's escape sequences of one letter; any other escaped character stands for itself.
+// escapes are Erlang's escape sequences of one letter; any other escaped character stands for
+// itself.
 var escapes = map[byte]byte{'b': 8, 'd': 127, 'e': 27, 'f': 12, 'n': 10, 'r': 13, 's': 32, 't': 9, 'v': 11, '0': 0}
 
 // str reads the rest of a string, whose opening quote has been taken. An unknown escape stands for

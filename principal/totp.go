@@ -40,8 +40,8 @@ func parseTOTP(v ejson.Value) *TOTP {
 // step is how long a token is valid.
 const step = 30 * time.Second
 
-// Verify reports whether the token is that of now, or of half a minute before or after (couch_httpd_auth:verify_token).
-// It takes the same time for every token.
+// Verify reports whether the token is that of now, or of half a minute before or after
+// (couch_httpd_auth:verify_token). It takes the same time for every token.
 func (t *TOTP) Verify(token string, now time.Time) bool {
 	if t.key == nil {
 		return false

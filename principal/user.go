@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// User is what a login is checked against: an entry of [admins], or a document of the users database. It is read-only.
+// User is what a login is checked against: an entry of [admins], or a document of the users
+// database. It is read-only.
 type User struct {
 	Name       string
 	Roles      []string
@@ -39,8 +40,8 @@ func (u *User) newFingerprint() [16]byte {
 // DocPrefix begins the ids of user documents.
 const DocPrefix = "org.couchdb.user:"
 
-// ParseUser reads the body of a user document. Members of a wrong type count as absent. It returns nil for a body that
-// is no object.
+// ParseUser reads the body of a user document. Members of a wrong type count as absent. It returns
+// nil for a body that is no object.
 func ParseUser(name string, body []byte) *User {
 	v, err := ejson.Parse(body)
 	if err != nil || v.Kind() != ejson.Object {
@@ -111,7 +112,8 @@ func ParseAdmin(name, stored string) *User {
 	return u
 }
 
-// WithRoles returns the user with further roles: those of the document of a server admin (couch_auth_cache:add_roles).
+// WithRoles returns the user with further roles: those of the document of a server admin
+// (couch_auth_cache:add_roles).
 func (u *User) WithRoles(roles []string) *User {
 	if len(roles) == 0 {
 		return u
@@ -121,8 +123,8 @@ func (u *User) WithRoles(roles []string) *User {
 	return &merged
 }
 
-// Outdated reports whether the stored hash is not what new passwords get (couch_password_hasher:needs_upgrade). Admins'
-// are never rewritten.
+// Outdated reports whether the stored hash is not what new passwords get
+// (couch_password_hasher:needs_upgrade). Admins' are never rewritten.
 func (u *User) Outdated(h Hashing) bool {
 	if !u.Stored || h.Scheme != SchemePBKDF2 {
 		return false
@@ -130,7 +132,8 @@ func (u *User) Outdated(h Hashing) bool {
 	return u.Scheme != h.Scheme || u.Iterations != h.Iterations || u.PRF != h.PRF
 }
 
-// allowed refuses hashes the server does not want to compute (couch_httpd_auth:verify_prf, verify_iterations).
+// allowed refuses hashes the server does not want to compute (couch_httpd_auth:verify_prf,
+// verify_iterations).
 func (u *User) allowed(l Limits) error {
 	if u.Scheme == SchemeSimple {
 		return nil
@@ -146,7 +149,8 @@ func (u *User) allowed(l Limits) error {
 	return nil
 }
 
-// check computes the hash of a password and compares it with the stored one, whose hex digits count with their case.
+// check computes the hash of a password and compares it with the stored one, whose hex digits count
+// with their case.
 func (u *User) check(password string) (bool, error) {
 	var got string
 	var err error

@@ -13,7 +13,8 @@ var passwordFields = []string{
 	"derived_key", "iterations", "password", "password_scheme", "password_sha", "preserve_salt", "pbkdf2_prf", "salt",
 }
 
-// HasPassword reports whether a document brings a clear password, which must be hashed before it is stored.
+// HasPassword reports whether a document brings a clear password, which must be hashed before it is
+// stored.
 func HasPassword(body ejson.Value) bool {
 	password, given := body.Get("password")
 	return given && !password.IsNull()
@@ -55,8 +56,8 @@ func HashDocument(body ejson.Value, h Hashing, p *Policy) ([]byte, error) {
 	return appendFields(b, body, func(name string) bool { return !slices.Contains(passwordFields, name) }), nil
 }
 
-// WithPassword returns the body with a clear password that keeps its salt: what HashDocument needs to rewrite a hash of
-// another kind without ending sessions.
+// WithPassword returns the body with a clear password that keeps its salt: what HashDocument needs
+// to rewrite a hash of another kind without ending sessions.
 func WithPassword(body ejson.Value, password string) []byte {
 	b := ejson.AppendString([]byte(`{"password":`), password)
 	b = append(b, `,"preserve_salt":true`...)

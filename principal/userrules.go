@@ -13,16 +13,16 @@ type Writer struct {
 	Name        string // "" for nobody
 	ServerAdmin bool
 	DBAdmin     bool // of the users database; server admins are
-	// MaxIterations is the costliest hash that a writer who is no admin may bring along: every login with it costs
-	// that.
+	// MaxIterations is the costliest hash that a writer who is no admin may bring along: every
+	// login with it costs that.
 	MaxIterations int64
 }
 
 func forbidden(reason string) error { return compat.NewError(compat.KindForbidden, reason) }
 
-// CheckUserDoc applies the rules of the users database to a new revision: those of the built-in design document, in its
-// order and words. old is the revision it replaces, an invalid Value if there is none. Bodies are objects without
-// special members.
+// CheckUserDoc applies the rules of the users database to a new revision: those of the built-in
+// design document, in its order and words. old is the revision it replaces, an invalid Value if
+// there is none. Bodies are objects without special members.
 func CheckUserDoc(id string, deleted bool, doc, old ejson.Value, w Writer) error {
 	if deleted {
 		name, _ := old.Get("name")
@@ -125,8 +125,8 @@ func checkHash(doc ejson.Value) error {
 	return nil
 }
 
-// checkOwn checks what someone who is no admin may do: change the own document, but not its roles, or create one
-// without any.
+// checkOwn checks what someone who is no admin may do: change the own document, but not its roles,
+// or create one without any.
 func checkOwn(name string, roles []string, old ejson.Value, w Writer) error {
 	if old.Kind() != ejson.Object {
 		if len(roles) > 0 {
@@ -148,8 +148,8 @@ func checkOwn(name string, roles []string, old ejson.Value, w Writer) error {
 	return nil
 }
 
-// checkCost refuses a hash that takes longer than the server's own, unless it was there before. CouchDB has no such
-// rule: there anybody with an account can make a login take minutes.
+// checkCost refuses a hash that takes longer than the server's own, unless it was there before.
+// CouchDB has no such rule: there anybody with an account can make a login take minutes.
 func checkCost(doc, old ejson.Value, w Writer) error {
 	iterations, _ := doc.Get("iterations")
 	if n, ok := iterations.Float(); !ok || n <= float64(w.MaxIterations) {

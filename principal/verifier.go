@@ -16,8 +16,8 @@ type Rules struct {
 	Usual Hashing
 }
 
-// Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for each; wrong ones stay
-// slow, and are counted. It is safe for concurrent use.
+// Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for
+// each; wrong ones stay slow, and are counted. It is safe for concurrent use.
 type Verifier struct {
 	known   *cache.Cache[[32]byte, struct{}]
 	key     [16]byte // of the process; what is remembered means nothing elsewhere
@@ -29,9 +29,9 @@ type Verifier struct {
 // knownLimit bounds the memory of passwords that were right.
 const knownLimit = 16384
 
-// NewVerifier returns a Verifier that knows nothing yet. counted, if it is not nil, is called for every hash: the slow
-// ones of stored passwords, and the fast ones of what is remembered (CouchDB's password_hashing_slow and
-// password_hashing_fast).
+// NewVerifier returns a Verifier that knows nothing yet. counted, if it is not nil, is called for
+// every hash: the slow ones of stored passwords, and the fast ones of what is remembered (CouchDB's
+// password_hashing_slow and password_hashing_fast).
 func NewVerifier(counted func(slow bool)) *Verifier {
 	if counted == nil {
 		counted = func(bool) {}
@@ -43,9 +43,10 @@ func NewVerifier(counted func(slow bool)) *Verifier {
 	return v
 }
 
-// Verify reports whether the password is the user's. A nil user is an unknown name, which counts as a failure and takes
-// as long as one of a known name. warn is set when the account would be locked but the rules only warn. peer is asked
-// only when it matters. The error is ErrLocked, ErrBusy, one of the hash's limits, or ctx's.
+// Verify reports whether the password is the user's. A nil user is an unknown name, which counts as
+// a failure and takes as long as one of a known name. warn is set when the account would be locked
+// but the rules only warn. peer is asked only when it matters. The error is ErrLocked, ErrBusy, one
+// of the hash's limits, or ctx's.
 func (v *Verifier) Verify(
 	ctx context.Context,
 	peer func() string,
@@ -76,14 +77,14 @@ func (v *Verifier) Verify(
 	return ok, warn, err
 }
 
-// WrongToken counts a login whose password was right and whose second factor was not: else the factor of a known
-// password could be guessed.
+// WrongToken counts a login whose password was right and whose second factor was not: else the
+// factor of a known password could be guessed.
 func (v *Verifier) WrongToken(peer, name string, u *User, r *Rules) {
 	v.lockout.add(newAttempt(peer, name, u.Salt), r.Lockout)
 }
 
-// Tell names the function that tells other processes of failures, by what they are counted for. It is called before the
-// first login.
+// Tell names the function that tells other processes of failures, by what they are counted for. It
+// is called before the first login.
 func (v *Verifier) Tell(tell func(failure [sha256.Size]byte)) { v.lockout.tell = tell }
 
 // FailedElsewhere counts a failure that another process tells of.
@@ -132,7 +133,8 @@ func (v *Verifier) Pretend(ctx context.Context, peer func() string, password str
 	})
 }
 
-// Do runs f, which computes a hash for the peer, within the bounds of all hashes. The error is f's, ErrBusy, or ctx's.
+// Do runs f, which computes a hash for the peer, within the bounds of all hashes. The error is f's,
+// ErrBusy, or ctx's.
 func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
 	leave, err := v.gate.enter(ctx, peer)
 	if err != nil {
@@ -143,8 +145,9 @@ func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
 	return f()
 }
 
-// fingerprint stands for a password together with the stored hash it is checked against: whatever changes in the hash
-// makes it another one. With a password of usual length it is one block of SHA-256.
+// fingerprint stands for a password together with the stored hash it is checked against: whatever
+// changes in the hash makes it another one. With a password of usual length it is one block of
+// SHA-256.
 func (v *Verifier) fingerprint(password string, u *User) [32]byte {
 	var buf [128]byte
 	b := append(buf[:0], v.key[:]...)

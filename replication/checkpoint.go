@@ -14,10 +14,12 @@ import (
 // maxHistory is how many sessions a checkpoint remembers.
 const maxHistory = 50
 
-// maxCheckpoint is the size of a checkpoint, many times what fifty sessions take with CouchDB's longest sequences.
+// maxCheckpoint is the size of a checkpoint, many times what fifty sessions take with CouchDB's
+// longest sequences.
 const maxCheckpoint = 1 << 20
 
-// checkpointer reads and writes the checkpoints of a replication: equal _local documents at both ends.
+// checkpointer reads and writes the checkpoints of a replication: equal _local documents at both
+// ends.
 type checkpointer struct {
 	session    *Session
 	id         string // of the documents
@@ -33,8 +35,8 @@ type checkpointer struct {
 	targetTime string
 }
 
-// find reads the checkpoints at both ends, older versions of their ids as well, and decides where to begin
-// (couch_replicator_scheduler_job:find_and_migrate_logs, compare_replication_logs).
+// find reads the checkpoints at both ends, older versions of their ids as well, and decides where
+// to begin (couch_replicator_scheduler_job:find_and_migrate_logs, compare_replication_logs).
 func (c *checkpointer) find(ctx context.Context) error {
 	c.id = "_local/" + c.session.spec.ID.Base
 	source, err := c.findLog(ctx, c.session.source)
@@ -140,7 +142,8 @@ func (c *checkpointer) remember(entries []ejson.Value) {
 	}
 }
 
-// elements are the objects in a list, as many of them as a checkpoint has: a peer may send any number.
+// elements are the objects in a list, as many of them as a checkpoint has: a peer may send any
+// number.
 func elements(v ejson.Value, name string) []ejson.Value {
 	list, _ := v.Get(name)
 	if list.Kind() != ejson.Array {
@@ -286,8 +289,8 @@ func (c *checkpointer) body(through Sequence, now time.Time) []byte {
 	return append(b, "]}"...)
 }
 
-// result is what the replication tells at its end: the last checkpoint, or that there was nothing to do with the one
-// before.
+// result is what the replication tells at its end: the last checkpoint, or that there was nothing
+// to do with the one before.
 func (c *checkpointer) result() []byte {
 	if c.written != nil {
 		return c.written

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Routes say where requests for some hosts go instead (couch_replicator_connect): the first that fits counts. The Host
-// header and the name in TLS stay those of the URL.
+// Routes say where requests for some hosts go instead (couch_replicator_connect): the first that
+// fits counts. The Host header and the name in TLS stay those of the URL.
 type Routes []route
 
 type route struct {

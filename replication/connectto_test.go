@@ -34,7 +34,8 @@ type total struct{ n atomic.Int64 }
 
 func (c *total) Add(n int64) { c.n.Add(n) }
 
-// TestConnectTo: requests go where the setting says at the time, with the Host of their URL, and are counted.
+// TestConnectTo: requests go where the setting says at the time, with the Host of their URL, and
+// are counted.
 func TestConnectTo(t *testing.T) {
 	asked := make(chan string, 10)
 	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

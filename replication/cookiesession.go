@@ -15,8 +15,8 @@ import (
 // minCookieAge is how old a cookie must be before a refusal makes a new one worth the while.
 const minCookieAge = 5 * time.Second
 
-// cookieSession signs requests with the cookie of a login at /_session (couch_replicator_auth_session). It is safe for
-// concurrent use.
+// cookieSession signs requests with the cookie of a login at /_session
+// (couch_replicator_auth_session). It is safe for concurrent use.
 type cookieSession struct {
 	peer  *HTTPPeer
 	url   string
@@ -143,7 +143,8 @@ func (s *cookieSession) takeCookie(resp *http.Response) bool {
 	return false
 }
 
-// sign adds the cookie to a request, after a new login if it is time for one, and returns the cookie's number.
+// sign adds the cookie to a request, after a new login if it is time for one, and returns the
+// cookie's number.
 func (s *cookieSession) sign(ctx context.Context, h http.Header) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +162,8 @@ func (s *cookieSession) sign(ctx context.Context, h http.Header) (int, error) {
 	return s.epoch, nil
 }
 
-// again takes a renewed cookie, and reports whether a refused request should be sent again with another one.
+// again takes a renewed cookie, and reports whether a refused request should be sent again with
+// another one.
 func (s *cookieSession) again(r *request, resp *http.Response) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

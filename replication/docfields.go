@@ -65,7 +65,8 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
-// write changes members of a document, whatever else changes in it meanwhile. A document that is gone stays so.
+// write changes members of a document, whatever else changes in it meanwhile. A document that is
+// gone stays so.
 func (d *documents) write(db, id string, fields []field) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.s.ctx), writeTimeout)
 	defer cancel()
@@ -118,8 +119,8 @@ func (d *documents) writeOnce(ctx context.Context, db, id string, fields []field
 	return nil
 }
 
-// withFields prints an object with changed members: known ones keep their places, new ones come last. A new state gets
-// its time (couch_replicator_docs:update_rep_doc).
+// withFields prints an object with changed members: known ones keep their places, new ones come
+// last. A new state gets its time (couch_replicator_docs:update_rep_doc).
 func withFields(body ejson.Value, fields []field, now time.Time) []byte {
 	type member struct {
 		name string

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// documents turns documents of replicator databases into jobs (couch_replicator_doc_processor). The scheduler's lock
-// guards known.
+// documents turns documents of replicator databases into jobs (couch_replicator_doc_processor). The
+// scheduler's lock guards known.
 type documents struct {
 	s     *Scheduler
 	known map[docKey]*document
@@ -43,7 +43,8 @@ const (
 	documentScheduled documentState = "scheduled"
 )
 
-// Follow runs the replications of documents until ctx ends. Of several processes on one store, one has to do it.
+// Follow runs the replications of documents until ctx ends. Of several processes on one store, one
+// has to do it.
 func (s *Scheduler) Follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,7 +56,8 @@ func (s *Scheduler) Follow(ctx context.Context) {
 	s.docs.removeAll()
 }
 
-// removeAll stops the jobs of all documents: they are somebody else's now, or begin again at the next start.
+// removeAll stops the jobs of all documents: they are somebody else's now, or begin again at the
+// next start.
 func (d *documents) removeAll() {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -100,8 +102,8 @@ func (d *documents) jobOf(doc *document) *job {
 	return j
 }
 
-// changed takes a change of a replicator database; moved says that it is no change, but that others may have had the
-// replication until now.
+// changed takes a change of a replicator database; moved says that it is no change, but that others
+// may have had the replication until now.
 func (d *documents) changed(ctx context.Context, db string, c *docChange, moved bool) {
 	id := c.id
 	key := docKey{db, id}
@@ -161,7 +163,8 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 	d.update(ctx, &document{key: key, rev: c.rev, spec: spec, state: documentNew, updated: time.Now()}, state == "")
 }
 
-// lose forgets a document that is gone, or is another process's now, and gives the id of its job if that is paused.
+// lose forgets a document that is gone, or is another process's now, and gives the id of its job if
+// that is paused.
 func (d *documents) lose(key docKey) (paused JobID) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -183,8 +186,8 @@ func parseDocument(id string, body []byte) (ejson.Value, error) {
 	return ejson.Parse(b)
 }
 
-// update makes a job of a document, unless it asks for what it has asked for before. What is paused begins anew where
-// the document was saved, which users do without a state in it.
+// update makes a job of a document, unless it asks for what it has asked for before. What is paused
+// begins anew where the document was saved, which users do without a state in it.
 func (d *documents) update(ctx context.Context, doc *document, stateless bool) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -216,8 +219,8 @@ const (
 	processTimeout  = 61 * time.Second
 )
 
-// process schedules a document, and looks again and again whether the filter function that its id depends on has
-// changed.
+// process schedules a document, and looks again and again whether the filter function that its id
+// depends on has changed.
 func (d *documents) process(ctx context.Context, doc *document) {
 	for ctx.Err() == nil {
 		err := d.scheduleDocument(ctx, doc)
@@ -310,8 +313,8 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 	return nil
 }
 
-// Identify computes the id of a replication; for that it reads the source of a user's filter at the replication's
-// source.
+// Identify computes the id of a replication; for that it reads the source of a user's filter at the
+// replication's source.
 func (s *Scheduler) Identify(ctx context.Context, spec *Spec) error {
 	set := s.o.Settings()
 	if spec.Options.UserFilter() {
@@ -362,8 +365,8 @@ func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 	return trimFilter(plainText(v)), nil
 }
 
-// trimFilter is a filter's source as it counts for ids: what is on one line loses the blanks around it, but not the
-// line feed at its end; anything else stays as it is.
+// trimFilter is a filter's source as it counts for ids: what is on one line loses the blanks around
+// it, but not the line feed at its end; anything else stays as it is.
 func trimFilter(code string) string {
 	line, end := strings.CutSuffix(code, "\n")
 	switch {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits with, because that is
-// what clients are shown.
+// Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits
+// with, because that is what clients are shown.
 type Failure struct {
 	Tag    string // first element of the tuple
 	Reason string // of a pair with a text: the text
@@ -27,7 +27,8 @@ func (f *Failure) Text() string {
 	return tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason)))
 }
 
-// Summary is what the scheduler shows as reason of a crash (couch_replicator_scheduler:crash_reason_json).
+// Summary is what the scheduler shows as reason of a crash
+// (couch_replicator_scheduler:crash_reason_json).
 func (f *Failure) Summary() string {
 	switch {
 	case f.Term != "":
@@ -153,14 +154,16 @@ func Forbidden(uri string) error { return pairFailure("forbidden", uri) }
 // NotFound is the failure of a database that is not there.
 func NotFound(uri string) error { return pairFailure("db_not_found", uri) }
 
-// RequestFailed is {Tag, Code, Body} for what a peer of this server cannot do: the answer that HTTP would have given.
+// RequestFailed is {Tag, Code, Body} for what a peer of this server cannot do: the answer that HTTP
+// would have given.
 func RequestFailed(tag string, code int, word, reason string) error {
 	body := appendBinaryTerm([]byte(`{[{<<"error">>,`), word)
 	body = appendBinaryTerm(append(body, `},{<<"reason">>,`...), reason)
 	return termFailure(tag, intTerm(code), string(body)+"}]}")
 }
 
-// WriteFailed is the failure of a document that could not be written for a reason that is not its own.
+// WriteFailed is the failure of a document that could not be written for a reason that is not its
+// own.
 func WriteFailed(word, reason string) error {
 	return termPairFailure("doc_write_failed",
 		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))

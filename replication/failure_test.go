@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFailureTexts holds what a CouchDB 3.5.0 showed in _scheduler/docs, but for the lines into which it breaks terms
-// (docs/adr/0061).
+// TestFailureTexts holds what a CouchDB 3.5.0 showed in _scheduler/docs, but for the lines into
+// which it breaks terms (docs/adr/0061).
 func TestFailureTexts(t *testing.T) {
 	refused := &httpFailure{method: "GET", url: "http://127.0.0.1:9/x/"}
 	dial := os.NewSyscallError("connect", syscall.ECONNREFUSED)

@@ -10,9 +10,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Guard is the policy of which network addresses replications may connect to. It looks at the address of each
-// connection after names were resolved and redirects followed, so no name leads around it. The zero Guard allows
-// everything. It is immutable and safe for concurrent use.
+// Guard is the policy of which network addresses replications may connect to. It looks at the
+// address of each connection after names were resolved and redirects followed, so no name leads
+// around it. The zero Guard allows everything. It is immutable and safe for concurrent use.
 type Guard struct {
 	allow []netip.Prefix // empty: every address
 	deny  []netip.Prefix
@@ -37,13 +37,14 @@ func (e *AddressError) Error() string {
 	return "address " + e.Address + " is not allowed for replications"
 }
 
-// ownAddresses stands in a list of denied networks for the addresses that the interfaces of this machine have when a
-// connection is made.
+// ownAddresses stands in a list of denied networks for the addresses that the interfaces of this
+// machine have when a connection is made.
 const ownAddresses = "own"
 
-// ParseGuard reads lists of networks in CIDR form or single addresses, separated by commas; what is denied may have the
-// word own, for the addresses of this machine. An address must be in one of the allowed networks, if there are any, and
-// in none of the denied ones. The same holds for the IPv4 address that an IPv6 address stands for.
+// ParseGuard reads lists of networks in CIDR form or single addresses, separated by commas; what is
+// denied may have the word own, for the addresses of this machine. An address must be in one of the
+// allowed networks, if there are any, and in none of the denied ones. The same holds for the IPv4
+// address that an IPv6 address stands for.
 func ParseGuard(allow, deny string) (*Guard, error) {
 	g := new(Guard)
 	var err error
@@ -91,8 +92,9 @@ func (g *Guard) Allows(addr netip.Addr) bool {
 	return !within(g.deny, addr) && !(g.own && isOwn(addr))
 }
 
-// translated are the networks of IPv6 whose addresses have one of IPv4 in them, and where: those of NAT64 (RFC 6052,
-// RFC 8215), of 6to4 (RFC 3056), and compatible addresses (RFC 4291). A gateway may lead there.
+// translated are the networks of IPv6 whose addresses have one of IPv4 in them, and where: those of
+// NAT64 (RFC 6052, RFC 8215), of 6to4 (RFC 3056), and compatible addresses (RFC 4291). A gateway
+// may lead there.
 var translated = []struct {
 	network netip.Prefix
 	at      int
@@ -117,7 +119,8 @@ func standsFor(addr netip.Addr) (inner netip.Addr, ok bool) {
 	return inner, false
 }
 
-// isOwn reports whether an interface of this machine has the address. Where that cannot be found out it has.
+// isOwn reports whether an interface of this machine has the address. Where that cannot be found
+// out it has.
 func isOwn(addr netip.Addr) bool {
 	list, err := net.InterfaceAddrs()
 	if err != nil {

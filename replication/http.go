@@ -133,8 +133,8 @@ type answer struct {
 // errAgain asks for the same request once more: something has changed, or time has passed.
 var errAgain = errors.New("again")
 
-// do sends a request until handle has got an answer below 500. An error of reading the answer counts as one of the
-// network. Other errors of handle are returned.
+// do sends a request until handle has got an answer below 500. An error of reading the answer
+// counts as one of the network. Other errors of handle are returned.
 func (p *HTTPPeer) do(ctx context.Context, r *request, handle func(*answer) error) error {
 	left, wait, redirects := r.retries, firstWait, 0
 	if left < 0 {

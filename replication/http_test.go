@@ -133,7 +133,8 @@ func orNil(missing bool, err error) error {
 	return err
 }
 
-// TestPatience sends a request again after what may pass, and keeps the pace of a peer that is busy.
+// TestPatience sends a request again after what may pass, and keeps the pace of a peer that is
+// busy.
 func TestPatience(t *testing.T) {
 	var calls atomic.Int32
 	p := peerOf(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -209,8 +210,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardOfTranslatedAddresses: an address that stands for another one is as that one, and own is whatever this
-// machine has.
+// TestGuardOfTranslatedAddresses: an address that stands for another one is as that one, and own is
+// whatever this machine has.
 func TestGuardOfTranslatedAddresses(t *testing.T) {
 	g, err := ParseGuard("", "10.0.0.0/8, own")
 	require.NoError(t, err)
@@ -232,8 +233,8 @@ func TestGuardOfTranslatedAddresses(t *testing.T) {
 	}
 }
 
-// TestRedirectToAnotherOrigin: nothing that may be secret goes to another port of the same host, and its answer is no
-// renewed session.
+// TestRedirectToAnotherOrigin: nothing that may be secret goes to another port of the same host,
+// and its answer is no renewed session.
 func TestRedirectToAnotherOrigin(t *testing.T) {
 	var there http.Header
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

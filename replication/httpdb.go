@@ -320,7 +320,8 @@ func (r *ChangesRequest) Query() (query []Header, body []byte) {
 	return query, nil
 }
 
-// filterQuery puts the filter and its parameters in front; parameters that the feed itself has are left out.
+// filterQuery puts the filter and its parameters in front; parameters that the feed itself has are
+// left out.
 func filterQuery(o *Options, query []Header) []Header {
 	if o.QueryParams != nil {
 		if params, err := ejson.Parse(o.QueryParams); err == nil {

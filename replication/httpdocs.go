@@ -17,12 +17,14 @@ import (
 // errBulkGet tells that the peer does not answer _bulk_get as expected.
 var errBulkGet = errors.New("no usable _bulk_get")
 
-// maxSince is how many of the possible ancestors at the target a source is told of with each revision that it is asked
-// for in bulk. The same ones go with all revisions of a document: with thousands of conflicts at both ends a request
-// would grow with the square of them. What is left out costs nothing but attachments that are sent again.
+// maxSince is how many of the possible ancestors at the target a source is told of with each
+// revision that it is asked for in bulk. The same ones go with all revisions of a document: with
+// thousands of conflicts at both ends a request would grow with the square of them. What is left
+// out costs nothing but attachments that are sent again.
 const maxSince = 100
 
-// BulkGet implements Peer. Results must come in the order of wanted (couch_replicator_api_wrap:bulk_get_zip).
+// BulkGet implements Peer. Results must come in the order of wanted
+// (couch_replicator_api_wrap:bulk_get_zip).
 func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i int, doc []byte) error) error {
 	b := []byte(`{"revs":true,"latest":true,"docs":[`)
 	for i := range wanted {
@@ -94,8 +96,8 @@ func bulkGetError(err error) error {
 	return err
 }
 
-// bulkGetDocument is the one document of a result if it was found and has no attachments, else nil. The values of the
-// result are let go before the document is parsed by who takes it.
+// bulkGetDocument is the one document of a result if it was found and has no attachments, else nil.
+// The values of the result are let go before the document is parsed by who takes it.
 func bulkGetDocument(result []byte, id string) ([]byte, error) {
 	p := ejson.AcquireParser()
 	defer p.Release()
@@ -247,7 +249,8 @@ func (a *answer) readPlain(part io.Reader, wanted Wanted, missing bool, take fun
 	return nil
 }
 
-// readRelated reads a document with its attachments: take has to read them before it returns, or none.
+// readRelated reads a document with its attachments: take has to read them before it returns, or
+// none.
 func (a *answer) readRelated(part *multipart.Part, wanted Wanted, take func(*Document) error) error {
 	related, err := multipart.NewRelatedReader(part.Header.Get("content-type"), part)
 	if err != nil {
@@ -312,8 +315,8 @@ func (n *noticeReader) Read(p []byte) (int, error) {
 	return c, err
 }
 
-// Put implements Peer (couch_replicator_api_wrap:update_doc). It is sent once: its attachments come from a stream that
-// does not come back.
+// Put implements Peer (couch_replicator_api_wrap:update_doc). It is sent once: its attachments come
+// from a stream that does not come back.
 func (p *HTTPPeer) Put(ctx context.Context, doc *Document) error {
 	r := newRequest(http.MethodPut, docPath(doc.ID), Header{"new_edits", "false"})
 	r.retries = 0
@@ -363,8 +366,8 @@ func flushAfter(w io.Writer, b *bytes.Buffer, err error) error {
 	return err
 }
 
-// putResult reads the answer to a document: refusals that concern this document only do not end the replication
-// (couch_replicator_worker:handle_doc_write_error).
+// putResult reads the answer to a document: refusals that concern this document only do not end the
+// replication (couch_replicator_worker:handle_doc_write_error).
 func putResult(doc *Document, status int, v ejson.Value) error {
 	word, reason := memberText(v, "error"), memberText(v, "reason")
 	refusal := &Refusal{doc.ID, doc.Rev.String(), word, reason}

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// JobID names a replication: the hash of what is copied whereto, and the options that make another job of it.
+// JobID names a replication: the hash of what is copied whereto, and the options that make another
+// job of it.
 type JobID struct {
 	Base string // hex; the checkpoints are in _local/Base
 	Ext  string // "+continuous", "+create_target", both or none
@@ -31,7 +32,8 @@ func ParseJobID(text string) JobID {
 	return JobID{Base: text}
 }
 
-// SetID computes the replication's id. filterCode is the source of the user's filter, trimmed, if it has one.
+// SetID computes the replication's id. filterCode is the source of the user's filter, trimmed, if
+// it has one.
 func (s *Spec) SetID(set *Settings, filterCode string) {
 	of := s
 	if set.Shared {
@@ -46,7 +48,8 @@ func (s *Spec) SetID(set *Settings, filterCode string) {
 	}
 }
 
-// anywhere is the replication without the address that this process listens at: the same at all processes on a store.
+// anywhere is the replication without the address that this process listens at: the same at all
+// processes on a store.
 func (s *Spec) anywhere() *Spec {
 	if !s.Source.IsLocal && !s.Target.IsLocal {
 		return s
@@ -60,15 +63,17 @@ func (s *Spec) anywhere() *Spec {
 	return &here
 }
 
-// share is the name by which a replication falls to a process, known before its filter's source is: all documents that
-// ask for one replication have the same, and a process sees that the second of them does.
+// share is the name by which a replication falls to a process, known before its filter's source is:
+// all documents that ask for one replication have the same, and a process sees that the second of
+// them does.
 func (s *Spec) share(set *Settings) string {
 	named := *s
 	named.SetID(set, "")
 	return named.ID.String()
 }
 
-// baseID is the hash of version 1 to 4: the MD5 of the external term of a list (couch_replicator_ids:replication_id).
+// baseID is the hash of version 1 to 4: the MD5 of the external term of a list
+// (couch_replicator_ids:replication_id).
 func (s *Spec) baseID(set *Settings, version int, filterCode string) string {
 	var elements [][]byte
 	add := func(term []byte) { elements = append(elements, term) }

@@ -47,7 +47,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestSinceSeqIDs holds ids of a CouchDB main (a6778e5d4) with the uuid below: since_seq is in them, as it was given.
+// TestSinceSeqIDs holds ids of a CouchDB main (a6778e5d4) with the uuid below: since_seq is in
+// them, as it was given.
 func TestSinceSeqIDs(t *testing.T) {
 	set := DefaultSettings()
 	set.UUID = "fake_uuid_for_dev"

@@ -57,7 +57,8 @@ func (j *job) answer(o Outcome) {
 	j.waiting = nil
 }
 
-// progress is where the job stands, or stood; known is false before its first session copied anything.
+// progress is where the job stands, or stood; known is false before its first session copied
+// anything.
 func (j *job) progress() (p Progress, known bool) {
 	if j.session != nil {
 		return j.session.Progress(), true
@@ -98,7 +99,8 @@ const (
 	maxCrashDouble = 10
 )
 
-// ready reports whether a job that crashed has waited long enough: 30 seconds, doubled with each crash in a row.
+// ready reports whether a job that crashed has waited long enough: 30 seconds, doubled with each
+// crash in a row.
 func (j *job) ready(now time.Time, healthy time.Duration) bool {
 	n := j.crashes(healthy)
 	if n == 0 {
@@ -162,8 +164,8 @@ func (s *Scheduler) startPending() {
 	}
 }
 
-// rotate stops jobs beyond max_jobs, and as many continuous ones as others wait for, at most max_churn
-// (couch_replicator_scheduler:reschedule).
+// rotate stops jobs beyond max_jobs, and as many continuous ones as others wait for, at most
+// max_churn (couch_replicator_scheduler:reschedule).
 func (s *Scheduler) rotate() {
 	set := s.o.Settings()
 	s.mu.Lock()

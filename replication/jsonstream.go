@@ -11,9 +11,9 @@ var (
 	errItemTooLarge = errors.New("an element of the answer is too large")
 )
 
-// objectStream cuts a stream of JSON into objects without holding more than one of them: the elements of an array, or
-// the objects of a stream that follow each other. It looks at quotes and brackets only; the objects are parsed by
-// others.
+// objectStream cuts a stream of JSON into objects without holding more than one of them: the
+// elements of an array, or the objects of a stream that follow each other. It looks at quotes and
+// brackets only; the objects are parsed by others.
 type objectStream struct {
 	r     io.Reader
 	buf   []byte
@@ -31,7 +31,8 @@ func newObjectStream(r io.Reader, limit int, room *room) *objectStream {
 	return &objectStream{r: r, limit: limit, buf: make([]byte, 0, streamBuffer), room: room}
 }
 
-// enter skips to the array that is the member name of the object the stream consists of. Members before it are skipped.
+// enter skips to the array that is the member name of the object the stream consists of. Members
+// before it are skipped.
 func (s *objectStream) enter(name string) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -66,8 +67,8 @@ func (s *objectStream) enter(name string) error {
 	}
 }
 
-// next gives the next object, which is to be parsed, valid until the following call; io.EOF at the end of the array or
-// of the stream.
+// next gives the next object, which is to be parsed, valid until the following call; io.EOF at the
+// end of the array or of the stream.
 func (s *objectStream) next() ([]byte, error) {
 	for {
 		c, err := s.peek()

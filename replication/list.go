@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// States are the states of replication documents, in CouchDB's order (couch_replicator:replication_states).
+// States are the states of replication documents, in CouchDB's order
+// (couch_replicator:replication_states).
 var States = []string{"initializing", "error", "running", "pending", "crashing", "completed", "failed"}
 
 // pidText is the id of a job's process in Erlang's form.
@@ -127,7 +128,8 @@ func (s *Scheduler) Document(db, id, node string) *DocumentInfo {
 	return s.jobSummary(append(b, ','), j)
 }
 
-// jobSummary appends the members that a scheduled document has (couch_replicator_scheduler:job_summary).
+// jobSummary appends the members that a scheduled document has
+// (couch_replicator_scheduler:job_summary).
 func (s *Scheduler) jobSummary(b []byte, j *job) *DocumentInfo {
 	crashes := j.crashes(s.o.Settings().HealthThreshold)
 	state := "running"
@@ -168,7 +170,8 @@ func EndedDocument(db, id string, body []byte, set *Settings) *DocumentInfo {
 	return documentAsStored(db, id, doc, state, set)
 }
 
-// IdleDocument is what /_scheduler/docs shows of a document that is neither at its end nor known to the scheduler.
+// IdleDocument is what /_scheduler/docs shows of a document that is neither at its end nor known to
+// the scheduler.
 func IdleDocument(db, id string, body []byte, set *Settings) *DocumentInfo {
 	doc, err := parseDocument(id, body)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// memoryPeer is a database in memory that fails now and then. Revisions have no ancestors: each is a leaf of its own.
+// memoryPeer is a database in memory that fails now and then. Revisions have no ancestors: each is
+// a leaf of its own.
 type memoryPeer struct {
 	name string
 

@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Options are what a replication asks for besides its endpoints (couch_replicator_parse:make_options).
+// Options are what a replication asks for besides its endpoints
+// (couch_replicator_parse:make_options).
 type Options struct {
 	Cancel             bool
 	CancelID           *JobID // with Cancel: which one, instead of the one the request describes
@@ -239,8 +240,8 @@ func (o *Options) normalizeSelector(set *Settings) error {
 	return nil
 }
 
-// appendSorted prints a value with the members of its objects sorted by name (couch_replicator_filters:ejsort). The
-// depth is that of a parsed selector.
+// appendSorted prints a value with the members of its objects sorted by name
+// (couch_replicator_filters:ejsort). The depth is that of a parsed selector.
 func appendSorted(dst []byte, v ejson.Value) []byte {
 	switch v.Kind() {
 	case ejson.Array:
@@ -276,8 +277,8 @@ func appendSorted(dst []byte, v ejson.Value) []byte {
 	return v.AppendJSON(dst)
 }
 
-// checkFilter reads the filter's name, and that of the view for the filter _view (couch_replicator_filters:parse,
-// view_type).
+// checkFilter reads the filter's name, and that of the view for the filter _view
+// (couch_replicator_filters:parse, view_type).
 func (o *Options) checkFilter() error {
 	if o.Filter == "_view" {
 		var view ejson.Value
@@ -306,11 +307,12 @@ func (o *Options) checkFilter() error {
 	return nil
 }
 
-// UserFilter reports whether the filter is a function of a design document at the source: its text is part of the id.
+// UserFilter reports whether the filter is a function of a design document at the source: its text
+// is part of the id.
 func (o *Options) UserFilter() bool { return o.HasFilter && !strings.HasPrefix(o.Filter, "_") }
 
-// StripCredentials is the URL of an endpoint as it stands in a document, without credentials, as JSON; null for what is
-// no endpoint (couch_replicator:strip_url_creds).
+// StripCredentials is the URL of an endpoint as it stands in a document, without credentials, as
+// JSON; null for what is no endpoint (couch_replicator:strip_url_creds).
 func StripCredentials(v ejson.Value, set *Settings) []byte {
 	if v.Kind() == ejson.String && !strings.HasPrefix(v.Text(), "http://") && !strings.HasPrefix(v.Text(), "https://") {
 		return v.AppendJSON(nil)

@@ -13,11 +13,12 @@ const feedPause = 200 * time.Millisecond
 // longestFeedWait is how long a source is left alone at most that does not answer.
 const longestFeedWait = 8 * time.Second
 
-// readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off,
-// it goes on after the last row. One that fails is asked for again as often as other requests are; where the source
-// does not answer that is for half of the health threshold, a minute by default, so that a source may be started anew
-// (couch_replicator_changes_reader, couch_replicator_httpc:total_error_time_exceeded). A source that answers 500 is
-// there: mostly it is the filter that fails, and does so again.
+// readChanges follows the source's changes: to their end, or for as long as the session lives.
+// Where a feed breaks off, it goes on after the last row. One that fails is asked for again as
+// often as other requests are; where the source does not answer that is for half of the health
+// threshold, a minute by default, so that a source may be started anew
+// (couch_replicator_changes_reader, couch_replicator_httpc:total_error_time_exceeded). A source
+// that answers 500 is there: mostly it is the filter that fails, and does so again.
 func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	defer close(b.rows)
 	since, left, wait := r.points.start, r.spec.Options.Retries, firstWait
@@ -86,7 +87,8 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	}
 }
 
-// changesFailure is what the job tells of a feed that failed for good (couch_replicator_scheduler_job:handle_info).
+// changesFailure is what the job tells of a feed that failed for good
+// (couch_replicator_scheduler_job:handle_info).
 func changesFailure(err error) error {
 	var failure *Failure
 	var h *httpFailure

@@ -38,8 +38,8 @@ func (s *startedAnew) Changes(_ context.Context, _ ChangesRequest, row func(Chan
 	return "", maxBackoff // so much for this test
 }
 
-// TestFeedsWaitForTheirSource: a source that is started anew ends no replication; one that stays away, or answers with
-// what is no feed, does.
+// TestFeedsWaitForTheirSource: a source that is started anew ends no replication; one that stays
+// away, or answers with what is no feed, does.
 func TestFeedsWaitForTheirSource(t *testing.T) {
 	for _, c := range []struct {
 		name         string

@@ -10,8 +10,8 @@ import (
 // Share is the memory that one answer of a peer takes out of a budget, which all replications have
 // together with other parts of the server.
 type Share interface {
-	// Take adds so many bytes to the share. It waits for others, for a bounded time; an error says that they are not to
-	// be had.
+	// Take adds so many bytes to the share. It waits for others, for a bounded time; an error says
+	// that they are not to be had.
 	Take(ctx context.Context, bytes int64) error
 	// Release gives the share back.
 	Release()
@@ -20,8 +20,8 @@ type Share interface {
 const (
 	// freeRoom is what every answer may take without asking.
 	freeRoom = 64 << 10
-	// roomCopies is how many times what is read as a whole is in memory, in bytes of its buffer: that, the one before
-	// it, the text on its way to the target, and the document made of it.
+	// roomCopies is how many times what is read as a whole is in memory, in bytes of its buffer:
+	// that, the one before it, the text on its way to the target, and the document made of it.
 	roomCopies = 4
 )
 
@@ -33,7 +33,8 @@ type room struct {
 	held   int64
 }
 
-// hold makes sure of room for a buffer of that many bytes, and gives back what is not needed for it any more.
+// hold makes sure of room for a buffer of that many bytes, and gives back what is not needed for it
+// any more.
 func (r *room) hold(buffer int) error {
 	if r == nil {
 		return nil
@@ -42,8 +43,8 @@ func (r *room) hold(buffer int) error {
 	return r.holdParsed(nil)
 }
 
-// holdParsed makes sure of room for the values of a text in the buffer, beside the buffer. The values of the text
-// before are not needed any more.
+// holdParsed makes sure of room for the values of a text in the buffer, beside the buffer. The
+// values of the text before are not needed any more.
 func (r *room) holdParsed(text []byte) error {
 	if r == nil || r.share == nil {
 		return nil
@@ -70,7 +71,8 @@ func (r *room) holdParsed(text []byte) error {
 
 func (r *room) end() { _ = r.hold(0) } // less is always to be had
 
-// readAll reads a text of at most limit bytes, which is to be parsed; longer ones are errItemTooLarge.
+// readAll reads a text of at most limit bytes, which is to be parsed; longer ones are
+// errItemTooLarge.
 func (r *room) readAll(from io.Reader, limit int) ([]byte, error) {
 	text := make([]byte, 0, 512)
 	for {

@@ -26,7 +26,8 @@ func (s *countedShare) Take(_ context.Context, bytes int64) error {
 
 func (s *countedShare) Release() { s.held = 0 }
 
-// What a peer's answer takes comes out of a share, which is given back when a large object has gone.
+// What a peer's answer takes comes out of a share, which is given back when a large object has
+// gone.
 func TestRoomOfStreams(t *testing.T) {
 	const large = 1 << 20
 	text := `{"results":[` + strings.Repeat(
@@ -58,7 +59,8 @@ func TestRoomOfStreams(t *testing.T) {
 	require.ErrorContains(t, err, errNoMemory.Error())
 }
 
-// The values of a text take more than the text: they come out of the share, too, and are given back with the next one.
+// The values of a text take more than the text: they come out of the share, too, and are given back
+// with the next one.
 func TestRoomOfValues(t *testing.T) {
 	digits := `{"a":[0` + strings.Repeat(",0", 1<<20) + `]}`
 	s := &countedShare{bound: 1 << 30}

@@ -25,12 +25,14 @@ type SchedulerOptions struct {
 
 // Sharing divides replications among several processes.
 type Sharing interface {
-	// Mine reports whether what has a name falls to this process: a replication that documents ask for.
+	// Mine reports whether what has a name falls to this process: a replication that documents ask
+	// for.
 	Mine(name string) bool
 	// Moved is closed when Mine may answer otherwise.
 	Moved(ctx context.Context) <-chan struct{}
-	// Run waits until no other process runs the replication and calls fn, whose error it gives. It gives ErrPaused, and
-	// ErrStopped where this process has lost the replication to another one meanwhile.
+	// Run waits until no other process runs the replication and calls fn, whose error it gives. It
+	// gives ErrPaused, and ErrStopped where this process has lost the replication to another one
+	// meanwhile.
 	Run(ctx context.Context, spec *Spec, fn func(ctx context.Context) error) error
 	// Resume lets a replication that is paused run again.
 	Resume(ctx context.Context, id JobID) error
@@ -51,8 +53,9 @@ var ErrPaused = compat.NewError(compat.KindServiceUnavailable, "The replication 
 	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once when its document is saved again, or when it "+
 	"is cancelled and asked for again by POST /_replicate.")
 
-// Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator databases. At most
-// max_jobs run at once; continuous ones take turns. It is safe for concurrent use.
+// Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator
+// databases. At most max_jobs run at once; continuous ones take turns. It is safe for concurrent
+// use.
 type Scheduler struct {
 	o      SchedulerOptions
 	ctx    context.Context // ends with ErrStopped
@@ -86,8 +89,8 @@ func NewScheduler(o SchedulerOptions) *Scheduler {
 	return s
 }
 
-// Close stops all jobs, which write their checkpoints, and waits for them. Documents' jobs begin again at the next
-// start.
+// Close stops all jobs, which write their checkpoints, and waits for them. Documents' jobs begin
+// again at the next start.
 func (s *Scheduler) Close() {
 	s.cancel(ErrStopped)
 	s.tasks.Wait()
@@ -103,8 +106,9 @@ type Outcome struct {
 // ErrNotAllowed refuses to replace or cancel another user's replication.
 var ErrNotAllowed = errors.New("the replication is another user's")
 
-// Add starts a transient replication, or joins the one that runs already. The outcome is sent to the channel, unless it
-// is continuous (couch_replicator:replicate). admin may replace another user's job.
+// Add starts a transient replication, or joins the one that runs already. The outcome is sent to
+// the channel, unless it is continuous (couch_replicator:replicate). admin may replace another
+// user's job.
 func (s *Scheduler) Add(spec *Spec, admin bool) (<-chan Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,8 +228,9 @@ func (s *Scheduler) start(j *job) {
 	})
 }
 
-// documentPause is how long a document's replication waits before it begins: one that is edited or removed again at
-// once is left alone, and who has just written it can do so without a conflict with its state.
+// documentPause is how long a document's replication waits before it begins: one that is edited or
+// removed again at once is left alone, and who has just written it can do so without a conflict
+// with its state.
 const documentPause = 250 * time.Millisecond
 
 // execute runs one session of a job and gives its result as JSON. Before that it waits until the

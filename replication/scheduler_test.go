@@ -103,8 +103,9 @@ func (p *parted) Mine(name string) bool {
 	return true
 }
 
-// TestDuplicatesAcrossProcesses writes pairs of documents that ask for one replication each, on a store of two
-// processes: the second of each pair fails, whichever process it would fall to by its own name.
+// TestDuplicatesAcrossProcesses writes pairs of documents that ask for one replication each, on a
+// store of two processes: the second of each pair fails, whichever process it would fall to by its
+// own name.
 func TestDuplicatesAcrossProcesses(t *testing.T) {
 	const pairs = 8
 	store := newTestStore(t)
@@ -362,7 +363,8 @@ func TestTransient(t *testing.T) {
 	}
 }
 
-// TestOtherReplicatorDatabases follows databases that come and go, also when the end of one is heard of late.
+// TestOtherReplicatorDatabases follows databases that come and go, also when the end of one is
+// heard of late.
 func TestOtherReplicatorDatabases(t *testing.T) {
 	s := newTestScheduler(t, nil)
 	const name = "x/_replicator"
@@ -404,8 +406,9 @@ func (p *pausing) Resume(context.Context, JobID) error {
 	return nil
 }
 
-// TestPausedDocumentBeginsAgain: what is paused says why, and begins again when its document is saved again, changed or
-// not; not when it is only read again. The pause ends with the document, too.
+// TestPausedDocumentBeginsAgain: what is paused says why, and begins again when its document is
+// saved again, changed or not; not when it is only read again. The pause ends with the document,
+// too.
 func TestPausedDocumentBeginsAgain(t *testing.T) {
 	for _, change := range []string{"", `,"worker_processes":3`} {
 		sharing := new(pausing)

@@ -4,8 +4,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Sequence is a place in a source's changes, as the JSON text that the source gave: a string, a number or, of very old
-// servers, an array. "" means that there is none.
+// Sequence is a place in a source's changes, as the JSON text that the source gave: a string, a
+// number or, of very old servers, an array. "" means that there is none.
 type Sequence string
 
 // FirstSequence is the start of every feed.

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Session is one run of a replication: from the checkpoint to the end of the source's changes, or until it is stopped.
+// Session is one run of a replication: from the checkpoint to the end of the source's changes, or
+// until it is stopped.
 type Session struct {
 	spec       *Spec
 	set        *Settings
@@ -41,8 +42,8 @@ type progress struct {
 	top     int
 }
 
-// NewSession prepares a session. before are the counters of the job's earlier sessions. log takes what an operator
-// should know.
+// NewSession prepares a session. before are the counters of the job's earlier sessions. log takes
+// what an operator should know.
 func NewSession(
 	spec *Spec,
 	set *Settings,
@@ -68,13 +69,15 @@ func NewSession(
 	return r
 }
 
-// ErrStopped is the cause with which a context stops a session that is to go on later: what is done is checkpointed.
+// ErrStopped is the cause with which a context stops a session that is to go on later: what is done
+// is checkpointed.
 var ErrStopped = errors.New("stopped")
 
 // lastWords is the time that a stopped session has to write its checkpoint.
 const lastWords = 10 * time.Second
 
-// Do runs the session. The result is the JSON object of the last checkpoint as _replicate answers it, without "ok".
+// Do runs the session. The result is the JSON object of the last checkpoint as _replicate answers
+// it, without "ok".
 func (r *Session) Do(ctx context.Context) (result []byte, err error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, startFailure(err)
@@ -234,7 +237,8 @@ func (r *Session) Progress() Progress {
 	return p
 }
 
-// countPending asks the source how many changes are still to come, now and every connection timeout.
+// countPending asks the source how many changes are still to come, now and every connection
+// timeout.
 func (r *Session) countPending(ctx context.Context) {
 	for {
 		since := r.Progress().Source

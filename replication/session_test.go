@@ -32,8 +32,8 @@ func testSpec(t interface{ Fatal(...any) }, set *Settings, more string) *Spec {
 
 func quietly(string, ...any) {}
 
-// TestRunAgainAndAgain lets sessions fail at any call, until one goes to its end. A checkpoint must never be ahead of
-// what the target has, and in the end it has everything but what it refuses.
+// TestRunAgainAndAgain lets sessions fail at any call, until one goes to its end. A checkpoint must
+// never be ahead of what the target has, and in the end it has everything but what it refuses.
 func TestRunAgainAndAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")

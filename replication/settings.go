@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Settings are the configuration of replications: the section replicator, and what else of the server counts. They are
-// values of one moment; the functions may be called at any time.
+// Settings are the configuration of replications: the section replicator, and what else of the
+// server counts. They are values of one moment; the functions may be called at any time.
 type Settings struct {
 	UUID     string // of the server (couchdb/uuid), part of every replication id
 	HostName string // part of the ids of versions 1 and 2
@@ -47,13 +47,15 @@ type Settings struct {
 
 	// NormalizeSelector gives a Mango selector's normal form as JSON.
 	NormalizeSelector func(ejson.Value) ([]byte, error)
-	// Memory begins a share of the memory that large answers of peers take together; nil: there is no bound.
+	// Memory begins a share of the memory that large answers of peers take together; nil: there is
+	// no bound.
 	Memory func() Share
 	// Counters are moved as replications run.
 	Counters Counters
 }
 
-// BackdoorPort is CouchDB's httpd/port, which nothing listens on any more; ids of version 2 still hold it.
+// BackdoorPort is CouchDB's httpd/port, which nothing listens on any more; ids of version 2 still
+// hold it.
 const BackdoorPort = 5986
 
 // DefaultSettings are CouchDB's defaults.

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Spec is a replication as it was asked for, by a document or by POST /_replicate (#rep{} of couch_replicator.hrl).
+// Spec is a replication as it was asked for, by a document or by POST /_replicate (#rep{} of
+// couch_replicator.hrl).
 type Spec struct {
 	DB        string // the replicator database, "" for a transient replication
 	DocID     string // of the replicator document; a body of _replicate may have an _id, too
@@ -30,7 +31,8 @@ type Spec struct {
 // ofDocument says whether a document asked for the replication, as opposed to POST /_replicate.
 func (s *Spec) ofDocument() bool { return s.DB != "" }
 
-// UserContext is who asked for a replication: the caller of _replicate, or the user_ctx of a document.
+// UserContext is who asked for a replication: the caller of _replicate, or the user_ctx of a
+// document.
 type UserContext struct {
 	Name  string // "" for nobody
 	Roles []string
@@ -47,7 +49,8 @@ type Endpoint struct {
 	HasCreds bool
 	Headers  []Header // in the order that counts for the replication id, without defaults
 	Proxy    string   // "" for none
-	// Local is the name of the database if it was named without a URL: then it is one of this server's.
+	// Local is the name of the database if it was named without a URL: then it is one of this
+	// server's.
 	Local   string
 	IsLocal bool
 }
@@ -55,8 +58,8 @@ type Endpoint struct {
 // defaultHeaders go out with every request.
 var defaultHeaders = []Header{{"Accept", "application/json"}, {"User-Agent", UserAgent}}
 
-// UserAgent is the User-Agent of CouchDB's replicator, by which peers and logs know one. The default headers count for
-// replication ids, so it is that of the version this server stands for.
+// UserAgent is the User-Agent of CouchDB's replicator, by which peers and logs know one. The
+// default headers count for replication ids, so it is that of the version this server stands for.
 const UserAgent = "CouchDB-Replicator/3.5.2"
 
 // SpecError is why something is no replication.
@@ -79,7 +82,8 @@ const (
 // Error implements error.
 func (e *SpecError) Error() string { return e.Reason }
 
-// Forbidden is the reason for which a replicator document is refused (couch_replicator_parse:parse_rep_doc).
+// Forbidden is the reason for which a replicator document is refused
+// (couch_replicator_parse:parse_rep_doc).
 func (e *SpecError) Forbidden() string {
 	switch e.Class {
 	case SpecBadRequest:
@@ -104,8 +108,9 @@ var (
 	errLocalEndpoint   = invalid("local_endpoints_not_supported")
 )
 
-// ParseSpec reads a replication from a document or from the body of _replicate, whose endpoints are URLs or objects
-// with one (couch_replicator_parse:parse_rep_doc_without_id). Its ID is not set. Errors are SpecErrors.
+// ParseSpec reads a replication from a document or from the body of _replicate, whose endpoints are
+// URLs or objects with one (couch_replicator_parse:parse_rep_doc_without_id). Its ID is not set.
+// Errors are SpecErrors.
 func ParseSpec(doc ejson.Value, set *Settings) (*Spec, error) {
 	sourceProxy, targetProxy, err := parseProxies(doc)
 	if err != nil {
@@ -134,7 +139,8 @@ func ParseSpec(doc ejson.Value, set *Settings) (*Spec, error) {
 	return s, nil
 }
 
-// CheckDocument refuses a document of a replicator database that is no replication, as a write is refused.
+// CheckDocument refuses a document of a replicator database that is no replication, as a write is
+// refused.
 func CheckDocument(doc ejson.Value, set *Settings) error {
 	_, err := ParseDocument(doc, set)
 	var bad *SpecError
@@ -144,8 +150,8 @@ func CheckDocument(doc ejson.Value, set *Settings) error {
 	return err
 }
 
-// ParseDocument is ParseSpec of a document in a replicator database, whose user_ctx has to be an object if it has one
-// (couch_replicator_parse:rep_user_ctx).
+// ParseDocument is ParseSpec of a document in a replicator database, whose user_ctx has to be an
+// object if it has one (couch_replicator_parse:rep_user_ctx).
 func ParseDocument(doc ejson.Value, set *Settings) (*Spec, error) {
 	if ctx, ok := doc.Get("user_ctx"); ok && ctx.Kind() != ejson.Object {
 		return nil, &SpecError{Class: SpecCrash, Reason: "{case_clause," + compat.ErlangTerm(ctx) + "}"}
@@ -287,8 +293,9 @@ func (e *Endpoint) setHeaders(v ejson.Value) error {
 	return nil
 }
 
-// takeCredentials finds name and password in the auth object, else in the URL, else in an Authorization header, and
-// takes them out of the latter two (couch_replicator_utils:normalize_basic_auth).
+// takeCredentials finds name and password in the auth object, else in the URL, else in an
+// Authorization header, and takes them out of the latter two
+// (couch_replicator_utils:normalize_basic_auth).
 func (e *Endpoint) takeCredentials(auth ejson.Value) error {
 	headerUser, headerPass, hasHeader := e.takeBasicHeader()
 	u, _ := parseURL(e.URL)
@@ -312,8 +319,8 @@ func (e *Endpoint) takeCredentials(auth ejson.Value) error {
 	return nil
 }
 
-// takeBasicHeader removes a Basic Authorization header and decodes it. A header of another kind stays, but either way
-// the order becomes that of the names in lower case.
+// takeBasicHeader removes a Basic Authorization header and decodes it. A header of another kind
+// stays, but either way the order becomes that of the names in lower case.
 func (e *Endpoint) takeBasicHeader() (user, pass string, ok bool) {
 	at := slices.IndexFunc(e.Headers, func(h Header) bool { return strings.EqualFold(h.Name, "authorization") })
 	if at < 0 {

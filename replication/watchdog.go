@@ -26,7 +26,8 @@ func (w *watchdog) touch() { w.timer.Reset(w.d) }
 
 func (w *watchdog) stop() { w.timer.Stop() }
 
-// watchedBody is a body whose bytes are signs of life. err is the first error of reading it but its end.
+// watchedBody is a body whose bytes are signs of life. err is the first error of reading it but its
+// end.
 type watchedBody struct {
 	r     io.Reader
 	alive *watchdog
@@ -45,13 +46,14 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The pace of a peer that answers 429 (couch_replicator_rate_limiter): the wait before each request of a method grows
-// by backoffFactor with each refusal and shrinks with each success.
+// The pace of a peer that answers 429 (couch_replicator_rate_limiter): the wait before each request
+// of a method grows by backoffFactor with each refusal and shrinks with each success.
 const (
 	backoffBase   = 20 * time.Millisecond
 	backoffFactor = 1.2
 	backoffMax    = 25 * time.Second
-	// backoffWindow is the time within which refusals count once: requests that were under way together.
+	// backoffWindow is the time within which refusals count once: requests that were under way
+	// together.
 	backoffWindow = 80 * time.Millisecond
 )
 

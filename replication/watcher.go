@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/listeners"
 )
 
-// watcher follows all replicator databases (couch_multidb_changes). It learns of new ones from _global_changes, and
-// looks at all names where there is no such database.
+// watcher follows all replicator databases (couch_multidb_changes). It learns of new ones from
+// _global_changes, and looks at all names where there is no such database.
 type watcher struct {
 	s        *Scheduler
 	ctx      context.Context // the watcher's life: its tasks end with it
@@ -27,8 +27,8 @@ const (
 	watchPause = time.Second
 	// absentPause is how often a database is looked for that is not there.
 	absentPause = 5 * time.Second
-	// lookPause is how often all names are looked at: for the case that _global_changes is not there or has lost an
-	// event.
+	// lookPause is how often all names are looked at: for the case that _global_changes is not
+	// there or has lost an event.
 	lookPause = 5 * time.Minute
 )
 
@@ -134,9 +134,10 @@ func (w *watcher) followEvents(d time.Duration) error {
 	}
 }
 
-// look follows a database that was created or deleted, if there is one now: events of several processes come in any
-// order, and the next database of a name may be there before the end of the last one is heard of. A deletion ends what
-// followed the last one. One whose deletion is not heard of ends by itself (followDB).
+// look follows a database that was created or deleted, if there is one now: events of several
+// processes come in any order, and the next database of a name may be there before the end of the
+// last one is heard of. A deletion ends what followed the last one. One whose deletion is not heard
+// of ends by itself (followDB).
 func (w *watcher) look(ctx context.Context, name string, deleted bool) error {
 	there, err := w.s.o.Store.DB(name).Exists(ctx)
 	if err != nil {

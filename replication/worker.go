@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// worker copies batches: it asks the target which revisions it lacks, reads them at the source and writes them
-// (couch_replicator_worker).
+// worker copies batches: it asks the target which revisions it lacks, reads them at the source and
+// writes them (couch_replicator_worker).
 type worker struct {
 	session  *Session
 	bulkGet  ratio // of documents that _bulk_get cannot give
@@ -48,8 +48,9 @@ func (r *ratio) update(successes, attempts int) {
 const (
 	// maxBulk is the memory from which on documents are written, in bytes.
 	maxBulk = 512 << 10
-	// documentOverhead is about what a document takes beside its text, here and where it is parsed to be stored. A
-	// source may send any number of tiny ones; those of a batch that keeps to worker_batch_size are written together.
+	// documentOverhead is about what a document takes beside its text, here and where it is parsed
+	// to be stored. A source may send any number of tiny ones; those of a batch that keeps to
+	// worker_batch_size are written together.
 	documentOverhead = 256
 )
 
@@ -173,7 +174,8 @@ func (w *worker) missing(ctx context.Context, rows []ChangeRow) ([]Wanted, error
 	return wanted, nil
 }
 
-// getBulk reads documents without attachments together, and returns those that have to be fetched one by one.
+// getBulk reads documents without attachments together, and returns those that have to be fetched
+// one by one.
 func (w *worker) getBulk(ctx context.Context, wanted []Wanted) (rest []Wanted, err error) {
 	if len(wanted) == 0 || !w.session.spec.Options.UseBulkGet || !w.bulkGet.worthwhile() {
 		return wanted, nil
@@ -243,8 +245,8 @@ func hasStubs(json []byte) bool {
 	return ok && atts.Len() > 0
 }
 
-// fetch copies one revision. It is read again, as often as requests are made again, when the target did not answer:
-// attachments come from a stream, so that Put by itself cannot send them twice.
+// fetch copies one revision. It is read again, as often as requests are made again, when the target
+// did not answer: attachments come from a stream, so that Put by itself cannot send them twice.
 func (w *worker) fetch(ctx context.Context, v Wanted) error {
 	left, wait, began := w.session.spec.Options.Retries, firstWait, time.Now()
 	for {
@@ -289,7 +291,8 @@ func (w *worker) fetchOnce(ctx context.Context, v Wanted) error {
 	return err
 }
 
-// take writes a document that came by itself: at once if it has attachments or is a design document.
+// take writes a document that came by itself: at once if it has attachments or is a design
+// document.
 func (w *worker) take(ctx context.Context, d *Document) error {
 	if len(d.Attachments) == 0 && !compat.IsDesignID(d.ID) && !hasStubs(d.JSON) {
 		return w.add(ctx, d.JSON)

@@ -27,8 +27,8 @@ func (r *restarting) Put(ctx context.Context, d *Document) error {
 	return r.memoryPeer.Put(ctx, d)
 }
 
-// TestAttachmentsAreSentAgain: a target that is started anew while it takes a document with attachments does not end
-// the replication; one that stays away does.
+// TestAttachmentsAreSentAgain: a target that is started anew while it takes a document with
+// attachments does not end the replication; one that stays away does.
 func TestAttachmentsAreSentAgain(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -72,8 +72,8 @@ func (m *manyAtOnce) BulkWrite(_ context.Context, docs [][]byte) ([]Refusal, err
 	return nil, nil
 }
 
-// TestTinyDocumentsWithoutEnd: a source that sends tiny documents without end has them written by the memory that they
-// take, not by their bytes, of which thirteen thousand would fit.
+// TestTinyDocumentsWithoutEnd: a source that sends tiny documents without end has them written by
+// the memory that they take, not by their bytes, of which thirteen thousand would fit.
 func TestTinyDocumentsWithoutEnd(t *testing.T) {
 	target := &manyAtOnce{}
 	w := newWorker(&Session{target: target})

@@ -28,8 +28,8 @@ func (c *markCounter) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Vers
 	return c.Store.Update(ctx, fn)
 }
 
-// TestLargeBuildsAreInBackground: what makes segments of many documents does not take what requests need; a query that
-// has to catch up with a few waits for nobody.
+// TestLargeBuildsAreInBackground: what makes segments of many documents does not take what requests
+// need; a query that has to catch up with a few waits for nobody.
 func TestLargeBuildsAreInBackground(t *testing.T) {
 	engine := &markCounter{Store: memkv.New()}
 	b := newBench(t, engine, storage.CreateOptions{})

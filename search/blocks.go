@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// blockCache keeps blocks of segments, which never change, for all indexes. A number of a segment is never given twice.
+// blockCache keeps blocks of segments, which never change, for all indexes. A number of a segment
+// is never given twice.
 type blockCache = cache.Cache[cachedBlock, []byte]
 
 type cachedBlock struct {
@@ -60,8 +61,8 @@ func (x *Indexes) blocksIn(s *storage.Snapshot, k *keys, number, segment int64) 
 	return &segmentBlocks{x.blocks, x.frequent, id, k, s.KV().Get}
 }
 
-// blocksOver are the blocks of a segment for work that outlives a snapshot: each is read in one of its own. They are
-// there as long as the manifest names the segment.
+// blocksOver are the blocks of a segment for work that outlives a snapshot: each is read in one of
+// its own. They are there as long as the manifest names the segment.
 func (x *Indexes) blocksOver(
 	ctx context.Context, db *storage.DB, uuid [16]byte, k *keys, number, segment int64,
 ) *segmentBlocks {

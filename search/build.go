@@ -17,8 +17,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// build brings an index to a sequence: it reads changes, has them mapped and analysed, several batches at a time, and
-// commits them in order, fenced by the record of the index.
+// build brings an index to a sequence: it reads changes, has them mapped and analysed, several
+// batches at a time, and commits them in order, fenced by the record of the index.
 type build struct {
 	x      *Indexes
 	db     *storage.DB
@@ -52,9 +52,11 @@ type build struct {
 const (
 	batchDocs  = 500
 	batchBytes = 2 << 20
-	// maxRecord is the largest record of a document that an index takes: it has to fit a transaction.
+	// maxRecord is the largest record of a document that an index takes: it has to fit a
+	// transaction.
 	maxRecord = 7 << 20
-	// maxFields is how many fields a document may have in an index: each has keys of its own in every segment.
+	// maxFields is how many fields a document may have in an index: each has keys of its own in
+	// every segment.
 	maxFields = 1000
 )
 
@@ -272,7 +274,8 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 			return err
 		}
 		since = batch.end
-		// What an interactive index begins with comes before what writers have put into its log meanwhile.
+		// What an interactive index begins with comes before what writers have put into its log
+		// meanwhile.
 		direct = direct || !b.indirect.Load() && (b.interactive() && len(batch.docs) > 0 ||
 			batch.pending+int64(len(batch.docs)) >= 2*b.x.opts.flushEntries)
 		if batch.direct = direct && !batch.later; batch.direct {
@@ -325,7 +328,8 @@ func (b *build) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	return read, err
 }
 
-// readInto reads changes until they fit a share: a document that is too large for it is read again once it is enlarged.
+// readInto reads changes until they fit a share: a document that is too large for it is read again
+// once it is enlarged.
 func (b *build) readInto(ctx context.Context, share *share, since storage.Seq) (*batch, error) {
 	for failures := 0; ; {
 		read := &batch{made: make(chan *batch), share: share}
@@ -398,7 +402,8 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 	return err
 }
 
-// appendSource appends a document as index functions get it: _id, _rev, the members, then attachments.
+// appendSource appends a document as index functions get it: _id, _rev, the members, then
+// attachments.
 func appendSource(dst []byte, doc *storage.Document) []byte {
 	view := compat.DocumentView{ID: doc.ID, Rev: doc.Rev, Body: doc.Body}
 	for i := range doc.Attachments {

@@ -31,9 +31,10 @@ const (
 	checkWindow = 1000
 )
 
-// Check verifies invariants 2, 4 and 8 of all search indexes of a store, which engine is below, and what their counters
-// say. It reads as many snapshots as that takes; what spans several of them is compared only where nobody has written
-// meanwhile, and of segments that were merged meanwhile some may not be looked at.
+// Check verifies invariants 2, 4 and 8 of all search indexes of a store, which engine is below, and
+// what their counters say. It reads as many snapshots as that takes; what spans several of them is
+// compared only where nobody has written meanwhile, and of segments that were merged meanwhile some
+// may not be looked at.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
 	x := New(Options{Store: s, KV: engine})
 	defer x.Close()
@@ -166,7 +167,8 @@ func (o *opened) alive() (n int64) {
 	return n
 }
 
-// counters compares the counters with what they count, and looks for blocks of segments that are gone.
+// counters compares the counters with what they count, and looks for blocks of segments that are
+// gone.
 func (c *indexCheck) counters(s *storage.Snapshot, o *opened, alive int64) error {
 	counts := make([][]byte, counters)
 	for n := range counts {

@@ -29,8 +29,8 @@ type claim struct {
 	size    int // of pending in a transaction
 }
 
-// blockBytes is about how many bytes a block takes in a transaction besides its value: fields of one word each have
-// many blocks of a few bytes.
+// blockBytes is about how many bytes a block takes in a transaction besides its value: fields of
+// one word each have many blocks of a few bytes.
 const blockBytes = 200
 
 const (
@@ -143,7 +143,8 @@ func (c *claim) check(tx *storage.Tx) error {
 
 // drop ends a claim whose segment was not published.
 func (c *claim) drop() {
-	// What failed may have been the caller's context; what stays is removed by the next one that claims.
+	// What failed may have been the caller's context; what stays is removed by the next one that
+	// claims.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_ = c.db.Transact(ctx, func(tx *storage.Tx) error {

@@ -16,8 +16,8 @@ var errCrowded = errors.New("search: too many conflicts")
 // commitRuns is how often the transaction of several documents is run before fewer are tried.
 const commitRuns = 3
 
-// commit writes a batch in one transaction, or in several if it is too large for one or for the memory that the log may
-// take, and flushes the log as soon as it is large.
+// commit writes a batch in one transaction, or in several if it is too large for one or for the
+// memory that the log may take, and flushes the log as soon as it is large.
 func (b *build) commit(ctx context.Context, batch *batch) error {
 	most := len(batch.docs)
 	for from, done := 0, false; !done; {
@@ -166,8 +166,8 @@ type writer struct {
 	counts [counters]int64
 }
 
-// write puts what is to be known of documents into the log. A document that is in the index already is taken out by
-// the same entry.
+// write puts what is to be known of documents into the log. A document that is in the index already
+// is taken out by the same entry.
 func (w *writer) write(docs []source) error {
 	all := make([][]byte, len(docs))
 	for i := range docs {
@@ -266,7 +266,8 @@ func (w *writer) addTypes(f *fields) (failure string) {
 	return checked.failure
 }
 
-// errorValue is the message of a document that could not be indexed; the first byte says that its function threw it.
+// errorValue is the message of a document that could not be indexed; the first byte says that its
+// function threw it.
 func errorValue(thrown bool, message string) []byte {
 	b := make([]byte, 1, 1+len(message))
 	if thrown {

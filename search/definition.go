@@ -49,8 +49,9 @@ func member(kind index.Kind) string {
 	return "indexes"
 }
 
-// Lookup finds an index of a design document. The error is that of a missing design document, or what CouchDB says of
-// a definition that is none; then there is a Definition all the same, which cannot be used.
+// Lookup finds an index of a design document. The error is that of a missing design document, or
+// what CouchDB says of a definition that is none; then there is a Definition all the same, which
+// cannot be used.
 func (x *Indexes) Lookup(
 	ctx context.Context, db *storage.DB, kind index.Kind, ddoc, name string,
 ) (def *Definition, err error) {
@@ -69,8 +70,8 @@ func (x *Indexes) Lookup(
 	return def, err
 }
 
-// newDefinition reads a definition (dreyfus_index, nouveau_util: design_doc_to_index). partitioned is the kind of the
-// database.
+// newDefinition reads a definition (dreyfus_index, nouveau_util: design_doc_to_index). partitioned
+// is the kind of the database.
 func (x *Indexes) newDefinition(
 	body ejson.Value, kind index.Kind, ddoc, name string, partitioned bool,
 ) (*Definition, error) {
@@ -127,7 +128,8 @@ func errNoAnalyzerNamed(name string) error {
 	return compat.NewError(compat.KindBadRequest, name+" is not a valid analyzer name")
 }
 
-// readAnalyzers reads the analyzers of an index of JavaScript, and gives what the definition has of them.
+// readAnalyzers reads the analyzers of an index of JavaScript, and gives what the definition has of
+// them.
 func (def *Definition) readAnalyzers(d ejson.Value) (analyzers []ejson.Value, err error) {
 	if def.Kind == index.Nouveau {
 		standard, _ := d.Get("default_analyzer")

@@ -16,10 +16,11 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A build that has many documents to index makes segments of them without a detour by the log: batches are inverted as
-// they are analysed, collected until they are a segment, and published in one transaction with the entries of their
-// documents, while the next ones are collected. Identities come from a commit before the segment is written. The fence
-// is the same: who builds in between makes the publication fail.
+// A build that has many documents to index makes segments of them without a detour by the log:
+// batches are inverted as they are analysed, collected until they are a segment, and published in
+// one transaction with the entries of their documents, while the next ones are collected.
+// Identities come from a commit before the segment is written. The fence is the same: who builds in
+// between makes the publication fail.
 
 // direct makes segments. Its methods are for the goroutine that takes batches in order.
 type direct struct {
@@ -42,7 +43,8 @@ type collected struct {
 	keys  int         // of the transaction that publishes them
 }
 
-// mostDirect is how many documents go into a segment that is made directly: identities number them with 16 bits.
+// mostDirect is how many documents go into a segment that is made directly: identities number them
+// with 16 bits.
 const mostDirect = 60_000
 
 // goDirect begins to make segments. What the log has comes before them.
@@ -107,7 +109,8 @@ func (d *direct) add(ctx context.Context, batch *batch) error {
 	return d.write(ctx)
 }
 
-// keysOfDocument is about how many bytes a document takes in the transaction that publishes it, besides its id.
+// keysOfDocument is about how many bytes a document takes in the transaction that publishes it,
+// besides its id.
 const keysOfDocument = 200
 
 // settle says whether a document fits the index.
@@ -236,8 +239,8 @@ func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error 
 	return c.write(ctx)
 }
 
-// place is the identity of the first document of a segment without its last two bytes, which number the documents: the
-// commit that this makes. Everything in the index was committed before.
+// place is the identity of the first document of a segment without its last two bytes, which number
+// the documents: the commit that this makes. Everything in the index was committed before.
 func (c *claim) place(ctx context.Context) ([]byte, error) {
 	key := c.keys.claim(claimPlace)
 	err := c.db.Transact(ctx, func(tx *storage.Tx) error {

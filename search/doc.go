@@ -1,16 +1,18 @@
-// Package search keeps full-text indexes in the store: those of `indexes` (_search) and of `nouveau` (_nouveau) in
-// design documents, Mango's text indexes among them. It finds their definitions, builds them with the functions of
-// design documents, or the language that these are in, and opens them in a snapshot for queries of package
-// search/index. It knows no requests.
+// Package search keeps full-text indexes in the store: those of `indexes` (_search) and of
+// `nouveau` (_nouveau) in design documents, Mango's text indexes among them. It finds their
+// definitions, builds them with the functions of design documents, or the language that these are
+// in, and opens them in a snapshot for queries of package search/index. It knows no requests.
 //
-// An index is a log and segments. A build reads changes, has them mapped and analysed, and writes each document as an
-// entry of the log, with what it replaces, in transactions that also move the sequence of the index on: whoever builds
-// in between makes them fail. The place of an entry is its identity. A flush makes a segment of the log, a merge one
-// of several; a build that has much to do makes segments directly. A query reads the manifest and what the log has
-// since; the process remembers what it has read, and blocks of segments, which never change.
+// An index is a log and segments. A build reads changes, has them mapped and analysed, and writes
+// each document as an entry of the log, with what it replaces, in transactions that also move the
+// sequence of the index on: whoever builds in between makes them fail. The place of an entry is its
+// identity. A flush makes a segment of the log, a merge one of several; a build that has much to do
+// makes segments directly. A query reads the manifest and what the log has since; the process
+// remembers what it has read, and blocks of segments, which never change.
 //
-// Indexes without JavaScript are interactive: once one is built, the transactions of documents write their entries of
-// its log. The others are brought up to date by queries before: many changes or few, by all who wait together.
+// Indexes without JavaScript are interactive: once one is built, the transactions of documents
+// write their entries of its log. The others are brought up to date by queries before: many changes
+// or few, by all who wait together.
 //
 //   - search.go: Indexes; definition.go: what design documents define; language.go: indexes without JavaScript;
 //     keys.go, record.go: what is stored
@@ -33,7 +35,8 @@
 //     the index.
 //  4. Documents of segments follow each other in the order of their identities, from segment to segment and on in the
 //     log. A number of a segment is given once.
-//  5. A purge takes documents that are gone out in its own transaction; a build that read them before leaves them out.
+//  5. A purge takes documents that are gone out in its own transaction; a build that read them
+//     before leaves them out.
 //  6. A document that cannot be indexed does not keep others from it.
 //  7. A state serves every snapshot with its manifest: entries and kills after the snapshot's end of the log are not
 //     seen.

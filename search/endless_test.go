@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// endlessScript is script with functions that do not end for documents that have a member `endless`.
+// endlessScript is script with functions that do not end for documents that have a member
+// `endless`.
 type endlessScript struct {
 	script
 	timeouts atomic.Int32
@@ -33,8 +34,9 @@ func (s *endlessScript) Map(
 // inARow is after how many documents in a row js.MapEach gives up.
 const inARow = 8
 
-// A document with which the function does not come to an end is listed, and costs two waits for it; where there are
-// many, no query waits for more than a few of them, and what was found out is not found out again.
+// A document with which the function does not come to an end is listed, and costs two waits for it;
+// where there are many, no query waits for more than a few of them, and what was found out is not
+// found out again.
 func TestEndlessFunctions(t *testing.T) {
 	for _, direct := range []bool{false, true} {
 		t.Run(fmt.Sprint("direct ", direct), func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 
 // This file makes values of fields of what an index function called index() with.
 
-// fieldType is what a field of Nouveau's kind of index has; the first document that has the field says it.
+// fieldType is what a field of Nouveau's kind of index has; the first document that has the field
+// says it.
 type fieldType byte
 
 const (
@@ -91,8 +92,9 @@ func (f *fields) name(id, partition string) {
 
 func (f *fields) add(v index.Value) { f.values = append(f.values, v) }
 
-// clouseau reads a call of index(name, value, options) (ClouseauTypeFactory: constructField). What is neither a text
-// nor a number nor a boolean, such as the null that JSON makes of NaN, is passed over.
+// clouseau reads a call of index(name, value, options) (ClouseauTypeFactory: constructField). What
+// is neither a text nor a number nor a boolean, such as the null that JSON makes of NaN, is passed
+// over.
 func (f *fields) clouseau(arguments []ejson.Value, options ejson.Value) {
 	if len(arguments) != 2 {
 		return
@@ -176,7 +178,8 @@ func (f *fields) nouveau(arguments []ejson.Value, options ejson.Value) {
 	f.add(v)
 }
 
-// checkTypes holds a document against the types that its fields have, and returns those of fields that are new.
+// checkTypes holds a document against the types that its fields have, and returns those of fields
+// that are new.
 func (f *fields) checkTypes(known map[string]fieldType) (fresh []typedField) {
 	for _, t := range f.types {
 		of := known[t.name]

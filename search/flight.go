@@ -115,10 +115,12 @@ func (x *Indexes) join(db *storage.DB, def *Definition, uuid [16]byte) (*flight,
 	return f, nil
 }
 
-// errMoved ends a pass whose index was changed by somebody else; the build begins anew from what is there.
+// errMoved ends a pass whose index was changed by somebody else; the build begins anew from what is
+// there.
 var errMoved = errors.New("search: index was changed by another builder")
 
-// errUnwanted ends a build that nobody waits for, of an index that the design document does not have any more.
+// errUnwanted ends a build that nobody waits for, of an index that the design document does not
+// have any more.
 var errUnwanted = errors.New("search: index is not wanted any more")
 
 // build brings an index to the end of the feed as it is at the beginning, and tells where that is.

@@ -10,27 +10,30 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A flush makes a segment of the log: what is in memory of it is written as blocks, and published with the manifest.
-// Documents of older segments that the log kills are taken out of the sets of those that are alive.
+// A flush makes a segment of the log: what is in memory of it is written as blocks, and published
+// with the manifest. Documents of older segments that the log kills are taken out of the sets of
+// those that are alive.
 
 // When the log is flushed: it is read anew by every process that starts, and in the memory of each.
 const (
 	defaultFlushEntries = 2000
-	// logCopies is about how many times as much as a log has bytes it takes in memory: 18 times for plain text, 24 for
-	// words that are all different, up to 90 for fields with one word each. What a build writes it counts (logMemory).
+	// logCopies is about how many times as much as a log has bytes it takes in memory: 18 times for
+	// plain text, 24 for words that are all different, up to 90 for fields with one word each. What
+	// a build writes it counts (logMemory).
 	logCopies = 24
 )
 
 // logMemory is about how many bytes of memory the log of one index takes before it is flushed.
 func (x *Indexes) logMemory() int { return x.directBytes() }
 
-// isLarge reports whether a log of so many entries and bytes is to be flushed; 2 MB where there is plenty of memory.
+// isLarge reports whether a log of so many entries and bytes is to be flushed; 2 MB where there is
+// plenty of memory.
 func (x *Indexes) isLarge(entries, bytes int64) bool {
 	return entries >= x.opts.flushEntries || bytes >= int64(x.logMemory()/logCopies)
 }
 
-// flushIfLarge flushes the log of the index if it has grown much. While another process does, the build goes on, but
-// not for long: what is in the log is in the memory of whoever queries.
+// flushIfLarge flushes the log of the index if it has grown much. While another process does, the
+// build goes on, but not for long: what is in the log is in the memory of whoever queries.
 func (b *build) flushIfLarge(ctx context.Context) error {
 	// An empty log is not large, however little memory there is.
 	for tries := 0; b.entries > 0 && (b.x.isLarge(b.entries, b.logBytes) || b.logMemory >= b.x.logMemory()); tries++ {
@@ -62,7 +65,8 @@ const (
 	flushPause = 500 * time.Millisecond
 )
 
-// flush flushes the log up to where it is now. Each has its log in memory, so that few run at a time.
+// flush flushes the log up to where it is now. Each has its log in memory, so that few run at a
+// time.
 func (x *Indexes) flush(ctx context.Context, db *storage.DB, def *Definition, recordKey []byte, k *keys) error {
 	select {
 	case x.flushing <- struct{}{}:
@@ -182,7 +186,8 @@ func (c *claim) publishFlush(
 	})
 }
 
-// manifest reads the manifest in the transaction that is to change it; errMoved if it is not of a version.
+// manifest reads the manifest in the transaction that is to change it; errMoved if it is not of a
+// version.
 func (c *claim) manifest(tx *storage.Tx, version int64) (*manifest, error) {
 	value, err := tx.KV().Get(c.keys.key(keyManifest))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/settee-db/settee/search/index"
 )
 
-// frequentCache keeps documents of frequent terms of segments, for all indexes. A segment never changes, and its number
-// is never given twice.
+// frequentCache keeps documents of frequent terms of segments, for all indexes. A segment never
+// changes, and its number is never given twice.
 type frequentCache struct {
 	*cache.Cache[cachedFrequent, *index.Frequent]
 	most  int   // bytes
@@ -48,8 +48,8 @@ func (b *segmentBlocks) Keep(name string, f *index.Frequent) {
 	}
 }
 
-// Worth implements index.Keeper. A set has some bits for each document of the segment, and none is made that would not
-// be kept.
+// Worth implements index.Keeper. A set has some bits for each document of the segment, and none is
+// made that would not be kept.
 func (b *segmentBlocks) Worth(n, docs int32) bool {
 	c := b.frequent
 	return n >= c.least && int64(n)*frequentAmong >= int64(docs) && int(docs)/4+int(n) < c.most/4

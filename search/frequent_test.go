@@ -46,8 +46,8 @@ func (b *keptInTest) Kept(string) *index.Frequent                { return b.kept
 func (b *keptInTest) Keep(_ string, f *index.Frequent)           { b.kept = f }
 func (b *keptInTest) Worth(int32, int32) bool                    { return true }
 
-// TestFrequentCache: what is kept is bounded in bytes, segments are kept apart, and a set that is as large as half of
-// the cache is not kept.
+// TestFrequentCache: what is kept is bounded in bytes, segments are kept apart, and a set that is
+// as large as half of the cache is not kept.
 func TestFrequentCache(t *testing.T) {
 	f := frequentOf(t, 1000)
 	c := newFrequentCache(4*cachedFrequent{name: "a"}.size(f), 1)
@@ -71,8 +71,8 @@ func TestFrequentCache(t *testing.T) {
 	}
 }
 
-// checkBest asks for the best hits, which are found by sets where words are frequent: how many there are in all, and
-// that those that are answered are among them, the better ones first.
+// checkBest asks for the best hits, which are found by sets where words are frequent: how many
+// there are in all, and that those that are answered are among them, the better ones first.
 func (m *model) checkBest(t tester, b *bench, def *Definition, rng *rand.Rand) {
 	text := "default"
 	if def.Kind == index.Nouveau {

@@ -29,8 +29,9 @@ var (
 
 type tester = storagetest.T
 
-// script is JavaScript of tests: a document lists in `index` (in `nouveau` for the function g) what its function calls
-// index() with, the options last; `fail` is what it throws, and `fatal` what ends the whole call.
+// script is JavaScript of tests: a document lists in `index` (in `nouveau` for the function g) what
+// its function calls index() with, the options last; `fail` is what it throws, and `fatal` what
+// ends the whole call.
 type script struct{}
 
 func (script) CheckMap(_ context.Context, _, source string) error {

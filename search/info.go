@@ -91,8 +91,8 @@ type Error struct {
 	Thrown bool
 }
 
-// Errors calls fn for the documents that could not be indexed, in the order of their ids from one on. The index is
-// taken as it is.
+// Errors calls fn for the documents that could not be indexed, in the order of their ids from one
+// on. The index is taken as it is.
 func (x *Indexes) Errors(
 	ctx context.Context, db *storage.DB, def *Definition, from string, fn func(Error) error,
 ) error {

@@ -17,10 +17,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Interactive indexes have their entries of the log written in the transactions of the documents. One key lists them,
-// so that such a transaction knows with one read what to do, and so that a new index conflicts with it. All else that
-// it writes is keys of its document, entries of the log and atomic additions: writers of different documents have no
-// conflicts.
+// Interactive indexes have their entries of the log written in the transactions of the documents.
+// One key lists them, so that such a transaction knows with one read what to do, and so that a new
+// index conflicts with it. All else that it writes is keys of its document, entries of the log and
+// atomic additions: writers of different documents have no conflicts.
 
 // interactiveEntry is one interactive index: all that a document's transaction needs.
 type interactiveEntry struct {
@@ -82,8 +82,9 @@ func readInteractive(r kv.ReadTx, sp space) (interactiveList, error) {
 	return parseInteractive(bytes.Clone(value)) // what is made of the entries is kept
 }
 
-// register makes a new index interactive, if it is one whose analysis needs no JavaScript: it notes it for writers, and
-// writes its record. known is false if the index is brought up to date before queries.
+// register makes a new index interactive, if it is one whose analysis needs no JavaScript: it notes
+// it for writers, and writes its record. known is false if the index is brought up to date before
+// queries.
 func (def *Definition) register(tx *storage.Tx, sp space, number int64) (known bool, err error) {
 	if def.native == nil || def.later {
 		return false, nil
@@ -156,8 +157,8 @@ func (p *program) compile(x *Indexes, e *interactiveEntry) error {
 	return err
 }
 
-// maxInteractive is the largest record of a document that an interactive index takes: it has to fit the transaction of
-// the document, beside it and what other indexes have of it.
+// maxInteractive is the largest record of a document that an interactive index takes: it has to fit
+// the transaction of the document, beside it and what other indexes have of it.
 const maxInteractive = 1 << 20
 
 // readOfEntry is about what looking up a document takes of a transaction.
@@ -189,8 +190,8 @@ func (x *Indexes) AppendHead(keys [][]byte, tx *storage.Tx) [][]byte {
 	return append(keys, spaceOf(tx.Snapshot()).key(keyInteractive))
 }
 
-// Prepare implements storage.Indexer: it reads which indexes are interactive. The others are brought up to date before
-// they are read.
+// Prepare implements storage.Indexer: it reads which indexes are interactive. The others are
+// brought up to date before they are read.
 func (x *Indexes) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
 	list, err := readInteractive(tx.Head(), spaceOf(tx.Snapshot()))
 	if err != nil || len(list) == 0 {
@@ -326,8 +327,9 @@ func (b *build) leaveOut(s *storage.Snapshot, read *batch) error {
 	return nil
 }
 
-// segmentsBefore is how many segments have documents that were written before an interactive index was: all others are
-// of the log. What publishes segments holds the claim for flushes, and nothing merges them yet.
+// segmentsBefore is how many segments have documents that were written before an interactive index
+// was: all others are of the log. What publishes segments holds the claim for flushes, and nothing
+// merges them yet.
 func (b *build) segmentsBefore(ctx context.Context) (n int, err error) {
 	if !b.interactive() {
 		return 0, nil
@@ -360,8 +362,8 @@ var endOfFeed = func() (seq storage.Seq) {
 	return seq
 }()
 
-// Fold implements storage.FoldIndexer: it flushes the logs of interactive indexes that are large. Nobody else does,
-// since queries have nothing to build.
+// Fold implements storage.FoldIndexer: it flushes the logs of interactive indexes that are large.
+// Nobody else does, since queries have nothing to build.
 func (x *Indexes) Fold(ctx context.Context, db *storage.DB) error {
 	var large interactiveList
 	var sp space

@@ -71,8 +71,8 @@ func (b *bench) found(t tester, def *Definition, text string) string {
 	return out
 }
 
-// Once an interactive index is built, documents are in it as soon as they are stored, without a build; what cannot be
-// indexed is listed, and harms no other.
+// Once an interactive index is built, documents are in it as soon as they are stored, without a
+// build; what cannot be indexed is listed, and harms no other.
 func TestInteractive(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		for i := range 30 {
@@ -141,7 +141,8 @@ func TestInteractiveWithMuchText(t *testing.T) {
 	})
 }
 
-// TestInteractiveModel: an interactive index shows what a scan of the documents shows, as they are, without builds.
+// TestInteractiveModel: an interactive index shows what a scan of the documents shows, as they are,
+// without builds.
 func TestInteractiveModel(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -186,8 +187,9 @@ func TestInteractiveModel(t *testing.T) {
 	})
 }
 
-// TestInteractiveKills: a process that dies in any commit of the first build of an interactive index, of a flush or of
-// a merge, while there are entries that writers have made, leaves an index that another process goes on with.
+// TestInteractiveKills: a process that dies in any commit of the first build of an interactive
+// index, of a flush or of a merge, while there are entries that writers have made, leaves an index
+// that another process goes on with.
 func TestInteractiveKills(t *testing.T) {
 	rounds := 30
 	if testing.Short() {
@@ -235,9 +237,9 @@ func TestInteractiveKills(t *testing.T) {
 	})
 }
 
-// TestInteractiveWrites: each of several writers in three processes finds what it has just written, and not what it has
-// deleted, while the index is dropped, built, flushed and merged; conflicting revisions that do not win move rows of
-// the feed meanwhile.
+// TestInteractiveWrites: each of several writers in three processes finds what it has just written,
+// and not what it has deleted, while the index is dropped, built, flushed and merged; conflicting
+// revisions that do not win move rows of the feed meanwhile.
 func TestInteractiveWrites(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		b := newBench(t, engine, storage.CreateOptions{})
@@ -296,8 +298,8 @@ func TestInteractiveWrites(t *testing.T) {
 	})
 }
 
-// TestFoldComesFirst: a process that has neither queried nor written an interactive index takes its log in, and writers
-// go on with it.
+// TestFoldComesFirst: a process that has neither queried nor written an interactive index takes its
+// log in, and writers go on with it.
 func TestFoldComesFirst(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		def := b.interactive(t)
@@ -335,8 +337,8 @@ func (b *bench) conflict(t tester, id string) {
 	must(t, err)
 }
 
-// Writers of different documents beside an interactive index do not make each other run again; a new document costs no
-// round trip for it, a changed one at most one.
+// Writers of different documents beside an interactive index do not make each other run again; a
+// new document costs no round trip for it, a changed one at most one.
 func TestInteractiveCosts(t *testing.T) {
 	far := latencykv.New(memkv.New(), latencykv.Options{})
 	b := newBench(t, far, storage.CreateOptions{})

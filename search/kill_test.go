@@ -73,8 +73,9 @@ func (b *bench) outlive(t *testing.T, process *mortal, check func()) (killed boo
 	return killed
 }
 
-// TestKills: a process that dies in any commit of a build, of a flush, of a merge or of a segment that is made
-// directly, before or after it took place, leaves an index that another process goes on with, and nothing beside it.
+// TestKills: a process that dies in any commit of a build, of a flush, of a merge or of a segment
+// that is made directly, before or after it took place, leaves an index that another process goes
+// on with, and nothing beside it.
 func TestKills(t *testing.T) {
 	rounds := 100
 	if testing.Short() {
@@ -126,8 +127,9 @@ func TestKills(t *testing.T) {
 	})
 }
 
-// TestWritesWhileBuilding: documents that change again and again while segments are made of them are in the index once,
-// as they are in the end, whichever of three processes builds, and purged ones are not.
+// TestWritesWhileBuilding: documents that change again and again while segments are made of them
+// are in the index once, as they are in the end, whichever of three processes builds, and purged
+// ones are not.
 func TestWritesWhileBuilding(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		b := newBench(t, engine, storage.CreateOptions{})

@@ -10,24 +10,28 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// Language makes documents of an index without JavaScript: that of design documents whose `language` it is.
+// Language makes documents of an index without JavaScript: that of design documents whose
+// `language` it is.
 type Language interface {
-	// Compile reads the member `index` of a definition. The error is what a query of the index answers.
+	// Compile reads the member `index` of a definition. The error is what a query of the index
+	// answers.
 	Compile(kind index.Kind, definition ejson.Value) (Mapper, error)
 }
 
 // Mapper gives the fields of documents. It is safe for concurrent use.
 type Mapper interface {
-	// Map gives the values of a document, which has _id, _rev and all that clients see of it; false leaves it out of
-	// the index. A document with an error is listed among those that could not be indexed.
+	// Map gives the values of a document, which has _id, _rev and all that clients see of it; false
+	// leaves it out of the index. A document with an error is listed among those that could not be
+	// indexed.
 	Map(doc ejson.Value) (values []index.Value, ok bool, err error)
 }
 
-// nativeFormat is what goes into the signature of an index without JavaScript; another one makes such indexes anew.
+// nativeFormat is what goes into the signature of an index without JavaScript; another one makes
+// such indexes anew.
 const nativeFormat = 2
 
-// compile makes a definition one of a language. Its analyzers are in the member `analyzer` in the form of _search,
-// whatever the kind of index.
+// compile makes a definition one of a language. Its analyzers are in the member `analyzer` in the
+// form of _search, whatever the kind of index.
 func (def *Definition) compile(language Language, d, source ejson.Value) (analyzers []ejson.Value, err error) {
 	if def.native, err = language.Compile(def.Kind, source); err != nil {
 		return nil, err
@@ -70,7 +74,8 @@ func (k *making) native(ctx context.Context, docs []*source) error {
 	return nil
 }
 
-// nativeFields are the fields of a document that goes through no JavaScript. partitioned is the kind of the database.
+// nativeFields are the fields of a document that goes through no JavaScript. partitioned is the
+// kind of the database.
 func (def *Definition) nativeFields(id string, doc ejson.Value, partitioned bool) *fields {
 	f := &fields{}
 	values, ok, err := def.native.Map(doc)

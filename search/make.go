@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/search/index"
 )
 
-// Documents of a batch are made as their rows come, and handed over in pieces: what functions give back has a bound for
-// a crossing (js.MapEach), and what was made of it one for a piece.
+// Documents of a batch are made as their rows come, and handed over in pieces: what functions give
+// back has a bound for a crossing (js.MapEach), and what was made of it one for a piece.
 
 // making is a batch whose documents are made.
 type making struct {
@@ -78,8 +78,8 @@ func (k *making) take(ctx context.Context, src *source) error {
 	return k.hand(ctx, k.next)
 }
 
-// hand hands over what was made, the documents up to a place in the batch. The batch lets go of them: with the records
-// of all that was handed over it would take many times as much as a piece.
+// hand hands over what was made, the documents up to a place in the batch. The batch lets go of
+// them: with the records of all that was handed over it would take many times as much as a piece.
 func (k *making) hand(ctx context.Context, to int) error {
 	piece := *k.batch
 	piece.docs, piece.part = slices.Clone(k.batch.docs[k.from:to]), k.part
@@ -114,13 +114,15 @@ func (m *maker) record(src *source) {
 	src.memory = d.Memory()
 }
 
-// invert adds a document to a batch. Whether it fits an index does not depend on how it comes there.
+// invert adds a document to a batch. Whether it fits an index does not depend on how it comes
+// there.
 func (m *maker) invert(part *index.Batch, src *source) {
 	size := 0
 	for i := range src.fields.values {
 		size += len(src.fields.values[i].Text)
 	}
-	// A record has more bytes than texts where words are short and each counts by itself; terms have more memory.
+	// A record has more bytes than texts where words are short and each counts by itself; terms
+	// have more memory.
 	if size > m.most/16 || m.of.Most > 0 && size > m.of.Most/mostOfText {
 		if m.record(src); src.fields.failure != "" {
 			return
@@ -144,14 +146,17 @@ var (
 )
 
 const (
-	// ownMemory is about what the server takes that indexes nothing, and leastDocument what a document may take in any
-	// case. On a server of 512 MB no document that has a record (maxRecord) takes as much as the rest.
+	// ownMemory is about what the server takes that indexes nothing, and leastDocument what a
+	// document may take in any case. On a server of 512 MB no document that has a record
+	// (maxRecord) takes as much as the rest.
 	ownMemory, leastDocument = 40 << 20, 16 << 20
-	// mostOfText is how many times as much as a text its terms take in memory at most: words of a byte, and a space.
+	// mostOfText is how many times as much as a text its terms take in memory at most: words of a
+	// byte, and a space.
 	mostOfText = 90
 )
 
-// documentMemory is about how many bytes of memory the terms and values of a document may take while it is indexed.
+// documentMemory is about how many bytes of memory the terms and values of a document may take
+// while it is indexed.
 func (x *Indexes) documentMemory() int { return int(max(x.opts.Memory-ownMemory, leastDocument)) }
 
 const (

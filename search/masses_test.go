@@ -11,9 +11,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestLogsInMemory: what the log of an index takes in memory is bounded, however few bytes its documents have. Each
-// document here has fields of its own, which take a hundred times their bytes; what a build writes into the log, and
-// what it leaves there, is no more than what is flushed at a time, and one document.
+// TestLogsInMemory: what the log of an index takes in memory is bounded, however few bytes its
+// documents have. Each document here has fields of its own, which take a hundred times their bytes;
+// what a build writes into the log, and what it leaves there, is no more than what is flushed at a
+// time, and one document.
 func TestLogsInMemory(t *testing.T) {
 	const docs, fields = 24, 100
 	b := newBench(t, memkv.New(), storage.CreateOptions{})

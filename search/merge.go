@@ -13,20 +13,22 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A merge makes one segment of several that follow each other, without the documents that are not alive. It runs beside
-// queries, flushes and builds: documents that are killed meanwhile are killed in the merged segment when it is
-// published.
+// A merge makes one segment of several that follow each other, without the documents that are not
+// alive. It runs beside queries, flushes and builds: documents that are killed meanwhile are killed
+// in the merged segment when it is published.
 
 const (
 	// fanOut is how many segments of about one size become one.
 	fanOut = 8
-	// mostMerged is how many documents a merged segment has at most: the different strings of a field are in memory.
+	// mostMerged is how many documents a merged segment has at most: the different strings of a
+	// field are in memory.
 	mostMerged = 1 << 20
 	// mostMergedBytes is how many bytes of blocks are merged: places in a stream have 32 bits.
 	mostMergedBytes = 2 << 30
 )
 
-// mergeSoon has segments merged in the background, if there is anything to merge. One merge of an index runs at a time.
+// mergeSoon has segments merged in the background, if there is anything to merge. One merge of an
+// index runs at a time.
 func (x *Indexes) mergeSoon(
 	db *storage.DB, uuid [16]byte, def *Definition, recordKey []byte, number int64, k *keys,
 ) {
@@ -50,8 +52,8 @@ func (x *Indexes) mergeSoon(
 	})
 }
 
-// merge merges until there is nothing left to merge. Each merge is a job, so that one that was running when the server
-// ended again and again is not begun any more.
+// merge merges until there is nothing left to merge. Each merge is a job, so that one that was
+// running when the server ended again and again is not begun any more.
 func (x *Indexes) merge(
 	ctx context.Context, db *storage.DB, uuid [16]byte, def *Definition, recordKey []byte, number int64, k *keys,
 ) error {
@@ -135,8 +137,8 @@ func (x *Indexes) mergeOnce(
 	return nil
 }
 
-// choose says which segments to merge: the last ones of about one size, if there are enough of them, or one of which
-// many documents are not alive.
+// choose says which segments to merge: the last ones of about one size, if there are enough of
+// them, or one of which many documents are not alive.
 func (m *manifest) choose() (from, to int) {
 	tier := func(s *segmentInfo) (n int) {
 		for size := (s.docs - s.killed) / defaultFlushEntries; size >= fanOut; size /= fanOut {

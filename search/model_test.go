@@ -98,7 +98,8 @@ type model struct {
 
 func newModel() *model { return &model{docs: map[string]*modelDoc{}, failed: map[string]bool{}} }
 
-// change changes a document at random: writes, deletes or purges it, or makes it one that cannot be indexed.
+// change changes a document at random: writes, deletes or purges it, or makes it one that cannot be
+// indexed.
 func (m *model) change(t tester, b *bench, rng *rand.Rand) {
 	id := fmt.Sprintf("d%02d", rng.IntN(40))
 	m.updates++
@@ -201,8 +202,8 @@ func (m *model) checkErrors(t tester, b *bench, def *Definition) {
 	want(t, "documents that cannot be indexed", fmt.Sprint(listed), fmt.Sprint(slices.Sorted(maps.Keys(failed))))
 }
 
-// TestModel: indexes of both kinds show what a scan of the documents shows, while these change, are purged, cannot be
-// indexed, which is listed; over flushes, merges and restarts.
+// TestModel: indexes of both kinds show what a scan of the documents shows, while these change, are
+// purged, cannot be indexed, which is listed; over flushes, merges and restarts.
 func TestModel(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -263,8 +264,8 @@ func (b *bench) checkStored(t tester) {
 	}
 }
 
-// TestTwoProcesses: each of several writers finds what it has just written, whichever of two processes it asks, while
-// both build, flush and merge.
+// TestTwoProcesses: each of several writers finds what it has just written, whichever of two
+// processes it asks, while both build, flush and merge.
 func TestTwoProcesses(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		b := newBench(t, engine, storage.CreateOptions{})

@@ -13,8 +13,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestPausedMerge: merges of an index are paused after one ran at three ends of the server. The index grows on in
-// segments, says so, and is merged again when it is resumed, though a merge that died has left a claim.
+// TestPausedMerge: merges of an index are paused after one ran at three ends of the server. The
+// index grows on in segments, says so, and is merged again when it is resumed, though a merge that
+// died has left a claim.
 func TestPausedMerge(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", design)

@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Searcher is an index in a snapshot of its database. It is for one goroutine, while Indexes.Search runs.
+// Searcher is an index in a snapshot of its database. It is for one goroutine, while Indexes.Search
+// runs.
 type Searcher struct {
 	*index.Index
 	// Snapshot is what the index shows; documents read from it are as they were indexed.
@@ -30,8 +31,8 @@ type Searcher struct {
 	synonyms map[*analysis.Analyzer]map[string][]string
 }
 
-// Search opens an index as it is, and calls ask for it, again if the snapshot becomes too old before it has begun to
-// answer. An index that was never built is one without documents.
+// Search opens an index as it is, and calls ask for it, again if the snapshot becomes too old
+// before it has begun to answer. An index that was never built is one without documents.
 func (x *Indexes) Search(
 	ctx context.Context, db *storage.DB, def *Definition, ask func(ctx context.Context, s *Searcher) error,
 ) error {
@@ -108,7 +109,8 @@ func (s *Searcher) HasStrings() bool {
 	return false
 }
 
-// Refused is why no document at all could be indexed, if a definition is to blame and not its function; else "".
+// Refused is why no document at all could be indexed, if a definition is to blame and not its
+// function; else "".
 func (s *Searcher) Refused() (reason string, err error) {
 	if s.keys == nil {
 		return "", nil
@@ -130,7 +132,8 @@ func (s *Searcher) Refused() (reason string, err error) {
 	return reason, err
 }
 
-// Parse reads a query, in the language of the kind of index. locale is how numbers are written, "" for the root one.
+// Parse reads a query, in the language of the kind of index. locale is how numbers are written, ""
+// for the root one.
 func (s *Searcher) Parse(text, locale string, o query.Options) (query.Node, error) {
 	o.DefaultField = cmp.Or(o.DefaultField, "default")
 	o.Dialect = query.Classic
@@ -174,8 +177,9 @@ func (s *Searcher) Analyze(field, text string, add func(term []byte, increment, 
 	s.maker.analyze(s.analyzer(field), text, add)
 }
 
-// analyzer is that of a field. In queries of Nouveau's kind of index strings are analysed as texts are, though the
-// index has them whole: so does Nouveau, whose users give such fields the analyzer keyword.
+// analyzer is that of a field. In queries of Nouveau's kind of index strings are analysed as texts
+// are, though the index has them whole: so does Nouveau, whose users give such fields the analyzer
+// keyword.
 func (s *Searcher) analyzer(field string) *analysis.Analyzer {
 	if s.Kind == index.Nouveau && strings.HasPrefix(field, "_") {
 		keyword, _ := analysis.Lookup(analysis.Nouveau, "keyword")

@@ -17,7 +17,8 @@ type record struct {
 	seq    storage.Seq // of the feed, up to which it is built
 	fields int64       // how many fields have a type; none ever goes
 
-	// Of an interactive index: what is written after began, writers have put into it; once it is ready, it has all.
+	// Of an interactive index: what is written after began, writers have put into it; once it is
+	// ready, it has all.
 	began storage.Seq
 	ready bool
 }
@@ -148,14 +149,16 @@ func (r *reader) int() int64 {
 	return int64(v)
 }
 
-// identityOf is the place that a transaction writes at: its sequence, whose versionstamp the commit fills in.
+// identityOf is the place that a transaction writes at: its sequence, whose versionstamp the commit
+// fills in.
 func identityOf(s *storage.Snapshot, order uint16) []byte {
 	seq := storage.Seq{Incarnation: s.Incarnation()}
 	binary.BigEndian.PutUint16(seq.Versionstamp[kv.VersionstampSize:], order)
 	return keyspace.AppendSeq(nil, seq)
 }
 
-// Values of keyDocument: a document that is in the index, with its identity, or one that could not be.
+// Values of keyDocument: a document that is in the index, with its identity, or one that could not
+// be.
 const (
 	documentFailed byte = iota
 	documentIndexed
@@ -172,7 +175,8 @@ func identityIn(value []byte) (index.Identity, error) {
 	return "", corrupt("entry of a document")
 }
 
-// logEntry is an entry of the log: a document that is not alive any more, one that is indexed, or both.
+// logEntry is an entry of the log: a document that is not alive any more, one that is indexed, or
+// both.
 type logEntry struct {
 	at   index.Identity
 	kill index.Identity
@@ -213,8 +217,8 @@ func parseLogEntry(at index.Identity, b []byte) (*logEntry, error) {
 	return e, nil
 }
 
-// writeLog puts an entry into the log, in pieces, and returns how many bytes it takes. There may be 0xff00 pieces:
-// children ends before a byte 0xff.
+// writeLog puts an entry into the log, in pieces, and returns how many bytes it takes. There may be
+// 0xff00 pieces: children ends before a byte 0xff.
 func (k *keys) writeLog(tx kv.Tx, at []byte, e *logEntry) int {
 	value := e.encode()
 	prefix := k.key(keyLog)

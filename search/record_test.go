@@ -47,7 +47,8 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// TestManyPieces: an entry of the log comes back whole from any number of pieces, and the entry after it stays apart.
+// TestManyPieces: an entry of the log comes back whole from any number of pieces, and the entry
+// after it stays apart.
 func TestManyPieces(t *testing.T) {
 	ctx := context.Background()
 	engine := memkv.New()

@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// What builds read ahead, have mapped and analyse is in memory until it is committed. All builds of the process share
-// one bound for that, a quarter of its memory, and each batch takes its part before it is read. Functions may be slow,
-// and nobody has to wait for those of others: a build that has no batch under way may read a small one without asking.
-// A document that is larger than that waits for its part.
+// What builds read ahead, have mapped and analyse is in memory until it is committed. All builds of
+// the process share one bound for that, a quarter of its memory, and each batch takes its part
+// before it is read. Functions may be slow, and nobody has to wait for those of others: a build
+// that has no batch under way may read a small one without asking. A document that is larger than
+// that waits for its part.
 
 const (
-	// batchCopies is about how many times the text of a batch is in memory: as it was read, on its way to the worker,
-	// as values of fields, and as terms.
+	// batchCopies is about how many times the text of a batch is in memory: as it was read, on its
+	// way to the worker, as values of fields, and as terms.
 	batchCopies = 4
 	// rowsBytes is about what the answer of a worker takes (js.MapEach): as text, and as rows.
 	rowsBytes = 8 << 20
@@ -36,7 +37,8 @@ func newRoom(memory int64) *room {
 // batch is how many bytes of text a batch has at most, but for a single document.
 func (r *room) batch() int { return int(min(batchBytes, r.total/16)) }
 
-// need is what a batch takes that has so many bytes of text; one that needs more than there is has all of it.
+// need is what a batch takes that has so many bytes of text; one that needs more than there is has
+// all of it.
 func (r *room) need(text int) int64 { return min(r.total, rowsBytes+batchCopies*int64(text)) }
 
 // share is what one batch holds of the room: none for a small batch that did not ask.
@@ -55,8 +57,9 @@ func (s *share) giveBack() {
 	}
 }
 
-// claim takes the share of the next batch: that of one of the usual size where there is room, or none for a small one
-// where no batch of the build is under way. Else it waits until one of those has been committed.
+// claim takes the share of the next batch: that of one of the usual size where there is room, or
+// none for a small one where no batch of the build is under way. Else it waits until one of those
+// has been committed.
 func (b *build) claim(ctx context.Context) (*share, error) {
 	r := b.x.room
 	for {
@@ -89,7 +92,8 @@ func (s *share) fits(text int) bool {
 	return s.bytes == 0 && text <= freeBytes || s.of.x.room.need(text) <= s.bytes
 }
 
-// enlarge makes the share large enough for a text. What it had goes first: nobody waits who holds something of it.
+// enlarge makes the share large enough for a text. What it had goes first: nobody waits who holds
+// something of it.
 func (s *share) enlarge(ctx context.Context, text int) error {
 	r := s.of.x.room
 	r.free.Release(s.bytes)

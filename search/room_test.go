@@ -13,9 +13,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestBuildsShareTheirRoom: what all builds have of texts at one time has one bound, however many they are, and none of
-// them waits for functions of others: a build that finds no room has one small batch, and one large document has as
-// much as there is.
+// TestBuildsShareTheirRoom: what all builds have of texts at one time has one bound, however many
+// they are, and none of them waits for functions of others: a build that finds no room has one
+// small batch, and one large document has as much as there is.
 func TestBuildsShareTheirRoom(t *testing.T) {
 	const memory, indexes, docs = 64 << 20, 12, 40
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
@@ -78,7 +78,8 @@ func TestBuildsShareTheirRoom(t *testing.T) {
 	}
 }
 
-// holding is JavaScript that keeps its calls until it is told, and counts the bytes that it has been given.
+// holding is JavaScript that keeps its calls until it is told, and counts the bytes that it has
+// been given.
 type holding struct {
 	script
 	until chan struct{}
@@ -118,8 +119,8 @@ func (h *holding) functions() int {
 	return len(h.of)
 }
 
-// TestBlocksOfATransaction: small blocks count with what they take in a transaction. A segment of many fields of a word
-// each has hundreds of thousands of them, of a few bytes.
+// TestBlocksOfATransaction: small blocks count with what they take in a transaction. A segment of
+// many fields of a word each has hundreds of thousands of them, of a few bytes.
 func TestBlocksOfATransaction(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", design)
@@ -141,8 +142,9 @@ func TestBlocksOfATransaction(t *testing.T) {
 	}
 }
 
-// TestTermsOfADocument: a document whose terms take more memory than the server has for them is listed with the reason,
-// whichever way it comes into the index, and nothing is held of it; what a server of 512 MB takes is not refused there.
+// TestTermsOfADocument: a document whose terms take more memory than the server has for them is
+// listed with the reason, whichever way it comes into the index, and nothing is held of it; what a
+// server of 512 MB takes is not refused there.
 func TestTermsOfADocument(t *testing.T) {
 	var text strings.Builder
 	for i := range 120_000 {
@@ -176,8 +178,8 @@ func TestTermsOfADocument(t *testing.T) {
 	}
 }
 
-// TestPiecesAreLetGo: of what a batch has handed over it holds nothing, so that records do not add up to those of the
-// whole batch.
+// TestPiecesAreLetGo: of what a batch has handed over it holds nothing, so that records do not add
+// up to those of the whole batch.
 func TestPiecesAreLetGo(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", design)

@@ -22,15 +22,16 @@ type Options struct {
 	KV kv.Store
 	// JS runs index functions; nil: indexes cannot be built.
 	JS JavaScript
-	// Jobs is the queue in which merges of segments run, once Start was called; nil: who has written
-	// a segment merges it.
+	// Jobs is the queue in which merges of segments run, once Start was called; nil: who has
+	// written a segment merges it.
 	Jobs *jobs.Queue
 	// Languages are those besides JavaScript, by the `language` of design documents.
 	Languages map[string]Language
 	// Log has what is told of maintenance that failed; nil: nothing.
 	Log *slog.Logger
-	// Memory is how many bytes the process may take in all; what is remembered of indexes takes a ninth of it, up to
-	// 256 MB. 0: that. A build that has much to index takes about another twelfth.
+	// Memory is how many bytes the process may take in all; what is remembered of indexes takes a
+	// ninth of it, up to 256 MB. 0: that. A build that has much to index takes about another
+	// twelfth.
 	Memory int64
 
 	flushEntries int64         // see defaultFlushEntries; 0 for that, tests have fewer
@@ -39,8 +40,8 @@ type Options struct {
 	frequent     int32         // see leastFrequent, likewise
 }
 
-// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database,
-// for fairness.
+// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use.
+// tenant is the database, for fairness.
 type JavaScript interface {
 	CheckMap(ctx context.Context, tenant, source string) error
 	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, error)
@@ -48,8 +49,8 @@ type JavaScript interface {
 
 var _ JavaScript = (*js.Pool)(nil)
 
-// Indexes are the search indexes of all databases of a store. It is safe for concurrent use; several Indexes, in
-// several processes, may work on one store.
+// Indexes are the search indexes of all databases of a store. It is safe for concurrent use;
+// several Indexes, in several processes, may work on one store.
 type Indexes struct {
 	opts     Options
 	states   *states
@@ -70,8 +71,8 @@ type Indexes struct {
 	closed  bool
 }
 
-// New makes the Indexes of a store. It has to be one of the store's Indexers (storage.Hooks), to know of purges and
-// to write interactive indexes.
+// New makes the Indexes of a store. It has to be one of the store's Indexers (storage.Hooks), to
+// know of purges and to write interactive indexes.
 func New(o Options) *Indexes {
 	if o.flushEntries == 0 {
 		o.flushEntries = defaultFlushEntries
@@ -132,12 +133,13 @@ func (x *Indexes) Forget() {
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")
 
-// commonBuilds is how many builds there are at most that do not have to be content with smaller segments, and
-// leastDirect how small those are at least, in bytes of memory.
+// commonBuilds is how many builds there are at most that do not have to be content with smaller
+// segments, and leastDirect how small those are at least, in bytes of memory.
 const commonBuilds, leastDirect = 4, 256 << 10
 
-// directBytes is about how many bytes of documents become a segment directly; as many again are collected meanwhile.
-// All builds that run together have no more than a sixth of the memory for both.
+// directBytes is about how many bytes of documents become a segment directly; as many again are
+// collected meanwhile. All builds that run together have no more than a sixth of the memory for
+// both.
 func (x *Indexes) directBytes() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()

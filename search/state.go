@@ -87,7 +87,8 @@ func (c *states) shrink() {
 	}
 }
 
-// memory is about how many bytes the log and the fields of segments take, 0 while they are being read.
+// memory is about how many bytes the log and the fields of segments take, 0 while they are being
+// read.
 func (st *state) memory() (bytes int) {
 	if !st.mu.TryLock() {
 		return 0

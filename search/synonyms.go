@@ -9,8 +9,9 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// synonyms are words that queries take for each other: the member `synonyms` of a definition, a list of lists. Neither
-// search server of CouchDB has them. The index does not depend on them, so that they can change at any time.
+// synonyms are words that queries take for each other: the member `synonyms` of a definition, a
+// list of lists. Neither search server of CouchDB has them. The index does not depend on them, so
+// that they can change at any time.
 type synonyms [][]string
 
 // Bounds of synonyms: they are read with each query.

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// Queries take synonyms for each other, as words and in phrases, in both kinds of index; the index does not change with
-// them.
+// Queries take synonyms for each other, as words and in phrases, in both kinds of index; the index
+// does not change with them.
 func TestSynonyms(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	design := func(synonyms string) string {

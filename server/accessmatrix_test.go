@@ -37,8 +37,8 @@ func matrixServer(t *testing.T) *servertest.Server {
 	return s
 }
 
-// refusal is the reason of a 401 or 403, or what CouchDB answers members who must be admins; "" when the request was
-// let through.
+// refusal is the reason of a 401 or 403, or what CouchDB answers members who must be admins; ""
+// when the request was let through.
 func refusal(status int, body string) string {
 	var e struct{ Error, Reason string }
 	_ = json.Unmarshal([]byte(body), &e) // what is no object is no refusal
@@ -147,7 +147,8 @@ func matrixRequest(
 	return w
 }
 
-// TestAccessMatrixOfTable holds every route to the access level it declares, for every kind of user.
+// TestAccessMatrixOfTable holds every route to the access level it declares, for every kind of
+// user.
 func TestAccessMatrixOfTable(t *testing.T) {
 	s := matrixServer(t)
 	vars := strings.NewReplacer("$db2", "mb", "$db3", "mc", "$db", "ma")
@@ -195,8 +196,9 @@ func TestAccessMatrixOfTable(t *testing.T) {
 	t.Logf("access matrix: %d cells of the route table", cells)
 }
 
-// refusedByHandler are the cells where the handler refuses those whom the access level lets through. The recordings say
-// how; that of _time_seq is CouchDB's 500, and here as TestWhoForgetsTimes says.
+// refusedByHandler are the cells where the handler refuses those whom the access level lets
+// through. The recordings say how; that of _time_seq is CouchDB's 500, and here as
+// TestWhoForgetsTimes says.
 var refusedByHandler = map[string]string{
 	"PUT /{db}/_design/{name}/{attachment...}": "member", "PUT /{db}/_security": "member",
 	"PUT /{db}/_revs_limit": "member", "DELETE /{db}/_time_seq": "member",

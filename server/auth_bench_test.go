@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// BenchmarkGetAs reads a document as nobody and with the kinds of credentials: what logins add to a request.
+// BenchmarkGetAs reads a document as nobody and with the kinds of credentials: what logins add to a
+// request.
 func BenchmarkGetAs(b *testing.B) {
 	s := servertest.NewWithUsers(b, 1)
 	var u struct{ Salt string }
@@ -41,8 +42,9 @@ func BenchmarkGetAs(b *testing.B) {
 	}
 }
 
-// BenchmarkBasicAuthCost is what a known login adds to reading a document, in percent (bound: 15). The reads alternate,
-// and since machines are busy with other things too, the best of all rounds counts.
+// BenchmarkBasicAuthCost is what a known login adds to reading a document, in percent (bound: 15).
+// The reads alternate, and since machines are busy with other things too, the best of all rounds
+// counts.
 func BenchmarkBasicAuthCost(b *testing.B) {
 	s := servertest.NewWithUsers(b, 1)
 	best := 10.0
@@ -53,7 +55,8 @@ func BenchmarkBasicAuthCost(b *testing.B) {
 	b.ReportMetric(100*(best-1), "%more")
 }
 
-// alternatingReads are the median times of reading the document with each of two Authorization headers.
+// alternatingReads are the median times of reading the document with each of two Authorization
+// headers.
 func alternatingReads(t testing.TB, s *servertest.Server, headers ...string) (first, second time.Duration) {
 	const reads = 5000
 	times := [2][]time.Duration{}
@@ -75,8 +78,8 @@ func alternatingReads(t testing.TB, s *servertest.Server, headers ...string) (fi
 	return times[0][reads/2], times[1][reads/2]
 }
 
-// BenchmarkLoginFlood is how much longer reads take while twenty clients try wrong passwords (bound: 2 times). Since
-// machines are busy with other things too, the best of all rounds counts.
+// BenchmarkLoginFlood is how much longer reads take while twenty clients try wrong passwords
+// (bound: 2 times). Since machines are busy with other things too, the best of all rounds counts.
 func BenchmarkLoginFlood(b *testing.B) {
 	s := servertest.NewWithUsers(b, 1)
 	s.Set("chttpd_auth_lockout", "mode", "off")

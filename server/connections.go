@@ -21,27 +21,29 @@ import (
 	"github.com/settee-db/settee/server/wire"
 )
 
-// The connections of clients have a bound together (chttpd/max_connections). When it is reached, a newcomer gets the
-// place of a connection of the address that has most of them, if that has more than the newcomer's own: nobody can keep
-// others out by holding all places. Else it gets the place of a connection of its own address that waits for its next
-// request, or is refused.
+// The connections of clients have a bound together (chttpd/max_connections). When it is reached, a
+// newcomer gets the place of a connection of the address that has most of them, if that has more
+// than the newcomer's own: nobody can keep others out by holding all places. Else it gets the place
+// of a connection of its own address that waits for its next request, or is refused.
 
 const (
-	// connectionMemory is what a connection may take in memory: 25 to 30 KB for a feed that waits, 64 KB for a head
-	// that does not end.
+	// connectionMemory is what a connection may take in memory: 25 to 30 KB for a feed that waits,
+	// 64 KB for a head that does not end.
 	connectionMemory = 64 << 10
 	// leastConnections is the bound by memory on the smallest machine.
 	leastConnections = 256
-	// otherDescriptors are left to the store (500 tables), JavaScript workers, replications and the rest; on small
-	// limits a half is, and leastDescriptors, which is what a server has that does nothing and runs a few functions.
+	// otherDescriptors are left to the store (500 tables), JavaScript workers, replications and the
+	// rest; on small limits a half is, and leastDescriptors, which is what a server has that does
+	// nothing and runs a few functions.
 	otherDescriptors = 1000
 	leastDescriptors = 48
 	// fewConnections are let in however few descriptors there are.
 	fewConnections = 4
-	// freshFor is how long a connection that waits for a request is not taken for one that is not needed.
+	// freshFor is how long a connection that waits for a request is not taken for one that is not
+	// needed.
 	freshFor = time.Second
-	// tellFor is how long a client that was refused may take to see it, and telling how many do so at a time: others
-	// may see a connection that broke.
+	// tellFor is how long a client that was refused may take to see it, and telling how many do so
+	// at a time: others may see a connection that broke.
 	tellFor = time.Second
 	telling = 32
 	// refusalsLogged is the time between two lines about a server that is full.
@@ -54,8 +56,8 @@ var errTooManyConnections = compat.Busy("Too many connections, try again later."
 const fullAnswer = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Type: application/json\r\nContent-Length: 82\r\n\r\n" +
 	`{"error":"service_unavailable","reason":"Too many connections, try again later."}` + "\n"
 
-// connections are those of all clients. Requests of HTTP/2 count like connections, since one connection carries many.
-// It is safe for concurrent use.
+// connections are those of all clients. Requests of HTTP/2 count like connections, since one
+// connection carries many. It is safe for concurrent use.
 type connections struct {
 	bound func() int // how many there may be now, 0 for any number
 	log   *slog.Logger
@@ -92,8 +94,8 @@ type client struct {
 	gone  bool
 }
 
-// maxConnections is the bound that follows from a setting (0 or less: none), the memory of the process and the files it
-// may have open (0: unknown).
+// maxConnections is the bound that follows from a setting (0 or less: none), the memory of the
+// process and the files it may have open (0: unknown).
 func maxConnections(setting, memory, descriptors int64) int {
 	n := setting
 	if n <= 0 && memory > 0 {
@@ -113,8 +115,8 @@ func newConnections(bound func() int, log *slog.Logger) *connections {
 		told: make(chan struct{}, telling)}
 }
 
-// enter gives a place to a client of an address, busy or waiting for a request; nil if there is none. end is called,
-// once at most and in a goroutine of its own, when another one gets the place.
+// enter gives a place to a client of an address, busy or waiting for a request; nil if there is
+// none. end is called, once at most and in a goroutine of its own, when another one gets the place.
 func (s *connections) enter(name string, end func(), busy bool) *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +225,8 @@ func (p *peer) unused() *client {
 	return nil
 }
 
-// leastNeeded is an unused client, else the one whose request has moved nothing for the longest time, else any.
+// leastNeeded is an unused client, else the one whose request has moved nothing for the longest
+// time, else any.
 func (p *peer) leastNeeded() *client {
 	worst := p.unused()
 	if worst != nil {
@@ -269,8 +272,8 @@ func (c *client) leaveLocked() {
 	}
 }
 
-// listen lets only as many connections of l in as there may be. Those that find no place are closed, with an answer if
-// it is not "".
+// listen lets only as many connections of l in as there may be. Those that find no place are
+// closed, with an answer if it is not "".
 func (s *connections) listen(l net.Listener, answer string) net.Listener {
 	return &boundListener{l, s, answer}
 }
@@ -302,8 +305,8 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// refuse tells a client that there is no place, and closes the connection once the client has seen it; false where too
-// many are being told.
+// refuse tells a client that there is no place, and closes the connection once the client has seen
+// it; false where too many are being told.
 func (l *boundListener) refuse(inner net.Conn) bool {
 	select {
 	case l.connections.told <- struct{}{}:
@@ -389,7 +392,8 @@ func clientOf(conn net.Conn) *client {
 	}
 }
 
-// enterRequest lets a request in. One of HTTP/2 takes a place of its own: a connection has up to 250 of them at a time.
+// enterRequest lets a request in. One of HTTP/2 takes a place of its own: a connection has up to
+// 250 of them at a time.
 func (s *connections) enterRequest(c *call.Call, next call.Handler) error {
 	if c.Request.ProtoMajor < 2 {
 		return next(c)

@@ -54,7 +54,8 @@ func (c *crowd) come(address, name string, busy bool) *client {
 	return c.enter(address, func() { c.ended <- name }, busy)
 }
 
-// TestShed: where the process may open no more files, the address with most gives one back, whoever comes next.
+// TestShed: where the process may open no more files, the address with most gives one back, whoever
+// comes next.
 func TestShed(t *testing.T) {
 	c := newCrowd(100)
 	c.shed()
@@ -86,7 +87,8 @@ func (l *fewFiles) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestNoDescriptorForAConnection: each connection that finds none costs the largest address one of its own.
+// TestNoDescriptorForAConnection: each connection that finds none costs the largest address one of
+// its own.
 func TestNoDescriptorForAConnection(t *testing.T) {
 	c := newCrowd(100)
 	for range 3 {

@@ -19,7 +19,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// What a page of another site can make a browser send without asking first changes nothing, on any row of the table.
+// What a page of another site can make a browser send without asking first changes nothing, on any
+// row of the table.
 
 // noEngine runs no event functions: what asks it fails.
 type noEngine struct{ functions.Engine }
@@ -39,7 +40,8 @@ func crossSiteServer(t *testing.T) (*servertest.Server, kv.Store) {
 	return s, engine
 }
 
-// stored is everything in the store but what reading writes: indexes, the jobs that build them, signs of life.
+// stored is everything in the store but what reading writes: indexes, the jobs that build them,
+// signs of life.
 func stored(t *testing.T, engine kv.Store) map[string]string {
 	all := map[string]string{}
 	require.NoError(t, engine.View(t.Context(), func(tx kv.ReadTx) error {
@@ -89,9 +91,10 @@ func rowTarget(r *call.Route) string {
 	return strings.NewReplacer("{", "", "}", "", "...", "").Replace(target)
 }
 
-// TestOtherSitesChangeNothing walks the table: GET and HEAD change nothing, nor does POST on rows that say that they
-// read; POST on all others is refused when a browser says that a page of another site sends it, in each way in which
-// browsers say so, with each Content-Type that needs no question.
+// TestOtherSitesChangeNothing walks the table: GET and HEAD change nothing, nor does POST on rows
+// that say that they read; POST on all others is refused when a browser says that a page of another
+// site sends it, in each way in which browsers say so, with each Content-Type that needs no
+// question.
 func TestOtherSitesChangeNothing(t *testing.T) {
 	s, engine := crossSiteServer(t)
 	before := stored(t, engine)
@@ -139,8 +142,8 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 	require.Greater(t, read, 150)
 }
 
-// TestOwnSitesAreLetThrough: what a page of this origin sends, of one that CORS lists, and a program that is no
-// browser, is not refused, nor what a browser asks for first.
+// TestOwnSitesAreLetThrough: what a page of this origin sends, of one that CORS lists, and a
+// program that is no browser, is not refused, nor what a browser asks for first.
 func TestOwnSitesAreLetThrough(t *testing.T) {
 	s := matrixServer(t)
 	expect201(t, s.Do("PUT", "/db", ""))
@@ -164,7 +167,8 @@ func TestOwnSitesAreLetThrough(t *testing.T) {
 		"Content-Type", "application/x-www-form-urlencoded", "Origin", "http://evil.example").Code, "a login")
 }
 
-// TestOtherSitesBehindARowOfTheirPartition: a row that hands a request on leaves the check to the row that gets it.
+// TestOtherSitesBehindARowOfTheirPartition: a row that hands a request on leaves the check to the
+// row that gets it.
 func TestOtherSitesBehindARowOfTheirPartition(t *testing.T) {
 	s := servertest.New(t)
 	s.PutViews("?partitioned=true")
@@ -176,8 +180,9 @@ func TestOtherSitesBehindARowOfTheirPartition(t *testing.T) {
 	}
 }
 
-// TestOtherSitesBehindRewrites: a rewrite function may make a change of a GET, as in CouchDB; not of one that a page of
-// another site may have sent: with a cookie it has to come from here, since a browser need not say where it comes from.
+// TestOtherSitesBehindRewrites: a rewrite function may make a change of a GET, as in CouchDB; not
+// of one that a page of another site may have sent: with a cookie it has to come from here, since a
+// browser need not say where it comes from.
 func TestOtherSitesBehindRewrites(t *testing.T) {
 	s := servertest.NewJS(t)
 	s.PutDesign("d", `{"updates":{"u":"function(d,r){return [{_id:r.uuid},'made']}"},"rewrites":

@@ -20,8 +20,9 @@ var validations = []struct{ name, design string }{
 	}"}`},
 }
 
-// BenchmarkValidation writes documents of 0.5 KB, in turns without validation and with each kind, and prints how much
-// more time each kind takes: single updates of a document, and 1,000 new documents in a request.
+// BenchmarkValidation writes documents of 0.5 KB, in turns without validation and with each kind,
+// and prints how much more time each kind takes: single updates of a document, and 1,000 new
+// documents in a request.
 func BenchmarkValidation(b *testing.B) {
 	pad := strings.Repeat("y", 450)
 	for name, write := range map[string]func(b *testing.B, s *servertest.Server, n int){

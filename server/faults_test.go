@@ -28,7 +28,8 @@ var faults = faultkv.Rates{
 	MaxDelay: 200 * time.Microsecond,
 }
 
-// newFaultyServer is a server over a store in which everything happens that may. It is checked at the test's end.
+// newFaultyServer is a server over a store in which everything happens that may. It is checked at
+// the test's end.
 func newFaultyServer(t *testing.T, seed uint64) *servertest.Server {
 	t.Helper()
 	engine := memkv.New()
@@ -59,8 +60,8 @@ func insist(s *servertest.Server, method, target, body string, headers ...string
 	}
 }
 
-// Over a store that fails at random, an answer is still the truth: what was accepted is there once, what was refused is
-// not.
+// Over a store that fails at random, an answer is still the truth: what was accepted is there once,
+// what was refused is not.
 func TestAnswersAreTrueUnderFaults(t *testing.T) {
 	s := newFaultyServer(t, 1)
 	status, _ := insist(s, "PUT", "/db", "")
@@ -102,8 +103,8 @@ func TestAnswersAreTrueUnderFaults(t *testing.T) {
 	require.Positive(t, accepted.Load())
 }
 
-// Everything at once over a store that fails at random: the store passes its check (newFaultyServer), no request
-// panics.
+// Everything at once over a store that fails at random: the store passes its check
+// (newFaultyServer), no request panics.
 func TestEverythingUnderFaults(t *testing.T) {
 	for seed := range uint64(3) {
 		s := newFaultyServer(t, seed)

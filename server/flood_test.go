@@ -30,7 +30,8 @@ func from(t *testing.T, source string, l net.Listener) net.Conn {
 	return conn
 }
 
-// A flood of feeds from one address takes all places; another address gets in all the same, the flood no further.
+// A flood of feeds from one address takes all places; another address gets in all the same, the
+// flood no further.
 func TestFloodOfConnections(t *testing.T) {
 	const bound = 20
 	if probe, err := net.Listen("tcp", "127.0.0.2:0"); err != nil {
@@ -106,7 +107,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// Feeds do not spin, whatever heartbeat they ask for: few get ten a second, thousands share the server.
+// Feeds do not spin, whatever heartbeat they ask for: few get ten a second, thousands share the
+// server.
 func TestHeartbeatsHaveABound(t *testing.T) {
 	for feeds, most := range map[int64]int{1: 100, 1000: 20, 100_000: 10} {
 		synctest.Test(t, func(t *testing.T) {

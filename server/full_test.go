@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// A full server reads, and does what makes room; all else is 507, and told again when there is space.
+// A full server reads, and does what makes room; all else is 507, and told again when there is
+// space.
 func TestFullServer(t *testing.T) {
 	disk := faultkv.NewDisk(memkv.New())
 	s := servertest.NewOn(t, disk)

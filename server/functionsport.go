@@ -14,8 +14,9 @@ import (
 // managerMount is where Couchbase's cluster manager has what its eventing service has at the root.
 const managerMount = "/_p/event"
 
-// newFunctionsServer makes the server of the additional port of event functions (eventing/port): what is below
-// functions.Mount elsewhere, without that in the path or with managerMount, so that tools for Couchbase find it.
+// newFunctionsServer makes the server of the additional port of event functions (eventing/port):
+// what is below functions.Mount elsewhere, without that in the path or with managerMount, so that
+// tools for Couchbase find it.
 func (s *Server) newFunctionsServer() *http.Server {
 	server := &http.Server{Handler: http.HandlerFunc(s.serveFunctions)}
 	s.configure(server)

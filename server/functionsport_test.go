@@ -26,7 +26,8 @@ func (compiler) Compile(context.Context, *definition.Function) (definition.Compi
 	return definition.Compiled{}, nil
 }
 
-// TestFunctionsPort: the port of its own has the paths of Couchbase's eventing service, and nothing else of the server.
+// TestFunctionsPort: the port of its own has the paths of Couchbase's eventing service, and nothing
+// else of the server.
 func TestFunctionsPort(t *testing.T) {
 	engine := memkv.New()
 	store := servertest.OpenStore(t, engine)

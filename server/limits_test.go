@@ -79,7 +79,8 @@ type limitedWrites struct {
 // row is a row of the answer to _bulk_docs.
 type bulkRow struct{ ID, Rev, Error, Reason string }
 
-// write sends documents, one by its own URL and several as _bulk_docs, and wants all of them stored.
+// write sends documents, one by its own URL and several as _bulk_docs, and wants all of them
+// stored.
 func (l *limitedWrites) write(
 	t *testing.T,
 	s *servertest.Server,
@@ -172,8 +173,8 @@ func (l *limitedWrites) run(t *testing.T, s *servertest.Server) {
 	require.Equal(t, len(purged), strings.Count(w.Body.String(), `["4-`))
 }
 
-// Every way to write, with documents of all sizes and every kind of index, works within FoundationDB's limits.
-// Combinations that go through no other code are left out.
+// Every way to write, with documents of all sizes and every kind of index, works within
+// FoundationDB's limits. Combinations that go through no other code are left out.
 func TestWritesWithinLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 200 MB, too much for -short; the whole suite runs it")
@@ -220,7 +221,8 @@ func TestWritesWithinLimits(t *testing.T) {
 	}
 }
 
-// What is no part of an index: local documents, attachments in the document, and documents that do not fit.
+// What is no part of an index: local documents, attachments in the document, and documents that do
+// not fit.
 func TestOtherWritesWithinLimits(t *testing.T) {
 	s := newLimitedServer(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

@@ -19,8 +19,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// Answers hold memory for the documents that they show, whatever shows them; small documents need none, and the largest
-// one needs no more than the smallest machine has.
+// Answers hold memory for the documents that they show, whatever shows them; small documents need
+// none, and the largest one needs no more than the smallest machine has.
 func TestAnswersShareMemory(t *testing.T) {
 	s := servertest.NewWithUsers(t, 0)
 	require.Equal(t, 201, s.Do("PUT", "/db/large", `{"a":"`+strings.Repeat("x", 7_900_000)+`"}`).Code)
@@ -56,8 +56,8 @@ func TestAnswersShareMemory(t *testing.T) {
 	require.Equal(t, memory.Usage{Total: 1 << 20, Free: 1 << 20}, s.Env().Answers.Usage())
 }
 
-// What queries keep to sort it has a bound for all of them together: one that finds no room is refused, not kept
-// waiting, and small ones need none.
+// What queries keep to sort it has a bound for all of them together: one that finds no room is
+// refused, not kept waiting, and small ones need none.
 func TestQueriesShareMemory(t *testing.T) {
 	s := servertest.NewAllFields(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
@@ -233,7 +233,8 @@ func TestGateStopsLargeRequests(t *testing.T) {
 	}
 }
 
-// Caches that are emptied when memory goes back to the system are filled again: answers stay as they are.
+// Caches that are emptied when memory goes back to the system are filled again: answers stay as
+// they are.
 func TestForgettingChangesNoAnswer(t *testing.T) {
 	s := servertest.Start(t, server.Options{Memory: 400 << 20})
 	s.PutViews("")

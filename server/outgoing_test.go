@@ -19,7 +19,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// pipes is a listener whose connections take nothing that their client does not read: there are no buffers in between.
+// pipes is a listener whose connections take nothing that their client does not read: there are no
+// buffers in between.
 type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -67,8 +68,8 @@ func servePipes(t *testing.T, docs int, test func(s *servertest.Server, p *pipes
 	test(s, p)
 }
 
-// A client that takes nothing for chttpd/send_timeout is cut off, whatever it asked for; one that takes a little now
-// and then gets all.
+// A client that takes nothing for chttpd/send_timeout is cut off, whatever it asked for; one that
+// takes a little now and then gets all.
 func TestClientsThatDoNotRead(t *testing.T) {
 	for _, target := range []string{"/db/0", "/db/_all_docs?include_docs=true", "/db/_changes?include_docs=true&feed=continuous", "/"} {
 		t.Run(target, func(t *testing.T) {
@@ -109,8 +110,8 @@ func (s slow) Read(p []byte) (int, error) {
 	return s.Conn.Read(p[:min(len(p), 2<<10)])
 }
 
-// Clients that do not read hold a bounded amount of memory together: those that have stalled for the longest time are
-// cut off for those that come, and others are not.
+// Clients that do not read hold a bounded amount of memory together: those that have stalled for
+// the longest time are cut off for those that come, and others are not.
 func TestClientsShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servePipes(t, 1, func(s *servertest.Server, p *pipes) {

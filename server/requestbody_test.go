@@ -41,8 +41,8 @@ func answerStatus(t *testing.T, c net.Conn) int {
 	return a.StatusCode
 }
 
-// A body that stops coming is cut off after chttpd/receive_timeout; one that comes slowly is taken as long as nobody
-// waits for its memory.
+// A body that stops coming is cut off after chttpd/receive_timeout; one that comes slowly is taken
+// as long as nobody waits for its memory.
 func TestBodiesThatDoNotCome(t *testing.T) {
 	document := `{"a":"` + strings.Repeat("x", 300_000) + `"}`
 	for _, target := range []string{"/db/doc", "/db/doc/attachment"} {
@@ -106,7 +106,8 @@ func slowBodiesMakeRoom(t *testing.T, path string, sent int) {
 	})
 }
 
-// Large bodies of one user that come together take memory in turn; none is refused because others have a part of it.
+// Large bodies of one user that come together take memory in turn; none is refused because others
+// have a part of it.
 func TestLargeBodiesOfOneUserGoInTurn(t *testing.T) {
 	const size = 3 << 20
 	document := `{"a":"` + strings.Repeat("x", size) + `"}`

@@ -19,8 +19,8 @@ import (
 	"github.com/settee-db/settee/server/session"
 )
 
-// routes is every endpoint: CouchDB 3.5's and settee's own. Of a pattern that two resources have rows for, the Allow
-// header lists the methods in this order. docs/api-coverage.md is made from it.
+// routes is every endpoint: CouchDB 3.5's and settee's own. Of a pattern that two resources have
+// rows for, the Allow header lists the methods in this order. docs/api-coverage.md is made from it.
 func routes(
 	admin *admin.Handlers,
 	session *session.Handlers,

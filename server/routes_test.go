@@ -59,7 +59,8 @@ func TestRouterPrecedence(t *testing.T) {
 	}
 }
 
-// TestEveryRowCanBeReached: no row is hidden by another one, and methods are spelt as HTTP has them.
+// TestEveryRowCanBeReached: no row is hidden by another one, and methods are spelt as HTTP has
+// them.
 func TestEveryRowCanBeReached(t *testing.T) {
 	all := server.Routes()
 	router := call.NewRouter(all)

@@ -75,19 +75,22 @@ type Options struct {
 	Web   string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
-	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
+	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine
+	// the server has none.
 	Functions      *registry.Registry
 	FunctionEngine functions.Engine
 	// Current returns when Config has what other processes have set; nil: there are none.
 	Current func(context.Context) error
 	// Logins tell other processes of failed logins; nil: there are none.
 	Logins *logins.Log
-	// Running is where the requests that are under way are counted, feeds that wait among them; nil: nowhere.
+	// Running is where the requests that are under way are counted, feeds that wait among them;
+	// nil: nowhere.
 	Running *atomic.Int64
-	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that
-	// clients do not take an eighth. 0: they have no bound together.
+	// Memory is how many bytes the process may take in all; bodies of requests share half of it,
+	// those of answers that clients do not take an eighth. 0: they have no bound together.
 	Memory int64
-	// Descriptors is how many files the process may have open; connections leave some of them to the store. 0: unknown.
+	// Descriptors is how many files the process may have open; connections leave some of them to
+	// the store. 0: unknown.
 	Descriptors int64
 	// Cluster gives what the store's cluster says of itself as JSON, for _system; nil: it has none.
 	Cluster func() []byte
@@ -219,7 +222,8 @@ const headTimeout = time.Minute
 func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	// Paths follow CouchDB's rules, which echo's router does not know: the route table is asked before it.
+	// Paths follow CouchDB's rules, which echo's router does not know: the route table is asked
+	// before it.
 	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.env.Serve })
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.env.Log.Error("unanswered", "error", err) }
 	s.configure(e.Server)
@@ -268,8 +272,8 @@ func (s *Server) Stopping() <-chan struct{} { return s.env.Stopping() }
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
-// Serve answers connections of l until Shutdown, or until l is closed: then the error is net.ErrClosed, and those that
-// there are go on.
+// Serve answers connections of l until Shutdown, or until l is closed: then the error is
+// net.ErrClosed, and those that there are go on.
 func (s *Server) Serve(l net.Listener) error {
 	address := l.Addr()
 	s.address.Store(&address)
@@ -280,7 +284,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain has /_up tell load balancers to send nothing more; all else is answered as before until Shutdown.
+// Drain has /_up tell load balancers to send nothing more; all else is answered as before until
+// Shutdown.
 func (s *Server) Drain() { s.env.Draining.Store(true) }
 
 // Shutdown ends feeds at once, lets other requests finish until ctx ends, and stops listening.

@@ -78,7 +78,8 @@ func TestAccess(t *testing.T) {
 	)
 }
 
-// TestMaintenanceMode: a server out of service refuses requests to databases, and feeds do not wait.
+// TestMaintenanceMode: a server out of service refuses requests to databases, and feeds do not
+// wait.
 func TestMaintenanceMode(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

@@ -35,9 +35,9 @@ func (s *stops) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 	return s.Store.Update(ctx, fn)
 }
 
-// note takes the packages from the stack, the outermost first and each once: one that is called again, as a handler by
-// what is around all handlers, gets back what it had passed down. Stacks of jobs and of what follows the store do not
-// begin with a request.
+// note takes the packages from the stack, the outermost first and each once: one that is called
+// again, as a handler by what is around all handlers, gets back what it had passed down. Stacks of
+// jobs and of what follows the store do not begin with a request.
 func (s *stops) note() {
 	callers := make([]uintptr, 200)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
@@ -67,7 +67,8 @@ func (s *stops) note() {
 	}
 }
 
-// take gives the packages since the last call in their order, with the engine's contract as the last.
+// take gives the packages since the last call in their order, with the engine's contract as the
+// last.
 func (s *stops) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +87,8 @@ func (s *stops) take() string {
 	return "`" + strings.Join(append(all, "storage/kv"), "` `") + "`"
 }
 
-// TestStops: the packages that a request passes on its way to the engine are those that docs/architecture.md lists, and
-// few enough to be read in one go.
+// TestStops: the packages that a request passes on its way to the engine are those that
+// docs/architecture.md lists, and few enough to be read in one go.
 func TestStops(t *testing.T) {
 	text, err := os.ReadFile("../docs/architecture.md")
 	require.NoError(t, err)

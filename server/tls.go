@@ -29,8 +29,9 @@ type certificateFiles struct {
 	checked time.Time
 }
 
-// TLSConfig makes the settings of HTTPS from the section ssl: certificate, versions, and whose client certificates are
-// accepted. It fails when the certificate cannot be read now; later the last good one stays in use.
+// TLSConfig makes the settings of HTTPS from the section ssl: certificate, versions, and whose
+// client certificates are accepted. It fails when the certificate cannot be read now; later the
+// last good one stays in use.
 func TLSConfig(c *config.Config) (*tls.Config, error) {
 	files := &certificateFiles{config: c}
 	if _, err := files.current(nil); err != nil {
@@ -58,7 +59,8 @@ func TLSConfig(c *config.Config) (*tls.Config, error) {
 	return t, nil
 }
 
-// tlsVersion returns the oldest version of an Erlang list of them, ['tlsv1.2', 'tlsv1.3']; never below 1.2.
+// tlsVersion returns the oldest version of an Erlang list of them, ['tlsv1.2', 'tlsv1.3']; never
+// below 1.2.
 func tlsVersion(list string) uint16 {
 	if strings.Contains(list, "tlsv1.3") && !strings.Contains(list, "tlsv1.2") {
 		return tls.VersionTLS13

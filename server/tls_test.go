@@ -41,7 +41,8 @@ func writeCertificate(t *testing.T, cert, key string, serial int64) {
 	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), 0o600))
 }
 
-// TestTLS: HTTP/2 by default, HTTP/1.1 where asked for, and a renewed certificate without a restart.
+// TestTLS: HTTP/2 by default, HTTP/1.1 where asked for, and a renewed certificate without a
+// restart.
 func TestTLS(t *testing.T) {
 	s := servertest.New(t)
 	dir := t.TempDir()
@@ -84,8 +85,8 @@ func TestTLS(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// TestWireRulesHoldInTLS: HTTP/1.1 over TLS is read and answered as it is without, ambiguous requests end the
-// connection, and a request knows that it came by TLS.
+// TestWireRulesHoldInTLS: HTTP/1.1 over TLS is read and answered as it is without, ambiguous
+// requests end the connection, and a request knows that it came by TLS.
 func TestWireRulesHoldInTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")

@@ -31,7 +31,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// What attackers try with the protocol itself, where the answer is yes or no; conformance/hostile has the floods.
+// What attackers try with the protocol itself, where the answer is yes or no; conformance/hostile
+// has the floods.
 
 // listenFor serves s on a port of its own until the end of the test.
 func listenFor(t *testing.T, s *servertest.Server, serve func(net.Listener) error) net.Listener {
@@ -47,7 +48,8 @@ func listenFor(t *testing.T, s *servertest.Server, serve func(net.Listener) erro
 	return l
 }
 
-// statuses sends bytes and returns the statuses of all answers until the server closes, or has nothing more to answer.
+// statuses sends bytes and returns the statuses of all answers until the server closes, or has
+// nothing more to answer.
 func statuses(t *testing.T, l net.Listener, raw string) (list []int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", l.Addr().String())
@@ -66,8 +68,8 @@ func statuses(t *testing.T, l net.Listener, raw string) (list []int) {
 	}
 }
 
-// TestNoRequestIsSmuggled: where requests say in more than one way where they end, nothing after them counts as a
-// request.
+// TestNoRequestIsSmuggled: where requests say in more than one way where they end, nothing after
+// them counts as a request.
 func TestNoRequestIsSmuggled(t *testing.T) {
 	s := servertest.New(t)
 	l := listenFor(t, s, s.Serve)
@@ -110,8 +112,8 @@ func TestNoRequestIsSmuggled(t *testing.T) {
 	}
 }
 
-// TestTLSHasTheSameBound: handshakes that never end, and connections that say nothing after theirs, take places as
-// others do, and give them to other addresses.
+// TestTLSHasTheSameBound: handshakes that never end, and connections that say nothing after theirs,
+// take places as others do, and give them to other addresses.
 func TestTLSHasTheSameBound(t *testing.T) {
 	const bound = 6
 	dir := t.TempDir()
@@ -144,7 +146,8 @@ func TestTLSHasTheSameBound(t *testing.T) {
 	require.Equal(t, 200, r.StatusCode)
 }
 
-// TestWebFilesAreFiles: what is no file within the directory is not found, a pipe without waiting for its other end.
+// TestWebFilesAreFiles: what is no file within the directory is not found, a pipe without waiting
+// for its other end.
 func TestWebFilesAreFiles(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "web")
@@ -180,8 +183,8 @@ func TestWebFilesAreFiles(t *testing.T) {
 	require.Empty(t, s.Do("HEAD", "/_utils/large.js", "").Body.String())
 }
 
-// TestRewritesDoNotGrow: a rule that leads to itself with more of everything each time ends, and soon; so does a chain
-// of few rewrites by rules of megabytes.
+// TestRewritesDoNotGrow: a rule that leads to itself with more of everything each time ends, and
+// soon; so does a chain of few rewrites by rules of megabytes.
 func TestRewritesDoNotGrow(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
@@ -315,8 +318,9 @@ func TestForgedIdentities(t *testing.T) {
 	}
 }
 
-// TestStaleCookies: a session ends with its user and its password at once, and with the server's secret after the
-// timeout that was set when the secret was replaced, whatever timeout there is now.
+// TestStaleCookies: a session ends with its user and its password at once, and with the server's
+// secret after the timeout that was set when the secret was replaced, whatever timeout there is
+// now.
 func TestStaleCookies(t *testing.T) { synctest.Test(t, staleCookies) }
 
 func staleCookies(t *testing.T) {
@@ -369,7 +373,8 @@ func staleCookies(t *testing.T) {
 	require.True(t, valid(login("second")))
 }
 
-// TestBrowsersAskFirst: what a page of another origin may send without asking, text or a form, changes nothing.
+// TestBrowsersAskFirst: what a page of another origin may send without asking, text or a form,
+// changes nothing.
 func TestBrowsersAskFirst(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

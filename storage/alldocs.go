@@ -12,8 +12,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// AllDocs lists the documents whose winner is not deleted: it calls header once, then row for each row, in order of the
-// ids' bytes. On a store that limits the age of snapshots a long list goes on in a newer one.
+// AllDocs lists the documents whose winner is not deleted: it calls header once, then row for each
+// row, in order of the ids' bytes. On a store that limits the age of snapshots a long list goes on
+// in a newer one.
 func (db *DB) AllDocs(
 	ctx context.Context,
 	o RangeOptions,
@@ -64,8 +65,8 @@ func (d *dbRead) skipRows(o *RangeOptions, h *ListHeader) error {
 	return nil
 }
 
-// AllDocs is DB.AllDocs on this snapshot alone and without a header. In a transaction it conflicts with changes to what
-// it read.
+// AllDocs is DB.AllDocs on this snapshot alone and without a header. In a transaction it conflicts
+// with changes to what it read.
 func (s *Snapshot) AllDocs(o RangeOptions, row func(*ListRow) error) error {
 	o.clamp()
 	if o.IncludeDocs {
@@ -175,8 +176,8 @@ func (d *dbRead) listDocs(o *RangeOptions, row func(*ListRow) error) error {
 	return nil
 }
 
-// giveRow skips a row or gives it, and moves the range past it: only then, so that a list that failed at a row goes on
-// with it in another snapshot.
+// giveRow skips a row or gives it, and moves the range past it: only then, so that a list that
+// failed at a row goes on with it in another snapshot.
 func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) error {
 	if o.Skip == 0 {
 		if err := row(r); err != nil {
@@ -188,10 +189,10 @@ func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) 
 	return nil
 }
 
-// DocsByID lists the documents with the given ids, in that order, double ones too. Ids are taken as they are needed, so
-// that a million of them need no memory here. Unknown ones have a row with Found false, deleted ones the tombstone's
-// revision; local documents are found as well. Of o only IncludeDocs, Conflicts and what the header is about count. The
-// header's Offset is 0.
+// DocsByID lists the documents with the given ids, in that order, double ones too. Ids are taken as
+// they are needed, so that a million of them need no memory here. Unknown ones have a row with
+// Found false, deleted ones the tombstone's revision; local documents are found as well. Of o only
+// IncludeDocs, Conflicts and what the header is about count. The header's Offset is 0.
 func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions, header func(ListHeader) error,
 	row func(*ListRow) error) error {
 	next, stop := iter.Pull(ids)
@@ -238,8 +239,8 @@ func (l *idList) give(d *dbRead) error {
 	}
 }
 
-// window is how many of the ids have their rows together. Local documents are read with their bodies, so that they are
-// no part of what makes a window wide.
+// window is how many of the ids have their rows together. Local documents are read with their
+// bodies, so that they are no part of what makes a window wide.
 func (l *idList) window() int {
 	n := min(len(l.ids), l.prefetch.size())
 	if n <= l.prefetch.rows {
@@ -324,11 +325,13 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	return size, err
 }
 
-// splitBoundaries is how many boundaries of the lowest level SplitIDs passes for each id that it gives.
+// splitBoundaries is how many boundaries of the lowest level SplitIDs passes for each id that it
+// gives.
 const splitBoundaries = 8
 
-// SplitIDs gives ids in a range, at most so many, in its order, that cut it into parts of about a thousand documents
-// each; after the last one there may be more than that. Not all of them need be of documents that are there now.
+// SplitIDs gives ids in a range, at most so many, in its order, that cut it into parts of about a
+// thousand documents each; after the last one there may be more than that. Not all of them need be
+// of documents that are there now.
 func (db *DB) SplitIDs(ctx context.Context, o RangeOptions, most int) (ids []string, err error) {
 	o.clamp()
 	err = db.view(ctx, func(d *dbRead) error {

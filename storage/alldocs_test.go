@@ -150,8 +150,8 @@ func byID(t *testing.T, db *DB, ids []string, o RangeOptions) string {
 	return out.String()
 }
 
-// A list over bodies in one value and in chunks, tombstones with bodies and conflicts gives each winner once, both
-// ways.
+// A list over bodies in one value and in chunks, tombstones with bodies and conflicts gives each
+// winner once, both ways.
 func TestListDocsAllForms(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		bodies := map[string]string{}
@@ -241,8 +241,8 @@ func TestListOutlivesSnapshots(t *testing.T) {
 	}
 }
 
-// Offsets and rows agree with counting for random ranges, also where rows to be skipped are found by their rank, among
-// counts of which a part is folded.
+// Offsets and rows agree with counting for random ranges, also where rows to be skipped are found
+// by their rank, among counts of which a part is folded.
 func TestOffsets(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	db.store.sizes.RankFan, db.store.sizes.FoldItems, db.store.sizes.Skipped = 4, 40, 3

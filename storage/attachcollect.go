@@ -18,9 +18,10 @@ const (
 	collectBatch = 100
 )
 
-// CollectAttachments removes the uploads, in all databases, whose documents were not written in time, and returns their
-// number. It may run at any time and in several processes at once: an upload is removed in a transaction that finds its
-// lease expired, and cannot be claimed afterwards. The Store calls it periodically.
+// CollectAttachments removes the uploads, in all databases, whose documents were not written in
+// time, and returns their number. It may run at any time and in several processes at once: an
+// upload is removed in a transaction that finds its lease expired, and cannot be claimed
+// afterwards. The Store calls it periodically.
 func (s *Store) CollectAttachments(ctx context.Context) (int, error) {
 	names, err := s.names(ctx)
 	if err != nil {
@@ -119,7 +120,8 @@ func expired(lease []byte, now time.Time) bool {
 	return n <= 0 || now.UnixMicro() > until
 }
 
-// dropPending removes an upload that is still pending, with now only if its lease has ended; ok reports whether it did.
+// dropPending removes an upload that is still pending, with now only if its lease has ended; ok
+// reports whether it did.
 func (t *dbTx) dropPending(ref string, now *time.Time) (ok bool, err error) {
 	key := t.Keys.Attachment(nil, keyspace.TagAttPending, ref)
 	value, err := t.tx.Get(key)

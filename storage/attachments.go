@@ -18,27 +18,30 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Attachments. Their bytes are a blob: under an id of their own, which entries of TagDocs and TagHistory refer to.
-// Bodies that are too large for their entries are blobs as well (body.go).
+// Attachments. Their bytes are a blob: under an id of their own, which entries of TagDocs and
+// TagHistory refer to. Bodies that are too large for their entries are blobs as well (body.go).
 //
 //	TagAtt, id, n        bytes n*keyspace.MaxValue.. of the blob, keyspace.MaxValue of them except in the last chunk
 //	TagAttRefs, id       number of entries that refer to it, 8 bytes little-endian
 //	TagAttPending, id    time (µs since 1970, varint) until which bytes without a reference stay
 //
-// An upload is streamed to the store before its document is written, in transactions of bounded size, with a pending
-// marker. The document's transaction claims it: it requires the marker, and replaces it by a reference. An id has
-// either a marker or references. When the last reference goes a marker takes its place (attachrefs.go), for those who
-// are reading; bytes are removed when their marker is out of date (attachcollect.go): whatever happens in between,
-// bytes that a document refers to stay, and others go in the end.
+// An upload is streamed to the store before its document is written, in transactions of bounded
+// size, with a pending marker. The document's transaction claims it: it requires the marker, and
+// replaces it by a reference. An id has either a marker or references. When the last reference goes
+// a marker takes its place (attachrefs.go), for those who are reading; bytes are removed when their
+// marker is out of date (attachcollect.go): whatever happens in between, bytes that a document
+// refers to stay, and others go in the end.
 //
-// The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel in Attachment.Chunks
-// and are written with the document. Bytes are read to where they stay until the store has them in its log: nothing
-// copies them on the way.
+// The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel
+// in Attachment.Chunks and are written with the document. Bytes are read to where they stay until
+// the store has them in its log: nothing copies them on the way.
 const (
 	uploadMemory = 512 << 10
-	// uploadBatch is how much of an upload is held in memory and written in one transaction: whole chunks.
+	// uploadBatch is how much of an upload is held in memory and written in one transaction: whole
+	// chunks.
 	uploadBatch = 10 * keyspace.MaxValue
-	// uploadLease is how long an upload may go without a sign of life. Each transaction of the request renews it.
+	// uploadLease is how long an upload may go without a sign of life. Each transaction of the
+	// request renews it.
 	uploadLease = time.Hour
 )
 
@@ -53,8 +56,8 @@ type Upload struct {
 	Name, Type string
 	// Encoding is that of the bytes as they come; gzip bytes are stored as they are.
 	Encoding compat.Encoding
-	// Compress is the gzip level to store identity bytes with, 0 for none (attachments/compression_level, when the type
-	// is compressible).
+	// Compress is the gzip level to store identity bytes with, 0 for none
+	// (attachments/compression_level, when the type is compressible).
 	Compress int
 	// Limit is the greatest number of bytes to accept (couchdb/max_attachment_size), none if <= 0.
 	Limit int64
@@ -64,7 +67,8 @@ type Upload struct {
 	Digest *[md5.Size]byte
 }
 
-// Uploads stores the attachments of one document that is about to be written. It is not for concurrent use.
+// Uploads stores the attachments of one document that is about to be written. It is not for
+// concurrent use.
 type Uploads struct {
 	db       *DB
 	memory   int      // bytes that may still stay in memory
@@ -75,10 +79,11 @@ type Uploads struct {
 // Uploads begins the attachments of one document.
 func (db *DB) Uploads() *Uploads { return &Uploads{db: db, memory: uploadMemory} }
 
-// Add reads an attachment to its end and returns it as Update takes it, without its depth (SourceStored; Length counts
-// the bytes before compression, EncodedLength those stored, whose MD5 is Digest). Errors with a wire meaning are those
-// of couch_att:flush_data: KindAttachmentTooLarge, and KindBadRequest for a length that does not fit. Memory is bounded
-// by about one MB whatever the size.
+// Add reads an attachment to its end and returns it as Update takes it, without its depth
+// (SourceStored; Length counts the bytes before compression, EncodedLength those stored, whose MD5
+// is Digest). Errors with a wire meaning are those of couch_att:flush_data: KindAttachmentTooLarge,
+// and KindBadRequest for a length that does not fit. Memory is bounded by about one MB whatever the
+// size.
 func (u *Uploads) Add(ctx context.Context, o Upload, r io.Reader) (compat.Attachment, error) {
 	sink := &uploadSink{ctx: ctx, uploads: u, digest: md5.New(), buf: chunks.New(keyspace.MaxValue, o.Length)}
 	att, err := sink.fill(o, r)
@@ -88,7 +93,8 @@ func (u *Uploads) Add(ctx context.Context, o Upload, r io.Reader) (compat.Attach
 	return att, err
 }
 
-// Discard removes the streamed bytes of attachments that no document was written with. It does no harm if one was.
+// Discard removes the streamed bytes of attachments that no document was written with. It does no
+// harm if one was.
 func (u *Uploads) Discard(ctx context.Context) error {
 	if len(u.streamed) == 0 {
 		return nil
@@ -255,7 +261,8 @@ func (s *uploadSink) store() error {
 	return nil
 }
 
-// renew prolongs the leases of all streamed attachments of the document; it fails if one was collected.
+// renew prolongs the leases of all streamed attachments of the document; it fails if one was
+// collected.
 func (u *Uploads) renew(t *dbTx) error {
 	if len(u.streamed) == 0 {
 		return nil
@@ -277,8 +284,8 @@ func (u *Uploads) renew(t *dbTx) error {
 	return nil
 }
 
-// newAttachmentID makes an id that no other attachment has: the time, so that uploads of one time lie side by side, and
-// chance.
+// newAttachmentID makes an id that no other attachment has: the time, so that uploads of one time
+// lie side by side, and chance.
 func newAttachmentID() string {
 	id := newUUID() // formats.BlobIDSize bytes
 	binary.BigEndian.PutUint64(id[:8], uint64(time.Now().UnixMicro()))
@@ -290,8 +297,8 @@ func (t *dbTx) setPending(ref string, lasts time.Duration) {
 	t.tx.Set(t.Keys.Attachment(nil, keyspace.TagAttPending, ref), lease)
 }
 
-// putAttachmentChunks writes chunks of an attachment, the first of which is the first-th. They stay as they are until
-// the transaction has ended.
+// putAttachmentChunks writes chunks of an attachment, the first of which is the first-th. They stay
+// as they are until the transaction has ended.
 func (t *dbTx) putAttachmentChunks(ref string, first int64, all [][]byte) {
 	prefix := t.Keys.Attachment(nil, keyspace.TagAtt, ref)
 	for i, chunk := range all {

@@ -225,7 +225,8 @@ type errReader struct{ err error }
 // Read implements io.Reader.
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// TestAttachmentReferences: bytes stay as long as a revision names them, and somewhat longer for those who are reading.
+// TestAttachmentReferences: bytes stay as long as a revision names them, and somewhat longer for
+// those who are reading.
 func TestAttachmentReferences(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		now := time.Now()
@@ -277,8 +278,8 @@ func TestAttachmentReferences(t *testing.T) {
 	})
 }
 
-// TestUploadLeases: what no document claims is collected after its lease, and cannot be claimed then; slow requests
-// keep theirs.
+// TestUploadLeases: what no document claims is collected after its lease, and cannot be claimed
+// then; slow requests keep theirs.
 func TestUploadLeases(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	s, err := Open(t.Context(), Options{KV: memkv.New(), Manual: true, Now: func() time.Time { return now }})

@@ -11,17 +11,18 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// AttachmentRange selects what ReadAttachment writes. The zero value with To -1 is all of it as stored.
+// AttachmentRange selects what ReadAttachment writes. The zero value with To -1 is all of it as
+// stored.
 type AttachmentRange struct {
 	From, To int64 // of the stored bytes, To exclusive; To < 0: to the end
 	// Gunzip decodes what is stored with gzip; From and To must then select all.
 	Gunzip bool
 }
 
-// ReadAttachment writes the bytes of an attachment of a stored document to w, without holding more than a chunk in
-// memory. It may take as long as w does: when a snapshot has become too old it goes on with another one, since the
-// bytes never change. The error is compat.ErrMissing if the bytes are gone (the document was replaced and compacted, or
-// purged, more than releasedLease ago).
+// ReadAttachment writes the bytes of an attachment of a stored document to w, without holding more
+// than a chunk in memory. It may take as long as w does: when a snapshot has become too old it goes
+// on with another one, since the bytes never change. The error is compat.ErrMissing if the bytes
+// are gone (the document was replaced and compacted, or purged, more than releasedLease ago).
 func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
 	if o.To < 0 || o.To > att.EncodedLength {
 		o.To = att.EncodedLength
@@ -84,7 +85,8 @@ func (db *DB) gunzip(ctx context.Context, att *compat.Attachment, w io.Writer) e
 	return err
 }
 
-// errNoGzip is what an attachment is answered that was uploaded as gzip and is none, where its bytes must be decoded.
+// errNoGzip is what an attachment is answered that was uploaded as gzip and is none, where its
+// bytes must be decoded.
 var errNoGzip = compat.NewError(compat.KindNotAcceptable,
 	"The attachment is marked gzip and is none: it can be read as it is stored, with Accept-Encoding: gzip.")
 

@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// slowClient takes so long for each piece that it is given that the snapshot it came from is too old for the next one.
+// slowClient takes so long for each piece that it is given that the snapshot it came from is too
+// old for the next one.
 type slowClient struct {
 	bytes.Buffer
 	store  *latencykv.Store
@@ -29,8 +30,9 @@ func (c *slowClient) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestSlowDownloads: a download may take any number of snapshots, and its bytes come once and in order. When the
-// document goes meanwhile they stay as long as their lease; then the download ends with an error.
+// TestSlowDownloads: a download may take any number of snapshots, and its bytes come once and in
+// order. When the document goes meanwhile they stay as long as their lease; then the download ends
+// with an error.
 func TestSlowDownloads(t *testing.T) {
 	slow := latencykv.New(memkv.New(), latencykv.Options{})
 	db := openStore(t, slow).DB("db")

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// releasedLease is how long the bytes of an attachment stay after the last reference has gone: long enough for a
-// download that needs several snapshots.
+// releasedLease is how long the bytes of an attachment stay after the last reference has gone: long
+// enough for a download that needs several snapshots.
 const releasedLease = 10 * time.Minute
 
-// attachmentRefs collects how the references of attachments change in a transaction, so that each count is written
-// once.
+// attachmentRefs collects how the references of attachments change in a transaction, so that each
+// count is written once.
 type attachmentRefs map[string]int64
 
-// putAttachment writes the bytes of a small attachment in the document's own transaction and returns its id. The
-// entries that name it are to be counted with shareAttachment.
+// putAttachment writes the bytes of a small attachment in the document's own transaction and
+// returns its id. The entries that name it are to be counted with shareAttachment.
 func (t *dbTx) putAttachment(all [][]byte) string {
 	ref := newAttachmentID()
 	t.putAttachmentChunks(ref, 0, all)
@@ -24,8 +24,9 @@ func (t *dbTx) putAttachment(all [][]byte) string {
 	return ref
 }
 
-// claimAttachment makes sure that the bytes of an attachment that comes from outside (an upload, another document) are
-// there and will stay: it takes the pending marker away, or requires that an entry refers to them.
+// claimAttachment makes sure that the bytes of an attachment that comes from outside (an upload,
+// another document) are there and will stay: it takes the pending marker away, or requires that an
+// entry refers to them.
 func (t *dbTx) claimAttachment(ref string) error {
 	if _, ok := t.atts[ref]; ok {
 		return nil
@@ -85,12 +86,13 @@ func (t *dbTx) countAttachment(ref string, n int64) {
 	t.atts[ref] += n
 }
 
-// finishAttachments writes the counts. The bytes of an attachment without a reference left get a lease, as those of an
-// upload: who has just read its document in an earlier snapshot can still read them; then they are collected.
+// finishAttachments writes the counts. The bytes of an attachment without a reference left get a
+// lease, as those of an upload: who has just read its document in an earlier snapshot can still
+// read them; then they are collected.
 //
-// A reference is added without a read. That is safe against a concurrent removal of the last one: whoever adds it has,
-// in the same transaction, read the entry that holds another one, or the pending marker, or the count itself
-// (claimAttachment).
+// A reference is added without a read. That is safe against a concurrent removal of the last one:
+// whoever adds it has, in the same transaction, read the entry that holds another one, or the
+// pending marker, or the count itself (claimAttachment).
 func (t *dbTx) finishAttachments() error {
 	var released []string
 	var keys [][]byte

@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestAttachmentsUnderLoad: edits, collection and compaction at once never lose bytes that a document refers to.
+// TestAttachmentsUnderLoad: edits, collection and compaction at once never lose bytes that a
+// document refers to.
 func TestAttachmentsUnderLoad(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		var writers, others sync.WaitGroup
@@ -112,8 +113,8 @@ func compareAttachments(db *DB, id string, stored map[string][]byte) error {
 	return nil
 }
 
-// TestUploadFailsAnywhere: whichever transaction fails, documents that were acknowledged have their bytes, and the rest
-// is collected.
+// TestUploadFailsAnywhere: whichever transaction fails, documents that were acknowledged have their
+// bytes, and the rest is collected.
 func TestUploadFailsAnywhere(t *testing.T) {
 	for call := 1; call <= 16; call += shorter(1, 3) {
 		now := time.Unix(1_700_000_000, 0)

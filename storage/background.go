@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/listeners"
 )
 
-// background is what a Store does beside the calls of its methods: wake-ups, _db_updates, compaction, collection of
-// attachments, the folding of counts. All of it stops with the Store.
+// background is what a Store does beside the calls of its methods: wake-ups, _db_updates,
+// compaction, collection of attachments, the folding of counts. All of it stops with the Store.
 type background struct {
 	ctx    context.Context // the Store's life
 	cancel context.CancelFunc

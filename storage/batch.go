@@ -10,12 +10,12 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// editWindow is how many documents of a batch are read together: their reads overlap on a store across a network, and a
-// thousand take few round trips.
+// editWindow is how many documents of a batch are read together: their reads overlap on a store
+// across a network, and a thousand take few round trips.
 const editWindow = 192
 
-// maxWindowBytes bounds the bodies, old and new, of the documents that are read together where the store has no limit
-// of its own.
+// maxWindowBytes bounds the bodies, old and new, of the documents that are read together where the
+// store has no limit of its own.
 const maxWindowBytes = 16 << 20
 
 // batch is one run of the transaction that stores a part of a request.
@@ -36,8 +36,8 @@ type batch struct {
 
 // store edits the documents of groups, the first of them if the transaction grows large.
 //
-// On a store across a network what every transaction reads takes two round trips: the database's record, and then all
-// else that can be known to be needed.
+// On a store across a network what every transaction reads takes two round trips: the database's
+// record, and then all else that can be known to be needed.
 func (b *batch) store(groups []editGroup) (err error) {
 	b.window = editWindow
 	if b.asked, err = b.ask(groups[:min(len(groups), b.window)], true); err != nil {
@@ -79,8 +79,8 @@ func (b *batch) storedOf(groups []editGroup) (list []EditResult) {
 	return list
 }
 
-// large reports whether the transaction has taken half of what the store allows: the other half is for what one more
-// document brings.
+// large reports whether the transaction has taken half of what the store allows: the other half is
+// for what one more document brings.
 func (b *batch) large() bool {
 	limit := b.db.store.limits.TransactionSize
 	return limit > 0 && b.t.tx.Size() > limit/2
@@ -143,9 +143,9 @@ func (b *batch) run(groups []editGroup) error {
 	return nil
 }
 
-// checkUnwritten finds out whether edits are checked because of what the database was last written with, where that
-// makes a difference: for edits of unknown revisions, several edits of one document, replicated revisions that are
-// known, and where a refused edit would cut a line.
+// checkUnwritten finds out whether edits are checked because of what the database was last written
+// with, where that makes a difference: for edits of unknown revisions, several edits of one
+// document, replicated revisions that are known, and where a refused edit would cut a line.
 func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
 	if b.mode.checked {
 		return nil
@@ -169,8 +169,8 @@ func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
 	return nil
 }
 
-// edit makes the edits of one document, of which checked has the first one, validated. ErrPending: some lack a result,
-// and nothing was written.
+// edit makes the edits of one document, of which checked has the first one, validated. ErrPending:
+// some lack a result, and nothing was written.
 func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err error) {
 	if e.partitionFull, err = b.partitionFull(g.id); err != nil {
 		return err
@@ -227,8 +227,8 @@ func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, 
 // editReads are what is asked for together for the documents of a window.
 type editReads struct {
 	leaves *leafWindow
-	// entries are values by their keys in TagDocs, of the revisions that large edits say they replace: those of small
-	// ones are in the leaves. An edit that says a wrong one reads in vain.
+	// entries are values by their keys in TagDocs, of the revisions that large edits say they
+	// replace: those of small ones are in the leaves. An edit that says a wrong one reads in vain.
 	entries map[string][]byte
 }
 
@@ -264,8 +264,8 @@ func (b *batch) ask(groups []editGroup, head bool) (*editReads, error) {
 	return reads, nil
 }
 
-// load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced. It leaves
-// out the last documents where that would be much at once.
+// load reads the leaves of all documents, and then the entries of those leaves that are going to be
+// replaced. It leaves out the last documents where that would be much at once.
 func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	reads, err := b.asked, error(nil)
 	if b.asked = nil; reads == nil {
@@ -334,7 +334,8 @@ func (b *batch) uploaded(groups []editGroup) (refs []string) {
 	return refs
 }
 
-// replacedBy guesses the stored leaf that an edit replaces; nil is always right, and only costs a later read.
+// replacedBy guesses the stored leaf that an edit replaces; nil is always right, and only costs a
+// later read.
 func replacedBy(leaves []formats.Leaf, doc *compat.Document, replicated bool) *formats.Leaf {
 	parent := parentOf(doc, replicated)
 	if parent.IsZero() {
@@ -360,8 +361,8 @@ func parentOf(doc *compat.Document, replicated bool) compat.Rev {
 	return compat.Rev{Pos: pos, Hash: ids[0]}
 }
 
-// loadEntries reads the entries of leaves together, those that were not read with the leaves, and the bodies that are
-// apart where hooks are going to see them.
+// loadEntries reads the entries of leaves together, those that were not read with the leaves, and
+// the bodies that are apart where hooks are going to see them.
 func (b *batch) loadEntries(reads *editReads, leaves []*formats.Leaf, owners []*docEdit) error {
 	if len(leaves) == 0 {
 		return nil
@@ -402,8 +403,8 @@ func (b *batch) loadEntries(reads *editReads, leaves []*formats.Leaf, owners []*
 	return b.t.complete(b.index != nil || b.mode.validates(), entries...)
 }
 
-// partitionFull reports whether the document's partition has reached couchdb/max_partition_size. The size is read
-// without a conflict: CouchDB, too, lets the writes through that cross the limit.
+// partitionFull reports whether the document's partition has reached couchdb/max_partition_size.
+// The size is read without a conflict: CouchDB, too, lets the writes through that cross the limit.
 func (b *batch) partitionFull(id string) (bool, error) {
 	limit := b.db.store.hooks.MaxPartitionSize
 	if limit == nil || !b.t.rec.Partitioned || b.mode.replicated {

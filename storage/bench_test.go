@@ -81,8 +81,8 @@ func BenchmarkPutParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkBulk stores batches of 1000 new documents of 1 KB; raw puts the same bodies into the store below, in the
-// same batches.
+// BenchmarkBulk stores batches of 1000 new documents of 1 KB; raw puts the same bodies into the
+// store below, in the same batches.
 func BenchmarkBulk(b *testing.B) {
 	b.Run("docs", func(b *testing.B) {
 		db := benchDB(b)

@@ -73,8 +73,8 @@ func readAllWays(t *testing.T, db *DB, conflicts bool) map[string][]string {
 	return ways
 }
 
-// TestEntryBesideItsLeaf: the short entry of a winner is in its record. It goes to TagDocs with a winner that loses,
-// and stays there when that wins again.
+// TestEntryBesideItsLeaf: the short entry of a winner is in its record. It goes to TagDocs with a
+// winner that loses, and stays there when that wins again.
 func TestEntryBesideItsLeaf(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		inDocs := func() (n int64) {
@@ -108,7 +108,8 @@ func TestEntryBesideItsLeaf(t *testing.T) {
 	})
 }
 
-// TestReadsAgree reads documents of all sizes, with conflicts, deleted ones with and without bodies, in all ways.
+// TestReadsAgree reads documents of all sizes, with conflicts, deleted ones with and without
+// bodies, in all ways.
 func TestReadsAgree(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		rnd := rand.New(rand.NewPCG(1, 2))
@@ -133,7 +134,8 @@ func TestReadsAgree(t *testing.T) {
 	})
 }
 
-// TestListsOverTombstones: a list with documents does not walk over all the tombstones that are between them.
+// TestListsOverTombstones: a list with documents does not walk over all the tombstones that are
+// between them.
 func TestListsOverTombstones(t *testing.T) {
 	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)
@@ -162,8 +164,8 @@ func TestListsOverTombstones(t *testing.T) {
 	readAllWays(t, db, true)
 }
 
-// TestScatteredWrites: the range over the documents of a bulk write is given up where many others lie between them,
-// whose rows have bodies.
+// TestScatteredWrites: the range over the documents of a bulk write is given up where many others
+// lie between them, whose rows have bodies.
 func TestScatteredWrites(t *testing.T) {
 	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)

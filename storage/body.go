@@ -20,7 +20,8 @@ const (
 	maxInlineAtts = keyspace.MaxValue - maxInline - 1000
 )
 
-// newEntry makes the entry of a revision that comes with its body: what it refers to is stored, and counted.
+// newEntry makes the entry of a revision that comes with its body: what it refers to is stored, and
+// counted.
 func (e *docEdit) newEntry(w *revWrite) (formats.Entry, error) {
 	if err := e.claim(w); err != nil {
 		return formats.Entry{}, err
@@ -85,8 +86,8 @@ func (d *dbRead) completed(bodies bool, e formats.Entry) (formats.Entry, error) 
 	return read, err
 }
 
-// complete reads what entries have apart, all of it together: the lists of attachments and, if they are wanted, the
-// bodies. An error leaves an entry with what was in its value.
+// complete reads what entries have apart, all of it together: the lists of attachments and, if they
+// are wanted, the bodies. An error leaves an entry with what was in its value.
 func (d *dbRead) complete(bodies bool, entries ...*formats.Entry) error {
 	return d.completeIn(nil, 0, bodies, entries...)
 }
@@ -94,8 +95,8 @@ func (d *dbRead) complete(bodies bool, entries ...*formats.Entry) error {
 // attachmentCopies is how many times its stored form a list of attachments takes in memory.
 const attachmentCopies = 4
 
-// completeIn is complete for bodies that nobody needs any more when it is called with the same room again: they are in
-// its memory. beside is how many bytes the reader has in memory besides.
+// completeIn is complete for bodies that nobody needs any more when it is called with the same room
+// again: they are in its memory. beside is how many bytes the reader has in memory besides.
 func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...*formats.Entry) error {
 	var reads []blobRead
 	size := 0
@@ -128,12 +129,12 @@ func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...
 	return failure
 }
 
-// bodyRoom is memory for the bodies that a list reads together, used again for the next ones; nil: each body has its
-// own.
+// bodyRoom is memory for the bodies that a list reads together, used again for the next ones; nil:
+// each body has its own.
 type bodyRoom struct{ all, free []byte }
 
-// begin ends the use of the bodies before, and tells how much memory the next ones take. What is too small for them is
-// gone while they wait for theirs, and what is much too large.
+// begin ends the use of the bodies before, and tells how much memory the next ones take. What is
+// too small for them is gone while they wait for theirs, and what is much too large.
 func (r *bodyRoom) begin(size int) int {
 	if r == nil {
 		return size
@@ -165,7 +166,8 @@ func (r *bodyRoom) take(size int) []byte {
 	return b
 }
 
-// blobRead is a running read of a blob. Each chunk is a range of its own, so that all of them come in one round trip.
+// blobRead is a running read of a blob. Each chunk is a range of its own, so that all of them come
+// in one round trip.
 type blobRead struct {
 	b      *formats.Blob
 	body   *[]byte

@@ -61,7 +61,8 @@ func wantBody(t testing.TB, db *DB, id string, rev compat.Rev, like *compat.Docu
 	}
 }
 
-// collectAll removes all bytes that no entry names, whatever their leases, and tells how many chunks are left.
+// collectAll removes all bytes that no entry names, whatever their leases, and tells how many
+// chunks are left.
 func collectAll(t testing.TB, db *DB) (chunks int64) {
 	t.Helper()
 	now := db.store.now
@@ -76,8 +77,8 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 	return chunks
 }
 
-// TestBodiesOfAllSizes: whatever fits as a body can be created, read, replaced, replicated, deleted and purged, on
-// every engine, and leaves nothing behind.
+// TestBodiesOfAllSizes: whatever fits as a body can be created, read, replaced, replicated, deleted
+// and purged, on every engine, and leaves nothing behind.
 func TestBodiesOfAllSizes(t *testing.T) {
 	kvtest.Long(t)
 	sizes := []int{maxInline, maxInline + 1, keyspace.MaxValue, keyspace.MaxValue + 1,
@@ -223,8 +224,8 @@ func TestMemoryOfListsOfLargeBodies(t *testing.T) {
 			return err
 		},
 	} {
-		// The least of some runs: in a build without cgo the blocks of tables are in the same heap, and which bodies
-		// are in tables by now, but not yet in the cache, is up to the engine.
+		// The least of some runs: in a build without cgo the blocks of tables are in the same heap,
+		// and which bodies are in tables by now, but not yet in the cache, is up to the engine.
 		allocated := uint64(math.MaxUint64)
 		for range 4 {
 			var before, after runtime.MemStats
@@ -264,8 +265,8 @@ func manyAttachments(n int) (atts []compat.Attachment) {
 // md5Empty is the digest of nothing.
 var md5Empty = [16]byte{0xd4, 0x1d, 0x8c, 0xd9, 0x8f, 0x00, 0xb2, 0x04, 0xe9, 0x80, 0x09, 0x98, 0xec, 0xf8, 0x42, 0x7e}
 
-// TestLongListOfAttachments: the list of attachments may be too long for the entry, with a small body and with a large
-// one.
+// TestLongListOfAttachments: the list of attachments may be too long for the entry, with a small
+// body and with a large one.
 func TestLongListOfAttachments(t *testing.T) {
 	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
@@ -289,8 +290,8 @@ func TestLongListOfAttachments(t *testing.T) {
 	})
 }
 
-// TestAbandonedBody: a body whose document was not written, because the process ended, is collected; that of a refused
-// document goes at once.
+// TestAbandonedBody: a body whose document was not written, because the process ended, is
+// collected; that of a refused document goes at once.
 func TestAbandonedBody(t *testing.T) {
 	s := openStore(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
@@ -325,8 +326,8 @@ func TestAbandonedBody(t *testing.T) {
 	wantError(t, err, errUploadExpired)
 }
 
-// TestBulkRequestsOfLargeDocuments: requests with many documents of a size are stored, changed and deleted as those
-// with one are.
+// TestBulkRequestsOfLargeDocuments: requests with many documents of a size are stored, changed and
+// deleted as those with one are.
 func TestBulkRequestsOfLargeDocuments(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
@@ -404,8 +405,8 @@ func TestRoundTripsOfLargeBodies(t *testing.T) {
 	}
 }
 
-// TestHooksSeeLargeBodies: validation and indexes are given documents that are apart, and those of a request are read
-// together.
+// TestHooksSeeLargeBodies: validation and indexes are given documents that are apart, and those of
+// a request are read together.
 func TestHooksSeeLargeBodies(t *testing.T) {
 	remote := latencykv.New(memkv.New(), latencykv.Options{})
 	s := openStore(t, remote)

@@ -10,11 +10,12 @@ import (
 
 // bulk is a request that writes documents, on its way through as many transactions as it takes.
 //
-// A transaction takes the first groups of those that are left. One that fails because of its size or its time is not
-// tried again with as many; a document that fails alone gets its error, and the others go on. Where validation
-// functions or map functions have to be asked first (see deferred.go) the transaction ends without a write, and runs
-// again with the results. Documents that need other results by then, because others changed them
-// or the functions meanwhile, wait for the next round; the others are written.
+// A transaction takes the first groups of those that are left. One that fails because of its size
+// or its time is not tried again with as many; a document that fails alone gets its error, and the
+// others go on. Where validation functions or map functions have to be asked first (see
+// deferred.go) the transaction ends without a write, and runs again with the results. Documents
+// that need other results by then, because others changed them or the functions meanwhile, wait for
+// the next round; the others are written.
 type bulk struct {
 	db       *DB
 	mode     editMode
@@ -22,12 +23,13 @@ type bulk struct {
 	results  []EditResult
 	stored   func(x *Tx, results []EditResult) error // UpdateOptions.Stored
 	deferred deferredCalls
-	// divided is set once the request's callbacks take longer than one transaction is kept waiting for them.
+	// divided is set once the request's callbacks take longer than one transaction is kept waiting
+	// for them.
 	divided bool
 }
 
-// maxLacks is how often a document may change before its edit is given up. Each time somebody else's edit of it was
-// stored.
+// maxLacks is how often a document may change before its edit is given up. Each time somebody
+// else's edit of it was stored.
 const maxLacks = 100
 
 // errPending ends a transaction whose hooks deferred callbacks: nothing is written, and it runs
@@ -83,8 +85,9 @@ func (w *bulk) run(groups []editGroup) error {
 	return nil
 }
 
-// transact stores the edits of groups in one transaction, and returns those that are left: those it did not come to,
-// and those that lack results. Unless apart is set, nothing is stored where some lack results.
+// transact stores the edits of groups in one transaction, and returns those that are left: those it
+// did not come to, and those that lack results. Unless apart is set, nothing is stored where some
+// lack results.
 func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacking int, err error) {
 	var b batch
 	runs := 0
@@ -92,7 +95,8 @@ func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacki
 		w.deferred.begin()
 		t.deferred, t.large = &w.deferred, w.mode.large
 		b = batch{db: w.db, t: t, mode: w.mode, docs: w.docs, results: w.results}
-		// It runs again because it took too long, or because others were faster: less of it is quicker.
+		// It runs again because it took too long, or because others were faster: less of it is
+		// quicker.
 		part := groups[:max(1, len(groups)>>runs)]
 		runs++
 		t.designs = slices.ContainsFunc(part, func(g editGroup) bool { return compat.IsDesignID(g.id) })
@@ -122,8 +126,8 @@ func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacki
 	return append(left, groups[b.done:]...), len(b.lacking), nil
 }
 
-// outgrown tells that a transaction failed because of what it was to write, or of how long it took: not because the
-// store's servers did not answer, which is no better for halves of it.
+// outgrown tells that a transaction failed because of what it was to write, or of how long it took:
+// not because the store's servers did not answer, which is no better for halves of it.
 func outgrown(err error) bool {
 	if errors.Is(err, kv.ErrUnavailable) {
 		return false
@@ -136,8 +140,8 @@ func outgrown(err error) bool {
 	return false
 }
 
-// refuse ends a document that does not fit a transaction alone; edits of it that came together are tried one half after
-// the other.
+// refuse ends a document that does not fit a transaction alone; edits of it that came together are
+// tried one half after the other.
 func (w *bulk) refuse(g editGroup, cause error) error {
 	if half := len(g.edits) / 2; half > 0 {
 		if err := w.run([]editGroup{{id: g.id, edits: g.edits[:half]}}); err != nil {
@@ -154,8 +158,8 @@ func (w *bulk) refuse(g editGroup, cause error) error {
 	return nil
 }
 
-// tooLarge is the error of a document that the store cannot hold, nil if cause says something else. Only an id makes a
-// key too large.
+// tooLarge is the error of a document that the store cannot hold, nil if cause says something else.
+// Only an id makes a key too large.
 func tooLarge(id string, cause error) *compat.Error {
 	switch {
 	case errors.Is(cause, kv.ErrTooOld):
@@ -166,8 +170,9 @@ func tooLarge(id string, cause error) *compat.Error {
 	return compat.NewError(compat.KindDocumentTooLarge, id)
 }
 
-// giveUp takes the documents out of groups that others change again and again before what is asked about them can be
-// written: a conflict. Replicated edits have none, and must not be lost: there the request fails, to be repeated.
+// giveUp takes the documents out of groups that others change again and again before what is asked
+// about them can be written: a conflict. Replicated edits have none, and must not be lost: there
+// the request fails, to be repeated.
 func (w *bulk) giveUp(groups []editGroup) ([]editGroup, error) {
 	if !slices.ContainsFunc(groups, func(g editGroup) bool { return g.lacks > maxLacks }) {
 		return groups, nil

@@ -127,7 +127,8 @@ func (g growing) Prepare(context.Context, *Tx) (IndexFunc, error) {
 	}, nil
 }
 
-// What indexes write is known at the end only: then a part is tried again by halves, and never twice at one size.
+// What indexes write is known at the end only: then a part is tried again by halves, and never
+// twice at one size.
 func TestBulkWithLargeIndexRows(t *testing.T) {
 	db, store := openLimited(t)
 	db.store.SetHooks(Hooks{Indexer: growing{rows: 10}})
@@ -195,8 +196,8 @@ func (l *late) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstam
 	return kv.Versionstamp{}, l.err
 }
 
-// A bulk request whose transaction becomes too old is tried in halves, but not where the store's servers do not answer:
-// its client would wait for each of them.
+// A bulk request whose transaction becomes too old is tried in halves, but not where the store's
+// servers do not answer: its client would wait for each of them.
 func TestBulkEndsWithoutServers(t *testing.T) {
 	for _, c := range []struct {
 		err    error

@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/timeseq"
 )
 
-// ErrStop ends a scan of the changes feed when its callback returns it: the row counts as seen, and there is no error.
+// ErrStop ends a scan of the changes feed when its callback returns it: the row counts as seen, and
+// there is no error.
 var ErrStop = errors.New("storage: enough rows")
 
 // LastSeq is the end of the changes feed, `since=now`.
@@ -45,7 +46,8 @@ func (db *DB) Begin(ctx context.Context, since compat.Since) (first UpdateSeq, e
 	return first, err
 }
 
-// TimeSeq counts the updates of the database by when they were made, as far as that is known; see timeseq.Histogram.
+// TimeSeq counts the updates of the database by when they were made, as far as that is known; see
+// timeseq.Histogram.
 func (db *DB) TimeSeq(ctx context.Context) (bins []timeseq.Bin, err error) {
 	err = db.view(ctx, func(d *dbRead) (err error) {
 		bins, err = d.TimeSeq()
@@ -64,17 +66,19 @@ func (db *DB) ForgetTimes(ctx context.Context) error {
 	})
 }
 
-// Changes calls fn for the rows of the changes feed that o selects. Each document is there once, at its last update.
+// Changes calls fn for the rows of the changes feed that o selects. Each document is there once, at
+// its last update.
 //
-// All rows are of one snapshot, unless the scan takes longer than the store lets a snapshot live; then it goes on with
-// a new one after the last row, and a document that was updated in between may come twice. In a descending scan such a
-// document has moved to where the scan has been; so when it has come to its end, the rows that are newer than its
-// beginning follow, in ascending order: every document that was there when the scan began comes at least once (ADR
-// 0016).
+// All rows are of one snapshot, unless the scan takes longer than the store lets a snapshot live;
+// then it goes on with a new one after the last row, and a document that was updated in between may
+// come twice. In a descending scan such a document has moved to where the scan has been; so when it
+// has come to its end, the rows that are newer than its beginning follow, in ascending order: every
+// document that was there when the scan began comes at least once (ADR 0016).
 //
-// ChangesEnd.Last is the last row fn has seen; without rows it is the start: o.Since, or with o.Descending the end of
-// the feed. ChangesEnd.Pending are the rows that the direction has left then. Rows that follow a descending scan count
-// for neither. Errors of fn are returned as they are, but for ErrStop.
+// ChangesEnd.Last is the last row fn has seen; without rows it is the start: o.Since, or with
+// o.Descending the end of the feed. ChangesEnd.Pending are the rows that the direction has left
+// then. Rows that follow a descending scan count for neither. Errors of fn are returned as they
+// are, but for ErrStop.
 func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
 	err := db.view(kv.WithPrefetch(ctx, "feed"), c.scan)
@@ -175,7 +179,8 @@ func (c *changesScan) scanMoved(d *dbRead, updates int64) error {
 	})
 }
 
-// scanRange gives the rows of a range by windows. number tells how many rows of the feed come after each.
+// scanRange gives the rows of a range by windows. number tells how many rows of the feed come after
+// each.
 func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number func(Seq) (int64, error)) error {
 	it := d.R.Range(rest.begin, rest.end, rest.o)
 	defer it.Close()
@@ -215,8 +220,8 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 // readsMore reports whether rows need more than what the feed says.
 func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves }
 
-// start brings c.end to what the snapshot says of the place reached so far, and returns the number of updates ever
-// made.
+// start brings c.end to what the snapshot says of the place reached so far, and returns the number
+// of updates ever made.
 func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	if c.o.Unnumbered {
 		if !c.given {
@@ -324,7 +329,8 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 	return nil
 }
 
-// giveSome is giveRows for the first of some rows that show more than the feed says, and tells how many these are.
+// giveSome is giveRows for the first of some rows that show more than the feed says, and tells how
+// many these are.
 func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int, err error) {
 	leaves, err := c.readLeaves(d, rows)
 	if err != nil {
@@ -369,8 +375,8 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 	return len(rows), err
 }
 
-// readLeaves reads the leaves of the rows that show more of them than the winner, or of the first of them; nil if there
-// are no such rows.
+// readLeaves reads the leaves of the rows that show more of them than the winner, or of the first
+// of them; nil if there are no such rows.
 func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]formats.Leaf, error) {
 	if !c.o.AllLeaves && !(c.o.IncludeDocs && (c.o.Conflicts || c.o.DeletedConflicts)) {
 		return nil, nil
@@ -391,8 +397,8 @@ func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]formats.Leaf, e
 	return d.leavesEach(ids, true)
 }
 
-// give calls fn for a row; leaves are nil where only the winner is shown, e is nil without documents. Only a row that
-// fn has taken counts as passed.
+// give calls fn for a row; leaves are nil where only the winner is shown, e is nil without
+// documents. Only a row that fn has taken counts as passed.
 func (c *changesScan) give(
 	d *dbRead,
 	seq UpdateSeq,
@@ -437,10 +443,11 @@ func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	}
 }
 
-// ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the order of the feed, two
-// for an id given twice. If neither o.Limit nor fn cut the list, Last is the end of the feed; Pending are the rows
-// after o.Since less those given (couch_changes:send_changes_doc_ids). A document that was updated after a descending
-// scan began comes after the others.
+// ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the
+// order of the feed, two for an id given twice. If neither o.Limit nor fn cut the list, Last is the
+// end of the feed; Pending are the rows after o.Since less those given
+// (couch_changes:send_changes_doc_ids). A document that was updated after a descending scan began
+// comes after the others.
 func (db *DB) ChangesByID(
 	ctx context.Context,
 	ids []string,
@@ -451,13 +458,15 @@ func (db *DB) ChangesByID(
 	return db.lookup(ctx, o, fn, &idLookup{ids: ids})
 }
 
-// ChangesDesign is ChangesByID for all design documents, the deleted ones too (couch_changes:send_changes_design_docs).
+// ChangesDesign is ChangesByID for all design documents, the deleted ones too
+// (couch_changes:send_changes_design_docs).
 func (db *DB) ChangesDesign(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	return db.lookup(ctx, o, fn, designLookup{})
 }
 
-// Listen registers for the updates of the database. Updates committed after it returned are reported by the listener,
-// so listen first and read then. The error is compat.ErrNoDatabase if there is none. The caller closes the listener.
+// Listen registers for the updates of the database. Updates committed after it returned are
+// reported by the listener, so listen first and read then. The error is compat.ErrNoDatabase if
+// there is none. The caller closes the listener.
 func (db *DB) Listen(ctx context.Context) (*listeners.Listener, error) {
 	return db.store.bg.listeners.Listen(ctx, db.name, db.readLastSeq)
 }

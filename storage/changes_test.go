@@ -124,7 +124,8 @@ func (w *randomWriter) step(ctx context.Context) error {
 	return err
 }
 
-// TestChangesCounts: numbers and pending agree with what counting all rows gives, whatever happened before.
+// TestChangesCounts: numbers and pending agree with what counting all rows gives, whatever happened
+// before.
 func TestChangesCounts(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		smallSeqBlocks(db.store)

@@ -14,7 +14,8 @@ import (
 
 // rowLookup finds rows of the changes feed by their documents' ids.
 type rowLookup interface {
-	// find returns the rows as a snapshot has them. It is called again with a later one when that became too old.
+	// find returns the rows as a snapshot has them. It is called again with a later one when that
+	// became too old.
 	find(d *dbRead) ([]feedRow, error)
 }
 

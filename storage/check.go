@@ -31,11 +31,12 @@ func (v Violation) String() string {
 // maxViolations ends a check: what has so many needs no more.
 const maxViolations = 1000
 
-// Check reads the whole store and reports what breaks the invariants of this package, at most about 1000 violations.
-// Where the store limits the time of a snapshot (Limits.ReadTime) a database is read from several. So it may run beside
-// writers, but what is the sum of many documents, like a counter, is compared only in databases that nobody has written
-// to since the first of their snapshots. progress, if not nil, is told how many documents were looked at, and about how
-// many there are. The error is of the store, or ctx's.
+// Check reads the whole store and reports what breaks the invariants of this package, at most about
+// 1000 violations. Where the store limits the time of a snapshot (Limits.ReadTime) a database is
+// read from several. So it may run beside writers, but what is the sum of many documents, like a
+// counter, is compared only in databases that nobody has written to since the first of their
+// snapshots. progress, if not nil, is told how many documents were looked at, and about how many
+// there are. The error is of the store, or ctx's.
 func Check(ctx context.Context, store kv.Store, progress func(done, total int64)) ([]Violation, error) {
 	return (&Store{
 		kv: store, limits: store.Limits(), sizes: counts.DefaultSizes(), securities: newSecurities(),
@@ -87,7 +88,8 @@ type checkedRecord struct {
 	rec  keyspace.Record
 }
 
-// records checks the database records and that there is nothing outside of databases, and returns the databases.
+// records checks the database records and that there is nothing outside of databases, and returns
+// the databases.
 func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checkedRecord, err error) {
 	begin, end := keyspace.Children(keyspace.DatabasesPrefix())
 	owners := make(map[int64]string)
@@ -186,13 +188,14 @@ func createdMeanwhile(r kv.ReadTx, prefix int64) (bool, error) {
 
 func (c *storeCheck) report(v Violation) { c.violations = append(c.violations, v) }
 
-// dbCheck checks one database. It can go on with another snapshot: each phase keeps what it has read so far, and where.
+// dbCheck checks one database. It can go on with another snapshot: each phase keeps what it has
+// read so far, and where.
 type dbCheck struct {
 	store  *storeCheck
 	name   string
 	phases []checkPhase
-	// sums are violations only if the database was not written to since first: they compare what different snapshots
-	// said.
+	// sums are violations only if the database was not written to since first: they compare what
+	// different snapshots said.
 	sums     []Violation
 	first    *Seq
 	folded   []byte // up to where the log of counts was folded then
@@ -246,7 +249,8 @@ func (c *dbCheck) run(d *dbRead) error {
 	return nil
 }
 
-// notice finds out whether the database was written to since the first snapshot, or its counts were folded.
+// notice finds out whether the database was written to since the first snapshot, or its counts were
+// folded.
 func (c *dbCheck) notice(d *dbRead) error {
 	last, err := d.updateSeq()
 	if err != nil {
@@ -279,8 +283,8 @@ func (c *dbCheck) violation(invariant int, id, format string, args ...any) {
 	c.store.report(Violation{c.name, id, invariant, fmt.Sprintf(format, args...)})
 }
 
-// walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the cursor past every one
-// that fn has taken.
+// walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the
+// cursor past every one that fn has taken.
 func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte) error) error {
 	begin, end := keyspace.Children(prefix)
 	if *cursor != nil {

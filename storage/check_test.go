@@ -335,7 +335,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
-// TestCheckOutlivesSnapshots: a check that takes longer than a snapshot lives goes on, and progress comes to its end.
+// TestCheckOutlivesSnapshots: a check that takes longer than a snapshot lives goes on, and progress
+// comes to its end.
 func TestCheckOutlivesSnapshots(t *testing.T) {
 	s, _ := fullStore(t)
 	k := &agingStore{Store: s.kv, reads: 1500}

@@ -66,8 +66,8 @@ type docRows struct {
 	history []revEntry
 	listed  []byte // value of TagAllDocs, nil if there is none
 	stray   []string
-	// inner tells of each leaf and each replaced revision whether it is an ancestor of a leaf, or there twice; nil
-	// where nothing can be.
+	// inner tells of each leaf and each replaced revision whether it is an ancestor of a leaf, or
+	// there twice; nil where nothing can be.
 	inner map[compat.Rev]bool
 }
 

@@ -27,7 +27,8 @@ type blockCount struct {
 	rows   []int64 // as found
 }
 
-// checkFeed checks that each row of the changes feed is that of a document's winner, and counts the rows of each block.
+// checkFeed checks that each row of the changes feed is that of a document's winner, and counts the
+// rows of each block.
 func (c *dbCheck) checkFeed(d *dbRead) error {
 	f := &c.feed
 	return c.walkWindows(d, d.Keys.Sub(nil, keyspace.TagChanges), &f.cursor, func(window []kv.Row) error {
@@ -67,7 +68,8 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 	})
 }
 
-// winners reads the winning leaves of documents; those that cannot be read, or are not there, are empty.
+// winners reads the winning leaves of documents; those that cannot be read, or are not there, are
+// empty.
 func (c *dbCheck) winners(d *dbRead, ids []string) ([]formats.Leaf, error) {
 	winners := make([]formats.Leaf, 0, len(ids))
 	for len(winners) < len(ids) {
@@ -128,7 +130,8 @@ func (b *blockCount) count(seq Seq) {
 	b.rows[n]++
 }
 
-// checkBlocks compares the counts of the blocks, and what the log has beside them, with the rows found.
+// checkBlocks compares the counts of the blocks, and what the log has beside them, with the rows
+// found.
 func (c *dbCheck) checkBlocks(d *dbRead) error {
 	f := &c.feed
 	for level := range f.seqs {

@@ -251,7 +251,8 @@ func (c *dbCheck) checkLocals(d *dbRead) error {
 	return err
 }
 
-// endLocal checks the local document that was read last. One that was written while its chunks were read is not.
+// endLocal checks the local document that was read last. One that was written while its chunks were
+// read is not.
 func (c *dbCheck) endLocal() {
 	l := &c.rest.local
 	if l.id != "" && (len(l.body) != l.length || !isObject(l.body)) {

@@ -5,8 +5,9 @@ import (
 	"github.com/settee-db/settee/storage/formats"
 )
 
-// claim makes a new entry a holder of its attachments. Those that came with the write are written, or taken over from
-// an upload; their Ref is set in atts. doc tells which ones are the parent's (stubs): they are only shared.
+// claim makes a new entry a holder of its attachments. Those that came with the write are written,
+// or taken over from an upload; their Ref is set in atts. doc tells which ones are the parent's
+// (stubs): they are only shared.
 func (e *docEdit) claim(w *revWrite) error {
 	for i := range w.atts {
 		a := &w.atts[i]
@@ -20,8 +21,8 @@ func (e *docEdit) claim(w *revWrite) error {
 	return nil
 }
 
-// takeOver makes sure that an attachment's bytes are in the store. One whose bytes never came (it was to follow, and
-// nothing did) fails as in CouchDB.
+// takeOver makes sure that an attachment's bytes are in the store. One whose bytes never came (it
+// was to follow, and nothing did) fails as in CouchDB.
 func (t *dbTx) takeOver(a *compat.Attachment) error {
 	if a.Ref == "" {
 		if a.InMemory() != a.EncodedLength {
@@ -33,7 +34,8 @@ func (t *dbTx) takeOver(a *compat.Attachment) error {
 	return t.claimAttachment(a.Ref)
 }
 
-// release ends what newEntry began, for an entry that goes away and whose list of attachments was read.
+// release ends what newEntry began, for an entry that goes away and whose list of attachments was
+// read.
 func (t *dbTx) release(e *formats.Entry) {
 	for i := range e.Atts {
 		t.releaseAttachment(e.Atts[i].Ref)

@@ -11,13 +11,13 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A transaction over several databases: what a batch of events does to documents, to whichever databases they belong,
-// is stored together with what the caller keeps of the batch, or not at all.
+// A transaction over several databases: what a batch of events does to documents, to whichever
+// databases they belong, is stored together with what the caller keeps of the batch, or not at all.
 
 // Commit is what one transaction reads again and writes.
 type Commit struct {
-	// With is called first in each run of the transaction, with the store's transaction: it checks and writes what the
-	// caller keeps beside documents. Its error ends the transaction.
+	// With is called first in each run of the transaction, with the store's transaction: it checks
+	// and writes what the caller keeps beside documents. Its error ends the transaction.
 	With func(tx kv.Tx) error
 	// Databases have each a part; none is there twice.
 	Databases []DatabaseCommit
@@ -26,29 +26,34 @@ type Commit struct {
 // DatabaseCommit is the part of a Commit in one database.
 type DatabaseCommit struct {
 	DB *DB
-	// Context is that of the checks of this database's documents: it tells who writes. nil: the server itself.
+	// Context is that of the checks of this database's documents: it tells who writes. nil: the
+	// server itself.
 	Context context.Context
 	// Reads are documents that must still have the current revision that the caller has seen.
 	Reads []ReadRev
-	// Edits are interactive edits, at most one of a document. Ids of local documents are not allowed.
+	// Edits are interactive edits, at most one of a document. Ids of local documents are not
+	// allowed.
 	Edits []Edit
-	// Stored is called in the transaction when all edits are made, with their results in order; the zero Rev is of one
-	// that had nothing to do. Nothing stands against this part then. It may be nil.
+	// Stored is called in the transaction when all edits are made, with their results in order; the
+	// zero Rev is of one that had nothing to do. Nothing stands against this part then. It may be
+	// nil.
 	Stored func(x *Tx, results []EditResult) error
 }
 
-// ReadRev is what was read: the current revision of a document, the zero Rev if there was none that is not deleted.
+// ReadRev is what was read: the current revision of a document, the zero Rev if there was none that
+// is not deleted.
 type ReadRev struct {
 	ID  string
 	Rev compat.Rev
 }
 
-// Edit is a new revision of a document. It has the attachments of the one that it replaces: Doc.Attachments is the
-// transaction's.
+// Edit is a new revision of a document. It has the attachments of the one that it replaces:
+// Doc.Attachments is the transaction's.
 type Edit struct {
 	Doc *compat.Document
-	// Over says that the edit replaces the current revision whichever that is, or makes the document; a deletion of a
-	// document that is not there does nothing. Doc.Revs is the transaction's then.
+	// Over says that the edit replaces the current revision whichever that is, or makes the
+	// document; a deletion of a document that is not there does nothing. Doc.Revs is the
+	// transaction's then.
 	Over bool
 }
 
@@ -63,9 +68,11 @@ func Edited(edits []Edit) []*compat.Document {
 
 // CommitError tells why a Commit wrote nothing, although nothing is wrong with the store.
 type CommitError struct {
-	// Stale are documents that have another current revision than the caller has read, or are edited by others.
+	// Stale are documents that have another current revision than the caller has read, or are
+	// edited by others.
 	Stale []DocOf
-	// Refused are edits that a check of their database refused, and databases that are gone, whose ID is empty.
+	// Refused are edits that a check of their database refused, and databases that are gone, whose
+	// ID is empty.
 	Refused []DocOf
 }
 
@@ -82,9 +89,9 @@ func (e *CommitError) Error() string {
 		len(e.Stale), len(e.Refused))
 }
 
-// Commit makes all edits in one transaction, or none. The error is a *CommitError if documents stand against it,
-// kv.ErrTooLarge or kv.ErrTooOld if it is too much for one transaction: fewer edits may do then. Validation functions
-// and interactive indexes are asked as in DB.Update.
+// Commit makes all edits in one transaction, or none. The error is a *CommitError if documents
+// stand against it, kv.ErrTooLarge or kv.ErrTooOld if it is too much for one transaction: fewer
+// edits may do then. Validation functions and interactive indexes are asked as in DB.Update.
 func (s *Store) Commit(ctx context.Context, c *Commit) error {
 	run := commitRun{store: s, c: c, large: make([]largeBodies, len(c.Databases))}
 	for i := range c.Databases {
@@ -231,8 +238,8 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	return false, err
 }
 
-// judge sorts a result that stands against the commit. Of two who edit a document at the same time the later one has
-// read what is not current any more.
+// judge sorts a result that stands against the commit. Of two who edit a document at the same time
+// the later one has read what is not current any more.
 func (r *commitRun) judge(at int, result *EditResult) {
 	switch {
 	case result.Err == nil:
@@ -243,7 +250,8 @@ func (r *commitRun) judge(at int, result *EditResult) {
 	}
 }
 
-// verify compares the current revisions with those that were read. One key for each document is read, with a conflict.
+// verify compares the current revisions with those that were read. One key for each document is
+// read, with a conflict.
 func (r *commitRun) verify(t *dbTx, at int) error {
 	reads := r.c.Databases[at].Reads
 	keys := make([][]byte, len(reads))

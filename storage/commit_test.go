@@ -149,7 +149,8 @@ func TestCommitStored(t *testing.T) {
 	})
 }
 
-// TestCommitAsks: hooks are asked as in an update; what they refuse stands against the whole commit.
+// TestCommitAsks: hooks are asked as in an update; what they refuse stands against the whole
+// commit.
 func TestCommitAsks(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		o, db := newOracle(t, engine)
@@ -172,8 +173,8 @@ func TestCommitAsks(t *testing.T) {
 	})
 }
 
-// TestCommitCounts: commits of several writers that read a counter and write it one higher lose none, and count the
-// same in the other database.
+// TestCommitCounts: commits of several writers that read a counter and write it one higher lose
+// none, and count the same in the other database.
 func TestCommitCounts(t *testing.T) {
 	twoDatabases(t, func(t *testing.T, s *Store, a, b *DB) {
 		const writers, each = 4, 10

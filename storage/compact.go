@@ -14,19 +14,20 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Compaction forgets the bodies of replaced revisions (TagHistory), the attachments that only they name, and the oldest
-// purge requests. Nothing else ever piles up in a database. It runs beside writers: each entry is removed in a
-// transaction that reads it, and the removal of one entry conflicts with nothing but another removal of it.
+// Compaction forgets the bodies of replaced revisions (TagHistory), the attachments that only they
+// name, and the oldest purge requests. Nothing else ever piles up in a database. It runs beside
+// writers: each entry is removed in a transaction that reads it, and the removal of one entry
+// conflicts with nothing but another removal of it.
 
-// CompactionPolicy says when a database is compacted without being asked (CouchDB's smoosh). The zero value is the
-// default.
+// CompactionPolicy says when a database is compacted without being asked (CouchDB's smoosh). The
+// zero value is the default.
 type CompactionPolicy struct {
 	// Off leaves it to Compact and StartCompact.
 	Off bool
 	// MinHistory is the least size of the replaced revisions, in bytes; 0 means 1 MiB.
 	MinHistory int64
-	// Ratio is that of all data to live data from which on a database is compacted; 0 means 2: replaced revisions take
-	// more than live ones.
+	// Ratio is that of all data to live data from which on a database is compacted; 0 means 2:
+	// replaced revisions take more than live ones.
 	Ratio float64
 }
 
@@ -36,12 +37,14 @@ const (
 
 	// compactEvery is the pause between two looks at the databases that were written to.
 	compactEvery = time.Minute
-	// compactBatch and compactBytes bound what is removed in one transaction: entries, and their size.
+	// compactBatch and compactBytes bound what is removed in one transaction: entries, and their
+	// size.
 	compactBatch = 256
 	compactBytes = 4 << 20
 )
 
-// due reports whether a database with so many bytes in replaced and in live revisions is to be compacted.
+// due reports whether a database with so many bytes in replaced and in live revisions is to be
+// compacted.
 func (p CompactionPolicy) due(history, active int64) bool {
 	if p.MinHistory == 0 {
 		p.MinHistory = defaultMinHistory
@@ -57,8 +60,8 @@ type rangeCompacter interface {
 	CompactRange(ctx context.Context, begin, end []byte) error
 }
 
-// StartCompact compacts the database in the background, unless this process is at it already. The error is
-// compat.ErrNoDatabase if there is none.
+// StartCompact compacts the database in the background, unless this process is at it already. The
+// error is compat.ErrNoDatabase if there is none.
 func (db *DB) StartCompact(ctx context.Context) error {
 	if err := db.view(ctx, func(*dbRead) error { return nil }); err != nil {
 		return err
@@ -78,8 +81,9 @@ func (db *DB) StartCompact(ctx context.Context) error {
 	return nil
 }
 
-// Compact removes the bodies of the revisions that were replaced before it began, has the engine give back the space of
-// all that was deleted in the database and its indexes, and returns when that is done.
+// Compact removes the bodies of the revisions that were replaced before it began, has the engine
+// give back the space of all that was deleted in the database and its indexes, and returns when
+// that is done.
 func (db *DB) Compact(ctx context.Context) error {
 	c := &db.store.bg.compactions
 	run := c.Begin(db.name)
@@ -153,8 +157,8 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 	}
 }
 
-// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the subspace: as many as a
-// snapshot lives for, at most a batch.
+// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the
+// subspace: as many as a snapshot lives for, at most a batch.
 func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
 		prefix := d.Keys.Sub(nil, keyspace.TagHistory)

@@ -55,7 +55,8 @@ func TestCompaction(t *testing.T) {
 	})
 }
 
-// TestCompactionOfLargeBodies: entries in several chunks, more of them than fit one transaction of the compaction.
+// TestCompactionOfLargeBodies: entries in several chunks, more of them than fit one transaction of
+// the compaction.
 func TestCompactionOfLargeBodies(t *testing.T) {
 	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
@@ -72,8 +73,8 @@ func TestCompactionOfLargeBodies(t *testing.T) {
 	})
 }
 
-// TestCompactionOnASlowStore: whatever of its batches and lists is too much for a snapshot or a transaction is done by
-// parts.
+// TestCompactionOnASlowStore: whatever of its batches and lists is too much for a snapshot or a
+// transaction is done by parts.
 func TestCompactionOnASlowStore(t *testing.T) {
 	var slow atomic.Bool
 	var updates atomic.Int64
@@ -118,8 +119,8 @@ func TestCompactionOnASlowStore(t *testing.T) {
 	}
 }
 
-// TestSizes: the size of the file is at least the live data right after every write, grows with replaced revisions and
-// loses them in a compaction.
+// TestSizes: the size of the file is at least the live data right after every write, grows with
+// replaced revisions and loses them in a compaction.
 func TestSizes(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		sizes := func(when string) (file, active int64) {

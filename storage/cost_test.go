@@ -12,8 +12,8 @@ import (
 // cost is what one call asked of the store.
 type cost struct{ gets, getManys, ranges, rows, sets, clears, atomics, commits int64 }
 
-// TestCosts holds down what each call asks of the store. A higher number here is a slower settee: change it only on
-// purpose. Writes of 1,000 documents come with the folding of their counts.
+// TestCosts holds down what each call asks of the store. A higher number here is a slower settee:
+// change it only on purpose. Writes of 1,000 documents come with the folding of their counts.
 func TestCosts(t *testing.T) {
 	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)

@@ -10,12 +10,14 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// The folder takes the log of counts into the counts, in the background: when a Store has logged sizes.foldItems items
-// of a database, and what is left when the database has been quiet for a while. So readers never have more to read of
-// the log than that, for each process that writes. Writers that are faster than the folder wait for it in the end.
+// The folder takes the log of counts into the counts, in the background: when a Store has logged
+// sizes.foldItems items of a database, and what is left when the database has been quiet for a
+// while. So readers never have more to read of the log than that, for each process that writes.
+// Writers that are faster than the folder wait for it in the end.
 
 const (
-	// foldPause is how often it is looked for logs that nobody adds to any more, foldLeft how much may be left of one.
+	// foldPause is how often it is looked for logs that nobody adds to any more, foldLeft how much
+	// may be left of one.
 	foldPause = 5 * time.Second
 	foldLeft  = 64
 	// foldBehind is how many times as long as usual a log may grow before its writers wait.
@@ -111,8 +113,8 @@ func (s *Store) fold(ctx context.Context, name string, state *foldState) {
 	}
 }
 
-// foldLeftovers folds the logs to which too little is added to be folded otherwise, and those that an earlier process
-// may have left.
+// foldLeftovers folds the logs to which too little is added to be folded otherwise, and those that
+// an earlier process may have left.
 func (s *Store) foldLeftovers(ctx context.Context) {
 	f := &s.bg.folds
 	f.mu.Lock()

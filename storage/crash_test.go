@@ -19,8 +19,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
-// crashFolds, in the environment, makes the test binary the process that is killed: a directory, and what the ids of
-// its documents begin with.
+// crashFolds, in the environment, makes the test binary the process that is killed: a directory,
+// and what the ids of its documents begin with.
 const crashFolds = "SETTEE_CRASH_FOLDS"
 
 func TestMain(m *testing.M) {
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 
 const crashWriters = 4
 
-// openCrashStore opens a store in which the log of counts is folded after every few items, into boundaries and blocks
-// of a few rows.
+// openCrashStore opens a store in which the log of counts is folded after every few items, into
+// boundaries and blocks of a few rows.
 func openCrashStore(dir string, manual bool) (*Store, func() error, error) {
 	engine, err := pebblekv.Open(dir, pebblekv.Options{MinFreeSpace: 1})
 	if err != nil {
@@ -60,7 +60,8 @@ type crashEdit struct {
 	deleted bool
 }
 
-// crashEdits are those of the n-th transaction of a writer. Ids are scattered, so that all of the counts change.
+// crashEdits are those of the n-th transaction of a writer. Ids are scattered, so that all of the
+// counts change.
 func crashEdits(writer string, n int) (edits []crashEdit) {
 	id := func(n, of int) string {
 		h := fnv.New32a()
@@ -122,9 +123,10 @@ func crashChild(dir, session string) error {
 	return <-failed
 }
 
-// TestCrashWhileFolding kills a process that writes and folds all the time, again and again on the same data. Each time
-// the counts, with what is left of the log, agree with the rows: the store's check says so, and all that is answered
-// from them is exact; the log goes on to be folded from where it was.
+// TestCrashWhileFolding kills a process that writes and folds all the time, again and again on the
+// same data. Each time the counts, with what is left of the log, agree with the rows: the store's
+// check says so, and all that is answered from them is exact; the log goes on to be folded from
+// where it was.
 func TestCrashWhileFolding(t *testing.T) {
 	rounds := 3
 	if env := os.Getenv("SETTEE_CRASH_ROUNDS"); env != "" {
@@ -195,7 +197,8 @@ func TestCrashWhileFolding(t *testing.T) {
 	t.Logf("%d kills, in %d of them something of the log was left; %d documents", rounds, left, len(live))
 }
 
-// killedWhileFolding runs a child for a moment, and returns the last transaction that each writer was told of.
+// killedWhileFolding runs a child for a moment, and returns the last transaction that each writer
+// was told of.
 func killedWhileFolding(t *testing.T, dir, session string) (done [crashWriters]int) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
@@ -228,8 +231,8 @@ func killedWhileFolding(t *testing.T, dir, session string) (done [crashWriters]i
 	return done
 }
 
-// verifyCounts checks the store, and holds all that is answered from counts against rows that are counted one by one.
-// It returns the documents: the member n of each by id.
+// verifyCounts checks the store, and holds all that is answered from counts against rows that are
+// counted one by one. It returns the documents: the member n of each by id.
 func verifyCounts(t *testing.T, db *DB) map[string]string {
 	t.Helper()
 	checkSized(t, db.store.kv, db.store.sizes)

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Create makes an empty database; compat.ErrFileExists if there is one of that name. The name is taken as it is.
+// Create makes an empty database; compat.ErrFileExists if there is one of that name. The name is
+// taken as it is.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error {
 	return s.create(ctx, name, o.Security, func(prefix int64) *keyspace.Record { return s.newRecord(prefix, o) })
 }
@@ -76,8 +77,8 @@ func (s *Store) newRecord(prefix int64, o CreateOptions) *keyspace.Record {
 	}
 }
 
-// nextPrefix gives out a database prefix; none is used twice, so a late reader of a deleted database never sees another
-// one.
+// nextPrefix gives out a database prefix; none is used twice, so a late reader of a deleted
+// database never sees another one.
 func nextPrefix(tx kv.Tx) (int64, error) {
 	key := keyspace.NextPrefixKey()
 	value, err := tx.Get(key)
@@ -109,8 +110,9 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// AllDBs calls fn for the names of the databases in the range, in byte order. Of o only the range, the direction, Skip
-// and Limit count. On a store that limits the age of snapshots a long list goes on in a newer one.
+// AllDBs calls fn for the names of the databases in the range, in byte order. Of o only the range,
+// the direction, Skip and Limit count. On a store that limits the age of snapshots a long list goes
+// on in a newer one.
 func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string) error) error {
 	prefix := keyspace.DatabasesPrefix()
 	return goOn(ctx, func() (advanced bool, err error) {
@@ -137,8 +139,8 @@ func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string)
 	})
 }
 
-// EachDB calls fn for every database, one after the other and in no snapshot of theirs. One that is deleted meanwhile,
-// so that fn fails with compat.KindNoDatabase, is passed over.
+// EachDB calls fn for every database, one after the other and in no snapshot of theirs. One that is
+// deleted meanwhile, so that fn fails with compat.KindNoDatabase, is passed over.
 func (s *Store) EachDB(ctx context.Context, fn func(db *DB) error) error {
 	names, err := s.names(ctx)
 	if err != nil {

@@ -51,7 +51,8 @@ func TestDatabases(t *testing.T) {
 	})
 }
 
-// TestEachDB: EachDB passes all databases, also where one is deleted meanwhile, and ends with the first other error.
+// TestEachDB: EachDB passes all databases, also where one is deleted meanwhile, and ends with the
+// first other error.
 func TestEachDB(t *testing.T) {
 	onStores(t, func(t *testing.T, s *Store) {
 		for _, name := range []string{"b", "a", "c"} {

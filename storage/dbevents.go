@@ -10,19 +10,22 @@ import (
 	"github.com/settee-db/settee/storage/formats"
 )
 
-// GlobalChanges is the database that lists what happened to the others: a document `created:db`, `updated:db` or
-// `deleted:db` is written anew at every such event, and _db_updates is its changes feed (CouchDB's application
-// global_changes). It is written only if it exists, and its own updates are not listed.
+// GlobalChanges is the database that lists what happened to the others: a document `created:db`,
+// `updated:db` or `deleted:db` is written anew at every such event, and _db_updates is its changes
+// feed (CouchDB's application global_changes). It is written only if it exists, and its own updates
+// are not listed.
 //
-// Events are noted in memory after their commit, and written by one task: creations and deletions at once, updates
-// after a pause that collects many of them. A writer never waits for it. A crash loses the events of the pause, as in
-// CouchDB; closing the Store writes them.
+// Events are noted in memory after their commit, and written by one task: creations and deletions
+// at once, updates after a pause that collects many of them. A writer never waits for it. A crash
+// loses the events of the pause, as in CouchDB; closing the Store writes them.
 const GlobalChanges = "_global_changes"
 
 const (
-	// eventPause is how long updates are collected; CouchDB's delays add up to about half a second, too.
+	// eventPause is how long updates are collected; CouchDB's delays add up to about half a second,
+	// too.
 	eventPause = 500 * time.Millisecond
-	// eventTries: a batch that meets conflicts (another process writes the same documents) is tried again so often.
+	// eventTries: a batch that meets conflicts (another process writes the same documents) is tried
+	// again so often.
 	eventTries = 4
 	// eventTimeout bounds the time of writing events, for which closing the Store waits.
 	eventTimeout = 5 * time.Second
@@ -47,8 +50,8 @@ func (s *Store) recordEvents(ctx context.Context) {
 	s.writeEvents(ctx)
 }
 
-// writeEvents writes what the log holds. Events that cannot be written are dropped: there is no database for them, or
-// the store fails, which its writers will hear.
+// writeEvents writes what the log holds. Events that cannot be written are dropped: there is no
+// database for them, or the store fails, which its writers will hear.
 func (s *Store) writeEvents(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
@@ -65,7 +68,8 @@ func (s *Store) writeEvents(ctx context.Context) {
 	}
 }
 
-// writeEventDocs writes a new revision of each event's document, and returns the events that met a conflict.
+// writeEventDocs writes a new revision of each event's document, and returns the events that met a
+// conflict.
 func (s *Store) writeEventDocs(ctx context.Context, batch []dbevents.Event) ([]dbevents.Event, error) {
 	db := s.DB(GlobalChanges)
 	docs := make([]*compat.Document, len(batch))

@@ -78,7 +78,8 @@ func testEvents(t *testing.T) {
 	checkStore(t, k)
 }
 
-// TestEventsKeepTheirOrder: what happened last to a database is last in the feed, though events are written together.
+// TestEventsKeepTheirOrder: what happened last to a database is last in the feed, though events are
+// written together.
 func TestEventsKeepTheirOrder(t *testing.T) {
 	k := memkv.New()
 	defer k.Close()

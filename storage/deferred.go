@@ -7,28 +7,32 @@ import (
 	"time"
 )
 
-// Deferred callbacks keep slow work out of transactions. Validation functions and map functions are JavaScript that
-// runs in other processes; a transaction that waited for them would become too old, and the commits of everybody else
-// would pass it. So a hook defers a callback: the transaction writes nothing of the documents concerned, the callbacks
-// run when it has ended, and it runs again with their results. A result is found by a hash of everything that it
-// depends on; if the document, the functions or the settings have changed in between, the hash is another one, nothing
+// Deferred callbacks keep slow work out of transactions. Validation functions and map functions are
+// JavaScript that runs in other processes; a transaction that waited for them would become too old,
+// and the commits of everybody else would pass it. So a hook defers a callback: the transaction
+// writes nothing of the documents concerned, the callbacks run when it has ended, and it runs again
+// with their results. A result is found by a hash of everything that it depends on; if the
+// document, the functions or the settings have changed in between, the hash is another one, nothing
 // is found, and the callback is deferred again. Stale results therefore cannot be used.
 
-// CallbackKey identifies a deferred callback and its argument: a hash of everything that the result depends on.
+// CallbackKey identifies a deferred callback and its argument: a hash of everything that the result
+// depends on.
 type CallbackKey [sha256.Size]byte
 
 // Callback is work that hooks defer until the transaction has ended.
 type Callback interface {
-	// RunDeferred returns a result for each argument that was given to Tx.Defer, in order. It runs outside of
-	// transactions. An error ends the request whose hook deferred the callback.
+	// RunDeferred returns a result for each argument that was given to Tx.Defer, in order. It runs
+	// outside of transactions. An error ends the request whose hook deferred the callback.
 	RunDeferred(ctx context.Context, args []any) (results []any, err error)
 }
 
-// ErrPending is what a hook returns for a document that waits for the result of a deferred callback.
+// ErrPending is what a hook returns for a document that waits for the result of a deferred
+// callback.
 var ErrPending = errors.New("storage: a deferred callback has to run first")
 
-// Defer returns the result of a callback, or ErrPending if it has not run yet: then cb will be given what arg returns,
-// which has to stay valid when the transaction has ended. Only the hooks of Update and Purge can defer.
+// Defer returns the result of a callback, or ErrPending if it has not run yet: then cb will be
+// given what arg returns, which has to stay valid when the transaction has ended. Only the hooks of
+// Update and Purge can defer.
 func (x *Tx) Defer(key CallbackKey, cb Callback, arg func() any) (result any, err error) {
 	s := x.t.deferred
 	if s == nil {
@@ -82,15 +86,17 @@ func (s *deferredCalls) committed() {
 }
 
 const (
-	// deferredTime is how long callbacks run before the documents whose results are there are committed.
+	// deferredTime is how long callbacks run before the documents whose results are there are
+	// committed.
 	deferredTime = time.Second
 	// maxDeferred is how many calls are passed to a callback together at most.
 	maxDeferred = 64
 )
 
-// run makes the open calls, in order: all of them, or, with within > 0, as many as fit in that time, but at least one.
-// It returns the share of them that it made. Calls of one callback are passed to it together, and more of them at a
-// time the faster the results come, so that slow ones do not overrun the time.
+// run makes the open calls, in order: all of them, or, with within > 0, as many as fit in that
+// time, but at least one. It returns the share of them that it made. Calls of one callback are
+// passed to it together, and more of them at a time the faster the results come, so that slow ones
+// do not overrun the time.
 func (s *deferredCalls) run(ctx context.Context, now func() time.Time, within time.Duration) (part float64, err error) {
 	began, total := now(), len(s.open)
 	for size := maxDeferred / 8; len(s.open) > 0; {

@@ -20,13 +20,15 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// oracle is a validation function and a map function that take their time, so that they are asked between the
-// transactions. Both depend on a version that is a key of the database. The first refuses documents with "no" in them;
-// the second keeps, for each document, the version, the winner and its conflicts.
+// oracle is a validation function and a map function that take their time, so that they are asked
+// between the transactions. Both depend on a version that is a key of the database. The first
+// refuses documents with "no" in them; the second keeps, for each document, the version, the winner
+// and its conflicts.
 type oracle struct {
 	t                  *testing.T
 	validates, indexes bool
-	// asked are the texts in the order in which they were answered; meanwhile is called before each answer is given.
+	// asked are the texts in the order in which they were answered; meanwhile is called before each
+	// answer is given.
 	asked     []string
 	meanwhile func(texts []string)
 	running   atomic.Int64 // transactions
@@ -347,7 +349,8 @@ func TestSlowAnswers(t *testing.T) {
 	}
 }
 
-// Whatever the store does, each row in the end is what the map function makes of the document as it is.
+// Whatever the store does, each row in the end is what the map function makes of the document as it
+// is.
 func TestAnswersOnAFaultyStore(t *testing.T) {
 	faults := faultkv.Rates{
 		Conflict:         0.3,

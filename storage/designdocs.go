@@ -7,10 +7,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// AppendDesignStamp appends a text that differs whenever the design documents of the database do: which there are, or
-// one's current revision. There is none if there never was a design document. It costs the read of a key. In a
-// transaction whatever is made of the text is ordered with writes of design documents; those of the transaction itself
-// do not show.
+// AppendDesignStamp appends a text that differs whenever the design documents of the database do:
+// which there are, or one's current revision. There is none if there never was a design document.
+// It costs the read of a key. In a transaction whatever is made of the text is ordered with writes
+// of design documents; those of the transaction itself do not show.
 func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
 	stamp, err := x.Head().Get(x.t.Keys.Sub(nil, keyspace.TagDesigns))
 	return append(dst, stamp...), err

@@ -1,10 +1,12 @@
-// Package storage keeps databases, documents, revision trees, attachments and change feeds in an ordered transactional
-// key-value store. It knows CouchDB's document model, and nothing of HTTP or JavaScript.
+// Package storage keeps databases, documents, revision trees, attachments and change feeds in an
+// ordered transactional key-value store. It knows CouchDB's document model, and nothing of HTTP or
+// JavaScript.
 //
 // # Model of a database
 //
-// A database is a record (name -> [record]) that gives it a short key prefix; below the prefix each kind of data has
-// its own subspace (keyspace/ has all keys). A document is the set of its leaf revisions:
+// A database is a record (name -> [record]) that gives it a short key prefix; below the prefix each
+// kind of data has its own subspace (keyspace/ has all keys). A document is the set of its leaf
+// revisions:
 //
 //	REVS     one record per leaf: its line of ancestors, sizes; the winner's also has the document's sequence and, if
 //	         that is short, its entry: metadata, attachments, the body
@@ -14,8 +16,9 @@
 //	ALL_DOCS the ids of documents whose winner is not deleted, with the winner
 //	CHANGES  every document at the sequence of its last update
 //
-// The keys of DOCS and REVS are (id, not deleted, depth, hash), so the winning revision sorts last: reading the current
-// body of a document is the database record and one reverse range read, and one more read where it is long.
+// The keys of DOCS and REVS are (id, not deleted, depth, hash), so the winning revision sorts last:
+// reading the current body of a document is the database record and one reverse range read, and one
+// more read where it is long.
 //
 // # File tour
 //
@@ -56,14 +59,16 @@
 //
 // # Invariants (checked by Check)
 //
-//  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it carries a sequence.
+//  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it
+//     carries a sequence.
 //  2. A leaf that is not deleted has an entry; a deleted one has one only if it has a body other than {} or
 //     attachments. An entry is in the leaf's record, which only a winner's may be, if it is short, or one key of DOCS.
 //     DOCS has no others.
 //  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner. DESIGNS changes whenever the
 //     row of a design document in it does.
 //  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
-//  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
+//  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only
+//     deleted leaves.
 //  6. The counts of each rank level, with what the log of counts says beside them, add up to the number of rows below
 //     (counts/reader.go); those of the sequence blocks, likewise, to the rows of CHANGES (counts/seqblocks.go).
 //  7. The reference count of an attachment, or of a body that is apart, is the number of entries of leaves and of
@@ -71,12 +76,17 @@
 //     count: uploads, and what was released a while ago.
 //  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key
 //     but the database's record (which only creation, deletion and changes of settings write) and what hooks read.
-//  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of higher layers.
-//  10. Bytes handed to callbacks are valid until the callback returns; bytes in returned values belong to the caller.
-//  11. Every key below the root tags belongs to one database, whose record has its prefix; no prefix is used twice.
+//  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of
+//     higher layers.
+//  10. Bytes handed to callbacks are valid until the callback returns; bytes in returned values
+//     belong to the caller.
+//  11. Every key below the root tags belongs to one database, whose record has its prefix; no
+//     prefix is used twice.
 //  12. Local documents, purge requests and the security object are whole.
-//  13. HISTORY holds only ancestors of leaves, and the counters of it say how many, with how many bytes.
-//  14. The last sequence is at or after the last row of CHANGES; there are at least as many updates as documents.
+//  13. HISTORY holds only ancestors of leaves, and the counters of it say how many, with how many
+//     bytes.
+//  14. The last sequence is at or after the last row of CHANGES; there are at least as many updates
+//     as documents.
 //  15. The sizes of a database and of its partitions are the sums of those of its leaves.
 //  16. No transaction waits for another process: hooks defer callbacks, and the transaction runs again with their
 //     results (deferred.go).

@@ -12,9 +12,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// winnerScan walks over the leaves and gives the winner of each document that has one that is not deleted. Entries that
-// are not in the records of the leaves come from a second walk beside the first one; bodies that are apart are read
-// ahead, many in a round trip.
+// winnerScan walks over the leaves and gives the winner of each document that has one that is not
+// deleted. Entries that are not in the records of the leaves come from a second walk beside the
+// first one; bodies that are apart are read ahead, many in a round trip.
 type winnerScan struct {
 	d       *dbRead
 	o       *RangeOptions
@@ -37,7 +37,8 @@ type winnerScan struct {
 	entry  formats.Entry // of the document that was read last
 }
 
-// mostPassed is how many tombstones a scan walks over before it looks for the next document in the list of ids.
+// mostPassed is how many tombstones a scan walks over before it looks for the next document in the
+// list of ids.
 const mostPassed = 64
 
 func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
@@ -139,8 +140,8 @@ func (s *winnerScan) winner() (*Document, *formats.Entry, error) {
 	return doc, &s.entry, err
 }
 
-// nextLeaf walks to the next winner that is not deleted; id is nil at the end, and belongs to the iterator. Its
-// conflicts are in others where they come first.
+// nextLeaf walks to the next winner that is not deleted; id is nil at the end, and belongs to the
+// iterator. Its conflicts are in others where they come first.
 func (s *winnerScan) nextLeaf() (l formats.Leaf, id []byte, err error) {
 	s.others = s.others[:0]
 	for s.step() {
@@ -210,7 +211,8 @@ func (s *winnerScan) pass(id []byte) error {
 	return nil
 }
 
-// entryOf gives the entry of the winner that the scan stands at. TagDocs has the keys in the same order.
+// entryOf gives the entry of the winner that the scan stands at. TagDocs has the keys in the same
+// order.
 func (s *winnerScan) entryOf(id string, l *formats.Leaf) (formats.Entry, error) {
 	if l.Entry != nil {
 		return formats.ParseEntry(l.Entry)

@@ -12,7 +12,8 @@ type Document struct {
 	Deleted bool
 	// Body is the canonical JSON object without special members, at least `{}`.
 	Body []byte
-	// Attachments are in document order; their Source is SourceStored and their Ref leads to the bytes.
+	// Attachments are in document order; their Source is SourceStored and their Ref leads to the
+	// bytes.
 	Attachments []compat.Attachment
 
 	// The rest is filled as OpenOptions ask.
@@ -24,7 +25,8 @@ type Document struct {
 	LocalSeq         uint64 // the number of the document's sequence
 }
 
-// addConflicts fills in what the options ask for of the leaves beside the winner, which is the last one.
+// addConflicts fills in what the options ask for of the leaves beside the winner, which is the last
+// one.
 func (doc *Document) addConflicts(leaves []formats.Leaf, live, deleted bool) {
 	for i := len(leaves) - 2; i >= 0; i-- { // descending, live ones first
 		switch l := &leaves[i]; {
@@ -62,11 +64,14 @@ type RevInfo struct {
 	Status RevStatus
 }
 
-// OpenOptions choose the revision and what is read besides the body. The zero value reads the winner with its body.
+// OpenOptions choose the revision and what is read besides the body. The zero value reads the
+// winner with its body.
 type OpenOptions struct {
-	// Rev asks for this revision instead of the winner: a leaf, or an ancestor whose body is still stored.
+	// Rev asks for this revision instead of the winner: a leaf, or an ancestor whose body is still
+	// stored.
 	Rev compat.Rev
-	// Latest, with Rev, reads the leaf that descends from it instead, of several the one that wins among them.
+	// Latest, with Rev, reads the leaf that descends from it instead, of several the one that wins
+	// among them.
 	Latest bool
 	// Deleted accepts a deleted winner, which is otherwise the error compat.ErrDeleted.
 	Deleted bool
@@ -76,7 +81,8 @@ type OpenOptions struct {
 	Conflicts        bool
 	DeletedConflicts bool
 	LocalSeq         bool
-	// NoBody leaves out bodies that would have to be read by themselves: Body is `{}` then. Attachments are still read.
+	// NoBody leaves out bodies that would have to be read by themselves: Body is `{}` then.
+	// Attachments are still read.
 	NoBody bool
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// docEdit is a document that a transaction changes: its leaves as stored, its tree with the edits so far.
+// docEdit is a document that a transaction changes: its leaves as stored, its tree with the edits
+// so far.
 type docEdit struct {
 	id     string
 	t      *dbTx
@@ -38,12 +39,13 @@ type editMode struct {
 	ctx        context.Context // of the request
 	replicated bool
 	trusted    bool
-	// checked is set where couch_db:before_docs_update looks at the stored documents before it merges: if a validation
-	// function exists, or a document of the request has attachments or is a design document. Then an unknown parent is
-	// a conflict, an edit cannot build on another one of the same request, and replicated inner revisions are ignored.
+	// checked is set where couch_db:before_docs_update looks at the stored documents before it
+	// merges: if a validation function exists, or a document of the request has attachments or is a
+	// design document. Then an unknown parent is a conflict, an edit cannot build on another one of
+	// the same request, and replicated inner revisions are ignored.
 	checked bool
-	// keeps says that new revisions have the attachments of those they replace; over are the edits that replace the
-	// current revision whichever it is. See Commit.
+	// keeps says that new revisions have the attachments of those they replace; over are the edits
+	// that replace the current revision whichever it is. See Commit.
 	keeps bool
 	// shared says that the edits come from different requests; see editLines.
 	shared bool
@@ -60,7 +62,8 @@ func (e *docEdit) start(id string, t *dbTx, before []formats.Leaf) {
 	*e = docEdit{id: id, t: t, before: before, tree: formats.TreeOf(before)}
 }
 
-// check looks for what an edit replaces, and decides what needs no validation; err ends the transaction.
+// check looks for what an edit replaces, and decides what needs no validation; err ends the
+// transaction.
 func (e *docEdit) check(m *editMode, doc *compat.Document) (validatedEdit, error) {
 	if m.replicated {
 		return e.checkReplicated(m, doc)
@@ -68,7 +71,8 @@ func (e *docEdit) check(m *editMode, doc *compat.Document) (validatedEdit, error
 	return e.checkInteractive(m, doc)
 }
 
-// apply makes an edit that was checked and validated. The result's error is the client's; err ends the transaction.
+// apply makes an edit that was checked and validated. The result's error is the client's; err ends
+// the transaction.
 func (e *docEdit) apply(m *editMode, doc *compat.Document, v *validatedEdit) (EditResult, error) {
 	switch {
 	case v.decided:
@@ -156,12 +160,13 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 	return EditResult{ID: doc.ID, Rev: leaf.Rev, Made: true, First: len(e.before) == 0}, nil
 }
 
-// written reports whether the database was ever written to, and last by something else than an edit of a design
-// document. CouchDB does not know the validation functions of one that was not, or whose design documents have just
-// changed, and so looks at the stored documents first as if there were some (couch_db:before_docs_update,
-// couch_db_updater:refresh_validate_doc_funs/1; see editMode.checked): an edit of an unknown revision is a conflict,
-// also where another edit of the same request is about to make that revision. In all others it makes a revision below a
-// missing parent (couch_db_updater's fold over an empty tree), or builds on the other edit.
+// written reports whether the database was ever written to, and last by something else than an edit
+// of a design document. CouchDB does not know the validation functions of one that was not, or
+// whose design documents have just changed, and so looks at the stored documents first as if there
+// were some (couch_db:before_docs_update, couch_db_updater:refresh_validate_doc_funs/1; see
+// editMode.checked): an edit of an unknown revision is a conflict, also where another edit of the
+// same request is about to make that revision. In all others it makes a revision below a missing
+// parent (couch_db_updater's fold over an empty tree), or builds on the other edit.
 func (t *dbTx) written() (bool, error) {
 	counts, err := keyspace.ReadCounters(t.tx.Snapshot(), [][]byte{t.Keys.Stat(nil, keyspace.Updates)})
 	if err != nil || counts[0] == 0 || t.counted.Added > 0 { // the feed cannot be read any more
@@ -178,10 +183,12 @@ func (t *dbTx) written() (bool, error) {
 	return !compat.IsDesignID(last.ID), err
 }
 
-// newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at the tree.
+// newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at
+// the tree.
 func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf revtree.Leaf, ok bool) {
 	if e.tree.Deleted() {
-		// Only a document without a revision, or of generation 0, recreates; it continues the winning tombstone.
+		// Only a document without a revision, or of generation 0, recreates; it continues the
+		// winning tombstone.
 		if doc.Revs.Start > 0 || doc.Deleted {
 			return leaf, false
 		}
@@ -216,8 +223,8 @@ func (e *docEdit) write(rev compat.Rev, doc *compat.Document, atts []compat.Atta
 	e.writes[rev] = &revWrite{doc: doc, atts: atts}
 }
 
-// parentOf finds the stored leaf that an edit replaces, nil for a new or recreated document; ok is false for a conflict
-// (couch_db:prep_and_validate_update).
+// parentOf finds the stored leaf that an edit replaces, nil for a new or recreated document; ok is
+// false for a conflict (couch_db:prep_and_validate_update).
 func (e *docEdit) parentOf(m *editMode, doc *compat.Document) (parent *Document, ok bool, err error) {
 	rev := doc.Rev()
 	if len(doc.Revs.IDs) == 0 {
@@ -280,8 +287,8 @@ func (e *docEdit) remember(rev compat.Rev, old *formats.Entry) {
 	e.old[rev] = old
 }
 
-// resolveStubs gives a document's attachments with the stubs replaced by those of the parent of the same name
-// (couch_doc:merge_stubs). The error, compat.MissingStub, fails the whole request.
+// resolveStubs gives a document's attachments with the stubs replaced by those of the parent of the
+// same name (couch_doc:merge_stubs). The error, compat.MissingStub, fails the whole request.
 func (e *docEdit) resolveStubs(doc *compat.Document, parent *Document) ([]compat.Attachment, error) {
 	if len(doc.Attachments) == 0 {
 		return nil, nil
@@ -308,7 +315,8 @@ func (e *docEdit) resolveStubs(doc *compat.Document, parent *Document) ([]compat
 	return atts, nil
 }
 
-// grows reports whether an edit makes the document larger than the leaf it replaces (couch_db_updater:is_overflowed).
+// grows reports whether an edit makes the document larger than the leaf it replaces
+// (couch_db_updater:is_overflowed).
 func (e *docEdit) grows(doc *compat.Document) bool {
 	if compat.IsDesignID(e.id) {
 		return false

@@ -38,8 +38,8 @@ func openStore(t testing.TB, store kv.Store) *Store {
 	return s
 }
 
-// shorter is full, or short in the short form of the tests, which runs under the race detector: what takes minutes
-// there is copying of large bodies, not what may race.
+// shorter is full, or short in the short form of the tests, which runs under the race detector:
+// what takes minutes there is copying of large bodies, not what may race.
 func shorter[T any](full, short T) T {
 	if testing.Short() {
 		return short

@@ -9,8 +9,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestFeed shows the rows of the changes feed after writes, and where a scan ends: testdata/changes. `go test
-// ./storage -run TestFeed -rewrite` writes down what is there now. Commands that write are those of TestKeySpace.
+// TestFeed shows the rows of the changes feed after writes, and where a scan ends:
+// testdata/changes. `go test ./storage -run TestFeed -rewrite` writes down what is there now.
+// Commands that write are those of TestKeySpace.
 //
 //	changes [leaves] [descending] [docs] [conflicts] [limit=N] [after=N]
 //

@@ -13,9 +13,10 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored
-// already. As in CouchDB, even a refused edit cuts the lines to a limit that was lowered, if it was not refused before
-// the merge (editMode.checked); a purge does not. ErrPending of index comes before anything is written.
+// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is
+// what is stored already. As in CouchDB, even a refused edit cuts the lines to a limit that was
+// lowered, if it was not refused before the merge (editMode.checked); a purge does not. ErrPending
+// of index comes before anything is written.
 func (e *docEdit) flush(index IndexFunc) error {
 	e.keepFlags()
 	e.tree.Sort()
@@ -53,7 +54,8 @@ func (e *docEdit) flush(index IndexFunc) error {
 	return nil
 }
 
-// keepFlags makes stored leaves stay what they are, should the same revision have come again with another flag.
+// keepFlags makes stored leaves stay what they are, should the same revision have come again with
+// another flag.
 func (e *docEdit) keepFlags() {
 	for i := range e.tree {
 		if old := e.leafBefore(e.tree[i].Rev); old != nil {
@@ -126,8 +128,8 @@ func (e *docEdit) linesChanged() bool {
 	})
 }
 
-// innerWrites are revisions that came with a body and are ancestors now: replaced by another edit of the same request,
-// or known so far without a body.
+// innerWrites are revisions that came with a body and are ancestors now: replaced by another edit
+// of the same request, or known so far without a body.
 func (e *docEdit) innerWrites() ([]compat.Rev, error) {
 	var inner []compat.Rev
 	for rev := range e.writes {
@@ -241,8 +243,8 @@ func (e *docEdit) keepsLine(l *formats.Leaf) bool {
 	return now.Ancestors.From(int(now.Rev.Pos - l.Rev.Pos)).HasPrefix(l.Ancestors)
 }
 
-// dropHistory removes the entries in a range of the document's keys in TagHistory whose revisions the tree does not
-// have.
+// dropHistory removes the entries in a range of the document's keys in TagHistory whose revisions
+// the tree does not have.
 func (e *docEdit) dropHistory(begin, end []byte) error {
 	t := e.t
 	prefix := len(t.Keys.Doc(nil, keyspace.TagHistory, e.id))
@@ -281,8 +283,8 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 	return nil
 }
 
-// missingHistory are the revisions with an entry in the range of TagHistory that the tree does not have; nil where the
-// leaves are so few that each one may be looked for by itself.
+// missingHistory are the revisions with an entry in the range of TagHistory that the tree does not
+// have; nil where the leaves are so few that each one may be looked for by itself.
 func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]bool, error) {
 	if len(e.tree) <= fewLeaves {
 		return nil, nil
@@ -338,7 +340,8 @@ func (e *docEdit) putLeaves() ([]formats.Leaf, error) {
 	return after, nil
 }
 
-// keepBeside moves the entry of a leaf, unless that is the winner, and it is short, from its record to TagDocs.
+// keepBeside moves the entry of a leaf, unless that is the winner, and it is short, from its record
+// to TagDocs.
 func (e *docEdit) keepBeside(l *formats.Leaf) {
 	if l.Entry != nil && !(l.Winner && formats.EntryTag(l.Kilobytes()) == keyspace.TagRevs) {
 		e.t.tx.Set(e.t.Keys.Leaf(nil, keyspace.TagDocs, e.id, l.Deleted, l.Rev), l.Entry)
@@ -346,8 +349,8 @@ func (e *docEdit) keepBeside(l *formats.Leaf) {
 	}
 }
 
-// putBody stores a new leaf's body and attachments; the entry stays in the record where it may, in memory that the next
-// entry takes.
+// putBody stores a new leaf's body and attachments; the entry stays in the record where it may, in
+// memory that the next entry takes.
 func (e *docEdit) putBody(l *formats.Leaf) error {
 	w := e.writes[l.Rev]
 	l.External = externalSize(w.doc.Body.Size, w.atts)
@@ -378,8 +381,8 @@ func attachmentBytes(atts []compat.Attachment) int64 {
 	return n
 }
 
-// putLists writes what lists and feeds show of the document: TagAllDocs, TagChanges and the counts of documents. after
-// is empty if all leaves were purged.
+// putLists writes what lists and feeds show of the document: TagAllDocs, TagChanges and the counts
+// of documents. after is empty if all leaves were purged.
 func (e *docEdit) putLists(after []formats.Leaf) {
 	t := e.t
 	var wasLive, isLive, wasDeleted, isDeleted int64

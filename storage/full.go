@@ -8,12 +8,14 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A store that is full refuses writes with kv.ErrFull, but for those that free space: they may use what it keeps in
-// reserve (kv.UseReserve). Where they have to, nothing of what they replace is kept for a while (dbTx.short): neither
-// the bodies of replaced revisions, which would wait for compaction, nor the bytes of attachments, which would wait for
-// downloads that go on in another snapshot.
+// A store that is full refuses writes with kv.ErrFull, but for those that free space: they may use
+// what it keeps in reserve (kv.UseReserve). Where they have to, nothing of what they replace is
+// kept for a while (dbTx.short): neither the bodies of replaced revisions, which would wait for
+// compaction, nor the bytes of attachments, which would wait for downloads that go on in another
+// snapshot.
 
-// fromReserve calls do, which frees space; once more out of the store's reserve if the store is full.
+// fromReserve calls do, which frees space; once more out of the store's reserve if the store is
+// full.
 func fromReserve(ctx context.Context, do func(context.Context) error) error {
 	err := do(ctx)
 	if errors.Is(err, kv.ErrFull) && !kv.UsesReserve(ctx) {
@@ -22,7 +24,8 @@ func fromReserve(ctx context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// maxTombstone is how many bytes the body of a deleted revision may have to be stored where the store is full.
+// maxTombstone is how many bytes the body of a deleted revision may have to be stored where the
+// store is full.
 const maxTombstone = 1 << 10
 
 // frees reports whether an edit frees space: a deletion whose tombstone is small.
@@ -30,9 +33,9 @@ func frees(doc *compat.Document) bool {
 	return doc.Deleted && len(doc.Body.JSON) <= maxTombstone && len(doc.Attachments) == 0
 }
 
-// full goes on where the store is full: deletions are stored out of its reserve, other edits are refused each. Where
-// there is nothing to be stored, and where the edits are replicated, which must not be lost to a client that does not
-// look, the request fails.
+// full goes on where the store is full: deletions are stored out of its reserve, other edits are
+// refused each. Where there is nothing to be stored, and where the edits are replicated, which must
+// not be lost to a client that does not look, the request fails.
 func (w *bulk) full(groups []editGroup, cause error) error {
 	var deletions, others []editGroup
 	for _, g := range groups {

@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestFullStore: of a full store everything can be deleted, purged and compacted, and nothing of what goes is kept; all
-// else is refused.
+// TestFullStore: of a full store everything can be deleted, purged and compacted, and nothing of
+// what goes is kept; all else is refused.
 func TestFullStore(t *testing.T) {
 	disk := faultkv.NewDisk(memkv.New())
 	s := openStore(t, disk)

@@ -20,9 +20,9 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// TestKeySpace shows the keys and values that each kind of write leaves, byte for byte: a difference in
-// testdata/keyspace is a change of the store's format. `go test ./storage -run TestKeySpace -rewrite` writes down what
-// is there now.
+// TestKeySpace shows the keys and values that each kind of write leaves, byte for byte: a
+// difference in testdata/keyspace is a change of the store's format. `go test ./storage -run
+// TestKeySpace -rewrite` writes down what is there now.
 //
 //	create [partitioned]           the database
 //	put id=… [rev=…]               an edit; without a body a tombstone
@@ -93,7 +93,8 @@ func runKeySpace(t *testing.T, s *Store, d *datadriven.TestData) (result string)
 	return ""
 }
 
-// feedText shows the rows of the feed. seen, if not nil, gets their sequences by the numbers of their updates.
+// feedText shows the rows of the feed. seen, if not nil, gets their sequences by the numbers of
+// their updates.
 func feedText(t *testing.T, db *DB, o ChangesOptions, seen map[uint64]Seq) (string, ChangesEnd) {
 	t.Helper()
 	var b strings.Builder
@@ -271,8 +272,8 @@ func (d *keyDump) value(key, value string) string {
 	return d.text(value)
 }
 
-// text prints bytes, with the numbers of blobs instead of their ids, hashes in hexadecimal digits, and what is long
-// shortened.
+// text prints bytes, with the numbers of blobs instead of their ids, hashes in hexadecimal digits,
+// and what is long shortened.
 func (d *keyDump) text(s string) string {
 	if i := slices.Index(d.blobs, s); i >= 0 {
 		return fmt.Sprintf("<blob %d>", i+1)

@@ -10,9 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
-// largeBodies are the bodies of a request that would take too much of a transaction whose size the store limits. They
-// are uploaded, as attachments are, before the transaction of their documents, which claims them: so a document fits
-// whatever its body, and others fit beside it.
+// largeBodies are the bodies of a request that would take too much of a transaction whose size the
+// store limits. They are uploaded, as attachments are, before the transaction of their documents,
+// which claims them: so a document fits whatever its body, and others fit beside it.
 type largeBodies struct {
 	db   *DB
 	docs map[*compat.Document]*largeBody
@@ -89,8 +89,8 @@ func (t *dbTx) claimBody(doc *compat.Document) (formats.Blob, error) {
 	return body.Blob, nil
 }
 
-// end removes what no document has claimed: the bodies of those that were refused. What it fails for is collected when
-// the upload's lease ends.
+// end removes what no document has claimed: the bodies of those that were refused. What it fails
+// for is collected when the upload's lease ends.
 func (l *largeBodies) end(ctx context.Context) {
 	for _, body := range l.docs {
 		if !body.claimed {

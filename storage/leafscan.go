@@ -36,6 +36,6 @@ func (s leafScan) read() ([]formats.Leaf, error) {
 
 func (d *dbRead) leaves(id string) ([]formats.Leaf, error) { return d.scanLeaves(id, false).read() }
 
-// heads is leaves without the lines of ancestors; only the winner has its line. Lines can be nearly all of what is
-// stored of leaves.
+// heads is leaves without the lines of ancestors; only the winner has its line. Lines can be nearly
+// all of what is stored of leaves.
 func (d *dbRead) heads(id string) ([]formats.Leaf, error) { return d.scanLeaves(id, true).read() }

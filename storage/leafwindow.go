@@ -9,18 +9,21 @@ import (
 )
 
 const (
-	// windowMin is how many documents must be read together for one range over all of them to be tried.
+	// windowMin is how many documents must be read together for one range over all of them to be
+	// tried.
 	windowMin = 8
-	// foreignMost is how many documents of others may lie between them, and two more for each one that was read.
+	// foreignMost is how many documents of others may lie between them, and two more for each one
+	// that was read.
 	foreignMost = 32
 )
 
 // leafWindow are reads of the leaves of documents that were asked for.
 //
-// Seeking each document is most of what a bulk write of new documents costs. So one range from the first id to the last
-// is read first: in a load of new documents next to nothing lies between them. It is a snapshot read, so that what
-// others write in between conflicts with nothing; the documents' own keys are declared. What the range did not reach,
-// because foreign entries fill it, is read document by document.
+// Seeking each document is most of what a bulk write of new documents costs. So one range from the
+// first id to the last is read first: in a load of new documents next to nothing lies between them.
+// It is a snapshot read, so that what others write in between conflicts with nothing; the
+// documents' own keys are declared. What the range did not reach, because foreign entries fill it,
+// is read document by document.
 type leafWindow struct {
 	groups []editGroup // they ascend by id
 	window kv.Iterator // nil: each by itself
@@ -28,7 +31,8 @@ type leafWindow struct {
 	scans  []leafScan
 }
 
-// askLeaves asks for the leaves of the documents of groups; the answer is on its way when it returns.
+// askLeaves asks for the leaves of the documents of groups; the answer is on its way when it
+// returns.
 func (t *dbTx) askLeaves(groups []editGroup) *leafWindow {
 	w := &leafWindow{groups: groups, limit: len(groups) + 16}
 	if len(groups) < windowMin {
@@ -80,7 +84,8 @@ func (w *leafWindow) read(t *dbTx) ([][]formats.Leaf, error) {
 	return out, nil
 }
 
-// leavesBetween reads the range over all documents into out and tells how many of the first ones it has read whole.
+// leavesBetween reads the range over all documents into out and tells how many of the first ones it
+// has read whole.
 func (t *dbTx) leavesBetween(w *leafWindow, out [][]formats.Leaf) (known int, err error) {
 	groups, limit, it := w.groups, w.limit, w.window
 	var first, after []byte // the keys of groups[known]

@@ -21,9 +21,10 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// Several processes on a store that is slow, has conflicts, lets snapshots become too old, and does not tell the
-// outcome of some commits: what their clients have seen of a document is as if everything had happened one after the
-// other, each operation between its call and its answer; and feeds have every write that was acknowledged.
+// Several processes on a store that is slow, has conflicts, lets snapshots become too old, and does
+// not tell the outcome of some commits: what their clients have seen of a document is as if
+// everything had happened one after the other, each operation between its call and its answer; and
+// feeds have every write that was acknowledged.
 
 const (
 	linearProcesses = 3
@@ -66,8 +67,9 @@ type docResult struct {
 	unknown bool
 }
 
-// docModel has the number that the document has, 0 if it is not there. A write whose outcome is unknown is one whose
-// answer came at the end of all times: where it has not happened, that is where it takes place.
+// docModel has the number that the document has, 0 if it is not there. A write whose outcome is
+// unknown is one whose answer came at the end of all times: where it has not happened, that is
+// where it takes place.
 var docModel = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		parts := make([][]porcupine.Operation, linearDocs)
@@ -369,7 +371,8 @@ func linearRound(t *testing.T, engine kv.Store, name string, seed uint64) {
 	}
 }
 
-// checkFeeds compares what followers have got with what was acknowledged, and with what there is in the end.
+// checkFeeds compares what followers have got with what was acknowledged, and with what there is in
+// the end.
 func (h *linearHistory) checkFeeds(s *Store, name string, feeds []feedRows) {
 	last := make(map[string]compat.Rev)
 	live := int64(0)

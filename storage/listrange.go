@@ -43,8 +43,9 @@ func (b Bound) key(prefix []byte, after bool) []byte {
 // The namespace of design documents: from `_design/` up to, but without, `_design0`.
 const designEnd = "_design0"
 
-// clamp restricts the range to the namespace. An end outside of it, on its own side, stays: nothing is in the range
-// then, and the offset is counted at the end where it begins (couch_db:set_design_doc_keys).
+// clamp restricts the range to the namespace. An end outside of it, on its own side, stays: nothing
+// is in the range then, and the offset is counted at the end where it begins
+// (couch_db:set_design_doc_keys).
 func (o *RangeOptions) clamp() {
 	if o.Namespace != NamespaceDesign {
 		return
@@ -61,8 +62,8 @@ func (o *RangeOptions) clamp() {
 	}
 }
 
-// took counts a row that was shown or skipped and moves the range past it, so that a list can be continued in a new
-// snapshot.
+// took counts a row that was shown or skipped and moves the range past it, so that a list can be
+// continued in a new snapshot.
 func (o *RangeOptions) took(id string) {
 	o.Start = Bound{ID: id, Set: true, Exclusive: true}
 	switch {

@@ -65,8 +65,8 @@ func (s *failingStore) arm(view, read, times int) {
 	s.base, s.failed, s.due, s.armed = 0, 0, false, true
 }
 
-// eachRead calls list again and again, while each of its reads in turn (or one in so many) finds the snapshot too old,
-// times Views in a row.
+// eachRead calls list again and again, while each of its reads in turn (or one in so many) finds
+// the snapshot too old, times Views in a row.
 func (s *failingStore) eachRead(times, step int, list func(view, read int)) {
 	for view := 0; ; view++ {
 		for read := 1; ; read += step {
@@ -256,8 +256,8 @@ func listCases(ids []string) []listCase {
 	return cases
 }
 
-// fillLists makes documents of every kind: with conflicts, deleted, with large bodies, with attachments, local ones,
-// design documents.
+// fillLists makes documents of every kind: with conflicts, deleted, with large bodies, with
+// attachments, local ones, design documents.
 func fillLists(t *testing.T, db *DB) (ids []string) {
 	uploads := db.Uploads()
 	for i := range 18 {
@@ -294,7 +294,8 @@ func fillLists(t *testing.T, db *DB) (ids []string) {
 	return ids
 }
 
-// A list goes on where it was, whichever of its reads finds the snapshot too old, once and twice in a row.
+// A list goes on where it was, whichever of its reads finds the snapshot too old, once and twice in
+// a row.
 func TestListsOutliveEveryRead(t *testing.T) {
 	t.Run("here", func(t *testing.T) { testListsOutliveEveryRead(t, false) })
 	t.Run("across a network", func(t *testing.T) { testListsOutliveEveryRead(t, true) })
@@ -343,8 +344,8 @@ func newListDB(t *testing.T, remote bool) (*failingStore, *DB, []string) {
 	return store, db, fillLists(t, db)
 }
 
-// While documents are changed between the snapshots of a list, each of those that were there has its row: once and in
-// order in lists of ids, at least once in feeds.
+// While documents are changed between the snapshots of a list, each of those that were there has
+// its row: once and in order in lists of ids, at least once in feeds.
 func TestListsUnderWrites(t *testing.T) {
 	kvtest.Long(t)
 	t.Run("here", func(t *testing.T) { testListsUnderWrites(t, false) })

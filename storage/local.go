@@ -32,8 +32,8 @@ func localRev(doc *compat.Document) (compat.Rev, *compat.Error) {
 	return compat.Rev{Hash: n.Add(n, big.NewInt(1)).String()}, nil
 }
 
-// updateLocals stores the local documents of a request, in one transaction where they fit. As with other documents, one
-// that does not fit any is refused alone.
+// updateLocals stores the local documents of a request, in one transaction where they fit. As with
+// other documents, one that does not fit any is refused alone.
 func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
 	full := false // the store is, and there are only deletions
 	writes := func(i int) bool { return !docs[i].Deleted }
@@ -150,7 +150,8 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 	return err
 }
 
-// LocalDocs calls row for the local documents in the range. There is no header: CouchDB counts them nowhere.
+// LocalDocs calls row for the local documents in the range. There is no header: CouchDB counts them
+// nowhere.
 func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
 	return db.view(ctx, func(d *dbRead) error {
 		s := localScan{reverse: o.Descending, prefix: len(d.Keys.Sub(nil, keyspace.TagLocal))}
@@ -175,7 +176,8 @@ func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) 
 	})
 }
 
-// localScan reads local documents from one range; the chunks of a large one are next to its own value.
+// localScan reads local documents from one range; the chunks of a large one are next to its own
+// value.
 type localScan struct {
 	it      kv.Iterator
 	prefix  int
@@ -185,7 +187,8 @@ type localScan struct {
 	parts   [][]byte // of a descending scan: the chunks seen, whose own value comes next
 }
 
-// next gives the next local document, nil at the end. Without withBody it has none. It is valid until the next call.
+// next gives the next local document, nil at the end. Without withBody it has none. It is valid
+// until the next call.
 func (s *localScan) next(withBody bool) (*Document, error) {
 	s.parts = s.parts[:0]
 	for s.pushed || s.it.Next() {

@@ -25,8 +25,8 @@ func hash16(i int) string { return fmt.Sprintf("%016d", i) }
 
 func hashOdd(i int) string { return fmt.Sprint("revision ", i) }
 
-// TestLongLines: a document has as many ancestors as its database allows, and all that can be done with others can be
-// done with it.
+// TestLongLines: a document has as many ancestors as its database allows, and all that can be done
+// with others can be done with it.
 func TestLongLines(t *testing.T) {
 	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
@@ -127,7 +127,8 @@ func (p parentsSeen) Prepare(context.Context, *Tx) (ValidateFunc, error) {
 	}, nil
 }
 
-// TestAncestorsAreAskedForTogether: the ancestor that a replicated branch is validated against may be far up the line.
+// TestAncestorsAreAskedForTogether: the ancestor that a replicated branch is validated against may
+// be far up the line.
 func TestAncestorsAreAskedForTogether(t *testing.T) {
 	db, counting := newCountedDB(t)
 	first := doc(t, "long", "", `{"n":1}`)

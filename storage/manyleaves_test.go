@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// What an edit of a document with many conflicts looks up costs as much as there are leaves, not the square of it:
-// minutes, here.
+// What an edit of a document with many conflicts looks up costs as much as there are leaves, not
+// the square of it: minutes, here.
 func TestEditsOfManyLeaves(t *testing.T) {
 	const n = 100_000
 	before := make([]formats.Leaf, n)
@@ -49,7 +49,8 @@ func TestEditsOfManyLeaves(t *testing.T) {
 	want(t, "in time", time.Since(begin) < time.Minute, true)
 }
 
-// Documents with so many leaves that their lookups are indexes stay whole, whatever is done to them.
+// Documents with so many leaves that their lookups are indexes stay whole, whatever is done to
+// them.
 func TestManyLeaves(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		const n = 3 * fewLeaves

@@ -18,7 +18,8 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// model is a database as plain maps: trees and the body of every revision that was ever accepted and not purged.
+// model is a database as plain maps: trees and the body of every revision that was ever accepted
+// and not purged.
 type model struct {
 	limit   int64
 	trees   map[string]revtree.Tree
@@ -181,8 +182,9 @@ func (m *model) compare(t *rapid.T, db *DB) {
 	}
 }
 
-// Random edits, replicated lines, purges and limits leave the database as the model says, on a store that fails at
-// random. Some bodies are apart from their documents, and with limits uploaded before them.
+// Random edits, replicated lines, purges and limits leave the database as the model says, on a
+// store that fails at random. Some bodies are apart from their documents, and with limits uploaded
+// before them.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}

@@ -73,7 +73,8 @@ func TestListenerSeesDeletion(t *testing.T) {
 	})
 }
 
-// TestListenerOfRecreated: a listener registered right after a database was made anew never hears of the old one.
+// TestListenerOfRecreated: a listener registered right after a database was made anew never hears
+// of the old one.
 func TestListenerOfRecreated(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	for range 200 {
@@ -95,7 +96,8 @@ func TestListenersEndWithTheStore(t *testing.T) {
 	wantError(t, err, kv.ErrClosed)
 }
 
-// TestNoMissedWakeUp: feeds that only read after wake-ups see all of the writes of concurrent writers.
+// TestNoMissedWakeUp: feeds that only read after wake-ups see all of the writes of concurrent
+// writers.
 func TestNoMissedWakeUp(t *testing.T) {
 	const feeds, writers, writes = 20, 4, 50
 	onEngines(t, func(t *testing.T, db *DB) {

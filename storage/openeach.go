@@ -15,10 +15,11 @@ type DocRef struct {
 	Conflicts bool // the winner comes with its Document.Conflicts
 }
 
-// OpenEach reads documents, the winners or the revisions named, and calls fn with each of refs in their order. doc is
-// nil for documents and revisions that are missing, and for deleted winners; it is valid until fn returns. Small
-// documents are read together; no more is in memory than what readEntries reads together, however many and large they
-// are. Where a read fails fn was called for all documents before.
+// OpenEach reads documents, the winners or the revisions named, and calls fn with each of refs in
+// their order. doc is nil for documents and revisions that are missing, and for deleted winners; it
+// is valid until fn returns. Small documents are read together; no more is in memory than what
+// readEntries reads together, however many and large they are. Where a read fails fn was called for
+// all documents before.
 func (s *Snapshot) OpenEach(refs []DocRef, fn func(i int, doc *Document) error) error {
 	r := eachRead{d: s.d, refs: refs, fn: fn}
 	for r.next < len(refs) {
@@ -100,7 +101,8 @@ func (r *eachRead) readSome() error {
 	})
 }
 
-// document makes the document of a ref; value is what was found where its winner is named, or of a local one.
+// document makes the document of a ref; value is what was found where its winner is named, or of a
+// local one.
 func (r *eachRead) document(ref *DocRef, w *wantedRev, value []byte, e *formats.Entry, found bool) (*Document, error) {
 	switch {
 	case !ref.Rev.IsZero():

@@ -11,10 +11,10 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
-// OpenRevs reads several revisions of one document and calls fn with each that is found, ascending by (depth, hash),
-// and then once with those that are missing, likewise; each comes once (fabric_doc_open_revs). Results are valid until
-// fn returns. All leaves of an unknown document are the error compat.ErrMissing. See BulkGet for what changes
-// meanwhile.
+// OpenRevs reads several revisions of one document and calls fn with each that is found, ascending
+// by (depth, hash), and then once with those that are missing, likewise; each comes once
+// (fabric_doc_open_revs). Results are valid until fn returns. All leaves of an unknown document are
+// the error compat.ErrMissing. See BulkGet for what changes meanwhile.
 func (db *DB) OpenRevs(ctx context.Context, id string, o OpenRevsOptions, fn func(revs []RevResult) error) error {
 	r := revsRead{next: one(id, o), sorted: true, room: new(bodyRoom)}
 	r.fn = func(_ int, revs []RevResult, _ bool) error {
@@ -52,14 +52,15 @@ func one(id string, o OpenRevsOptions) func() (OpenRevsRequest, bool) {
 	}
 }
 
-// BulkGet reads revisions of many documents. Requests are taken as they are needed, a window ahead of fn; an empty id
-// asks for nothing. For each request, in order, it calls fn with every revision that is found, and then once with those
-// that are missing; more is false in the last call for a request, which has no results where nothing was asked for.
-// Results are valid until fn returns. All gives the leaves in the order of couch_key_tree:get_all_leafs, none for an
-// unknown document.
+// BulkGet reads revisions of many documents. Requests are taken as they are needed, a window ahead
+// of fn; an empty id asks for nothing. For each request, in order, it calls fn with every revision
+// that is found, and then once with those that are missing; more is false in the last call for a
+// request, which has no results where nothing was asked for. Results are valid until fn returns.
+// All gives the leaves in the order of couch_key_tree:get_all_leafs, none for an unknown document.
 //
-// The revisions of a request are chosen in one snapshot. If that becomes too old before all of them are read, a leaf
-// that was replaced meanwhile is read as the ancestor that it has become, and is missing where its body is not kept.
+// The revisions of a request are chosen in one snapshot. If that becomes too old before all of them
+// are read, a leaf that was replaced meanwhile is read as the ancestor that it has become, and is
+// missing where its body is not kept.
 func (db *DB) BulkGet(
 	ctx context.Context,
 	requests iter.Seq[OpenRevsRequest],
@@ -74,9 +75,9 @@ func (db *DB) BulkGet(
 // revsAhead bounds how many revisions the requests of one window ask for.
 const revsAhead = 1024
 
-// revsRead reads the revisions that some requests ask for, by windows of requests. It can go on in another snapshot,
-// after the revision given last. No more than what readEntries reads together is in memory, however many revisions a
-// document has.
+// revsRead reads the revisions that some requests ask for, by windows of requests. It can go on in
+// another snapshot, after the revision given last. No more than what readEntries reads together is
+// in memory, however many revisions a document has.
 type revsRead struct {
 	next     func() (OpenRevsRequest, bool)
 	sorted   bool // the revisions of a request ascend, each once
@@ -94,7 +95,8 @@ type revsRead struct {
 	missing []RevResult // those found missing then, which come last
 }
 
-// view reads in as many snapshots as it takes. Errors of fn are not for another one, whatever they are.
+// view reads in as many snapshots as it takes. Errors of fn are not for another one, whatever they
+// are.
 func (r *revsRead) view(ctx context.Context, db *DB) error {
 	err := db.view(ctx, r.run)
 	return cmp.Or(r.failed, err)
@@ -181,8 +183,8 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 	return size, err
 }
 
-// leaves gives the leaves of the documents that some requests ask for, of as many of the first ones as are read
-// together.
+// leaves gives the leaves of the documents that some requests ask for, of as many of the first ones
+// as are read together.
 func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*leafIndex, error) {
 	ids := make([]string, len(window))
 	for i := range window {
@@ -276,7 +278,8 @@ type leafIndex struct {
 	belowHash  map[string][]*formats.Leaf // the leaves whose lines have a revision of a depth
 }
 
-// inOrder are the leaves in the order of couch_key_tree:get_all_leafs, in a tree made of what is read of each.
+// inOrder are the leaves in the order of couch_key_tree:get_all_leafs, in a tree made of what is
+// read of each.
 func (x *leafIndex) inOrder() []*formats.Leaf {
 	if x.ordered == nil {
 		tree := formats.TreeOf(x.leaves).Reread(x.revsLimit)
@@ -357,7 +360,8 @@ func lineOf(leaves []formats.Leaf, rev compat.Rev) *formats.Leaf {
 	return line
 }
 
-// where tells where the revision's entry is; of one that was replaced only a bound of its size is known.
+// where tells where the revision's entry is; of one that was replaced only a bound of its size is
+// known.
 func (w *wantedRev) where(d *dbRead, id string) entryRead {
 	switch {
 	case w.line == nil:

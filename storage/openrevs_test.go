@@ -94,7 +94,8 @@ func TestLeavesAreShared(t *testing.T) {
 	}
 }
 
-// TestOrderOfCutLines: leaves come in the order of the tree that they make as they are read, which is cut.
+// TestOrderOfCutLines: leaves come in the order of the tree that they make as they are read, which
+// is cut.
 func TestOrderOfCutLines(t *testing.T) {
 	db, _ := newCountedDB(t)
 	must(t, db.SetRevsLimit(t.Context(), 3))
@@ -116,7 +117,8 @@ func TestOrderOfCutLines(t *testing.T) {
 	}
 }
 
-// Documents with long lines of many leaves fill a window before it is full of documents; no list loses one for it.
+// Documents with long lines of many leaves fill a window before it is full of documents; no list
+// loses one for it.
 func TestLeavesOfAWindowAreBounded(t *testing.T) {
 	kvtest.Long(t)
 	t.Run("here", func(t *testing.T) { testLeavesOfAWindowAreBounded(t, false) })

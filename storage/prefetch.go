@@ -9,17 +9,20 @@ import (
 )
 
 const (
-	// leavesAhead is how many ranges over leaves are open at once, leavesWide how many across a network, less when
-	// those before have shown that leaves are large.
+	// leavesAhead is how many ranges over leaves are open at once, leavesWide how many across a
+	// network, less when those before have shown that leaves are large.
 	leavesAhead = 64
 	leavesWide  = 512
-	// leafBytes is how much of memory the leaves of the documents of a window take, if one document does not take more.
+	// leafBytes is how much of memory the leaves of the documents of a window take, if one document
+	// does not take more.
 	leafBytes = 4 << 20
-	// largeAhead is how many bytes of bodies that are apart are read together, if one of them is not larger.
+	// largeAhead is how many bytes of bodies that are apart are read together, if one of them is
+	// not larger.
 	largeAhead = 4 << 20
 )
 
-// wide is how many rows of a window are read together beyond what is read anyway: a width, as far as it gains anything.
+// wide is how many rows of a window are read together beyond what is read anyway: a width, as far
+// as it gains anything.
 func (d *dbRead) wide(rows int) int { return min(rows, d.Sizes.Together) }
 
 // entryRead says where an entry is.
@@ -38,8 +41,8 @@ func (d *dbRead) leafRead(id string, l *formats.Leaf) entryRead {
 	return entryRead{key: d.Keys.Leaf(nil, keyspace.TagDocs, id, l.Deleted, l.Rev), kilobytes: l.Kilobytes()}
 }
 
-// winnerRead is where the entry of a winner is that a row of a list or of the feed names. The key is appended to mem,
-// which it gives back.
+// winnerRead is where the entry of a winner is that a row of a list or of the feed names. The key
+// is appended to mem, which it gives back.
 func (d *dbRead) winnerRead(mem []byte, id string, deleted bool, rev compat.Rev, kilobytes int) (entryRead, []byte) {
 	tag, start := formats.EntryTag(kilobytes), len(mem)
 	mem = d.Keys.Leaf(mem, tag, id, deleted, rev)
@@ -84,11 +87,12 @@ func (d *dbRead) entryValues(reads []entryRead) ([][]byte, error) {
 	return values, err
 }
 
-// readEntries reads entries together and gives them to fn in order; found is false where there is none. Entries are
-// valid until fn returns. It takes a round trip for prefetchMost keys, of large entries for prefetchBytes, and one for
-// each largeAhead bytes of what is apart; that is left out of bodies that are not wanted. With room the bodies that are
-// apart are in it, and also valid no longer than until fn returns. Of what is not apart more than prefetchBytes belong
-// to the memory of the reader, too: how much that is, is known when it was read. Across a network more than
+// readEntries reads entries together and gives them to fn in order; found is false where there is
+// none. Entries are valid until fn returns. It takes a round trip for prefetchMost keys, of large
+// entries for prefetchBytes, and one for each largeAhead bytes of what is apart; that is left out
+// of bodies that are not wanted. With room the bodies that are apart are in it, and also valid no
+// longer than until fn returns. Of what is not apart more than prefetchBytes belong to the memory
+// of the reader, too: how much that is, is known when it was read. Across a network more than
 // prefetchMost small ones share a round trip.
 func (d *dbRead) readEntries(
 	room *bodyRoom,
@@ -172,8 +176,9 @@ func (d *dbRead) getPresent(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// someEntries reads what is apart of the first of some entries whose values are at hand: of as many as largeAhead
-// allows, and of at least one. It appends them to entries. beside is what completeIn has it for.
+// someEntries reads what is apart of the first of some entries whose values are at hand: of as many
+// as largeAhead allows, and of at least one. It appends them to entries. beside is what completeIn
+// has it for.
 func (d *dbRead) someEntries(
 	entries []formats.Entry,
 	room *bodyRoom,
@@ -205,9 +210,10 @@ func (d *dbRead) someEntries(
 	return entries, d.completeIn(room, beside, bodies, apart...)
 }
 
-// leavesEach reads the leaves of several documents, of as many of the first ones as leafBytes allows, and of at least
-// one; the caller asks again for the others; heads leaves out the lines of all but the winners. Where an id is "" there
-// are none. An id that comes again has the same leaves, which nobody may change.
+// leavesEach reads the leaves of several documents, of as many of the first ones as leafBytes
+// allows, and of at least one; the caller asks again for the others; heads leaves out the lines of
+// all but the winners. Where an id is "" there are none. An id that comes again has the same
+// leaves, which nobody may change.
 func (d *dbRead) leavesEach(ids []string, heads bool) ([][]formats.Leaf, error) {
 	out := make([][]formats.Leaf, 0, len(ids))
 	first := make(map[string]int, len(ids)) // where each id is first
@@ -253,7 +259,8 @@ func (d *dbRead) leavesEach(ids []string, heads bool) ([][]formats.Leaf, error) 
 	return out, nil
 }
 
-// leavesAtOnce is for how many documents leavesEach asks together after so many others whose leaves took size.
+// leavesAtOnce is for how many documents leavesEach asks together after so many others whose leaves
+// took size.
 func (d *dbRead) leavesAtOnce(others, size int) int {
 	most := d.wide(leavesWide)
 	switch {
@@ -282,27 +289,28 @@ const (
 	prefetchMost = 128
 	// prefetchBytes is how much a window should have at most.
 	prefetchBytes = 1 << 20
-	// prefetchFirstWide is the width of the first window of a scan across a network, whose reader may stop at any row.
+	// prefetchFirstWide is the width of the first window of a scan across a network, whose reader
+	// may stop at any row.
 	prefetchFirstWide = 64
 	// prefetchMostWide is that of later ones, and of all windows of documents that a request names.
 	prefetchMostWide = 1024
 )
 
-// prefetchWindow is how much a list reads ahead: a window of rows first, then what belongs to all of them together,
-// which on a store across a network is one round trip instead of one for each row. Only then the rows are given, and
-// the list's cursor moves past each one that was taken, so that a list can go on in another snapshot wherever a read
-// failed.
+// prefetchWindow is how much a list reads ahead: a window of rows first, then what belongs to all
+// of them together, which on a store across a network is one round trip instead of one for each
+// row. Only then the rows are given, and the list's cursor moves past each one that was taken, so
+// that a list can go on in another snapshot wherever a read failed.
 //
-// A window is bounded in rows, and by what the windows before it had in bytes. Across a network it may be wider: as
-// wide as its documents have room in prefetchBytes, whose sizes the rows tell. It is zero before begin, and for one
-// goroutine.
+// A window is bounded in rows, and by what the windows before it had in bytes. Across a network it
+// may be wider: as wide as its documents have room in prefetchBytes, whose sizes the rows tell. It
+// is zero before begin, and for one goroutine.
 type prefetchWindow struct {
 	rows int // whatever their size
 	wide int // of rows that tell their sizes, if that is more; 0 where the engine is on this machine
 }
 
-// begin is called with each snapshot, and with the width of the first window. After one that became too old windows are
-// smaller again: they may have been what took so long.
+// begin is called with each snapshot, and with the width of the first window. After one that became
+// too old windows are smaller again: they may have been what took so long.
 func (w *prefetchWindow) begin(wide int) {
 	if w.rows == 0 {
 		w.rows, w.wide = prefetchFirst, wide
@@ -332,8 +340,8 @@ func (w *prefetchWindow) reached(rows, of int) {
 	}
 }
 
-// takeMore lengthens a list of what was taken and is not done to as many as the next window has, as long as there are
-// more.
+// takeMore lengthens a list of what was taken and is not done to as many as the next window has, as
+// long as there are more.
 func takeMore[T any](taken []T, next func() (T, bool), rows int) []T {
 	for len(taken) < rows {
 		one, ok := next()

@@ -11,9 +11,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with them. It answers, in
-// the order of the requests, which of the revisions were leaves and are gone, ascending. All of it happens in one
-// transaction. The update sequence moves on even if nothing was there to purge, but not without any request.
+// Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with
+// them. It answers, in the order of the requests, which of the revisions were leaves and are gone,
+// ascending. All of it happens in one transaction. The update sequence moves on even if nothing was
+// there to purge, but not without any request.
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 	var deferred deferredCalls
 	for range maxLacks {
@@ -44,7 +45,8 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCa
 			return err
 		}
 		purged = make([]IDRevs, len(requests))
-		// CouchDB counts every leaf that a purged document still has as an update, or the request if there is none.
+		// CouchDB counts every leaf that a purged document still has as an update, or the request
+		// if there is none.
 		var renumbered int64
 		var gone []string
 		pending := false
@@ -94,7 +96,8 @@ func mergeRequests(requests []IDRevs) [][]int {
 	return groups
 }
 
-// purgeDoc carries out the requests for one document. left is the number of leaves that stay if the document changed.
+// purgeDoc carries out the requests for one document. left is the number of leaves that stay if the
+// document changed.
 func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) (left int, changed bool, err error) {
 	id := requests[group[0]].ID
 	leaves, err := t.leaves(id)
@@ -128,7 +131,8 @@ func (e *docEdit) dropUnreachable() error {
 	return e.dropHistory(begin, end)
 }
 
-// notePurges remembers the requests. A value of TagPurges: id (with varint length), then each revision likewise.
+// notePurges remembers the requests. A value of TagPurges: id (with varint length), then each
+// revision likewise.
 func (t *dbTx) notePurges(requests []IDRevs) error {
 	for i := range requests {
 		value := packed.AppendText(nil, requests[i].ID)
@@ -149,7 +153,8 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 	return nil
 }
 
-// PurgedInfos lists the purge requests that are remembered, each once, ordered by id, then by revisions.
+// PurgedInfos lists the purge requests that are remembered, each once, ordered by id, then by
+// revisions.
 func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
 	var cursor []byte

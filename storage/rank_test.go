@@ -18,8 +18,8 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// checkRanks compares the rank of every id, and of places between, with a count; and every level's sum, with what
-// is not folded yet, with the rows.
+// checkRanks compares the rank of every id, and of places between, with a count; and every level's
+// sum, with what is not folded yet, with the rows.
 func checkRanks(t *testing.T, db *DB, ids []string) {
 	t.Helper()
 	must(t, db.view(t.Context(), func(d *dbRead) error {

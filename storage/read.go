@@ -14,9 +14,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Open reads one revision of a document, the winner unless o.Rev asks for another one. The error is compat.ErrMissing
-// for an unknown document or revision, compat.ErrDeleted for a deleted winner without o.Deleted. With o.Rev only Revs
-// and Latest are looked at of the other options, as in CouchDB.
+// Open reads one revision of a document, the winner unless o.Rev asks for another one. The error is
+// compat.ErrMissing for an unknown document or revision, compat.ErrDeleted for a deleted winner
+// without o.Deleted. With o.Rev only Revs and Latest are looked at of the other options, as in
+// CouchDB.
 func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, error) {
 	if db.store.opens != nil && o == (OpenOptions{}) && !compat.IsLocalID(id) && !kv.IsInBackground(ctx) {
 		return db.openShared(ctx, id)
@@ -37,8 +38,8 @@ func (db *DB) openAlone(ctx context.Context, id string, o OpenOptions) (*Documen
 	return doc, nil
 }
 
-// openBatchers let reads of winners across a network share snapshots (ADR 0055), as editBatchers let edits share
-// transactions.
+// openBatchers let reads of winners across a network share snapshots (ADR 0055), as editBatchers
+// let edits share transactions.
 type openBatchers = coalesce.Batchers[string, openedDoc]
 
 // openedDoc is what a shared snapshot has of a document.
@@ -54,8 +55,8 @@ func newOpenBatchers() *openBatchers {
 	return coalesce.NewBatchers[string, openedDoc](sharedBatchers, l)
 }
 
-// openShared is Open of a winner: alone while few are read, with others of the database otherwise. The snapshot begins
-// after all of them were asked for.
+// openShared is Open of a winner: alone while few are read, with others of the database otherwise.
+// The snapshot begins after all of them were asked for.
 func (db *DB) openShared(ctx context.Context, id string) (*Document, error) {
 	batcher := db.store.opens.Batcher(db.name + "\x00" + kv.Tag(ctx))
 	opened, err := batcher.Do(ctx, "", id, db.store.now(), coalesce.Work[string, openedDoc]{
@@ -92,8 +93,8 @@ func (db *DB) openTogether(ctx context.Context, ids []string) (results []coalesc
 	return results
 }
 
-// openWinners reads winners that are whole in their entries, and nothing for others. Entries that are not in the
-// records of the leaves are read together.
+// openWinners reads winners that are whole in their entries, and nothing for others. Entries that
+// are not in the records of the leaves are read together.
 func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error) {
 	results, asked := make([]coalesce.Result[openedDoc], len(ids)), make([]lastRead, len(ids))
 	give := func(i int, doc *Document, err error) {
@@ -169,7 +170,8 @@ func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {
 	return best, nil
 }
 
-// losesTo reports whether another leaf of the same document comes before this one in the order of winners.
+// losesTo reports whether another leaf of the same document comes before this one in the order of
+// winners.
 func (doc *Document) losesTo(other *Document) bool {
 	if doc.Deleted != other.Deleted {
 		return doc.Deleted
@@ -177,9 +179,9 @@ func (doc *Document) losesTo(other *Document) bool {
 	return doc.Rev.Compare(other.Rev) < 0
 }
 
-// RevsDiff tells which revisions the database does not know: it calls fn for each request, in their order, also for
-// those without a missing revision (couch_db:get_missing_revs). Requests are taken as they are needed, a window ahead
-// of fn. What fn gets is valid until it returns.
+// RevsDiff tells which revisions the database does not know: it calls fn for each request, in their
+// order, also for those without a missing revision (couch_db:get_missing_revs). Requests are taken
+// as they are needed, a window ahead of fn. What fn gets is valid until it returns.
 func (db *DB) RevsDiff(
 	ctx context.Context,
 	requests iter.Seq[IDRevs],

@@ -20,8 +20,8 @@ func openTwice(t *testing.T) (a, b *Store) {
 	return a, b
 }
 
-// What one process remembers of a database's record does not show when another one deletes the database, makes another
-// one of that name, or changes it.
+// What one process remembers of a database's record does not show when another one deletes the
+// database, makes another one of that name, or changes it.
 func TestRecordsThatOthersChange(t *testing.T) {
 	a, b := openTwice(t)
 	must(t, a.Create(t.Context(), "db", CreateOptions{}))
@@ -48,8 +48,8 @@ func TestRecordsThatOthersChange(t *testing.T) {
 	want(t, "revisions left by a limit of another process", len(doc.Revs.IDs), 1)
 }
 
-// Writers go on while another process makes and deletes the database: what is acknowledged went to a database that was
-// there.
+// Writers go on while another process makes and deletes the database: what is acknowledged went to
+// a database that was there.
 func TestWritersBesideOtherRecords(t *testing.T) {
 	a, b := openTwice(t)
 	must(t, a.Create(t.Context(), "db", CreateOptions{}))

@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// checkReplicated finds the ancestor of a line of revisions (new_edits=false), and drops what the tree has already.
+// checkReplicated finds the ancestor of a line of revisions (new_edits=false), and drops what the
+// tree has already.
 func (e *docEdit) checkReplicated(m *editMode, doc *compat.Document) (v validatedEdit, err error) {
 	leaf := revtree.FromPath(doc.Revs, doc.Deleted, newTag)
 	v.rev = leaf.Rev
@@ -26,7 +27,8 @@ func (e *docEdit) checkReplicated(m *editMode, doc *compat.Document) (v validate
 	return v, err
 }
 
-// replicate merges a line of revisions. Nothing is a conflict; what the tree has already is ignored.
+// replicate merges a line of revisions. Nothing is a conflict; what the tree has already is
+// ignored.
 func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult, error) {
 	known := e.tree.Leaf(v.rev) >= 0
 	e.tree, _ = revtree.Merge(e.tree, revtree.FromPath(doc.Revs, doc.Deleted, newTag))
@@ -36,8 +38,9 @@ func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult,
 	return EditResult{ID: doc.ID, Rev: doc.Rev(), Made: !known, First: len(e.before) == 0}, nil
 }
 
-// nearestAncestor reads the newest revision above rev on its line whose body is stored, nil if there is none
-// (couch_db:make_first_doc_on_disk). It mostly is the parent or another leaf; what lies beyond is asked for together.
+// nearestAncestor reads the newest revision above rev on its line whose body is stored, nil if
+// there is none (couch_db:make_first_doc_on_disk). It mostly is the parent or another leaf; what
+// lies beyond is asked for together.
 func (e *docEdit) nearestAncestor(tree revtree.Tree, rev compat.Rev) (nearest *Document, err error) {
 	line, d := tree[tree.Leaf(rev)].Ancestors, &e.t.dbRead
 	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = min(max(2*n, prefetchFirst), prefetchMost) {

@@ -12,8 +12,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestRoundTrips holds calls to a number of round trips on a store across a network, the one that begins each
-// transaction among them, commits not. server/lists, views and mango have such budgets for what they add.
+// TestRoundTrips holds calls to a number of round trips on a store across a network, the one that
+// begins each transaction among them, commits not. server/lists, views and mango have such budgets
+// for what they add.
 func TestRoundTrips(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	s := openStore(t, format.Guarded(engine, keyspace.HeadKey(), format.This)) // as stores are that processes share

@@ -13,8 +13,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestRunsOfWriters: writers of different documents hardly ever run again, although transactions take as long as they
-// do across a network. What one of them does to the counts of lists is no business of the others.
+// TestRunsOfWriters: writers of different documents hardly ever run again, although transactions
+// take as long as they do across a network. What one of them does to the counts of lists is no
+// business of the others.
 func TestRunsOfWriters(t *testing.T) {
 	const writers, each = 64, 12
 	for _, c := range []struct {

@@ -16,20 +16,21 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Salvage brings documents out of a store of which keys are missing into a new one. Nothing derived is copied:
-// documents are written again as replicated ones, so that counters, ranks, feeds and trees are those of what there is
-// now, and indexes are built anew.
+// Salvage brings documents out of a store of which keys are missing into a new one. Nothing derived
+// is copied: documents are written again as replicated ones, so that counters, ranks, feeds and
+// trees are those of what there is now, and indexes are built anew.
 //
-// The sequences of a salvaged database begin anew, above all that it ever gave out (the incarnation grows): a client
-// that goes on from a sequence of before is given all documents again, instead of missing some. Checkpoints of
-// replications are left out: they say that the database has things which it may have lost. So replications begin anew,
-// and heal it.
+// The sequences of a salvaged database begin anew, above all that it ever gave out (the incarnation
+// grows): a client that goes on from a sequence of before is given all documents again, instead of
+// missing some. Checkpoints of replications are left out: they say that the database has things
+// which it may have lost. So replications begin anew, and heal it.
 
 // Salvaged is what was brought back of one database.
 type Salvaged struct {
 	Name                                         string
 	Documents, Revisions, Attachments, LocalDocs int64
-	// Losses is how often lost was called; Checkpoints is the number of checkpoints of replications that were left out.
+	// Losses is how often lost was called; Checkpoints is the number of checkpoints of replications
+	// that were left out.
 	Losses, Checkpoints int64
 }
 
@@ -61,8 +62,8 @@ type SalvageOptions struct {
 	Done func(Salvaged)
 }
 
-// Salvage brings all databases of o.From into the store, which should be new. Stores without hooks take what is valid
-// in itself: functions of design documents are not asked.
+// Salvage brings all databases of o.From into the store, which should be new. Stores without hooks
+// take what is valid in itself: functions of design documents are not asked.
 func (s *Store) Salvage(ctx context.Context, o SalvageOptions) error {
 	databases, err := salvageable(ctx, &o)
 	if err != nil {
@@ -266,7 +267,8 @@ func (d *dbRead) lastIncarnation() (byte, error) {
 // purgeBatch is how many purge requests are repeated in a transaction.
 const purgeBatch = 100
 
-// purges repeats the purge requests, while nothing is there that they could remove: so they are remembered.
+// purges repeats the purge requests, while nothing is there that they could remove: so they are
+// remembered.
 func (w *salvage) purges(d *dbRead) error {
 	var requests []IDRevs
 	flush := func() error {

@@ -280,8 +280,8 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 	return w.fromHistory(d, doc, older, ancestors)
 }
 
-// fromHistory brings back the first of some revisions whose entry is in the history. line has the hashes of revs, if
-// they are a line.
+// fromHistory brings back the first of some revisions whose entry is in the history. line has the
+// hashes of revs, if they are a line.
 func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, line []string) error {
 	for i, rev := range revs {
 		if _, ok := doc.back[rev]; ok {

@@ -15,20 +15,22 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Security objects. Each request of a user reads the one of its database. Most are a few hundred bytes and are parsed
-// each time; large ones are parsed once and shared by all requests, and have a bound: what can be shared is never
-// copied for a request.
+// Security objects. Each request of a user reads the one of its database. Most are a few hundred
+// bytes and are parsed each time; large ones are parsed once and shared by all requests, and have a
+// bound: what can be shared is never copied for a request.
 //
-// Value of TagSecurity: varint length of the JSON text, the text. An object of more than sharedSecurity bytes has
-// instead: a zero byte, the SHA-256 of the text, varint length; the text follows in chunks below the key. (Before 0.2:
-// the length, the text's beginning, its rest in chunks.)
+// Value of TagSecurity: varint length of the JSON text, the text. An object of more than
+// sharedSecurity bytes has instead: a zero byte, the SHA-256 of the text, varint length; the text
+// follows in chunks below the key. (Before 0.2: the length, the text's beginning, its rest in
+// chunks.)
 
 const (
 	// MaxSecurity is the size of the largest security object, in bytes: some 40,000 names.
 	MaxSecurity = 1 << 20
 	// sharedSecurity is the size from which on objects are shared.
 	sharedSecurity = 8 << 10
-	// cachedSecurity is how many bytes of them are kept. What they take parsed is about five times as much.
+	// cachedSecurity is how many bytes of them are kept. What they take parsed is about five times
+	// as much.
 	cachedSecurity = 8 << 20
 )
 
@@ -41,8 +43,8 @@ type sharedObject struct {
 
 type securityHash = [sha256.Size]byte
 
-// securities has the large security objects that were read last, by the hashes of their texts. It is safe for
-// concurrent use.
+// securities has the large security objects that were read last, by the hashes of their texts. It
+// is safe for concurrent use.
 type securities struct {
 	objects *cache.Cache[securityHash, *sharedObject]
 	loading sync.Mutex // one object at a time is read and parsed
@@ -53,7 +55,8 @@ func newSecurities() *securities {
 	return &securities{objects: cache.NewSized(cachedSecurity, size)}
 }
 
-// load gives the object with the hash, read by read unless another request has done so meanwhile. The error is read's.
+// load gives the object with the hash, read by read unless another request has done so meanwhile.
+// The error is read's.
 func (s *securities) load(hash securityHash, read func() ([]byte, error)) (*sharedObject, error) {
 	if o, ok := s.objects.Get(hash); ok {
 		return o, nil
@@ -85,14 +88,16 @@ func parseSecurity(object []byte) (compat.Security, error) {
 	return compat.ParseSecurity(v)
 }
 
-// errSecurityTooLarge refuses an object of more than MaxSecurity bytes. CouchDB takes any, and holds it in memory for
-// each open database.
+// errSecurityTooLarge refuses an object of more than MaxSecurity bytes. CouchDB takes any, and
+// holds it in memory for each open database.
 var errSecurityTooLarge = compat.NewError(compat.KindDocumentTooLarge, "_security")
 
-// ForgetParsed empties the cache of large security objects, which are then read again. It may be called at any time.
+// ForgetParsed empties the cache of large security objects, which are then read again. It may be
+// called at any time.
 func (s *Store) ForgetParsed() { s.securities.objects.Purge() }
 
-// ForgetBlocks empties the engine's cache of blocks, where it has one: what is read then comes from files again.
+// ForgetBlocks empties the engine's cache of blocks, where it has one: what is read then comes from
+// files again.
 func (s *Store) ForgetBlocks() {
 	if engine, ok := s.kv.(interface{ ForgetBlocks() }); ok {
 		engine.ForgetBlocks()
@@ -109,8 +114,8 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 	return object, err
 }
 
-// Rights reads what the security object says about access; compat.DefaultSecurity is in force where none was set. They
-// are not to be changed.
+// Rights reads what the security object says about access; compat.DefaultSecurity is in force where
+// none was set. They are not to be changed.
 func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	var small []byte
 	var shared *sharedObject
@@ -137,7 +142,8 @@ func (d *dbRead) security() ([]byte, error) {
 	return object, err
 }
 
-// securityObject reads the security object: either as a text of its own, nil if there is none, or as a shared one.
+// securityObject reads the security object: either as a text of its own, nil if there is none, or
+// as a shared one.
 func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err error) {
 	key := d.Keys.Sub(nil, keyspace.TagSecurity)
 	value, err := d.R.Get(key)
@@ -166,8 +172,8 @@ func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err erro
 	return object, nil, nil
 }
 
-// SetSecurity replaces the security object, which is stored as it is. The error is compat.KindDocumentTooLarge for more
-// than MaxSecurity bytes.
+// SetSecurity replaces the security object, which is stored as it is. The error is
+// compat.KindDocumentTooLarge for more than MaxSecurity bytes.
 func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
 	if len(object) > MaxSecurity {
 		return errSecurityTooLarge

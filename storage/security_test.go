@@ -23,7 +23,8 @@ func securityOf(user string, size int) []byte {
 	return fmt.Appendf(nil, `{"members":{"names":[%s%q]}}`, names.String(), user)
 }
 
-// Large security objects are read and parsed once, not for each request of each user; and there is a largest one.
+// Large security objects are read and parsed once, not for each request of each user; and there is
+// a largest one.
 func TestLargeSecurityIsShared(t *testing.T) {
 	kvtest.Long(t)
 	s := openStore(t, memkv.New())
@@ -116,7 +117,8 @@ func TestSharedSecurity(t *testing.T) {
 	require.Error(t, broken.err)
 }
 
-// TestSecurityLargerThanAll: an object that is larger than what is kept is shared while no other comes.
+// TestSecurityLargerThanAll: an object that is larger than what is kept is shared while no other
+// comes.
 func TestSecurityLargerThanAll(t *testing.T) {
 	c := newSecurities()
 	large := func() ([]byte, error) { return make([]byte, cachedSecurity+1), nil }

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// changeRecord changes the database's record. Every writer of the database conflicts with it. What it sets are bounds
-// of what is kept.
+// changeRecord changes the database's record. Every writer of the database conflicts with it. What
+// it sets are bounds of what is kept.
 func (db *DB) changeRecord(ctx context.Context, change func(*keyspace.Record)) error {
 	return fromReserve(ctx, func(ctx context.Context) error {
 		_, err := db.store.kv.Update(ctx, func(tx kv.Tx) error {
@@ -38,7 +38,8 @@ func (db *DB) RevsLimit(ctx context.Context) (int64, error) {
 	return rec.RevsLimit, err
 }
 
-// SetRevsLimit sets the limit, at least 1. Reads obey it at once; lines are cut when their document is written.
+// SetRevsLimit sets the limit, at least 1. Reads obey it at once; lines are cut when their document
+// is written.
 func (db *DB) SetRevsLimit(ctx context.Context, limit int64) error {
 	return db.changeRecord(ctx, func(r *keyspace.Record) { r.RevsLimit = limit })
 }

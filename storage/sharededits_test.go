@@ -18,7 +18,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// held is a store whose transactions, of both kinds, wait until they are let go, and are counted then.
+// held is a store whose transactions, of both kinds, wait until they are let go, and are counted
+// then.
 type held struct {
 	kv.Store
 	mu     sync.Mutex
@@ -108,7 +109,8 @@ func (h *held) count() int {
 	return h.runs
 }
 
-// openHeld is a store with a database, in which edits share transactions as soon as one is under way.
+// openHeld is a store with a database, in which edits share transactions as soon as one is under
+// way.
 func openHeld(t *testing.T) (*held, *DB) { return openHeldOn(t, memkv.New()) }
 
 func openHeldOn(t *testing.T, store kv.Store) (*held, *DB) {
@@ -125,7 +127,8 @@ func setEditBatchers(s *Store, running int, wait time.Duration) {
 	s.edits = coalesce.NewBatchers[*compat.Document, EditResult](1, l)
 }
 
-// startEdit begins an edit, and returns when it is under way or waits in the batcher. The function gives its end.
+// startEdit begins an edit, and returns when it is under way or waits in the batcher. The function
+// gives its end.
 func startEdit(t *testing.T, ctx context.Context, db *DB, d *compat.Document) func() (EditResult, error) {
 	t.Helper()
 	batcher := db.store.edits.Batcher("db\x00")
@@ -148,8 +151,8 @@ func startEdit(t *testing.T, ctx context.Context, db *DB, d *compat.Document) fu
 	}
 }
 
-// TestSharedEdits: edits that wait for another one are stored in one transaction, each with the result that it has
-// alone.
+// TestSharedEdits: edits that wait for another one are stored in one transaction, each with the
+// result that it has alone.
 func TestSharedEdits(t *testing.T) {
 	h, db := openHeld(t)
 	other := db.store
@@ -199,8 +202,8 @@ func TestSharedEdits(t *testing.T) {
 	}
 }
 
-// TestSharedEditsAlone: edits of which somebody has to be asked leave the others, which do not wait for them; and where
-// a validation function is in force each is seen by it with its own context.
+// TestSharedEditsAlone: edits of which somebody has to be asked leave the others, which do not wait
+// for them; and where a validation function is in force each is seen by it with its own context.
 func TestSharedEditsAlone(t *testing.T) {
 	t.Run("deferred", func(t *testing.T) {
 		h, db := openHeld(t)
@@ -257,8 +260,9 @@ func TestSharedEditsAlone(t *testing.T) {
 	})
 }
 
-// TestSharedEditsChecked: a check that decides at once is asked in the transaction that edits share. Those that nobody
-// is asked about, and those of which the context tells more, share none: another context would be theirs.
+// TestSharedEditsChecked: a check that decides at once is asked in the transaction that edits
+// share. Those that nobody is asked about, and those of which the context tells more, share none:
+// another context would be theirs.
 func TestSharedEditsChecked(t *testing.T) {
 	h, db := openHeld(t)
 	type told struct{}
@@ -335,8 +339,8 @@ func (a asksAbout) Prepare(ctx context.Context, tx *Tx) (IndexFunc, error) {
 	}, err
 }
 
-// TestSharedEditsFails: an edit whose client has gone leaves the batcher, and takes nobody with it; one whose commit
-// has no known outcome has none for all; what fails otherwise is tried for each.
+// TestSharedEditsFails: an edit whose client has gone leaves the batcher, and takes nobody with it;
+// one whose commit has no known outcome has none for all; what fails otherwise is tried for each.
 func TestSharedEditsFails(t *testing.T) {
 	type end = func() (EditResult, error)
 	start := func(t *testing.T, ctx context.Context, h *held, db *DB) (release func(), ends []end) {
@@ -422,8 +426,8 @@ func TestSharedEditsWaits(t *testing.T) {
 	must(t, err)
 }
 
-// TestSharedEditsConflict: a transaction that conflicts runs again with half of its edits; the others share the next
-// one.
+// TestSharedEditsConflict: a transaction that conflicts runs again with half of its edits; the
+// others share the next one.
 func TestSharedEditsConflict(t *testing.T) {
 	batch, conflicted := false, false
 	h, db := openHeldOn(t, faultkv.New(memkv.New(), faultkv.Plan{Commit: func(int, int) faultkv.Outcome {

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// longTree is a document with so many conflicts, each with an ancestor of its own, and so many that they share.
+// longTree is a document with so many conflicts, each with an ancestor of its own, and so many that
+// they share.
 func longTree(t *testing.T, db *DB, leaves, ancestors int) (revs []compat.Rev) {
 	t.Helper()
 	trunk := doc(t, "tree", "", `{}`)
@@ -35,8 +36,8 @@ func allocated(fn func()) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// What is read of many leaves with long lines takes memory for the leaves, and once for what their lines share: not
-// 32 KB a leaf.
+// What is read of many leaves with long lines takes memory for the leaves, and once for what their
+// lines share: not 32 KB a leaf.
 func TestMemoryOfLongLines(t *testing.T) {
 	kvtest.Long(t)
 	const leaves, ancestors = 400, 990

@@ -22,8 +22,8 @@ type opened struct {
 	err error
 }
 
-// openTogether opens documents while one is being read already, so that they share a snapshot, and tells how many there
-// were.
+// openTogether opens documents while one is being read already, so that they share a snapshot, and
+// tells how many there were.
 func openTogether(t *testing.T, h *held, dbs []*DB, ids []string) (results []opened, views int) {
 	t.Helper()
 	return openTogetherIn(t, t.Context(), h, dbs, ids)
@@ -54,8 +54,8 @@ func openTogetherIn(t *testing.T, second context.Context, h *held, dbs []*DB, id
 	return results, h.count()
 }
 
-// TestSharedOpens: documents that are asked for together are read in one snapshot, each with the result that it has
-// alone.
+// TestSharedOpens: documents that are asked for together are read in one snapshot, each with the
+// result that it has alone.
 func TestSharedOpens(t *testing.T) {
 	h := &held{Store: memkv.New()}
 	s := openStore(t, h)

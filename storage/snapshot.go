@@ -12,20 +12,21 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Snapshot is one consistent read of a database for layers that keep data of their own beside the documents. It is
-// valid until the function it was given to returns, and must not be used by two goroutines at once. Its reads fail with
-// kv.ErrTooOld on a store that limits the age of snapshots.
+// Snapshot is one consistent read of a database for layers that keep data of their own beside the
+// documents. It is valid until the function it was given to returns, and must not be used by two
+// goroutines at once. Its reads fail with kv.ErrTooOld on a store that limits the age of snapshots.
 type Snapshot struct{ d *dbRead }
 
-// View runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none. Where ctx has a kind
-// (kv.WithPrefetch), what fn reads first may be read together.
+// View runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none. Where ctx
+// has a kind (kv.WithPrefetch), what fn reads first may be read together.
 func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
 	_, err := db.read(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 	return err
 }
 
-// ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became
-// too old. Ten such snapshots in a row that fn did not say Advance in end it with kv.ErrTooOld.
+// ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when
+// its snapshot became too old. Ten such snapshots in a row that fn did not say Advance in end it
+// with kv.ErrTooOld.
 func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
@@ -33,17 +34,19 @@ func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
 // Advance says, in ViewAgain, that what was done so far need not be done again in another snapshot.
 func (s *Snapshot) Advance() { s.d.advance() }
 
-// Transact runs fn in a serialisable transaction on the subspaces of higher layers; see kv.Store.Update. It conflicts
-// with the deletion of the database; compat.ErrNoDatabase if there is none.
+// Transact runs fn in a serialisable transaction on the subspaces of higher layers; see
+// kv.Store.Update. It conflicts with the deletion of the database; compat.ErrNoDatabase if there is
+// none.
 func (db *DB) Transact(ctx context.Context, fn func(*Tx) error) error {
 	return db.update(ctx, func(t *dbTx) error { return fn(&Tx{t}) })
 }
 
-// Snapshot gives the database as the transaction reads it: with the higher layers' writes, without those of documents
-// that are still to come in the same request.
+// Snapshot gives the database as the transaction reads it: with the higher layers' writes, without
+// those of documents that are still to come in the same request.
 func (x *Tx) Snapshot() *Snapshot { return &Snapshot{&x.t.dbRead} }
 
-// Join gives a database as a transaction or snapshot of the caller reads it; compat.ErrNoDatabase if there is none.
+// Join gives a database as a transaction or snapshot of the caller reads it; compat.ErrNoDatabase
+// if there is none.
 func (db *DB) Join(ctx context.Context, r kv.ReadTx) (*Snapshot, error) {
 	d := db.reading(ctx)
 	if err := d.open(r, db.name); err != nil {
@@ -70,8 +73,9 @@ func (s *Snapshot) Partitioned() bool { return s.d.rec.Partitioned }
 // AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
 func (s *Snapshot) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return s.d.Keys.Sub(dst, tag) }
 
-// Beside gives what a higher layer keeps below a tag of each of some revisions, as Tx.SetBeside has stored it; nil
-// where it keeps nothing, or only of another revision of the document. Where it keeps nothing of any one key is read.
+// Beside gives what a higher layer keeps below a tag of each of some revisions, as Tx.SetBeside has
+// stored it; nil where it keeps nothing, or only of another revision of the document. Where it
+// keeps nothing of any one key is read.
 func (s *Snapshot) Beside(tag keyspace.Tag, revs []ReadRev) ([][]byte, error) {
 	prefix := s.d.Keys.Sub(nil, tag)
 	begin, end := keyspace.Children(prefix)
@@ -103,14 +107,14 @@ func (s *Snapshot) Beside(tag keyspace.Tag, revs []ReadRev) ([][]byte, error) {
 	return values, nil
 }
 
-// BesideKey is the key of what is kept of a document below the prefix of a tag (AppendPrefix); the value begins with
-// the revision that it belongs to (ParseRevision).
+// BesideKey is the key of what is kept of a document below the prefix of a tag (AppendPrefix); the
+// value begins with the revision that it belongs to (ParseRevision).
 func BesideKey(prefix []byte, id string) []byte {
 	return tuple.AppendString(prefix[:len(prefix):len(prefix)], id)
 }
 
-// SetBeside keeps something of a revision below a tag, in the transaction that stores the revision, in place of what is
-// kept of others of the document.
+// SetBeside keeps something of a revision below a tag, in the transaction that stores the revision,
+// in place of what is kept of others of the document.
 func (x *Tx) SetBeside(tag keyspace.Tag, id string, rev compat.Rev, value []byte) {
 	x.t.tx.Set(BesideKey(x.t.Keys.Sub(nil, tag), id), append(keyspace.AppendRevision(nil, rev), value...))
 }
@@ -121,7 +125,8 @@ func (s *Snapshot) LastSeq() (Seq, error) { return s.seqAt(keyspace.TagLastSeq) 
 // LastPurge is the sequence of the last purge, the zero Seq if there was none.
 func (s *Snapshot) LastPurge() (Seq, error) { return s.seqAt(keyspace.TagPurgeSeq) }
 
-// LastPurgeWith is LastPurge together with values that the caller keeps in the store, in one round trip.
+// LastPurgeWith is LastPurge together with values that the caller keeps in the store, in one round
+// trip.
 func (s *Snapshot) LastPurgeWith(keys ...[]byte) (last Seq, values [][]byte, err error) {
 	values, err = s.d.R.GetMany(append([][]byte{s.d.Keys.Sub(nil, keyspace.TagPurgeSeq)}, keys...))
 	if err != nil {
@@ -161,7 +166,8 @@ func (s *Snapshot) Number(seq Seq) (uint64, error) {
 // Pending is the number of rows of the feed after a sequence.
 func (s *Snapshot) Pending(seq Seq) (int64, error) { return s.d.RowsAfter(seq) }
 
-// Changes is DB.Changes on this snapshot alone. Documents' bodies are valid as long as the snapshot.
+// Changes is DB.Changes on this snapshot alone. Documents' bodies are valid as long as the
+// snapshot.
 func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
 	err := c.scan(s.d)
@@ -183,8 +189,9 @@ func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
 	return formats.ParseWinner(value)
 }
 
-// InFeed tells of each sequence whether the feed still has a row at it: each change of a document and each purge moves
-// or removes its row. In a transaction it conflicts with changes of those documents.
+// InFeed tells of each sequence whether the feed still has a row at it: each change of a document
+// and each purge moves or removes its row. In a transaction it conflicts with changes of those
+// documents.
 func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {
 	keys := make([][]byte, len(seqs))
 	for i, seq := range seqs {
@@ -214,8 +221,8 @@ type FeedCut struct {
 	Rows int64
 }
 
-// CutFeed cuts the feed into ranges of at least as many rows as are asked for, by the counts of its blocks, so that not
-// a row of it is read. It tells of all ranges but the last one where they end.
+// CutFeed cuts the feed into ranges of at least as many rows as are asked for, by the counts of its
+// blocks, so that not a row of it is read. It tells of all ranges but the last one where they end.
 func (s *Snapshot) CutFeed(rows int64) (cuts []FeedCut, err error) {
 	level := 0
 	for above := s.d.Sizes.SeqBlockRows * s.d.Sizes.SeqBlockFan; level+1 < counts.SeqLevels && rows > 2*above; level++ {

@@ -23,12 +23,13 @@ type Options struct {
 	Program format.Program
 	// Compaction says when databases are compacted without being asked.
 	Compaction CompactionPolicy
-	// Manual leaves out all periodic tasks: automatic compaction, collection of attachments, _db_updates.
+	// Manual leaves out all periodic tasks: automatic compaction, collection of attachments,
+	// _db_updates.
 	Manual bool
 }
 
-// Store is a set of databases in one key-value store. It is safe for concurrent use; several Stores, in several
-// processes, may share a kv.Store that allows it.
+// Store is a set of databases in one key-value store. It is safe for concurrent use; several
+// Stores, in several processes, may share a kv.Store that allows it.
 type Store struct {
 	kv         kv.Store
 	now        func() time.Time
@@ -44,8 +45,8 @@ type Store struct {
 	opens      *openBatchers // nil: none share
 }
 
-// Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another
-// version wrote the store.
+// Open prepares the store: it writes the format and an identity on first use. The error is
+// kv.ErrFormat if another version wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		kv: wrapkv.Prefetching(o.KV), now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction,
@@ -69,8 +70,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the background tasks, after the last events of _db_updates were written, and all listeners. It does not
-// close the kv.Store.
+// Close ends the background tasks, after the last events of _db_updates were written, and all
+// listeners. It does not close the kv.Store.
 func (s *Store) Close() error {
 	s.bg.stop()
 	return nil
@@ -79,7 +80,8 @@ func (s *Store) Close() error {
 // Health tells why the store could not serve reads and writes now, nil if it could; see kv.Store.
 func (s *Store) Health(ctx context.Context) error { return s.kv.Health(ctx) }
 
-// Damaged names files of the store in which something could not be read since it was opened, where the engine knows.
+// Damaged names files of the store in which something could not be read since it was opened, where
+// the engine knows.
 func (s *Store) Damaged() []string {
 	if engine, ok := s.kv.(interface{ Damaged() []string }); ok {
 		return engine.Damaged()

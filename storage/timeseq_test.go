@@ -129,7 +129,8 @@ func (m *timesModel) since(t *rapid.T) {
 	}
 }
 
-// histogram compares what is counted with the updates that were made, while clocks behaved; to a stretch exactly.
+// histogram compares what is counted with the updates that were made, while clocks behaved; to a
+// stretch exactly.
 func (m *timesModel) histogram(t *rapid.T) {
 	bins, err := m.db.TimeSeq(t.Context())
 	if err != nil {
@@ -162,8 +163,8 @@ func (m *timesModel) histogram(t *rapid.T) {
 	}
 }
 
-// TestChangesSinceTimes: whatever clocks do, between restarts, compactions and purges, the changes since a time have
-// all that was committed then or later; where they went on, hardly more.
+// TestChangesSinceTimes: whatever clocks do, between restarts, compactions and purges, the changes
+// since a time have all that was committed then or later; where they went on, hardly more.
 func TestChangesSinceTimes(t *testing.T) {
 	whole := t
 	rapid.Check(t, func(t *rapid.T) {
@@ -206,7 +207,8 @@ func TestChangesSinceTimes(t *testing.T) {
 	})
 }
 
-// TestMarksAreFew: a database that is written to in every second keeps as many marks as package timeseq says.
+// TestMarksAreFew: a database that is written to in every second keeps as many marks as package
+// timeseq says.
 func TestMarksAreFew(t *testing.T) {
 	const seconds = 4000
 	now := int64(1_000_000_000)

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent
-// use.
+// DB is a handle on the database of that name, whether it exists or not. It holds no state and is
+// safe for concurrent use.
 type DB struct {
 	store  *Store
 	name   string
@@ -24,8 +24,9 @@ type DB struct {
 
 // Memory bounds what the documents that are read for somebody take, all together.
 type Memory interface {
-	// Hold is called before bodies that are apart from their entries are read together, with their bytes. It may wait,
-	// and its error ends the read. What it was called with before is not needed any more then.
+	// Hold is called before bodies that are apart from their entries are read together, with their
+	// bytes. It may wait, and its error ends the read. What it was called with before is not needed
+	// any more then.
 	Hold(ctx context.Context, bytes int) error
 }
 
@@ -34,8 +35,9 @@ func (db *DB) Within(m Memory) *DB {
 	return &DB{store: db.store, name: db.name, memory: m, begins: db.begins}
 }
 
-// Beginning is the same database, where each read begins with check, in its snapshot: what depends on the kind of the
-// database is checked without a read of its own. An error of check ends the read.
+// Beginning is the same database, where each read begins with check, in its snapshot: what depends
+// on the kind of the database is checked without a read of its own. An error of check ends the
+// read.
 func (db *DB) Beginning(check func(partitioned bool) error) *DB {
 	return &DB{store: db.store, name: db.name, memory: db.memory, begins: check}
 }
@@ -48,8 +50,8 @@ type dbRead struct {
 	counts.Reader
 	rec  keyspace.Record
 	name string
-	// memory is asked with ctx before large bodies are read; nil in transactions that write, and where nobody bounds
-	// it.
+	// memory is asked with ctx before large bodies are read; nil in transactions that write, and
+	// where nobody bounds it.
 	memory Memory
 	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
 	// shared holds large security objects.
@@ -61,7 +63,8 @@ type dbRead struct {
 // advance notes that what was done so far need not be done again in another snapshot.
 func (d *dbRead) advance() { d.advanced = true }
 
-// dbTx is a read-write transaction on one database. Counters and sequences are collected in it and written by finish.
+// dbTx is a read-write transaction on one database. Counters and sequences are collected in it and
+// written by finish.
 type dbTx struct {
 	dbRead
 	tx    kv.Tx
@@ -88,10 +91,12 @@ type dbTx struct {
 	hookOrders uint16 // see Tx.NextOrder
 }
 
-// maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.
+// maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has
+// two bytes.
 const maxOrders = 60_000
 
-// open begins with the record as it was the last time, where that saves a round trip: see kv.GetCached.
+// open begins with the record as it was the last time, where that saves a round trip: see
+// kv.GetCached.
 func (d *dbRead) open(r kv.ReadTx, name string) error {
 	value, err := kv.GetCached(r, keyspace.RecordKey(name))
 	if err != nil {
@@ -115,15 +120,16 @@ func (db *DB) tagged(ctx context.Context) context.Context {
 	return ctx
 }
 
-// view is read for what can be read again: when a snapshot has become too old for the store, fn is called with a newer
-// one, and starts over or goes on where it was. It says with dbRead.advance that part of it is done for good; snapshots
-// in a row that were too old for any progress end it.
+// view is read for what can be read again: when a snapshot has become too old for the store, fn is
+// called with a newer one, and starts over or goes on where it was. It says with dbRead.advance
+// that part of it is done for good; snapshots in a row that were too old for any progress end it.
 func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
 	return goOn(ctx, func() (advanced bool, err error) { return db.read(ctx, fn) })
 }
 
-// read runs fn once on a snapshot of the database, and tells whether it has advanced; compat.ErrNoDatabase if there is
-// none. Where ctx has a kind (kv.WithPrefetch), what fn reads first may be read together.
+// read runs fn once on a snapshot of the database, and tells whether it has advanced;
+// compat.ErrNoDatabase if there is none. Where ctx has a kind (kv.WithPrefetch), what fn reads
+// first may be read together.
 func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, err error) {
 	err = db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error {
 		d := db.reading(ctx)
@@ -154,8 +160,8 @@ func (s *Store) reading(ctx context.Context) dbRead {
 // maxAged is how many snapshots in a row may become too old without progress.
 const maxAged = 10
 
-// goOn calls read until it does not fail with kv.ErrTooOld any more, or does so again and again without having
-// advanced, or the store's servers do not answer (ADR 0043).
+// goOn calls read until it does not fail with kv.ErrTooOld any more, or does so again and again
+// without having advanced, or the store's servers do not answer (ADR 0043).
 func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 	since := time.Now()
 	for aged := 1; ; aged++ {
@@ -172,8 +178,8 @@ func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 	}
 }
 
-// update runs fn in a transaction on the database, again when it conflicts: fn must not change anything outside that it
-// does not set anew in each run.
+// update runs fn in a transaction on the database, again when it conflicts: fn must not change
+// anything outside that it does not set anew in each run.
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	ctx = db.tagged(ctx)
 	changed, logged := false, 0
@@ -204,7 +210,8 @@ func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error
 	return t, t.open(tx, name)
 }
 
-// nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit fills in.
+// nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit
+// fills in.
 func (t *dbTx) nextSeq() Seq {
 	s := Seq{Incarnation: t.rec.Incarnation}
 	binary.BigEndian.PutUint16(s.Versionstamp[kv.VersionstampSize:], t.orders)
@@ -257,7 +264,8 @@ func (t *dbTx) runBeforeCommit() error {
 	return nil
 }
 
-// finish writes what was collected: the log of counts, attachments' reference counts, counters, the last sequence.
+// finish writes what was collected: the log of counts, attachments' reference counts, counters, the
+// last sequence.
 func (t *dbTx) finish() error {
 	if err := t.runBeforeCommit(); err != nil {
 		return err

@@ -9,18 +9,20 @@ import (
 // Seq is the place of a change in a database's feed; see compat.Seq.
 type Seq = compat.Seq
 
-// UpdateSeq is a sequence with the number it has on the wire: T minus the rows of the feed after it, where T counts the
-// updates ever made.
+// UpdateSeq is a sequence with the number it has on the wire: T minus the rows of the feed after
+// it, where T counts the updates ever made.
 type UpdateSeq struct {
 	N   uint64
 	Seq Seq
 }
 
-// CreateOptions are the settings that a database keeps for life. Q and N are only shown (one settee has no shards).
+// CreateOptions are the settings that a database keeps for life. Q and N are only shown (one settee
+// has no shards).
 type CreateOptions struct {
 	Partitioned bool
 	Q, N        int
-	// Security is the security object it begins with, nil for none. A database is never seen without it.
+	// Security is the security object it begins with, nil for none. A database is never seen
+	// without it.
 	Security []byte
 }
 
@@ -35,7 +37,8 @@ type Info struct {
 	DocDelCount int64
 	UpdateSeq   UpdateSeq
 	PurgeSeq    UpdateSeq
-	// SizeActive and the replaced revisions that compaction removes, but for attachments that only they name
+	// SizeActive and the replaced revisions that compaction removes, but for attachments that only
+	// they name
 	SizeFile       int64
 	SizeExternal   int64 // of the leaves' bodies by couch_ejson_size, and of their attachments
 	SizeActive     int64 // bytes of the leaves' records, bodies and attachments as stored
@@ -50,13 +53,15 @@ type PartitionInfo struct {
 
 // UpdateOptions say how Update treats the documents.
 type UpdateOptions struct {
-	// Replicated is new_edits=false: the documents come with their lines of revisions, which are merged into the trees.
+	// Replicated is new_edits=false: the documents come with their lines of revisions, which are
+	// merged into the trees.
 	Replicated bool
-	// Trusted writes are not validated: they bring back what was accepted before, or are the server's own.
+	// Trusted writes are not validated: they bring back what was accepted before, or are the
+	// server's own.
 	Trusted bool
 	Apart   bool // the context tells checks more than who writes, so that no transaction is shared with other edits
-	// Stored is called in each transaction with the edits that it stores, in the order of their ids; nil: it is not. It
-	// is not told of local documents.
+	// Stored is called in each transaction with the edits that it stores, in the order of their
+	// ids; nil: it is not. It is not told of local documents.
 	Stored func(x *Tx, results []EditResult) error
 }
 
@@ -76,7 +81,8 @@ const (
 	NamespaceDesign
 )
 
-// RangeOptions are the options of lists of ids. Start is where the listing begins: with Descending the upper end.
+// RangeOptions are the options of lists of ids. Start is where the listing begins: with Descending
+// the upper end.
 type RangeOptions struct {
 	Start, End  Bound
 	Descending  bool
@@ -109,7 +115,8 @@ type IDRevs struct {
 	Revs []compat.Rev
 }
 
-// RevsDiff is the answer to IDRevs: the revisions that are not in the tree, and leaves that could be their ancestors.
+// RevsDiff is the answer to IDRevs: the revisions that are not in the tree, and leaves that could
+// be their ancestors.
 type RevsDiff struct {
 	ID                string
 	Missing           []compat.Rev // ascending; in the order asked for if the document is unknown
@@ -127,8 +134,9 @@ type ChangesOptions struct {
 	Conflicts   bool // with IncludeDocs
 	// DeletedConflicts fills Document.DeletedConflicts, with IncludeDocs.
 	DeletedConflicts bool
-	// Unnumbered is for who goes through the whole feed, in ascending order, and shows nobody where it is: sequences
-	// have no numbers, and the end has More instead of Pending. To count rows takes several round trips.
+	// Unnumbered is for who goes through the whole feed, in ascending order, and shows nobody where
+	// it is: sequences have no numbers, and the end has More instead of Pending. To count rows
+	// takes several round trips.
 	Unnumbered bool
 }
 
@@ -137,7 +145,8 @@ type Change struct {
 	Seq     UpdateSeq
 	ID      string
 	Deleted bool
-	// the winner first; with AllLeaves then the live leaves and the deleted ones, each in descending order
+	// the winner first; with AllLeaves then the live leaves and the deleted ones, each in
+	// descending order
 	Revs []compat.Rev
 	Doc  *Document // with IncludeDocs; the winner, a tombstone too
 }

@@ -12,14 +12,16 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Update stores documents and returns one result for each, in order. Documents are stored one by one, each whole or not
-// at all; as many as fit share a transaction, and one that does not fit any is refused alone. Of several edits of one
-// document in a request the first that fits wins, and a later one may build on it. Sequences are given out in byte
-// order of the ids, within a transaction.
+// Update stores documents and returns one result for each, in order. Documents are stored one by
+// one, each whole or not at all; as many as fit share a transaction, and one that does not fit any
+// is refused alone. Of several edits of one document in a request the first that fits wins, and a
+// later one may build on it. Sequences are given out in byte order of the ids, within a
+// transaction.
 //
-// Interactive edits need Body.Term. Attachments are SourceStored, as Uploads returns them, or SourceStub; a stub
-// without its counterpart (compat.MissingStub) and an unknown upload fail the request as a whole. Ids are taken as they
-// are. After an error some of the documents may be stored.
+// Interactive edits need Body.Term. Attachments are SourceStored, as Uploads returns them, or
+// SourceStub; a stub without its counterpart (compat.MissingStub) and an unknown upload fail the
+// request as a whole. Ids are taken as they are. After an error some of the documents may be
+// stored.
 func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
 	if db.shares(ctx, docs, &o) {
 		return db.updateShared(ctx, docs, &o)
@@ -53,7 +55,8 @@ type editGroup struct {
 	lacks int // how often a result for it was out of date when it was to be written
 }
 
-// groupEdits collects the edits of each document, in byte order of the ids, and those of local documents.
+// groupEdits collects the edits of each document, in byte order of the ids, and those of local
+// documents.
 func groupEdits(docs []*compat.Document) (groups []editGroup, locals []int) {
 	order := make([]int, 0, len(docs))
 	for i, doc := range docs {
@@ -76,8 +79,8 @@ func groupEdits(docs []*compat.Document) (groups []editGroup, locals []int) {
 	return groups, locals
 }
 
-// needsCheck reports whether a document of the request makes CouchDB look at the stored ones first (see
-// editMode.checked).
+// needsCheck reports whether a document of the request makes CouchDB look at the stored ones first
+// (see editMode.checked).
 func needsCheck(docs []*compat.Document) bool {
 	return slices.ContainsFunc(docs, func(doc *compat.Document) bool {
 		return !compat.IsLocalID(doc.ID) && (len(doc.Attachments) > 0 || compat.IsDesignID(doc.ID))
@@ -85,11 +88,12 @@ func needsCheck(docs []*compat.Document) bool {
 }
 
 const (
-	// maxBatchBytes bounds one transaction where the store has no limit of its own: its memory, and how long it takes.
-	// One of 64 MB took seconds beside others of its kind, conflicted with what was forgotten by then, and got a turn
-	// in which nobody else could write.
+	// maxBatchBytes bounds one transaction where the store has no limit of its own: its memory, and
+	// how long it takes. One of 64 MB took seconds beside others of its kind, conflicted with what
+	// was forgotten by then, and got a turn in which nobody else could write.
 	maxBatchBytes = 8 << 20
-	// editOverhead is about what a document's keys, conflict ranges and list entries take in a transaction.
+	// editOverhead is about what a document's keys, conflict ranges and list entries take in a
+	// transaction.
 	editOverhead = 1500
 )
 
@@ -120,8 +124,8 @@ func (s *Store) batchSize(groups []editGroup, docs []*compat.Document) int {
 }
 
 const (
-	// sharedBytes bounds the body of an edit that shares a transaction: what is larger costs more than the transaction
-	// around it.
+	// sharedBytes bounds the body of an edit that shares a transaction: what is larger costs more
+	// than the transaction around it.
 	sharedBytes = 16 << 10
 	// sharedPause is how long the edits of a database do not share, after some could not.
 	sharedPause = time.Second
@@ -129,17 +133,19 @@ const (
 	sharedBatchers = 1024
 )
 
-// errApart ends a shared transaction whose edits cannot share one: each is stored in one of its own.
+// errApart ends a shared transaction whose edits cannot share one: each is stored in one of its
+// own.
 var errApart = errors.New("storage: edits cannot share a transaction")
 
-// editBatchers let the edits of single documents share transactions (ADR 0055): while a database has some under way,
-// those that come wait until there are less, and then go on together. Each is stored or refused as if it were alone:
-// only edits of different documents share, and only where no check asks who writes; those that need an answer from
-// elsewhere (deferred.go) leave the others. The key is the name of the database with the tag of the transaction.
+// editBatchers let the edits of single documents share transactions (ADR 0055): while a database
+// has some under way, those that come wait until there are less, and then go on together. Each is
+// stored or refused as if it were alone: only edits of different documents share, and only where no
+// check asks who writes; those that need an answer from elsewhere (deferred.go) leave the others.
+// The key is the name of the database with the tag of the transaction.
 type editBatchers = coalesce.Batchers[*compat.Document, EditResult]
 
-// newEditBatchers returns batchers in which few edits are as fast as alone: across a network several commits overlap,
-// on a local disk one follows the other.
+// newEditBatchers returns batchers in which few edits are as fast as alone: across a network
+// several commits overlap, on a local disk one follows the other.
 func newEditBatchers(together int) *editBatchers {
 	l := coalesce.Limits{Running: min(max(2, together), 4), Batch: 64, Wait: 50 * time.Millisecond}
 	return coalesce.NewBatchers[*compat.Document, EditResult](sharedBatchers, l)
@@ -152,7 +158,8 @@ func (db *DB) shares(ctx context.Context, docs []*compat.Document, o *UpdateOpti
 		!kv.UsesReserve(ctx) && !kv.IsInBackground(ctx)
 }
 
-// updateShared is Update for an edit that shares: alone while few are under way, with others otherwise.
+// updateShared is Update for an edit that shares: alone while few are under way, with others
+// otherwise.
 func (db *DB) updateShared(ctx context.Context, docs []*compat.Document, o *UpdateOptions) ([]EditResult, error) {
 	batcher := db.store.edits.Batcher(db.name + "\x00" + kv.Tag(ctx))
 	result, err := batcher.Do(ctx, docs[0].ID, docs[0], db.store.now(), coalesce.Work[*compat.Document, EditResult]{
@@ -177,8 +184,8 @@ func (db *DB) updateShared(ctx context.Context, docs []*compat.Document, o *Upda
 	return []EditResult{result}, nil
 }
 
-// updateTogether stores edits of different documents in one transaction, but for those that have to be stored alone.
-// apart tells that some of them have to because of what is asked about them.
+// updateTogether stores edits of different documents in one transaction, but for those that have to
+// be stored alone. apart tells that some of them have to because of what is asked about them.
 func (db *DB) updateTogether(
 	ctx context.Context,
 	docs []*compat.Document,

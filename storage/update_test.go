@@ -94,8 +94,9 @@ func TestReplicatedEdits(t *testing.T) {
 	})
 }
 
-// TestRefusedBeforeTheMerge: what CouchDB refuses or ignores before it merges changes nothing, where a conflict that is
-// found by merging cuts the lines to a limit that was lowered. Recorded from CouchDB 3.5.0.
+// TestRefusedBeforeTheMerge: what CouchDB refuses or ignores before it merges changes nothing,
+// where a conflict that is found by merging cuts the lines to a limit that was lowered. Recorded
+// from CouchDB 3.5.0.
 func TestRefusedBeforeTheMerge(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		replicate(t, db, "a", "4-d,c,b,a")

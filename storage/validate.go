@@ -6,8 +6,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// validatedEdit is an edit on its way through a transaction: what it replaces and its attachments are known, it may be
-// decided already.
+// validatedEdit is an edit on its way through a transaction: what it replaces and its attachments
+// are known, it may be decided already.
 type validatedEdit struct {
 	decided bool
 	pending bool       // the verdict is not known yet
@@ -33,7 +33,8 @@ func (v *validatedEdit) decide(r EditResult) {
 	v.decided, v.result = true, r
 }
 
-// validate asks the checks in force about edits that are not decided yet. The check for many is asked once.
+// validate asks the checks in force about edits that are not decided yet. The check for many is
+// asked once.
 func (m *editMode) validate(docs []*compat.Document, edits []*validatedEdit) error {
 	if m.each == nil && m.many == nil {
 		return nil

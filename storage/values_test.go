@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// TestRecordOfASplitDatabase: what older versions wrote behind the record of a database that they had split is passed
-// over.
+// TestRecordOfASplitDatabase: what older versions wrote behind the record of a database that they
+// had split is passed over.
 func TestRecordOfASplitDatabase(t *testing.T) {
 	rec := keyspace.Record{Prefix: 40, Created: time.UnixMicro(7).UTC(), Q: 2, N: 1, RevsLimit: 9, Partitioned: true}
 	old := binary.AppendUvarint(append(rec.Encode(), 0), 1<<30)
@@ -25,8 +25,8 @@ func TestRecordOfASplitDatabase(t *testing.T) {
 	want(t, "record", got == rec, true)
 }
 
-// FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept is written back the
-// same.
+// FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept
+// is written back the same.
 func FuzzValues(f *testing.F) {
 	rec := keyspace.Record{Prefix: 40, Q: 2, N: 1, RevsLimit: 1000, PurgedInfosLimit: 1000, Partitioned: true}
 	leaf := formats.Leaf{

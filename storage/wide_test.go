@@ -42,8 +42,9 @@ func (r largestReader) GetMany(keys [][]byte) ([][]byte, error) {
 
 func (r largestReader) Snapshot() kv.ReadTx { return largestReader{r.ReadTx.Snapshot(), r.s} }
 
-// Windows across a network are wide where documents are small, and hold no more than others where they are as large as
-// an entry can be, also where small ones come before them. Every row is there, each once.
+// Windows across a network are wide where documents are small, and hold no more than others where
+// they are as large as an entry can be, also where small ones come before them. Every row is there,
+// each once.
 func TestWideWindowsAreBounded(t *testing.T) {
 	kvtest.Long(t)
 	s := &largestReads{Store: latencykv.New(memkv.New(), latencykv.Options{})}

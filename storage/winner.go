@@ -22,9 +22,9 @@ func (d *dbRead) askLast(id string) lastRead {
 	return lastRead{len(prefix), d.R.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})}
 }
 
-// read ends the read: the winner without its line, in the memory of the iterator. It is compat.ErrMissing or
-// compat.ErrDeleted where there is no winner, or it is a tombstone that is not wanted, and errLongRecord if the last
-// row is not the winner's own.
+// read ends the read: the winner without its line, in the memory of the iterator. It is
+// compat.ErrMissing or compat.ErrDeleted where there is no winner, or it is a tombstone that is not
+// wanted, and errLongRecord if the last row is not the winner's own.
 func (l lastRead) read(deleted bool) (winner formats.Leaf, err error) {
 	if !l.it.Next() {
 		return winner, cmp.Or(l.it.Err(), error(compat.ErrMissing))
@@ -130,7 +130,8 @@ func (d *dbRead) leafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
 	return formats.ParseEntry(value)
 }
 
-// visibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads (couch_db:make_doc).
+// visibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads
+// (couch_db:make_doc).
 func (d *dbRead) visibleRevs(l *formats.Leaf, rev compat.Rev) compat.RevPath {
 	path := l.PathTo(rev)
 	if limit := d.rec.RevsLimit; int64(len(path.IDs)) > limit {

@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// ageing is a store whose snapshots of Views become too old after a number of reads; 0: they do not.
+// ageing is a store whose snapshots of Views become too old after a number of reads; 0: they do
+// not.
 type ageing struct {
 	kv.Store
 	reads  int
@@ -45,8 +46,8 @@ func (a *ageing) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	})
 }
 
-// TestBuildOfSlowReads: a batch that takes longer to read than a snapshot lives is kept as far as it was read, and
-// later ones are smaller.
+// TestBuildOfSlowReads: a batch that takes longer to read than a snapshot lives is kept as far as
+// it was read, and later ones are smaller.
 func TestBuildOfSlowReads(t *testing.T) {
 	engine := &ageing{Store: memkv.New()}
 	b := newBench(t, engine, storage.CreateOptions{})

@@ -15,8 +15,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// defaultLargeUpdate is the number of changes up to which an update always keeps the levels up; of more it does if they
-// are few beside the rows of the index.
+// defaultLargeUpdate is the number of changes up to which an update always keeps the levels up; of
+// more it does if they are few beside the rows of the index.
 const defaultLargeUpdate = 2000
 
 // levels gives the counts and aggregates above the rows, made of what the record says.
@@ -37,7 +37,8 @@ func (v *Views) levels(ix *index) (*levels.Index, error) {
 	return x, err
 }
 
-// newLevels makes the levels that a record describes, with the reduce functions that function makes.
+// newLevels makes the levels that a record describes, with the reduce functions that function
+// makes.
 func newLevels(ix *index, together int, function func(source string) (reduce.Func, error)) (*levels.Index, error) {
 	o := levels.Options{
 		Config: levels.Config{Levels: ix.rec.levelHeight, Fan: ix.rec.levelFan, Sums: ix.rec.sums},
@@ -54,8 +55,8 @@ func newLevels(ix *index, together int, function func(source string) (reduce.Fun
 	return levels.New(o), nil
 }
 
-// levelsKey names the levels in the cache: by the prefix of the rows, which is never used again, and what else New is
-// given.
+// levelsKey names the levels in the cache: by the prefix of the rows, which is never used again,
+// and what else New is given.
 func (ix *index) levelsKey() string {
 	key := make([]byte, 0, 128)
 	key = append(key, ix.keys.rows...)
@@ -69,7 +70,8 @@ func (ix *index) levelsKey() string {
 	return string(key)
 }
 
-// planLevels decides how a new index begins: with levels if there is little to do, or if writers share it.
+// planLevels decides how a new index begins: with levels if there is little to do, or if writers
+// share it.
 func (v *Views) planLevels(s *storage.Snapshot, ix *index) error {
 	ix.rec.levelHeight, ix.rec.levelFan = v.opts.Levels.Shape()
 	ix.rec.setSlots(ix.def.reduces)
@@ -112,9 +114,10 @@ func (f blamed) blame(err error) error {
 	return refusal{err, f.source}
 }
 
-// forgive takes the reduce function that err came from off the indexes on which no view of this design document has it,
-// and gives errForgiven if there are such: what another one has on the same rows, or this one had before it was mended,
-// is no error of these views. Who still wants the function has it made anew, and the error again.
+// forgive takes the reduce function that err came from off the indexes on which no view of this
+// design document has it, and gives errForgiven if there are such: what another one has on the same
+// rows, or this one had before it was mended, is no error of these views. Who still wants the
+// function has it made anew, and the error again.
 func (b *builder) forgive(ctx context.Context, err error) error {
 	var r refusal
 	if !errors.As(err, &r) {
@@ -140,7 +143,8 @@ func (b *builder) forgive(ctx context.Context, err error) error {
 
 var errForgiven = errors.New("views: another design document's reduce function was taken off")
 
-// reduces reports whether a view of the design document has a reduce function, given as Canonical has it.
+// reduces reports whether a view of the design document has a reduce function, given as Canonical
+// has it.
 func (ix *index) reduces(source string) bool {
 	return slices.ContainsFunc(ix.def.reduces, func(s string) bool { return reduce.Canonical(s) == source })
 }
@@ -179,8 +183,8 @@ func (r *indexRecord) slot(source string) uint32 {
 	return 0
 }
 
-// complete reports whether the levels are there, with the aggregates of all reduce functions. Those of an interactive
-// index are fixed when it is made.
+// complete reports whether the levels are there, with the aggregates of all reduce functions. Those
+// of an interactive index are fixed when it is made.
 func (ix *index) complete() bool {
 	if ix.rec.interactive {
 		return true
@@ -189,8 +193,8 @@ func (ix *index) complete() bool {
 		!slices.ContainsFunc(ix.def.reduces, func(source string) bool { return ix.rec.slot(source) == 0 })
 }
 
-// unchecked reports whether a reduce function is to come that may refuse the values of the rows, as _stats does: that
-// is an error of the whole index.
+// unchecked reports whether a reduce function is to come that may refuse the values of the rows, as
+// _stats does: that is an error of the whole index.
 func (ix *index) unchecked() bool {
 	return ix.reduces("_stats") && ix.rec.slot("_stats") == 0
 }
@@ -225,7 +229,8 @@ func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
 	return x.Refresh(ctx, w.tx, stale)
 }
 
-// checkValues fails as CouchDB does for values that _stats cannot take, which fails the whole design document.
+// checkValues fails as CouchDB does for values that _stats cannot take, which fails the whole
+// design document.
 func (ix *index) checkValues(docs []source, n int) error {
 	for _, source := range ix.def.reduces {
 		if reduce.Canonical(source) != "_stats" {
@@ -249,7 +254,8 @@ func (ix *index) checkValues(docs []source, n int) error {
 	return nil
 }
 
-// prepareLevels takes the levels off indexes that are going to change so much that making them anew costs less.
+// prepareLevels takes the levels off indexes that are going to change so much that making them anew
+// costs less.
 func (p *pass) prepareLevels(ctx context.Context) error {
 	for _, ix := range p.indexes {
 		if ix.rec.interactive || !ix.rec.levels || ix.pending <= p.v.opts.largeUpdate ||
@@ -310,8 +316,9 @@ func (ix *index) unchanged(tx kv.Tx) error {
 	return err
 }
 
-// finishLevels makes the levels of indexes that lack some, in one pass over the rows. They are without the reduce
-// functions that no design document has any more, which every update would have to keep up.
+// finishLevels makes the levels of indexes that lack some, in one pass over the rows. They are
+// without the reduce functions that no design document has any more, which every update would have
+// to keep up.
 func (b *builder) finishLevels(ctx context.Context) error {
 	v, db := b.v, b.db
 	var wanted map[Signature][]string
@@ -396,7 +403,8 @@ func (v *Views) countBefore(r kv.ReadTx, ix *index, rowKey []byte) (int64, error
 	return v.count(r, ix, span{hi: rowKey})
 }
 
-// selectRow gives the key of the row with n rows before it; it must be there, and so must the levels.
+// selectRow gives the key of the row with n rows before it; it must be there, and so must the
+// levels.
 func (v *Views) selectRow(r kv.ReadTx, ix *index, n int64) ([]byte, error) {
 	x, err := v.levels(ix)
 	if err != nil {

@@ -25,8 +25,8 @@ type batch struct {
 	ready chan error
 }
 
-// read reads the next changes after since: as many as p.size says, or what comes in the life of a snapshot. What was
-// read before it became too old is kept, and later reads ask for less.
+// read reads the next changes after since: as many as p.size says, or what comes in the life of a
+// snapshot. What was read before it became too old is kept, and later reads ask for less.
 func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	const maxFailures = 10 // snapshots in a row that were too old for a single change
 	for failures := 0; ; {
@@ -57,9 +57,10 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	}
 }
 
-// run has the documents of a batch mapped. Those before one that fails stay in it, so that what was found out about
-// them is committed, and the next build does not meet it again: functions may have had to be ended for them. Where that
-// is all of them, the function is to blame and not a document only if it never worked: that is an error as in CouchDB.
+// run has the documents of a batch mapped. Those before one that fails stay in it, so that what was
+// found out about them is committed, and the next build does not meet it again: functions may have
+// had to be ended for them. Where that is all of them, the function is to blame and not a document
+// only if it never worked: that is an error as in CouchDB.
 func (b *batch) run(ctx context.Context, program *program) error {
 	done, err := program.run(ctx, b.docs)
 	switch {

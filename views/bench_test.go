@@ -114,7 +114,8 @@ type discard struct{}
 func (discard) Head(*Head) error                                  { return nil }
 func (discard) Rows(_ *storage.Snapshot, rows []Row) (int, error) { return len(rows), nil }
 
-// BenchmarkInteractive writes 1,000 documents a request, without an index and with an interactive one.
+// BenchmarkInteractive writes 1,000 documents a request, without an index and with an interactive
+// one.
 func BenchmarkInteractive(b *testing.B) {
 	for _, indexes := range []int{0, 1, 3} {
 		b.Run(fmt.Sprintf("indexes=%d", indexes), func(b *testing.B) {

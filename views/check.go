@@ -32,9 +32,9 @@ const enoughViolations = 20
 // checkWindow is how many keys Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check verifies invariants 2, 3, 5, 7, 9 and 10 of all indexes of a store, which engine is below. It does not run map
-// functions. It reads as many snapshots as that takes; what spans several of them is compared only where nobody has
-// written meanwhile.
+// Check verifies invariants 2, 3, 5, 7, 9 and 10 of all indexes of a store, which engine is below.
+// It does not run map functions. It reads as many snapshots as that takes; what spans several of
+// them is compared only where nobody has written meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
 	var all []Violation
 	err := s.EachDB(ctx, func(db *storage.DB) error {
@@ -208,8 +208,8 @@ func (c *indexCheck) ids(ctx context.Context) error {
 	})
 }
 
-// compare reads the keys, some together so that large values do not fill the memory, and tells where they are not as
-// expected.
+// compare reads the keys, some together so that large values do not fill the memory, and tells
+// where they are not as expected.
 func (c *indexCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wrong []expected, err error) {
 	const together = 256
 	for from := 0; from < len(keys); from += together {
@@ -268,7 +268,8 @@ func (c *indexCheck) counts(ctx context.Context) error {
 	return nil
 }
 
-// levels compares what is kept above the rows with them, but for the aggregates of functions in JavaScript.
+// levels compares what is kept above the rows with them, but for the aggregates of functions in
+// JavaScript.
 func (c *indexCheck) levels(ctx context.Context) error {
 	if !c.ix.rec.levels {
 		return nil

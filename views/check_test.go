@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestCheckOutlivesSnapshots: the check of an index that is too large for one snapshot goes on in others, and finds
-// what is wrong.
+// TestCheckOutlivesSnapshots: the check of an index that is too large for one snapshot goes on in
+// others, and finds what is wrong.
 func TestCheckOutlivesSnapshots(t *testing.T) {
 	engine := &ageing{Store: memkv.New()}
 	b := newBench(t, engine, storage.CreateOptions{})

@@ -14,9 +14,9 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// CheckDesign checks a design document as CouchDB does when it is saved (couch_mrview:validate); body is its canonical
-// JSON. tenant is the database, partitioned its kind. The error is a *compat.Error: invalid_design_doc,
-// compilation_error, ….
+// CheckDesign checks a design document as CouchDB does when it is saved (couch_mrview:validate);
+// body is its canonical JSON. tenant is the database, partitioned its kind. The error is a
+// *compat.Error: invalid_design_doc, compilation_error, ….
 func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error {
 	ddoc, err := ejson.Parse(body)
 	if err != nil {
@@ -40,10 +40,11 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 	return v.checkFunctions(ctx, tenant, language, ddoc)
 }
 
-// CompileRule reads the validate_doc_update of a design document whose language has objects for it; see
-// RuleLanguage. It is nil where that is a function, or not there. Case does not count in the name of the language
-// (couch_proc_manager, which looks in upper case). The error is a *compat.Error: CouchDB takes every object and every
-// string, and fails on each write of a document then.
+// CompileRule reads the validate_doc_update of a design document whose language has objects for it;
+// see RuleLanguage. It is nil where that is a function, or not there. Case does not count in the
+// name of the language (couch_proc_manager, which looks in upper case). The error is a
+// *compat.Error: CouchDB takes every object and every string, and fails on each write of a document
+// then.
 func (v *Views) CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error) {
 	rule, given := ddoc.Get("validate_doc_update")
 	if !given {
@@ -76,7 +77,8 @@ var (
 	isArrayOrString  = kinds{"array or string", []ejson.Kind{ejson.String, ejson.Array}}
 )
 
-// step is a member on a path through a design document; an empty name stands for each member in turn.
+// step is a member on a path through a design document; an empty name stands for each member in
+// turn.
 type step struct {
 	name string
 	want kinds
@@ -144,7 +146,8 @@ func checkPath(v ejson.Value, path []step, at string) error {
 	return nil
 }
 
-// checkedMap is a map function with the views that have it, in the order of couch_mrview_util:ddoc_to_mrst.
+// checkedMap is a map function with the views that have it, in the order of
+// couch_mrview_util:ddoc_to_mrst.
 type checkedMap struct {
 	source, options string
 	definition      Definition

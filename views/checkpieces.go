@@ -52,8 +52,8 @@ func checkPieces(snap *storage.Snapshot, indexes []*index) (found []Violation, e
 	return found, it.Err()
 }
 
-// checkSet verifies the pieces that an index leads: they follow each other, and the last one ends where the index will
-// be.
+// checkSet verifies the pieces that an index leads: they follow each other, and the last one ends
+// where the index will be.
 func checkSet(r kv.ReadTx, sp space, ix *index, violate func(number int64, format string, args ...any)) error {
 	number := ix.rec.number
 	set, err := readPieces(r, sp, number)

@@ -16,8 +16,8 @@ const idWindow = 1000
 // errCrowded ends a transaction that others come in between again and again.
 var errCrowded = errors.New("views: too many conflicts")
 
-// commitPart writes the rows of b.docs[from:], or of as many of them as one transaction takes, and returns where it
-// ended. It fails with errMoved if the index is not what the pass took it for.
+// commitPart writes the rows of b.docs[from:], or of as many of them as one transaction takes, and
+// returns where it ended. It fails with errMoved if the index is not what the pass took it for.
 func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err error) {
 	leaveStale := false
 	for {
@@ -88,7 +88,8 @@ func (p *pass) tryPart(
 	return written, err
 }
 
-// note takes over what a transaction wrote. Records changed in their sequence only: m.above stays right.
+// note takes over what a transaction wrote. Records changed in their sequence only: m.above stays
+// right.
 func (p *pass) note(written writtenPart) {
 	replaced := int64(0)
 	for n, ix := range p.indexes {
@@ -112,7 +113,8 @@ type writtenRecord struct {
 	replaced int64 // see indexWriter
 }
 
-// readSize is about what the read of a document's rows in one index takes in a transaction, if there are none, too.
+// readSize is about what the read of a document's rows in one index takes in a transaction, if
+// there are none, too.
 const readSize = 150
 
 // partOf chooses what a transaction takes of a batch; last tells that it is all.
@@ -127,8 +129,8 @@ func (p *pass) partOf(b *batch, from int) (to int, last bool) {
 	return to, true
 }
 
-// fence checks, with conflicts, that nobody else changed the indexes, or came further with the piece, and reports
-// whether documents were purged since the batch was read.
+// fence checks, with conflicts, that nobody else changed the indexes, or came further with the
+// piece, and reports whether documents were purged since the batch was read.
 func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	if err := p.check(tx.KV()); err != nil {
 		return false, err
@@ -152,9 +154,10 @@ func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	return purge != b.purge, nil
 }
 
-// current leaves out the documents that were changed or purged since they were read, where that matters: if the
-// documents' own transactions keep the index they have written what the documents are now, and what was purged must not
-// come back. Any change counts, not only one of the winner: map functions see conflicts.
+// current leaves out the documents that were changed or purged since they were read, where that
+// matters: if the documents' own transactions keep the index they have written what the documents
+// are now, and what was purged must not come back. Any change counts, not only one of the winner:
+// map functions see conflicts.
 func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, error) {
 	if !p.design.interactive && !purged || len(docs) == 0 {
 		return docs, nil
@@ -176,8 +179,8 @@ func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, er
 	return current, nil
 }
 
-// finishIndex writes what collect found for one index and its new record, which it returns. While there are pieces the
-// record stays as it is.
+// finishIndex writes what collect found for one index and its new record, which it returns. While
+// there are pieces the record stays as it is.
 func (p *pass) finishIndex(
 	ctx context.Context,
 	w *indexWriter,

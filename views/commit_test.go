@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestPartsCountReads: documents without rows take room in a transaction, too: what they had is read in every index.
+// TestPartsCountReads: documents without rows take room in a transaction, too: what they had is
+// read in every index.
 func TestPartsCountReads(t *testing.T) {
 	p := &pass{builder: &builder{v: &Views{opts: Options{KV: memkv.New()}}}, part: 10_000}
 	p.indexes = make([]*index, 1000)
@@ -18,8 +19,9 @@ func TestPartsCountReads(t *testing.T) {
 	}
 }
 
-// TestWritersCountReads: a transaction that writes documents takes no more of them than its reads in all indexes allow,
-// and no more design documents than rewrite the list of all indexes so often; but one in any case.
+// TestWritersCountReads: a transaction that writes documents takes no more of them than its reads
+// in all indexes allow, and no more design documents than rewrite the list of all indexes so often;
+// but one in any case.
 func TestWritersCountReads(t *testing.T) {
 	for _, id := range []string{"a", "_design/a"} {
 		u := &interactiveUpdate{v: &Views{opts: Options{KV: memkv.New()}}, list: make(interactiveList, 1000)}

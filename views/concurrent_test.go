@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// TestTwoBuilders lets two Views build the same indexes while documents change, as two processes on one store would: no
-// row may be missing or there twice, and counters and sums must fit.
+// TestTwoBuilders lets two Views build the same indexes while documents change, as two processes on
+// one store would: no row may be missing or there twice, and counters and sums must fit.
 func TestTwoBuilders(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		b.views.opts.largeUpdate = 20 // levels come and go
@@ -94,7 +94,8 @@ func (b *bench) purge(t tester, id string) {
 	must(t, err)
 }
 
-// compareAll compares all views of the design documents d and q with brute force, and what is stored with itself.
+// compareAll compares all views of the design documents d and q with brute force, and what is
+// stored with itself.
 func (b *bench) compareAll(t *testing.T) {
 	t.Helper()
 	rows := b.bruteForce(t, false)

@@ -15,8 +15,8 @@ import (
 // cost is what one call asked of the store.
 type cost struct{ views, commits, gets, ranges, rows, sets, clears, atomics int64 }
 
-// TestCosts holds down what queries and updates ask of the store. A higher number here is a slower settee: change it
-// only on purpose.
+// TestCosts holds down what queries and updates ask of the store. A higher number here is a slower
+// settee: change it only on purpose.
 func TestCosts(t *testing.T) {
 	count := kvtest.NewCounting(memkv.New())
 	b := newBench(t, count, storage.CreateOptions{})
@@ -64,8 +64,8 @@ func TestCosts(t *testing.T) {
 	)
 }
 
-// TestSnapshotsTooOld: queries and builds on a store whose snapshots become too old again and again still give every
-// row once.
+// TestSnapshotsTooOld: queries and builds on a store whose snapshots become too old again and again
+// still give every row once.
 func TestSnapshotsTooOld(t *testing.T) {
 	engine := memkv.New()
 	faulty := faultkv.New(engine, faultkv.Random(1, faultkv.Rates{TooOldRead: 0.001}))

@@ -66,8 +66,8 @@ type definition struct {
 	reduces     []string // the distinct reduce functions on top, sorted
 }
 
-// parseDesign reads a design document, whose body is a JSON object. Members of wrong types, which no checked document
-// has, count as absent. partitioned is the kind of the database.
+// parseDesign reads a design document, whose body is a JSON object. Members of wrong types, which
+// no checked document has, count as absent. partitioned is the kind of the database.
 func parseDesign(id string, body ejson.Value, partitioned bool) *design {
 	d := &design{id: id, language: languageJavaScript, partitioned: partitioned}
 	if language, ok := body.Get("language"); ok && language.Kind() == ejson.String {

@@ -1,12 +1,13 @@
-// Package views builds and reads map and reduce indexes: it parses design documents, runs their map functions over the
-// changes feed or inside the documents' transactions, keeps the rows in order and answers queries as CouchDB 3.5 does.
+// Package views builds and reads map and reduce indexes: it parses design documents, runs their map
+// functions over the changes feed or inside the documents' transactions, keeps the rows in order
+// and answers queries as CouchDB 3.5 does.
 //
 // # One index for one map function
 //
-// What is built is an index: the rows of one map function. Its signature is a hash of all that the rows depend on, so
-// views of one or of several design documents with the same map function share it, copies and renames of a design
-// document find it built, and a change of one view leaves the others alone. Each reduce function that some view puts on
-// top has aggregates below the index.
+// What is built is an index: the rows of one map function. Its signature is a hash of all that the
+// rows depend on, so views of one or of several design documents with the same map function share
+// it, copies and renames of a design document find it built, and a change of one view leaves the
+// others alone. Each reduce function that some view puts on top has aggregates below the index.
 //
 // # Invariants
 //
@@ -15,7 +16,8 @@
 //     once, whoever builds. One that is in pieces (10) is at the beginning, whatever rows it has.
 //  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that,
 //     and where it is in OVERSIZED. There are no other entries, and no other rows.
-//  3. The counters of an index are the numbers of its rows, of their bytes, and of the documents in OVERSIZED.
+//  3. The counters of an index are the numbers of its rows, of their bytes, and of the documents in
+//     OVERSIZED.
 //  4. A purge takes the rows of a document that is gone out of every index in its own transaction; a builder that read
 //     the document before leaves it out (it reads the database's last purge, and after one the documents' rows of the
 //     feed, with conflicts).

@@ -7,9 +7,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Rows counts the rows of a scan's range, for those who choose between indexes: up to limit by reading them, and if
-// there are more by the levels. Of more in an index without levels, or of one that is not there, it tells -1: the
-// number is not known.
+// Rows counts the rows of a scan's range, for those who choose between indexes: up to limit by
+// reading them, and if there are more by the levels. Of more in an index without levels, or of one
+// that is not there, it tells -1: the number is not known.
 func (w *View) Rows(ctx context.Context, scan Scan, limit int) (n int64, err error) {
 	c := indexScan{view: w, scan: scan}
 	err = w.db.ViewAgain(ctx, func(s *storage.Snapshot) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A flight is the one build that runs for a design document in this process. Whoever needs the indexes while it runs
-// waits for it.
+// A flight is the one build that runs for a design document in this process. Whoever needs the
+// indexes while it runs waits for it.
 type flight struct {
 	done    chan struct{}
 	err     error       // valid once done is closed
@@ -77,9 +77,10 @@ func (v *Views) Tasks() []Task {
 	return tasks
 }
 
-// ensure waits until all indexes of a design document have the changes up to target. The first build that it waits for
-// may have begun before and fail with a document that has been mended since: it waits for another one then. It does so
-// once, and not where the store failed, which nobody waits for twice.
+// ensure waits until all indexes of a design document have the changes up to target. The first
+// build that it waits for may have begun before and fail with a document that has been mended
+// since: it waits for another one then. It does so once, and not where the store failed, which
+// nobody waits for twice.
 func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
 	for first := true; ; first = false {
 		f, begun, err := v.join(db, d, uuid, false)
@@ -107,7 +108,8 @@ func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]
 	}
 }
 
-// refreshPause is the time between two rounds of work on the stale aggregates of an index that is queried.
+// refreshPause is the time between two rounds of work on the stale aggregates of an index that is
+// queried.
 const refreshPause = 10 * time.Second
 
 // refreshSoon has stale aggregates made anew, so that queries need not do it over and over.
@@ -128,8 +130,9 @@ func (v *Views) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	return err
 }
 
-// refreshNow is for queries whose snapshots become too old before their first row: what the levels lack, which makes
-// them read rows, is made, with waiting. Of a few failures in a row it does so once.
+// refreshNow is for queries whose snapshots become too old before their first row: what the levels
+// lack, which makes them read rows, is made, with waiting. Of a few failures in a row it does so
+// once.
 func (v *Views) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, failures int) error {
 	if failures != 2 {
 		return nil
@@ -172,8 +175,8 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (f 
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")
 
-// build brings all indexes of a design document to the end of the feed as it is at the beginning, and tells where that
-// is. If it is no part of a job, much work is given to one.
+// build brings all indexes of a design document to the end of the feed as it is at the beginning,
+// and tells where that is. If it is no part of a job, much work is given to one.
 func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err error) {
 	ctx, stop := b.whileWanted(js.Background(ctx))
 	defer stop()
@@ -294,8 +297,8 @@ func (b *builder) work() int64 {
 	return most
 }
 
-// build does the work. Indexes that lack about as many changes as each other share a pass; one that is far ahead does
-// not take part in a pass over documents that it has.
+// build does the work. Indexes that lack about as many changes as each other share a pass; one that
+// is far ahead does not take part in a pass over documents that it has.
 func (b *builder) build(ctx context.Context) error {
 	if err := b.inPieces(ctx); err != nil {
 		return err
@@ -332,7 +335,8 @@ func (b *builder) pass(ctx context.Context, indexes []*index) (err error) {
 	return p.bring(ctx)
 }
 
-// refresh makes the aggregates anew that documents' transactions, purges and large commits have left stale.
+// refresh makes the aggregates anew that documents' transactions, purges and large commits have
+// left stale.
 func (b *builder) refresh(ctx context.Context) error {
 	for _, ix := range b.indexes {
 		if !ix.rec.levels || !ix.rec.interactive && !b.refreshes {
@@ -364,9 +368,9 @@ func (b *builder) check(tx kv.Tx) error {
 	return b.run.Check(tx)
 }
 
-// findLagging returns the indexes that have not reached the end of the feed and sets how many changes
-// each lacks. Sequences are compared first, since counting changes costs reads; indexes at the same
-// sequence share one count.
+// findLagging returns the indexes that have not reached the end of the feed and sets how many
+// changes each lacks. Sequences are compared first, since counting changes costs reads; indexes at
+// the same sequence share one count.
 func findLagging(s *storage.Snapshot, indexes []*index) (lagging []*index, last storage.Seq, err error) {
 	if last, err = s.LastSeq(); err != nil {
 		return nil, last, err

@@ -28,8 +28,8 @@ func (w waiting) Map(doc *storage.Document, emit func(key, value []byte)) error 
 	return emitter{}.Map(doc, emit)
 }
 
-// TestFailureOfAnEarlierState: a build fails with a row that a _stats refuses. A query that begins after the document
-// was mended, while that build runs, does not fail with it.
+// TestFailureOfAnEarlierState: a build fails with a row that a _stats refuses. A query that begins
+// after the document was mended, while that build runs, does not fail with it.
 func TestFailureOfAnEarlierState(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	w := waiting{new(sync.Once), make(chan struct{}), make(chan struct{})}
@@ -51,8 +51,9 @@ func TestFailureOfAnEarlierState(t *testing.T) {
 	must(t, <-second)
 }
 
-// TestFailuresOfOtherBuilds: of a build that had begun before, one that failed with a state before the query's is not
-// the query's failure. Others are: one with its own state, and a store that does not answer, which is not asked again.
+// TestFailuresOfOtherBuilds: of a build that had begun before, one that failed with a state before
+// the query's is not the query's failure. Others are: one with its own state, and a store that does
+// not answer, which is not asked again.
 func TestFailuresOfOtherBuilds(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "a", `{"emit":[[1,1]]}`)

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// TestLevelsOfTheFormatBefore: an index of the format before answers from its rows, its levels are made anew with the
-// next change, and nothing is left of those that it had.
+// TestLevelsOfTheFormatBefore: an index of the format before answers from its rows, its levels are
+// made anew with the next change, and nothing is left of those that it had.
 func TestLevelsOfTheFormatBefore(t *testing.T) {
 	engine := memkv.New()
 	b := newBench(t, engine, storage.CreateOptions{})

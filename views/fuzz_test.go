@@ -91,7 +91,8 @@ func FuzzJobError(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { _ = decodeError(b) })
 }
 
-// FuzzDesign: any design document is parsed and checked without a panic, and equal ones have equal signatures.
+// FuzzDesign: any design document is parsed and checked without a panic, and equal ones have equal
+// signatures.
 func FuzzDesign(f *testing.F) {
 	f.Add(
 		[]byte(

@@ -22,7 +22,8 @@ type groupQuery struct {
 // keysTogether is how many of `keys` are reduced together.
 const keysTogether = 256
 
-// manyStale is the number of stale aggregates that a query may meet before they are made anew in the background.
+// manyStale is the number of stale aggregates that a query may meet before they are made anew in
+// the background.
 const manyStale = 8
 
 // serveGroups gives the rows of a reduce query that are left.

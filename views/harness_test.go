@@ -27,8 +27,8 @@ var (
 
 type tester = storagetest.T
 
-// emitter is a language of tests: a document lists in `emit` what it emits, as [key, value]; `fail` is what its map
-// throws. The map function is a text, so that there are different ones.
+// emitter is a language of tests: a document lists in `emit` what it emits, as [key, value]; `fail`
+// is what its map throws. The map function is a text, so that there are different ones.
 type emitter struct{}
 
 func (emitter) Compile(def Definition) (Mapper, error) {

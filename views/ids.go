@@ -10,10 +10,11 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// An entry of IDS has the rows of one document: format byte, then for each distinct key the length of its row key up to
-// the document id without the partition, that, the number of rows, and for each row length and hash (8 bytes) of what
-// is stored. Where sums are kept of the rows each has, too, what it takes of them, so that a row that changes or goes
-// need not be read: 0 if it is no integer, else the integer (zigzag) and 2, or 1 for one that has no room for that.
+// An entry of IDS has the rows of one document: format byte, then for each distinct key the length
+// of its row key up to the document id without the partition, that, the number of rows, and for
+// each row length and hash (8 bytes) of what is stored. Where sums are kept of the rows each has,
+// too, what it takes of them, so that a row that changes or goes need not be read: 0 if it is no
+// integer, else the integer (zigzag) and 2, or 1 for one that has no room for that.
 
 // Format bytes of entries of IDS.
 const (
@@ -50,7 +51,8 @@ func termOf(value []byte) uint64 {
 	return toBeRead
 }
 
-// oldOf makes a row that takes as much of a sum; keyed is the length of its row key up to the document id.
+// oldOf makes a row that takes as much of a sum; keyed is the length of its row key up to the
+// document id.
 func oldOf(keyed int, term uint64) []byte {
 	if term == toBeRead {
 		return anyOld
@@ -63,8 +65,8 @@ func oldOf(keyed int, term uint64) []byte {
 	return strconv.AppendInt(row, int64(zigzag>>1)^-int64(zigzag&1), 10)
 }
 
-// appendIDs appends the entry for rows, which are in order of their keys; skip is the length of the partition's prefix.
-// terms tells that sums are kept of them.
+// appendIDs appends the entry for rows, which are in order of their keys; skip is the length of the
+// partition's prefix. terms tells that sums are kept of them.
 func appendIDs(dst []byte, rows []row, skip int, terms bool) []byte {
 	format := byte(idsFormat)
 	if terms {
@@ -91,7 +93,8 @@ func appendIDs(dst []byte, rows []row, skip int, terms bool) []byte {
 	return dst
 }
 
-// parseIDs reads the entry of a document; partition is what its row keys begin with. They are copied.
+// parseIDs reads the entry of a document; partition is what its row keys begin with. They are
+// copied.
 func parseIDs(entry []byte, partition []byte, docID string, kept []keptRow) ([]keptRow, error) {
 	p := parser{packed.Reader{B: entry}}
 	format := p.Byte()

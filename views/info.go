@@ -82,7 +82,8 @@ func (v *Views) addFlight(info *Info, key flightKey) {
 	}
 }
 
-// addIndexes adds up what there is of the indexes of a design document, which it returns, but for their size on disk.
+// addIndexes adds up what there is of the indexes of a design document, which it returns, but for
+// their size on disk.
 func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*index, error) {
 	last, err := s.LastSeq()
 	if err != nil {
@@ -165,7 +166,8 @@ func (v *Views) Compact(ctx context.Context, db *storage.DB, ddocID string) erro
 	return err
 }
 
-// Errors lists the documents whose map function failed in a view, in order of their ids. The index is taken as it is.
+// Errors lists the documents whose map function failed in a view, in order of their ids. The index
+// is taken as it is.
 func (v *Views) Errors(ctx context.Context, db *storage.DB, ddocID, view string, fn func(MapError) error) error {
 	w, err := v.View(ctx, db, ddocID, view)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// Interactive indexes change in the transactions of their documents. One key lists them, so that such a transaction
-// knows with one read what to do, and so that a new index conflicts with it.
+// Interactive indexes change in the transactions of their documents. One key lists them, so that
+// such a transaction knows with one read what to do, and so that a new index conflicts with it.
 
 // interactiveEntry is one interactive index: all that a document's transaction needs.
 type interactiveEntry struct {
@@ -24,8 +24,8 @@ type interactiveEntry struct {
 	owners    []string    // ids of the design documents that have it
 }
 
-// interactiveList is the value of (interactive). Format: format byte, then for each index: signature, flags, language,
-// source, options, lib, record, owners (count, texts).
+// interactiveList is the value of (interactive). Format: format byte, then for each index:
+// signature, flags, language, source, options, lib, record, owners (count, texts).
 type interactiveList []interactiveEntry
 
 func (l interactiveList) find(signature Signature) int {
@@ -151,7 +151,8 @@ func (v *Views) register(tx *storage.Tx, d *design, indexes []*index) error {
 	return nil
 }
 
-// release takes a design document off the interactive indexes that it does not have any more; those without owner go.
+// release takes a design document off the interactive indexes that it does not have any more; those
+// without owner go.
 func (v *Views) release(tx *storage.Tx, id string, d *design) error {
 	sp := spaceOf(tx.Snapshot())
 	list, stored, err := readStoredList(tx.KV(), sp)
@@ -196,13 +197,14 @@ func (v *Views) AppendHead(keys [][]byte, tx *storage.Tx) [][]byte {
 	return append(keys, spaceOf(tx.Snapshot()).sub(nil, keyInteractive))
 }
 
-// Fold implements storage.FoldIndexer: it takes what writers have logged into the levels of the interactive indexes.
+// Fold implements storage.FoldIndexer: it takes what writers have logged into the levels of the
+// interactive indexes.
 func (v *Views) Fold(ctx context.Context, db *storage.DB) error {
 	return foldIndexes(ctx, db, v.levels, (*levels.Index).Fold)
 }
 
-// Moved prepares the indexes of a database for a store whose versionstamps may be lower than those in it. No Views need
-// be open.
+// Moved prepares the indexes of a database for a store whose versionstamps may be lower than those
+// in it. No Views need be open.
 func Moved(ctx context.Context, db *storage.DB) error {
 	ranks := func(ix *index) (*levels.Index, error) {
 		return newLevels(ix, 0, func(source string) (reduce.Func, error) {
@@ -212,7 +214,8 @@ func Moved(ctx context.Context, db *storage.DB) error {
 	return foldIndexes(ctx, db, ranks, (*levels.Index).FoldAll)
 }
 
-// foldIndexes calls fold for all interactive indexes of a database that log, as often as something is left.
+// foldIndexes calls fold for all interactive indexes of a database that log, as often as something
+// is left.
 func foldIndexes(
 	ctx context.Context,
 	db *storage.DB,

@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// scripted stands for JavaScript: its map function emits the length of the document's text as the workers get it.
+// scripted stands for JavaScript: its map function emits the length of the document's text as the
+// workers get it.
 type scripted struct {
 	JavaScript
 	calls int
@@ -52,7 +53,8 @@ func interactiveDesign(source string) string {
 	return fmt.Sprintf(`{"options":{"interactive":true},"views":{"v":{"map":%q}}}`, source)
 }
 
-// A map function that takes for ever keeps nobody else from writing, and what others write meanwhile is mapped with it.
+// A map function that takes for ever keeps nobody else from writing, and what others write
+// meanwhile is mapped with it.
 func TestSlowInteractiveMap(t *testing.T) {
 	b, s := newScriptedBench(t)
 	b.put(t, "_design/d", interactiveDesign("slow"))

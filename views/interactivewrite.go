@@ -21,11 +21,12 @@ type interactiveUpdate struct {
 	took int              // bytes of the transaction, about
 }
 
-// entrySize is about what an index takes in the list of them, which is written anew with each design document.
+// entrySize is about what an index takes in the list of them, which is written anew with each
+// design document.
 const entrySize = 300
 
-// take counts bytes of the transaction. One that would hold too many is begun again by its writer, with fewer
-// documents.
+// take counts bytes of the transaction. One that would hold too many is begun again by its writer,
+// with fewer documents.
 func (u *interactiveUpdate) take(bytes int) error {
 	if u.took > 0 && u.took+bytes > u.v.transactionBudget() {
 		return kv.ErrTooLarge
@@ -41,8 +42,8 @@ type interactiveMap struct {
 	err     error      // it cannot be compiled
 }
 
-// add is the storage.IndexFunc. A document goes through the map functions before anything is written of it: those in
-// JavaScript are asked between the runs of the transaction.
+// add is the storage.IndexFunc. A document goes through the map functions before anything is
+// written of it: those in JavaScript are asked between the runs of the transaction.
 func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
 	if compat.IsDesignID(id) {
 		if err := u.designChanged(ctx, tx, id, before, after); err != nil {
@@ -77,7 +78,8 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 	return nil
 }
 
-// designChanged does what a design document brings. The documents before it were mapped for the indexes as they were.
+// designChanged does what a design document brings. The documents before it were mapped for the
+// indexes as they were.
 func (u *interactiveUpdate) designChanged(
 	ctx context.Context,
 	tx *storage.Tx,
@@ -136,8 +138,8 @@ func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) er
 	return nil
 }
 
-// mapDocument gives the rows of a document in an index. What fails the build of other indexes is an error of the
-// document here: a map function must not keep documents from being written.
+// mapDocument gives the rows of a document in an index. What fails the build of other indexes is an
+// error of the document here: a map function must not keep documents from being written.
 func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (docRows, error) {
 	e := &u.list[n]
 	if src.doc == nil || compat.IsDesignID(src.id) && (!e.def.withDesign || e.def.partitioned) {
@@ -164,7 +166,8 @@ func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (doc
 	return rows.(docRows), nil
 }
 
-// mapOf is the map function of an index. Documents share its collector, which takes memory in large pieces.
+// mapOf is the map function of an index. Documents share its collector, which takes memory in large
+// pieces.
 func (u *interactiveUpdate) mapOf(tenant string, n int) *interactiveMap {
 	if u.maps == nil {
 		u.maps = make([]interactiveMap, len(u.list))
@@ -189,9 +192,9 @@ func failedRows(err error) (docRows, error) {
 // singlyTime bounds how long the documents of a call that broke off are mapped one by one.
 const singlyTime = 10 * time.Second
 
-// RunDeferred implements storage.Callback: it maps documents for an interactive index in JavaScript,
-// between the runs of the transaction. If the whole call fails, the documents are mapped one by
-// one for a while, so that only the document that is to blame gets the error.
+// RunDeferred implements storage.Callback: it maps documents for an interactive index in
+// JavaScript, between the runs of the transaction. If the whole call fails, the documents are
+// mapped one by one for a while, so that only the document that is to blame gets the error.
 func (p *program) RunDeferred(ctx context.Context, args []any) ([]any, error) {
 	docs := make([]source, len(args))
 	for i, arg := range args {

@@ -39,7 +39,8 @@ func TestJavaScript(t *testing.T) {
 	want(t, "failed", failed, "[b]")
 }
 
-// TestMembersOfSource: what map functions find in a document beside its body comes in the order of CouchDB.
+// TestMembersOfSource: what map functions find in a document beside its body comes in the order of
+// CouchDB.
 func TestMembersOfSource(t *testing.T) {
 	var revs []compat.Rev
 	for _, text := range []string{"2-aa", "1-bb", "1-cc"} {
@@ -61,8 +62,8 @@ func TestMembersOfSource(t *testing.T) {
 	)
 }
 
-// TestFatalErrors: one map function that fails fatally keeps the whole design document from progress, until the
-// document changes.
+// TestFatalErrors: one map function that fails fatally keeps the whole design document from
+// progress, until the document changes.
 func TestFatalErrors(t *testing.T) {
 	b := newScriptBench(t)
 	b.put(
@@ -116,8 +117,9 @@ func TestCheckDesign(t *testing.T) {
 	}
 }
 
-// TestRefusedBySomebodyElse: a reduce function that refuses the rows of a map function fails the design document that
-// has it, and no other one with the same map function; nor that one, once it has another reduce function.
+// TestRefusedBySomebodyElse: a reduce function that refuses the rows of a map function fails the
+// design document that has it, and no other one with the same map function; nor that one, once it
+// has another reduce function.
 func TestRefusedBySomebodyElse(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "a", `{"emit":[[1,1]]}`)
@@ -152,8 +154,8 @@ func TestRefusedBySomebodyElse(t *testing.T) {
 	count("mended before anything was built", "first", 3)
 }
 
-// TestReplacedReduceFunctions: a reduce function that no design document has any more is not kept up, one that another
-// document has is.
+// TestReplacedReduceFunctions: a reduce function that no design document has any more is not kept
+// up, one that another document has is.
 func TestReplacedReduceFunctions(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "a", `{"emit":[[1,1]]}`)
@@ -177,8 +179,8 @@ func TestReplacedReduceFunctions(t *testing.T) {
 	}))
 }
 
-// TestStatsOverBuiltRows: a _stats that comes to rows that are there already refuses them as it does when it is there
-// first.
+// TestStatsOverBuiltRows: a _stats that comes to rows that are there already refuses them as it
+// does when it is there first.
 func TestStatsOverBuiltRows(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "a", `{"emit":[[1,"x"]]}`)

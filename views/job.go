@@ -16,12 +16,13 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Large builds are jobs of the store: they go on after a restart, and of several processes one does the work.
+// Large builds are jobs of the store: they go on after a restart, and of several processes one does
+// the work.
 
 const (
 	jobType = "view"
-	// jobWorkers is how many design documents are built at a time, each with several batches on their way, and how many
-	// pieces.
+	// jobWorkers is how many design documents are built at a time, each with several batches on
+	// their way, and how many pieces.
 	jobWorkers = 2
 	// jobAttempts is how often a build that fails for no fault of a client's is tried.
 	jobAttempts = 4
@@ -29,7 +30,8 @@ const (
 	smallUpdate = 500
 )
 
-// jobSpec names the build of a design document. Format of the data: texts of database, design document, signature.
+// jobSpec names the build of a design document. Format of the data: texts of database, design
+// document, signature.
 func jobSpec(database string, d *design) jobs.Spec {
 	data := packed.AppendText(packed.AppendText(packed.AppendText(nil, database), d.id), string(d.signature[:]))
 	return jobs.Spec{Type: jobType, ID: database + "\x00" + hex.EncodeToString(d.signature[:]), Data: data}
@@ -64,7 +66,8 @@ func (v *Views) handleJobs() error {
 	return nil
 }
 
-// runJob is a build as a job. Errors that a client is to see are its result: another attempt would meet them again.
+// runJob is a build as a job. Errors that a client is to see are its result: another attempt would
+// meet them again.
 func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	p := parser{packed.Reader{B: run.Data}}
 	database, id, signature := p.Text(), p.Text(), p.Text()
@@ -123,7 +126,8 @@ func (v *Views) waitJob(ctx context.Context, ticket jobs.Ticket) error {
 	return decodeError(job.Result)
 }
 
-// maxErrorText is how many bytes of each text of an error a job's result keeps: texts may quote whole functions.
+// maxErrorText is how many bytes of each text of an error a job's result keeps: texts may quote
+// whole functions.
 const maxErrorText = 20_000
 
 // encodeError is an error of a client as a job's result.

@@ -96,8 +96,8 @@ func TestLargeBuildIsAJob(t *testing.T) {
 	}
 }
 
-// TestPausedBuild: a build that ran at three ends of the server is paused. Queries say so, others go on, and it goes on
-// when the design document is asked to be compacted, or changed.
+// TestPausedBuild: a build that ran at three ends of the server is paused. Queries say so, others
+// go on, and it goes on when the design document is asked to be compacted, or changed.
 func TestPausedBuild(t *testing.T) {
 	b := newHeldBench(t, memkv.New())
 	b.many(t, 600)
@@ -135,8 +135,8 @@ func TestPausedBuild(t *testing.T) {
 	want(t, "after a compaction", b.query(t, "bad", "v", "").rows, "[null=600]")
 }
 
-// TestOnlyFirstBuildsWait: jobs that build an index for the first time let requests go first, those that bring it up to
-// date, which queries wait for, do not.
+// TestOnlyFirstBuildsWait: jobs that build an index for the first time let requests go first, those
+// that bring it up to date, which queries wait for, do not.
 func TestOnlyFirstBuildsWait(t *testing.T) {
 	engine := &marking{Store: memkv.New()}
 	b := newJobBenchOn(t, engine)

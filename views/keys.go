@@ -5,7 +5,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The key space of a database's indexes, below (database, TagViews). Keys are tuples up to the row key.
+// The key space of a database's indexes, below (database, TagViews). Keys are tuples up to the row
+// key.
 //
 //	(info, signature)              what is known of an index                               record.go
 //	(nextNumber)                   number of the next index, 8 bytes little-endian
@@ -20,8 +21,9 @@ import (
 //	(pieces, number)               a first build in pieces: whose it is                    pieces.go
 //	(pieces, number, piece)        a piece of the feed: where it is, where it ends
 //
-// A row key is the emitted key in the index's order (in a partitioned index after the partition), the document id as a
-// tuple string, and the number of the row among those that the document has at that key, as a tuple integer.
+// A row key is the emitted key in the index's order (in a partitioned index after the partition),
+// the document id as a tuple string, and the number of the row among those that the document has at
+// that key, as a tuple integer.
 const (
 	keyInfo = iota
 	keyNextNumber
@@ -36,14 +38,15 @@ const (
 	keyPieces
 )
 
-// What follows the emitted key in a row key: a document id is a tuple string, which begins with rowKeyID.
+// What follows the emitted key in a row key: a document id is a tuple string, which begins with
+// rowKeyID.
 const (
 	rowKeyID      = 0x02
 	rowKeyAfterID = rowKeyID + 1
 )
 
-// AppendRowKey appends the key of the first row that a document may have at an emitted key: that key, then the id. key
-// is the key of a JSON value (collate.AppendKey).
+// AppendRowKey appends the key of the first row that a document may have at an emitted key: that
+// key, then the id. key is the key of a JSON value (collate.AppendKey).
 func AppendRowKey(dst, key []byte, docID string) []byte {
 	return tuple.AppendString(append(dst, key...), docID)
 }

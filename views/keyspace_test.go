@@ -18,9 +18,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// TestKeySpace shows the keys and values that documents leave in indexes, byte for byte, and the rows that queries give
-// of them: a difference in testdata/keyspace is a change of what is stored, or of what clients see. `go test ./views
-// -run TestKeySpace -rewrite` writes down what is there now.
+// TestKeySpace shows the keys and values that documents leave in indexes, byte for byte, and the
+// rows that queries give of them: a difference in testdata/keyspace is a change of what is stored,
+// or of what clients see. `go test ./views -run TestKeySpace -rewrite` writes down what is there
+// now.
 //
 //	create [partitioned]                   the database
 //	design name=… [language=query]         a design document, the input are its views; of language query: interactive
@@ -81,7 +82,8 @@ func TestKeySpace(t *testing.T) {
 	})
 }
 
-// cutForTest cuts the first build of a design document into pieces of some 500 changes, whoever shares it.
+// cutForTest cuts the first build of a design document into pieces of some 500 changes, whoever
+// shares it.
 func (b *bench) cutForTest(t *testing.T, ddoc string) *builder {
 	t.Helper()
 	b.views.opts.pieceChanges = 500
@@ -212,7 +214,8 @@ func piecesText(t *testing.T, rest, value []byte) (key, text string) {
 	return fmt.Sprint(", ", n), fmt.Sprintf("at %s of %s, %d of %d", seqText(c.at), seqText(c.end), c.done, c.total)
 }
 
-// rowText is a row: the emitted key as it sorts, the document's id, the number; the emitted key and value as JSON.
+// rowText is a row: the emitted key as it sorts, the document's id, the number; the emitted key and
+// value as JSON.
 func rowText(t *testing.T, rowKey, value []byte) (key, emitted string) {
 	p := parser{packed.Reader{B: value}}
 	keyed, length := p.Uvarint(), p.Uvarint()

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/js"
 )
 
-// killing stands for JavaScript whose function "bad" does not come to an end for documents that are bad.
+// killing stands for JavaScript whose function "bad" does not come to an end for documents that are
+// bad.
 type killing struct {
 	scripted
 	killed int
@@ -37,8 +38,9 @@ func (b *bench) failed(t *testing.T, view string) (ids []string) {
 	return ids
 }
 
-// A document for which a map function does not come to an end is listed, has no rows, and keeps no other document and
-// no other view from having theirs; the function does not run with it again until it changes.
+// A document for which a map function does not come to an end is listed, has no rows, and keeps no
+// other document and no other view from having theirs; the function does not run with it again
+// until it changes.
 func TestKilledMaps(t *testing.T) {
 	for _, options := range []string{"", `"options":{"interactive":true},`} {
 		t.Run(options, func(t *testing.T) {
@@ -69,8 +71,8 @@ func TestKilledMaps(t *testing.T) {
 	}
 }
 
-// A function that never worked is an error of the query, as in CouchDB; so are many documents in a row. Each is tried
-// once and for all, so that later queries come further, to the end.
+// A function that never worked is an error of the query, as in CouchDB; so are many documents in a
+// row. Each is tried once and for all, so that later queries come further, to the end.
 func TestKilledMapsInARow(t *testing.T) {
 	b, _ := newScriptedBench(t)
 	k := &killing{}

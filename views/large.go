@@ -9,17 +9,18 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Records and the list of interactive indexes hold sources, and may be longer than a value of the store can be. Then
-// they are in chunks below their key, and the key itself has largeFormat, a hash of the whole (16 bytes) and its
-// length, so that who compares the key's value compares all. Neither begins with largeFormat itself.
+// Records and the list of interactive indexes hold sources, and may be longer than a value of the
+// store can be. Then they are in chunks below their key, and the key itself has largeFormat, a hash
+// of the whole (16 bytes) and its length, so that who compares the key's value compares all.
+// Neither begins with largeFormat itself.
 const (
 	largeFormat = 0xfe
 	largeValue  = 90_000 // bytes of a value and of a chunk
 	largeHash   = 16
 )
 
-// putLarge sets a value. was is what the key has, so that chunks which nobody needs any more go. It returns what the
-// key has now.
+// putLarge sets a value. was is what the key has, so that chunks which nobody needs any more go. It
+// returns what the key has now.
 func putLarge(tx kv.Tx, key, was, value []byte) (stored []byte) {
 	if isLarge(was) {
 		clearLarge(tx, key)
@@ -44,7 +45,8 @@ func clearLarge(tx kv.Tx, key []byte) { tx.ClearRange(children(key)) }
 
 func isLarge(stored []byte) bool { return len(stored) > 0 && stored[0] == largeFormat }
 
-// readLarge gives the value that a key stands for, whose own value is stored: nothing is read unless it is in chunks.
+// readLarge gives the value that a key stands for, whose own value is stored: nothing is read
+// unless it is in chunks.
 func readLarge(r kv.ReadTx, key, stored []byte) ([]byte, error) {
 	if !isLarge(stored) {
 		return stored, nil

@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// TestLimits: what a document emits beyond the limits of FoundationDB is an error of that document alone.
+// TestLimits: what a document emits beyond the limits of FoundationDB is an error of that document
+// alone.
 func TestLimits(t *testing.T) {
 	b := newBench(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), storage.CreateOptions{})
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_count"}}`))
@@ -64,7 +65,8 @@ func TestLargeBatches(t *testing.T) {
 	b.checkStored(t)
 }
 
-// TestPartitions: rows of a partitioned index stay in their partition, also where names collate as equal.
+// TestPartitions: rows of a partitioned index stay in their partition, also where names collate as
+// equal.
 func TestPartitions(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{Partitioned: true})
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"}}`))
@@ -95,7 +97,8 @@ func isParseError(err error) bool {
 	return ok && e.Kind == compat.KindQueryParse
 }
 
-// TestLargeDefinitions: what indexes are made of may be longer than a value of the store, one by one and together.
+// TestLargeDefinitions: what indexes are made of may be longer than a value of the store, one by
+// one and together.
 func TestLargeDefinitions(t *testing.T) {
 	b := newBench(t, latencykv.New(memkv.New(), latencykv.Options{}), storage.CreateOptions{})
 	for i := range 10 {

@@ -26,7 +26,8 @@ func (v *Views) openDesign(ctx context.Context, db *storage.DB, ddocID string) (
 	return d, uuid, err
 }
 
-// designIn is openDesign in a snapshot. Of a design document that is parsed already only the revision is read.
+// designIn is openDesign in a snapshot. Of a design document that is parsed already only the
+// revision is read.
 func (v *Views) designIn(s *storage.Snapshot, ddocID string) (*design, error) {
 	rev, err := s.WinnerRev(ddocID)
 	if err != nil {
@@ -54,7 +55,8 @@ func parseDocument(doc *storage.Document, partitioned bool) (*design, error) {
 	return parseDesign(doc.ID, body, partitioned), nil
 }
 
-// View is one view of a design document, as it was when it was looked up. It is safe for concurrent use.
+// View is one view of a design document, as it was when it was looked up. It is safe for concurrent
+// use.
 type View struct {
 	v      *Views
 	db     *storage.DB

@@ -20,7 +20,8 @@ type source struct {
 	byIndex []docRows         // one for each index of the pass
 }
 
-// program is the map functions of one design document that run together. It is safe for concurrent use.
+// program is the map functions of one design document that run together. It is safe for concurrent
+// use.
 type program struct {
 	js      JavaScript
 	defs    []*definition
@@ -29,7 +30,8 @@ type program struct {
 	limits  limits
 }
 
-// program compiles the map functions of indexes of one design document; the error is that of a query.
+// program compiles the map functions of indexes of one design document; the error is that of a
+// query.
 func (v *Views) program(tenant string, defs []*definition) (*program, error) {
 	p := &program{js: v.opts.JS, defs: defs, limits: v.limits, mappers: make([]Mapper, len(defs))}
 	var sources []string
@@ -170,8 +172,8 @@ func (c *collector) collect(docID string, result *js.MapResult) docRows {
 	return c.end(docID)
 }
 
-// appendSource appends a document as map functions get it: with its attachments and, if it has any, its conflicts and
-// deleted conflicts, and with localSeq the number of its sequence.
+// appendSource appends a document as map functions get it: with its attachments and, if it has any,
+// its conflicts and deleted conflicts, and with localSeq the number of its sequence.
 func appendSource(dst []byte, doc *storage.Document, localSeq bool, number uint64) []byte {
 	view := compat.DocumentView{
 		ID: doc.ID, Rev: doc.Rev, Body: doc.Body, HasLocalSeq: localSeq, LocalSeq: int64(number),

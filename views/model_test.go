@@ -112,7 +112,8 @@ func someBody(t *rapid.T) string {
 	return fmt.Sprintf(`{"emit":[%s],"n":%d}`, strings.Join(rows, ","), rapid.IntRange(0, 3).Draw(t, "n"))
 }
 
-// TestModel compares an index with brute force after random changes of documents, on every kind of store.
+// TestModel compares an index with brute force after random changes of documents, on every kind of
+// store.
 func TestModel(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		names := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/views/levels"
 )
 
-// index is the rows of one map function, as a builder or reader works on them: what defines it, where it lies, its
-// record.
+// index is the rows of one map function, as a builder or reader works on them: what defines it,
+// where it lies, its record.
 type index struct {
 	def    *definition
 	keys   *indexKeys
@@ -25,7 +25,8 @@ type index struct {
 	pending, rowTotal int64
 }
 
-// errMoved ends a pass whose index was changed by somebody else; the builder begins anew from what is there.
+// errMoved ends a pass whose index was changed by somebody else; the builder begins anew from what
+// is there.
 var errMoved = errors.New("views: index was changed by another builder")
 
 func spaceOf(s *storage.Snapshot) space { return s.AppendPrefix(nil, keyspace.TagViews) }
@@ -108,8 +109,8 @@ func (v *Views) create(tx *storage.Tx, def *definition) (*index, error) {
 		rec:    indexRecord{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned},
 	}
 	if !def.interactive {
-		// Without conflicts: what changes after this snapshot comes after the sequence it says, and every writer would
-		// be in the way.
+		// Without conflicts: what changes after this snapshot comes after the sequence it says, and
+		// every writer would be in the way.
 		if ix.rec.fresh, err = s.WithoutConflicts().LastSeq(); err != nil {
 			return nil, err
 		}

@@ -6,11 +6,11 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// OVERSIZED lists the documents whose rows an index cannot hold: an emitted key is longer than a key
-// of the store may be, or the document emits too much in another way. Whoever scans the index maps
-// these documents again (oversizedread.go) and so sees their rows in order among the others. Indexes
-// in JavaScript, whose map functions do not run where a query does, keep no OVERSIZED: there such a
-// document has failed and has no rows.
+// OVERSIZED lists the documents whose rows an index cannot hold: an emitted key is longer than a
+// key of the store may be, or the document emits too much in another way. Whoever scans the index
+// maps these documents again (oversizedread.go) and so sees their rows in order among the others.
+// Indexes in JavaScript, whose map functions do not run where a query does, keep no OVERSIZED:
+// there such a document has failed and has no rows.
 //
 // Keys, below (oversized, number):
 //
@@ -20,8 +20,8 @@ import (
 //	                                        the length of the beginning
 //
 // A beginning is the first OversizedPrefix bytes of a row key, and before them, as in row keys, the
-// partition. No key is the beginning of another one, so rows whose beginnings differ are in the order
-// of their beginnings.
+// partition. No key is the beginning of another one, so rows whose beginnings differ are in the
+// order of their beginnings.
 
 const (
 	oversizedAnywhere = iota
@@ -61,8 +61,8 @@ func (c *collector) exceeds(failure string) string {
 }
 
 // failed returns the rows of a document that cannot be indexed: none, with the reason. An oversized
-// document gets a key in OVERSIZED: by the beginning of its row if it emitted a single one, otherwise,
-// or if that key would be too long as well, one without a place.
+// document gets a key in OVERSIZED: by the beginning of its row if it emitted a single one,
+// otherwise, or if that key would be too long as well, one without a place.
 func (c *collector) failed(docID, failure string) docRows {
 	rows := docRows{failure: failure}
 	if !c.keepOversized || !c.begun.overflow {

@@ -114,7 +114,8 @@ func short(rows []string) (out []string) {
 	return out
 }
 
-// shortKeys are FoundationDB's limits with shorter keys, so that documents beyond them are quickly made.
+// shortKeys are FoundationDB's limits with shorter keys, so that documents beyond them are quickly
+// made.
 var shortKeys = kv.Limits{KeySize: 3000, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000}
 
 // anyLongKey is a key below, at or above what fits a row, or beyond what is kept of one.
@@ -145,8 +146,8 @@ func anyLongKey() *rapid.Generator[string] {
 	})
 }
 
-// TestOversizedRows: whatever documents emit and whatever the lengths of their ids, a scan gives every row in its
-// range, in order, in both directions, and no other.
+// TestOversizedRows: whatever documents emit and whatever the lengths of their ids, a scan gives
+// every row in its range, in order, in both directions, and no other.
 func TestOversizedRows(t *testing.T) {
 	for name, wrap := range map[string]func(kv.Store) kv.Store{
 		"limits": func(s kv.Store) kv.Store { return s },
@@ -223,8 +224,8 @@ func (w *oversizedWorld) round(t *rapid.T, partitioned bool) {
 	w.check(t, scan)
 }
 
-// TestManyOversizedRows: more documents than a window or the memory takes come in order, those that begin
-// alike, too, and the scan ends when it has enough. An index that is built later is the same.
+// TestManyOversizedRows: more documents than a window or the memory takes come in order, those that
+// begin alike, too, and the scan ends when it has enough. An index that is built later is the same.
 func TestManyOversizedRows(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")

@@ -10,15 +10,16 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Bounds of the rows of OVERSIZED that a scan holds at a time, and how many documents it reads together to make them.
+// Bounds of the rows of OVERSIZED that a scan holds at a time, and how many documents it reads
+// together to make them.
 const (
 	maxOversizedRows  = 1000
 	maxOversizedBytes = 8 << 20
 	oversizedDocs     = 32
 )
 
-// oversizedScan gives a scan the rows of the documents in OVERSIZED, in order among the others. A nil
-// *oversizedScan gives none.
+// oversizedScan gives a scan the rows of the documents in OVERSIZED, in order among the others. A
+// nil *oversizedScan gives none.
 type oversizedScan struct {
 	c      *indexScan
 	s      *storage.Snapshot
@@ -28,8 +29,8 @@ type oversizedScan struct {
 }
 
 // oversizedStream reads the documents in OVERSIZED of one kind. It reads them in windows: some
-// documents and then all others with the beginning of the last one, so that their rows can be sorted.
-// A window that is being read outlives a snapshot that became too old.
+// documents and then all others with the beginning of the last one, so that their rows can be
+// sorted. A window that is being read outlives a snapshot that became too old.
 type oversizedStream struct {
 	it   kv.Iterator // over what is not read yet; nil: nothing is
 	more bool        // it stands at a document
@@ -76,7 +77,8 @@ func (c *indexScan) openOversized(s *storage.Snapshot, ix *index) (*oversizedSca
 	return x, nil
 }
 
-// loaded reports whether the last snapshot ended in the middle of a window of which it read something.
+// loaded reports whether the last snapshot ended in the middle of a window of which it read
+// something.
 func (c *indexScan) loaded() bool {
 	for kind := range c.oversized {
 		if st := &c.oversized[kind]; st.loading && st.read > 0 {
@@ -86,8 +88,8 @@ func (c *indexScan) loaded() bool {
 	return false
 }
 
-// bounds returns the range of keys of the documents that may have rows in the span. It is wider than
-// the span where a bound is longer than a beginning: the rest of the row key is not stored.
+// bounds returns the range of keys of the documents that may have rows in the span. It is wider
+// than the span where a bound is longer than a beginning: the rest of the row key is not stored.
 func (x *oversizedScan) bounds(kind int) span {
 	base := tuple.AppendInt(bytes.Clone(x.ix.keys.oversized), int64(kind))
 	if kind == oversizedAnywhere {
@@ -217,7 +219,8 @@ func (x *oversizedScan) peek(st *oversizedStream) (more bool, err error) {
 	return st.more, err
 }
 
-// document takes the key apart at which a stream stands: what the document's rows begin with, and its id.
+// document takes the key apart at which a stream stands: what the document's rows begin with, and
+// its id.
 func (x *oversizedScan) document(st *oversizedStream) (part []byte, id string, err error) {
 	kind, rest, err := tuple.ReadInt(st.it.Key()[len(x.ix.keys.oversized):])
 	if err != nil {
@@ -278,8 +281,8 @@ func (x *oversizedScan) load(st *oversizedStream) error {
 	return nil
 }
 
-// makeRows maps the pending documents, one after the other as they are read. If a read fails, the rows
-// of those before stay, so that the next snapshot goes on behind them.
+// makeRows maps the pending documents, one after the other as they are read. If a read fails, the
+// rows of those before stay, so that the next snapshot goes on behind them.
 func (x *oversizedScan) makeRows(st *oversizedStream) error {
 	refs := make([]storage.DocRef, len(st.pending))
 	for i := range st.pending {

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// A pass feeds changes to the indexes of one design document that lack them: read, map, commit. Several batches are on
-// their way at a time; they are committed in order.
+// A pass feeds changes to the indexes of one design document that lack them: read, map, commit.
+// Several batches are on their way at a time; they are committed in order.
 type pass struct {
 	*builder
 	indexes []*index    // those that take part
@@ -31,14 +31,14 @@ const (
 	firstWide  = 500 // across a network, where a commit takes as long as reading so many
 	largeBatch = 2000
 	smallBatch = 10
-	// A commit should take about that long: long enough to be worth its synchronisation, short enough for a store that
-	// limits the age of transactions.
+	// A commit should take about that long: long enough to be worth its synchronisation, short
+	// enough for a store that limits the age of transactions.
 	commitShort = 100 * time.Millisecond
 	commitLong  = 600 * time.Millisecond
 	// A read should not take longer than that.
 	readLong = time.Second
-	// commitRuns is how often the transaction of several documents is run before fewer are tried: writers of some of
-	// them come in between again and again.
+	// commitRuns is how often the transaction of several documents is run before fewer are tried:
+	// writers of some of them come in between again and again.
 	commitRuns = 3
 )
 

@@ -19,9 +19,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Each piece of a build is a job, which any process on the store takes; of one that dies another one has it. What keeps
-// a process from writing that has lost its piece without noticing is the key of the piece, which each of its commits
-// reads and writes, beside the records of the indexes.
+// Each piece of a build is a job, which any process on the store takes; of one that dies another
+// one has it. What keeps a process from writing that has lost its piece without noticing is the key
+// of the piece, which each of its commits reads and writes, beside the records of the indexes.
 
 // pieceJobType has workers of its own: the build that waits for its pieces is a job too.
 const pieceJobType = "view-piece"
@@ -29,8 +29,8 @@ const pieceJobType = "view-piece"
 // piecesTogether is how many jobs one transaction adds.
 const piecesTogether = 64
 
-// pieceSpec names the job of a piece. Format of the data: texts of database, design document, signature, the database's
-// uuid, varints of who leads and of the piece.
+// pieceSpec names the job of a piece. Format of the data: texts of database, design document,
+// signature, the database's uuid, varints of who leads and of the piece.
 func (b *builder) pieceSpec(lead, n int64) jobs.Spec {
 	var data []byte
 	for _, text := range [...]string{b.db.Name(), b.design.id, string(b.design.signature[:]), string(b.uuid[:])} {
@@ -138,8 +138,8 @@ func (v *Views) runPiece(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	return jobOutcome(err)
 }
 
-// buildPiece brings a piece to its end. If the indexes were changed meanwhile it goes on with those that are in pieces
-// still.
+// buildPiece brings a piece to its end. If the indexes were changed meanwhile it goes on with those
+// that are in pieces still.
 func (b *builder) buildPiece(ctx context.Context, lead, n int64) (err error) {
 	ctx, stop := b.whileWanted(kv.InBackground(js.Background(ctx)))
 	defer stop()

@@ -15,21 +15,22 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Where several processes share a store, a large first build is cut into pieces of the feed, which they build at the
-// same time (piecejob.go). The indexes of a design document that have nothing yet are cut together; the pieces are kept
-// below the first of them, which leads, and the records of all say which one that is. While they do, nobody else
-// changes the indexes. When all pieces are at their ends the indexes are where the last one ends, and are built further
-// as any other.
+// Where several processes share a store, a large first build is cut into pieces of the feed, which
+// they build at the same time (piecejob.go). The indexes of a design document that have nothing yet
+// are cut together; the pieces are kept below the first of them, which leads, and the records of
+// all say which one that is. While they do, nobody else changes the indexes. When all pieces are at
+// their ends the indexes are where the last one ends, and are built further as any other.
 //
-// No row of a piece can be there already, and no two pieces have a document in common: what changes after the feed was
-// cut comes after the last piece.
+// No row of a piece can be there already, and no two pieces have a document in common: what changes
+// after the feed was cut comes after the last piece.
 
 const (
-	// defaultPieceChanges is about how many changes a piece has at most: so few that who inherits one of a dead process
-	// has little to do again.
+	// defaultPieceChanges is about how many changes a piece has at most: so few that who inherits
+	// one of a dead process has little to do again.
 	defaultPieceChanges = 10_000
-	// piecesPerProcess is how many pieces there are for each process, so that those which are not equally fast end at
-	// about the same time, unless they would have fewer than minPieceChanges: a piece costs a job.
+	// piecesPerProcess is how many pieces there are for each process, so that those which are not
+	// equally fast end at about the same time, unless they would have fewer than minPieceChanges: a
+	// piece costs a job.
 	piecesPerProcess = 8
 	minPieceChanges  = 2_500
 	// maxPieces bounds the pieces of a build; of a longer feed they are larger.
@@ -38,8 +39,8 @@ const (
 	piecesFormat = 1
 )
 
-// pieceSet is a first build in pieces. Format of the value of its key: format byte, texts of the id and the signature
-// of the design document.
+// pieceSet is a first build in pieces. Format of the value of its key: format byte, texts of the id
+// and the signature of the design document.
 type pieceSet struct {
 	lead      int64 // number of the index below which it is
 	design    string
@@ -47,8 +48,8 @@ type pieceSet struct {
 	pieces    []*piece
 }
 
-// piece is a range of the feed. Format of its value: format byte, sequences where it is and where it ends, varints of
-// changes done and, about, of all.
+// piece is a range of the feed. Format of its value: format byte, sequences where it is and where
+// it ends, varints of changes done and, about, of all.
 type piece struct {
 	at, end     storage.Seq
 	done, total int64
@@ -158,8 +159,8 @@ func (b *builder) inPieces(ctx context.Context) error {
 	}
 }
 
-// sharesBuilds reports whether there are other processes to share a build with. While the processes are of several
-// versions there are none: the older ones may know no pieces.
+// sharesBuilds reports whether there are other processes to share a build with. While the processes
+// are of several versions there are none: the older ones may know no pieces.
 func (v *Views) sharesBuilds() bool {
 	if v.opts.Jobs == nil || v.opts.Nodes == nil {
 		return false
@@ -231,8 +232,8 @@ func (v *Views) pieceSize(pending int64) int64 {
 	return max(min(share, v.opts.pieceChanges), pending/maxPieces)
 }
 
-// cutFeed cuts the feed as a snapshot has it. Which rows a piece has is said by its sequences, however old the counts
-// are by which it was cut.
+// cutFeed cuts the feed as a snapshot has it. Which rows a piece has is said by its sequences,
+// however old the counts are by which it was cut.
 func (b *builder) cutFeed(s *storage.Snapshot, lead *index) (set *pieceSet, end storage.Seq, err error) {
 	if end, err = s.LastSeq(); err != nil {
 		return nil, end, err

@@ -23,8 +23,8 @@ import (
 // piecesDesign has two indexes, which are cut together.
 const piecesDesign = `{"v":{"map":"m","reduce":"_sum"},"w":{"map":"n","reduce":"_count"}}`
 
-// compareBuilt compares the views of _design/d with brute force, what is stored with itself, and sizes with those of
-// the same indexes as one process builds them.
+// compareBuilt compares the views of _design/d with brute force, what is stored with itself, and
+// sizes with those of the same indexes as one process builds them.
 func (b *bench) compareBuilt(t *testing.T) {
 	t.Helper()
 	rows := b.bruteForce(t, false)
@@ -52,7 +52,8 @@ func (b *bench) compareBuilt(t *testing.T) {
 	want(t, "sizes", sizes("_design/d"), sizes("_design/one"))
 }
 
-// state is what the records say of the indexes, and the build in pieces that is under way, nil if there is none.
+// state is what the records say of the indexes, and the build in pieces that is under way, nil if
+// there is none.
 func (b *bench) state(t tester) (indexes []*index, set *pieceSet) {
 	t.Helper()
 	must(t, b.db.View(context.Background(), func(s *storage.Snapshot) (err error) {
@@ -114,8 +115,8 @@ func (b *bench) write(t *testing.T, rng *rand.Rand, n int) {
 	}
 }
 
-// TestPieces: processes build the indexes of a design document in pieces, while documents come, change, go and are
-// purged.
+// TestPieces: processes build the indexes of a design document in pieces, while documents come,
+// change, go and are purged.
 func TestPieces(t *testing.T) {
 	var building atomic.Bool // reads of what compares cannot all be made again
 	for name, open := range map[string]func() kv.Store{
@@ -161,8 +162,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestPieceIsInherited: a process that is killed in the middle of a piece leaves it to others, and one that was only
-// held up writes nothing of it any more.
+// TestPieceIsInherited: a process that is killed in the middle of a piece leaves it to others, and
+// one that was only held up writes nothing of it any more.
 func TestPieceIsInherited(t *testing.T) {
 	for _, kill := range []bool{true, false} {
 		t.Run(fmt.Sprint("killed ", kill), func(t *testing.T) {
@@ -206,8 +207,8 @@ func TestPieceIsInherited(t *testing.T) {
 	}
 }
 
-// TestPausedPiece: of two who build one piece, which the jobs keep from happening, one commits a batch and the other
-// goes on after it.
+// TestPausedPiece: of two who build one piece, which the jobs keep from happening, one commits a
+// batch and the other goes on after it.
 func TestPausedPiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -234,7 +235,8 @@ func TestPausedPiece(t *testing.T) {
 	})
 }
 
-// TestChangesBesidePiece: what becomes of documents between the time when a piece has read them and its commit.
+// TestChangesBesidePiece: what becomes of documents between the time when a piece has read them and
+// its commit.
 func TestChangesBesidePiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -295,8 +297,8 @@ func (p *process) cutOnly(t *testing.T) int64 {
 	return set.lead
 }
 
-// TestUnfinishedPieces: while there are pieces an index is at the beginning of the feed, whatever rows it has; who asks
-// for it as it is gets these.
+// TestUnfinishedPieces: while there are pieces an index is at the beginning of the feed, whatever
+// rows it has; who asks for it as it is gets these.
 func TestUnfinishedPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -361,7 +363,8 @@ func TestProgressOfPieces(t *testing.T) {
 	})
 }
 
-// slowed is a store whose transactions take a time while slow is set, which others need not wait for.
+// slowed is a store whose transactions take a time while slow is set, which others need not wait
+// for.
 type slowed struct {
 	kv.Store
 	slow atomic.Bool
@@ -381,7 +384,8 @@ func (s *slowed) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionst
 	return s.Store.Update(ctx, fn)
 }
 
-// TestPieceSize: each of four processes has eight pieces, within the bounds of a piece and of a build.
+// TestPieceSize: each of four processes has eight pieces, within the bounds of a piece and of a
+// build.
 func TestPieceSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -400,8 +404,8 @@ func TestPieceSize(t *testing.T) {
 	})
 }
 
-// TestMoreProcessesBuildFaster, by a clock by which only maps and the network take time: 20,000 documents a second for
-// each of a process's two workers.
+// TestMoreProcessesBuildFaster, by a clock by which only maps and the network take time: 20,000
+// documents a second for each of a process's two workers.
 func TestMoreProcessesBuildFaster(t *testing.T) {
 	kvtest.Long(t)
 	var took []time.Duration

@@ -17,7 +17,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestPiecesEnd: nothing is left of a build in pieces whose design document or database goes in the middle.
+// TestPiecesEnd: nothing is left of a build in pieces whose design document or database goes in the
+// middle.
 func TestPiecesEnd(t *testing.T) {
 	for _, database := range []bool{false, true} {
 		t.Run(fmt.Sprint("database ", database), func(t *testing.T) {
@@ -81,7 +82,8 @@ func noneLeft(t *testing.T, tx kv.ReadTx, p *process, database bool) error {
 	})
 }
 
-// TestPiecesAfterRestart: a build in pieces goes on where it was after all processes were stopped or killed.
+// TestPiecesAfterRestart: a build in pieces goes on where it was after all processes were stopped
+// or killed.
 func TestPiecesAfterRestart(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		t.Run(fmt.Sprint("killed ", kill), func(t *testing.T) {
@@ -95,7 +97,8 @@ func TestPiecesAfterRestart(t *testing.T) {
 				for _, p := range all {
 					p.onMap(func(int64) {
 						n := mapped.Add(1)
-						// Not the last ones: what is mapped when a process ends may still be committed.
+						// Not the last ones: what is mapped when a process ends may still be
+						// committed.
 						if n == pieceDocuments/2 {
 							close(enough)
 						}
@@ -128,8 +131,8 @@ func TestPiecesAfterRestart(t *testing.T) {
 	}
 }
 
-// TestSharedIndexInPieces: a design document that shares an index with one that is built in pieces waits for that, and
-// makes it anew if nobody ends it.
+// TestSharedIndexInPieces: a design document that shares an index with one that is built in pieces
+// waits for that, and makes it anew if nobody ends it.
 func TestSharedIndexInPieces(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		t.Run(fmt.Sprint("deleted ", deleted), func(t *testing.T) {
@@ -162,7 +165,8 @@ func TestSharedIndexInPieces(t *testing.T) {
 	}
 }
 
-// TestFailureOfPieces: what a build fails with in one piece is what who waits gets, as without pieces.
+// TestFailureOfPieces: what a build fails with in one piece is what who waits gets, as without
+// pieces.
 func TestFailureOfPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -201,8 +205,8 @@ func (b *bench) more(t tester, n int, body string) {
 	}
 }
 
-// TestNotInPieces: a process that is alone, or knows one of another version beside it, and one that has a store to
-// itself, build without pieces; the last also what it finds in pieces.
+// TestNotInPieces: a process that is alone, or knows one of another version beside it, and one that
+// has a store to itself, build without pieces; the last also what it finds in pieces.
 func TestNotInPieces(t *testing.T) {
 	for _, version := range []string{"", "older"} {
 		t.Run("version "+version, func(t *testing.T) {

@@ -17,8 +17,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Several processes on one store, as tests have them: each has its own Store, queue of jobs, place among the processes
-// and Views, and its own way to the store, on which it can be held up or cut off.
+// Several processes on one store, as tests have them: each has its own Store, queue of jobs, place
+// among the processes and Views, and its own way to the store, on which it can be held up or cut
+// off.
 
 // way is a process's way to the store.
 type way struct {
@@ -28,7 +29,8 @@ type way struct {
 	killed atomic.Bool
 }
 
-// hold has all that the process asks of the store from now on wait for the function that it returns.
+// hold has all that the process asks of the store from now on wait for the function that it
+// returns.
 func (w *way) hold() (release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +109,8 @@ type process struct {
 }
 
 const (
-	// pieceDocuments of a database of these tests are cut into some pieces; a block of the feed's counts has 512.
+	// pieceDocuments of a database of these tests are cut into some pieces; a block of the feed's
+	// counts has 512.
 	pieceDocuments = 4200
 	processLease   = 4 * time.Second
 )
@@ -169,8 +172,8 @@ func (p *process) kill() { p.way.killed.Store(true) }
 // onMap has a function called for each document that the process maps from now on, with its number.
 func (p *process) onMap(hook func(n int64)) { p.hook.Store(&hook) }
 
-// openProcesses opens some processes over a store with a database of pieceDocuments documents, and waits until they
-// know of each other.
+// openProcesses opens some processes over a store with a database of pieceDocuments documents, and
+// waits until they know of each other.
 func openProcesses(t testing.TB, store kv.Store, n int) []*process {
 	t.Helper()
 	all := make([]*process, n)
@@ -208,7 +211,8 @@ func stopAll(t testing.TB, all []*process) {
 	}
 }
 
-// meet has each of some processes wait at the first document that it maps until all are there: so all have pieces.
+// meet has each of some processes wait at the first document that it maps until all are there: so
+// all have pieces.
 func meet(all ...*process) {
 	there := make(chan struct{})
 	var left atomic.Int64

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestLostRaces: of two processes that answer queries of one view while documents are written, one is always faster.
-// What the other one waits for is in the winner's commit.
+// TestLostRaces: of two processes that answer queries of one view while documents are written, one
+// is always faster. What the other one waits for is in the winner's commit.
 func TestLostRaces(t *testing.T) {
 	for _, reduce := range []string{"", `,"reduce":"_count"`} {
 		engine := latencykv.New(memkv.New(), latencykv.Options{})

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Purged is storage.PurgeIndexer's: it takes the rows of documents that are gone out of all indexes.
+// Purged is storage.PurgeIndexer's: it takes the rows of documents that are gone out of all
+// indexes.
 func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error {
 	sp := spaceOf(tx.Snapshot())
 	indexes, err := readRecords(tx.KV(), sp)
@@ -50,8 +51,8 @@ func (v *Views) purge(ctx context.Context, tx *storage.Tx, ix *index, ids []stri
 	return nil
 }
 
-// readRecords reads the records of all indexes of a database that can be used. Of their definitions only what is in the
-// records is known.
+// readRecords reads the records of all indexes of a database that can be used. Of their definitions
+// only what is in the records is known.
 func readRecords(r kv.ReadTx, sp space) ([]*index, error) {
 	begin, end := children(sp.sub(nil, keyInfo))
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})

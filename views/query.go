@@ -49,8 +49,8 @@ var errPartition = compat.NewError(
 // Ask tells, of a view that was found, what it is asked and who takes the answer.
 type Ask func(w *View) (*Query, Sink, error)
 
-// Query is View and View.Query in one snapshot: ask is called in between. Errors of the former and of ask come as they
-// are.
+// Query is View and View.Query in one snapshot: ask is called in between. Errors of the former and
+// of ask come as they are.
 func (v *Views) Query(ctx context.Context, db *storage.DB, ddocID, name string, ask Ask) error {
 	var q *query
 	asking := false
@@ -88,8 +88,9 @@ func (v *Views) Query(ctx context.Context, db *storage.DB, ddocID, name string, 
 
 // Query answers a query. It brings the index up to date first, as asked.Update says.
 //
-// On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes
-// longer goes on in a newer one after the last row given, and may see changes made meanwhile.
+// On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots
+// a query that takes longer goes on in a newer one after the last row given, and may see changes
+// made meanwhile.
 func (w *View) Query(ctx context.Context, asked *Query, sink Sink) error {
 	q, err := w.begin(asked, sink)
 	if err != nil {
@@ -325,11 +326,12 @@ func (ix *index) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
 	return r.Range(lo, hi, o)
 }
 
-// prefetchedSpans is how many ranges of a query are asked for together across a network, if it wants as many rows: each
-// range is asked for as many of them.
+// prefetchedSpans is how many ranges of a query are asked for together across a network, if it
+// wants as many rows: each range is asked for as many of them.
 const prefetchedSpans = 64
 
-// openedSpan is a range of rows that was asked for; it is nil of one that a snapshot had asked for that became too old.
+// openedSpan is a range of rows that was asked for; it is nil of one that a snapshot had asked for
+// that became too old.
 type openedSpan struct {
 	span
 	it kv.Iterator
@@ -474,7 +476,8 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 		if err != nil {
 			return err
 		}
-		// all that q.last stands for is in the batch, which stays if the snapshot is too old for the sink
+		// all that q.last stands for is in the batch, which stays if the snapshot is too old for
+		// the sink
 		if q.batch.full() {
 			if err := q.batch.flush(s, q.sink); err != nil {
 				return err

@@ -47,7 +47,8 @@ func TestStaleAnswers(t *testing.T) {
 	want(t, "a copy shares", b.query(t, "copy", "other", "update=false").rows, "[a 1=1]")
 }
 
-// TestDuplicates: values of one key come in order of terms in both directions; spellings of equal keys are reversed.
+// TestDuplicates: values of one key come in order of terms in both directions; spellings of equal
+// keys are reversed.
 func TestDuplicates(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a"}}`))
@@ -60,8 +61,9 @@ func TestDuplicates(t *testing.T) {
 	want(t, "skip", b.query(t, "d", "v", "descending=true&skip=3&limit=2").rows, `[a "k"=false a "k"=null]`)
 }
 
-// TestInfoSizes: the size on disk is never below that of the rows, be they in the engine's memory or on disk, and
-// a compaction makes it smaller after updates where the engine does not tell how much it is.
+// TestInfoSizes: the size on disk is never below that of the rows, be they in the engine's memory
+// or on disk, and a compaction makes it smaller after updates where the engine does not tell how
+// much it is.
 func TestInfoSizes(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"},"w":{"map":"b"}}`))

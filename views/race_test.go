@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// conflictCounter is a language whose documents emit how many conflicts they have. hook runs once, while "doc" is
-// mapped.
+// conflictCounter is a language whose documents emit how many conflicts they have. hook runs once,
+// while "doc" is mapped.
 type conflictCounter struct{ hook func() }
 
 func (c *conflictCounter) Compile(Definition) (Mapper, error) { return c, nil }
@@ -26,8 +26,8 @@ func (c *conflictCounter) Map(doc *storage.Document, emit func(key, value []byte
 	return nil
 }
 
-// TestBuildUpLeavesOutChangedDocuments: a document gets a conflict that loses while an interactive index is built up.
-// Its winner is what it was, yet what the build-up read is old.
+// TestBuildUpLeavesOutChangedDocuments: a document gets a conflict that loses while an interactive
+// index is built up. Its winner is what it was, yet what the build-up read is old.
 func TestBuildUpLeavesOutChangedDocuments(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	language := &conflictCounter{}
@@ -47,8 +47,8 @@ func TestBuildUpLeavesOutChangedDocuments(t *testing.T) {
 	b.checkStored(t)
 }
 
-// TestPurgeBesideBuild: what is purged between the read and the commit of a batch does not come back, and does not make
-// the build begin anew.
+// TestPurgeBesideBuild: what is purged between the read and the commit of a batch does not come
+// back, and does not make the build begin anew.
 func TestPurgeBesideBuild(t *testing.T) {
 	for _, language := range []string{"emitter", languageQuery} {
 		t.Run(language, func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestPurgeBesideBuild(t *testing.T) {
 	}
 }
 
-// TestIndexIsMadeBesideWriters: writes of other documents do not make the transactions run again that make an index and
-// build it.
+// TestIndexIsMadeBesideWriters: writes of other documents do not make the transactions run again
+// that make an index and build it.
 func TestIndexIsMadeBesideWriters(t *testing.T) {
 	for _, language := range []string{"emitter", languageQuery} {
 		t.Run(language, func(t *testing.T) {

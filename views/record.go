@@ -14,19 +14,20 @@ import (
 // formatVersion is that of everything below TagViews; an index of another one is built anew.
 const formatVersion = 6
 
-// formatMarked is the one before: the levels of an index that is not interactive had boundaries in another form. They
-// are made anew, the rows stay.
+// formatMarked is the one before: the levels of an index that is not interactive had boundaries in
+// another form. They are made anew, the rows stay.
 const formatMarked = 4
 
-// formatPieces is the first byte of the record of an index that is built in pieces. A program that knows no pieces
-// takes it for an index of another format: it would write rows that are there for a second time.
+// formatPieces is the first byte of the record of an index that is built in pieces. A program that
+// knows no pieces takes it for an index of another format: it would write rows that are there for a
+// second time.
 const formatPieces = 5
 
 // record is what (info, signature) holds of an index.
 //
-// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of claims, height and fan of
-// the levels, then with formatPieces the varint number of who leads them, then the reduce functions that have
-// aggregates as (varint slot number, text).
+// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of
+// claims, height and fan of the levels, then with formatPieces the varint number of who leads them,
+// then the reduce functions that have aggregates as (varint slot number, text).
 type indexRecord struct {
 	number      int64
 	interactive bool
@@ -36,15 +37,17 @@ type indexRecord struct {
 	levels      bool // LEVELS is there, with the aggregates of slots
 	sums        bool // the levels hold integer sums
 	seq         storage.Seq
-	// fresh: documents at or before it that the index has not seen yet were never seen, and have no rows.
+	// fresh: documents at or before it that the index has not seen yet were never seen, and have no
+	// rows.
 	fresh storage.Seq
-	// claims counts what makes a builder of the levels begin anew: other builders of them that began later, purges that
-	// took rows away while there were none, and reduce functions that were taken off.
+	// claims counts what makes a builder of the levels begin anew: other builders of them that
+	// began later, purges that took rows away while there were none, and reduce functions that were
+	// taken off.
 	claims      int64
 	levelHeight int
 	levelFan    int
-	// pieces is not 0 while the index is built in pieces: the number of the index below which they are (pieces.go).
-	// Until they are done seq is zero, and fresh where the last of them ends.
+	// pieces is not 0 while the index is built in pieces: the number of the index below which they
+	// are (pieces.go). Until they are done seq is zero, and fresh where the last of them ends.
 	pieces int64
 	slots  []slot
 }
@@ -91,8 +94,8 @@ func (r *indexRecord) encode() []byte {
 	return dst
 }
 
-// parseRecord reads a record. usable is false if the index was written by other code or with another collation: only
-// its number counts then, so that it can be removed.
+// parseRecord reads a record. usable is false if the index was written by other code or with
+// another collation: only its number counts then, so that it can be removed.
 func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 	p := parser{packed.Reader{B: b}}
 	format, flags := p.Byte(), p.Byte()

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestRoundTripsOfBuilds holds builds to a number of round trips: what belongs together is asked for together. Batches
-// adapt to the time that reads and commits take, so here nothing takes any.
+// TestRoundTripsOfBuilds holds builds to a number of round trips: what belongs together is asked
+// for together. Batches adapt to the time that reads and commits take, so here nothing takes any.
 func TestRoundTripsOfBuilds(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
@@ -28,7 +28,8 @@ func TestRoundTripsOfBuilds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first, update := countBuild(t, c.language, c.reduces)
-			// Leases are extended and counts folded by the clock: a build on a starved machine has these trips besides.
+			// Leases are extended and counts folded by the clock: a build on a starved machine has
+			// these trips besides.
 			for tries := 0; tries < 3 && (first.RoundTrips > c.most || update.RoundTrips > mostOfUpdate); tries++ {
 				first, update = countBuild(t, c.language, c.reduces)
 			}

@@ -57,8 +57,9 @@ func (b *rowBatch) flush(s *storage.Snapshot, sink Sink) error {
 	return nil
 }
 
-// dupGroup collects, reading backwards, the rows that one document has at one key: their values come in ascending order
-// in both directions, while keys that are equal but not the same are reversed (couch_mrview_util:expand_dups).
+// dupGroup collects, reading backwards, the rows that one document has at one key: their values
+// come in ascending order in both directions, while keys that are equal but not the same are
+// reversed (couch_mrview_util:expand_dups).
 type dupGroup struct{ rows []storedRow }
 
 // add takes a row; done tells that it was the last one of its group.
@@ -99,7 +100,8 @@ func (g *dupGroup) each(fn func(*storedRow) error) error {
 	return nil
 }
 
-// groupEnd gives the row key after the group that a row belongs to, and how many rows the group has from that row on.
+// groupEnd gives the row key after the group that a row belongs to, and how many rows the group has
+// from that row on.
 func (ix *index) groupEnd(r kv.ReadTx, rowKey []byte) (end []byte, rows int64, err error) {
 	value, err := r.Get(append(ix.keys.rows[:len(ix.keys.rows):len(ix.keys.rows)], rowKey...))
 	if err != nil {

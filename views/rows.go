@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// A stored row: the length of the row key up to the document id and the length of the key's JSON as varints, the JSON
-// of the key, the JSON of the value.
+// A stored row: the length of the row key up to the document id and the length of the key's JSON as
+// varints, the JSON of the key, the JSON of the value.
 
 // row is one row that a document emitted, ready to be stored.
 type row struct {
@@ -70,8 +70,8 @@ func partitionName(docID string) string {
 	return name
 }
 
-// appendPartition appends what the row keys of a partition begin with: in order of the names as keys, and then as
-// bytes, so that names that collate as equal stay apart.
+// appendPartition appends what the row keys of a partition begin with: in order of the names as
+// keys, and then as bytes, so that names that collate as equal stay apart.
 func appendPartition(dst []byte, name string) []byte {
 	dst = collate.AppendStringKey(append(dst, rowKeyPartition), []byte(name))
 	return tuple.AppendString(append(dst, 0), name)
@@ -170,8 +170,8 @@ func (c *collector) end(docID string) docRows {
 	return docRows{rows: c.all[first:len(c.all):len(c.all)]}
 }
 
-// sort orders what was emitted by row key; equal keys by their bytes and then by value in the order of Erlang terms, as
-// CouchDB keeps them (couch_mrview_updater:merge_results).
+// sort orders what was emitted by row key; equal keys by their bytes and then by value in the order
+// of Erlang terms, as CouchDB keeps them (couch_mrview_updater:merge_results).
 func (c *collector) sort() {
 	slices.SortStableFunc(c.emitted, func(a, b emission) int {
 		if order := bytes.Compare(a.keyed, b.keyed); order != 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Ready reports whether an interactive index is built up, and of another one, whether it is up to date.
+// Ready reports whether an interactive index is built up, and of another one, whether it is up to
+// date.
 func (w *View) Ready(ctx context.Context) (ready bool, err error) {
 	err = w.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		last, err := s.LastSeq()
@@ -46,9 +47,9 @@ const (
 	scanWindow  = 128
 )
 
-// Scan calls fn for the rows in a range of row keys, in their order: for readers that make their own plans. On a store
-// that limits the age of snapshots a long scan goes on in a newer one. It does not wait for the index; one that is not
-// there has no rows.
+// Scan calls fn for the rows in a range of row keys, in their order: for readers that make their
+// own plans. On a store that limits the age of snapshots a long scan goes on in a newer one. It
+// does not wait for the index; one that is not there has no rows.
 func (w *View) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
 	run := indexScan{view: w, scan: scan, fn: fn, window: firstWindow}
 	if scan.Wanted > 0 {
@@ -155,8 +156,8 @@ func (c *indexScan) span() span {
 	return sp
 }
 
-// give hands the rows collected over, each with its document as soon as that is read. Where a read fails the scan goes
-// on after the last row given.
+// give hands the rows collected over, each with its document as soon as that is read. Where a read
+// fails the scan goes on after the last row given.
 func (c *indexScan) give(s *storage.Snapshot) error {
 	rows := c.batch.rows
 	giveRow := func(i int, doc *storage.Document) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/views/levels"
 )
 
-// The settings of indexes: how large builds' transactions are, what may be emitted, and the shape of new levels; an
-// index that is there keeps its own.
+// The settings of indexes: how large builds' transactions are, what may be emitted, and the shape
+// of new levels; an index that is there keeps its own.
 func TestSettings(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	b := newBench(t, engine, storage.CreateOptions{})

@@ -23,8 +23,8 @@ func (def *definition) only(q *Query) span {
 	return def.span(q, partition, q.StartKey, q.EndKey)
 }
 
-// spans gives the ranges that a query reads, in the order it reads them: one, or one for each of `keys`. Each is made
-// when it is its turn, since there may be a million keys.
+// spans gives the ranges that a query reads, in the order it reads them: one, or one for each of
+// `keys`. Each is made when it is its turn, since there may be a million keys.
 func (def *definition) spans(q *Query) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		if q.Keys.Kind() != ejson.Array {
@@ -55,9 +55,9 @@ func (def *definition) appendKey(dst []byte, key ejson.Value) []byte {
 	return collate.AppendKey(dst, key)
 }
 
-// span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading direction, with the
-// document ids that continue them. A range that ends before it begins (key=1&inclusive_end=false with an id to begin
-// with) is empty, at its begin.
+// span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading
+// direction, with the document ids that continue them. A range that ends before it begins
+// (key=1&inclusive_end=false with an id to begin with) is empty, at its begin.
 func (def *definition) span(q *Query, partition []byte, start, end ejson.Value) span {
 	s := def.ends(q, partition, start, end)
 	if s.hi != nil && bytes.Compare(s.lo, s.hi) > 0 {
@@ -75,7 +75,8 @@ func (def *definition) ends(q *Query, partition []byte, start, end ejson.Value) 
 	s := span{lo: partition}
 	if partition != nil {
 		s.hi = append(partition[:len(partition):len(partition)], 0xff)
-		// couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and inclusive_end count there
+		// couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and
+		// inclusive_end count there
 		if !def.raw {
 			if q.Descending && end.Kind() == ejson.Invalid {
 				end = lowestKey
@@ -144,7 +145,8 @@ func swapEnds(id string) string {
 	return id
 }
 
-// appendLower makes the lower end of a range of a key: rows from that id on, or only those after it.
+// appendLower makes the lower end of a range of a key: rows from that id on, or only those after
+// it.
 func appendLower(key []byte, id string, inclusive bool) []byte {
 	if !inclusive {
 		return appendUpper(key, swapEnds(id), true)

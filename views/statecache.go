@@ -10,9 +10,10 @@ import (
 	"github.com/settee-db/settee/views/levels"
 )
 
-// stateCache is the cache for indexes that are queried again and again while they do not change: the numbers of
-// rows, and sums, before the boundaries of one of their levels. With them a query need not come down through the levels
-// from the top. They are kept of the state in which an index was queried last.
+// stateCache is the cache for indexes that are queried again and again while they do not change:
+// the numbers of rows, and sums, before the boundaries of one of their levels. With them a query
+// need not come down through the levels from the top. They are kept of the state in which an index
+// was queried last.
 type stateCache struct {
 	mu     sync.Mutex
 	states map[string]*cachedState // by the prefix of the rows
@@ -20,8 +21,9 @@ type stateCache struct {
 	clock  int64
 }
 
-// cachedState is one index. The state is named by what moves with every change of rows: the sequence of the index, the
-// last purge, and, of an interactive index, the last update of the database; and by what is kept of the rows.
+// cachedState is one index. The state is named by what moves with every change of rows: the
+// sequence of the index, the last purge, and, of an interactive index, the last update of the
+// database; and by what is kept of the rows.
 type cachedState struct {
 	seq     storage.Seq
 	state   string        // "" before anything was read
@@ -32,8 +34,9 @@ type cachedState struct {
 	reading bool          // somebody reads it
 }
 
-// What is kept, and what it may cost: a boundary takes about 80 bytes, and 256 more at most for aggregates
-// (levels.Cache). In all, reading it is a small part of what the queries before have read.
+// What is kept, and what it may cost: a boundary takes about 80 bytes, and 256 more at most for
+// aggregates (levels.Cache). In all, reading it is a small part of what the queries before have
+// read.
 const (
 	maxCachedStates     = 32
 	maxCachedBoundaries = 32 << 10  // of an index
@@ -44,8 +47,8 @@ const (
 	minCachedQueries    = 8         // before anything is read
 )
 
-// readCached makes queries of an index use its cache for the state that the snapshot shows. It reads
-// the cache, or a finer level of it, when there were enough queries to be worth that.
+// readCached makes queries of an index use its cache for the state that the snapshot shows. It
+// reads the cache, or a finer level of it, when there were enough queries to be worth that.
 func (v *Views) readCached(s *storage.Snapshot, ix *index) error {
 	if !ix.rec.levels || !v.states.count(ix) {
 		return nil

@@ -11,8 +11,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestStateCache: queries that are asked again and again, with changes and purges in between, answer what those do
-// that know nothing of the state of the index; of one that is built for the query, and of an interactive one.
+// TestStateCache: queries that are asked again and again, with changes and purges in between,
+// answer what those do that know nothing of the state of the index; of one that is built for the
+// query, and of an interactive one.
 func TestStateCache(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")

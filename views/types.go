@@ -11,26 +11,27 @@ import (
 
 // Query is what a view is asked. The zero Query is of all rows, but gives none: its Limit is 0.
 type Query struct {
-	// Reduce asks for reduced values. A view without a reduce function, or a query without Reduce, gives the rows of
-	// the map function.
+	// Reduce asks for reduced values. A view without a reduce function, or a query without Reduce,
+	// gives the rows of the map function.
 	Reduce bool
-	// GroupLevel tells which rows are reduced together: with 0 all, with GroupExact those of one key, else those whose
-	// keys are arrays that have so many first elements in common.
+	// GroupLevel tells which rows are reduced together: with 0 all, with GroupExact those of one
+	// key, else those whose keys are arrays that have so many first elements in common.
 	GroupLevel int64
 
-	// StartKey and EndKey are the ends of the range in reading direction; of kind Invalid where it is open. The ids
-	// are those of the first and the last document at these keys, nil for all.
+	// StartKey and EndKey are the ends of the range in reading direction; of kind Invalid where it
+	// is open. The ids are those of the first and the last document at these keys, nil for all.
 	StartKey, EndKey     ejson.Value
 	StartDocID, EndDocID *string
 	ExclusiveEnd         bool // the range ends before EndKey
 
-	// Keys, an Array, takes the place of the range: the rows of each of its elements in turn. Else it is of kind
-	// Invalid.
+	// Keys, an Array, takes the place of the range: the rows of each of its elements in turn. Else
+	// it is of kind Invalid.
 	Keys ejson.Value
 
 	Partition  string // one of the index, if that is partitioned; else ""
 	Descending bool
-	// Unsorted leaves nothing out for Skip, which counts in Head.Offset all the same: so does CouchDB.
+	// Unsorted leaves nothing out for Skip, which counts in Head.Offset all the same: so does
+	// CouchDB.
 	Unsorted    bool
 	Skip, Limit int64
 	UpdateSeq   bool // fill Head.UpdateSeq
@@ -50,20 +51,20 @@ const (
 	UpdateLazy // after the query
 )
 
-// Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the query and is returned
-// as it is.
+// Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the
+// query and is returned as it is.
 type Sink interface {
 	// Head comes once, before all rows. h is valid until it returns.
 	Head(h *Head) error
-	// Rows takes the next rows, at least one. They and s are valid until it returns. s is the snapshot that the rows
-	// were read in, for documents to go with them. Where it returns kv.ErrTooOld (from reads of s), taken tells how
-	// many of the first rows it has used: the others come again with a newer snapshot. Without an error it has used
-	// all.
+	// Rows takes the next rows, at least one. They and s are valid until it returns. s is the
+	// snapshot that the rows were read in, for documents to go with them. Where it returns
+	// kv.ErrTooOld (from reads of s), taken tells how many of the first rows it has used: the
+	// others come again with a newer snapshot. Without an error it has used all.
 	Rows(s *storage.Snapshot, rows []Row) (taken int, err error)
 }
 
-// RowSink is a Sink that need not have rows together: where OneByOne says so, each row of a map query comes with Row
-// instead of Rows, as soon as it is read. It is valid until Row returns.
+// RowSink is a Sink that need not have rows together: where OneByOne says so, each row of a map
+// query comes with Row instead of Rows, as soon as it is read. It is valid until Row returns.
 type RowSink interface {
 	Sink
 	OneByOne() bool
@@ -92,7 +93,8 @@ type Definition struct {
 	Options []byte // JSON of the view's `options`, nil if absent
 }
 
-// Language makes map functions that run inside the process, for design documents with that `language`.
+// Language makes map functions that run inside the process, for design documents with that
+// `language`.
 type Language interface {
 	// Compile is called for each view; an error is that of every query of the view.
 	Compile(def Definition) (Mapper, error)
@@ -100,15 +102,17 @@ type Language interface {
 
 // RuleLanguage is a Language of design documents whose validate_doc_update is an object.
 type RuleLanguage interface {
-	// CompileRule reads that object. The function that it returns tells whether a change, an object of newDoc and
-	// oldDoc, may be stored; it is safe for concurrent use. An error is a *compat.Error.
+	// CompileRule reads that object. The function that it returns tells whether a change, an object
+	// of newDoc and oldDoc, may be stored; it is safe for concurrent use. An error is a
+	// *compat.Error.
 	CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool, err error)
 }
 
 // Mapper is one map function. It is safe for concurrent use.
 type Mapper interface {
-	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and may be reused once
-	// emit returns. An error drops the document's rows and is shown in the index's errors.
+	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and
+	// may be reused once emit returns. An error drops the document's rows and is shown in the
+	// index's errors.
 	Map(doc *storage.Document, emit func(key, value []byte)) error
 }
 
@@ -154,8 +158,8 @@ func (t *Task) Progress() int64 {
 	return min(100, t.ChangesDone*100/t.TotalChanges)
 }
 
-// Scan asks for the rows of an index in a range of row keys. Such a key is the key of a JSON value (collate.AppendKey),
-// or that with a document id (AppendRowKey); the zero Scan is all rows.
+// Scan asks for the rows of an index in a range of row keys. Such a key is the key of a JSON value
+// (collate.AppendKey), or that with a document id (AppendRowKey); the zero Scan is all rows.
 type Scan struct {
 	Partition  string // required if the index is partitioned
 	Start, End []byte // rows at or after Start and before End, also with Descending; nil is open
@@ -176,8 +180,8 @@ type ScanFunc func(row *ScanRow) error
 
 var _ storage.Indexer = (*Views)(nil)
 
-// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database,
-// for fairness.
+// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use.
+// tenant is the database, for fairness.
 type JavaScript interface {
 	CheckMap(ctx context.Context, tenant, source string) error
 	CheckReduce(ctx context.Context, tenant, source string) error

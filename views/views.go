@@ -21,29 +21,31 @@ type Options struct {
 	Store *storage.Store
 	// KV is the store below Store.
 	KV kv.Store
-	// Jobs takes large builds; nil: they run like small ones, in this process. It has to be closed before the Views.
+	// Jobs takes large builds; nil: they run like small ones, in this process. It has to be closed
+	// before the Views.
 	Jobs *jobs.Queue
-	// Nodes are the processes on the store, which share the large first builds (with Jobs); nil: this one has it to
-	// itself.
+	// Nodes are the processes on the store, which share the large first builds (with Jobs); nil:
+	// this one has it to itself.
 	Nodes *nodes.Members
-	// JS runs JavaScript; nil: design documents in JavaScript fail as CouchDB's unknown languages do.
+	// JS runs JavaScript; nil: design documents in JavaScript fail as CouchDB's unknown languages
+	// do.
 	JS JavaScript
-	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the language "query"
-	// are always interactive.
+	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the
+	// language "query" are always interactive.
 	Languages map[string]Language
 
-	// MaxKey and MaxValue are bytes of an emitted key and value as JSON, MaxKeys those of all keys of a document. A
-	// document beyond has no rows and an entry in the index's errors. 0 is no limit, unless the store has one for keys
-	// and values: then it is 8 KB, 64 KB and 64 KB.
+	// MaxKey and MaxValue are bytes of an emitted key and value as JSON, MaxKeys those of all keys
+	// of a document. A document beyond has no rows and an entry in the index's errors. 0 is no
+	// limit, unless the store has one for keys and values: then it is 8 KB, 64 KB and 64 KB.
 	MaxKey, MaxValue, MaxKeys int
-	// BatchSize is the greatest number of changes that a transaction of a build takes; nil or below 1: 2000. It may
-	// change at any time.
+	// BatchSize is the greatest number of changes that a transaction of a build takes; nil or below
+	// 1: 2000. It may change at any time.
 	BatchSize func() int
-	// Levels is the shape of what is kept above the rows of new indexes; a member that is 0 or not possible:
-	// levels.DefaultConfig's.
+	// Levels is the shape of what is kept above the rows of new indexes; a member that is 0 or not
+	// possible: levels.DefaultConfig's.
 	Levels levels.Config
-	// ReduceLimit says which results of reduce functions are too large; nil: reduce.DefaultLimit. It may change at any
-	// time.
+	// ReduceLimit says which results of reduce functions are too large; nil: reduce.DefaultLimit.
+	// It may change at any time.
 	ReduceLimit func() reduce.Limit
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
@@ -53,8 +55,8 @@ type Options struct {
 	now          func() time.Time // time.Now; tests have one by which nothing takes time
 }
 
-// Views are the indexes of all databases of a store. It is safe for concurrent use; several Views, in several
-// processes, may work on one store.
+// Views are the indexes of all databases of a store. It is safe for concurrent use; several Views,
+// in several processes, may work on one store.
 type Views struct {
 	opts   Options
 	limits limits
@@ -81,7 +83,8 @@ type Views struct {
 // cachedDesigns is how many parsed design documents are kept.
 const cachedDesigns = 1000
 
-// Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before documents are written.
+// Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before
+// documents are written.
 func Open(o Options) (*Views, error) {
 	o.largeUpdate = cmp.Or(o.largeUpdate, defaultLargeUpdate)
 	o.pieceChanges = cmp.Or(o.pieceChanges, defaultPieceChanges)
@@ -103,14 +106,16 @@ func Open(o Options) (*Views, error) {
 	return v, v.handleJobs()
 }
 
-// ForgetParsed empties the caches of design documents, which are then read again. It may be called at any time.
+// ForgetParsed empties the caches of design documents, which are then read again. It may be called
+// at any time.
 func (v *Views) ForgetParsed() {
 	v.designs.Purge()
 	v.programs.Purge()
 }
 
-// OnDesignChanged has a function called in every transaction that changes a design document. It is for whoever looks
-// after the indexes of these Views, and is told once, before documents are written.
+// OnDesignChanged has a function called in every transaction that changes a design document. It is
+// for whoever looks after the indexes of these Views, and is told once, before documents are
+// written.
 func (v *Views) OnDesignChanged(fn func(tx *storage.Tx) error) { v.designChangedHook = fn }
 
 // Close ends running builds and waits for them. What they have committed stays.
@@ -166,8 +171,9 @@ func (v *Views) workers() int {
 // together is how many reads are best asked for at once; see kv.Limits.
 func (v *Views) together() int { return v.opts.KV.Limits().Together }
 
-// transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the store it is small for
-// the sake of others: a transaction that takes long may get a turn in which nobody else commits.
+// transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the
+// store it is small for the sake of others: a transaction that takes long may get a turn in which
+// nobody else commits.
 func (v *Views) transactionBudget() int {
 	if limit := v.opts.KV.Limits().TransactionSize; limit > 0 {
 		return limit / 3

@@ -9,21 +9,22 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// A build is wanted as long as its database has a design document with its views. One that is not wanted any more ends
-// in the middle of what it does: a map function that takes long is broken off with its worker.
+// A build is wanted as long as its database has a design document with its views. One that is not
+// wanted any more ends in the middle of what it does: a map function that takes long is broken off
+// with its worker.
 
 // lookEvery is the time after which a build finds out again whether it is wanted.
 const lookEvery = 500 * time.Millisecond
 
-// isUnwanted recognises what those get who wait for a build that nobody wants any more: compat.ErrDeleted, perhaps as
-// the result of a job.
+// isUnwanted recognises what those get who wait for a build that nobody wants any more:
+// compat.ErrDeleted, perhaps as the result of a job.
 func isUnwanted(err error) bool {
 	e, ok := compat.AsError(err)
 	return ok && e.Kind == compat.ErrDeleted.Kind && e.Reason == compat.ErrDeleted.Reason
 }
 
-// whileWanted gives a context for a build that ends soon after the build is not wanted any more, with the reason as its
-// cause. stop ends the watch, and waits for its end.
+// whileWanted gives a context for a build that ends soon after the build is not wanted any more,
+// with the reason as its cause. stop ends the watch, and waits for its end.
 func (b *builder) whileWanted(ctx context.Context) (watched context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -39,7 +40,8 @@ func (b *builder) whileWanted(ctx context.Context) (watched context.Context, sto
 	}
 }
 
-// unwanted gives the reason why the context of whileWanted ended a build, or else the build's own error.
+// unwanted gives the reason why the context of whileWanted ended a build, or else the build's own
+// error.
 func unwanted(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && errors.Is(err, context.Canceled) && cause != nil {
 		return cause
@@ -47,8 +49,8 @@ func unwanted(ctx context.Context, err error) error {
 	return err
 }
 
-// watch returns why the build is not wanted any more; nil if ctx ends before. A look reads the stamp of the
-// design documents, and the documents only if it has changed.
+// watch returns why the build is not wanted any more; nil if ctx ends before. A look reads the
+// stamp of the design documents, and the documents only if it has changed.
 func (b *builder) watch(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -76,7 +78,8 @@ func (b *builder) watch(ctx context.Context) error {
 	}
 }
 
-// stillWanted fails if no design document has the views of the build by now, or the database is not the same any more.
+// stillWanted fails if no design document has the views of the build by now, or the database is not
+// the same any more.
 func (b *builder) stillWanted(ctx context.Context) error {
 	_, uuid, err := b.v.designWith(ctx, b.db, b.design.id, b.design.signature)
 	if err == nil && b.uuid != uuid {
@@ -85,8 +88,8 @@ func (b *builder) stillWanted(ctx context.Context) error {
 	return err
 }
 
-// designWith finds a design document with a signature: that of an id, or another one. Its errors are compat.ErrDeleted,
-// and that of a missing database.
+// designWith finds a design document with a signature: that of an id, or another one. Its errors
+// are compat.ErrDeleted, and that of a missing database.
 func (v *Views) designWith(
 	ctx context.Context,
 	db *storage.DB,

@@ -16,8 +16,8 @@ import (
 // Documents of these tests; smallUpdate makes a job of a build over more of them.
 const fewDocuments, manyDocuments = 30, smallUpdate + 100
 
-// newSlowBench is a store whose design document _design/slow has a map function that does not end on the document `at`.
-// The bound of a function's time is far away.
+// newSlowBench is a store whose design document _design/slow has a map function that does not end
+// on the document `at`. The bound of a function's time is far away.
 func newSlowBench(t *testing.T, asJob bool) (*bench, *js.Pool) {
 	var b *bench
 	n := fewDocuments
@@ -61,8 +61,8 @@ func free(t *testing.T, pool *js.Pool) {
 	must(t, pool.CheckMap(t.Context(), "other", "function(doc) {}"))
 }
 
-// TestBuildEndsWithItsDesignDocument: nobody waits for a map function whose design document is deleted, and its worker
-// is free.
+// TestBuildEndsWithItsDesignDocument: nobody waits for a map function whose design document is
+// deleted, and its worker is free.
 func TestBuildEndsWithItsDesignDocument(t *testing.T) {
 	for _, asJob := range []bool{false, true} {
 		b, pool := newSlowBench(t, asJob)
@@ -99,7 +99,8 @@ func TestBuildEndsWithItsDatabase(t *testing.T) {
 	}
 }
 
-// TestBuildGoesOnForAnotherDesignDocument with the same views; what is put in the place of the first one has its own.
+// TestBuildGoesOnForAnotherDesignDocument with the same views; what is put in the place of the
+// first one has its own.
 func TestBuildGoesOnForAnotherDesignDocument(t *testing.T) {
 	b, pool := newSlowBench(t, false)
 	slow := slowDesign("var t = Date.now(); while (Date.now() - t < 1500);") // three looks
@@ -111,7 +112,8 @@ func TestBuildGoesOnForAnotherDesignDocument(t *testing.T) {
 	want(t, "rows", len(b.query(t, "copy", "v", "update=false").rows), fewDocuments)
 }
 
-// TestQueryFollowsItsDesignDocument: who waits for a build whose design document changes gets what it says now.
+// TestQueryFollowsItsDesignDocument: who waits for a build whose design document changes gets what
+// it says now.
 func TestQueryFollowsItsDesignDocument(t *testing.T) {
 	b, pool := newSlowBench(t, false)
 	done := asked(t, b, pool)
@@ -121,7 +123,8 @@ func TestQueryFollowsItsDesignDocument(t *testing.T) {
 	free(t, pool)
 }
 
-// TestWatchEndsWithItsContext: a caller that goes away is no reason to tell others that the design document is gone.
+// TestWatchEndsWithItsContext: a caller that goes away is no reason to tell others that the design
+// document is gone.
 func TestWatchEndsWithItsContext(t *testing.T) {
 	b, _ := newSlowBench(t, false)
 	d, uuid, err := b.views.openDesign(t.Context(), b.db, "_design/slow")

@@ -11,7 +11,8 @@ import (
 // anyOld stands for the value of a row that was not read.
 var anyOld = []byte{}
 
-// indexWriter collects what a transaction changes in one index. Everything is read before anything is written.
+// indexWriter collects what a transaction changes in one index. Everything is read before anything
+// is written.
 type indexWriter struct {
 	tx     kv.Tx
 	order  func() uint16 // storage.Tx.NextOrder
@@ -195,8 +196,8 @@ func (w *indexWriter) write() {
 	}
 }
 
-// readOld reads the stored values of the rows that go or change, for who needs them, where the entries in IDS do not
-// have what is needed.
+// readOld reads the stored values of the rows that go or change, for who needs them, where the
+// entries in IDS do not have what is needed.
 func (w *indexWriter) readOld() error {
 	var keys [][]byte
 	var at []int

@@ -1,5 +1,5 @@
-// Package format knows which programs may read and write a store: several versions of the program may have one store
-// open while its nodes are upgraded one after the other.
+// Package format knows which programs may read and write a store: several versions of the program
+// may have one store open while its nodes are upgraded one after the other.
 //
 // # The head of a store, one key
 //

@@ -16,8 +16,8 @@ import (
 
 var (
 	key = []byte("head")
-	// old knows one format; next the one after it too, which programs that know the old one can read; last a format
-	// that only it knows, and not the first one any more.
+	// old knows one format; next the one after it too, which programs that know the old one can
+	// read; last a format that only it knows, and not the first one any more.
 	old  = Program{Oldest: 5, Newest: 5}
 	next = Program{Oldest: 5, Newest: 6, Reader: 5}
 	last = Program{Oldest: 6, Newest: 7}
@@ -67,8 +67,9 @@ func write(store kv.Store) error {
 	return err
 }
 
-// TestTwoVersions: programs of two versions share a store until its format is raised; then the older one may do what
-// the newer one says that it can, and a newer one still that does not know the old format nothing before.
+// TestTwoVersions: programs of two versions share a store until its format is raised; then the
+// older one may do what the newer one says that it can, and a newer one still that does not know
+// the old format nothing before.
 func TestTwoVersions(t *testing.T) {
 	store := memkv.New()
 	a, b := opened(t, store, old), opened(t, store, next)
@@ -127,7 +128,8 @@ func TestOvertaken(t *testing.T) {
 	require.ErrorContains(t, read(store), "nothing there")
 }
 
-// TestStepsSurviveKills: two steps rewrite all keys, whenever they are killed; no key twice, and none is left out.
+// TestStepsSurviveKills: two steps rewrite all keys, whenever they are killed; no key twice, and
+// none is left out.
 func TestStepsSurviveKills(t *testing.T) {
 	store := memkv.New()
 	const rows = 25

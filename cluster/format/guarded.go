@@ -8,9 +8,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// Guarded is store with the head checked in every transaction, for stores that other processes, of other versions, have
-// open too. The head is read beside the first read of a transaction, so it costs no round trip of its own; a
-// transaction that only writes has one more. A store without a head is one that Open has to do with still.
+// Guarded is store with the head checked in every transaction, for stores that other processes, of
+// other versions, have open too. The head is read beside the first read of a transaction, so it
+// costs no round trip of its own; a transaction that only writes has one more. A store without a
+// head is one that Open has to do with still.
 func Guarded(store kv.Store, key []byte, p Program) kv.Store {
 	return &guarded{Store: store, key: key, end: kv.AppendKeyAfter(nil, key), program: p}
 }
@@ -30,7 +31,8 @@ func (g *guarded) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	})
 }
 
-// Update implements kv.Store. The head is read with a conflict: a transaction that Finalise overtakes runs again.
+// Update implements kv.Store. The head is read with a conflict: a transaction that Finalise
+// overtakes runs again.
 func (g *guarded) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
 	return g.Store.Update(ctx, func(tx kv.Tx) error {
 		c := g.begin(tx, true)

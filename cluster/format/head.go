@@ -12,8 +12,8 @@ import (
 // Program is what a program knows of formats.
 type Program struct {
 	Oldest, Newest byte // that it reads and writes
-	// Reader and Writer are the oldest formats that a program must know to read and to write a store of format Newest;
-	// 0: Newest itself.
+	// Reader and Writer are the oldest formats that a program must know to read and to write a
+	// store of format Newest; 0: Newest itself.
 	Reader, Writer byte
 	// Steps bring stores of older formats up to Newest; see Finalise.
 	Steps *[]Step
@@ -22,8 +22,9 @@ type Program struct {
 // Step rewrites what a store of format From has that is not so in the next one.
 type Step struct {
 	From byte
-	// Run rewrites a piece, from cursor on, which is nil at first, and returns where the next piece begins, nil at the
-	// end. It is a transaction of the store, with its limits of size and time, and may be run again.
+	// Run rewrites a piece, from cursor on, which is nil at first, and returns where the next piece
+	// begins, nil at the end. It is a transaction of the store, with its limits of size and time,
+	// and may be run again.
 	Run func(tx kv.Tx, cursor []byte) (next []byte, err error)
 }
 
@@ -42,7 +43,8 @@ const (
 	longHead  = shortHead + 2
 )
 
-// encode makes the value of the head. The short form is what programs know that are older than this package.
+// encode makes the value of the head. The short form is what programs know that are older than this
+// package.
 func (h Head) encode() []byte {
 	b := append([]byte{h.Format}, h.UUID[:]...)
 	if h.Reader != h.Format || h.Writer != h.Format {
@@ -63,8 +65,9 @@ func parse(b []byte) (h Head, err error) {
 	return h, nil
 }
 
-// check tells why the program must not read the store, or not write it: kv.ErrFormat. Between the pieces of a step some
-// of it is of one format and some of the next one, which nobody reads but the step.
+// check tells why the program must not read the store, or not write it: kv.ErrFormat. Between the
+// pieces of a step some of it is of one format and some of the next one, which nobody reads but the
+// step.
 func (p Program) check(h Head, write bool) error {
 	if err := p.knows(h, write); err != nil {
 		return err
@@ -106,8 +109,8 @@ func (p Program) raised(uuid [16]byte) Head {
 	return h
 }
 
-// Open reads the head of a store that the program is to write, or makes one of its newest format. The error is
-// kv.ErrFormat if it must not.
+// Open reads the head of a store that the program is to write, or makes one of its newest format.
+// The error is kv.ErrFormat if it must not.
 func Open(ctx context.Context, store kv.Store, key []byte, p Program) (h Head, err error) {
 	_, err = store.Update(ctx, func(tx kv.Tx) error {
 		value, err := tx.Get(key)
@@ -142,11 +145,12 @@ func Read(ctx context.Context, store kv.Store, key []byte) (h Head, err error) {
 	return h, err
 }
 
-// Finalise raises a store to the newest format that the program knows. First come the program's steps, each a number of
-// transactions that note how far it has come: one that was killed goes on from there, at the next call. After the last
-// of a step the store is of the format after it; between the first and the last nobody can open it. progress, if not
-// nil, is told the format and the pieces done of it. From the commit that raises the format on programs that do not
-// know it are refused. While steps run nobody else may write the store.
+// Finalise raises a store to the newest format that the program knows. First come the program's
+// steps, each a number of transactions that note how far it has come: one that was killed goes on
+// from there, at the next call. After the last of a step the store is of the format after it;
+// between the first and the last nobody can open it. progress, if not nil, is told the format and
+// the pieces done of it. From the commit that raises the format on programs that do not know it are
+// refused. While steps run nobody else may write the store.
 func Finalise(
 	ctx context.Context,
 	store kv.Store,

@@ -1,4 +1,5 @@
-// Package logins has processes on one store tell each other of failed logins, so that a lockout of one is one of all.
+// Package logins has processes on one store tell each other of failed logins, so that a lockout of
+// one is one of all.
 //
 // # Keys, below storage.LoginsPrefix
 //
@@ -15,6 +16,7 @@
 //
 //  1. A failure is told to Follow's function once in each process, but not in the one that told it. Who starts is told
 //     those that are stored.
-//  2. A row goes when some process has known it for a lifetime of its own clock: no clocks are compared.
+//  2. A row goes when some process has known it for a lifetime of its own clock: no clocks are
+//     compared.
 //  3. Nothing of a login waits for the store: without it each process counts its own failures.
 package logins

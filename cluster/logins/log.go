@@ -66,8 +66,8 @@ func New(o Options) *Log {
 	return l
 }
 
-// Follow names the function that is called for failures of other processes, and how long failures count. It is called
-// before Run.
+// Follow names the function that is called for failures of other processes, and how long failures
+// count. It is called before Run.
 func (l *Log) Follow(failed func(Failure), life func() time.Duration) {
 	l.failed, l.life = failed, life
 }
@@ -133,7 +133,8 @@ func (l *Log) tell(ctx context.Context) {
 	}
 }
 
-// follow reads what other processes have told since it was last called; count is what the count was before.
+// follow reads what other processes have told since it was last called; count is what the count was
+// before.
 func (l *Log) follow(ctx context.Context) (count []byte, err error) {
 	for {
 		var list []Failure

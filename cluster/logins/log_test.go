@@ -46,7 +46,8 @@ func (p *process) count(f Failure) int {
 	return p.told[f]
 }
 
-// TestLog: each process is told of the failures of the others, once, and who starts later of those that are stored.
+// TestLog: each process is told of the failures of the others, once, and who starts later of those
+// that are stored.
 func TestLog(t *testing.T) {
 	store := memkv.New()
 	a, b := newProcess(store), newProcess(store)

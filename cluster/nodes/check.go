@@ -27,8 +27,9 @@ func Check(ctx context.Context, store kv.Store, prefix []byte) (violations []str
 	return violations, err
 }
 
-// List reads the processes that have a key, in ascending order of their ids: also those that have been gone for less
-// than ten times the lease. It tells who was there, not who is: that takes watching them (Members).
+// List reads the processes that have a key, in ascending order of their ids: also those that have
+// been gone for less than ten times the lease. It tells who was there, not who is: that takes
+// watching them (Members).
 func List(ctx context.Context, store kv.Store, prefix []byte) (list []Member, err error) {
 	begin, end := append(prefix[:len(prefix):len(prefix)], 0), append(prefix[:len(prefix):len(prefix)], 0xff)
 	err = kv.Walk(ctx, store, begin, end, checkWindow, func(_ kv.ReadTx, window []kv.Row) error {

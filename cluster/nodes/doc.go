@@ -20,7 +20,8 @@
 //  1. No time of one process's clock is compared with another's: a process is gone when its key is, or when that was
 //     seen unchanged for nine tenths of Options.Lease by the clock of who looks, which is at most a lease after it was
 //     written. Nobody is gone before that was looked at.
-//  2. A process that was taken for gone and is not is nothing but late: what processes do is fenced where it is stored.
+//  2. A process that was taken for gone and is not is nothing but late: what processes do is fenced
+//     where it is stored.
 //  3. All who see the same owners and the same processes make the same plan, and a plan moves no partition that may
 //     stay.
 //  4. A process that has the store to itself writes nothing.

@@ -66,8 +66,9 @@ type Options struct {
 	Info   Info   // of this process, but for Address (Advertise), Load and Beat
 	// Load tells how many requests are under way; nil: it is not told.
 	Load func() int64
-	// Lease is how long a process counts as alive at most after its last sign of life, where the store answers at once;
-	// 0: no other process has the store open. All processes on a store should have the same.
+	// Lease is how long a process counts as alive at most after its last sign of life, where the
+	// store answers at once; 0: no other process has the store open. All processes on a store
+	// should have the same.
 	Lease time.Duration
 	Log   *slog.Logger
 }
@@ -129,15 +130,15 @@ func (m *Members) Alone() bool { return m.o.Lease <= 0 }
 // interval is how often a process says that it lives, and looks who else does.
 func (m *Members) interval() time.Duration { return m.o.Lease / beatsPerLease }
 
-// patience is how long a process counts as alive after it was seen with another sign of life, which may have been an
-// interval old then.
+// patience is how long a process counts as alive after it was seen with another sign of life, which
+// may have been an interval old then.
 func (m *Members) patience() time.Duration { return m.o.Lease - m.interval() }
 
 // Self is this process.
 func (m *Members) Self() ID { return m.self }
 
-// Live are the processes that are there, in ascending order of their ids, this one among them; it waits until that was
-// looked at once. changed is closed when they are others.
+// Live are the processes that are there, in ascending order of their ids, this one among them; it
+// waits until that was looked at once. changed is closed when they are others.
 func (m *Members) Live(ctx context.Context) (live []Member, changed <-chan struct{}, err error) {
 	select {
 	case <-m.looked:
@@ -191,7 +192,8 @@ func (m *Members) Refresh(ctx context.Context) error {
 	return m.look(ctx)
 }
 
-// Gone reports, in a transaction, whether a process that is not among Live is gone, and not one that came meanwhile.
+// Gone reports, in a transaction, whether a process that is not among Live is gone, and not one
+// that came meanwhile.
 func (m *Members) Gone(tx kv.ReadTx, id ID) (bool, error) {
 	if m.Alone() {
 		return id != m.self, nil
@@ -229,7 +231,8 @@ func (m *Members) AwaitSeen(ctx context.Context, topic Topic, n uint64) error {
 	return nil
 }
 
-// Run says that this process is there, and looks who else is, until ctx ends. Then it takes its leave.
+// Run says that this process is there, and looks who else is, until ctx ends. Then it takes its
+// leave.
 func (m *Members) Run(ctx context.Context) {
 	if m.Alone() {
 		return
@@ -252,8 +255,8 @@ func (m *Members) Run(ctx context.Context) {
 	}
 }
 
-// next is when Run looks again that has looked: an interval later, or as soon as a process that gives no sign of life
-// is gone.
+// next is when Run looks again that has looked: an interval later, or as soon as a process that
+// gives no sign of life is gone.
 func (m *Members) next(looked time.Time) time.Time {
 	next := looked.Add(m.interval())
 	m.mu.Lock()
@@ -304,9 +307,9 @@ func (m *Members) leave(ctx context.Context) {
 	}
 }
 
-// look says that this process is there, and reads who else is, in one transaction. Where that takes long, what was read
-// counts as seen when it has ended, and as looked at again when the next one begins: between two sights of a process
-// is at least the time that is taken for it.
+// look says that this process is there, and reads who else is, in one transaction. Where that takes
+// long, what was read counts as seen when it has ended, and as looked at again when the next one
+// begins: between two sights of a process is at least the time that is taken for it.
 func (m *Members) look(ctx context.Context) error {
 	m.pass.Lock()
 	defer m.pass.Unlock()
@@ -434,8 +437,8 @@ var one = binary.LittleEndian.AppendUint64(nil, 1)
 
 func (m *Members) key(id ID) []byte { return tuple.AppendBytes(bytes.Clone(m.o.Prefix), id[:]) }
 
-// encode makes the value of a process: beat and what it has seen of each topic, 8 bytes little-endian each, and what it
-// tells of itself.
+// encode makes the value of a process: beat and what it has seen of each topic, 8 bytes
+// little-endian each, and what it tells of itself.
 func encode(beat uint64, m Member) ([]byte, error) {
 	b := binary.LittleEndian.AppendUint64(nil, beat)
 	for _, n := range m.Seen {

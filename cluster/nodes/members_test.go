@@ -35,8 +35,8 @@ func names(m *Members) map[string]uint64 {
 	return list
 }
 
-// TestMembers: a process is there from its first beat on, and gone a lease after the last one that was seen, by the
-// clock of who looks.
+// TestMembers: a process is there from its first beat on, and gone a lease after the last one that
+// was seen, by the clock of who looks.
 func TestMembers(t *testing.T) {
 	store := memkv.New()
 	a, b := member(store, "a"), member(store, "b")
@@ -93,8 +93,9 @@ func rowsOf(store kv.Store, m *Members) (rows map[ID]row, err error) {
 	return rows, err
 }
 
-// TestGoneWithinALease: wherever between two looks the last sign of life of a process comes, the others take it for
-// gone when a lease is over, and not much earlier. Nothing but the times counts here: the store answers at once.
+// TestGoneWithinALease: wherever between two looks the last sign of life of a process comes, the
+// others take it for gone when a lease is over, and not much earlier. Nothing but the times counts
+// here: the store answers at once.
 func TestGoneWithinALease(t *testing.T) {
 	const step = lease / beatsPerLease
 	for phase := step / 20; phase <= step; phase += step / 20 {
@@ -120,8 +121,8 @@ func TestGoneWithinALease(t *testing.T) {
 	}
 }
 
-// TestSlowStoreTakesNobodyForGone: transactions that take almost as long as a process counts as alive make nobody gone
-// who looks as often as they let it.
+// TestSlowStoreTakesNobodyForGone: transactions that take almost as long as a process counts as
+// alive make nobody gone who looks as often as they let it.
 func TestSlowStoreTakesNobodyForGone(t *testing.T) {
 	store := memkv.New()
 	a, b := member(store, "a"), member(store, "b")
@@ -182,7 +183,8 @@ func TestLeave(t *testing.T) {
 	require.Len(t, names(a), 1)
 }
 
-// TestComingAndGoing: who runs sees others come and take their leave at once, not with the next beat.
+// TestComingAndGoing: who runs sees others come and take their leave at once, not with the next
+// beat.
 func TestComingAndGoing(t *testing.T) {
 	store := memkv.New()
 	slow := func(name string) (m *Members, end func()) {

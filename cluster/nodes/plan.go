@@ -2,8 +2,8 @@ package nodes
 
 import "slices"
 
-// Spans divides n things among k, in order: the i-th of k has those from the i-th number on up to the next one. The
-// first n mod k have one more than the others.
+// Spans divides n things among k, in order: the i-th of k has those from the i-th number on up to
+// the next one. The first n mod k have one more than the others.
 func Spans(n, k int) []int {
 	starts := make([]int, k+1)
 	for i := range k {
@@ -16,10 +16,10 @@ func Spans(n, k int) []int {
 	return starts
 }
 
-// Plan says which of the processes that live, in ascending order, is to own each partition. owners has who owns them
-// now, the zero ID for nobody. Each process has its even share; of what it owns it keeps the first ones, up to that
-// share, and what is over goes in order to those who have too little. So where nobody owns anything the shares are
-// ranges.
+// Plan says which of the processes that live, in ascending order, is to own each partition. owners
+// has who owns them now, the zero ID for nobody. Each process has its even share; of what it owns
+// it keeps the first ones, up to that share, and what is over goes in order to those who have too
+// little. So where nobody owns anything the shares are ranges.
 func Plan(owners []ID, live []ID) []ID {
 	plan := make([]ID, len(owners))
 	if len(live) == 0 {
@@ -46,8 +46,8 @@ func Plan(owners []ID, live []ID) []ID {
 	return plan
 }
 
-// quotas are the shares of those who live. What is left over by an even division goes to those who own more than that
-// already, so that it need not move, then to the first ones.
+// quotas are the shares of those who live. What is left over by an even division goes to those who
+// own more than that already, so that it need not move, then to the first ones.
 func quotas(owners, live []ID) map[ID]int {
 	each, over := len(owners)/len(live), len(owners)%len(live)
 	held, quota := make(map[ID]int), make(map[ID]int)

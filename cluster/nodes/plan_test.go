@@ -17,7 +17,8 @@ func named(names ...byte) []ID {
 	return list
 }
 
-// TestSpans: the seed's vectors, 1,024 partitions over three workers of one node, then over three of each of two.
+// TestSpans: the seed's vectors, 1,024 partitions over three workers of one node, then over three
+// of each of two.
 func TestSpans(t *testing.T) {
 	require.Equal(t, []int{0, 342, 683, 1024}, Spans(1024, 3))
 	halves := Spans(1024, 2)
@@ -33,7 +34,8 @@ func TestPlanOfFreePartitions(t *testing.T) {
 	require.Equal(t, make([]ID, 10), Plan(make([]ID, 10), nil))
 }
 
-// TestPlanMovesLittle: processes come and go; shares stay even, and of what could stay nothing moves.
+// TestPlanMovesLittle: processes come and go; shares stay even, and of what could stay nothing
+// moves.
 func TestPlanMovesLittle(t *testing.T) {
 	kvtest.Long(t)
 	random := rand.New(rand.NewPCG(1, 2))

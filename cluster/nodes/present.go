@@ -9,8 +9,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A process that stood still, or that did not reach the store, does not know by itself that the others have gone on
-// without waiting for it. So before it serves anything it looks whether they may have.
+// A process that stood still, or that did not reach the store, does not know by itself that the
+// others have gone on without waiting for it. So before it serves anything it looks whether they
+// may have.
 
 // elapsed is the time between two readings, by whichever clock shows more: the monotonic clock of a
 // machine that was suspended stands still, and the calendar may have been set back.
@@ -18,8 +19,8 @@ func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
-// Present reports whether no other process can have taken this one for gone since it was last CaughtUp: its last sign
-// of life is younger than the time that they wait for the next one.
+// Present reports whether no other process can have taken this one for gone since it was last
+// CaughtUp: its last sign of life is younger than the time that they wait for the next one.
 func (m *Members) Present() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,10 +32,10 @@ func (m *Members) presentAt(now time.Time) bool {
 	return !m.present.IsZero() && elapsed(m.present, now) < m.patience()
 }
 
-// CaughtUp returns at once where the process is Present. Else it says that it is there, and then has catchUp read what
-// the others may have changed meanwhile: a change that is made from then on waits for it. Of those who ask at the same
-// time one does. The error is that of the store or of catchUp, or kv.ErrUnavailable where that took so long that the
-// others may have gone on again.
+// CaughtUp returns at once where the process is Present. Else it says that it is there, and then
+// has catchUp read what the others may have changed meanwhile: a change that is made from then on
+// waits for it. Of those who ask at the same time one does. The error is that of the store or of
+// catchUp, or kv.ErrUnavailable where that took so long that the others may have gone on again.
 func (m *Members) CaughtUp(ctx context.Context, catchUp func(context.Context) error) error {
 	if m.Present() {
 		return nil
@@ -66,9 +67,9 @@ func (m *Members) CaughtUp(ctx context.Context, catchUp func(context.Context) er
 	return nil
 }
 
-// beaten notes that a look has told the others, between two times, that the process is there. If they may have taken it
-// for gone before, it stays so until it has caught up. The others' beats are a clock as well: of a machine whose own
-// clocks were stopped with it.
+// beaten notes that a look has told the others, between two times, that the process is there. If
+// they may have taken it for gone before, it stays so until it has caught up. The others' beats are
+// a clock as well: of a machine whose own clocks were stopped with it.
 func (m *Members) beaten(began, ended time.Time, rows map[ID]row, seen map[ID]sighting) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestPresentIsNotGone: whatever two processes do and however long either stands still, one that the other has taken
-// for gone does not think that it is present, until it has caught up.
+// TestPresentIsNotGone: whatever two processes do and however long either stands still, one that
+// the other has taken for gone does not think that it is present, until it has caught up.
 func TestPresentIsNotGone(t *testing.T) {
 	gone, back := 0, 0
 	for seed := range uint64(200) {
@@ -67,8 +67,8 @@ func (m *Members) isGone(id ID) bool {
 	return true
 }
 
-// TestStoodStill: a process that has stood still catches up before it is present, once for all who ask; what it is by
-// is any clock that has noticed: its own, the calendar, or the others' beats.
+// TestStoodStill: a process that has stood still catches up before it is present, once for all who
+// ask; what it is by is any clock that has noticed: its own, the calendar, or the others' beats.
 func TestStoodStill(t *testing.T) {
 	for name, sleep := range map[string]func(now time.Time) time.Time{
 		"awake": func(now time.Time) time.Time { return now.Add(lease) },
@@ -103,8 +103,8 @@ func TestStoodStill(t *testing.T) {
 	}
 }
 
-// TestStoodStillWithoutNoticing: where no clock of a machine has noticed that it stood still, the others' beats tell
-// with the next look.
+// TestStoodStillWithoutNoticing: where no clock of a machine has noticed that it stood still, the
+// others' beats tell with the next look.
 func TestStoodStillWithoutNoticing(t *testing.T) {
 	store := memkv.New()
 	a, b := member(store, "a"), member(store, "b")

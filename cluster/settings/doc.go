@@ -1,4 +1,5 @@
-// Package settings keeps settings in a store that several processes have open, so that all have the same ones.
+// Package settings keeps settings in a store that several processes have open, so that all have the
+// same ones.
 //
 // # Keys, below storage.SettingsPrefix
 //

@@ -18,10 +18,11 @@ import (
 const (
 	// longest is how long a value may be, in bytes: it is stored in one piece.
 	longest = 90_000
-	// longestKey is how long a section and a key may be together, in bytes: keys of FoundationDB have 10,000.
+	// longestKey is how long a section and a key may be together, in bytes: keys of FoundationDB
+	// have 10,000.
 	longestKey = 4000
-	// changeTime bounds how long a change may take, the wait for other processes included. One that is gone is waited
-	// for as long as it counts as there.
+	// changeTime bounds how long a change may take, the wait for other processes included. One that
+	// is gone is waited for as long as it counts as there.
 	changeTime = 20 * time.Second
 	// again is how long after a failure the settings are read again.
 	again = time.Second
@@ -44,8 +45,8 @@ type Settings struct {
 	seen uint64 // the changes that the configuration has
 }
 
-// Open has the configuration take over what is shared, and send its changes there. It is called before the
-// configuration is used by others; Run follows what other processes change.
+// Open has the configuration take over what is shared, and send its changes there. It is called
+// before the configuration is used by others; Run follows what other processes change.
 func Open(ctx context.Context, o Options) (*Settings, error) {
 	s := &Settings{o: o}
 	if err := s.Current(ctx); err != nil {
@@ -55,9 +56,9 @@ func Open(ctx context.Context, o Options) (*Settings, error) {
 	return s, nil
 }
 
-// Current returns when the configuration has all changes that were answered before it was called: at once, unless the
-// others may have taken this process for gone. Then it is there first, and reads: a change that is made meanwhile waits
-// for it.
+// Current returns when the configuration has all changes that were answered before it was called:
+// at once, unless the others may have taken this process for gone. Then it is there first, and
+// reads: a change that is made meanwhile waits for it.
 func (s *Settings) Current(ctx context.Context) error {
 	return s.o.Nodes.CaughtUp(ctx, func(ctx context.Context) error {
 		_, err := s.refresh(ctx)
@@ -82,8 +83,8 @@ func (s *Settings) Run(ctx context.Context) {
 	}
 }
 
-// refresh reads what is shared, has the configuration take it over, and tells the other processes that it has; changes
-// is what the count of changes was.
+// refresh reads what is shared, has the configuration take it over, and tells the other processes
+// that it has; changes is what the count of changes was.
 func (s *Settings) refresh(ctx context.Context) (changes []byte, err error) {
 	var common config.Common
 	err = s.o.KV.View(ctx, func(tx kv.ReadTx) error {

@@ -45,8 +45,8 @@ func start(t *testing.T, store kv.Store, lease time.Duration) *process {
 	return p
 }
 
-// TestEachSeesTheLast: whoever has changed a key, all see the last change as soon as it is made; of those who make a
-// new value all get the same one.
+// TestEachSeesTheLast: whoever has changed a key, all see the last change as soon as it is made; of
+// those who make a new value all get the same one.
 func TestEachSeesTheLast(t *testing.T) {
 	store := memkv.New()
 	var all []*process
@@ -81,8 +81,8 @@ func TestEachSeesTheLast(t *testing.T) {
 	require.Empty(t, violations)
 }
 
-// TestLayers: what was deleted is as it is built in; what was set for a process's life goes before what is shared until
-// that changes.
+// TestLayers: what was deleted is as it is built in; what was set for a process's life goes before
+// what is shared until that changes.
 func TestLayers(t *testing.T) {
 	store := memkv.New()
 	a, b := start(t, store, 2*time.Second), start(t, store, 2*time.Second)

@@ -32,7 +32,8 @@ func (t *texts) next() string {
 	return b.String()
 }
 
-// query is what both are asked: words that are all there, one of which is, or which follow each other.
+// query is what both are asked: words that are all there, one of which is, or which follow each
+// other.
 type query struct {
 	name  string
 	kind  string
@@ -155,8 +156,8 @@ func run(docs int, dir string, lone, keep bool) (err error) {
 	return nil
 }
 
-// times are what a query takes: the median, processor time of the whole process on average, which depends less on what
-// else the machine does, and what it took the first time.
+// times are what a query takes: the median, processor time of the whole process on average, which
+// depends less on what else the machine does, and what it took the first time.
 type times struct{ p50, cpu, first time.Duration }
 
 // measure asks a query once, and then for a while.

@@ -12,9 +12,10 @@ import (
 	"github.com/settee-db/settee/server/auth"
 )
 
-// prepareAdmin makes sure that there is an administrator and that no password is stored in clear. COUCHDB_USER and
-// COUCHDB_PASSWORD name one; without any, the first start makes one up and prints its password once. COUCHDB_SECRET is
-// the secret of cookies where there is none yet, as in CouchDB's image.
+// prepareAdmin makes sure that there is an administrator and that no password is stored in clear.
+// COUCHDB_USER and COUCHDB_PASSWORD name one; without any, the first start makes one up and prints
+// its password once. COUCHDB_SECRET is the secret of cookies where there is none yet, as in
+// CouchDB's image.
 func prepareAdmin(c *config.Config, out io.Writer) error {
 	if err := admin.HashAdmins(c); err != nil {
 		return err
@@ -48,8 +49,8 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 	return err
 }
 
-// setAdmin stores the password's hash for an administrator that there is not yet, and reports whether it did: of
-// processes that start on a store at the same time one does.
+// setAdmin stores the password's hash for an administrator that there is not yet, and reports
+// whether it did: of processes that start on a store at the same time one does.
 func setAdmin(c *config.Config, name, password string) (made bool, err error) {
 	hash, err := principal.HashAdmin(password, auth.ReadHashing(c))
 	if err != nil {

@@ -29,7 +29,8 @@ func parseSite(text string) (*site.Site, string, error) {
 	return s, db, err
 }
 
-// archiveSuffix ends the names of the files of a directory of archives; what is before is the database's name, escaped.
+// archiveSuffix ends the names of the files of a directory of archives; what is before is the
+// database's name, escaped.
 const archiveSuffix = ".settee"
 
 // backupCommand is "settee backup". A logical backup reads a server over HTTP and needs no access
@@ -95,7 +96,8 @@ type backup struct {
 	progress io.Writer
 }
 
-// all writes each database to a file of its own. _global_changes only tells what happened to the others.
+// all writes each database to a file of its own. _global_changes only tells what happened to the
+// others.
 func (b *backup) all(ctx context.Context, dir string) error {
 	var names []string
 	if err := b.site.GetJSON(ctx, "/_all_dbs", &names); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStartsAfterBadSettings: whatever was set over HTTP, the next start works, or names the settings and the file to
-// mend them in; what was stored is there once it does.
+// TestStartsAfterBadSettings: whatever was set over HTTP, the next start works, or names the
+// settings and the file to mend them in; what was stored is there once it does.
 func TestStartsAfterBadSettings(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

@@ -27,7 +27,8 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// checkRate is how many megabytes a second a check reads where servers use the store, unless it is told another number.
+// checkRate is how many megabytes a second a check reads where servers use the store, unless it is
+// told another number.
 const checkRate = 32
 
 // checkCommand is "settee check". On a shared cluster reads are slowed down to checkRate unless the
@@ -57,9 +58,10 @@ range by range, and what looks wrong is looked at again, so that no write that c
 	return cmd
 }
 
-// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go, search/doc.go, storage/jobs/doc.go,
-// storage/expiry/doc.go, eventing/doc.go and eventing/registry/doc.go promise about the store, and prints each
-// violation. rate bounds the bytes that are read a second, 0 does not.
+// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go, search/doc.go,
+// storage/jobs/doc.go, storage/expiry/doc.go, eventing/doc.go and eventing/registry/doc.go promise
+// about the store, and prints each violation. rate bounds the bytes that are read a second, 0 does
+// not.
 func check(ctx context.Context, o appOptions, rate int64, out, progress io.Writer) (err error) {
 	missing, err := verifyFiles(ctx, o, rate, out, progress)
 	var store kv.Store
@@ -111,8 +113,9 @@ func check(ctx context.Context, o appOptions, rate int64, out, progress io.Write
 	return err
 }
 
-// verifyFiles reads the files of a store of the embedded engine one by one, prints what is wrong with them and counts
-// it: a check of what is stored meets neither what nothing leads to any more, nor what its caches have.
+// verifyFiles reads the files of a store of the embedded engine one by one, prints what is wrong
+// with them and counts it: a check of what is stored meets neither what nothing leads to any more,
+// nor what its caches have.
 func verifyFiles(ctx context.Context, o appOptions, rate int64, out, progress io.Writer) (int, error) {
 	verify, ok := verifiers[o.engine]
 	if !ok {
@@ -146,8 +149,8 @@ func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) er
 }
 
 const (
-	// confirmations is how often what is wrong in a store with writers is looked at again before it is told, after a
-	// pause: what is found each time is no change that came between two snapshots.
+	// confirmations is how often what is wrong in a store with writers is looked at again before it
+	// is told, after a pause: what is found each time is no change that came between two snapshots.
 	confirmations     = 3
 	confirmationPause = time.Second
 )
@@ -210,8 +213,9 @@ func (c *checker) documents(ctx context.Context) ([]string, error) {
 	return texts(violations), err
 }
 
-// layers verifies what layers above documents keep: the indexes of views, as far as that goes without running their
-// functions, those over all fields and of texts, what expires, event functions.
+// layers verifies what layers above documents keep: the indexes of views, as far as that goes
+// without running their functions, those over all fields and of texts, what expires, event
+// functions.
 func (c *checker) layers(ctx context.Context) (err error) {
 	store, err := storage.Open(ctx, storage.Options{KV: c.store, Manual: true})
 	if err != nil {

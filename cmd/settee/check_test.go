@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCheckDrawsNoProgressIntoFiles: who keeps the output of a nightly check does not want thousands of frames of a
-// progress bar.
+// TestCheckDrawsNoProgressIntoFiles: who keeps the output of a nightly check does not want
+// thousands of frames of a progress bar.
 func TestCheckDrawsNoProgressIntoFiles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, openSmall(t, dir).Close())

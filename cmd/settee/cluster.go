@@ -128,7 +128,8 @@ func (s *clusterState) latencies() map[string]float64 {
 	}
 }
 
-// Collect implements prometheus.Collector. While nothing is known of the cluster it is not available.
+// Collect implements prometheus.Collector. While nothing is known of the cluster it is not
+// available.
 func (c clusterStatus) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)

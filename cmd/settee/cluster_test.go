@@ -17,7 +17,8 @@ type toldStatus struct {
 // Status implements statusTeller.
 func (s toldStatus) Status() ([]byte, error) { return []byte(s.text), s.err }
 
-// TestClusterStatus: of FoundationDB's status there are metrics; of a cluster that is away that it is.
+// TestClusterStatus: of FoundationDB's status there are metrics; of a cluster that is away that it
+// is.
 func TestClusterStatus(t *testing.T) {
 	gather := func(s toldStatus) map[string]float64 {
 		registry := prometheus.NewRegistry()

@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// Go's collector gives a heap as much room to grow as is in use. In builds without cgo the store's blocks are in the
-// heap, up to 128 MB of bytes that it need not look into: they would get as much room again, which nothing but garbage
-// fills. A pacer gives room for what is in use besides: as often as with the blocks elsewhere, the collector then runs.
+// Go's collector gives a heap as much room to grow as is in use. In builds without cgo the store's
+// blocks are in the heap, up to 128 MB of bytes that it need not look into: they would get as much
+// room again, which nothing but garbage fills. A pacer gives room for what is in use besides: as
+// often as with the blocks elsewhere, the collector then runs.
 type pacer struct {
 	blocks func() int64 // bytes
 	live   [1]metrics.Sample
@@ -22,14 +23,15 @@ type pacer struct {
 
 const (
 	usualPercent = 100
-	// leastRoom is how many bytes are allocated between two runs at least: of a small heap they cost more than they
-	// bring.
+	// leastRoom is how many bytes are allocated between two runs at least: of a small heap they
+	// cost more than they bring.
 	leastRoom = 32 << 20
 	// steps in which the percentage is set: each setting stops the process for a moment.
 	percentStep = 5
 )
 
-// paceCollector begins to follow the blocks, unless the operator has said how often the collector is to run (GOGC).
+// paceCollector begins to follow the blocks, unless the operator has said how often the collector
+// is to run (GOGC).
 func paceCollector(blocks func() int64) *pacer {
 	p := &pacer{blocks: blocks, percent: usualPercent}
 	p.live[0].Name = "/gc/heap/live:bytes"

@@ -8,12 +8,13 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// localFile is the ini file in the data directory that changes over HTTP are written to when no file is named.
+// localFile is the ini file in the data directory that changes over HTTP are written to when no
+// file is named.
 const localFile = "local.ini"
 
-// loadConfig reads the named ini files and directories of them; without any those that COUCHDB_INI_FILES names, without
-// that the data directory's own. The last file receives changes. Where the command line does not choose the data
-// directory, couchdb/database_dir does.
+// loadConfig reads the named ini files and directories of them; without any those that
+// COUCHDB_INI_FILES names, without that the data directory's own. The last file receives changes.
+// Where the command line does not choose the data directory, couchdb/database_dir does.
 func loadConfig(o *appOptions) (*config.Config, error) {
 	paths := o.configFiles
 	if len(paths) == 0 {
@@ -37,8 +38,8 @@ func loadConfig(o *appOptions) (*config.Config, error) {
 	return c, nil
 }
 
-// nodeName is the name of the node: couchdb@ and what NODENAME says, as in CouchDB's image; of several on a store with
-// the machine's name if that says nothing.
+// nodeName is the name of the node: couchdb@ and what NODENAME says, as in CouchDB's image; of
+// several on a store with the machine's name if that says nothing.
 func nodeName(engine string) string {
 	host := os.Getenv("NODENAME")
 	if host == "" && sharedEngines[engine] {

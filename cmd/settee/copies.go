@@ -17,9 +17,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A store of the embedded engine belongs to one process. Others on the machine, "settee check" and "settee backup
-// --physical", ask that one for a copy of it as it is now, over a socket in the data directory: who may write there may
-// connect. The copy is there for as long as the connection is, so that a process that dies leaves nothing behind.
+// A store of the embedded engine belongs to one process. Others on the machine, "settee check" and
+// "settee backup --physical", ask that one for a copy of it as it is now, over a socket in the data
+// directory: who may write there may connect. The copy is there for as long as the connection is,
+// so that a process that dies leaves nothing behind.
 
 const (
 	// copySocket is the socket's name in the data directory.
@@ -52,8 +53,8 @@ type copies struct {
 	end      context.CancelFunc
 }
 
-// offerCopies answers those who ask for copies of the store in a data directory until close, which the result is for.
-// Where it cannot, the log says so, and the server does without.
+// offerCopies answers those who ask for copies of the store in a data directory until close, which
+// the result is for. Where it cannot, the log says so, and the server does without.
 func offerCopies(store kv.Store, dir string, log *slog.Logger) *copies {
 	engine, ok := store.(copier)
 	if !ok {
@@ -122,8 +123,8 @@ func (c *copies) answer(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// makeCopy makes a data directory with a copy of the store, in the data directory: on the same volume, so that tables
-// are linked.
+// makeCopy makes a data directory with a copy of the store, in the data directory: on the same
+// volume, so that tables are linked.
 func makeCopy(ctx context.Context, engine copier, dir string) (copied string, err error) {
 	if copied, err = os.MkdirTemp(dir, copyPattern); err != nil {
 		return "", err
@@ -142,8 +143,8 @@ func removeCopies(dir string) {
 	}
 }
 
-// askForCopy asks the server that has the store of a data directory open for a copy: a data directory that is there
-// until release.
+// askForCopy asks the server that has the store of a data directory open for a copy: a data
+// directory that is there until release.
 func askForCopy(ctx context.Context, dir string) (copied string, release func(), err error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", filepath.Join(dir, copySocket))

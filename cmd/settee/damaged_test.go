@@ -15,8 +15,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// TestDamagedBlockCostsItsDocuments: documents whose block of a table is broken answer 500, all others as ever, and
-// /_up says that something is wrong.
+// TestDamagedBlockCostsItsDocuments: documents whose block of a table is broken answer 500, all
+// others as ever, and /_up says that something is wrong.
 func TestDamagedBlockCostsItsDocuments(t *testing.T) {
 	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")

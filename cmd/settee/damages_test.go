@@ -23,9 +23,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
-// TestAnyDamageIsTold damages a store that has everything which a store can have, one file at a time, at random. After
-// each damage the store as it opens and reads, settee check and settee salvage either have all that was acknowledged or
-// say that something is missing, and a command that says so fails. Of a store without damage none says anything.
+// TestAnyDamageIsTold damages a store that has everything which a store can have, one file at a
+// time, at random. After each damage the store as it opens and reads, settee check and settee
+// salvage either have all that was acknowledged or say that something is missing, and a command
+// that says so fails. Of a store without damage none says anything.
 //
 // SETTEE_DAMAGE_ROUNDS is how many damages there are.
 func TestAnyDamageIsTold(t *testing.T) {
@@ -149,7 +150,8 @@ func complaints(out string) (lines []string) {
 	return lines
 }
 
-// allRows opens a store and reads all of it. said is what it says about something that is missing or cannot be read.
+// allRows opens a store and reads all of it. said is what it says about something that is missing
+// or cannot be read.
 func allRows(t *testing.T, dir string) (rows map[string]string, said string) {
 	t.Helper()
 	rows = map[string]string{}
@@ -174,8 +176,8 @@ func allRows(t *testing.T, dir string) (rows map[string]string, said string) {
 	return rows, strings.Join(append(store.Losses(), store.Damaged()...), "\n")
 }
 
-// copyDirAtRest copies the store of a running server while it writes nothing: what is in a log, and not acknowledged,
-// may be missing.
+// copyDirAtRest copies the store of a running server while it writes nothing: what is in a log, and
+// not acknowledged, may be missing.
 func copyDirAtRest(t *testing.T, dir string) string {
 	t.Helper()
 	for {
@@ -192,8 +194,8 @@ func copyDirAtRest(t *testing.T, dir string) string {
 	}
 }
 
-// everythingStored makes a store with all that a store can have, in tables, blob files and a log: as a process leaves
-// it that was killed, and one that was stopped.
+// everythingStored makes a store with all that a store can have, in tables, blob files and a log:
+// as a process leaves it that was killed, and one that was stopped.
 func everythingStored(t *testing.T) (killed, stopped string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -20,8 +20,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What is checked here of the files that deploy a cluster is what can be wrong without a container engine or
-// Kubernetes: their form, names that have to agree, options and paths that the program has to know.
+// What is checked here of the files that deploy a cluster is what can be wrong without a container
+// engine or Kubernetes: their form, names that have to agree, options and paths that the program
+// has to know.
 
 // object is a YAML mapping.
 type object = map[string]any
@@ -74,7 +75,8 @@ func knownOptions(t *testing.T, args []any) {
 	}
 }
 
-// TestComposeCluster: the services of the compose file name each other right, and the balancer names them.
+// TestComposeCluster: the services of the compose file name each other right, and the balancer
+// names them.
 func TestComposeCluster(t *testing.T) {
 	text, err := os.ReadFile("../../docker/compose-cluster.yaml")
 	require.NoError(t, err)
@@ -231,8 +233,8 @@ func renderChart(t *testing.T, change func(values object)) (objects map[string]o
 	return objects, nil
 }
 
-// TestChart: the objects of the chart name each other, nodes are drained before they are killed, and probes ask for
-// what a server answers.
+// TestChart: the objects of the chart name each other, nodes are drained before they are killed,
+// and probes ask for what a server answers.
 func TestChart(t *testing.T) {
 	chart, err := os.ReadFile(filepath.Join(chartDir, "Chart.yaml"))
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ type opener func(o appOptions, log *slog.Logger) (kv.Store, error)
 // engines are those of this build; each registers itself in its own file.
 var engines = map[string]opener{}
 
-// verifiers read the files of an engine's store, which no process may have open; the error is kv.ErrLocked then. They
-// tell progress how many keys and bytes they have seen.
+// verifiers read the files of an engine's store, which no process may have open; the error is
+// kv.ErrLocked then. They tell progress how many keys and bytes they have seen.
 var verifiers = map[string]func(
 	ctx context.Context, o appOptions, progress func(keys, bytes int64),
 ) ([]kv.Damage, error){}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// entryPoint runs the image's entry script, with programs that say what they were asked to do, and returns what came
-// out.
+// entryPoint runs the image's entry script, with programs that say what they were asked to do, and
+// returns what came out.
 func entryPoint(t *testing.T, home string, env []string, args ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
@@ -72,8 +72,8 @@ func TestContainerEntryPoint(t *testing.T) {
 	require.Equal(t, serve+"\n", out)
 }
 
-// TestContainerSecretFiles: what is in files counts as what is in the environment; a file that is not there, or both,
-// is told.
+// TestContainerSecretFiles: what is in files counts as what is in the environment; a file that is
+// not there, or both, is told.
 func TestContainerSecretFiles(t *testing.T) {
 	dir := t.TempDir()
 	var env []string

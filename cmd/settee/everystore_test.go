@@ -21,9 +21,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// smallStore makes a small store with all that a store can have, which TestStoresOfEachFormat asks for its contents.
-// Everything in it is the same each time, but sequences, random ids and times. Its nouveau indexes come as replicated
-// ones, as they were before they had a lucene_version: what is edited now has other revisions than older stores have.
+// smallStore makes a small store with all that a store can have, which TestStoresOfEachFormat asks
+// for its contents. Everything in it is the same each time, but sequences, random ids and times.
+// Its nouveau indexes come as replicated ones, as they were before they had a lucene_version: what
+// is edited now has other revisions than older stores have.
 func smallStore(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -118,7 +119,8 @@ func smallDocuments(t *testing.T, base string, from, to int) {
 	mustAsk(t, base, fmt.Sprintf("PUT /a/_local/l%02d", from), `{"x":1}`, "")
 }
 
-// tellNodes writes what only the processes of a shared store keep in it: settings and failed logins.
+// tellNodes writes what only the processes of a shared store keep in it: settings and failed
+// logins.
 func tellNodes(t *testing.T, dir string) {
 	t.Helper()
 	c, err := loadConfig(&appOptions{dataDir: dir, dataChosen: true})

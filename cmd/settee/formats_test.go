@@ -24,11 +24,11 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// TestStoresOfEachFormat: a store of each format from the oldest known one on, as it was written then, opens, has what
-// it had, answers as one that was made now, passes the check and can be raised to the newest format. No index is built
-// anew, but those over all fields that are of another allfields.Version. One of the newest is written by
-// SETTEE_WRITE_FORMAT=1, once, when the format has got a new number; what is asked, and what is right, is in
-// testdata/formats/questions.
+// TestStoresOfEachFormat: a store of each format from the oldest known one on, as it was written
+// then, opens, has what it had, answers as one that was made now, passes the check and can be
+// raised to the newest format. No index is built anew, but those over all fields that are of
+// another allfields.Version. One of the newest is written by SETTEE_WRITE_FORMAT=1, once, when the
+// format has got a new number; what is asked, and what is right, is in testdata/formats/questions.
 func TestStoresOfEachFormat(t *testing.T) {
 	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
@@ -57,7 +57,8 @@ func TestStoresOfEachFormat(t *testing.T) {
 	}
 }
 
-// lastBeforeFields4 is the last format whose store in testdata has an index over all fields of version 3.
+// lastBeforeFields4 is the last format whose store in testdata has an index over all fields of
+// version 3.
 const lastBeforeFields4 = 7
 
 // lasting leaves out of the contents of a small store what is another each time that one is made.
@@ -70,8 +71,9 @@ func lasting(all map[string]string) map[string]string {
 	return all
 }
 
-// askEverything starts a server on a small store, asks it the questions in testdata, and sees that what was under way
-// goes on. Its index over all fields is built anew at the start if otherFields says so, and no other.
+// askEverything starts a server on a small store, asks it the questions in testdata, and sees that
+// what was under way goes on. Its index over all fields is built anew at the start if otherFields
+// says so, and no other.
 func askEverything(t *testing.T, dir string, otherFields bool) {
 	t.Helper()
 	base, stop := startServe(t, dir)

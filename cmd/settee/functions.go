@@ -67,8 +67,8 @@ func (s functionSite) do(ctx context.Context, method, path string, body io.Reade
 	return io.ReadAll(resp.Body)
 }
 
-// functionError is what a server says of an error: in the form of functions, or in CouchDB's if it comes from before
-// them.
+// functionError is what a server says of an error: in the form of functions, or in CouchDB's if it
+// comes from before them.
 func functionError(failed *site.Error) error {
 	var e struct {
 		Name        string
@@ -131,7 +131,8 @@ func functionsListCommand() *cobra.Command {
 	}
 }
 
-// functionQuery is the query for a function of a scope, database or database.scope; "" is the global one.
+// functionQuery is the query for a function of a scope, database or database.scope; "" is the
+// global one.
 func functionQuery(scope string, more url.Values) string {
 	if scope != "" {
 		bucket, name, ok := strings.Cut(scope, ".")

@@ -21,7 +21,8 @@ import (
 // lookupTime is how long it may take to find the address of a name to listen on.
 const lookupTime = 10 * time.Second
 
-// listeners are the ports of a server. They follow the configuration, and run until the server's Shutdown.
+// listeners are the ports of a server. They follow the configuration, and run until the server's
+// Shutdown.
 type listeners struct {
 	*app
 	o       serveOptions
@@ -38,7 +39,8 @@ type listeners struct {
 type port struct {
 	settings string // which say where it is
 	about    []any  // for the log
-	// wanted is the address to listen on, "" for none. key changes with all that the port depends on.
+	// wanted is the address to listen on, "" for none. key changes with all that the port depends
+	// on.
 	wanted func() (address, key string)
 	// answer makes what has connections answered.
 	answer func() (func(net.Listener) error, error)
@@ -111,8 +113,8 @@ func where(so bool, text string) string {
 	return text
 }
 
-// start opens all that are configured, and follows the configuration from then on. Where one cannot be opened, others
-// may run already.
+// start opens all that are configured, and follows the configuration from then on. Where one cannot
+// be opened, others may run already.
 func (l *listeners) start(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,8 +207,8 @@ func (l *listeners) move(ctx context.Context, p *port) error {
 	return errors.Join(p.close(), l.serve(p, next, answer))
 }
 
-// close ends listening. It waits until the HTTP server has forgotten the listener, which a Shutdown at the same time
-// would close once more, and fail.
+// close ends listening. It waits until the HTTP server has forgotten the listener, which a Shutdown
+// at the same time would close once more, and fail.
 func (p *port) close() error {
 	if p.open == nil {
 		return nil
@@ -243,11 +245,13 @@ func (l *listeners) serve(p *port, opened net.Listener, answer func(net.Listener
 	return nil
 }
 
-// byFlag reports whether a flag has chosen where the server listens. Settings count for the next start without one
-// then: set-up scripts store a port with each run, and a server that was told another one stays there.
+// byFlag reports whether a flag has chosen where the server listens. Settings count for the next
+// start without one then: set-up scripts store a port with each run, and a server that was told
+// another one stays there.
 func (o *serveOptions) byFlag() bool { return o.listen != "" || o.bind != "" || o.port != 0 }
 
-// showAddress has the configuration say where the server listens if flags have chosen that, in memory only.
+// showAddress has the configuration say where the server listens if flags have chosen that, in
+// memory only.
 func (l *listeners) showAddress(address net.Addr) error {
 	if !l.o.byFlag() {
 		return nil
@@ -275,7 +279,8 @@ func (l *listeners) drain() error {
 	}
 }
 
-// advertised is the URL of an address that the server listens on, with the machine's name for all addresses.
+// advertised is the URL of an address that the server listens on, with the machine's name for all
+// addresses.
 func advertised(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -289,8 +294,9 @@ func advertised(address net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// listen opens a port, which has to be a number: an empty one would be any. An address of IPv4 is only that, as in
-// CouchDB; "" and :: are all addresses of both. Servers of names have lookupTime to answer.
+// listen opens a port, which has to be a number: an empty one would be any. An address of IPv4 is
+// only that, as in CouchDB; "" and :: are all addresses of both. Servers of names have lookupTime
+// to answer.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -309,8 +315,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l.Listen(ctx, network, address)
 }
 
-// mend adds to what keeps the server from starting which settings do, and where those made over HTTP can be changed
-// while it does not run.
+// mend adds to what keeps the server from starting which settings do, and where those made over
+// HTTP can be changed while it does not run.
 func mend(c *config.Config, settings string, err error) error {
 	if file := c.File(); file != "" {
 		return fmt.Errorf("%s: %w; what was set over HTTP can be changed in %s", settings, err, file)

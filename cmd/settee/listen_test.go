@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPortsFollowSettings: what is set over HTTP of the addresses is in force when the answer is there, or refused;
-// connections that were open go on.
+// TestPortsFollowSettings: what is set over HTTP of the addresses is in force when the answer is
+// there, or refused; connections that were open go on.
 func TestPortsFollowSettings(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
@@ -64,7 +64,8 @@ func TestPortsFollowSettings(t *testing.T) {
 	_, err = net.Dial("tcp", address)
 	require.Error(t, err, "the old port is closed")
 
-	// another address at the same port, by a set-up as installers send it; what listens beside it moves along
+	// another address at the same port, by a set-up as installers send it; what listens beside it
+	// moves along
 	functions := "http://" + freeAddress(t)
 	require.Equal(t, 200, set(second, "eventing/port", port(functions)))
 	require.Equal(t, 200, request(t, "GET", functions+"/api/v1/functions", ""))
@@ -86,8 +87,9 @@ func TestPortsFollowSettings(t *testing.T) {
 	require.Contains(t, string(text), "port = "+port(second)+"\n")
 }
 
-// TestFlagsOutrankSettings: a server whose address a flag has chosen stays there, whatever is set, loaded again or sent
-// by a set-up script; what was set is in the file for a start without the flag.
+// TestFlagsOutrankSettings: a server whose address a flag has chosen stays there, whatever is set,
+// loaded again or sent by a set-up script; what was set is in the file for a start without the
+// flag.
 func TestFlagsOutrankSettings(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/server/logging"
 )
 
-// logs is the server's log: level, form and writer follow the section log. SIGHUP opens a log file anew.
+// logs is the server's log: level, form and writer follow the section log. SIGHUP opens a log file
+// anew.
 type logs struct {
 	log    *slog.Logger
 	output *logging.Output
@@ -38,8 +39,8 @@ func newLogs(stderr io.Writer, node string) *logs {
 	return l
 }
 
-// follow takes the settings over, now and whenever they change. Where a writer cannot be opened the log goes on where
-// it went and says so: a server without its log file is better than none.
+// follow takes the settings over, now and whenever they change. Where a writer cannot be opened the
+// log goes on where it went and says so: a server without its log file is better than none.
 func (l *logs) follow(c *config.Config) {
 	set := func() {
 		l.level.Set(logLevel(c.String("log", "level")))

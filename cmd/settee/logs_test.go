@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLogFileAndMetricsPort: a running server writes its log to a file, opens it anew at SIGHUP, and shows its metrics
-// on a port of their own without a login.
+// TestLogFileAndMetricsPort: a running server writes its log to a file, opens it anew at SIGHUP,
+// and shows its metrics on a port of their own without a login.
 func TestLogFileAndMetricsPort(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

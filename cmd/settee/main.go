@@ -11,8 +11,9 @@ import (
 	"github.com/settee-db/settee/js"
 )
 
-// The runtime keeps what it samples of allocations by call stack until the process ends: a server that has been busy in
-// many ways had 7 MB of such tables. A sample every 4 MB instead of every 512 KB still shows where memory is.
+// The runtime keeps what it samples of allocations by call stack until the process ends: a server
+// that has been busy in many ways had 7 MB of such tables. A sample every 4 MB instead of every 512
+// KB still shows where memory is.
 func init() { runtime.MemProfileRate = 4 << 20 }
 
 func main() {

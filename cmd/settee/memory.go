@@ -12,10 +12,11 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// What the process leaves of the container's or machine's memory when nothing says how much it may take: a quarter, of
-// larger ones half a gigabyte or a tenth, of smaller ones 128 MB or a half. It is for JavaScript workers, buffers of
-// connections and the system. A fifth of 1 GB was not enough: server and workers filled the control group, and the
-// kernel read their programs from disk again and again for half a minute.
+// What the process leaves of the container's or machine's memory when nothing says how much it may
+// take: a quarter, of larger ones half a gigabyte or a tenth, of smaller ones 128 MB or a half. It
+// is for JavaScript workers, buffers of connections and the system. A fifth of 1 GB was not enough:
+// server and workers filled the control group, and the kernel read their programs from disk again
+// and again for half a minute.
 const (
 	leastRest = 128 << 20 // bytes of a small machine, unless that is more than a half
 	smallRest = 4         // the part of one that is not so small
@@ -23,32 +24,34 @@ const (
 	fixedRest = 512 << 20 // bytes of those between
 )
 
-// What the collector's limit leaves of the process's memory: room for the store's blocks and memtables
-// (pebblekv.Options.CacheSize), and for what is allocated while the collector runs. Without it a server that was told
-// to stay below 768 MB had 868 to 965 under attack. Only a build with cgo has the blocks outside of Go's heap, in
-// malloc's arenas, which had up to 175 MB; make and the image build without cgo, whose blocks count within the limit,
-// and stay some 100 MB lower.
+// What the collector's limit leaves of the process's memory: room for the store's blocks and
+// memtables (pebblekv.Options.CacheSize), and for what is allocated while the collector runs.
+// Without it a server that was told to stay below 768 MB had 868 to 965 under attack. Only a build
+// with cgo has the blocks outside of Go's heap, in malloc's arenas, which had up to 175 MB; make
+// and the image build without cgo, whose blocks count within the limit, and stay some 100 MB lower.
 const (
 	storeMemory  = 56 << 20
 	missedPart   = 8         // the part of the memory by which the collector misses its limit,
 	mostOvershot = 128 << 20 // in bytes at most: processors allocate so fast, not more with more memory
 )
 
-// moreThreads is how many goroutines run at a time beyond the number of processors: see shareProcessors.
+// moreThreads is how many goroutines run at a time beyond the number of processors: see
+// shareProcessors.
 const moreThreads = 4
 
-// shareProcessors lets more goroutines run than there are processors, unless GOMAXPROCS says how many. Go gives each
-// that runs ten milliseconds; with as many as processors a small request waits so long behind each piece of heavy work,
-// at each of its steps. The system's scheduler prefers who has run little.
+// shareProcessors lets more goroutines run than there are processors, unless GOMAXPROCS says how
+// many. Go gives each that runs ten milliseconds; with as many as processors a small request waits
+// so long behind each piece of heavy work, at each of its steps. The system's scheduler prefers who
+// has run little.
 func shareProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + moreThreads)
 	}
 }
 
-// limitMemory sets the collector's limit and returns it, in bytes; 0 if there is none. GOMEMLIMIT is that limit, and
-// goes before settee/memory, which is the process's, and that before what the control group, resource limits (ulimit
-// -d) and the machine allow.
+// limitMemory sets the collector's limit and returns it, in bytes; 0 if there is none. GOMEMLIMIT
+// is that limit, and goes before settee/memory, which is the process's, and that before what the
+// control group, resource limits (ulimit -d) and the machine allow.
 func limitMemory(c *config.Config) int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(collectorLimit(memoryLimit(c.String("settee", "memory"))))
@@ -86,8 +89,8 @@ func memoryLimit(setting string) int64 {
 	return math.MaxInt64
 }
 
-// allowedMemory is what the control group, resource limits and the machine let the process have, in bytes;
-// math.MaxInt64 for no bound.
+// allowedMemory is what the control group, resource limits and the machine let the process have, in
+// bytes; math.MaxInt64 for no bound.
 func allowedMemory() int64 {
 	limit := processMemory() / 2 // which counts what the collector has given back, too
 	if n, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)(); err == nil {
@@ -101,8 +104,8 @@ func memoryOf(limit int64) int64 {
 	return limit - max(min(limit/2, leastRest), min(limit/smallRest, max(limit/largeRest, fixedRest)))
 }
 
-// allowance is what the process and its workers have together. Where settee/memory says how much the process has, they
-// get no more than on a machine on which that would be its part.
+// allowance is what the process and its workers have together. Where settee/memory says how much
+// the process has, they get no more than on a machine on which that would be its part.
 func allowance(setting string) int64 {
 	allowed := allowedMemory()
 	if n := bytesOf(setting); n > 0 {
@@ -117,9 +120,9 @@ func machineOf(process int64) int64 {
 		min(process/(smallRest-1), max(process/(largeRest-1), fixedRest)))
 }
 
-// What a JavaScript worker may fill when nothing says how much: workers that fill more than a container has are ended
-// by the kernel, and the server stands still while it looks for memory. On a small machine the workers have half of it,
-// and are two (leastWorkers).
+// What a JavaScript worker may fill when nothing says how much: workers that fill more than a
+// container has are ended by the kernel, and the server stands still while it looks for memory. On
+// a small machine the workers have half of it, and are two (leastWorkers).
 const (
 	workerPart   = 8
 	leastWorker  = 64 << 20
@@ -135,15 +138,15 @@ func workerMemory(setting string, allowed int64) int64 {
 	return workerOf(allowed)
 }
 
-// fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to tenants that have not
-// used any for long. A small machine has no memory for the third.
+// fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to
+// tenants that have not used any for long. A small machine has no memory for the third.
 const (
 	fewestWorkers = 3
 	leastWorkers  = 2
 )
 
-// workersOf is how many workers there may be at most on so many processors, with so many bytes of memory: two more than
-// processors, but no more than would fill three quarters of the memory.
+// workersOf is how many workers there may be at most on so many processors, with so many bytes of
+// memory: two more than processors, but no more than would fill three quarters of the memory.
 func workersOf(processors int, limit, worker int64) int {
 	if limit < 4*commonWorker {
 		return leastWorkers
@@ -151,7 +154,8 @@ func workersOf(processors int, limit, worker int64) int {
 	return int(min(int64(processors+2), max(limit/4*3/worker, fewestWorkers)))
 }
 
-// workerCount reads the setting: a number of workers, or 0 for what processors and the allowance allow.
+// workerCount reads the setting: a number of workers, or 0 for what processors and the allowance
+// allow.
 func workerCount(setting, worker, allowed int64) int {
 	if setting > 0 {
 		return int(setting)

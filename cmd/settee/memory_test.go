@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Servers that took nine tenths of 512 MB and of 1 GB were ended by the kernel under attack: workers and the kernel's
-// buffers had 50 and 100 MB.
+// Servers that took nine tenths of 512 MB and of 1 GB were ended by the kernel under attack:
+// workers and the kernel's buffers had 50 and 100 MB.
 func TestMemoryOf(t *testing.T) {
 	for limit, want := range map[int64]int64{
 		10_000 << 20: 9000 << 20, 4000 << 20: 3488 << 20, 1000 << 20: 750 << 20, 512 << 20: 384 << 20,
@@ -60,8 +60,8 @@ func TestWorkerMemory(t *testing.T) {
 	}
 }
 
-// A container of 512 MB on a machine with many processors had a worker for each, which filled it though none did
-// anything.
+// A container of 512 MB on a machine with many processors had a worker for each, which filled it
+// though none did anything.
 func TestWorkersFollowMemory(t *testing.T) {
 	for _, c := range []struct {
 		processors int

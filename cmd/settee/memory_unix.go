@@ -17,8 +17,8 @@ func processMemory() uint64 {
 	return limit.Cur
 }
 
-// openFiles is how many files the process may have open, 0 if that is unknown. Go raises the soft limit to the hard one
-// at the start.
+// openFiles is how many files the process may have open, 0 if that is unknown. Go raises the soft
+// limit to the hard one at the start.
 func openFiles() int64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {

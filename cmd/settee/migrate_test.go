@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMigrate moves a server with conflicts, attachments, a refusing validation function, users and partitions, follows
-// it, and finds what differs.
+// TestMigrate moves a server with conflicts, attachments, a refusing validation function, users and
+// partitions, follows it, and finds what differs.
 func TestMigrate(t *testing.T) {
 	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")

@@ -17,10 +17,10 @@ type identified interface {
 	Identity(ctx context.Context) ([]byte, error)
 }
 
-// settle makes a store usable that was brought here from another cluster, by a restored backup: sequences go on growing
-// although this cluster's versionstamps are lower, or lower than those of the other one by now. Any number of nodes may
-// do so at the same time, and one that comes when another one has settled everything changes nothing. cluster is the
-// engine itself.
+// settle makes a store usable that was brought here from another cluster, by a restored backup:
+// sequences go on growing although this cluster's versionstamps are lower, or lower than those of
+// the other one by now. Any number of nodes may do so at the same time, and one that comes when
+// another one has settled everything changes nothing. cluster is the engine itself.
 func settle(ctx context.Context, engine, cluster kv.Store, store *storage.Store, log *slog.Logger) (err error) {
 	home := moved.Home{KV: engine}
 	if named, ok := cluster.(identified); ok {

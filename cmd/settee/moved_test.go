@@ -17,7 +17,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// shareStores registers an engine whose stores are all the one that the result points to, for the time of a test.
+// shareStores registers an engine whose stores are all the one that the result points to, for the
+// time of a test.
 func shareStores(t *testing.T, engine string) *kv.Store {
 	t.Helper()
 	var store kv.Store = memkv.New()
@@ -32,7 +33,8 @@ func shareStores(t *testing.T, engine string) *kv.Store {
 	return &store
 }
 
-// move copies all keys into a new store, whose versions begin anew: what restoring a backup in another cluster does.
+// move copies all keys into a new store, whose versions begin anew: what restoring a backup in
+// another cluster does.
 func move(t *testing.T, from kv.Store) kv.Store {
 	t.Helper()
 	to := memkv.New()
@@ -51,9 +53,9 @@ func move(t *testing.T, from kv.Store) kv.Store {
 	return to
 }
 
-// TestMoved: a store that was restored in another cluster, whose versionstamps are lower, goes on with higher
-// sequences: feeds give what is written next, each document once, replications go on where they were, lists and indexes
-// count right. Then it moves once more.
+// TestMoved: a store that was restored in another cluster, whose versionstamps are lower, goes on
+// with higher sequences: feeds give what is written next, each document once, replications go on
+// where they were, lists and indexes count right. Then it moves once more.
 func TestMoved(t *testing.T) {
 	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
@@ -151,9 +153,10 @@ type called struct {
 
 func (c called) Identity(context.Context) ([]byte, error) { return []byte(c.name), nil }
 
-// TestMovedHigher: a store that was restored in another cluster, whose versionstamps are above those of the copy but
-// below what the first cluster went on to, is found to have moved, by the cluster's identity: who followed the first
-// one to its end gets what is written. A node that starts where the store was before changes nothing.
+// TestMovedHigher: a store that was restored in another cluster, whose versionstamps are above
+// those of the copy but below what the first cluster went on to, is found to have moved, by the
+// cluster's identity: who followed the first one to its end gets what is written. A node that
+// starts where the store was before changes nothing.
 func TestMovedHigher(t *testing.T) {
 	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")

@@ -28,7 +28,8 @@ type kept struct{ kv.Store }
 
 func (kept) Close() error { return nil }
 
-// shareStore registers an engine whose stores are all the same one, in memory, for the time of a test.
+// shareStore registers an engine whose stores are all the same one, in memory, for the time of a
+// test.
 func shareStore(t *testing.T) (engine string, store kv.Store) {
 	t.Helper()
 	store = memkv.New()
@@ -43,7 +44,8 @@ func shareStore(t *testing.T) (engine string, store kv.Store) {
 	return "shared", store
 }
 
-// startNodes starts servers on one store at the same time, and returns their URLs. file is the override of the first.
+// startNodes starts servers on one store at the same time, and returns their URLs. file is the
+// override of the first.
 func startNodes(t *testing.T, override string, names ...string) (urls []string) {
 	t.Helper()
 	urls, _ = startStoppable(t, override, names...)
@@ -90,7 +92,8 @@ func startStoppable(t *testing.T, override string, names ...string) (urls []stri
 	return urls, stops
 }
 
-// ask sends a request with credentials, name:password or a cookie, and returns the status and the answer's JSON.
+// ask sends a request with credentials, name:password or a cookie, and returns the status and the
+// answer's JSON.
 func ask(t *testing.T, credentials, method, url, body string) (status int, answer any, cookie string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -111,7 +114,8 @@ func ask(t *testing.T, credentials, method, url, body string) (status int, answe
 	return w.StatusCode, answer, cookie
 }
 
-// TestNodesShareSettings: what is set at one node holds at all of them as soon as the request is answered.
+// TestNodesShareSettings: what is set at one node holds at all of them as soon as the request is
+// answered.
 func TestNodesShareSettings(t *testing.T) {
 	urls := startNodes(t, "[couchdb]\nmax_document_size = 77777\n", "couchdb@a", "couchdb@b", "couchdb@c")
 	get := func(node int, key string) any {
@@ -152,8 +156,8 @@ func TestNodesShareSettings(t *testing.T) {
 	require.Equal(t, 403, status)
 }
 
-// TestNodesShareAdmins: an administrator who is made, changes the password or is deleted at one node is so at all nodes
-// when the request is answered; a cookie of one is good at all.
+// TestNodesShareAdmins: an administrator who is made, changes the password or is deleted at one
+// node is so at all nodes when the request is answered; a cookie of one is good at all.
 func TestNodesShareAdmins(t *testing.T) {
 	urls := startNodes(t, "", "couchdb@a", "couchdb@b", "couchdb@c")
 	who := func(node int, credentials string) any {
@@ -194,8 +198,8 @@ func TestNodesShareAdmins(t *testing.T) {
 	}
 }
 
-// TestNodesShareSecrets: cookies from before a secret was replaced, at any node and however fast, are good at all of
-// them; new ones are signed with the new secret, and good at all as well.
+// TestNodesShareSecrets: cookies from before a secret was replaced, at any node and however fast,
+// are good at all of them; new ones are signed with the new secret, and good at all as well.
 func TestNodesShareSecrets(t *testing.T) {
 	urls := startNodes(t, "", "couchdb@a", "couchdb@b", "couchdb@c")
 	login := func(node int) string {
@@ -301,8 +305,9 @@ func TestNodesCommand(t *testing.T) {
 	require.ErrorContains(t, listNodes(t.Context(), appOptions{engine: "memory"}, io.Discard, io.Discard), "no nodes")
 }
 
-// TestNodesShareReplications: replications of documents run on all nodes, each on one of them, and go on elsewhere when
-// their node ends; each node shows all of them, ends those of others, and joins what another one runs already.
+// TestNodesShareReplications: replications of documents run on all nodes, each on one of them, and
+// go on elsewhere when their node ends; each node shows all of them, ends those of others, and
+// joins what another one runs already.
 func TestNodesShareReplications(t *testing.T) {
 	const admin, documents = "admin:secret", 16
 	urls, stops := startStoppable(t, "[replicator]\nstartup_jitter = 0\n", "couchdb@a", "couchdb@b", "couchdb@c")

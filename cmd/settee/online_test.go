@@ -45,8 +45,8 @@ func (s shortLived) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 // Limits implements kv.Store.
 func (s shortLived) Limits() kv.Limits { return kv.Limits{ReadTime: 1} }
 
-// busy does what servers do until stop is called: documents come, change, go and are purged, indexes of all kinds
-// follow. await waits until so many batches more were written.
+// busy does what servers do until stop is called: documents come, change, go and are purged,
+// indexes of all kinds follow. await waits until so many batches more were written.
 func busy(t *testing.T, db string) (await func(more int64), stop func()) {
 	t.Helper()
 	require.Equal(t, 201, request(t, "PUT", db, ""))
@@ -127,8 +127,8 @@ func revOf(t *testing.T, db, id string) string {
 	return strings.Trim(w.Header.Get("ETag"), `"`)
 }
 
-// TestCheckOnline: a check of a store that other processes write to, whose snapshots do not live as long as a window of
-// it takes, finds nothing where nothing is wrong; and what is.
+// TestCheckOnline: a check of a store that other processes write to, whose snapshots do not live as
+// long as a window of it takes, finds nothing where nothing is wrong; and what is.
 func TestCheckOnline(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

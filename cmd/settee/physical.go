@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// physicalBackup writes a data directory with all that the one in o has now, whether a server has it open or not. to
-// must not exist; it gets its name when everything in it is on disk.
+// physicalBackup writes a data directory with all that the one in o has now, whether a server has
+// it open or not. to must not exist; it gets its name when everything in it is on disk.
 func physicalBackup(ctx context.Context, o appOptions, to string, progress io.Writer) (err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s: %w", to, os.ErrExist))

@@ -17,8 +17,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// numberedWriters put documents w0-1, w0-2, … of several writers into a database, each after the one before it was
-// acknowledged, until stop.
+// numberedWriters put documents w0-1, w0-2, … of several writers into a database, each after the
+// one before it was acknowledged, until stop.
 type numberedWriters struct {
 	acknowledged [3]atomic.Int64
 	end          chan struct{}
@@ -61,9 +61,9 @@ func (w *numberedWriters) await(t *testing.T, more int64) {
 	}
 }
 
-// TestPhysicalBackup copies the data directory of a server that is written to: the copy has all that was acknowledged
-// before it began, of each writer a beginning, and its index; its sequences go on above those that were given out after
-// it was made. Meanwhile the data is checked, too.
+// TestPhysicalBackup copies the data directory of a server that is written to: the copy has all
+// that was acknowledged before it began, of each writer a beginning, and its index; its sequences
+// go on above those that were given out after it was made. Meanwhile the data is checked, too.
 func TestPhysicalBackup(t *testing.T) {
 	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
@@ -129,7 +129,8 @@ func TestPhysicalBackup(t *testing.T) {
 		io.Discard), "there is no store")
 }
 
-// TestNoCopyWithoutServer: a store that is in use by a process that offers no copies is refused, as it was before.
+// TestNoCopyWithoutServer: a store that is in use by a process that offers no copies is refused, as
+// it was before.
 func TestNoCopyWithoutServer(t *testing.T) {
 	dir := t.TempDir()
 	store := openSmall(t, dir)

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// TestReduceLimit reads the settings as CouchDB does: what is no number with a point leaves the ratio as it is.
+// TestReduceLimit reads the settings as CouchDB does: what is no number with a point leaves the
+// ratio as it is.
 func TestReduceLimit(t *testing.T) {
 	c, err := config.Load(nil)
 	require.NoError(t, err)

@@ -146,8 +146,8 @@ func (s *salvager) write(ctx context.Context, scratch, target string) (err error
 	return checkStore(ctx, engine, s.out, s.progress)
 }
 
-// functions brings back event functions, undeployed: their timers, and how far they have come, belong to databases as
-// they were.
+// functions brings back event functions, undeployed: their timers, and how far they have come,
+// belong to databases as they were.
 func (s *salvager) functions(ctx context.Context, from, to kv.Store) error {
 	before, after := registry.New(from, registry.Hooks{}), registry.New(to, registry.Hooks{})
 	records, _, err := before.List(ctx)

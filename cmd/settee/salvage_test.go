@@ -23,7 +23,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
-// salvageData fills a data directory through small memtables, so that there are tables, blob files and a log.
+// salvageData fills a data directory through small memtables, so that there are tables, blob files
+// and a log.
 func salvageData(t *testing.T, dir string) {
 	t.Helper()
 	ctx := context.Background()
@@ -84,8 +85,8 @@ func openSmall(t *testing.T, dir string) kv.Store {
 
 func hash(depth, i int) string { return fmt.Sprintf("%016d", 1000*depth+i) }
 
-// revision makes a revision whose form follows from its number: some are tombstones, conflicts, large, or have
-// attachments.
+// revision makes a revision whose form follows from its number: some are tombstones, conflicts,
+// large, or have attachments.
 func revision(t *testing.T, db *storage.DB, random *rand.Rand, depth, i int) *compat.Document {
 	t.Helper()
 	size := 20

@@ -75,7 +75,8 @@ func addStoreFlags(cmd *cobra.Command, o *appOptions) {
 	cmd.Flags().StringVar(&o.limits, "limits", "", "hold the engine to another one's limits: fdb")
 }
 
-// serve runs until ctx ends or a listener fails: then feeds end, requests in flight finish, and the store is closed.
+// serve runs until ctx ends or a listener fails: then feeds end, requests in flight finish, and the
+// store is closed.
 func serve(ctx context.Context, o serveOptions, logs *logs) error {
 	shareProcessors()
 	a, err := openApp(ctx, o.appOptions, logs.log)

@@ -79,7 +79,8 @@ func TestUnknownEngineAndLimits(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestServeEndsFeedsAndKeepsData: an open feed ends at the stop, and what was acknowledged is there after a restart.
+// TestServeEndsFeedsAndKeepsData: an open feed ends at the stop, and what was acknowledged is there
+// after a restart.
 func TestServeEndsFeedsAndKeepsData(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
@@ -120,8 +121,8 @@ func TestDrain(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(begin), o.drain)
 }
 
-// TestShownAddress: the configuration says where the server listens also if a flag has chosen that, and keeps what its
-// file says.
+// TestShownAddress: the configuration says where the server listens also if a flag has chosen that,
+// and keeps what its file says.
 func TestShownAddress(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("COUCHDB_USER", "admin")

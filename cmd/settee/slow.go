@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// slowTransaction is how long a transaction on a cluster may wait for it before the log tells of it: many times
-	// what a page of a list or a batch of a build takes.
+	// slowTransaction is how long a transaction on a cluster may wait for it before the log tells
+	// of it: many times what a page of a list or a batch of a build takes.
 	slowTransaction = 2 * time.Second
 	// slowEvery is how often the log does so at most.
 	slowEvery = time.Second

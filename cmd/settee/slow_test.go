@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// TestSlowLog: of slow transactions the log has the read that took longest, in words, and no more lines than one a
-// second.
+// TestSlowLog: of slow transactions the log has the read that took longest, in words, and no more
+// lines than one a second.
 func TestSlowLog(t *testing.T) {
 	var out bytes.Buffer
 	l := slowLog{log: slog.New(slog.NewTextHandler(&out, nil))}

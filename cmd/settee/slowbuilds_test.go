@@ -41,8 +41,8 @@ func building(t *testing.T, base string) string {
 	return strings.Join(names, " ")
 }
 
-// TestSlowBuilds: two databases whose map functions would take minutes for their documents let a third one validate,
-// and each build ends with what it is for.
+// TestSlowBuilds: two databases whose map functions would take minutes for their documents let a
+// third one validate, and each build ends with what it is for.
 func TestSlowBuilds(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

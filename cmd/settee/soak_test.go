@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSoak: seconds of the load that runs for hours, by the benchmark's program on a real server. This program says
-// where that one is.
+// TestSoak: seconds of the load that runs for hours, by the benchmark's program on a real server.
+// This program says where that one is.
 func TestSoak(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "password")

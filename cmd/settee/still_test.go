@@ -32,8 +32,8 @@ func (s *stopped) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versions
 	return s.Store.Update(ctx, fn)
 }
 
-// TestNodeThatStoodStill: what others have changed while they did not wait for a node any more holds for all that it
-// answers, from the first request on.
+// TestNodeThatStoodStill: what others have changed while they did not wait for a node any more
+// holds for all that it answers, from the first request on.
 func TestNodeThatStoodStill(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

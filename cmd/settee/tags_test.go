@@ -51,7 +51,8 @@ func (n *tagNoter) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Version
 	return n.Store.Update(ctx, fn)
 }
 
-// TestTransactionTags: transactions carry the name of the database, or of the user, as the setting says.
+// TestTransactionTags: transactions carry the name of the database, or of the user, as the setting
+// says.
 func TestTransactionTags(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

@@ -16,8 +16,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// TestUpgrade: nodes of two versions serve a store until the newer one's format is finalised. From then on the older
-// one answers nothing, says why, and does not start again.
+// TestUpgrade: nodes of two versions serve a store until the newer one's format is finalised. From
+// then on the older one answers nothing, says why, and does not start again.
 func TestUpgrade(t *testing.T) {
 	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
@@ -71,8 +71,8 @@ func TestUpgrade(t *testing.T) {
 	require.NoError(t, stopNewer())
 }
 
-// TestStoppedUpgrade: a step of several pieces that is stopped after each of them goes on, whole or not at all. In
-// between nobody takes the store for one of either format; in the end all is there.
+// TestStoppedUpgrade: a step of several pieces that is stopped after each of them goes on, whole or
+// not at all. In between nobody takes the store for one of either format; in the end all is there.
 func TestStoppedUpgrade(t *testing.T) {
 	kvtest.Long(t)
 	dir := t.TempDir()

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/server"
 )
 
-// version is what `git describe` says of the source, set by the linker (see Makefile and Dockerfile).
+// version is what `git describe` says of the source, set by the linker (see Makefile and
+// Dockerfile).
 var version string
 
 // buildVersion names what was built. `settee version` prints it, and GET / shows it as git_sha.
@@ -19,8 +20,8 @@ func buildVersion() string {
 	return chooseVersion(version, info)
 }
 
-// chooseVersion is the linker's version, else the module's (of `go install …@v0.1.0`), else "development". The
-// information may be nil.
+// chooseVersion is the linker's version, else the module's (of `go install …@v0.1.0`), else
+// "development". The information may be nil.
 func chooseVersion(linked string, info *debug.BuildInfo) string {
 	if linked != "" {
 		return linked

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVersions: `settee version` and GET / say the same of what was built and of the CouchDB it answers as, and the
-// members of GET / are CouchDB's, in its order, as of one with both of its full-text servers.
+// TestVersions: `settee version` and GET / say the same of what was built and of the CouchDB it
+// answers as, and the members of GET / are CouchDB's, in its order, as of one with both of its
+// full-text servers.
 func TestVersions(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")

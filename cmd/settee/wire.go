@@ -218,8 +218,8 @@ func makeDataDir(c *config.Config, o appOptions) error {
 	return err
 }
 
-// prepareDatabases makes what every server has from the first start on. Other processes may be doing the same on the
-// same store.
+// prepareDatabases makes what every server has from the first start on. Other processes may be
+// doing the same on the same store.
 func prepareDatabases(ctx context.Context, s *storage.Store, users string) error {
 	for _, name := range systemDatabases {
 		exists, err := s.DB(name).Exists(ctx)
@@ -233,7 +233,8 @@ func prepareDatabases(ctx context.Context, s *storage.Store, users string) error
 	return documents.EnsureAuthDesign(ctx, s.DB(users))
 }
 
-// unlessFull passes over what a full store refuses at the start: a server on it reads, and can make room.
+// unlessFull passes over what a full store refuses at the start: a server on it reads, and can make
+// room.
 func unlessFull(err error, log *slog.Logger) error {
 	if errors.Is(err, kv.ErrFull) {
 		log.Warn("not everything could be prepared", "error", err)
@@ -274,8 +275,8 @@ func (a *app) viewSetting(key string) int {
 // wholeFloat is a number as Erlang reads it: with a point between digits (config:get_float).
 var wholeFloat = regexp.MustCompile(`^[+-]?[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?$`)
 
-// reduceLimit reads which results of reduce functions are too large. A ratio that is no number with a point is the
-// default; any other reduce_limit than false and log is true.
+// reduceLimit reads which results of reduce functions are too large. A ratio that is no number with
+// a point is the default; any other reduce_limit than false and log is true.
 func reduceLimit(c *config.Config, log *slog.Logger) reduce.Limit {
 	mode := c.String("query_server_config", "reduce_limit")
 	limit := reduce.Limit{
@@ -302,12 +303,13 @@ func openJobs(
 	})
 }
 
-// nodeLease is how long a process on a shared store counts as there without a sign of life: so long it keeps its jobs,
-// its replications and its partitions of event functions, and so long a change of the configuration waits for it. What
-// a dead process did goes on elsewhere within five seconds.
+// nodeLease is how long a process on a shared store counts as there without a sign of life: so long
+// it keeps its jobs, its replications and its partitions of event functions, and so long a change
+// of the configuration waits for it. What a dead process did goes on elsewhere within five seconds.
 const nodeLease = 4 * time.Second
 
-// openNodes makes the process one of those that have the store open, and the configuration theirs together.
+// openNodes makes the process one of those that have the store open, and the configuration theirs
+// together.
 func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) error {
 	options := nodes.Options{
 		KV: a.kv, Prefix: keyspace.NodesPrefix(), Log: log,
@@ -342,7 +344,8 @@ func (a *app) current() func(context.Context) error {
 	return a.settings.Current
 }
 
-// openJavaScript makes the worker processes for functions of design documents; their time follows the configuration.
+// openJavaScript makes the worker processes for functions of design documents; their time follows
+// the configuration.
 func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
 	timeout := func() time.Duration {
 		return time.Duration(c.Int("couchdb", "os_process_timeout", 0)) * time.Millisecond
@@ -374,8 +377,8 @@ func workerOptions(c *config.Config) (o js.Options, err error) {
 	return o, nil
 }
 
-// openEventing makes the engine of event functions, with workers of its own: half as many as those of design documents,
-// unless the configuration says how many.
+// openEventing makes the engine of event functions, with workers of its own: half as many as those
+// of design documents, unless the configuration says how many.
 func (a *app) openEventing(log *slog.Logger) error {
 	o, err := workerOptions(a.config)
 	if err != nil {
@@ -399,8 +402,9 @@ func (a *app) openEventing(log *slog.Logger) error {
 	return nil
 }
 
-// startJavaScript has a worker started, so that the first function called finds one, and the log tells what confines
-// it. It ends again if no function is called. close waits for the start, which it ends.
+// startJavaScript has a worker started, so that the first function called finds one, and the log
+// tells what confines it. It ends again if no function is called. close waits for the start, which
+// it ends.
 func (a *app) startJavaScript(log *slog.Logger) {
 	var ctx context.Context
 	ctx, a.stopStarting = context.WithCancel(context.Background())
@@ -441,7 +445,8 @@ func (a *app) clusterJSON() func() []byte {
 	return nil
 }
 
-// close ends what works on the store, then the store. Jobs go first: their handlers work with the rest.
+// close ends what works on the store, then the store. Jobs go first: their handlers work with the
+// rest.
 func (a *app) close() error {
 	var err error
 	if a.stopStarting != nil {

@@ -39,7 +39,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return c.lru.Get(key)
 }
 
-// Add puts a value in, in place of the key's earlier one, and drops what was used least recently for it.
+// Add puts a value in, in place of the key's earlier one, and drops what was used least recently
+// for it.
 func (c *Cache[K, V]) Add(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +55,8 @@ func (c *Cache[K, V]) add(key K, value V) {
 	}
 }
 
-// Load gives the value of a key, which load makes if there is none: several who ask at the same time may each make one.
-// The error is load's; nothing is kept then.
+// Load gives the value of a key, which load makes if there is none: several who ask at the same
+// time may each make one. The error is load's; nothing is kept then.
 func (c *Cache[K, V]) Load(key K, load func() (V, error)) (V, error) {
 	if value, ok := c.Get(key); ok {
 		return value, nil
@@ -67,7 +68,8 @@ func (c *Cache[K, V]) Load(key K, load func() (V, error)) (V, error) {
 	return value, err
 }
 
-// GetOrAdd gives the value of a key, which is value if it has none yet: all who ask at the same time get the same one.
+// GetOrAdd gives the value of a key, which is value if it has none yet: all who ask at the same
+// time get the same one.
 func (c *Cache[K, V]) GetOrAdd(key K, value V) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +101,9 @@ func (c *Cache[K, V]) Len() int {
 	return c.lru.Len()
 }
 
-// Stamped is a Cache of values each of which was made of something that changes: its stamp names the state of that.
-// Nobody has to remove a value when the state changes, and a value of an earlier state that comes late does no harm.
+// Stamped is a Cache of values each of which was made of something that changes: its stamp names
+// the state of that. Nobody has to remove a value when the state changes, and a value of an earlier
+// state that comes late does no harm.
 type Stamped[K, S comparable, V any] struct{ values *Cache[K, stamped[S, V]] }
 
 type stamped[S comparable, V any] struct {

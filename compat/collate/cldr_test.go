@@ -10,13 +10,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// cldrEnv names the file of UCA's conformance test for this version of the root collation, if it is there: CLDR 42's
-// common/uca/CollationTest_CLDR_NON_IGNORABLE_SHORT.txt, or ICU 72's
+// cldrEnv names the file of UCA's conformance test for this version of the root collation, if it is
+// there: CLDR 42's common/uca/CollationTest_CLDR_NON_IGNORABLE_SHORT.txt, or ICU 72's
 // source/test/testdata/CollationTest_NON_IGNORABLE_SHORT.txt.
 const cldrEnv = "SETTEE_COLLATION_TEST"
 
-// TestCLDROrder reads that file, else every 50th line of it: strings in order, of which neighbours may be equal. It
-// expects normalised text.
+// TestCLDROrder reads that file, else every 50th line of it: strings in order, of which neighbours
+// may be equal. It expects normalised text.
 func TestCLDROrder(t *testing.T) {
 	name := os.Getenv(cldrEnv)
 	if name == "" {

@@ -1,10 +1,10 @@
-// Package collate orders strings and JSON values as CouchDB's views do (couch_ejson_compare): null < false < true <
-// numbers < strings < arrays < objects. Strings are in the order of ICU 72's root collation with its default settings,
-// which is that of CLDR 42; numbers are compared exactly; arrays element by element; objects member by member in their
-// own order.
+// Package collate orders strings and JSON values as CouchDB's views do (couch_ejson_compare): null
+// < false < true < numbers < strings < arrays < objects. Strings are in the order of ICU 72's root
+// collation with its default settings, which is that of CLDR 42; numbers are compared exactly;
+// arrays element by element; objects member by member in their own order.
 //
-// Every order comes in two forms that always agree: a comparison, and a key whose bytes compare the same way, for
-// indexes.
+// Every order comes in two forms that always agree: a comparison, and a key whose bytes compare the
+// same way, for indexes.
 //
 //   - value.go, valuekey.go: JSON values; prefix.go: where their keys and groups end
 //   - number.go, numberkey.go: numbers
@@ -25,8 +25,8 @@
 //     combining marks in another than the canonical order are not put in order.
 //  5. No function recurses over the depth of a value.
 //
-// CouchDB's own comparison loses exactness in one place that is not copied: values nested deeper than ten levels have
-// their numbers compared as doubles.
+// CouchDB's own comparison loses exactness in one place that is not copied: values nested deeper
+// than ten levels have their numbers compared as doubles.
 //
 // The table is made of a data file of ICU and CLDR under the Unicode licence, see UNICODE-LICENSE.
 package collate

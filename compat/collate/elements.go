@@ -14,7 +14,8 @@ const (
 	jamoSyllablesPerL       = jamoVCount * jamoTCount
 )
 
-// firstContracted is the first character that a contraction may go on with: none does with an ASCII character.
+// firstContracted is the first character that a contraction may go on with: none does with an ASCII
+// character.
 const firstContracted = 0x80
 
 // mapping is the mapping of a character alone, 0 if it has none.
@@ -27,7 +28,8 @@ func (t *table) elementsOf(m mapping) []element {
 	return t.elements[first : first+int(m&mappingCount)]
 }
 
-// addAll adds the elements of a text. It changes the text where combining marks are taken out of order.
+// addAll adds the elements of a text. It changes the text where combining marks are taken out of
+// order.
 func (b *keyBuilder) addAll(text []rune) {
 	t := b.t
 	for i := 0; i < len(text); i++ {
@@ -70,16 +72,16 @@ func hanPrimary(n uint32) uint32 {
 	return (hanLead+n/254/254)<<24 | (2+n/254%254)<<16 | (2+n%254)<<8
 }
 
-// unassignedPrimary is the weight of a character that is not in the table: such ones come in the order of their
-// numbers.
+// unassignedPrimary is the weight of a character that is not in the table: such ones come in the
+// order of their numbers.
 func unassignedPrimary(c rune) uint32 {
 	n := uint32(c)
 	return unassignedLead<<24 + (2+n/254/254)<<16 | (2+n/254%254)<<8 | (2 + n%254)
 }
 
-// contract finds the longest contraction that begins at text[i], whose own mapping is m: first of adjoining characters,
-// then with combining marks further on that nothing blocks (UTS 10, S2.1). Those marks are taken out of the text that
-// is returned.
+// contract finds the longest contraction that begins at text[i], whose own mapping is m: first of
+// adjoining characters, then with combining marks further on that nothing blocks (UTS 10, S2.1).
+// Those marks are taken out of the text that is returned.
 func (t *table) contract(m mapping, text []rune, i int) (found mapping, length int, rest []rune) {
 	chars := [3]rune{text[i]}
 	found, length = m, 1

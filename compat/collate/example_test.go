@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Values are sorted as the keys of a view are: by type first, strings by their letters rather than by their bytes.
+// Values are sorted as the keys of a view are: by type first, strings by their letters rather than
+// by their bytes.
 func ExampleCompare() {
 	list, err := ejson.Parse([]byte(`[{"a":1},"b",[1],"Z","a",10,2.5,true,null,"B"]`))
 	if err != nil {

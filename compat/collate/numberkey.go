@@ -9,11 +9,13 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// A number other than 0 is ±0.1… · 2^exponent in binary. Its key is the rank that tells the sign, the exponent, and the
-// digits in groups of seven, each in a byte whose lowest bit reports whether more groups follow; groups of zeros at the
-// end are left out. With negative numbers all bits after the rank are inverted.
+// A number other than 0 is ±0.1… · 2^exponent in binary. Its key is the rank that tells the sign,
+// the exponent, and the digits in groups of seven, each in a byte whose lowest bit reports whether
+// more groups follow; groups of zeros at the end are left out. With negative numbers all bits after
+// the rank are inverted.
 //
-// An exponent from smallestShort to largestShort is one byte, others are a byte below or above those and four more.
+// An exponent from smallestShort to largestShort is one byte, others are a byte below or above
+// those and four more.
 const (
 	exponentBelow = 0x08
 	exponentShort = 0x10
@@ -42,8 +44,8 @@ func appendNumberKey(dst []byte, v ejson.Value) []byte {
 	return appendNormalised(dst, f < 0, int32(exponent), uint64(fraction*(1<<53))<<11)
 }
 
-// appendNormalised appends the key of ±digits · 2^(exponent-64); the highest bit of digits is set unless the number is
-// 0.
+// appendNormalised appends the key of ±digits · 2^(exponent-64); the highest bit of digits is set
+// unless the number is 0.
 func appendNormalised(dst []byte, negative bool, exponent int32, digits uint64) []byte {
 	if digits == 0 {
 		return append(dst, rankZero)

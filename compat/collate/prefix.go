@@ -2,9 +2,10 @@ package collate
 
 import "bytes"
 
-// AppendPrefixEnd appends a bound above the keys of all strings that begin with an ASCII text; of other strings only
-// those are below it that the collation has before them, or that differ in nothing but accents, case and characters
-// that it ignores. Other texts have no such bound: what follows may change the weights of their last character.
+// AppendPrefixEnd appends a bound above the keys of all strings that begin with an ASCII text; of
+// other strings only those are below it that the collation has before them, or that differ in
+// nothing but accents, case and characters that it ignores. Other texts have no such bound: what
+// follows may change the weights of their last character.
 func AppendPrefixEnd(dst []byte, text string) []byte {
 	start := len(dst)
 	dst = AppendStringKey(append(dst, rankString), []byte(text))
@@ -15,13 +16,13 @@ func AppendPrefixEnd(dst []byte, text string) []byte {
 	return dst
 }
 
-// GroupLength is the number of bytes of a key that all keys of its group share, and no others begin with: for an array
-// that is not empty those of at most its first n elements, else the whole key (couch_btree:make_group_fun). -1 if b
-// begins with no key.
+// GroupLength is the number of bytes of a key that all keys of its group share, and no others begin
+// with: for an array that is not empty those of at most its first n elements, else the whole key
+// (couch_btree:make_group_fun). -1 if b begins with no key.
 func GroupLength(b []byte, raw bool, n int) int { return keyLength(b, raw, n) }
 
-// keyLength counts up to the end of the first value, or up to that of the element number elements of an array, if it is
-// not -1.
+// keyLength counts up to the end of the first value, or up to that of the element number elements
+// of an array, if it is not -1.
 func keyLength(b []byte, raw bool, elements int) int {
 	array, object := rankArray, rankObject
 	if raw {

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// FuzzGroupLength checks that keys end where they end, that groups are those of the first elements, and that nothing
-// panics.
+// FuzzGroupLength checks that keys end where they end, that groups are those of the first elements,
+// and that nothing panics.
 func FuzzGroupLength(f *testing.F) {
 	for _, s := range []string{`null`, `[]`, `[1,-2.5,"a\u0000b",[],{}]`, `{"a":[1e300,-1e-300],"b":{}}`, `12345678901234567890123`, `""`, `[[]]`} {
 		f.Add([]byte(s), 1)
@@ -52,7 +52,8 @@ func FuzzGroupLength(f *testing.F) {
 	})
 }
 
-// FuzzPrefixEnd checks that strings with a prefix have keys below its end, and those of the next letter above it.
+// FuzzPrefixEnd checks that strings with a prefix have keys below its end, and those of the next
+// letter above it.
 func FuzzPrefixEnd(f *testing.F) {
 	for _, s := range [][2]string{{"", ""}, {"", "\uffff\uffff"}, {"a", "\u0301"}, {"aB", "\uffffz"}, {"\x01", "~"},
 		{"l", "·l"}, {"1", "23"}, {"a ", "日本"}, {"-", "\U0010ffff"}, {"z", "\u0000"}} {

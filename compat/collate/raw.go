@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// CompareRaw orders JSON values as Erlang orders the terms CouchDB makes of them (`"collation": "raw"`,
-// mango_json:cmp_raw): numbers, false, null, true, objects, arrays, strings by their bytes.
+// CompareRaw orders JSON values as Erlang orders the terms CouchDB makes of them (`"collation":
+// "raw"`, mango_json:cmp_raw): numbers, false, null, true, objects, arrays, strings by their bytes.
 func CompareRaw(a, b ejson.Value) int { return walk(a, b, compareRawHeads) }
 
 // compareRawHeads compares values without looking into arrays and objects, in the order of raw
@@ -51,8 +51,8 @@ func rawRank(v ejson.Value) int {
 	return 0
 }
 
-// Identical reports whether two values are the same Erlang term (=:=): 1 and 1.0 are not, nor are two spellings of a
-// character, nor objects whose members are in another order.
+// Identical reports whether two values are the same Erlang term (=:=): 1 and 1.0 are not, nor are
+// two spellings of a character, nor objects whose members are in another order.
 func Identical(a, b ejson.Value) bool {
 	return walk(a, b, func(a, b ejson.Value) int {
 		if a.Kind() != b.Kind() {

@@ -15,8 +15,8 @@ const (
 // In the bytes of a raw string 0 and 1 are escaped, so that 0 ends it.
 const rawEscape = 1
 
-// AppendRawKey appends to dst bytes that compare as CompareRaw does. As with AppendKey no key is a proper prefix of
-// another one's, and bytes from 0x20 on begin none. It is safe for concurrent use.
+// AppendRawKey appends to dst bytes that compare as CompareRaw does. As with AppendKey no key is a
+// proper prefix of another one's, and bytes from 0x20 on begin none. It is safe for concurrent use.
 func AppendRawKey(dst []byte, v ejson.Value) []byte { return appendTree(dst, v, appendRawHead) }
 
 // appendRawHead appends the key of a scalar, or the first byte of a container.

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// AppendStringKey appends to dst bytes that compare as the UTF-8 text s does among strings. They have no byte 0.
+// AppendStringKey appends to dst bytes that compare as the UTF-8 text s does among strings. They
+// have no byte 0.
 func AppendStringKey(dst, s []byte) []byte {
 	if isASCII(s) {
 		return appendASCIIKey(dst, s)
@@ -13,8 +14,9 @@ func AppendStringKey(dst, s []byte) []byte {
 	return appendKey(dst, s)
 }
 
-// CompareStrings orders two UTF-8 texts; 0 means that they are the same to the collation, as "a" and "a\x01" are. It
-// stands for the comparison of binaries in couch_ejson_compare, ICU's ucol_strcollIter.
+// CompareStrings orders two UTF-8 texts; 0 means that they are the same to the collation, as "a"
+// and "a\x01" are. It stands for the comparison of binaries in couch_ejson_compare, ICU's
+// ucol_strcollIter.
 func CompareStrings(a, b []byte) int {
 	if bytes.Equal(a, b) {
 		return 0

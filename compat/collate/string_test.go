@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// icuOrder is strings in the order of ICU 72 as CouchDB 3.5.0 gave it: one JSON string a line, or an array of equal
-// ones.
+// icuOrder is strings in the order of ICU 72 as CouchDB 3.5.0 gave it: one JSON string a line, or
+// an array of equal ones.
 const icuOrder = "../../conformance/testdata/collation-icu72.txt"
 
 func TestICUOrder(t *testing.T) {

@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// A string's key is its primary weights, then after a separator the secondary ones, then the tertiary ones. Levels that
-// end the key and say nothing are left out: a string of lower case ASCII letters has one byte for each.
+// A string's key is its primary weights, then after a separator the secondary ones, then the
+// tertiary ones. Levels that end the key and say nothing are left out: a string of lower case ASCII
+// letters has one byte for each.
 const levelSeparator = 1
 
-// A run of common weights on a lower level is a byte, or several where it is long: one below weightMiddle if a lower
-// weight or the end follows, one above it if a higher one does.
+// A run of common weights on a lower level is a byte, or several where it is long: one below
+// weightMiddle if a lower weight or the end follows, one above it if a higher one does.
 const (
 	runLow    = 0x05 // a run of one before something lower; longer ones count up
 	runMiddle = runLow + runLength
@@ -18,15 +19,15 @@ const (
 	runLength = 0x20                  // of a whole run, which runMiddle stands for
 )
 
-// Marks of a change between primary weights after one whose first byte is compressible. No second byte of those is one
-// of them.
+// Marks of a change between primary weights after one whose first byte is compressible. No second
+// byte of those is one of them.
 const (
 	compressionLow  = 0x03 // a lower weight follows
 	compressionHigh = 0xff // a higher one
 )
 
-// highTertiary is added to tertiary weights above the common one, to make room for runs; secondary ones have it by
-// nature.
+// highTertiary is added to tertiary weights above the common one, to make room for runs; secondary
+// ones have it by nature.
 const highTertiary = 0x4000
 
 // keyBuilder makes the key of one string.
@@ -43,8 +44,8 @@ type keyBuilder struct {
 type level struct {
 	key []byte
 	run int // common weights not written yet
-	// keep tells that in place of one of the weights of the run a lower one is possible, so that the run is written
-	// even at the end.
+	// keep tells that in place of one of the weights of the run a lower one is possible, so that
+	// the run is written even at the end.
 	keep bool
 }
 
@@ -148,7 +149,8 @@ func (l *level) add(w uint16) {
 	}
 }
 
-// end writes what the level needs at its end: nothing for a run that only higher weights could stand in place of.
+// end writes what the level needs at its end: nothing for a run that only higher weights could
+// stand in place of.
 func (l *level) end() {
 	if l.keep {
 		l.writeRun(false)

@@ -22,14 +22,15 @@ var root = sync.OnceValue(func() *table { return readTable(unpack(packedRoot)) }
 func unpack(packed []byte) []byte {
 	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 	if err != nil {
-		// The table is part of the binary and its reading is tested, so this cannot be caused from outside.
+		// The table is part of the binary and its reading is tested, so this cannot be caused from
+		// outside.
 		panic("collate: root.bin: " + err.Error())
 	}
 	return raw
 }
 
-// element is a collation element: the weights of a character, or of a part of it, on the three levels. Weights are left
-// aligned; 0 is no weight.
+// element is a collation element: the weights of a character, or of a part of it, on the three
+// levels. Weights are left aligned; 0 is no weight.
 type element struct {
 	primary             uint32
 	secondary, tertiary uint16
@@ -38,8 +39,8 @@ type element struct {
 // common is the secondary and tertiary weight that most characters have.
 const common = 0x500
 
-// mapping tells the elements of a character: the index of the first one, their number, and whether it is a first
-// character of contractions. An ideograph has its number in their order instead.
+// mapping tells the elements of a character: the index of the first one, their number, and whether
+// it is a first character of contractions. An ideograph has its number in their order instead.
 type mapping uint32
 
 const (
@@ -72,7 +73,8 @@ type table struct {
 	ascii        [128]asciiWeight
 }
 
-// combining are the canonical combining classes of the first and the last character of a character's decomposition.
+// combining are the canonical combining classes of the first and the last character of a
+// character's decomposition.
 type combining struct{ first, last uint8 }
 
 // tableReader reads what tools/collationtable wrote.

@@ -6,8 +6,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// The kinds in order. They are the first bytes of keys, too: all below is free for ends and prefixes, all above for
-// bounds.
+// The kinds in order. They are the first bytes of keys, too: all below is free for ends and
+// prefixes, all above for bounds.
 const (
 	rankNull byte = 0x10 + iota
 	rankFalse
@@ -20,7 +20,8 @@ const (
 	rankObject
 )
 
-// rank orders values of different kinds; numbers are all of rank rankZero, and what is no value comes first.
+// rank orders values of different kinds; numbers are all of rank rankZero, and what is no value
+// comes first.
 func rank(v ejson.Value) byte {
 	switch v.Kind() {
 	case ejson.Null:
@@ -42,8 +43,8 @@ func rank(v ejson.Value) byte {
 	return 0
 }
 
-// Compare orders JSON values as views do: -1, 0 or 1 (couch_ejson_compare:less/2). It is safe for concurrent use as
-// long as the values are.
+// Compare orders JSON values as views do: -1, 0 or 1 (couch_ejson_compare:less/2). It is safe for
+// concurrent use as long as the values are.
 func Compare(a, b ejson.Value) int { return walk(a, b, compareHeads) }
 
 // compareHeads compares scalars; of arrays and objects only the kind.
@@ -64,8 +65,8 @@ func compareHeads(a, b ejson.Value) int {
 // pair is two arrays or two objects that are compared child by child.
 type pair struct{ a, b ejson.Cursor }
 
-// walk compares a and b with heads, and where heads finds two containers equal, their children in turn: the one that
-// ends first is less.
+// walk compares a and b with heads, and where heads finds two containers equal, their children in
+// turn: the one that ends first is less.
 func walk(a, b ejson.Value, heads func(a, b ejson.Value) int) int {
 	var buf [8]pair
 	open := buf[:0]

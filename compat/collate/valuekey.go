@@ -2,15 +2,17 @@ package collate
 
 import "github.com/settee-db/settee/compat/ejson"
 
-// keyEnd ends strings, arrays and objects. A string of an object's names begins with rankString as others do, so that
-// an empty one differs from the end.
+// keyEnd ends strings, arrays and objects. A string of an object's names begins with rankString as
+// others do, so that an empty one differs from the end.
 const keyEnd = 0
 
-// AppendKey appends to dst bytes that compare as v does: see the package's first invariant. Bytes from 0x20 on never
-// begin a key, so a single one of them is a bound above all values; 1 is one below all. It is safe for concurrent use.
+// AppendKey appends to dst bytes that compare as v does: see the package's first invariant. Bytes
+// from 0x20 on never begin a key, so a single one of them is a bound above all values; 1 is one
+// below all. It is safe for concurrent use.
 func AppendKey(dst []byte, v ejson.Value) []byte { return appendTree(dst, v, appendHead) }
 
-// appendTree appends the key of a value and of all that it contains; head appends what each of them begins with.
+// appendTree appends the key of a value and of all that it contains; head appends what each of them
+// begins with.
 func appendTree(dst []byte, v ejson.Value, head func([]byte, ejson.Value) []byte) []byte {
 	var buf [8]ejson.Cursor
 	open := buf[:0]

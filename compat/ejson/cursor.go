@@ -1,14 +1,15 @@
 package ejson
 
-// Cursor walks the children of an array or object one at a time, for code that goes through two values in step, where
-// [Value.Members] and [Value.Elements] cannot be used. The zero Cursor has no children.
+// Cursor walks the children of an array or object one at a time, for code that goes through two
+// values in step, where [Value.Members] and [Value.Elements] cannot be used. The zero Cursor has no
+// children.
 type Cursor struct {
 	p      *Parser
 	i, end uint32
 }
 
-// Children returns a cursor before the first child of v: the elements of an array, the name and the value of each
-// member of an object in turn. Other kinds have none.
+// Children returns a cursor before the first child of v: the elements of an array, the name and the
+// value of each member of an object in turn. Other kinds have none.
 func (v Value) Children() Cursor {
 	if v.Len() == 0 {
 		return Cursor{}

@@ -17,8 +17,8 @@ const fewKeys = 12
 
 var hashSeed = maphash.MakeSeed()
 
-// dropDoubles removes all but the last of the members of equal name from the object, whose subtree is the end of the
-// tape. As jiffy's dedupe_keys it compares names after unescaping.
+// dropDoubles removes all but the last of the members of equal name from the object, whose subtree
+// is the end of the tape. As jiffy's dedupe_keys it compares names after unescaping.
 func (p *Parser) dropDoubles(object uint32) {
 	keys := p.keys[:0]
 	for i := object + 1; i < uint32(len(p.nodes)); {

@@ -6,7 +6,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// A text is parsed once; members are looked up in place, and printing keeps their order and the spelling of numbers.
+// A text is parsed once; members are looked up in place, and printing keeps their order and the
+// spelling of numbers.
 func ExampleParse() {
 	doc, err := ejson.Parse([]byte(`{ "name": "caf\u00e9", "price": 1.0, "tags": ["hot", "black"] }`))
 	if err != nil {

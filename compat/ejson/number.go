@@ -8,11 +8,13 @@ import (
 	"strconv"
 )
 
-// maxFloatDigits is the length from which on an integer, sign included, is surely beyond the doubles.
+// maxFloatDigits is the length from which on an integer, sign included, is surely beyond the
+// doubles.
 const maxFloatDigits = 311
 
-// parseDouble converts a number with a point or an exponent as jiffy does: to the nearest double. ok is false for what
-// it calls malformed. See jiffy's dec_number (decoder.c) and finish_decode (jiffy.erl).
+// parseDouble converts a number with a point or an exponent as jiffy does: to the nearest double.
+// ok is false for what it calls malformed. See jiffy's dec_number (decoder.c) and finish_decode
+// (jiffy.erl).
 func parseDouble(text []byte) (f float64, ok bool) {
 	if f, ok := parsePlainDouble(text); ok {
 		return f, true
@@ -26,8 +28,9 @@ func parseDouble(text []byte) (f float64, ok bool) {
 
 var smallPowers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// parsePlainDouble converts numbers without exponent of at most 15 digits: a quotient of two integers that doubles hold
-// exactly, so the division rounds as it should. ok is false for all others.
+// parsePlainDouble converts numbers without exponent of at most 15 digits: a quotient of two
+// integers that doubles hold exactly, so the division rounds as it should. ok is false for all
+// others.
 func parsePlainDouble(text []byte) (f float64, ok bool) {
 	if len(text) > 1+15+1 {
 		return 0, false
@@ -70,8 +73,9 @@ func isZero(text []byte) bool {
 	return true
 }
 
-// parseOutOfRange converts what is nearest to 0 or beyond the doubles as jiffy's bigdbl: the part before the exponent
-// times a power of ten, each step rounded, so that some numbers just beyond the largest double are that one.
+// parseOutOfRange converts what is nearest to 0 or beyond the doubles as jiffy's bigdbl: the part
+// before the exponent times a power of ten, each step rounded, so that some numbers just beyond the
+// largest double are that one.
 func parseOutOfRange(text []byte) (f float64, ok bool) {
 	before, exponent := text, "0"
 	if e := bytes.IndexAny(text, "eE"); e >= 0 {
@@ -106,8 +110,8 @@ func (v Value) BigInt() *big.Int {
 // bigDigits is how many digits are read at once, in time that grows with their square.
 const bigDigits = 2000
 
-// bigInteger reads a JSON integer. It halves long ones, because big.Int's own reader takes minutes for one of eight
-// million digits.
+// bigInteger reads a JSON integer. It halves long ones, because big.Int's own reader takes minutes
+// for one of eight million digits.
 func bigInteger(text []byte) *big.Int {
 	digits := bytes.TrimPrefix(text, []byte{'-'})
 	n := readDigits(digits, new([]*big.Int))
@@ -163,9 +167,10 @@ func erlangFloat(n *big.Int) float64 {
 	return f
 }
 
-// AppendFloat appends f, which must be finite, as CouchDB prints doubles: the shortest decimal that reads as f, of
-// those the nearest, with at least one digit on both sides of the point; -0.0 is `0.0`. The notation is Erlang's:
-// without an exponent unless that makes it longer, or f is 2^53 or more. See to_chars.h of jiffy's ryu.
+// AppendFloat appends f, which must be finite, as CouchDB prints doubles: the shortest decimal that
+// reads as f, of those the nearest, with at least one digit on both sides of the point; -0.0 is
+// `0.0`. The notation is Erlang's: without an exponent unless that makes it longer, or f is 2^53 or
+// more. See to_chars.h of jiffy's ryu.
 func AppendFloat(dst []byte, f float64) []byte {
 	if f == 0 {
 		return append(dst, "0.0"...)
@@ -191,8 +196,9 @@ func AppendFloat(dst []byte, f float64) []byte {
 	return appendFixed(dst, digits, magnitude+1)
 }
 
-// withoutExponent reports whether a number of some significant digits, the last of which stands for ten to the power of
-// last, is printed without an exponent if it is below 2^53: where that is not longer.
+// withoutExponent reports whether a number of some significant digits, the last of which stands for
+// ten to the power of last, is printed without an exponent if it is below 2^53: where that is not
+// longer.
 func withoutExponent(digits, last int) bool {
 	switch {
 	case digits == 1:
@@ -203,7 +209,8 @@ func withoutExponent(digits, last int) bool {
 	return last >= -digits-2 && last <= 1
 }
 
-// appendFixed appends digits with the point after some of them, which may be more than there are, or less than none.
+// appendFixed appends digits with the point after some of them, which may be more than there are,
+// or less than none.
 func appendFixed(dst, digits []byte, point int) []byte {
 	const zeros = "000"
 	switch {

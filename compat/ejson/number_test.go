@@ -61,7 +61,8 @@ func checkFloat(t failer, f float64) {
 	}
 }
 
-// edges are doubles where another rule begins: powers of two and ten, bounds of the notations, and their neighbours.
+// edges are doubles where another rule begins: powers of two and ten, bounds of the notations, and
+// their neighbours.
 func edges() []float64 {
 	list := []float64{math.MaxFloat64, 0x1p-1022, 0x1p-1074, 1<<53 - 1, 1 << 53}
 	for e := -1074; e < 1024; e += 1 + max(e, -e)/64 {

@@ -5,8 +5,8 @@ import "math"
 // largeText is the size from which on a text's values are counted before they are read.
 const largeText = 1 << 20
 
-// Parse reads one JSON text, which may be surrounded by blanks. The result refers to src. The only errors are ErrSyntax
-// and ErrTooLarge.
+// Parse reads one JSON text, which may be surrounded by blanks. The result refers to src. The only
+// errors are ErrSyntax and ErrTooLarge.
 func (p *Parser) Parse(src []byte) (Value, error) {
 	if len(src) >= math.MaxUint32 {
 		return Value{}, ErrTooLarge
@@ -32,7 +32,8 @@ func (p *Parser) rangeError() bool {
 	return false
 }
 
-// run is the parser: in each round of the outer loop a value begins at i; the inner loop looks at what follows a value.
+// run is the parser: in each round of the outer loop a value begins at i; the inner loop looks at
+// what follows a value.
 func (p *Parser) run() bool {
 	src := p.src
 	i := 0
@@ -79,8 +80,8 @@ func (p *Parser) run() bool {
 	}
 }
 
-// afterValue closes the containers that end at i, up to the position where the next value begins (returned), or until
-// none is open.
+// afterValue closes the containers that end at i, up to the position where the next value begins
+// (returned), or until none is open.
 func (p *Parser) afterValue(i int) (int, bool) {
 	for len(p.open) > 0 {
 		i = p.skipBlanks(i)
@@ -213,8 +214,8 @@ func (p *Parser) leaf(start, end int, kind Kind, flags uint8) {
 	n.start, n.end, n.span, n.count, n.kind, n.flags = uint32(start), uint32(end), 1, 0, kind, flags
 }
 
-// next lengthens the tape by one node, whose content is left from before. (An append of a struct literal is slower: it
-// is built elsewhere first.)
+// next lengthens the tape by one node, whose content is left from before. (An append of a struct
+// literal is slower: it is built elsewhere first.)
 func (p *Parser) next() *node {
 	at := len(p.nodes)
 	if at == cap(p.nodes) {

@@ -26,7 +26,8 @@ var canonicalForms = []struct{ in, out string }{
 	{`5e-324`, `5.0e-324`}, {`4.9e-324`, `5.0e-324`}, {`3e-324`, `5.0e-324`}, {`3e-322`, `3.0e-322`},
 	{`2e-324`, `0.0`}, {`1e-400`, `0.0`}, {`1.0e-400`, `0.0`}, {`-1e-99999999999999999999`, `0.0`},
 	{`0.` + strings.Repeat("0", 400) + `1`, `0.0`}, {`0.` + strings.Repeat("0", 400) + `1e401`, `1.0`},
-	// A bit above the largest double: what stands before the exponent and the power of ten are rounded one by one.
+	// A bit above the largest double: what stands before the exponent and the power of ten are
+	// rounded one by one.
 	{`1.797693134862315808e308`, `1.7976931348623157e308`}, {`-179769313486231580800e288`, `-1.7976931348623157e308`},
 	{`0.1234567890123456789`, `0.12345678901234568`}, {`0.8414709848078965`, `0.8414709848078965`},
 	{`0.30000000000000004`, `0.30000000000000004`}, {`123456789012345.0`, `123456789012345.0`},

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// refValue is the slow, plain model that the tape is compared with: a tree, built and walked by recursion.
+// refValue is the slow, plain model that the tape is compared with: a tree, built and walked by
+// recursion.
 type refValue struct {
 	kind     Kind
 	text     string // literals and numbers as written, strings unescaped
@@ -229,8 +230,8 @@ func refQuote(s string) string {
 	return b.String() + `"`
 }
 
-// refFloat takes the shorter one of both notations, that without an exponent if they are equally long; from 2^53 on it
-// is the other one.
+// refFloat takes the shorter one of both notations, that without an exponent if they are equally
+// long; from 2^53 on it is the other one.
 func refFloat(f float64) string {
 	if f == 0 {
 		return "0.0"
@@ -256,9 +257,9 @@ func refFloat(f float64) string {
 	return fixed
 }
 
-// refDigits finds the shortest digits that read as f, and the power of ten that the first one stands for, by trying
-// both neighbours of f among the decimals of one digit, of two, and so on: the nearer one, the even one of two equally
-// near.
+// refDigits finds the shortest digits that read as f, and the power of ten that the first one
+// stands for, by trying both neighbours of f among the decimals of one digit, of two, and so on:
+// the nearer one, the even one of two equally near.
 func refDigits(f float64) (string, int) {
 	_, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', 16, 64), "e")
 	magnitude, _ := strconv.Atoi(exponent)
@@ -363,7 +364,8 @@ func refInteger(n *big.Int) []byte {
 	return t
 }
 
-// size sums up couch_ejson_size; ok is false where it would fail or depend on the rounding of a logarithm.
+// size sums up couch_ejson_size; ok is false where it would fail or depend on the rounding of a
+// logarithm.
 func (v refValue) size() (size int64, ok bool) {
 	switch v.kind {
 	case Object, Array:

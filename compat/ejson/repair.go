@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// repairUTF8 makes UTF-8 of bytes that are none, as jiffy_utf8:fix does before it prints: characters are decoded
-// whatever their form, two encoded surrogates become the character they stand for, and each broken sequence, surrogate
-// left alone or code point that is no character becomes one U+FFFD.
+// repairUTF8 makes UTF-8 of bytes that are none, as jiffy_utf8:fix does before it prints:
+// characters are decoded whatever their form, two encoded surrogates become the character they
+// stand for, and each broken sequence, surrogate left alone or code point that is no character
+// becomes one U+FFFD.
 func repairUTF8(s []byte) []byte {
 	out := make([]byte, 0, len(s)+8)
 	for i := 0; i < len(s); {
@@ -29,8 +30,8 @@ func repairUTF8(s []byte) []byte {
 	return out
 }
 
-// looseRune decodes the bits of one sequence, overlong ones and surrogates included; a broken lead byte goes together
-// with all continuation bytes after it.
+// looseRune decodes the bits of one sequence, overlong ones and surrogates included; a broken lead
+// byte goes together with all continuation bytes after it.
 func looseRune(s []byte) (rune, int) {
 	lead := s[0]
 	for _, form := range [...]struct {

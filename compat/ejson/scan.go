@@ -12,8 +12,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plainRun returns the position of the first byte at or after i that is a quote, a backslash, a control character or
-// not ASCII; eight bytes at a time.
+// plainRun returns the position of the first byte at or after i that is a quote, a backslash, a
+// control character or not ASCII; eight bytes at a time.
 func plainRun(src []byte, i int) int {
 	for i+8 <= len(src) {
 		x := binary.LittleEndian.Uint64(src[i:])
@@ -35,8 +35,8 @@ func plainRun(src []byte, i int) int {
 	return i
 }
 
-// scanString reads the string whose opening quote is at i. end is the position after the closing quote, -1 if the
-// string is malformed.
+// scanString reads the string whose opening quote is at i. end is the position after the closing
+// quote, -1 if the string is malformed.
 func scanString(src []byte, i int) (end int, flags uint8) {
 	flags = flagCanonical
 	i++
@@ -68,7 +68,8 @@ func scanString(src []byte, i int) (end int, flags uint8) {
 	}
 }
 
-// runeRun returns the position after the characters beyond ASCII that begin at i, -1 if one is not UTF-8.
+// runeRun returns the position after the characters beyond ASCII that begin at i, -1 if one is not
+// UTF-8.
 func runeRun(src []byte, i int) int {
 	for i < len(src) && src[i] >= utf8.RuneSelf {
 		// Most are three bytes long: from U+1000 to U+CFFF no further condition holds.
@@ -85,8 +86,8 @@ func runeRun(src []byte, i int) int {
 	return i
 }
 
-// scanEscape reads the escape at the beginning of s: the character, the bytes it takes (0 if malformed), and whether
-// CouchDB would print the character with this very escape.
+// scanEscape reads the escape at the beginning of s: the character, the bytes it takes (0 if
+// malformed), and whether CouchDB would print the character with this very escape.
 func scanEscape(s []byte) (r rune, size int, usual bool) {
 	if len(s) < 2 {
 		return 0, 0, false
@@ -203,7 +204,8 @@ func digits(src []byte, i int) int {
 	return i
 }
 
-// doubleFlags is the slow way to see whether a double is in range and canonical: convert it and print it.
+// doubleFlags is the slow way to see whether a double is in range and canonical: convert it and
+// print it.
 func doubleFlags(text []byte) uint8 {
 	f, ok := parseDouble(text)
 	if !ok {
@@ -216,10 +218,10 @@ func doubleFlags(text []byte) uint8 {
 	return 0
 }
 
-// plainFraction reports whether a number without exponent, of at most 15 digits and with its point at the given
-// position, is surely canonical. Decimals of up to 15 digits are told apart by a double, so the shortest decimal that
-// reads as the same double is the number itself, unless it has trailing zeros; see withoutExponent for those that are
-// printed with an exponent.
+// plainFraction reports whether a number without exponent, of at most 15 digits and with its point
+// at the given position, is surely canonical. Decimals of up to 15 digits are told apart by a
+// double, so the shortest decimal that reads as the same double is the number itself, unless it has
+// trailing zeros; see withoutExponent for those that are printed with an exponent.
 func plainFraction(text []byte, point int) bool {
 	first := 0
 	if text[0] == '-' {

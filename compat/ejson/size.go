@@ -6,16 +6,19 @@ import (
 	"strconv"
 )
 
-// ErrBadArith is returned for a value with an integer beyond the doubles, of which CouchDB cannot take the logarithm.
+// ErrBadArith is returned for a value with an integer beyond the doubles, of which CouchDB cannot
+// take the logarithm.
 var ErrBadArith = errors.New("ejson: integer beyond the range of doubles")
 
-// EncodedSize is CouchDB's estimate of the printed size of v in bytes (couch_ejson_size:encoded_size): strings count
-// without escapes, doubles by magnitude. The only error is ErrBadArith.
+// EncodedSize is CouchDB's estimate of the printed size of v in bytes
+// (couch_ejson_size:encoded_size): strings count without escapes, doubles by magnitude. The only
+// error is ErrBadArith.
 func (v Value) EncodedSize() (int64, error) {
 	if v.p == nil {
 		return 0, nil
 	}
-	// The size of a container is the sum of fixed parts and its children's sizes, so the order does not matter.
+	// The size of a container is the sum of fixed parts and its children's sizes, so the order does
+	// not matter.
 	var sum int64
 	for i := range v.p.nodes[v.i : v.i+v.node().span] {
 		n := &v.p.nodes[v.i+uint32(i)]

@@ -6,7 +6,8 @@ import (
 
 const upperHex = "0123456789ABCDEF"
 
-// shortEscape holds the letter of the two-character escapes CouchDB prints, 0 for bytes without one.
+// shortEscape holds the letter of the two-character escapes CouchDB prints, 0 for bytes without
+// one.
 var shortEscape = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // AppendStrings appends a list as a JSON array of strings.
@@ -21,8 +22,8 @@ func AppendStrings(dst []byte, list []string) []byte {
 	return append(dst, ']')
 }
 
-// AppendString appends s as a JSON string with CouchDB's escaping: `"`, `\` and bytes below 0x20 only; bytes that are
-// no UTF-8 become U+FFFD (repairUTF8).
+// AppendString appends s as a JSON string with CouchDB's escaping: `"`, `\` and bytes below 0x20
+// only; bytes that are no UTF-8 become U+FFFD (repairUTF8).
 func AppendString[T string | []byte](dst []byte, s T) []byte {
 	begin := len(dst)
 	dst = append(dst, '"')

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Kind is the kind of a JSON value. Int and Double are told apart by the text: a number with a point or an exponent is
-// a Double.
+// Kind is the kind of a JSON value. Int and Double are told apart by the text: a number with a
+// point or an exponent is a Double.
 type Kind uint8
 
 // The kinds. Invalid is that of the zero Value.
@@ -50,24 +50,27 @@ type frame struct {
 	dirty uint32 // Parser.dirty when it was opened
 }
 
-// Parser holds a tape and the memory to build it. The Values of a Parse are valid until the next Parse or Release of
-// the same Parser, and as long as the source is not modified; they can be read by several goroutines. Parse itself is
-// for one goroutine at a time. The zero Parser is ready for use.
+// Parser holds a tape and the memory to build it. The Values of a Parse are valid until the next
+// Parse or Release of the same Parser, and as long as the source is not modified; they can be read
+// by several goroutines. Parse itself is for one goroutine at a time. The zero Parser is ready for
+// use.
 type Parser struct {
 	src   []byte
 	nodes []node
 	open  []frame
-	// dirty counts what made the source differ from the canonical text so far; a container is canonical if the count
-	// did not move between its brackets.
+	// dirty counts what made the source differ from the canonical text so far; a container is
+	// canonical if the count did not move between its brackets.
 	dirty uint32
-	// outOfRange tells that a node with flagRange was put on the tape. jiffy finds such numbers only after it has
-	// dropped members of equal name, so a text is refused only if one is left in the end.
+	// outOfRange tells that a node with flagRange was put on the tape. jiffy finds such numbers
+	// only after it has dropped members of equal name, so a text is refused only if one is left in
+	// the end.
 	outOfRange bool
 	keys       []keyRef
 	slots      []uint32
 }
 
-// maxPooledNodes bounds the memory a pooled Parser keeps (20 bytes a node): a bulk write of some thousand documents.
+// maxPooledNodes bounds the memory a pooled Parser keeps (20 bytes a node): a bulk write of some
+// thousand documents.
 const maxPooledNodes = 1 << 17
 
 var parsers = sync.Pool{New: func() any { return new(Parser) }}
@@ -87,7 +90,8 @@ func (p *Parser) Release() {
 // nodeSize is what a value takes on the tape, and a container while it is open, in bytes.
 const nodeSize = 20 + 8
 
-// maxNodes is the most values that a text can have: each begins the text or follows one of four signs.
+// maxNodes is the most values that a text can have: each begins the text or follows one of four
+// signs.
 func maxNodes(src []byte) int {
 	return min(1+bytes.Count(src, comma)+bytes.Count(src, colon)+bytes.Count(src, bracket)+bytes.Count(src, brace),
 		len(src))
@@ -95,8 +99,8 @@ func maxNodes(src []byte) int {
 
 var comma, colon, bracket, brace = []byte{','}, []byte{':'}, []byte{'['}, []byte{'{'}
 
-// TapeSize is the most memory that a Parser takes for a text, in bytes: some tenth of it for usual documents, fourteen
-// times as much for lists of digits. Asking costs little against parsing.
+// TapeSize is the most memory that a Parser takes for a text, in bytes: some tenth of it for usual
+// documents, fourteen times as much for lists of digits. Asking costs little against parsing.
 func TapeSize(src []byte) int64 { return nodeSize * int64(maxNodes(src)) }
 
 // Parse is Parser.Parse with memory of its own, for values that live on.

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Tags of Erlang's external term format (erts, external.h), as term_to_binary writes them with minor version 1.
+// Tags of Erlang's external term format (erts, external.h), as term_to_binary writes them with
+// minor version 1.
 const (
 	tagNewFloat   = 70  // 8 bytes IEEE 754, big-endian
 	tagSmallInt   = 97  // 1 byte
@@ -65,8 +66,8 @@ func AppendTermInt(dst []byte, n int64) []byte {
 	return dst
 }
 
-// AppendTermList appends the head of a list of n elements. The n elements must follow, and after them AppendTermNil;
-// with n = 0 this is the whole (empty) list, without a tail.
+// AppendTermList appends the head of a list of n elements. The n elements must follow, and after
+// them AppendTermNil; with n = 0 this is the whole (empty) list, without a tail.
 func AppendTermList(dst []byte, n int) []byte {
 	if n == 0 {
 		return append(dst, tagNil)

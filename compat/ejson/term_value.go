@@ -5,9 +5,10 @@ import (
 	"strconv"
 )
 
-// AppendTerm appends v as Erlang's term_to_binary writes the EJSON term of jiffy, without the leading 131: an object is
-// a 1-tuple of a list of pairs, a string a binary, and a list of bytes is a string. The time grows with the square of
-// an integer's digits beyond 19; check with EncodedSize before.
+// AppendTerm appends v as Erlang's term_to_binary writes the EJSON term of jiffy, without the
+// leading 131: an object is a 1-tuple of a list of pairs, a string a binary, and a list of bytes is
+// a string. The time grows with the square of an integer's digits beyond 19; check with EncodedSize
+// before.
 func (v Value) AppendTerm(dst []byte) []byte {
 	if v.p == nil {
 		return dst
@@ -56,8 +57,8 @@ func (l *level) pair(dst []byte) []byte {
 	return dst
 }
 
-// appendTermString appends the array at node i as a STRING_EXT if Erlang would: all elements are bytes, and neither
-// none nor too many.
+// appendTermString appends the array at node i as a STRING_EXT if Erlang would: all elements are
+// bytes, and neither none nor too many.
 func (p *Parser) appendTermString(dst []byte, i uint32) ([]byte, bool) {
 	n := &p.nodes[i]
 	if n.count == 0 || n.count > maxTermString || n.span != n.count+1 || p.nodes[i+1].kind != Int {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Value is a JSON value on the tape of a Parser; see there how long it is valid. The zero Value is no value, of kind
-// Invalid. Accessors that do not fit the kind return zero values.
+// Value is a JSON value on the tape of a Parser; see there how long it is valid. The zero Value is
+// no value, of kind Invalid. Accessors that do not fit the kind return zero values.
 type Value struct {
 	p *Parser
 	i uint32
@@ -32,7 +32,8 @@ func (v Value) Len() int {
 	return int(v.node().count)
 }
 
-// Count is how many values v has in it, itself included, and how many of them are members of objects.
+// Count is how many values v has in it, itself included, and how many of them are members of
+// objects.
 func (v Value) Count() (values, members int) {
 	if v.p == nil {
 		return 0, 0
@@ -78,8 +79,8 @@ func (v Value) Int() (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Float returns the double nearest to an Int or Double; ok is false for other kinds and for integers beyond the
-// doubles.
+// Float returns the double nearest to an Int or Double; ok is false for other kinds and for
+// integers beyond the doubles.
 func (v Value) Float() (f float64, ok bool) {
 	switch v.Kind() {
 	case Int:
@@ -100,7 +101,8 @@ func (v Value) Text() string {
 	return string(v.TextBytes(buf[:0]))
 }
 
-// TextBytes returns the characters of a String: a part of the source, or, if it has escapes, appended to scratch[:0].
+// TextBytes returns the characters of a String: a part of the source, or, if it has escapes,
+// appended to scratch[:0].
 func (v Value) TextBytes(scratch []byte) []byte {
 	if v.Kind() != String {
 		return nil
@@ -183,8 +185,8 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// MembersIn iterates over the members of an object in another order than its own: that of their numbers. It takes four
-// bytes for each member.
+// MembersIn iterates over the members of an object in another order than its own: that of their
+// numbers. It takes four bytes for each member.
 func (v Value) MembersIn(order []uint32) iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
 		at := make([]uint32, 0, v.Len())
@@ -199,7 +201,8 @@ func (v Value) MembersIn(order []uint32) iter.Seq2[Value, Value] {
 	}
 }
 
-// ElementsBackward iterates over the elements of an array in reverse order. It takes four bytes for each element.
+// ElementsBackward iterates over the elements of an array in reverse order. It takes four bytes for
+// each element.
 func (v Value) ElementsBackward() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != Array {

@@ -1,7 +1,9 @@
-// Package multipart reads and writes bodies in parts as CouchDB does: documents with their attachments
-// (multipart/related), several of them (multipart/mixed of open_revs and _bulk_get), ranges of an attachment.
+// Package multipart reads and writes bodies in parts as CouchDB does: documents with their
+// attachments (multipart/related), several of them (multipart/mixed of open_revs and _bulk_get),
+// ranges of an attachment.
 //
-// Map: reader.go parts of any body · related.go a document and its attachments, read · writer.go all that is written.
+// Map: reader.go parts of any body · related.go a document and its attachments, read · writer.go
+// all that is written.
 //
 // Invariants:
 //

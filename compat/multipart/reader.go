@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// The errors of multipart bodies. The first two are crashes of the real server, which answers 500 as well.
+// The errors of multipart bodies. The first two are crashes of the real server, which answers 500
+// as well.
 var (
 	ErrNoBoundary = &compat.Error{Kind: compat.KindError, Reason: "the multipart Content-Type has no boundary"}
 	ErrTruncated  = &compat.Error{
@@ -24,8 +25,8 @@ const (
 )
 
 // Reader reads a multipart body part by part without holding more than a buffer of it. It follows
-// couch_httpd:parse_multipart_request: text before the first boundary is skipped, lines end with CRLF, a boundary is
-// where its bytes are, whatever stands after them. Not safe for concurrent use.
+// couch_httpd:parse_multipart_request: text before the first boundary is skipped, lines end with
+// CRLF, a boundary is where its bytes are, whatever stands after them. Not safe for concurrent use.
 type Reader struct {
 	src       io.Reader
 	buf       []byte
@@ -37,8 +38,8 @@ type Reader struct {
 	err       error // io.EOF after the closing boundary
 }
 
-// NewReader reads the multipart body src, whose parts are separated by boundary. Part is an io.Reader, so
-// that a nested multipart can be read by another Reader.
+// NewReader reads the multipart body src, whose parts are separated by boundary. Part is an
+// io.Reader, so that a nested multipart can be read by another Reader.
 func NewReader(src io.Reader, boundary string) *Reader {
 	return &Reader{
 		src:       src,
@@ -66,8 +67,8 @@ type Part struct {
 	ended  bool
 }
 
-// NextPart skips what is left of the part before and gives the next one. The error is io.EOF after the closing
-// boundary, ErrTruncated if src ends before it, ErrBadPartHeader, or that of src.
+// NextPart skips what is left of the part before and gives the next one. The error is io.EOF after
+// the closing boundary, ErrTruncated if src ends before it, ErrBadPartHeader, or that of src.
 func (m *Reader) NextPart() (*Part, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -197,7 +198,8 @@ func (m *Reader) skipPast(pattern []byte) error {
 	}
 }
 
-// until gives the number of buffered bytes that surely stand before pattern, and whether pattern follows them.
+// until gives the number of buffered bytes that surely stand before pattern, and whether pattern
+// follows them.
 func (m *Reader) until(pattern []byte) (n int, found bool) {
 	unread := m.buf[m.r:m.w]
 	if i := bytes.Index(unread, pattern); i >= 0 {

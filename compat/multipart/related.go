@@ -12,8 +12,9 @@ var (
 	ErrAttachmentLonger  = &compat.Error{Kind: compat.KindBadRequest, Reason: "attachment longer than expected"}
 )
 
-// RelatedReader reads a multipart/related document: the JSON, then the attachments that follow, by position; the
-// headers of their parts do not count (couch_httpd_multipart). Not safe for concurrent use.
+// RelatedReader reads a multipart/related document: the JSON, then the attachments that follow, by
+// position; the headers of their parts do not count (couch_httpd_multipart). Not safe for
+// concurrent use.
 type RelatedReader struct {
 	m    *Reader
 	part *Part // of the attachment under way; nil between two parts
@@ -28,8 +29,8 @@ func NewRelatedReader(contentType string, body io.Reader) (*RelatedReader, error
 	return &RelatedReader{m: NewReader(body, boundary)}, nil
 }
 
-// Document gives the first part, which must be application/json, else the error is KindBadContentType. It has to be
-// called first, and the part read before the first Attachment.
+// Document gives the first part, which must be application/json, else the error is
+// KindBadContentType. It has to be called first, and the part read before the first Attachment.
 func (r *RelatedReader) Document() (io.Reader, error) {
 	part, err := r.m.NextPart()
 	switch {
@@ -43,15 +44,16 @@ func (r *RelatedReader) Document() (io.Reader, error) {
 	return part, nil
 }
 
-// Attachment gives the next attachment, of length bytes. Its Read ends with io.EOF if they are the content of one part,
-// or of several whole ones (CouchDB does not see the borders), else with ErrAttachmentShorter or ErrAttachmentLonger.
-// An attachment of no bytes takes no part, and empty parts are skipped, as in CouchDB. Attachments are read one after
-// the other.
+// Attachment gives the next attachment, of length bytes. Its Read ends with io.EOF if they are the
+// content of one part, or of several whole ones (CouchDB does not see the borders), else with
+// ErrAttachmentShorter or ErrAttachmentLonger. An attachment of no bytes takes no part, and empty
+// parts are skipped, as in CouchDB. Attachments are read one after the other.
 func (r *RelatedReader) Attachment(length int64) io.Reader {
 	return &relatedAttachment{r: r, left: length}
 }
 
-// Finish reads the rest of the body up to the closing boundary; parts that belong to no attachment are dropped.
+// Finish reads the rest of the body up to the closing boundary; parts that belong to no attachment
+// are dropped.
 func (r *RelatedReader) Finish() error {
 	for {
 		if _, err := r.m.NextPart(); err == io.EOF {

@@ -44,9 +44,10 @@ func RelatedLength(boundary string, jsonLen int, parts []AttachmentPart) int64 {
 	return n
 }
 
-// WriteRelated writes a document and the attachments that follow as multipart/related; without parts it writes the JSON
-// alone, whose Content-Type then is application/json (couch_httpd_multipart:encode_multipart_stream). A part that does
-// not write its Length is an error, since the lengths were promised.
+// WriteRelated writes a document and the attachments that follow as multipart/related; without
+// parts it writes the JSON alone, whose Content-Type then is application/json
+// (couch_httpd_multipart:encode_multipart_stream). A part that does not write its Length is an
+// error, since the lengths were promised.
 func WriteRelated(w io.Writer, boundary string, json []byte, parts []AttachmentPart) error {
 	if len(parts) == 0 {
 		_, err := w.Write(json)
@@ -69,8 +70,8 @@ func WriteRelated(w io.Writer, boundary string, json []byte, parts []AttachmentP
 	return m.err
 }
 
-// appendHeader writes the part's headers. The name goes in as it is, as in CouchDB, but for what would begin another
-// header: readers take names from the document, not from here.
+// appendHeader writes the part's headers. The name goes in as it is, as in CouchDB, but for what
+// would begin another header: readers take names from the document, not from here.
 func (p *AttachmentPart) appendHeader(dst []byte) []byte {
 	dst = append(dst, "\r\nContent-Disposition: attachment; filename=\""...)
 	dst = appendInLine(dst, p.Name)
@@ -85,7 +86,8 @@ func (p *AttachmentPart) appendHeader(dst []byte) []byte {
 	return append(dst, "\r\n\r\n"...)
 }
 
-// appendInLine appends text with carriage returns and line feeds as blanks, so that it stays one line.
+// appendInLine appends text with carriage returns and line feeds as blanks, so that it stays one
+// line.
 func appendInLine(dst []byte, text string) []byte {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -156,14 +158,15 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// OpenRevsWriter writes the multipart/mixed answer to `open_revs` (chttpd_db:send_docs_multipart). Methods give the
-// first error of the underlying writer.
+// OpenRevsWriter writes the multipart/mixed answer to `open_revs` (chttpd_db:send_docs_multipart).
+// Methods give the first error of the underlying writer.
 type OpenRevsWriter struct {
 	m     multipartWriter
 	inner string
 }
 
-// NewOpenRevsWriter writes to w; outer is the boundary of the answer, inner that of documents with attachments.
+// NewOpenRevsWriter writes to w; outer is the boundary of the answer, inner that of documents with
+// attachments.
 func NewOpenRevsWriter(w io.Writer, outer, inner string) *OpenRevsWriter {
 	o := &OpenRevsWriter{m: multipartWriter{w: w, boundary: outer}, inner: inner}
 	o.m.buf = append(append(o.m.buf, "--"...), outer...)
@@ -212,8 +215,8 @@ func (m *multipartWriter) errorPart(json []byte) {
 	m.text(json)
 }
 
-// BulkGetWriter writes the multipart answer to _bulk_get (chttpd_db:bulk_get_ret_multipart). Without any entry the
-// answer is empty. Methods give the first error of the underlying writer.
+// BulkGetWriter writes the multipart answer to _bulk_get (chttpd_db:bulk_get_ret_multipart).
+// Without any entry the answer is empty. Methods give the first error of the underlying writer.
 type BulkGetWriter struct {
 	m           multipartWriter
 	mediaType   string
@@ -221,8 +224,8 @@ type BulkGetWriter struct {
 	entries     bool
 }
 
-// NewBulkGetWriter writes to w. mediaType is that of Accept.BulkGetMultipart; newBoundary makes boundaries
-// (NewBoundary), before which CouchDB here puts two dashes.
+// NewBulkGetWriter writes to w. mediaType is that of Accept.BulkGetMultipart; newBoundary makes
+// boundaries (NewBoundary), before which CouchDB here puts two dashes.
 func NewBulkGetWriter(w io.Writer, mediaType string, newBoundary func() string) *BulkGetWriter {
 	return &BulkGetWriter{
 		m:           multipartWriter{w: w, boundary: "--" + newBoundary()},
@@ -284,8 +287,8 @@ func ByteRangesContentType(boundary string) string {
 	return `multipart/byteranges; boundary="` + boundary + `"`
 }
 
-// WriteByteRanges writes several ranges, or none, of an attachment of size bytes; section writes the bytes of one range
-// (chttpd_db:send_ranges_multipart).
+// WriteByteRanges writes several ranges, or none, of an attachment of size bytes; section writes
+// the bytes of one range (chttpd_db:send_ranges_multipart).
 func WriteByteRanges(
 	w io.Writer,
 	boundary, contentType string,

@@ -8,15 +8,17 @@ import (
 )
 
 const (
-	// MaxText is how many bytes a pattern may have. PCRE, which compiles into 64 KB, takes as many letters.
+	// MaxText is how many bytes a pattern may have. PCRE, which compiles into 64 KB, takes as many
+	// letters.
 	MaxText = 32 << 10
 	// MaxInstructions is how large the programs of a Budget may be together.
 	MaxInstructions = 50_000
-	// InstructionSize is about how many bytes an instruction takes while it is compiled. A seventh of them stays, and
-	// twice that is taken by each match at a time.
+	// InstructionSize is about how many bytes an instruction takes while it is compiled. A seventh
+	// of them stays, and twice that is taken by each match at a time.
 	InstructionSize = 350
 
-	// mostUnicode is how many sets of Unicode a pattern may name: each takes as much as unicodeSet instructions.
+	// mostUnicode is how many sets of Unicode a pattern may name: each takes as much as unicodeSet
+	// instructions.
 	mostUnicode = 250
 	unicodeSet  = 40
 	// maxSteps is how many instructions times bytes a match may take.
@@ -26,8 +28,8 @@ const (
 // ErrTooLarge is the error of a pattern that would take too much memory, in PCRE's words.
 var ErrTooLarge = errors.New("regular expression is too large")
 
-// Budget is what the patterns of a selector, a setting or a statement take together. The zero value is an empty one. It
-// is for one goroutine.
+// Budget is what the patterns of a selector, a setting or a statement take together. The zero value
+// is an empty one. It is for one goroutine.
 type Budget struct{ spent int64 }
 
 // Pattern is a compiled expression. It is safe for concurrent use.
@@ -36,7 +38,8 @@ type Pattern struct {
 	size int64
 }
 
-// Parse parses an expression of package regexp with the flags of Perl. Errors are ErrTooLarge and those of the syntax.
+// Parse parses an expression of package regexp with the flags of Perl. Errors are ErrTooLarge and
+// those of the syntax.
 func Parse(text string) (*syntax.Regexp, error) {
 	if strings.Count(text, `\p`)+strings.Count(text, `\P`) > mostUnicode {
 		return nil, ErrTooLarge
@@ -58,8 +61,8 @@ func (b *Budget) Take(instructions int64) error {
 	return nil
 }
 
-// Of compiles a tree that Parse has made, changed or not; ErrTooLarge if its program is larger than what is left of the
-// budget.
+// Of compiles a tree that Parse has made, changed or not; ErrTooLarge if its program is larger than
+// what is left of the budget.
 func (b *Budget) Of(tree *syntax.Regexp) (*Pattern, error) {
 	size := Instructions(tree)
 	if err := b.Take(size + unicodeSet*unicodeSets(tree)); err != nil {
@@ -72,8 +75,8 @@ func (b *Budget) Of(tree *syntax.Regexp) (*Pattern, error) {
 	return &Pattern{re, size}, nil
 }
 
-// Compile compiles an expression of package regexp; ErrTooLarge if it is longer than MaxText or its program larger than
-// what is left of the budget.
+// Compile compiles an expression of package regexp; ErrTooLarge if it is longer than MaxText or its
+// program larger than what is left of the budget.
 func (b *Budget) Compile(text string) (*Pattern, error) {
 	if len(text) > MaxText {
 		return nil, ErrTooLarge
@@ -85,7 +88,8 @@ func (b *Budget) Compile(text string) (*Pattern, error) {
 	return b.Of(tree)
 }
 
-// Within is the expression for a text of so many bytes; nil if a match could take more than a few seconds.
+// Within is the expression for a text of so many bytes; nil if a match could take more than a few
+// seconds.
 func (p *Pattern) Within(bytes int) *regexp.Regexp {
 	if p.size*int64(bytes) > maxSteps {
 		return nil
@@ -93,8 +97,8 @@ func (p *Pattern) Within(bytes int) *regexp.Regexp {
 	return p.re
 }
 
-// Match reports whether there is a match in the text. There is none where looking for it could take more than a few
-// seconds, as in PCRE after too many steps.
+// Match reports whether there is a match in the text. There is none where looking for it could take
+// more than a few seconds, as in PCRE after too many steps.
 func (p *Pattern) Match(text []byte) bool {
 	re := p.Within(len(text))
 	return re != nil && re.Match(text)

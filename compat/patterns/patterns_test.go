@@ -36,7 +36,8 @@ func part(depth int) *rapid.Generator[string] {
 	})
 }
 
-// What is estimated before an expression is compiled is never below the program that it becomes, nor far above.
+// What is estimated before an expression is compiled is never below the program that it becomes,
+// nor far above.
 func TestInstructionsBoundThePrograms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkSize(t, part(6).Draw(t, "pattern")) })
 }
@@ -76,7 +77,8 @@ var large = map[string]string{
 	"what regexp refuses": strings.Repeat("a{1000}", 4000),
 }
 
-// Large patterns are refused, and that takes next to nothing; what was taken stays within what is documented.
+// Large patterns are refused, and that takes next to nothing; what was taken stays within what is
+// documented.
 func TestLargePatternsAreRefusedCheaply(t *testing.T) {
 	taken := func(f func()) int64 {
 		var before, after runtime.MemStats

@@ -5,8 +5,8 @@ import "regexp/syntax"
 // mostInstructions is where Instructions stops counting.
 const mostInstructions = 1 << 40
 
-// Instructions is about how many instructions package regexp makes of a parsed expression: never fewer than it makes,
-// and at most 1 << 40. It takes time linear in the tree.
+// Instructions is about how many instructions package regexp makes of a parsed expression: never
+// fewer than it makes, and at most 1 << 40. It takes time linear in the tree.
 func Instructions(re *syntax.Regexp) int64 { return instructions(re) + 2 }
 
 func instructions(re *syntax.Regexp) int64 {

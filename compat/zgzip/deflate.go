@@ -69,7 +69,8 @@ func (d *deflater) run(finish bool) {
 	}
 }
 
-// fill moves input into the window, whose upper half becomes the lower one when it is used up (fill_window).
+// fill moves input into the window, whose upper half becomes the lower one when it is used up
+// (fill_window).
 func (d *deflater) fill() {
 	for {
 		if d.pos >= windowSize+maxDist {
@@ -109,7 +110,8 @@ func (d *deflater) roll(c byte) {
 	d.hash = (d.hash<<hashShift ^ uint32(c)) & hashMask
 }
 
-// insert enters the string at pos into the hash chains and gives the position of the previous one, 0 for none.
+// insert enters the string at pos into the hash chains and gives the position of the previous one,
+// 0 for none.
 func (d *deflater) insert(pos int) int {
 	d.roll(d.window[pos+minMatch-1])
 	h := &d.head[d.hash&hashMask]
@@ -119,8 +121,8 @@ func (d *deflater) insert(pos int) int {
 	return int(found)
 }
 
-// stepLazy codes one step of levels 4..9: a match is taken only when the next position has no longer one
-// (deflate_slow).
+// stepLazy codes one step of levels 4..9: a match is taken only when the next position has no
+// longer one (deflate_slow).
 func (d *deflater) stepLazy() {
 	found := 0
 	if d.lookahead >= minMatch {

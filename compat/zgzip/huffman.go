@@ -29,8 +29,8 @@ type builder struct {
 	staticLen int // bits of the block with the static trees
 }
 
-// build assigns code lengths and codes for the frequencies in t (zlib's build_tree). Ties are broken by
-// depth, and the order of the heap decides the rest, so every step has to be zlib's.
+// build assigns code lengths and codes for the frequencies in t (zlib's build_tree). Ties are
+// broken by depth, and the order of the heap decides the rest, so every step has to be zlib's.
 func (b *builder) build(t *tree) {
 	nodes := t.nodes
 	b.seed(t)
@@ -69,8 +69,8 @@ func (b *builder) build(t *tree) {
 	assignCodes(nodes, t.maxCode, &b.count)
 }
 
-// seed puts the symbols that occur into the heap. A tree needs two of them: missing ones are added with
-// frequency 1 and taken off the costs again.
+// seed puts the symbols that occur into the heap. A tree needs two of them: missing ones are added
+// with frequency 1 and taken off the costs again.
 func (b *builder) seed(t *tree) {
 	b.heapLen, b.heapMax = 0, heapSize
 	t.maxCode = -1

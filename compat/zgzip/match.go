@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// longestMatch walks the hash chain that starts at cur and gives the length of the longest match for the
-// string at d.pos, at least d.prevLen; d.matchPos is where it begins (longest_match). Of equal matches the
-// nearest one wins. The result never exceeds the lookahead.
+// longestMatch walks the hash chain that starts at cur and gives the length of the longest match
+// for the string at d.pos, at least d.prevLen; d.matchPos is where it begins (longest_match). Of
+// equal matches the nearest one wins. The result never exceeds the lookahead.
 func (d *deflater) longestMatch(cur int) int {
 	chain := d.tune.chain
 	best := d.prevLen

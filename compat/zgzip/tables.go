@@ -200,7 +200,8 @@ func distanceCode(dist uint16) uint8 {
 	return static.distCode[256+dist>>7]
 }
 
-// reverse turns the low n bits of code around: Huffman codes are packed from their most significant bit.
+// reverse turns the low n bits of code around: Huffman codes are packed from their most significant
+// bit.
 func reverse(code uint16, n uint8) uint16 {
 	return bits.Reverse16(code) >> (16 - n)
 }

@@ -2,7 +2,8 @@ package zgzip
 
 import "encoding/binary"
 
-// block collects the symbols of one deflate block and writes it in the cheapest of the three block types.
+// block collects the symbols of one deflate block and writes it in the cheapest of the three block
+// types.
 type block struct {
 	builder
 	out []byte // complete bytes not yet handed on
@@ -77,8 +78,8 @@ func (b *block) match(dist, length int) bool {
 	return b.count == symbolCap
 }
 
-// flush writes the block (_tr_flush_block). stored is its input, nil when the window no longer holds it;
-// size is the length of the input in any case.
+// flush writes the block (_tr_flush_block). stored is its input, nil when the window no longer
+// holds it; size is the length of the input in any case.
 func (b *block) flush(stored []byte, size int, last bool) {
 	b.build(&b.lit)
 	b.build(&b.dist)
@@ -171,8 +172,8 @@ func (b *block) symbols(lit, dist []node) {
 	b.put(uint64(e.fc), uint(e.dl))
 }
 
-// buildLengthTree builds the tree for the code lengths of the other two trees and gives the index in blOrder
-// of the last one that has to be sent (build_bl_tree).
+// buildLengthTree builds the tree for the code lengths of the other two trees and gives the index
+// in blOrder of the last one that has to be sent (build_bl_tree).
 func (b *block) buildLengthTree() int {
 	count := func(code, repeats int) { b.blNodes[code].fc += uint16(repeats) }
 	for _, t := range []*tree{&b.lit, &b.dist} {
@@ -235,9 +236,9 @@ func (b *block) treesHeader(maxBl int) {
 	}
 }
 
-// runs cuts the code lengths of a tree into runs as scan_tree and send_tree do: emit gets the length, the
-// length of the run before (-1 at first) and the number of repetitions, negated when the run is too short for
-// a repeat code.
+// runs cuts the code lengths of a tree into runs as scan_tree and send_tree do: emit gets the
+// length, the length of the run before (-1 at first) and the number of repetitions, negated when
+// the run is too short for a repeat code.
 func runs(nodes []node, maxCode int, emit func(length, prev, n int)) {
 	prev, count := -1, 0
 	longest, shortest := 7, 4

@@ -26,8 +26,8 @@ var pool = sync.Pool{New: func() any {
 	return d
 }}
 
-// Writer compresses what is written to it into one gzip member with zlib's own bytes. It is not safe for
-// concurrent use; different Writers are independent.
+// Writer compresses what is written to it into one gzip member with zlib's own bytes. It is not
+// safe for concurrent use; different Writers are independent.
 type Writer struct {
 	w     io.Writer
 	d     *deflater // nil once closed
@@ -37,13 +37,14 @@ type Writer struct {
 	err   error
 }
 
-// NewWriter gives a Writer with DefaultLevel. Nothing reaches w before enough data is there, or Close.
+// NewWriter gives a Writer with DefaultLevel. Nothing reaches w before enough data is there, or
+// Close.
 func NewWriter(w io.Writer) *Writer {
 	return newWriter(w, DefaultLevel)
 }
 
-// NewWriterLevel gives a Writer with a level of 1..9; other levels are an error (CouchDB's level 0 means
-// "not compressed" and never comes here).
+// NewWriterLevel gives a Writer with a level of 1..9; other levels are an error (CouchDB's level 0
+// means "not compressed" and never comes here).
 func NewWriterLevel(w io.Writer, level int) (*Writer, error) {
 	if level < 1 || level > 9 {
 		return nil, errors.New("zgzip: no such compression level: " + strconv.Itoa(level))
@@ -70,7 +71,8 @@ func header(level int) []byte {
 	return []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, xfl, 3}
 }
 
-// Write compresses p. It keeps no reference to p. An error of the underlying writer ends the stream.
+// Write compresses p. It keeps no reference to p. An error of the underlying writer ends the
+// stream.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
@@ -93,8 +95,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes the rest and the trailer and gives the memory back. It does not close the underlying writer.
-// Further calls do nothing. A Writer that is given up needs no Close; its memory is garbage then.
+// Close writes the rest and the trailer and gives the memory back. It does not close the underlying
+// writer. Further calls do nothing. A Writer that is given up needs no Close; its memory is garbage
+// then.
 func (w *Writer) Close() error {
 	if w.d == nil {
 		return w.err
@@ -123,7 +126,8 @@ func (w *Writer) flush() {
 	w.d.out = w.d.out[:0]
 }
 
-// Append appends the gzip stream of src to dst, with DefaultLevel: what NewWriter, Write and Close give.
+// Append appends the gzip stream of src to dst, with DefaultLevel: what NewWriter, Write and Close
+// give.
 func Append(dst, src []byte) []byte {
 	w := newWriter(nil, DefaultLevel)
 	w.crc = crc32.ChecksumIEEE(src)

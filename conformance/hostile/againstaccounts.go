@@ -92,7 +92,8 @@ func (a *assault) dearHash(ctx context.Context) {
 	}
 }
 
-// whoExists compares the fastest refusals, which a busy machine slows down least. They differed fifty times.
+// whoExists compares the fastest refusals, which a busy machine slows down least. They differed
+// fifty times.
 func whoExists(ctx context.Context, a *assault) error {
 	const attempts = 3 // fewer than lock a name out
 	fastest := func(name func(i int) string) (least time.Duration, status int) {

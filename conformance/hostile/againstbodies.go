@@ -89,7 +89,8 @@ func largeBodies(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// gzipBelowRatio mixes what packs well with what does not, so that the ratio stays below two hundred.
+// gzipBelowRatio mixes what packs well with what does not, so that the ratio stays below two
+// hundred.
 func gzipBelowRatio(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -192,7 +193,8 @@ func hugeAttachment(ctx context.Context, a *assault) error {
 	return a.shareHuge(ctx, int64(size))
 }
 
-// shareHuge has the attachment of the document huge read by many at once, some of them slowly, while it is replicated.
+// shareHuge has the attachment of the document huge read by many at once, some of them slowly,
+// while it is replicated.
 func (a *assault) shareHuge(ctx context.Context, size int64) error {
 	copied := a.db + "-copied"
 	if err := a.makeDatabase(ctx, copied, attackerName); err != nil {
@@ -231,7 +233,8 @@ func (a *assault) shareHuge(ctx context.Context, size int64) error {
 	return nil
 }
 
-// readSlowly asks for a path and reads a little every tenth of a second, a hundred times, then goes.
+// readSlowly asks for a path and reads a little every tenth of a second, a hundred times, then
+// goes.
 func (a *assault) readSlowly(ctx context.Context, path string) {
 	conn, err := a.connect(ctx, "")
 	if err != nil {

@@ -197,8 +197,8 @@ func manyDesigns(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// manyValidations writes where each write has to pass a thousand functions, and where each waits seconds for the slow
-// ones.
+// manyValidations writes where each write has to pass a thousand functions, and where each waits
+// seconds for the slow ones.
 func manyValidations(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

@@ -115,7 +115,8 @@ func strayingAnswers(ctx context.Context, a *assault) error {
 	return err
 }
 
-// patternsInFunctions has a handler try each pattern on documents, by itself and in a query. What takes too long fails.
+// patternsInFunctions has a handler try each pattern on documents, by itself and in a query. What
+// takes too long fails.
 func patternsInFunctions(ctx context.Context, a *assault) error {
 	return a.handle(ctx, 4, fmt.Sprintf(`
 		var n = %d, many = "a".repeat(1000 * n), patterns = ["a{1000}".repeat(3000), "(a|b)?".repeat(n * 100),
@@ -160,8 +161,9 @@ func rightsThatGo(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// ownerGoes lets a function of a user of its own run until it is seen to work, takes the user's rights by a request,
-// and waits until the function is paused. What is written after that it must not copy.
+// ownerGoes lets a function of a user of its own run until it is seen to work, takes the user's
+// rights by a request, and waits until the function is paused. What is written after that it must
+// not copy.
 func (a *assault) ownerGoes(ctx context.Context, owner account, take func(rev string) request) error {
 	user := request{method: "PUT", path: "/_users/org.couchdb.user:" + owner.name, as: admin,
 		body: text(fmt.Sprintf(`{"name":%q,"password":%q,"roles":["boss"],"type":"user"}`, owner.name, owner.password))}
@@ -237,9 +239,9 @@ func (a *assault) await(ctx context.Context, id string) error {
 	}
 }
 
-// handle deploys a function whose handler runs a body in JavaScript, in which peer is a server that answers as given,
-// lets it run for some documents, and waits until each event has come to its end: done, or failed with an error, as one
-// has whose worker took too much memory.
+// handle deploys a function whose handler runs a body in JavaScript, in which peer is a server that
+// answers as given, lets it run for some documents, and waits until each event has come to its end:
+// done, or failed with an error, as one has whose worker took too much memory.
 func (a *assault) handle(ctx context.Context, docs int, body string, answer http.HandlerFunc) error {
 	remove, err := a.database(ctx)
 	if err != nil {
@@ -274,8 +276,8 @@ type function struct {
 	path string
 }
 
-// deploy stores and deploys a function over the assault's database, dst in its code, as somebody; peer is a URL that it
-// may ask.
+// deploy stores and deploys a function over the assault's database, dst in its code, as somebody;
+// peer is a URL that it may ask.
 func (a *assault) deploy(ctx context.Context, owner account, code, peer string) (*function, error) {
 	name := strings.NewReplacer("-", "_").Replace(a.db)
 	definition, err := json.Marshal(map[string]any{

@@ -23,7 +23,8 @@ var findAttacks = []attack{
 	},
 }
 
-// manySorts sorts by two fields of an index over all fields, and by one beside a filter: both keep what they sort.
+// manySorts sorts by two fields of an index over all fields, and by one beside a filter: both keep
+// what they sort.
 func manySorts(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

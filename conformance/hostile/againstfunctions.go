@@ -38,7 +38,8 @@ var functionAttacks = []attack{
 	},
 }
 
-// slowMaps judges validation in a database of the attacker's own, which suffers at least as much as others' do.
+// slowMaps judges validation in a database of the attacker's own, which suffers at least as much as
+// others' do.
 func slowMaps(ctx context.Context, a *assault) error {
 	var names []string
 	for i := range 2 {

@@ -102,7 +102,8 @@ func endpoints(db string) []endpoint {
 	}
 }
 
-// jsonEverywhere sends each odd value to a part of the endpoints, all of them over the whole; the small scale, fewer.
+// jsonEverywhere sends each odd value to a part of the endpoints, all of them over the whole; the
+// small scale, fewer.
 func jsonEverywhere(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"a"}`,
 		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, 1) }"}}}`)
@@ -146,8 +147,8 @@ func jsonEverywhere(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// asCouchDB are errors with which CouchDB answers 500 to bodies of another shape than it expects, and the one of a
-// worker that was ended.
+// asCouchDB are errors with which CouchDB answers 500 to bodies of another shape than it expects,
+// and the one of a worker that was ended.
 var asCouchDB = []string{
 	`"badarg"`,
 	`"no_majority"`,

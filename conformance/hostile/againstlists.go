@@ -167,8 +167,8 @@ func (a *assault) each(ctx context.Context, at int, requests []request, expected
 	})
 }
 
-// selectorFeeds reads feeds by a selector while large bodies take the memory. Small feeds wait and are not refused for
-// good: 503 comes with the time after which to try it again.
+// selectorFeeds reads feeds by a selector while large bodies take the memory. Small feeds wait and
+// are not refused for good: 503 comes with the time after which to try it again.
 func selectorFeeds(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

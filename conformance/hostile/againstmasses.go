@@ -154,7 +154,8 @@ func purgeFloods(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// conflictTrees sends revisions as a replicator does: more leaves with each request, and stems as long as they may be.
+// conflictTrees sends revisions as a replicator does: more leaves with each request, and stems as
+// long as they may be.
 func conflictTrees(ctx context.Context, a *assault) error {
 	remove, err := a.database(
 		ctx,

@@ -69,7 +69,8 @@ const endless = 1 << 20 // megabytes
 
 const peerRow = `{"seq":"%d-x","id":"doc%d","changes":[{"rev":"1-%032x"}]}`
 
-// peers are what was thought of. "feed" and the like are the parts of a replication that they answer.
+// peers are what was thought of. "feed" and the like are the parts of a replication that they
+// answer.
 var peers = []peer{
 	{"endless rows", feed(func(p *peerCall) bool {
 		for i := 0; p.write(fmt.Sprintf(peerRow+",\n", i, i, i)); i++ {
@@ -321,8 +322,8 @@ func hostilePeers(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// manyReplications lets documents of a replicator database of its own ask for what works, what cannot, and what has
-// others begin.
+// manyReplications lets documents of a replicator database of its own ask for what works, what
+// cannot, and what has others begin.
 func manyReplications(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"a"}`)
 	if err != nil {
@@ -374,7 +375,8 @@ func manyReplications(ctx context.Context, a *assault) error {
 	}
 }
 
-// endpoint is a database of the server, with the attacker's credentials, as an end of a replication.
+// endpoint is a database of the server, with the attacker's credentials, as an end of a
+// replication.
 func (a *assault) endpoint(db string) string {
 	return fmt.Sprintf(`{"url":"%s/%s","auth":{"basic":{"username":%q,"password":%q}}}`, a.url, db, attacker.name,
 		attacker.password)

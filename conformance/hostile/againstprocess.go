@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// processAttacks are against the process and its files rather than over the network. Each has a server of its own.
+// processAttacks are against the process and its files rather than over the network. Each has a
+// server of its own.
 var processAttacks = []attack{
 	{
 		name:  "kill -9",
@@ -60,7 +61,8 @@ var processAttacks = []attack{
 	},
 }
 
-// another runs a part of the attack on another server with as much memory, then ends that and checks its data.
+// another runs a part of the attack on another server with as much memory, then ends that and
+// checks its data.
 func (a *assault) another(ctx context.Context, run func(b *assault) error, within ...string) error {
 	t, err := startTarget(ctx, a.memory, within...)
 	if err != nil {
@@ -132,7 +134,8 @@ func (a *assault) bulk(ctx context.Context, id string, n int, expected ...int) {
 	}
 }
 
-// killed kills a server that is written to, again and again, and looks for all that it has acknowledged.
+// killed kills a server that is written to, again and again, and looks for all that it has
+// acknowledged.
 func killed(ctx context.Context, a *assault) error {
 	return a.another(ctx, func(b *assault) error {
 		b.send(ctx, request{method: "POST", path: "/" + b.db, body: text(listDesign)}, http.StatusCreated)
@@ -155,7 +158,8 @@ func killed(ctx context.Context, a *assault) error {
 	})
 }
 
-// fewFiles has feeds of one address take all files that a server may open. Others must come in meanwhile.
+// fewFiles has feeds of one address take all files that a server may open. Others must come in
+// meanwhile.
 func fewFiles(ctx context.Context, a *assault) error {
 	return a.another(ctx, func(b *assault) error {
 		b.put(ctx, "before", text(`{}`), nil, http.StatusCreated)
@@ -180,7 +184,8 @@ func fewFiles(ctx context.Context, a *assault) error {
 	}, "/bin/sh", "-c", `ulimit -n 40 && exec "$0" "$@"`)
 }
 
-// endsInARow has the handler of a function ask a peer that kills the server. It must not get to that a fourth time.
+// endsInARow has the handler of a function ask a peer that kills the server. It must not get to
+// that a fourth time.
 func endsInARow(ctx context.Context, a *assault) error {
 	return a.another(ctx, func(b *assault) error {
 		asked := make(chan struct{}, 1)
@@ -227,9 +232,9 @@ func endsInARow(ctx context.Context, a *assault) error {
 	})
 }
 
-// standingStill stops a server for longer than it counts as there for others. It must go on where it was. That a node
-// does not go on with what held before shows only where others have the same store, which takes FoundationDB:
-// cmd/settee.TestNodeThatStoodStill has two in one process.
+// standingStill stops a server for longer than it counts as there for others. It must go on where
+// it was. That a node does not go on with what held before shows only where others have the same
+// store, which takes FoundationDB: cmd/settee.TestNodeThatStoodStill has two in one process.
 func standingStill(ctx context.Context, a *assault) error {
 	return a.another(ctx, func(b *assault) error {
 		b.saw("two processes on one store: skipped, the embedded engine allows one")
@@ -261,8 +266,8 @@ func standingStill(ctx context.Context, a *assault) error {
 	})
 }
 
-// readOnlyDirectories lets a server meet directories that take no new file. It must refuse writes, go on reading, and
-// write again afterwards.
+// readOnlyDirectories lets a server meet directories that take no new file. It must refuse writes,
+// go on reading, and write again afterwards.
 func readOnlyDirectories(ctx context.Context, a *assault) error {
 	return a.another(ctx, func(b *assault) error {
 		db := "/" + b.db
@@ -298,7 +303,8 @@ func readOnlyDirectories(ctx context.Context, a *assault) error {
 	})
 }
 
-// lockDirectories keeps everybody from making files in dir and below, until unlock is called, which may be done twice.
+// lockDirectories keeps everybody from making files in dir and below, until unlock is called, which
+// may be done twice.
 func lockDirectories(dir string) (unlock func(), err error) {
 	var dirs []string
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -237,7 +237,8 @@ func handshakeFloods(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// preflights switches cross-origin requests on, for the rest of the run: without them nobody looks at the headers.
+// preflights switches cross-origin requests on, for the rest of the run: without them nobody looks
+// at the headers.
 func preflights(ctx context.Context, a *assault) error {
 	for _, setting := range [][2]string{{"chttpd/enable_cors", "true"}, {"cors/origins", "https://o.example:1"}} {
 		path := "/_node/_local/_config/" + setting[0]

@@ -118,7 +118,8 @@ func (t *target) offerTLS() (settings string, err error) {
 	return fmt.Sprintf("[ssl]\nenable = true\nport = %s\ncert_file = %s\nkey_file = %s\n", port, file, file), err
 }
 
-// connect opens a connection to an address of the server, the plain one if it is "", which ends with the context.
+// connect opens a connection to an address of the server, the plain one if it is "", which ends
+// with the context.
 func (a *assault) connect(ctx context.Context, address string) (net.Conn, error) {
 	u, err := url.Parse(a.url)
 	if err != nil {
@@ -146,8 +147,8 @@ func credentials() string {
 	return "Authorization: Basic " + pair + "\r\n"
 }
 
-// answers reads the answers of a connection until it ends, nothing comes for a while or there are most of them, and
-// counts them.
+// answers reads the answers of a connection until it ends, nothing comes for a while or there are
+// most of them, and counts them.
 func (a *assault) answers(conn net.Conn, most int) (n int) {
 	for in := bufio.NewReader(conn); n < most; n++ {
 		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
@@ -273,7 +274,8 @@ func slowHeadsInTLS(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// refusedWhileSending: who sends a large body to its end, and then reads, must find why it was refused.
+// refusedWhileSending: who sends a large body to its end, and then reads, must find why it was
+// refused.
 func refusedWhileSending(ctx context.Context, a *assault) error {
 	const length = 64 << 20
 	part := strings.Repeat("x", 1<<20)

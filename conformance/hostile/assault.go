@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// assault is one run of an attack: what it may use, and what it has seen. Its methods may be called at the same time.
+// assault is one run of an attack: what it may use, and what it has seen. Its methods may be called
+// at the same time.
 type assault struct {
 	*target
 	random *rand.Rand // only for the goroutine that runs the attack
@@ -21,7 +22,8 @@ type assault struct {
 	db     string     // a database that the attacker administers, made by database
 
 	mu sync.Mutex
-	// how often each status came; "cut" for connections that ended, "late" for answers that did not come
+	// how often each status came; "cut" for connections that ended, "late" for answers that did not
+	// come
 	seen    map[string]int
 	refused bool // a request of it, so that what it would have written may be missing
 	faults  []string
@@ -93,8 +95,8 @@ func (a *assault) err() error {
 	return errors.New(strings.Join(a.faults, "; "))
 }
 
-// database makes the assault's database, administered by the attacker, with the given documents, and returns what
-// removes it again after it has checked that all acknowledged writes are in it.
+// database makes the assault's database, administered by the attacker, with the given documents,
+// and returns what removes it again after it has checked that all acknowledged writes are in it.
 func (a *assault) database(ctx context.Context, docs ...string) (remove func(), err error) {
 	if err := a.makeDatabase(ctx, a.db, attackerName); err != nil {
 		return nil, err
@@ -131,8 +133,8 @@ func (a *assault) fill(ctx context.Context, n int, doc func(i int) string) error
 	return nil
 }
 
-// prepare sends a request that must succeed, again and again while the server is too busy for it, as a good client
-// does.
+// prepare sends a request that must succeed, again and again while the server is too busy for it,
+// as a good client does.
 func (a *assault) prepare(ctx context.Context, r request) error {
 	for {
 		got, err := a.ask(ctx, r)
@@ -152,13 +154,13 @@ func (a *assault) prepare(ctx context.Context, r request) error {
 // errLate ends an attack whose time is over before it has begun; that is no fault.
 var errLate = errors.New("no time was left")
 
-// fullHouse is what a server answers that has no room for one more connection, whatever is asked for: other attacks
-// may have them all.
+// fullHouse is what a server answers that has no room for one more connection, whatever is asked
+// for: other attacks may have them all.
 const fullHouse = "Too many connections"
 
-// send performs a request of the attack, counts its status, and notes statuses that no server should answer with: 500,
-// and those that are not among the expected ones, where some are named. After a request that was refused or cut off it
-// may be 404, too.
+// send performs a request of the attack, counts its status, and notes statuses that no server
+// should answer with: 500, and those that are not among the expected ones, where some are named.
+// After a request that was refused or cut off it may be 404, too.
 func (a *assault) send(ctx context.Context, r request, expected ...int) reply {
 	got, err := a.ask(ctx, r)
 	switch {

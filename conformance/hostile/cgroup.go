@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// cgroup is a control group with a bound on memory, for the server and its workers: beyond it the kernel ends one of
-// them. The zero value is none.
+// cgroup is a control group with a bound on memory, for the server and its workers: beyond it the
+// kernel ends one of them. The zero value is none.
 type cgroup struct {
 	dir string
 	v2  bool
@@ -19,8 +19,8 @@ type cgroup struct {
 // cgroups counts those of this process, for their names.
 var cgroups atomic.Int32
 
-// newCgroup makes a group with so many bytes of memory and no swap, of whichever version of control groups lets this
-// process. An error says why not.
+// newCgroup makes a group with so many bytes of memory and no swap, of whichever version of control
+// groups lets this process. An error says why not.
 func newCgroup(memory int64) (cgroup, error) {
 	name := fmt.Sprintf("settee-hostile-%d-%d", os.Getpid(), cgroups.Add(1))
 	var last error

@@ -1,4 +1,5 @@
-// Command hostile attacks a server with little memory and measures what becomes of an innocent client meanwhile.
+// Command hostile attacks a server with little memory and measures what becomes of an innocent
+// client meanwhile.
 //
 //	go run ./conformance/hostile [-attack REGEXP] [-memory 512MB] [-scale 1]
 //	    each attack alone, a row of a table each
@@ -7,11 +8,11 @@
 //	go run ./conformance/hostile -url http://admin:password@host:port [-pid N]
 //	    another server, such as a CouchDB
 //
-// It starts a server in a control group of that size, where it may, else with [settee] memory below it. The innocent
-// client is a user of its own that reads a document over a kept connection, and another that writes into another
-// database, every 20 ms. At the end the server must be the process that was started, have given back its memory,
-// goroutines and descriptors, have every write that it acknowledged, to innocents and attackers, and pass `settee
-// check`.
+// It starts a server in a control group of that size, where it may, else with [settee] memory below
+// it. The innocent client is a user of its own that reads a document over a kept connection, and
+// another that writes into another database, every 20 ms. At the end the server must be the process
+// that was started, have given back its memory, goroutines and descriptors, have every write that
+// it acknowledged, to innocents and attackers, and pass `settee check`.
 //
 // Map:
 //
@@ -30,5 +31,6 @@
 //     does not expect, or what the program sees from outside.
 //  3. Attackers have accounts and databases of their own, and an address of their own where the machine has more than
 //     one of loopback.
-//  4. `go test` runs the attacks that have a scale for it: there only what cannot depend on the machine's speed fails.
+//  4. `go test` runs the attacks that have a scale for it: there only what cannot depend on the
+//     machine's speed fails.
 package main

@@ -18,9 +18,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestHostile runs the small forms of the attacks on a server with 512 MB: it must not end, not take more, lose nothing
-// that it has acknowledged, answer with no status that is not foreseen, leave nothing behind and serve the innocent
-// client. How fast is for `make hostile` to say.
+// TestHostile runs the small forms of the attacks on a server with 512 MB: it must not end, not
+// take more, lose nothing that it has acknowledged, answer with no status that is not foreseen,
+// leave nothing behind and serve the innocent client. How fast is for `make hostile` to say.
 func TestHostile(t *testing.T) {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
 		t.Skip("reads the memory of another process from /proc, which this system has not")

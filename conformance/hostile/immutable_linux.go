@@ -9,7 +9,8 @@ import (
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.
 const immutable = 0x10
 
-// setImmutable sets or clears the attribute i of a directory: then nobody makes or removes a file in it, root neither.
+// setImmutable sets or clears the attribute i of a directory: then nobody makes or removes a file
+// in it, root neither.
 func setImmutable(path string, on bool) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -41,7 +41,8 @@ func (t *target) usage(ctx context.Context) (usage, error) {
 	return u, err
 }
 
-// What a server may have more than before: idle connections of the innocents, files that the store has opened since.
+// What a server may have more than before: idle connections of the innocents, files that the store
+// has opened since.
 const (
 	moreGoroutines  = 20
 	moreDescriptors = 60

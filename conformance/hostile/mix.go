@@ -16,8 +16,8 @@ const progressEvery = time.Minute
 // faultsShown is how many faults of a kind are printed.
 const faultsShown = 5
 
-// attend brings the server up again whenever it dies, until it is time to say how it goes, and counts. It tells which
-// attacks were running then.
+// attend brings the server up again whenever it dies, until it is time to say how it goes, and
+// counts. It tells which attacks were running then.
 func (c *campaign) attend(ctx, within context.Context, running *sync.Map) (died int, err error) {
 	until := time.Now().Add(progressEvery)
 	for ; within.Err() == nil && time.Now().Before(until); pause(within, time.Second) {

@@ -177,8 +177,8 @@ func unless(got reply, err error, statuses ...int) error {
 	return err
 }
 
-// newClient makes a client with connections of its own, from the given address of loopback where there is one ("" for
-// any).
+// newClient makes a client with connections of its own, from the given address of loopback where
+// there is one ("" for any).
 func newClient(from string) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if ip := net.ParseIP(from); ip != nil {

@@ -31,7 +31,8 @@ type campaign struct {
 	failed  []string
 }
 
-// How long the innocents are watched before the first attack, and a server may take to give back what attacks took.
+// How long the innocents are watched before the first attack, and a server may take to give back
+// what attacks took.
 const (
 	calmTime   = 2 * time.Second
 	settleTime = 20 * time.Second
@@ -64,8 +65,8 @@ func (c *campaign) begin(ctx context.Context, calm time.Duration) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// warm fills the caches that the server keeps, with 64 MB of documents, so that memory is compared with that of a
-// server in use.
+// warm fills the caches that the server keeps, with 64 MB of documents, so that memory is compared
+// with that of a server in use.
 func (c *campaign) warm(ctx context.Context) error {
 	const count, size = 256, 250_000
 	for i := range count {
@@ -189,7 +190,8 @@ func (c *campaign) end(ctx context.Context) {
 	c.printVerdict()
 }
 
-// longestLine is a generous bound of a line in the log: a few strings of clients, 256 bytes of each, and a stack.
+// longestLine is a generous bound of a line in the log: a few strings of clients, 256 bytes of
+// each, and a stack.
 const longestLine = 16 << 10
 
 // compare holds the server's usage to that of the beginning.
@@ -219,8 +221,8 @@ func (c *campaign) compare(ctx context.Context) {
 	}
 }
 
-// keepHeap writes what the server has in memory to a file, before the attacks and for who looks why it is so much after
-// them; and how much the runtime keeps beyond that.
+// keepHeap writes what the server has in memory to a file, before the attacks and for who looks why
+// it is so much after them; and how much the runtime keeps beyond that.
 func (c *campaign) keepHeap(ctx context.Context, when string) {
 	for _, what := range []string{"_pprof/heap", "_prometheus"} {
 		got, err := c.t.ask(ctx, request{method: "GET", path: "/_node/_local/" + what, as: admin, whole: true})

@@ -31,11 +31,12 @@ type target struct {
 	tls    string // the address that speaks TLS, "" where none is known
 }
 
-// attackersAddress is on loopback, too, but not the innocents': failures of logins are counted by address.
+// attackersAddress is on loopback, too, but not the innocents': failures of logins are counted by
+// address.
 const attackersAddress = "127.0.0.2"
 
-// startTarget starts a server that may have so many bytes of memory, by the command within, which takes its command
-// line as arguments, if there is one.
+// startTarget starts a server that may have so many bytes of memory, by the command within, which
+// takes its command line as arguments, if there is one.
 func startTarget(ctx context.Context, memory int64, within ...string) (*target, error) {
 	admin = account{conformance.AdminName, conformance.AdminPassword}
 	dir, err := os.MkdirTemp("", "settee-hostile-")

@@ -40,7 +40,8 @@ func (c *campaign) judgeLatency(total interval) {
 	}
 }
 
-// printVerdict prints every judgement, so that it shows which ones failed and that none was left out.
+// printVerdict prints every judgement, so that it shows which ones failed and that none was left
+// out.
 func (c *campaign) printVerdict() {
 	fmt.Fprintln(c.out, "verdict:")
 	for _, j := range c.verdict {

@@ -75,8 +75,8 @@ func (w *written) noted(db string) map[string]string {
 	return copied
 }
 
-// put writes a document of an attacker's, or an attachment of it, and remembers it where the server says that it has
-// it.
+// put writes a document of an attacker's, or an attachment of it, and remembers it where the server
+// says that it has it.
 func (a *assault) put(ctx context.Context, id string, b body, headers []string, expected ...int) reply {
 	got := a.send(ctx, request{method: "PUT", path: "/" + a.db + "/" + id, body: b, headers: headers}, expected...)
 	if rev, ok := acknowledgedRev(got); ok {

@@ -16,7 +16,8 @@ type Bindings struct {
 	SourceBucket     string `json:"source_bucket"`
 	SourceScope      string `json:"source_scope"`
 	SourceCollection string `json:"source_collection"`
-	// Metadata keyspace: accepted and kept, whatever it is, but what a function has to remember is out of sight here.
+	// Metadata keyspace: accepted and kept, whatever it is, but what a function has to remember is
+	// out of sight here.
 	MetadataBucket     string            `json:"metadata_bucket,omitempty"`
 	MetadataScope      string            `json:"metadata_scope,omitempty"`
 	MetadataCollection string            `json:"metadata_collection,omitempty"`
@@ -48,7 +49,8 @@ const (
 	AuthBearer = "bearer"
 )
 
-// CurlBinding is a URL under the name that the code has for it. Nothing of its secrets reaches the code.
+// CurlBinding is a URL under the name that the code has for it. Nothing of its secrets reaches the
+// code.
 type CurlBinding struct {
 	Hostname    string `json:"hostname"`
 	Value       string `json:"value"` // the alias
@@ -66,7 +68,8 @@ type Constant struct {
 	Literal string `json:"literal"`
 }
 
-// keyspace is a database with the scope and the collection that it has to be named with, if with any.
+// keyspace is a database with the scope and the collection that it has to be named with, if with
+// any.
 type keyspace struct{ bucket, scope, collection string }
 
 func (b *Bindings) source() keyspace {
@@ -133,7 +136,8 @@ func (b *Bindings) fill() {
 	}
 }
 
-// check refuses bindings that no function can have. Whether databases exist is not looked at: they may come later.
+// check refuses bindings that no function can have. Whether databases exist is not looked at: they
+// may come later.
 func (b *Bindings) check() error {
 	if err := b.source().check("source_bucket"); err != nil {
 		return err

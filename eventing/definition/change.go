@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// CheckChange refuses what may not change of a function in a state: nothing while it is on the way to another one; of a
-// deployed function only the settings that take effect at once; of a paused one all but what its checkpoints depend on.
+// CheckChange refuses what may not change of a function in a state: nothing while it is on the way
+// to another one; of a deployed function only the settings that take effect at once; of a paused
+// one all but what its checkpoints depend on.
 func CheckChange(s State, before, after *Function) error {
 	switch {
 	case !s.Settled():
@@ -44,7 +45,8 @@ func CheckChange(s State, before, after *Function) error {
 		strings.Join(refused, ", "))
 }
 
-// mayChange reports whether the setting may change in a settled state. What tells the state is not looked at.
+// mayChange reports whether the setting may change in a settled state. What tells the state is not
+// looked at.
 func (r *SettingRow) mayChange(s State) bool {
 	switch r.change {
 	case whileDeployed, byOperations:

@@ -58,8 +58,8 @@ type codeRow struct {
 // retry is the attribute of errors that may be over when the request is made again.
 const retry = "retry"
 
-// codeTable is the one place where codes get their wire form. Couchbase answers 400 for the unknown function of a
-// lifecycle operation (53); here it is 404, as it is everywhere else.
+// codeTable is the one place where codes get their wire form. Couchbase answers 400 for the unknown
+// function of a lifecycle operation (53); here it is 404, as it is everywhere else.
 var codeTable = []codeRow{
 	{CodeSetSettings, "ERR_SET_SETTINGS_PS", "Failed to store the settings", nil, http.StatusInternalServerError},
 	{CodeNotDeployed, "ERR_APP_NOT_DEPLOYED", "Function is not deployed", nil, http.StatusNotAcceptable},
@@ -197,8 +197,8 @@ func (c CompileError) String() string {
 	return fmt.Sprintf("line %d, column %d: %s", c.LineNumber, c.ColumnNumber, c.Description)
 }
 
-// NewCompileError makes the Error of code that does not compile. line and column count from 1, index is the offset in
-// bytes.
+// NewCompileError makes the Error of code that does not compile. line and column count from 1,
+// index is the offset in bytes.
 func NewCompileError(index, line, column int, description string) *Error {
 	return &Error{Code: CodeCompilation, Description: CompileError{
 		Language: "JavaScript", Index: index, LineNumber: line, ColumnNumber: column, Area: "handler.js",

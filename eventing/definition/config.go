@@ -12,9 +12,10 @@ type Config struct {
 	// AllowRecursion lifts the checks of CheckRecursion.
 	AllowRecursion bool `json:"allow_interbucket_recursion"`
 
-	// What follows is kept for clients that ask, and has no effect: there is no debugger, workers share the memory that
-	// the server gives them, requests of functions have their own times, lifecycle operations and redistribution do not
-	// exclude each other, there are no cursors, and nodes find each other.
+	// What follows is kept for clients that ask, and has no effect: there is no debugger, workers
+	// share the memory that the server gives them, requests of functions have their own times,
+	// lifecycle operations and redistribution do not exclude each other, there are no cursors, and
+	// nodes find each other.
 
 	EnableDebugger    bool   `json:"enable_debugger"`
 	RAMQuota          int64  `json:"ram_quota"`
@@ -33,10 +34,12 @@ func DefaultConfig() Config {
 	}
 }
 
-// maxFunctionSize bounds Config.FunctionSize: two versions of a function are written in one transaction.
+// maxFunctionSize bounds Config.FunctionSize: two versions of a function are written in one
+// transaction.
 const maxFunctionSize = 1 << 20
 
-// Merge takes over the members of a JSON object; names of no member are passed over. Nothing is changed where it fails.
+// Merge takes over the members of a JSON object; names of no member are passed over. Nothing is
+// changed where it fails.
 func (c *Config) Merge(object []byte) error {
 	merged := *c
 	if err := json.Unmarshal(object, &merged); err != nil {

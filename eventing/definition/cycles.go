@@ -23,9 +23,10 @@ func (f *Flow) writes(db string) bool {
 	return slices.Contains(f.Writes, db) || slices.Contains(f.Queries, db)
 }
 
-// CheckRecursion refuses a function that would, with those that are deployed, never come to an end: one whose
-// statements write to its source; one that writes to its source as another function of the same source does; one whose
-// writes come back to its source by way of others. A function's own writes to its source do not come back to it.
+// CheckRecursion refuses a function that would, with those that are deployed, never come to an end:
+// one whose statements write to its source; one that writes to its source as another function of
+// the same source does; one whose writes come back to its source by way of others. A function's own
+// writes to its source do not come back to it.
 func CheckRecursion(f Flow, deployed []Flow) error {
 	if slices.Contains(f.Queries, f.Source) {
 		return Errorf(CodeDatabaseRecursion, "Function: %s has statements that write to its source %s", f.Ref, f.Source)

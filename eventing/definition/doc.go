@@ -1,6 +1,7 @@
-// Package definition is what an event function is, before anything runs: its definition as clients send and get it, the
-// rules that a definition has to follow, the states that a function passes, and the errors that clients are told. The
-// forms are those of Couchbase Eventing, so that its tools and exports work; docs/eventing.md has the differences.
+// Package definition is what an event function is, before anything runs: its definition as clients
+// send and get it, the rules that a definition has to follow, the states that a function passes,
+// and the errors that clients are told. The forms are those of Couchbase Eventing, so that its
+// tools and exports work; docs/eventing.md has the differences.
 //
 // # Map
 //
@@ -19,7 +20,9 @@
 // # Invariants
 //
 //  1. Nothing here does I/O, keeps a clock or starts a goroutine.
-//  2. What Parse accepts and Validate passes is printed so that it parses to the same function again, but for secrets.
+//  2. What Parse accepts and Validate passes is printed so that it parses to the same function
+//     again, but for secrets.
 //  3. A function that was given out is not changed: who changes one changes a Clone.
-//  4. Every error is an *Error; the table of codes.go is the only place that knows statuses and names.
+//  4. Every error is an *Error; the table of codes.go is the only place that knows statuses and
+//     names.
 package definition

@@ -10,11 +10,12 @@ import (
 // version is what clients see as the version that a function was made with, where it says none.
 const version = "evt-7.6.0-0000-ee"
 
-// DefaultCodeSize is how many bytes of code a function may have, unless the configuration says otherwise.
+// DefaultCodeSize is how many bytes of code a function may have, unless the configuration says
+// otherwise.
 const DefaultCodeSize = 128 << 10
 
-// Function is an event function as clients define it. Its JSON form is complete, secrets included: what clients get is
-// that of Shown.
+// Function is an event function as clients define it. Its JSON form is complete, secrets included:
+// what clients get is that of Shown.
 type Function struct {
 	Name          string   `json:"appname"`
 	Code          string   `json:"appcode"`
@@ -46,14 +47,15 @@ type ParseOptions struct {
 	// Name and Scope are those of the request's path and query; zero ones leave it to the text.
 	Name  string
 	Scope Scope
-	// Import is for functions of another server: they speak the oldest language unless they say another one.
+	// Import is for functions of another server: they speak the oldest language unless they say
+	// another one.
 	Import bool
 	// MaxCode is how many bytes the code may have; 0: DefaultCodeSize.
 	MaxCode int64
 }
 
-// Parse reads a function as clients send it, and refuses one that could not run anywhere. Its numbers, UUID and
-// InstanceID, are the server's to give.
+// Parse reads a function as clients send it, and refuses one that could not run anywhere. Its
+// numbers, UUID and InstanceID, are the server's to give.
 func Parse(text []byte, o ParseOptions) (*Function, error) {
 	var in sent
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -106,8 +108,8 @@ func ParseList(text []byte) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// Check refuses a function that could not run anywhere. It knows neither databases nor JavaScript. The code may have
-// maxCode bytes, 0 for DefaultCodeSize.
+// Check refuses a function that could not run anywhere. It knows neither databases nor JavaScript.
+// The code may have maxCode bytes, 0 for DefaultCodeSize.
 func (f *Function) Check(maxCode int64) error {
 	if err := CheckName(f.Name); err != nil {
 		return err
@@ -129,7 +131,8 @@ func CheckCodeSize(code string, most int64) error {
 	return nil
 }
 
-// ParseBindings reads bindings as clients send them. Those of an unknown form are refused where strict says so.
+// ParseBindings reads bindings as clients send them. Those of an unknown form are refused where
+// strict says so.
 func ParseBindings(text []byte, strict bool) (b Bindings, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if strict {
@@ -159,7 +162,8 @@ func (f *Function) Shown(s State) *Function {
 	return g
 }
 
-// Writes are the databases that the function may write to by its bindings, and that for its dead letters, in order.
+// Writes are the databases that the function may write to by its bindings, and that for its dead
+// letters, in order.
 func (f *Function) Writes() []string {
 	var names []string
 	for _, b := range f.Bindings.Buckets {

@@ -65,7 +65,8 @@ func TestMetadataKeyspace(t *testing.T) {
 		[3]string{b.MetadataBucket, b.MetadataScope, b.MetadataCollection})
 }
 
-// TestAliases: of the reserved words of queries only those that statements begin with are no aliases.
+// TestAliases: of the reserved words of queries only those that statements begin with are no
+// aliases.
 func TestAliases(t *testing.T) {
 	for _, alias := range []string{"user", "value", "index", "map", "_", "$1", "Select1"} {
 		f := parse(t, strings.Replace(whole, `"alias":"dst"`, `"alias":"`+alias+`"`, 1), definition.ParseOptions{})
@@ -73,7 +74,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestNoAccess: definitions of before version 6.5 do not say what may be written: all but the source.
+// TestNoAccess: definitions of before version 6.5 do not say what may be written: all but the
+// source.
 func TestNoAccess(t *testing.T) {
 	f := parse(t, `{"appname":"f","appcode":"function OnUpdate(doc, meta) {}","depcfg":{"source_bucket":"src",
 		"buckets":[{"alias":"a","bucket_name":"src"},{"alias":"b","bucket_name":"d"}]}}`, definition.ParseOptions{})
@@ -82,7 +84,8 @@ func TestNoAccess(t *testing.T) {
 	require.Equal(t, []string{"d"}, f.Writes())
 }
 
-// TestShown: secrets do not come back, the state is told by the statuses, and the original stays as it is.
+// TestShown: secrets do not come back, the state is told by the statuses, and the original stays as
+// it is.
 func TestShown(t *testing.T) {
 	f := parse(t, whole, definition.ParseOptions{})
 	text, err := definition.JSON(f.Shown(definition.Pausing))
@@ -191,7 +194,8 @@ func TestCodeSize(t *testing.T) {
 	require.NoError(t, definition.CheckCodeSize(code+"x", definition.DefaultCodeSize+1))
 }
 
-// TestEnforceSchema: unknown names are passed over unless the function wants them refused, wherever they are.
+// TestEnforceSchema: unknown names are passed over unless the function wants them refused, wherever
+// they are.
 func TestEnforceSchema(t *testing.T) {
 	for _, row := range [][2]string{
 		{`"appname":"f"`, `"appname":"f","unknown":1`},
@@ -235,7 +239,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is accepted is printed so that it is the same function again, and its shown form has no secret.
+// FuzzParse: what is accepted is printed so that it is the same function again, and its shown form
+// has no secret.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte(`{"appname":"a","appcode":"","depcfg":{"source_bucket":"s"},"settings":{}}`))

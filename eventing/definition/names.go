@@ -16,7 +16,8 @@ var (
 	aliasPattern = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 )
 
-// Ref names a function: functions of different scopes may have the same name. The zero scope is the global one.
+// Ref names a function: functions of different scopes may have the same name. The zero scope is the
+// global one.
 type Ref struct {
 	Scope Scope
 	Name  string
@@ -47,7 +48,8 @@ func (s Scope) orGlobal() Scope {
 	return s
 }
 
-// NewScope makes a scope of what a query or a definition says; nothing is Global. Databases have one scope, _default.
+// NewScope makes a scope of what a query or a definition says; nothing is Global. Databases have
+// one scope, _default.
 func NewScope(bucket, scope string) (Scope, error) {
 	s := Scope{bucket, scope}.orGlobal()
 	if s == Global {

@@ -18,10 +18,10 @@ func (f *Function) Masked() *Function {
 	return g
 }
 
-// KeepSecrets puts the secrets of stored, which may be nil, in the places of masks. A secret stays with the server that
-// it was made for: who changes the host of a URL has to give it again, or else everybody who may change a function
-// could have its secrets sent to himself. Where there is no secret to keep, as after an import, it is empty and a
-// warning says so.
+// KeepSecrets puts the secrets of stored, which may be nil, in the places of masks. A secret stays
+// with the server that it was made for: who changes the host of a URL has to give it again, or else
+// everybody who may change a function could have its secrets sent to himself. Where there is no
+// secret to keep, as after an import, it is empty and a warning says so.
 func (f *Function) KeepSecrets(stored *Function) (warnings []string, err error) {
 	for i := range f.Bindings.Curl {
 		c := &f.Bindings.Curl[i]

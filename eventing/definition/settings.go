@@ -13,10 +13,11 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Settings are how a function runs. The table below says of each what it is called, its bounds, and when it may change.
+// Settings are how a function runs. The table below says of each what it is called, its bounds, and
+// when it may change.
 type Settings struct {
-	// Deployment and Processing are deployment_status and processing_status: what state was asked for. The state that
-	// a function is in is not theirs to tell.
+	// Deployment and Processing are deployment_status and processing_status: what state was asked
+	// for. The state that a function is in is not theirs to tell.
 	Deployment, Processing bool
 
 	Boundary            string // everything, or from_now
@@ -61,8 +62,8 @@ type Settings struct {
 	Backtracking bool // allow_backtracking_regex
 }
 
-// The values of language_compatibility. What a missing one means depends on where a function comes from: a new one has
-// the newest, an imported one the oldest.
+// The values of language_compatibility. What a missing one means depends on where a function comes
+// from: a new one has the newest, an imported one the oldest.
 const (
 	NewestLanguage = "7.2.0"
 	OldestLanguage = "6.0.0"
@@ -92,8 +93,8 @@ func DefaultSettings() Settings {
 	}
 }
 
-// Checkpoints is how much time passes between checkpoints of events without effects. Exports of servers before version
-// 8 have milliseconds.
+// Checkpoints is how much time passes between checkpoints of events without effects. Exports of
+// servers before version 8 have milliseconds.
 func (s *Settings) Checkpoints() time.Duration {
 	if s.CheckpointInterval >= 1000 {
 		return time.Duration(s.CheckpointInterval) * time.Millisecond
@@ -233,8 +234,8 @@ func settingRow(name string) *SettingRow {
 	return nil
 }
 
-// Merge takes over the members of a JSON object. Names that no setting has are passed over unless strict. Nothing is
-// changed where it fails.
+// Merge takes over the members of a JSON object. Names that no setting has are passed over unless
+// strict. Nothing is changed where it fails.
 func (s *Settings) Merge(object json.RawMessage, strict bool) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil || members == nil {

@@ -33,7 +33,8 @@ var begins = map[Operation]map[State]State{
 	OpUndeploy: {Deployed: Undeploying, Paused: Undeploying},
 }
 
-// ends has how a state on the way ends: as it was asked for, and as it was before, where that can fail.
+// ends has how a state on the way ends: as it was asked for, and as it was before, where that can
+// fail.
 var ends = map[State][]State{
 	Deploying:   {Deployed, Undeployed},
 	Resuming:    {Deployed, Paused},
@@ -65,7 +66,8 @@ func (s State) MayEnd(as State) bool {
 	return false
 }
 
-// Begin is the state that an operation begins, or the Error of one that is not possible for the function called name.
+// Begin is the state that an operation begins, or the Error of one that is not possible for the
+// function called name.
 func (s State) Begin(op Operation, name string) (State, error) {
 	if to, ok := begins[op][s]; ok {
 		return to, nil
@@ -81,8 +83,8 @@ func (s State) Begin(op Operation, name string) (State, error) {
 	return s, Errorf(CodeInvalidRequest, "Function: %s is %s, state transition not possible", name, s)
 }
 
-// Statuses is how settings tell a state: by deployment_status and processing_status. A state on the way is told as the
-// one that it leads to.
+// Statuses is how settings tell a state: by deployment_status and processing_status. A state on the
+// way is told as the one that it leads to.
 func (s State) Statuses() (deployment, processing bool) {
 	switch s.Target() {
 	case Deployed:

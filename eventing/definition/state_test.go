@@ -14,7 +14,8 @@ var states = []definition.State{
 	definition.Paused, definition.Resuming,
 }
 
-// TestOperations: what each operation does in each state, a state that begins or the number of an error.
+// TestOperations: what each operation does in each state, a state that begins or the number of an
+// error.
 func TestOperations(t *testing.T) {
 	const deploy, undeploy, pause, resume = definition.OpDeploy, definition.OpUndeploy, definition.OpPause,
 		definition.OpResume

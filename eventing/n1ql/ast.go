@@ -43,11 +43,12 @@ func (s *Statement) Kind() Kind { return s.kind }
 // Text is the statement as it was written.
 func (s *Statement) Text() string { return s.text }
 
-// Params are the names of the parameters, in the order of their first use; those of positional ones are numbers.
+// Params are the names of the parameters, in the order of their first use; those of positional ones
+// are numbers.
 func (s *Statement) Params() []string { return s.params }
 
-// Keyspace is the name of the keyspace as the statement has it, a parameter's with a dollar in front; "" if there is
-// none.
+// Keyspace is the name of the keyspace as the statement has it, a parameter's with a dollar in
+// front; "" if there is none.
 func (s *Statement) Keyspace() string {
 	switch {
 	case s.from == nil:
@@ -103,16 +104,18 @@ const (
 // insertRow is an element of VALUES.
 type insertRow struct{ key, value, options expr }
 
-// assignment gives a value to a path of the document, or removes what is there; or it sets META().expiration.
+// assignment gives a value to a path of the document, or removes what is there; or it sets
+// META().expiration.
 type assignment struct {
 	path       []step
 	value      expr // nil removes
 	expiration bool // in place of a path
 }
 
-// binding is a variable that takes the elements of an array, one after the other; or, WITHIN, all values in an array
-// or object, however deep. Beside it may be a variable for their places: the number of an element, from 0 on, the name
-// of a member. Such a pair goes over the members of an object, too.
+// binding is a variable that takes the elements of an array, one after the other; or, WITHIN, all
+// values in an array or object, however deep. Beside it may be a variable for their places: the
+// number of an element, from 0 on, the name of a member. Such a pair goes over the members of an
+// object, too.
 type binding struct {
 	place  string // the variable's name, "" if there is none
 	name   string
@@ -138,7 +141,8 @@ type step struct {
 	isIndex bool
 }
 
-// expr is an expression. Evaluation fails only where a bound is hit: what makes no sense is NULL or MISSING.
+// expr is an expression. Evaluation fails only where a bound is hit: what makes no sense is NULL or
+// MISSING.
 type expr interface {
 	eval(e *env) (value, error)
 }

@@ -111,8 +111,8 @@ func expiration(options expr, e *env) (int64, error) {
 	return n, nil
 }
 
-// change does UPDATE and DELETE. The documents are found first and written then, each one where WHERE still holds, so
-// that no document is found again in the place where the statement put it.
+// change does UPDATE and DELETE. The documents are found first and written then, each one where
+// WHERE still holds, so that no document is found again in the place where the statement put it.
 func (r *run) change() error {
 	ids, err := r.targets()
 	if err != nil {
@@ -207,8 +207,8 @@ func (r *run) apply(e *env) error {
 	return r.written(e)
 }
 
-// changed is the document after SET and UNSET, which may set its expiry, too. Values are evaluated with the document as
-// it was.
+// changed is the document after SET and UNSET, which may set its expiry, too. Values are evaluated
+// with the document as it was.
 func (r *run) changed(e *env, expiry *int64) (value, error) {
 	document := e.document
 	for _, a := range r.statement.set {
@@ -236,8 +236,9 @@ func (r *run) changed(e *env, expiry *int64) (value, error) {
 	return document, nil
 }
 
-// set makes a value of another one with a part of it replaced, or removed where the new part is MISSING. Where the path
-// leads through what is no object or array with that place, nothing changes.
+// set makes a value of another one with a part of it replaced, or removed where the new part is
+// MISSING. Where the path leads through what is no object or array with that place, nothing
+// changes.
 func set(of value, path []step, v *value) value {
 	if len(path) == 0 {
 		return *v

@@ -104,7 +104,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestConflicts: a document that others change meanwhile is read again, and asked again whether it is meant.
+// TestConflicts: a document that others change meanwhile is read again, and asked again whether it
+// is meant.
 func TestConflicts(t *testing.T) {
 	f := newFake(t, map[string]string{"a": `{"n":1}`})
 	changes := 0
@@ -134,7 +135,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestNoDocumentTwice: documents that a statement moves behind those that it still looks for are not found again.
+// TestNoDocumentTwice: documents that a statement moves behind those that it still looks for are
+// not found again.
 func TestNoDocumentTwice(t *testing.T) {
 	docs := map[string]string{}
 	for i := range 300 {

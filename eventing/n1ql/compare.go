@@ -8,12 +8,12 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// maxCompared is the number of levels that are compared value by value; what is nested deeper is compared as text, so
-// that no document overflows the stack.
+// maxCompared is the number of levels that are compared value by value; what is nested deeper is
+// compared as text, so that no document overflows the stack.
 const maxCompared = 2000
 
-// compare orders two values as N1QL does: by kind, numbers by value, strings by their bytes, arrays by their elements,
-// objects by their size, then by their sorted names with the values.
+// compare orders two values as N1QL does: by kind, numbers by value, strings by their bytes, arrays
+// by their elements, objects by their size, then by their sorted names with the values.
 func compare(a, b *value) int { return compareAt(a, b, 0) }
 
 // compareAt is compare at a depth of nesting. Where documents are nested deeper than maxCompared
@@ -42,7 +42,8 @@ func compareAt(a, b *value, depth int) int {
 	return 0
 }
 
-// rawText is the text of an array or an object so deep that it is a part of a document or of a parameter.
+// rawText is the text of an array or an object so deep that it is a part of a document or of a
+// parameter.
 func (v *value) rawText() string {
 	text, _ := v.appendJSON(nil, maxValueSize)
 	return string(text)

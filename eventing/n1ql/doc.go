@@ -2,9 +2,9 @@
 //
 //	var rows = SELECT name FROM breweries WHERE type = "brewery" AND city = $city LIMIT 5;
 //
-// [Transpile] finds the statements in JavaScript and replaces each by a call of couchbase.n1qlQuery with its text and
-// the values of the variables in it. That call comes to [Parse], [Statement.Bind] and [Query.Rows]. The documents are
-// behind the interface [Keyspaces]; there is no other I/O.
+// [Transpile] finds the statements in JavaScript and replaces each by a call of couchbase.n1qlQuery
+// with its text and the values of the variables in it. That call comes to [Parse], [Statement.Bind]
+// and [Query.Rows]. The documents are behind the interface [Keyspaces]; there is no other I/O.
 //
 //   - transpile.go: Script, Transpile; recognise.go: where a statement begins; scan.go, scantoken.go: JavaScript by
 //     tokens
@@ -17,12 +17,13 @@
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
 //   - keyspace.go: what statements need of documents; memory.go: what they hold
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one
-//   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT, UPDATE, DELETE
+//   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT,
+//     UPDATE, DELETE
 //   - errors.go: SyntaxError, Error
 //
-// The subset: SELECT [DISTINCT] list or RAW FROM one keyspace, USE KEYS, WHERE, ORDER BY, LIMIT, OFFSET, aggregates
-// over all rows; INSERT, UPSERT, UPDATE, DELETE, with RETURNING. What else N1QL has is an error that names the clause.
-// docs/eventing-queries.md is for users.
+// The subset: SELECT [DISTINCT] list or RAW FROM one keyspace, USE KEYS, WHERE, ORDER BY, LIMIT,
+// OFFSET, aggregates over all rows; INSERT, UPSERT, UPDATE, DELETE, with RETURNING. What else N1QL
+// has is an error that names the clause. docs/eventing-queries.md is for users.
 //
 // Invariants:
 //  1. Code without keywords of N1QL is its own transpilation; code with statements keeps its lines.
@@ -37,6 +38,7 @@
 //     without ORDER BY and DISTINCT keeps one row.
 //  7. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
 //
-// Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"), strings by their bytes.
-// Integers stay exact as long as they fit into 64 bits; the ones of documents have any size.
+// Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"),
+// strings by their bytes. Integers stay exact as long as they fit into 64 bits; the ones of
+// documents have any size.
 package n1ql

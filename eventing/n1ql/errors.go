@@ -60,7 +60,8 @@ const (
 	KindUnsorted                   // Find has no index in this order; the statement is then sorted in memory
 )
 
-// Error is why a statement could not be run. Keyspaces return it too; other errors of theirs are passed on as they are.
+// Error is why a statement could not be run. Keyspaces return it too; other errors of theirs are
+// passed on as they are.
 type Error struct {
 	Kind     ErrorKind
 	Message  string

@@ -32,11 +32,12 @@ func (e *env) step() error {
 	return nil
 }
 
-// maxHeld bounds the values that expressions have together at one time, each of which is not too large.
+// maxHeld bounds the values that expressions have together at one time, each of which is not too
+// large.
 const maxHeld = 2 * maxValueSize
 
-// hold counts a value that an expression keeps until it has others. Whoever holds values puts e.held back when it is
-// done.
+// hold counts a value that an expression keeps until it has others. Whoever holds values puts
+// e.held back when it is done.
 func (e *env) hold(v *value) error {
 	if e.held += valueSize + v.cost(); e.held > maxHeld {
 		return errTooMuch

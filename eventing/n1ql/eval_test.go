@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestExpressions shows what N1QL makes of values, MISSING and NULL: testdata/expressions. `go test ./eventing/n1ql
-// -run TestExpressions -rewrite` writes down what it makes of them now.
+// TestExpressions shows what N1QL makes of values, MISSING and NULL: testdata/expressions. `go test
+// ./eventing/n1ql -run TestExpressions -rewrite` writes down what it makes of them now.
 //
 //	document    the input is the only document of the keyspace
 //	values      each line is an expression; MISSING is written as such
@@ -84,7 +84,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreDocumented: docs/eventing-queries.md names each function by one of its names, and no others.
+// TestFunctionsAreDocumented: docs/eventing-queries.md names each function by one of its names, and
+// no others.
 func TestFunctionsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/eventing-queries.md")
 	if err != nil {

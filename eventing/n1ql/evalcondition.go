@@ -145,7 +145,8 @@ func (x *allOf) eval(e *env) (value, error) {
 	return result, nil
 }
 
-// eval is TRUE if one condition holds, else NULL or MISSING if one is, NULL before MISSING, else FALSE.
+// eval is TRUE if one condition holds, else NULL or MISSING if one is, NULL before MISSING, else
+// FALSE.
 func (x *anyOf) eval(e *env) (value, error) {
 	result := boolean(false)
 	for _, of := range x.list {

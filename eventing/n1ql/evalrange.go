@@ -30,8 +30,9 @@ func (l *elements) next() (v value, ok bool) {
 	return fromJSON(packed), ok
 }
 
-// walk goes over what a variable has, one value after the other: over the elements of an array, or over all values in
-// an array or object, each before those in it, the members of objects in the order of their names.
+// walk goes over what a variable has, one value after the other: over the elements of an array, or
+// over all values in an array or object, each before those in it, the members of objects in the
+// order of their names.
 type walk struct {
 	deep   bool
 	places bool    // next tells places
@@ -99,16 +100,16 @@ func (w *walk) next() (v value, ok bool, err error) {
 	return value{}, false, nil
 }
 
-// loop is variables that go over values together: all have their first ones, then their second ones, until one has no
-// more.
+// loop is variables that go over values together: all have their first ones, then their second
+// ones, until one has no more.
 type loop struct {
 	env  *env
 	base int // of the variables in those of env
 	over []*walk
 }
 
-// over begins a loop. If what a variable goes over is MISSING, or cannot be gone over, there is none: unknown is the
-// result then, MISSING before NULL.
+// over begins a loop. If what a variable goes over is MISSING, or cannot be gone over, there is
+// none: unknown is the result then, MISSING before NULL.
 func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 	l = &loop{env: e, base: len(e.variables)}
 	for i := range bindings {
@@ -138,7 +139,8 @@ func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 	return l, nil, nil
 }
 
-// next gives the variables their next values; ok is false after the last ones. The loop must be ended.
+// next gives the variables their next values; ok is false after the last ones. The loop must be
+// ended.
 func (l *loop) next() (ok bool, err error) {
 	at := l.base
 	for _, w := range l.over {
@@ -245,8 +247,8 @@ func (x *transformation) eval(e *env) (value, error) {
 	return array(list), nil
 }
 
-// addMember sets the member of OBJECT that the variables give. If its name is no string, there is no object: unknown is
-// the result then.
+// addMember sets the member of OBJECT that the variables give. If its name is no string, there is
+// no object: unknown is the result then.
 func (x *transformation) addMember(e *env, to *members) (unknown *value, err error) {
 	name, err := x.name.eval(e)
 	switch {
@@ -336,8 +338,8 @@ func (x *sliceOf) eval(e *env) (value, error) {
 	return array(part), nil
 }
 
-// eval makes an object of arrays of an array of objects: each name of theirs has the values of all elements. So
-// a[*].name are the names of the elements of a.
+// eval makes an object of arrays of an array of objects: each name of theirs has the values of all
+// elements. So a[*].name are the names of the elements of a.
 func (x *starOf) eval(e *env) (value, error) {
 	of, err := x.of.eval(e)
 	if err != nil {
@@ -386,7 +388,8 @@ func (x *starOf) fieldsOf(e *env, name string) (value, error) {
 	return array(list), nil
 }
 
-// fieldsOf are the fields of all values of a list, NULL for those that have none; some: there is one.
+// fieldsOf are the fields of all values of a list, NULL for those that have none; some: there is
+// one.
 func fieldsOf(list []value, name string) (fields []value, some bool) {
 	fields = make([]value, len(list))
 	for i := range list {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHeldValues: what expressions have at one time has a bound, however small its parts are; what they are done with
-// does not count.
+// TestHeldValues: what expressions have at one time has a bound, however small its parts are; what
+// they are done with does not count.
 func TestHeldValues(t *testing.T) {
 	f := newFake(t, map[string]string{"doc": `{"l":[` + strings.Repeat("1,", 2000) + `1]}`})
 	for _, expr := range []string{
@@ -30,7 +30,8 @@ func TestHeldValues(t *testing.T) {
 	}
 }
 
-// TestNullsFirstAndLast: MISSING and NULL come where ORDER BY has them, among themselves in its direction.
+// TestNullsFirstAndLast: MISSING and NULL come where ORDER BY has them, among themselves in its
+// direction.
 func TestNullsFirstAndLast(t *testing.T) {
 	f := newFake(t, map[string]string{"a": `{"v":2}`, "b": `{"v":null}`, "c": `{}`, "d": `{"v":1}`})
 	for _, c := range []struct{ order, want string }{

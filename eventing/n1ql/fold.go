@@ -38,7 +38,8 @@ func (f *fold) addOf(e *env) error {
 	return f.add(&v)
 }
 
-// add takes a value. Values that are not known do not count, nor what is no number for SUM and AVG; ARRAY_AGG has NULL.
+// add takes a value. Values that are not known do not count, nor what is no number for SUM and AVG;
+// ARRAY_AGG has NULL.
 func (f *fold) add(v *value) (err error) {
 	numeric, listed := f.of.name == "SUM" || f.of.name == "AVG", f.of.name == "ARRAY_AGG"
 	if v.kind == kindMissing || v.kind == kindNull && !listed || numeric && v.kind != kindNumber {

@@ -11,7 +11,8 @@ import (
 type builtin struct {
 	least, most int // arguments; most is -1 if there is no bound
 	call        func(e *env, args []value) (value, error)
-	// takesUnknown functions look at MISSING and NULL; of others these are the result, MISSING before NULL.
+	// takesUnknown functions look at MISSING and NULL; of others these are the result, MISSING
+	// before NULL.
 	takesUnknown bool
 	random       bool // another result each time
 }
@@ -129,8 +130,8 @@ func registerNumbers() {
 	register(extreme(-1), "LEAST")
 }
 
-// rounding is a function of a number, and of how many decimals it shall have if it takes two arguments. Integers stay
-// as they are, however large.
+// rounding is a function of a number, and of how many decimals it shall have if it takes two
+// arguments. Integers stay as they are, however large.
 func rounding(round func(float64) float64, most int) builtin {
 	return pure(1, most, func(args []value) value {
 		digits := int64(0)

@@ -2,8 +2,8 @@ package n1ql
 
 import "math/bits"
 
-// registerBits adds the functions of bits. They know integers of 64 bits, in two's complement; all else is NULL. The
-// lowest bit has the number 1.
+// registerBits adds the functions of bits. They know integers of 64 bits, in two's complement; all
+// else is NULL. The lowest bit has the number 1.
 func registerBits() {
 	together := func(call func(a, b int64) int64) builtin {
 		return pure(2, -1, func(args []value) value {
@@ -78,8 +78,8 @@ func bitsAt(v *value) (mask int64, ok bool) {
 	return mask, true
 }
 
-// shift is BITSHIFT(number, by[, rotate]): to the left, to the right if by is negative. What is shifted in is 0, or
-// with rotate what was shifted out.
+// shift is BITSHIFT(number, by[, rotate]): to the left, to the right if by is negative. What is
+// shifted in is 0, or with rotate what was shifted out.
 func shift(args []value) value {
 	n, ok := whole(&args[0])
 	by, known := whole(&args[1])

@@ -2,8 +2,8 @@ package n1ql
 
 import "time"
 
-// dateLayouts are the forms of dates that N1QL knows, the one with most parts first. A function's format is an example
-// of one.
+// dateLayouts are the forms of dates that N1QL knows, the one with most parts first. A function's
+// format is an example of one.
 var dateLayouts = []string{
 	"2006-01-02T15:04:05.999Z07:00", // also without a fraction, as all that have one
 	"2006-01-02T15:04:05.999",
@@ -96,7 +96,8 @@ var dateUnits = map[string]struct{ months, days, millis int64 }{
 	"hour": {millis: 3_600_000}, "minute": {millis: 60_000}, "second": {millis: 1000}, "millisecond": {millis: 1},
 }
 
-// registerDateParts adds the functions that take dates apart and move them: each for dates as text and as milliseconds.
+// registerDateParts adds the functions that take dates apart and move them: each for dates as text
+// and as milliseconds.
 func registerDateParts() {
 	part := func(t time.Time, name *value) value {
 		if f := dateParts[name.text]; f != nil && name.kind == kindString {
@@ -201,8 +202,8 @@ func dateOf(v *value) (t time.Time, ok bool) {
 	return time.UnixMilli(n).UTC(), ok && n >= -maxDate && n <= maxDate
 }
 
-// registerMoreDates adds the functions that compare dates, cut them off and print them: each for dates as text and as
-// milliseconds.
+// registerMoreDates adds the functions that compare dates, cut them off and print them: each for
+// dates as text and as milliseconds.
 func registerMoreDates() {
 	register(onText(3, 3, func(args []value) value {
 		a, _, okA := parseDate(args[0].text)

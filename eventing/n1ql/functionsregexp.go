@@ -8,15 +8,17 @@ import (
 )
 
 const (
-	// maxRegexps is how many patterns a query keeps compiled, as long as their programs fit into one patterns.Budget.
+	// maxRegexps is how many patterns a query keeps compiled, as long as their programs fit into
+	// one patterns.Budget.
 	maxRegexps = 100
-	// maxGroups is how many groups a pattern may have whose places are asked for: each instruction of its program may
-	// keep those of all of them.
+	// maxGroups is how many groups a pattern may have whose places are asked for: each instruction
+	// of its program may keep those of all of them.
 	maxGroups = 20
 )
 
-// regexp compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled, for a text; nil if it
-// is none, or takes too much memory or time. Its matches take time linear in the text.
+// regexp compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled, for
+// a text; nil if it is none, or takes too much memory or time. Its matches take time linear in the
+// text.
 func (e *env) regexp(pattern, text string) *regexp.Regexp {
 	p, known := e.regexps[pattern]
 	if !known {

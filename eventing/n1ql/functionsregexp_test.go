@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A pattern whose program would be large is none, alone; those of a query are forgotten where they are large together.
+// A pattern whose program would be large is none, alone; those of a query are forgotten where they
+// are large together.
 func TestLargeRegexps(t *testing.T) {
 	e := &env{}
 	require.Nil(t, e.regexp(strings.Repeat("a{1000}", 3000), "a"))

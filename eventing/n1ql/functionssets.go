@@ -92,8 +92,8 @@ func inLists(lists [][]value, wanted func(n int) bool) []value {
 	return slices.DeleteFunc(once, func(v value) bool { return !wanted(found[v.key()].lists) })
 }
 
-// flatten is ARRAY_FLATTEN(array, depth): the elements of arrays in it, and in these, take their places; of all if the
-// depth is negative.
+// flatten is ARRAY_FLATTEN(array, depth): the elements of arrays in it, and in these, take their
+// places; of all if the depth is negative.
 func flatten(list, args []value) value {
 	depth, ok := count(&args[0])
 	if !ok {

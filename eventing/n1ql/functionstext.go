@@ -82,7 +82,8 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// substring is SUBSTR(string, position[, length]): bytes counted from 0, from the end if the position is negative.
+// substring is SUBSTR(string, position[, length]): bytes counted from 0, from the end if the
+// position is negative.
 func substring(args []value) value {
 	if args[0].kind != kindString {
 		return null
@@ -161,8 +162,8 @@ func initials(s string) string {
 	}, s)
 }
 
-// padding is a function of a string, the number of bytes that it shall have, and what it is filled up with. A longer
-// string is cut.
+// padding is a function of a string, the number of bytes that it shall have, and what it is filled
+// up with. A longer string is cut.
 func padding(join func(s, pad string) string) builtin {
 	return builtin{least: 2, most: 3, call: func(e *env, args []value) (value, error) {
 		fill := " "

@@ -4,23 +4,25 @@ import "context"
 
 // Keyspaces are the keyspaces that statements may name.
 type Keyspaces interface {
-	// Open finds a keyspace by the name in the statement: the alias of a binding, or the name of a database. It is an
-	// *Error of KindKeyspace if there is none, of KindForbidden if it may not be used.
+	// Open finds a keyspace by the name in the statement: the alias of a binding, or the name of a
+	// database. It is an *Error of KindKeyspace if there is none, of KindForbidden if it may not be
+	// used.
 	Open(ctx context.Context, name string) (Keyspace, error)
-	// Hold is asked before a statement takes so many bytes more, which it has until its rows are closed. Its error ends
-	// the statement.
+	// Hold is asked before a statement takes so many bytes more, which it has until its rows are
+	// closed. Its error ends the statement.
 	Hold(bytes int) error
 }
 
-// Keyspace is a set of documents. Bodies are JSON objects without the members that begin with an underscore; design
-// documents are none of them.
+// Keyspace is a set of documents. Bodies are JSON objects without the members that begin with an
+// underscore; design documents are none of them.
 type Keyspace interface {
-	// Get reads documents by their ids, in this order. Those that are not there come with Exists false.
+	// Get reads documents by their ids, in this order. Those that are not there come with Exists
+	// false.
 	Get(ctx context.Context, ids []string) ([]Document, error)
 	// Find calls f.Each with documents, at least those that pass the selector.
 	Find(ctx context.Context, f Find) error
-	// Write writes one document. It is an *Error of KindDuplicate, KindConflict or KindMissing if what is expected of
-	// it is not so, of KindForbidden if it may not be written.
+	// Write writes one document. It is an *Error of KindDuplicate, KindConflict or KindMissing if
+	// what is expected of it is not so, of KindForbidden if it may not be written.
 	Write(ctx context.Context, w Write) error
 }
 
@@ -33,9 +35,10 @@ type Document struct {
 	Expiry int64 // Unix seconds, 0 for none
 }
 
-// Find says which documents are looked for. Statements decide themselves which documents they take: a selector only
-// lets them read fewer. Ids are in the order of their bytes in it and in the sort, but not in a JSON index that has the
-// column _id: such an index must not be used where the selector has a condition on _id, or documents are lost.
+// Find says which documents are looked for. Statements decide themselves which documents they take:
+// a selector only lets them read fewer. Ids are in the order of their bytes in it and in the sort,
+// but not in a JSON index that has the column _id: such an index must not be used where the
+// selector has a condition on _id, or documents are lost.
 type Find struct {
 	Selector []byte      // of Mango, in JSON; nil for all documents
 	Sort     []SortField // if Find cannot keep to it, it returns an *Error of KindUnsorted before the first document
@@ -68,9 +71,11 @@ type Write struct {
 	Body   []byte // a JSON object
 	Expect Expectation
 	Cas    string
-	// Expiry is in Unix seconds, or in seconds from now if it is up to MaxRelativeExpiry; 0 for none.
+	// Expiry is in Unix seconds, or in seconds from now if it is up to MaxRelativeExpiry; 0 for
+	// none.
 	Expiry int64
 }
 
-// MaxRelativeExpiry is the number of seconds up to which an expiration is counted from now, as in Couchbase: 30 days.
+// MaxRelativeExpiry is the number of seconds up to which an expiration is counted from now, as in
+// Couchbase: 30 days.
 const MaxRelativeExpiry = 30 * 24 * 3600

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// likePattern is a pattern of LIKE: literal texts, `_` for one character, `%` for any number of them.
+// likePattern is a pattern of LIKE: literal texts, `_` for one character, `%` for any number of
+// them.
 type likePattern struct {
 	parts []likePart
 }
@@ -40,8 +41,8 @@ func parseLike(s string) likePattern {
 	return p
 }
 
-// match reports whether the whole text is like the pattern. Where a text does not go on as it should, the last % takes
-// one character more; so the time is the product of both lengths at most.
+// match reports whether the whole text is like the pattern. Where a text does not go on as it
+// should, the last % takes one character more; so the time is the product of both lengths at most.
 func (p likePattern) match(s string) bool {
 	i, at := 0, 0        // in the pattern and in the text
 	again, from := -1, 0 // after the last %, and where it was tried
@@ -80,7 +81,8 @@ func (p likePattern) prefix() (prefix string, whole bool) {
 	return b.String(), true
 }
 
-// regexp is a pattern of Mango's $regex that matches at least the same texts. There a character is a byte of UTF-8.
+// regexp is a pattern of Mango's $regex that matches at least the same texts. There a character is
+// a byte of UTF-8.
 func (p likePattern) regexp() string {
 	var b strings.Builder
 	b.WriteString("(?s)^")

@@ -1,6 +1,7 @@
 package n1ql
 
-// memory is what a statement has of the memory that its keyspaces let it have. A nil one has no bound.
+// memory is what a statement has of the memory that its keyspaces let it have. A nil one has no
+// bound.
 type memory struct {
 	ask  func(bytes int) error // Keyspaces.Hold
 	has  int                   // bytes that were asked for

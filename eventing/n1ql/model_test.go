@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// missing is N1QL's MISSING among the values of encoding/json, with which the model works: nothing of this file uses
-// the package's own values, comparisons or evaluator.
+// missing is N1QL's MISSING among the values of encoding/json, with which the model works: nothing
+// of this file uses the package's own values, comparisons or evaluator.
 type missing struct{}
 
 // clause is a part of a statement twice: as text, and as what it means for a document.
@@ -369,7 +369,8 @@ func (w *modelWorld) check(text string, want []any) {
 	}
 }
 
-// TestSelectAgainstModel: SELECT has the rows that brute force over decoded documents has, in the same order.
+// TestSelectAgainstModel: SELECT has the rows that brute force over decoded documents has, in the
+// same order.
 func TestSelectAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawWorld(t, rt)
@@ -455,8 +456,8 @@ func TestAggregatesAgainstModel(t *testing.T) {
 	})
 }
 
-// TestChangesAgainstModel: UPDATE and DELETE change the documents that WHERE holds for, as brute force does, and no
-// others.
+// TestChangesAgainstModel: UPDATE and DELETE change the documents that WHERE holds for, as brute
+// force does, and no others.
 func TestChangesAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawWorld(t, rt)

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// number is a number: an integer of 64 bits, a double, or an integer that does not fit into 64 bits.
+// number is a number: an integer of 64 bits, a double, or an integer that does not fit into 64
+// bits.
 type number struct {
 	integer int64
 	double  float64
@@ -34,8 +35,8 @@ func numberOf(v ejson.Value) number {
 
 func integer(n int64) value { return value{kind: kindNumber, num: number{integer: n}} }
 
-// float is the value of a calculated double: an integer if it is one, as N1QL prints them, and NULL if it is beyond the
-// doubles.
+// float is the value of a calculated double: an integer if it is one, as N1QL prints them, and NULL
+// if it is beyond the doubles.
 func float(f float64) value {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
@@ -85,7 +86,8 @@ func (n *number) float() float64 {
 	return float64(n.integer)
 }
 
-// int gives the number as an integer; ok is false if it has a fraction or does not fit into 64 bits.
+// int gives the number as an integer; ok is false if it has a fraction or does not fit into 64
+// bits.
 func (n *number) int() (i int64, ok bool) {
 	switch {
 	case n.big != nil:
@@ -140,8 +142,8 @@ func (n *number) key() string {
 	return n.exact().Text('p', 0)
 }
 
-// calculate is an operation on two numbers. Integers stay exact as long as they fit into 64 bits; what cannot be
-// calculated is NULL.
+// calculate is an operation on two numbers. Integers stay exact as long as they fit into 64 bits;
+// what cannot be calculated is NULL.
 func calculate(op string, a, b *number) value {
 	x, y := a.integer, b.integer
 	if integers := !a.isFloat && !b.isFloat && a.big == nil && b.big == nil; integers {

@@ -43,8 +43,9 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseErrors shows what statements are refused, with the sign § before what is wrong: testdata/errors. `go test
-// ./eventing/n1ql -run TestParseErrors -rewrite` writes down what is said now.
+// TestParseErrors shows what statements are refused, with the sign § before what is wrong:
+// testdata/errors. `go test ./eventing/n1ql -run TestParseErrors -rewrite` writes down what is said
+// now.
 func TestParseErrors(t *testing.T) {
 	datadriven.RunTest(t, "testdata/errors", func(t *testing.T, d *datadriven.TestData) string {
 		_, err := Parse(d.Input)

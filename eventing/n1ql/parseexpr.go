@@ -186,7 +186,8 @@ func (p *parser) path() expr {
 	return x
 }
 
-// subscript reads what follows the bracket after an expression: [at], [from:to], [from:], [:to] or [*].
+// subscript reads what follows the bracket after an expression: [at], [from:to], [from:], [:to] or
+// [*].
 func (p *parser) subscript(of expr) expr {
 	if p.accept("*") {
 		p.expect("]")

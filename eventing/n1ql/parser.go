@@ -9,7 +9,8 @@ import (
 // maxDepth bounds how deep expressions are nested, and with it the recursion over them.
 const maxDepth = 200
 
-// maxMembers bounds the members of an object and of a row as a statement writes them, which are looked for one by one.
+// maxMembers bounds the members of an object and of a row as a statement writes them, which are
+// looked for one by one.
 const maxMembers = 1000
 
 // maxStatement bounds the length of a statement, in bytes.
@@ -36,7 +37,8 @@ func Parse(text string) (*Statement, error) {
 	return s, nil
 }
 
-// parser reads a statement by recursive descent. The first fault stops it: from then on the token is the end.
+// parser reads a statement by recursive descent. The first fault stops it: from then on the token
+// is the end.
 type parser struct {
 	lexer
 	tok   token
@@ -134,8 +136,8 @@ func (p *parser) enter() bool {
 // leave goes some levels up.
 func (p *parser) leave(levels int) { p.depth -= levels }
 
-// splitColon makes of a parameter the colon before a name, where only that makes sense: in objects and before
-// keyspaces.
+// splitColon makes of a parameter the colon before a name, where only that makes sense: in objects
+// and before keyspaces.
 func (p *parser) splitColon() {
 	if p.tok.kind == tokenParam && p.src[p.tok.start] == ':' {
 		p.tok.kind, p.tok.text, p.tok.end = tokenSign, ":", p.tok.start+1
@@ -143,7 +145,8 @@ func (p *parser) splitColon() {
 	}
 }
 
-// unsupportedWords begin clauses and expressions of N1QL that are not part of the subset, and are no names either.
+// unsupportedWords begin clauses and expressions of N1QL that are not part of the subset, and are
+// no names either.
 var unsupportedWords = map[string]string{
 	"GROUP": "GROUP BY", "HAVING": "HAVING", "LETTING": "LETTING", "LET": "LET", "JOIN": "JOIN", "INNER": "JOIN",
 	"LEFT": "JOIN", "RIGHT": "JOIN", "NEST": "NEST", "UNNEST": "UNNEST", "FLATTEN": "FLATTEN", "UNION": "UNION",
@@ -175,8 +178,8 @@ var reserved = map[string]bool{
 	"WHEN": true, "WHERE": true, "WITHIN": true,
 }
 
-// IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a statement. FIRST and
-// OBJECT are frequent names: they are keywords only where FOR follows.
+// IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a
+// statement. FIRST and OBJECT are frequent names: they are keywords only where FOR follows.
 func IsReserved(word string) bool {
 	upper := strings.ToUpper(word)
 	return reserved[upper] || unsupportedWords[upper] != ""
@@ -215,8 +218,8 @@ func (p *parser) alias() string {
 	return ""
 }
 
-// param takes a parameter. It is a plain variable: a call or a path of one would need JavaScript to be evaluated
-// inside of the statement.
+// param takes a parameter. It is a plain variable: a call or a path of one would need JavaScript to
+// be evaluated inside of the statement.
 func (p *parser) param() string {
 	t := p.tok
 	p.advance()
@@ -232,7 +235,8 @@ func (p *parser) param() string {
 	return t.text
 }
 
-// keyspace takes a keyspace: a name, a path of a bucket with its default collection, or a parameter.
+// keyspace takes a keyspace: a name, a path of a bucket with its default collection, or a
+// parameter.
 func (p *parser) keyspace() *keyspaceRef {
 	k := &keyspaceRef{}
 	if p.tok.kind == tokenParam {

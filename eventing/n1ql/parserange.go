@@ -2,8 +2,8 @@ package n1ql
 
 import "slices"
 
-// bindings reads variables with what they go over, x IN a or n:x IN a, and makes them known to what follows. Their
-// arrays see only the variables around.
+// bindings reads variables with what they go over, x IN a or n:x IN a, and makes them known to what
+// follows. Their arrays see only the variables around.
 func (p *parser) bindings() []binding {
 	var over []binding
 	for {
@@ -58,7 +58,8 @@ func (p *parser) quantified() expr {
 	return x
 }
 
-// startsTransformation reports whether FIRST or OBJECT is not a name here: FIRST begins FIRST … FOR … END.
+// startsTransformation reports whether FIRST or OBJECT is not a name here: FIRST begins FIRST … FOR
+// … END.
 func (p *parser) startsTransformation() bool {
 	if next := p.ahead(); !p.startsOperand(next) || unsupportedWords[next.upper] != "" {
 		return false
@@ -107,7 +108,8 @@ func (p *parser) transformation() expr {
 	return x
 }
 
-// bound makes names that stood before the variables were named these variables: they need no document then.
+// bound makes names that stood before the variables were named these variables: they need no
+// document then.
 func (p *parser) bound(over []binding, begin, end int) {
 	rest := slices.DeleteFunc(p.names[begin:end], func(n usedName) bool {
 		variable := n.identifier && slices.ContainsFunc(over, func(b binding) bool {

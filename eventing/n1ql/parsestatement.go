@@ -174,7 +174,8 @@ func (p *parser) startsRaw() bool {
 	return p.startsOperand(next) || next.is("-")
 }
 
-// startsOperand reports whether a token after a word begins an expression, so that the word is no field.
+// startsOperand reports whether a token after a word begins an expression, so that the word is no
+// field.
 func (p *parser) startsOperand(t token) bool {
 	switch t.kind {
 	case tokenWord:

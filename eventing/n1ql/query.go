@@ -24,8 +24,9 @@ type Query struct {
 	byKeys    bool
 }
 
-// Bind gives values to the parameters: a JSON object whose names may have the dollar or colon in front, or an array for
-// those that are numbers, from 1. Without parameters it may be empty. Errors are *Errors.
+// Bind gives values to the parameters: a JSON object whose names may have the dollar or colon in
+// front, or an array for those that are numbers, from 1. Without parameters it may be empty. Errors
+// are *Errors.
 func (s *Statement) Bind(params []byte) (*Query, error) {
 	q := &Query{statement: s, now: time.Now(), limit: -1}
 	if err := q.bindParams(params); err != nil {

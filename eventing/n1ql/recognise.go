@@ -11,11 +11,13 @@ func init() {
 	}
 }
 
-// maxLookahead is how many tokens after a keyword are looked at for the second keyword of a statement.
+// maxLookahead is how many tokens after a keyword are looked at for the second keyword of a
+// statement.
 const maxLookahead = 2000
 
-// isStatement reports whether a statement begins with the token at the scanner: a keyword with something after it that
-// is no JavaScript. The keywords are usual names there: update(), select.options, {update: 1}.
+// isStatement reports whether a statement begins with the token at the scanner: a keyword with
+// something after it that is no JavaScript. The keywords are usual names there: update(),
+// select.options, {update: 1}.
 func (s *scanner) isStatement(tok jsToken) bool {
 	if s.afterPoint() {
 		return false
@@ -78,17 +80,18 @@ func (s *scanner) named() bool {
 // operatorWords are the operators of JavaScript that are words: they may follow a variable.
 var operatorWords = map[string]bool{"in": true, "instanceof": true, "of": true, "as": true}
 
-// selectSigns may begin an expression after SELECT; most of them are operators or brackets after a variable, too.
+// selectSigns may begin an expression after SELECT; most of them are operators or brackets after a
+// variable, too.
 var selectSigns = map[string]bool{"*": true, "(": true, "[": true, "{": true, "-": true}
 
-// startsName reports whether a token after FROM or INTO is a keyspace, and not what goes on with a variable of that
-// name.
+// startsName reports whether a token after FROM or INTO is a keyspace, and not what goes on with a
+// variable of that name.
 func startsName(t token) bool {
 	return !t.glued && (t.kind == tokenWord && !operatorWords[t.text] || t.kind == tokenQuoted || t.kind == tokenParam)
 }
 
-// reaches reports whether one of two keywords stands before the end of the statement, with a name after it. Two names
-// in a row are no JavaScript.
+// reaches reports whether one of two keywords stands before the end of the statement, with a name
+// after it. Two names in a row are no JavaScript.
 func (l lexer) reaches(word, other string) bool {
 	depth := 0
 	for range maxLookahead {

@@ -66,9 +66,9 @@ type run struct {
 // keysAtOnce is how many documents are read by their ids at once.
 const keysAtOnce = 100
 
-// documents calls each with the documents for which WHERE is TRUE, until each wants no more. They are
-// read by their ids if USE KEYS or WHERE names these, else found by a selector that finds at least
-// them (invariant 4). A statement without a keyspace has one row, without a document.
+// documents calls each with the documents for which WHERE is TRUE, until each wants no more. They
+// are read by their ids if USE KEYS or WHERE names these, else found by a selector that finds at
+// least them (invariant 4). A statement without a keyspace has one row, without a document.
 func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error {
 	e := r.env()
 	visit := func(d *Document) (bool, error) {
@@ -108,8 +108,8 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 	return nil
 }
 
-// withID adds a condition on the id to a selector, which holds for all documents: without one Mango has no index in the
-// order of ids.
+// withID adds a condition on the id to a selector, which holds for all documents: without one Mango
+// has no index in the order of ids.
 func withID(selector []byte) []byte {
 	const always = `{"_id":{"$gt":null}}`
 	if selector == nil {
@@ -137,8 +137,8 @@ func (r *run) visit(e *env, d *Document, each func(e *env) (bool, error)) (more 
 	return each(e)
 }
 
-// project makes the row of a document as JSON. The error is that it would exceed maxValueSize, or the
-// evaluator's.
+// project makes the row of a document as JSON. The error is that it would exceed maxValueSize, or
+// the evaluator's.
 func (r *run) project(e *env) ([]byte, error) {
 	s := r.statement
 	if s.raw {

@@ -211,7 +211,8 @@ func TestSortBound(t *testing.T) {
 	}
 }
 
-// TestMemory: whatever a statement keeps or makes is asked for before, and ends the statement where it is refused.
+// TestMemory: whatever a statement keeps or makes is asked for before, and ends the statement where
+// it is refused.
 func TestMemory(t *testing.T) {
 	docs := map[string]string{}
 	for i := range 2000 {

@@ -38,8 +38,8 @@ type bracket struct {
 	inCase    bool // after case or default, before the colon
 }
 
-// scanner goes over JavaScript by tokens. It does not parse: what it knows is what tells a regular expression from a
-// division, and the beginning of a statement from the middle of an expression.
+// scanner goes over JavaScript by tokens. It does not parse: what it knows is what tells a regular
+// expression from a division, and the beginning of a statement from the middle of an expression.
 type scanner struct {
 	code    string
 	pos     int
@@ -66,7 +66,8 @@ func (s *scanner) close() {
 	}
 }
 
-// peek returns the next token without taking it; ok is false at the end. Comments and blanks before it are passed over.
+// peek returns the next token without taking it; ok is false at the end. Comments and blanks before
+// it are passed over.
 func (s *scanner) peek() (tok jsToken, ok bool) {
 	if s.pos < 2 && strings.HasPrefix(s.code[s.pos:], "#!") && s.prev.kind == jsNone {
 		s.pos = lineEnd(s.code, s.pos)

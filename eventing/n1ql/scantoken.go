@@ -72,7 +72,8 @@ func stringEnd(code string, i int) int {
 	return len(code)
 }
 
-// regexpEnd is where a regular expression ends that begins at i: at the latest at the end of the line.
+// regexpEnd is where a regular expression ends that begins at i: at the latest at the end of the
+// line.
 func regexpEnd(code string, i int) int {
 	class := false
 	for i++; i < len(code); i++ {
@@ -94,7 +95,8 @@ func regexpEnd(code string, i int) int {
 
 func isDigit(code string, i int) bool { return i < len(code) && code[i] >= '0' && code[i] <= '9' }
 
-// numberEnd is where a number ends that begins at i; letters in it are those of its base, exponent and suffix.
+// numberEnd is where a number ends that begins at i; letters in it are those of its base, exponent
+// and suffix.
 func numberEnd(code string, i int) int {
 	for i < len(code) {
 		c := code[i]

@@ -8,7 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// runScript runs transpiled code in JavaScript; calls are the statements with their parameters as they came.
+// runScript runs transpiled code in JavaScript; calls are the statements with their parameters as
+// they came.
 func runScript(t *testing.T, code string) (calls []string, err error) {
 	t.Helper()
 	script, err := Transpile(code)
@@ -36,7 +37,8 @@ func runScript(t *testing.T, code string) (calls []string, err error) {
 	return calls, err
 }
 
-// TestScriptsRun: the code that comes out is JavaScript, and statements reach the call as they were written.
+// TestScriptsRun: the code that comes out is JavaScript, and statements reach the call as they were
+// written.
 func TestScriptsRun(t *testing.T) {
 	code := "function f(x) {\n  var b = 'it\\'s';\n  if (x) delete from k where a = 'q\\'\"\\\\' and c = $b;\n" +
 		"  else (SELECT 1);\n  var n = 0;\n  for (var r of SELECT a, -- one\n a.b // two\n FROM :b WHERE c = $x) n += r;\n" +
@@ -58,8 +60,8 @@ func TestScriptsRun(t *testing.T) {
 	}
 }
 
-// TestLinesOfErrors: a variable that is not there is an error in the line of the parameter, and lines after a statement
-// are where they were.
+// TestLinesOfErrors: a variable that is not there is an error in the line of the parameter, and
+// lines after a statement are where they were.
 func TestLinesOfErrors(t *testing.T) {
 	for _, c := range []struct{ code, want string }{
 		{"var a = 1;\nvar r = SELECT $a,\n  2\nFROM b\nWHERE c = $nothing;", "handler.js:5"},

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// What a statement may keep in memory: rows that are sorted, rows of RETURNING, values of DISTINCT, ids of documents to
-// be changed.
+// What a statement may keep in memory: rows that are sorted, rows of RETURNING, values of DISTINCT,
+// ids of documents to be changed.
 const (
 	maxKeptRows  = 100_000
 	maxKeptBytes = 64 << 20
@@ -103,8 +103,9 @@ type sortedRow struct {
 	size int
 }
 
-// selectSorted puts out rows in the order of ORDER BY. They are sorted here, or found in this order: the latter where
-// nothing but ids is asked for, and where there are too many to sort. Else an index is worth more than the order.
+// selectSorted puts out rows in the order of ORDER BY. They are sorted here, or found in this
+// order: the latter where nothing but ids is asked for, and where there are too many to sort. Else
+// an index is worth more than the order.
 func (r *run) selectSorted(out *output) error {
 	by, byID := r.sortOfFind()
 	if byID && !usesFields(r.statement.where) {
@@ -159,7 +160,8 @@ func usesFields(x expr) bool {
 	return slices.ContainsFunc(operandsOf(x), usesFields)
 }
 
-// sortOfFind is the order as Find may have it: only that of ids, because Mango orders strings in another way.
+// sortOfFind is the order as Find may have it: only that of ids, because Mango orders strings in
+// another way.
 func (r *run) sortOfFind() ([]SortField, bool) {
 	order := r.statement.order
 	t := translator{env: r.env()}
@@ -170,8 +172,8 @@ func (r *run) sortOfFind() ([]SortField, bool) {
 	return []SortField{{Field: "_id", Descending: order[0].descending}}, true
 }
 
-// sorted collects and sorts the rows. With a LIMIT only the rows that may still be among the first are
-// kept, so that memory is bounded by LIMIT and OFFSET, not by the rows.
+// sorted collects and sorts the rows. With a LIMIT only the rows that may still be among the first
+// are kept, so that memory is bounded by LIMIT and OFFSET, not by the rows.
 func (r *run) sorted(seen *seen) ([]sortedRow, error) {
 	var rows []sortedRow
 	size, keep := 0, -1

@@ -8,16 +8,19 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// A selector of Mango is made of WHERE so that indexes can be used and few documents are read. It finds at least the
-// documents for which WHERE holds; the evaluator decides. So whatever Mango sees in another way than N1QL is made wider
-// here, or left out:
+// A selector of Mango is made of WHERE so that indexes can be used and few documents are read. It
+// finds at least the documents for which WHERE holds; the evaluator decides. So whatever Mango sees
+// in another way than N1QL is made wider here, or left out:
 //
-//   - strings are ordered by Unicode's collation there and by their bytes here, and two that differ may be equal there;
+//   - strings are ordered by Unicode's collation there and by their bytes here, and two that differ
+//     may be equal there;
 //   - objects are equal there only if their members are in the same order;
 //   - $in looks into arrays; paths go through arrays by numbers that are names here;
-//   - a field that is missing fails all conditions but $exists:false, which needs the object around it.
+//   - a field that is missing fails all conditions but $exists:false, which needs the object around
+//     it.
 
-// maxSelector bounds a selector, and maxInList the list of an $in in it: larger conditions are left to the evaluator.
+// maxSelector bounds a selector, and maxInList the list of an $in in it: larger conditions are left
+// to the evaluator.
 const (
 	maxSelector = 64 << 10
 	maxInList   = 1000
@@ -27,7 +30,8 @@ const (
 // translator makes selectors.
 type translator struct {
 	env *env // for what is constant
-	// variable is that of the ANY that the conditions are in, "" outside of one: then paths are those of the document.
+	// variable is that of the ANY that the conditions are in, "" outside of one: then paths are
+	// those of the document.
 	variable string
 }
 
@@ -44,8 +48,8 @@ func selectorFor(where expr, e *env) []byte {
 	return []byte(s)
 }
 
-// condition is a selector that finds all for which an expression holds, or, if wanted is false, all for which it is
-// FALSE (not MISSING or NULL). It is empty if that may be any.
+// condition is a selector that finds all for which an expression holds, or, if wanted is false, all
+// for which it is FALSE (not MISSING or NULL). It is empty if that may be any.
 func (t *translator) condition(x expr, wanted bool) string {
 	switch x := x.(type) {
 	case *not:
@@ -156,7 +160,8 @@ func (t *translator) path(x expr) (f field, ok bool) {
 	return field{}, false
 }
 
-// root is a field of the document itself. Those with an underscore in front are not in the documents of statements.
+// root is a field of the document itself. Those with an underscore in front are not in the
+// documents of statements.
 func (t *translator) root(name string) (field, bool) {
 	f := field{}
 	return f.below(name, !strings.HasPrefix(name, "_"))
@@ -219,7 +224,8 @@ var mangoOperators = map[string]string{
 	"=": "$eq", "!=": "$ne", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte",
 }
 
-// compareMeta is for ids, which are strings in the order of their bytes, and for revisions, which have no order.
+// compareMeta is for ids, which are strings in the order of their bytes, and for revisions, which
+// have no order.
 func (f *field) compareMeta(op string, v *value) string {
 	if v.kind != kindString || f.rev && op != "=" {
 		return ""
@@ -227,7 +233,8 @@ func (f *field) compareMeta(op string, v *value) string {
 	return f.is(`{"` + mangoOperators[op] + `":` + string(ejson.AppendString(nil, v.text)) + `}`)
 }
 
-// compare compares with a value that is known. Values of different kinds are ordered by kind in both languages.
+// compare compares with a value that is known. Values of different kinds are ordered by kind in
+// both languages.
 func (f *field) compare(op string, v *value) string {
 	switch op {
 	case "=":
@@ -320,7 +327,8 @@ func (t *translator) like(x *like, wanted bool) string {
 		return f.compare("=", &v)
 	}
 	bounds := ""
-	// Characters of ASCII come before what begins with them in both orders, and nothing comes after U+FFFF.
+	// Characters of ASCII come before what begins with them in both orders, and nothing comes after
+	// U+FFFF.
 	if prefix != "" && strings.IndexFunc(prefix, func(r rune) bool { return r < ' ' || r > '~' }) < 0 {
 		last := prefix + "\uffff"
 		if f.id {
@@ -343,7 +351,8 @@ func (t *translator) is(x *isWhat, wanted bool) string {
 			what = x.what[len("NOT "):]
 		}
 	}
-	// $exists:false needs the object that would have the field; that of a document's own fields is always there.
+	// $exists:false needs the object that would have the field; that of a document's own fields is
+	// always there.
 	own := f.parts == 1 && t.variable == ""
 	switch what {
 	case "NULL":

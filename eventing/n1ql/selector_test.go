@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/mango"
 )
 
-// TestSelectors shows what Mango is asked for: testdata/selectors. `go test ./eventing/n1ql -run TestSelectors
-// -rewrite` writes down what it is asked for now.
+// TestSelectors shows what Mango is asked for: testdata/selectors. `go test ./eventing/n1ql -run
+// TestSelectors -rewrite` writes down what it is asked for now.
 func TestSelectors(t *testing.T) {
 	visible := strings.NewReplacer("\uffff", `\uffff`, "\U0010ffff", `\U0010ffff`)
 	datadriven.RunTest(t, "testdata/selectors", func(t *testing.T, d *datadriven.TestData) string {
@@ -42,7 +42,8 @@ func TestSelectors(t *testing.T) {
 	})
 }
 
-// TestPrefixBounds: strings with a prefix of ASCII lie between it and what LIKE takes for its end in Mango's order.
+// TestPrefixBounds: strings with a prefix of ASCII lie between it and what LIKE takes for its end
+// in Mango's order.
 func TestPrefixBounds(t *testing.T) {
 	tails := []string{
 		"", "a", "Z", "-", "\u0000", "\u0001x", "\u0301", "\u00ad", "é", "ﬀ", "\u4e00", "\u200d", "\ufffe", "\uffff",
@@ -61,7 +62,8 @@ func TestPrefixBounds(t *testing.T) {
 	}
 }
 
-// Values that documents and conditions are made of: of every kind, with those that Mango orders in another way.
+// Values that documents and conditions are made of: of every kind, with those that Mango orders in
+// another way.
 var (
 	scalars = []string{
 		"null", "true", "false", "0", "1", "1.0", "-2", "2.5", "9007199254740993", `""`, `"a"`, `"A"`, `"b"`, `"aé"`,

@@ -31,10 +31,10 @@ type Warning struct {
 	Column  int // from 1, in characters
 }
 
-// Transpile replaces the statements in JavaScript by calls of couchbase.n1qlQuery. A statement stands where a statement
-// of JavaScript may begin, after `=` or after `return`, and ends with a semicolon; or after `of` in the head of a loop,
-// where the parenthesis ends it. Code without statements stays as it is. The rest of the code is not checked. Errors
-// are *SyntaxErrors.
+// Transpile replaces the statements in JavaScript by calls of couchbase.n1qlQuery. A statement
+// stands where a statement of JavaScript may begin, after `=` or after `return`, and ends with a
+// semicolon; or after `of` in the head of a loop, where the parenthesis ends it. Code without
+// statements stays as it is. The rest of the code is not checked. Errors are *SyntaxErrors.
 func Transpile(code string) (*Script, error) {
 	t := transpiler{scanner: newScanner(code), lines: newLines(code)}
 	for {
@@ -117,8 +117,8 @@ func (t *transpiler) statement(tok jsToken) *fault {
 	return nil
 }
 
-// checkEnd finds out what is wrong with a statement. Without its semicolon it goes on in the code that follows: that is
-// what is said then.
+// checkEnd finds out what is wrong with a statement. Without its semicolon it goes on in the code
+// that follows: that is what is said then.
 func (t *transpiler) checkEnd(p *parser, at place) *fault {
 	end := ";"
 	if at == placeLoop {
@@ -170,8 +170,8 @@ func checkVariable(t token) *fault {
 	return nil
 }
 
-// call is the call in place of a statement. It has the line breaks of the source, and each parameter stands in the line
-// where it is used first, so that errors name the right line.
+// call is the call in place of a statement. It has the line breaks of the source, and each
+// parameter stands in the line where it is used first, so that errors name the right line.
 func call(text, source string, used []token, start int) string {
 	var b strings.Builder
 	b.WriteString("couchbase.n1qlQuery(")
@@ -203,7 +203,8 @@ func call(text, source string, used []token, start int) string {
 	return b.String()
 }
 
-// stringEscapes are the characters that a string of JavaScript in single quotes cannot have as they are.
+// stringEscapes are the characters that a string of JavaScript in single quotes cannot have as they
+// are.
 var stringEscapes = strings.NewReplacer(
 	`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\u2028", `\u2028`, "\u2029", `\u2029`,
 )

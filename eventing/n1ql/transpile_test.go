@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestRecognition shows where a statement is one, and where it is JavaScript: testdata/recognition. `go test
-// ./eventing/n1ql -run TestRecognition -rewrite` writes down what becomes of code now.
+// TestRecognition shows where a statement is one, and where it is JavaScript: testdata/recognition.
+// `go test ./eventing/n1ql -run TestRecognition -rewrite` writes down what becomes of code now.
 func TestRecognition(t *testing.T) {
 	datadriven.RunTest(t, "testdata/recognition", func(t *testing.T, d *datadriven.TestData) string {
 		script, err := Transpile(d.Input)
@@ -27,7 +27,8 @@ func TestRecognition(t *testing.T) {
 	})
 }
 
-// TestCarriageReturns: they are in the statement as they were written, and lines are where they were.
+// TestCarriageReturns: they are in the statement as they were written, and lines are where they
+// were.
 func TestCarriageReturns(t *testing.T) {
 	script, err := Transpile("a = select 1\r\n + 2;\r\nb")
 	if want := "a = couchbase.n1qlQuery('select 1\\r\\n + 2'\n);\r\nb"; err != nil || script.Code != want {
@@ -35,7 +36,8 @@ func TestCarriageReturns(t *testing.T) {
 	}
 }
 
-// TestTranspileErrors shows what code is refused, and where: testdata/transpile-errors, as TestRecognition.
+// TestTranspileErrors shows what code is refused, and where: testdata/transpile-errors, as
+// TestRecognition.
 func TestTranspileErrors(t *testing.T) {
 	datadriven.RunTest(t, "testdata/transpile-errors", func(t *testing.T, d *datadriven.TestData) string {
 		_, err := Transpile(d.Input)

@@ -21,9 +21,9 @@ const (
 // kindNames are what TYPE() calls the kinds.
 var kindNames = [...]string{"missing", "null", "boolean", "boolean", "number", "string", "array", "object"}
 
-// value is a value of N1QL: one of JSON, or MISSING, which is the zero value. It is immutable. An array or an object of
-// a document stays a part of the document's text until somebody looks into it; such a value is valid as long as the
-// document is.
+// value is a value of N1QL: one of JSON, or MISSING, which is the zero value. It is immutable. An
+// array or an object of a document stays a part of the document's text until somebody looks into
+// it; such a value is valid as long as the document is.
 type value struct {
 	kind    kind
 	num     number
@@ -126,7 +126,8 @@ func (v *value) field(name string) value {
 	return value{}
 }
 
-// element is an element of an array by its number, from the end if that is negative: MISSING if there is none.
+// element is an element of an array by its number, from the end if that is negative: MISSING if
+// there is none.
 func (v *value) element(i int64) value {
 	if v.kind != kindArray {
 		return value{}
@@ -149,8 +150,8 @@ func (v *value) element(i int64) value {
 	return fromJSON(e)
 }
 
-// truth reports whether a condition with this value holds: numbers but 0 do, and strings, arrays and objects that are
-// not empty.
+// truth reports whether a condition with this value holds: numbers but 0 do, and strings, arrays
+// and objects that are not empty.
 func (v *value) truth() bool {
 	switch v.kind {
 	case kindTrue:
@@ -168,8 +169,8 @@ func (v *value) truth() bool {
 // unknown reports whether this is MISSING or NULL.
 func (v *value) unknown() bool { return v.kind <= kindNull }
 
-// appendJSON appends the value as JSON, at most up to some bytes more than the limit: what is larger is an error.
-// MISSING is null, as it is in arrays; objects have no such members.
+// appendJSON appends the value as JSON, at most up to some bytes more than the limit: what is
+// larger is an error. MISSING is null, as it is in arrays; objects have no such members.
 func (v *value) appendJSON(dst []byte, limit int) ([]byte, error) {
 	if len(dst) > limit {
 		return dst, limitf("a value of the statement is larger than %d bytes", limit)
@@ -249,6 +250,6 @@ func (v *value) cost() int {
 // valueSize is about what a value takes besides its text.
 const valueSize = 200
 
-// maxValueSize is the size from which on a value is refused: strings and arrays that are built from others, rows,
-// documents that are written.
+// maxValueSize is the size from which on a value is refused: strings and arrays that are built from
+// others, rows, documents that are written.
 const maxValueSize = 16 << 20

@@ -18,8 +18,8 @@ func LastInstance(tx kv.ReadTx) (int64, error) {
 	return int64(n), err
 }
 
-// Instances gives the functions that are not undeployed by their instances, as a snapshot has them. Records that are
-// malformed are left out.
+// Instances gives the functions that are not undeployed by their instances, as a snapshot has them.
+// Records that are malformed are left out.
 func Instances(tx kv.ReadTx) (map[int64]*Record, error) {
 	all := make(map[int64]*Record)
 	err := eachText(tx, func(s stored) {

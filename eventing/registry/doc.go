@@ -1,5 +1,6 @@
-// Package registry keeps event functions in the store: of each its definition, the version that is deployed, its state,
-// and whose rights it has. Every change is one transaction, and is seen by all processes on the store.
+// Package registry keeps event functions in the store: of each its definition, the version that is
+// deployed, its state, and whose rights it has. Every change is one transaction, and is seen by all
+// processes on the store.
 //
 // # Keys, below the prefix of eventing
 //

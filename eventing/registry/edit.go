@@ -8,11 +8,13 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Put defines a function, or changes it as far as its state allows. seen is its record as the caller knows it, nil for
-// none. f is not used afterwards. What is deployed follows only in settings that may change while it runs.
+// Put defines a function, or changes it as far as its state allows. seen is its record as the
+// caller knows it, nil for none. f is not used afterwards. What is deployed follows only in
+// settings that may change while it runs.
 func (g *Registry) Put(ctx context.Context, f *definition.Function, seen *Record) (*Record, error) {
 	uuid := rand.Uint32() | 1 // of a new function; never 0, which is none
-	// A new function's versions are not those of a deleted one with its name, which others may have seen.
+	// A new function's versions are not those of a deleted one with its name, which others may have
+	// seen.
 	first := uint64(rand.Uint32())
 	now := g.now()
 	return g.change(ctx, f.Ref(), version(seen), func(_ kv.Tx, r *Record) (*Record, error) {
@@ -34,7 +36,8 @@ func (g *Registry) Put(ctx context.Context, f *definition.Function, seen *Record
 	})
 }
 
-// Delete forgets a function, which has to be undeployed. uuid is which one is meant, 0 for any of the name.
+// Delete forgets a function, which has to be undeployed. uuid is which one is meant, 0 for any of
+// the name.
 func (g *Registry) Delete(ctx context.Context, seen *Record, uuid uint32) error {
 	ref := seen.Ref()
 	_, err := g.change(ctx, ref, seen.Version, func(tx kv.Tx, r *Record) (*Record, error) {

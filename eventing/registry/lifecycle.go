@@ -10,8 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Deploy begins to deploy an undeployed function, or to resume a paused one, with the rights of owner. queries are the
-// databases that statements in its code write to. It is refused where functions would trigger each other without end.
+// Deploy begins to deploy an undeployed function, or to resume a paused one, with the rights of
+// owner. queries are the databases that statements in its code write to. It is refused where
+// functions would trigger each other without end.
 func (g *Registry) Deploy(ctx context.Context, seen *Record, owner Principal, queries []string) (*Record, error) {
 	ref, now := seen.Ref(), g.now()
 	return g.change(ctx, ref, seen.Version, func(tx kv.Tx, r *Record) (*Record, error) {
@@ -38,7 +39,8 @@ func (g *Registry) Deploy(ctx context.Context, seen *Record, owner Principal, qu
 	})
 }
 
-// checkRecursion looks at all deployed functions, so that of two that may not be deployed together one comes too late.
+// checkRecursion looks at all deployed functions, so that of two that may not be deployed together
+// one comes too late.
 func (g *Registry) checkRecursion(tx kv.Tx, f definition.Flow) error {
 	c, err := readConfig(tx)
 	if err != nil || c.AllowRecursion {
@@ -97,9 +99,10 @@ func (g *Registry) begin(
 	})
 }
 
-// Finish ends a state on the way, from, with a settled one: the one that was asked for, or, where deploying or resuming
-// has failed, the one before. It is for the engine that did the work. ErrChanged: the function is not in that state any
-// more, or another instance is; somebody else has ended it.
+// Finish ends a state on the way, from, with a settled one: the one that was asked for, or, where
+// deploying or resuming has failed, the one before. It is for the engine that did the work.
+// ErrChanged: the function is not in that state any more, or another instance is; somebody else has
+// ended it.
 func (g *Registry) Finish(ctx context.Context, ref definition.Ref, instance int64, from, to definition.State) error {
 	_, err := g.store.Update(ctx, func(tx kv.Tx) error { return g.FinishIn(tx, ref, instance, from, to) })
 	return err

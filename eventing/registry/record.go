@@ -12,11 +12,13 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Principal is whose rights a function has: who deployed it. A process gives it the meaning that its users have.
+// Principal is whose rights a function has: who deployed it. A process gives it the meaning that
+// its users have.
 type Principal struct {
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"`
-	// External is one whom a proxy or a token has identified: with these roles, whatever is known here.
+	// External is one whom a proxy or a token has identified: with these roles, whatever is known
+	// here.
 	External bool `json:"external,omitempty"`
 }
 
@@ -25,7 +27,8 @@ type Record struct {
 	// Version counts the changes of the record; 0 is that of a function that does not exist.
 	Version uint64           `json:"version"`
 	State   definition.State `json:"state"`
-	// Draft is what clients see and change, Deployed what runs, or would if it were not paused; nil while undeployed.
+	// Draft is what clients see and change, Deployed what runs, or would if it were not paused; nil
+	// while undeployed.
 	Draft    *definition.Function `json:"draft"`
 	Deployed *definition.Function `json:"deployed,omitempty"`
 	// Instance numbers what was deployed; 0 while undeployed.
@@ -34,8 +37,8 @@ type Record struct {
 	Owner Principal `json:"owner"`
 	// Queries are the databases that statements in the deployed code write to.
 	Queries []string `json:"queries,omitempty"`
-	// Changed is when the state began, Paused when the function was paused last, of an instance that was; by the clocks
-	// of who wrote them, for people and for OnDeploy.
+	// Changed is when the state began, Paused when the function was paused last, of an instance
+	// that was; by the clocks of who wrote them, for people and for OnDeploy.
 	Changed time.Time  `json:"changed"`
 	Paused  *time.Time `json:"paused,omitempty"`
 	// Reason is why it was paused, where nobody has asked for that.
@@ -130,8 +133,8 @@ func readText(tx kv.ReadTx, ref definition.Ref) ([]byte, error) {
 	return texts[0], nil
 }
 
-// parse makes the record of a text, unless the last look at all records met it: programs ask for the statistics of a
-// function many times a second, and its record is some kilobytes of JSON.
+// parse makes the record of a text, unless the last look at all records met it: programs ask for
+// the statistics of a function many times a second, and its record is some kilobytes of JSON.
 func (g *Registry) parse(text []byte) (*Record, error) {
 	if known := g.known.Load(); known != nil {
 		if r := (*known)[string(text)]; r != nil {
@@ -151,8 +154,9 @@ func parseRecord(text []byte) (r *Record, err error) {
 	return r, nil
 }
 
-// scanAll gives all records, in the order of their keys. Only those that have changed since the last time are made of
-// their texts: every change of a function makes all processes look at all of them.
+// scanAll gives all records, in the order of their keys. Only those that have changed since the
+// last time are made of their texts: every change of a function makes all processes look at all of
+// them.
 func (g *Registry) scanAll(tx kv.ReadTx) ([]*Record, error) {
 	begin, end := children(key(keyFunction))
 	texts, err := scanTexts(tx, begin, end)

@@ -14,10 +14,11 @@ import (
 // ErrChanged is the error for a change to a record that has changed since its version was read.
 var ErrChanged = errors.New("eventing: the function has changed meanwhile")
 
-// Hooks are what an engine does in the transactions of changes. A function that fails rolls the change back. They may
-// be run several times, and do nothing but read and write in the transaction.
+// Hooks are what an engine does in the transactions of changes. A function that fails rolls the
+// change back. They may be run several times, and do nothing but read and write in the transaction.
 type Hooks struct {
-	// Deploy is for a new instance, in state Deploying: what it has to remember from the moment of the request on.
+	// Deploy is for a new instance, in state Deploying: what it has to remember from the moment of
+	// the request on.
 	Deploy func(tx kv.Tx, r *Record) error
 	// Paused is for an instance that has come to a stop: r is the record as it was before.
 	Paused func(tx kv.Tx, r *Record) error
@@ -66,7 +67,8 @@ func (g *Registry) Get(ctx context.Context, ref definition.Ref) (r *Record, err 
 	return r, err
 }
 
-// Stands fails with ErrChanged if a record is not as it was seen; that becomes part of what the transaction depends on.
+// Stands fails with ErrChanged if a record is not as it was seen; that becomes part of what the
+// transaction depends on.
 func Stands(tx kv.ReadTx, seen *Record) error {
 	r, err := read(tx, seen.Ref())
 	if err == nil && (r == nil || r.Version != seen.Version) {
@@ -84,8 +86,9 @@ func (g *Registry) Changes(ctx context.Context) (n uint64, err error) {
 	return n, err
 }
 
-// List gives all records in the order of scopes and names, and the count of changes that they belong to. They are not
-// to be changed: those of functions that have not changed are the same as before.
+// List gives all records in the order of scopes and names, and the count of changes that they
+// belong to. They are not to be changed: those of functions that have not changed are the same as
+// before.
 func (g *Registry) List(ctx context.Context) (all []*Record, changes uint64, err error) {
 	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
 		if changes, err = readCount(tx, ChangesKey()); err != nil {
@@ -106,7 +109,8 @@ func (g *Registry) Watch(ctx context.Context, changes uint64) error {
 	return g.store.Watch(ctx, ChangesKey(), seen)
 }
 
-// WaitFor gives the record of a function as soon as its state is settled; nil if there is none (any more).
+// WaitFor gives the record of a function as soon as its state is settled; nil if there is none (any
+// more).
 func (g *Registry) WaitFor(ctx context.Context, ref definition.Ref) (*Record, error) {
 	for {
 		var r *Record
@@ -144,8 +148,9 @@ var one = binary.LittleEndian.AppendUint64(nil, 1)
 // noteChange tells all who watch.
 func noteChange(tx kv.Tx) { tx.Atomic(kv.Add, ChangesKey(), one) }
 
-// change replaces a function's record: fn makes the new one of a copy of the one that is there, which has to have the
-// version seen. Where fn gives nil, the function is deleted. What is returned is what is stored then.
+// change replaces a function's record: fn makes the new one of a copy of the one that is there,
+// which has to have the version seen. Where fn gives nil, the function is deleted. What is returned
+// is what is stored then.
 func (g *Registry) change(
 	ctx context.Context,
 	ref definition.Ref,

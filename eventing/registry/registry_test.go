@@ -202,7 +202,8 @@ func TestLife(t *testing.T) {
 	_, err = l.Deploy(t.Context(), r, user, nil)
 	requireCode(t, definition.CodeAlreadyDeployed, err)
 
-	// While deployed, a setting that takes effect at once changes both versions; code does not change.
+	// While deployed, a setting that takes effect at once changes both versions; code does not
+	// change.
 	verbose := r.Draft.Clone()
 	verbose.Settings.LogLevel = "TRACE"
 	r = l.put(verbose)
@@ -212,7 +213,8 @@ func TestLife(t *testing.T) {
 	_, err = l.Put(t.Context(), coded, r)
 	requireCode(t, definition.CodeInvalidRequest, err)
 
-	// While paused, what is deployed stays as it is until the function is resumed, as the same instance.
+	// While paused, what is deployed stays as it is until the function is resumed, as the same
+	// instance.
 	r = l.pause("f")
 	require.NotNil(t, r.Paused)
 	r = l.put(coded)
@@ -331,8 +333,8 @@ func TestHooks(t *testing.T) {
 	require.Zero(t, keys())
 }
 
-// TestListMakesWhatHasChanged: a change of one function costs the making of one record, however many functions there
-// are.
+// TestListMakesWhatHasChanged: a change of one function costs the making of one record, however
+// many functions there are.
 func TestListMakesWhatHasChanged(t *testing.T) {
 	for _, count := range []int{10, 100} {
 		l := life{registry.New(newStore(t), registry.Hooks{}), t}
@@ -437,7 +439,8 @@ func TestConfig(t *testing.T) {
 	require.Equal(t, definition.DefaultConfig(), c)
 }
 
-// TestFaults: whatever the store does, a change that failed has changed nothing, and others have happened once.
+// TestFaults: whatever the store does, a change that failed has changed nothing, and others have
+// happened once.
 func TestFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		mem := newStore(t)

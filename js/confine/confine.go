@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// Level says how much of the system is taken from workers. Whatever it is, the limits of memory and files hold.
+// Level says how much of the system is taken from workers. Whatever it is, the limits of memory and
+// files hold.
 type Level string
 
 // The levels. Names are those of the setting.
 const (
 	// Auto takes all that the system lets a process give up; "" is the same.
 	Auto Level = "auto"
-	// Required is Auto, and a worker does not start without no_new_privs, the filter of system calls, and, where the
-	// server is root, a user of its own.
+	// Required is Auto, and a worker does not start without no_new_privs, the filter of system
+	// calls, and, where the server is root, a user of its own.
 	Required Level = "required"
 	// Off leaves it at limits, for the search of faults.
 	Off Level = "off"
@@ -34,8 +35,8 @@ func ParseLevel(name string) (Level, error) {
 	return "", fmt.Errorf("js: confinement %q is none of auto, required and off", name)
 }
 
-// nobody is the user and group of workers of a server that is root, unless Options say otherwise: the kernel's overflow
-// id.
+// nobody is the user and group of workers of a server that is root, unless Options say otherwise:
+// the kernel's overflow id.
 const nobody = 65534
 
 // Options say how workers are started.
@@ -46,11 +47,12 @@ type Options struct {
 	Executable  string // the program whose main asks Asked; this one if empty
 }
 
-// Reserved is how many writable bytes a worker may have beyond Options.Memory: those that Go's runtime maps at its
-// start and mostly leaves untouched.
+// Reserved is how many writable bytes a worker may have beyond Options.Memory: those that Go's
+// runtime maps at its start and mostly leaves untouched.
 const Reserved = 96<<20 + detector
 
-// Way is one way to start a worker. A worker that does not come up one way is started the next, less confined one.
+// Way is one way to start a worker. A worker that does not come up one way is started the next,
+// less confined one.
 type Way struct {
 	options    Options
 	own        bool       // a user of its own
@@ -83,7 +85,8 @@ func Ways(o Options) []Way {
 	return all
 }
 
-// workerFlag is the first argument of a worker; the memory bound in bytes, the level and its namespaces follow.
+// workerFlag is the first argument of a worker; the memory bound in bytes, the level and its
+// namespaces follow.
 const workerFlag = "--js-worker"
 
 // arguments are those of a worker's process.
@@ -91,9 +94,9 @@ func arguments(memory int64, level Level, in namespaces) []string {
 	return []string{os.Args[0], workerFlag, strconv.FormatInt(memory, 10), string(level), string(in)}
 }
 
-// Start starts a worker with a pipe to its standard input and one from its output, which the caller closes, as it waits
-// for the process. Its standard error goes to stderr. That it has started does not say that it comes up. May be called
-// concurrently.
+// Start starts a worker with a pipe to its standard input and one from its output, which the caller
+// closes, as it waits for the process. Its standard error goes to stderr. That it has started does
+// not say that it comes up. May be called concurrently.
 func (w Way) Start(stderr io.Writer) (cmd *exec.Cmd, in, out *os.File, err error) {
 	executable, err := w.executable()
 	if err != nil {
@@ -138,8 +141,8 @@ func (w Way) executable() (string, error) {
 	return executable, nil
 }
 
-// environment is empty but for where the system's loader finds the libraries of a binary that needs some (the engine
-// fdb).
+// environment is empty but for where the system's loader finds the libraries of a binary that needs
+// some (the engine fdb).
 func environment() []string {
 	const loader = "LD_LIBRARY_PATH"
 	if path := os.Getenv(loader); path != "" {
@@ -155,7 +158,8 @@ type Worker struct {
 	namespaces namespaces
 }
 
-// Asked reports whether this process was started as a worker, and as what. It reads the command line only.
+// Asked reports whether this process was started as a worker, and as what. It reads the command
+// line only.
 func Asked() (w Worker, asked bool) {
 	if len(os.Args) != 5 || os.Args[1] != workerFlag {
 		return Worker{}, false
@@ -167,18 +171,19 @@ func Asked() (w Worker, asked bool) {
 	return Worker{Memory: memory, level: Level(os.Args[3]), namespaces: namespaces(os.Args[4])}, true
 }
 
-// Apart starts this worker again in namespaces of its own where it was asked to, and does not return if that succeeds:
-// what is left here passes on its end. A worker calls it first.
+// Apart starts this worker again in namespaces of its own where it was asked to, and does not
+// return if that succeeds: what is left here passes on its end. A worker calls it first.
 func (w Worker) Apart() {
 	if w.namespaces == tryNamespaces {
 		separate(w)
 	}
 }
 
-// Confine takes from this process what a worker does not need: memory beyond its bound, files other than the three
-// standard ones, core dumps, privileges and most system calls. It cannot be undone. It says what confines the process,
-// for the log; an error is that of a system that does not bound memory, or lacks what is required. Called once, before
-// the worker reads anything that is not trusted.
+// Confine takes from this process what a worker does not need: memory beyond its bound, files other
+// than the three standard ones, core dumps, privileges and most system calls. It cannot be undone.
+// It says what confines the process, for the log; an error is that of a system that does not bound
+// memory, or lacks what is required. Called once, before the worker reads anything that is not
+// trusted.
 func (w Worker) Confine() (held string, err error) {
 	list := identity(w.namespaces)
 	more, err := confine(w.level, w.Memory)

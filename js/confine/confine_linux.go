@@ -22,8 +22,8 @@ const (
 	apartUserNames = "user " + apartNames
 )
 
-// self is this program, whatever has been installed in its place since it was started, and where others may not read
-// its directory.
+// self is this program, whatever has been installed in its place since it was started, and where
+// others may not read its directory.
 const self = "/proc/self/exe"
 
 // ways are the ways to start a worker, the most confined one first.
@@ -58,12 +58,12 @@ func (w Way) attributes() *syscall.SysProcAttr {
 	return attributes
 }
 
-// nicer is how much a worker's nice value is above the server's: where all processors are busy, functions of users that
-// run without end get a third of the time that requests get.
+// nicer is how much a worker's nice value is above the server's: where all processors are busy,
+// functions of users that run without end get a third of the time that requests get.
 const nicer = 5
 
-// starter is a thread that starts processes and nothing else. The kernel kills a worker when the thread that started it
-// ends, and what the thread has renounced its children have, too.
+// starter is a thread that starts processes and nothing else. The kernel kills a worker when the
+// thread that started it ends, and what the thread has renounced its children have, too.
 var starter = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -97,8 +97,9 @@ func widen(pipe *os.File) {
 	}
 }
 
-// separate starts this worker again in namespaces of its own, and does not return if that succeeds: what is left here
-// passes on its end. The server could do so itself, but an unprivileged one would be copied with all its memory for it.
+// separate starts this worker again in namespaces of its own, and does not return if that succeeds:
+// what is left here passes on its end. The server could do so itself, but an unprivileged one would
+// be copied with all its memory for it.
 func separate(w Worker) {
 	cmd := exec.Command(self)
 	cmd.Args = arguments(w.Memory, w.level, apartUserNames)
@@ -126,11 +127,12 @@ func separate(w Worker) {
 	os.Exit(2)
 }
 
-// confine takes from this process what a worker needs not: memory beyond the bound, files, core dumps, privileges,
-// system calls other than those of the table and of more. RLIMIT_DATA counts writable private memory, so it bounds the
-// heap and not the address space that Go only reserves. But what takes the place of a reservation, as all of Go's
-// heap does, is counted when it is there: one allocation of a gigabyte passed. So the address space may not grow by
-// more than the heap, either. Processes are not bounded in number, because the kernel counts all of the user, the
+// confine takes from this process what a worker needs not: memory beyond the bound, files, core
+// dumps, privileges, system calls other than those of the table and of more. RLIMIT_DATA counts
+// writable private memory, so it bounds the heap and not the address space that Go only reserves.
+// But what takes the place of a reservation, as all of Go's heap does, is counted when it is there:
+// one allocation of a gigabyte passed. So the address space may not grow by more than the heap,
+// either. Processes are not bounded in number, because the kernel counts all of the user, the
 // server's threads included: the filter lets none be made.
 func confine(level Level, memory int64, more ...uint32) (held []string, err error) {
 	// The kernel shall end a worker rather than the server when the machine runs out of memory.
@@ -175,9 +177,10 @@ func confine(level Level, memory int64, more ...uint32) (held []string, err erro
 	return held, nil
 }
 
-// addressSpace is a bound of it that leaves room for so many bytes more, beside what is reserved now, and for two
-// arenas, which Go reserves 64 MB at a time; no bound where that cannot be told. It is coarser than RLIMIT_DATA by what
-// Go has mapped already and by the arenas: so much more than the bound one allocation may still take.
+// addressSpace is a bound of it that leaves room for so many bytes more, beside what is reserved
+// now, and for two arenas, which Go reserves 64 MB at a time; no bound where that cannot be told.
+// It is coarser than RLIMIT_DATA by what Go has mapped already and by the arenas: so much more than
+// the bound one allocation may still take.
 func addressSpace(more uint64) uint64 {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil || detector > 0 { // which takes what it likes
@@ -190,8 +193,8 @@ func addressSpace(more uint64) uint64 {
 	return pages*uint64(os.Getpagesize()) + more + 128<<20
 }
 
-// closeInherited closes what this process inherited beside its three pipes, and what Go's runtime reads the number of
-// processors from; what it waits with stays.
+// closeInherited closes what this process inherited beside its three pipes, and what Go's runtime
+// reads the number of processors from; what it waits with stays.
 func closeInherited() {
 	dir, err := os.Open("/proc/self/fd")
 	if err != nil {

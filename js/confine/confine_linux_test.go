@@ -47,8 +47,8 @@ func path(name string) uintptr {
 	return uintptr(unsafe.Pointer(p))
 }
 
-// escapes are system calls that a worker must not have, by name, with arguments that make sense to the kernel. server
-// is the server's process.
+// escapes are system calls that a worker must not have, by name, with arguments that make sense to
+// the kernel. server is the server's process.
 func escapes(server uintptr) []struct {
 	name string
 	call uintptr
@@ -213,7 +213,8 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// looksConfined reads of every thread of a process that it has a filter, no privileges and no way to any.
+// looksConfined reads of every thread of a process that it has a filter, no privileges and no way
+// to any.
 func looksConfined(t *testing.T, pid int) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	require.Greater(t, len(threads), 1)
@@ -270,7 +271,8 @@ func TestEscapesOfAnUnprivilegedServer(t *testing.T) {
 	t.Log(string(out))
 }
 
-// TestWays: what is required and cannot be had is refused; else a worker is as confined as it can be.
+// TestWays: what is required and cannot be had is refused; else a worker is as confined as it can
+// be.
 func TestWays(t *testing.T) {
 	required := Ways(Options{Level: Required})
 	require.NotEmpty(t, required)
@@ -298,7 +300,8 @@ func TestParseLevel(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestFilterProgram runs the filters of both architectures over calls that do not come from tests of workers.
+// TestFilterProgram runs the filters of both architectures over calls that do not come from tests
+// of workers.
 func TestFilterProgram(t *testing.T) {
 	const pid = 77
 	for _, arch := range []uint32{unix.AUDIT_ARCH_X86_64, unix.AUDIT_ARCH_AARCH64} {

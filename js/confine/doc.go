@@ -1,10 +1,10 @@
-// Package confine starts worker processes that run what is not trusted, and takes from them all of the system that they
-// do not need. It knows nothing of what they run. All of it is Linux's; other systems start plain processes, and refuse
-// what is required.
+// Package confine starts worker processes that run what is not trusted, and takes from them all of
+// the system that they do not need. It knows nothing of what they run. All of it is Linux's; other
+// systems start plain processes, and refuse what is required.
 //
-// The server's side starts a worker in one of several Ways, the most confined one first. A worker is the same program
-// started again: its main asks Asked, and is a worker if so, which gets apart (Worker.Apart) and then gives up the rest
-// (Worker.Confine).
+// The server's side starts a worker in one of several Ways, the most confined one first. A worker
+// is the same program started again: its main asks Asked, and is a worker if so, which gets apart
+// (Worker.Apart) and then gives up the rest (Worker.Confine).
 //
 // # Files
 //

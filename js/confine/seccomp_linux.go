@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A worker may use the system calls of this table. They are those with which Go's runtime (and, in a binary with C, its
-// library) manages memory, threads and time, and what reads and writes pipes that are open. Any other call gets ENOSYS,
-// as from a kernel that does not have it: a newer runtime that tries one does without, and the kernel's log tells.
+// A worker may use the system calls of this table. They are those with which Go's runtime (and, in
+// a binary with C, its library) manages memory, threads and time, and what reads and writes pipes
+// that are open. Any other call gets ENOSYS, as from a kernel that does not have it: a newer
+// runtime that tries one does without, and the kernel's log tells.
 var allowedCalls = []allowedCall{
 	{call: unix.SYS_READ}, {call: unix.SYS_WRITE}, {call: unix.SYS_CLOSE},
 	{call: unix.SYS_MUNMAP}, {call: unix.SYS_MREMAP}, {call: unix.SYS_MADVISE}, {call: unix.SYS_BRK},
@@ -42,7 +43,8 @@ var allowedCalls = []allowedCall{
 	{call: unix.SYS_TGKILL, argument: 0, mask: ^uint32(0), want: ownPID},
 }
 
-// allowedCall is one system call. With a mask, the lower half of one argument, of those bits, has to be as wanted.
+// allowedCall is one system call. With a mask, the lower half of one argument, of those bits, has
+// to be as wanted.
 type allowedCall struct {
 	call     uint32
 	argument uint32
@@ -114,8 +116,8 @@ func installFilter(more []uint32) error {
 		return err
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	// Old kernels know fewer flags. No mitigation against speculation: JavaScript is interpreted, and has no clock
-	// finer than a millisecond.
+	// Old kernels know fewer flags. No mitigation against speculation: JavaScript is interpreted,
+	// and has no clock finer than a millisecond.
 	for _, flags := range [...]uintptr{
 		unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_LOG | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW,
 		unix.SECCOMP_FILTER_FLAG_TSYNC,

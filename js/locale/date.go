@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ParseDate reads a date as SpiderMonkey 78 does, which knows more and other forms than goja, and gives whole
-// milliseconds since 1970, NaN for what is none: ISO 8601, or words and numbers in one of the orders of other days.
-// Times without a zone are in UTC.
+// ParseDate reads a date as SpiderMonkey 78 does, which knows more and other forms than goja, and
+// gives whole milliseconds since 1970, NaN for what is none: ISO 8601, or words and numbers in one
+// of the orders of other days. Times without a zone are in UTC.
 func ParseDate(s string) float64 {
 	if ms, ok := parseISODate(s); ok {
 		return ms
@@ -19,7 +19,8 @@ func ParseDate(s string) float64 {
 	return math.NaN()
 }
 
-// dateTime is a date in parts, which may be beyond their bounds; offset is what its zone lacks to UTC, in minutes.
+// dateTime is a date in parts, which may be beyond their bounds; offset is what its zone lacks to
+// UTC, in minutes.
 type dateTime struct {
 	year, month, day, hour, minute, second, offset int
 	fraction                                       float64 // milliseconds
@@ -36,7 +37,8 @@ func (d dateTime) milliseconds() float64 {
 	return ms
 }
 
-// isoReader reads a date of ISO 8601 from the left; bad is set once it is none, short by a part of a single digit.
+// isoReader reads a date of ISO 8601 from the left; bad is set once it is none, short by a part of
+// a single digit.
 type isoReader struct {
 	rest       string
 	bad, short bool
@@ -147,8 +149,9 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// dateWords are the words of dates, of which the first letters suffice, two at least; the last one that fits counts.
-// Each has the number of a month, the minutes that a zone lacks to UTC, or what it does to the hour.
+// dateWords are the words of dates, of which the first letters suffice, two at least; the last one
+// that fits counts. Each has the number of a month, the minutes that a zone lacks to UTC, or what
+// it does to the hour.
 var dateWords = []struct {
 	word  string
 	kind  byte // 'm' month, 'z' zone, 'a' or 'p' half of the day, ' ' nothing

@@ -1,5 +1,6 @@
-// Package locale does what engines of JavaScript know of languages and dates and goja does not, as CouchDB's engine
-// (SpiderMonkey 78) does it. It knows no values of JavaScript: texts and numbers come and go as Go's.
+// Package locale does what engines of JavaScript know of languages and dates and goja does not, as
+// CouchDB's engine (SpiderMonkey 78) does it. It knows no values of JavaScript: texts and numbers
+// come and go as Go's.
 //
 // # Files
 //
@@ -9,5 +10,6 @@
 // # Invariants
 //
 //  1. Any text is a date, or none: nothing panics, and all takes time by the length of the text.
-//  2. A language is named by its tag; an unknown one has the root's rules, "" is CouchDB's default locale, en_US_POSIX.
+//  2. A language is named by its tag; an unknown one has the root's rules, "" is CouchDB's default
+//     locale, en_US_POSIX.
 package locale

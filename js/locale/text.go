@@ -18,15 +18,15 @@ import (
 	collation "github.com/settee-db/settee/compat/collate"
 )
 
-// Orders compares texts as languages do. It keeps what it knows of up to 64 of them; the zero value is ready. Not safe
-// for concurrent use.
+// Orders compares texts as languages do. It keeps what it knows of up to 64 of them; the zero value
+// is ready. Not safe for concurrent use.
 type Orders struct {
 	collators map[string]*collate.Collator
 }
 
-// Compare is localeCompare: negative, 0 or positive, for two texts in UTF-8 and the tag of a language. With numeric
-// digits are compared as numbers; the sensitivity is "base", "accent", "case", or "variant", which "" is as well, as
-// JavaScript names them.
+// Compare is localeCompare: negative, 0 or positive, for two texts in UTF-8 and the tag of a
+// language. With numeric digits are compared as numbers; the sensitivity is "base", "accent",
+// "case", or "variant", which "" is as well, as JavaScript names them.
 func (o *Orders) Compare(a, b, locale string, numeric bool, sensitivity string) int {
 	if a == b {
 		return 0
@@ -41,8 +41,8 @@ func (o *Orders) Compare(a, b, locale string, numeric bool, sensitivity string) 
 	return o.collator(locale, numeric, sensitivity).CompareString(a, b)
 }
 
-// comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default: the root order, in
-// which ASCII stands behind the letter a, by code; accents are later levels.
+// comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default:
+// the root order, in which ASCII stands behind the letter a, by code; accents are later levels.
 func comparePOSIX(a, b string) int {
 	x, y := norm.NFD.String(a), norm.NFD.String(b)
 	for {
@@ -66,7 +66,8 @@ func comparePOSIX(a, b string) int {
 	}
 }
 
-// placePOSIX tells the end of a text (0), what comes before ASCII (1), ASCII (2) and what comes after it (3) apart.
+// placePOSIX tells the end of a text (0), what comes before ASCII (1), ASCII (2) and what comes
+// after it (3) apart.
 func placePOSIX(c rune) int {
 	switch {
 	case c < 0:
@@ -126,8 +127,8 @@ func (o *Orders) collator(locale string, numeric bool, sensitivity string) *coll
 	return c
 }
 
-// Number writes a number as a locale does, with at most three digits after the point; the default locale has no marks
-// between thousands.
+// Number writes a number as a locale does, with at most three digits after the point; the default
+// locale has no marks between thousands.
 func Number(f float64, locale string) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return strings.Replace(strings.TrimPrefix(fmt.Sprint(f), "+"), "Inf", "∞", 1)
@@ -139,7 +140,8 @@ func Number(f float64, locale string) string {
 	return message.NewPrinter(language.Make(locale)).Sprint(number.Decimal(f, number.MaxFractionDigits(3)))
 }
 
-// Lower is a text in lower case, as a language writes it; those that differ are Turkish, Azeri, Lithuanian and Greek.
+// Lower is a text in lower case, as a language writes it; those that differ are Turkish, Azeri,
+// Lithuanian and Greek.
 func Lower(s, locale string) string {
 	return cases.Lower(language.Make(locale)).String(s)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// hoister makes functions that are declared in blocks visible in the whole function around, as engines of browsers do
-// in sloppy code (ECMAScript, annex B.3.3) and goja does not: in a block, `function f() {}` becomes `var f = function
-// () {}`.
+// hoister makes functions that are declared in blocks visible in the whole function around, as
+// engines of browsers do in sloppy code (ECMAScript, annex B.3.3) and goja does not: in a block,
+// `function f() {}` becomes `var f = function () {}`.
 type hoister struct {
 	declarations *[]*ast.VariableDeclaration // of the function around
 	taken        map[unistring.String]bool   // names that a var would clash with

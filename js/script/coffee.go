@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// CouchDB's query server for CoffeeScript evaluates what the compiler makes of a source, and does not print it anew.
-// This is the same version of the compiler, as published on npm.
+// CouchDB's query server for CoffeeScript evaluates what the compiler makes of a source, and does
+// not print it anew. This is the same version of the compiler, as published on npm.
 //
 //go:embed thirdparty/coffee-script/*.js
 var coffeeFiles embed.FS
 
-// labelled begins a function in the parser that has a label, which nothing uses and goja does not take.
+// labelled begins a function in the parser that has a label, which nothing uses and goja does not
+// take.
 const labelled = "_token_stack:\n        function lex()"
 
 // Where errors of the compiler are from: it is one line there.

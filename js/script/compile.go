@@ -15,8 +15,8 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// Program is a source that is ready to run in any realm that Bind has prepared, or the reason why it is none. It holds
-// no state of what runs; only Use writes to it.
+// Program is a source that is ready to run in any realm that Bind has prepared, or the reason why
+// it is none. It holds no state of what runs; only Use writes to it.
 type Program struct {
 	Refusal string        // the error as toSource() shows it; all but Source is empty then
 	Source  string        // of a function of a design document, as it was written; Compiler.Function sets it
@@ -27,8 +27,9 @@ type Program struct {
 	use  *Use // of the first parameter of the function that it evaluates to; made when asked for
 }
 
-// translateName is the hidden name of the function that every catch clause calls first, so that caught errors have the
-// texts that CouchDB's engine gives them. No identifier of a source can be spelt so.
+// translateName is the hidden name of the function that every catch clause calls first, so that
+// caught errors have the texts that CouchDB's engine gives them. No identifier of a source can be
+// spelt so.
 const translateName = unistring.String("\x00translate")
 
 var compiledCount atomic.Int64
@@ -42,7 +43,8 @@ func Compile(text string) *Program {
 	return compileTree(name, tree, text)
 }
 
-// parse parses a text under a name of its own. The parser must not follow source maps: they name files.
+// parse parses a text under a name of its own. The parser must not follow source maps: they name
+// files.
 func parse(text string) (name string, tree *ast.Program, err error) {
 	name = "u" + strconv.FormatInt(compiledCount.Add(1), 10)
 	tree, err = parser.ParseFile(nil, name, text, 0, parser.WithDisableSourceMaps)
@@ -78,8 +80,8 @@ func adapt(node ast.Node, text string) {
 	}
 }
 
-// leftToRight makes (a < b) < c of a < (b < c) where the text has no such parentheses: goja's parser reads chains of
-// comparisons from the right.
+// leftToRight makes (a < b) < c of a < (b < c) where the text has no such parentheses: goja's
+// parser reads chains of comparisons from the right.
 func leftToRight(n *ast.BinaryExpression, text string) bool {
 	right, ok := n.Right.(*ast.BinaryExpression)
 	if !ok || !isRelational(n.Operator) || !isRelational(right.Operator) {
@@ -107,7 +109,8 @@ func operatorAfter(operand ast.Node, text string) int {
 // parentheses counts those that open and do not close.
 func parentheses(s string) int { return strings.Count(s, "(") - strings.Count(s, ")") }
 
-// openInLiterals counts the same in the strings and regular expressions of a node, where they mean nothing.
+// openInLiterals counts the same in the strings and regular expressions of a node, where they mean
+// nothing.
 func openInLiterals(root ast.Node, text string) (n int) {
 	Walk(root, func(node ast.Node) {
 		switch node.(type) {
@@ -156,12 +159,14 @@ func translateCatch(c *ast.CatchStatement) {
 
 var nodeType = reflect.TypeFor[ast.Node]()
 
-// Walk calls visit for every node of a syntax tree below root, root first. Nodes may be changed, not replaced.
+// Walk calls visit for every node of a syntax tree below root, root first. Nodes may be changed,
+// not replaced.
 func Walk(root ast.Node, visit func(ast.Node)) {
 	walkPath(root, func(node ast.Node, _ []ast.Node) { visit(node) })
 }
 
-// walkPath is Walk that tells the nodes which a node stands in, root first. They are valid during the visit.
+// walkPath is Walk that tells the nodes which a node stands in, root first. They are valid during
+// the visit.
 func walkPath(root ast.Node, visit func(node ast.Node, path []ast.Node)) {
 	seen := map[any]bool{}
 	var path []ast.Node
@@ -201,7 +206,8 @@ func walkPath(root ast.Node, visit func(node ast.Node, path []ast.Node)) {
 	descend(reflect.ValueOf(root))
 }
 
-// syntaxError shows an error of goja's parser or compiler as CouchDB's engine words it, with its line.
+// syntaxError shows an error of goja's parser or compiler as CouchDB's engine words it, with its
+// line.
 func syntaxError(err error) string {
 	message, line := err.Error(), 1
 	var list parser.ErrorList

@@ -9,8 +9,8 @@ import (
 // keptPrograms is how many programs a compiler keeps.
 const keptPrograms = 512
 
-// Compiler makes programs of the sources of functions and modules, and keeps those that were asked for last. Not safe
-// for concurrent use.
+// Compiler makes programs of the sources of functions and modules, and keeps those that were asked
+// for last. Not safe for concurrent use.
 type Compiler struct {
 	maxCallStack int
 	programs     *lru.Cache[[sha256.Size]byte, *Program]
@@ -18,14 +18,16 @@ type Compiler struct {
 	javaScript, coffeeScript *converter
 }
 
-// NewCompiler makes a compiler whose own functions, which parse sources, call each other up to so many times.
+// NewCompiler makes a compiler whose own functions, which parse sources, call each other up to so
+// many times.
 func NewCompiler(maxCallStack int) *Compiler {
 	programs, _ := lru.New[[sha256.Size]byte, *Program](keptPrograms) // an error is for a size below 1 only
 	return &Compiler{maxCallStack: maxCallStack, programs: programs}
 }
 
-// Function compiles the source of a function of a design document, in JavaScript or CoffeeScript. Why it is none is the
-// program's refusal (Couch.compileFunction in share/server/util.js); an error says that the compiler is broken.
+// Function compiles the source of a function of a design document, in JavaScript or CoffeeScript.
+// Why it is none is the program's refusal (Couch.compileFunction in share/server/util.js); an error
+// says that the compiler is broken.
 func (c *Compiler) Function(source string, coffee bool) (*Program, error) {
 	at, made, language := &c.javaScript, newNormaliser, "javascript"
 	if coffee {
@@ -50,8 +52,8 @@ func (c *Compiler) Function(source string, coffee bool) (*Program, error) {
 	}), nil
 }
 
-// Module compiles a CommonJS module, which CouchDB gives to its engine as it is. It evaluates to a function of module,
-// exports and require.
+// Module compiles a CommonJS module, which CouchDB gives to its engine as it is. It evaluates to a
+// function of module, exports and require.
 func (c *Compiler) Module(source string) *Program {
 	return c.once("module", source, func() *Program {
 		return Compile("(function (module, exports, require) { " + source + "\n });")

@@ -9,9 +9,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// CouchDB reads sources with esprima 4 and evaluates what escodegen prints of them; so do we, with the same versions,
-// as published on npm: what is refused and its message, and the text and line numbers that functions see of themselves,
-// are theirs.
+// CouchDB reads sources with esprima 4 and evaluates what escodegen prints of them; so do we, with
+// the same versions, as published on npm: what is refused and its message, and the text and line
+// numbers that functions see of themselves, are theirs.
 var (
 	//go:embed thirdparty/esprima.js
 	esprimaSource string
@@ -25,15 +25,15 @@ var (
 	normaliseSource string
 )
 
-// anonymousStatement is where esprima parses a function in the place of a statement. CouchDB lets it go without a name
-// there, since that is what the functions of design documents are.
+// anonymousStatement is where esprima parses a function in the place of a statement. CouchDB lets
+// it go without a name there, since that is what the functions of design documents are.
 const (
 	anonymousStatement = "case 'function':\n\t                    statement = this.parseFunctionDeclaration();"
 	withoutName        = "case 'function':\n\t                    statement = this.parseFunctionDeclaration(true);"
 )
 
-// appending is how escodegen puts its output together. goja copies both texts of a sum, so that long sources would take
-// time by the square of their length; joining does not.
+// appending is how escodegen puts its output together. goja copies both texts of a sum, so that
+// long sources would take time by the square of their length; joining does not.
 const (
 	appending = "var i, iz, elem, result = '';\n        for (i = 0, iz = arr.length; i < iz; ++i) {\n            elem = arr[i];\n" +
 		"            result += isArray(elem) ? flattenToString(elem) : elem;\n        }\n        return result;"
@@ -59,7 +59,8 @@ func newNormaliser(maxCallStack int) (*converter, error) {
 	})
 }
 
-// converter makes JavaScript of the source of a function. It is a realm of its own that runs no user code.
+// converter makes JavaScript of the source of a function. It is a realm of its own that runs no
+// user code.
 type converter struct {
 	vm   *goja.Runtime
 	run  goja.Callable
@@ -67,8 +68,8 @@ type converter struct {
 	line int    // there
 }
 
-// newConverter makes a converter of the function that the last of some modules exports. That gives {text: …}, or
-// {error: …} in the words of CouchDB, or throws.
+// newConverter makes a converter of the function that the last of some modules exports. That gives
+// {text: …}, or {error: …} in the words of CouchDB, or throws.
 func newConverter(maxCallStack int, file string, line int, modules []module) (*converter, error) {
 	vm := goja.New()
 	vm.SetMaxCallStackSize(maxCallStack)
@@ -87,7 +88,8 @@ func newConverter(maxCallStack int, file string, line int, modules []module) (*c
 // module is a CommonJS module by the name that others require it by.
 type module struct{ name, text string }
 
-// loadModules runs modules, each of which finds those before it, and gives what they export, by name.
+// loadModules runs modules, each of which finds those before it, and gives what they export, by
+// name.
 func loadModules(vm *goja.Runtime, modules []module) (*goja.Object, error) {
 	loaded := vm.NewObject()
 	require := vm.ToValue(func(call goja.FunctionCall) goja.Value { return loaded.Get(call.Argument(0).String()) })
@@ -115,7 +117,8 @@ func loadModules(vm *goja.Runtime, modules []module) (*goja.Object, error) {
 	return loaded, nil
 }
 
-// convert gives the JavaScript to evaluate for a source, or the error of the parser as toSource() shows it.
+// convert gives the JavaScript to evaluate for a source, or the error of the parser as toSource()
+// shows it.
 func (c *converter) convert(source string) (text, refusal string) {
 	v, err := c.run(goja.Undefined(), c.vm.ToValue(source))
 	if err != nil {

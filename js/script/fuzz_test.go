@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzSource gives arbitrary sources to the parser, the printer and the compiler; what compiles is not run.
+// FuzzSource gives arbitrary sources to the parser, the printer and the compiler; what compiles is
+// not run.
 func FuzzSource(f *testing.F) {
 	for _, s := range []string{
 		"function(doc){ emit(doc._id, 1); }", "doc => { try { emit(1) } catch ({message}) { } }", "var a = 1; function(doc){}", "function", "(", "/[/",

@@ -8,7 +8,8 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// hidden are the functions of a realm that no source can name, and their names until they are constants.
+// hidden are the functions of a realm that no source can name, and their names until they are
+// constants.
 var hidden = [...]struct {
 	name  unistring.String
 	given string
@@ -32,9 +33,9 @@ var declareHidden = func() *goja.Program {
 	return program
 }()
 
-// Bind gives a new realm the functions that programs call without naming them, as constants that are no members of the
-// global object: translate gets what a catch clause caught and gives what the clause sees, add is x + y for a text x
-// (StringBuilders).
+// Bind gives a new realm the functions that programs call without naming them, as constants that
+// are no members of the global object: translate gets what a catch clause caught and gives what the
+// clause sees, add is x + y for a text x (StringBuilders).
 func Bind(vm *goja.Runtime, translate, add func(goja.FunctionCall) goja.Value) error {
 	for i, f := range [len(hidden)]func(goja.FunctionCall) goja.Value{translate, add} {
 		if err := vm.Set(hidden[i].given, f); err != nil {

@@ -11,15 +11,16 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// mostPrinted is up to how many bytes sources are printed anew by escodegen. At 15 µs a byte and more a source with a
-// bundled library would not be ready before its time was over.
+// mostPrinted is up to how many bytes sources are printed anew by escodegen. At 15 µs a byte and
+// more a source with a bundled library would not be ready before its time was over.
 const mostPrinted = 32 << 10
 
 // anonymousName is the name of the function that a large source is about while it is parsed.
 const anonymousName = "\u01c0settee"
 
-// compileLarge compiles the source of a function as it stands, after the rule of normalise.js: a function without a
-// name that is declared last is what the source evaluates to. It gives nil for what esprima has to look at.
+// compileLarge compiles the source of a function as it stands, after the rule of normalise.js: a
+// function without a name that is declared last is what the source evaluates to. It gives nil for
+// what esprima has to look at.
 func compileLarge(source string) *Program {
 	if strings.Contains(source, anonymousName) {
 		return nil
@@ -40,7 +41,8 @@ func compileLarge(source string) *Program {
 	return nil
 }
 
-// nameFunction gives the function a name that the parser missed one of, or gives nothing if it missed something else.
+// nameFunction gives the function a name that the parser missed one of, or gives nothing if it
+// missed something else.
 func nameFunction(source string, err error) string {
 	var list parser.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {
@@ -63,7 +65,8 @@ func offsetOf(p file.Position, source string) int {
 	})
 }
 
-// unnameLast makes an expression of the function that nameFunction has named, if it is the last one that is declared.
+// unnameLast makes an expression of the function that nameFunction has named, if it is the last one
+// that is declared.
 func unnameLast(tree *ast.Program) bool {
 	for at := len(tree.Body) - 1; at >= 0; at-- {
 		declaration, ok := tree.Body[at].(*ast.FunctionDeclaration)

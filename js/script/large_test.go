@@ -42,7 +42,8 @@ func emitted(t *testing.T, c *Compiler, source, doc string) (rows []string, fail
 	return rows, failure
 }
 
-// TestLargeSources: a source that is too long to be printed anew does as the same source does that is printed.
+// TestLargeSources: a source that is too long to be printed anew does as the same source does that
+// is printed.
 func TestLargeSources(t *testing.T) {
 	c := NewCompiler(3000)
 	for source, asItStands := range map[string]bool{

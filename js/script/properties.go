@@ -17,8 +17,8 @@ var generalCategories = map[string]string{
 	"punct": "P", "digit": "Nd", "Combining_Mark": "M",
 }
 
-// ExpandProperties spells out the Unicode properties of a regular expression with the flag u, which goja does not know:
-// \\p{L} becomes a class of ranges. Unknown names stay. Any text may be given.
+// ExpandProperties spells out the Unicode properties of a regular expression with the flag u, which
+// goja does not know: \\p{L} becomes a class of ranges. Unknown names stay. Any text may be given.
 func ExpandProperties(pattern string) string {
 	if !strings.Contains(pattern, `\p{`) && !strings.Contains(pattern, `\P{`) {
 		return pattern
@@ -50,7 +50,8 @@ func ExpandProperties(pattern string) string {
 	return b.String()
 }
 
-// propertyAt gives the ranges of the property escape that s begins with, and its length; 0 if it is none.
+// propertyAt gives the ranges of the property escape that s begins with, and its length; 0 if it is
+// none.
 func propertyAt(s string) (ranges string, size int) {
 	end := strings.IndexByte(s, '}')
 	if end < 4 || s[2] != '{' || s[1] != 'p' && s[1] != 'P' {

@@ -10,18 +10,22 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// goja copies both texts of a sum, so that a page or a table that a function puts together with += takes time by the
-// square of its length. Where a program appends to a variable that holds texts, a long one is given to appendName,
-// which leaves room behind what it makes and uses it the next time.
+// goja copies both texts of a sum, so that a page or a table that a function puts together with +=
+// takes time by the square of its length. Where a program appends to a variable that holds texts, a
+// long one is given to appendName, which leaves room behind what it makes and uses it the next
+// time.
 
-// appendName is the hidden name of the function that appends. No identifier of a source can be spelt so.
+// appendName is the hidden name of the function that appends. No identifier of a source can be
+// spelt so.
 const appendName = unistring.String("\x00append")
 
-// longText is from which length on appendName is called: that costs as much as copying some kilobytes.
+// longText is from which length on appendName is called: that costs as much as copying some
+// kilobytes.
 const longText = 2 << 10
 
-// appendInPlace changes the assignments of a program that append to texts, so that they call appendName. The function
-// that it returns changes them back, because errors quote the expressions of the source.
+// appendInPlace changes the assignments of a program that append to texts, so that they call
+// appendName. The function that it returns changes them back, because errors quote the expressions
+// of the source.
 func appendInPlace(tree *ast.Program) (restore func()) {
 	names := textNames(tree)
 	if len(names) == 0 {
@@ -107,8 +111,8 @@ func first(sum *ast.BinaryExpression) unistring.String {
 	return ""
 }
 
-// grow makes x = typeof x === 'string' && x.length > longText ? append(x, y) : x + y of x += y and x = x + y. What has
-// functions in it is not written twice, but always given to append.
+// grow makes x = typeof x === 'string' && x.length > longText ? append(x, y) : x + y of x += y and
+// x = x + y. What has functions in it is not written twice, but always given to append.
 func grow(a *ast.AssignExpression) {
 	target := a.Left.(*ast.Identifier)
 	var sum, appending ast.Expression
@@ -176,8 +180,8 @@ var (
 	unitsType  = reflect.TypeFor[[]uint16]()
 )
 
-// StringBuilders are the string builders of the texts that were appended to last in a call; the zero value is ready.
-// Not safe for concurrent use.
+// StringBuilders are the string builders of the texts that were appended to last in a call; the
+// zero value is ready. Not safe for concurrent use.
 type StringBuilders struct {
 	texts [4]stringBuilder
 	next  int

@@ -4,8 +4,8 @@ import "regexp"
 
 const invalidLength = "invalid array length"
 
-// EngineText is the text that CouchDB's engine (SpiderMonkey) has for an error of goja's, or goja's own where the table
-// has none. isRange: the error is a RangeError there, and a TypeError here.
+// EngineText is the text that CouchDB's engine (SpiderMonkey) has for an error of goja's, or goja's
+// own where the table has none. isRange: the error is a RangeError there, and a TypeError here.
 func EngineText(text string) (translated string, isRange bool) {
 	for _, t := range engineTexts {
 		if t.from.MatchString(text) {
@@ -16,8 +16,8 @@ func EngineText(text string) (translated string, isRange bool) {
 	return text, false
 }
 
-// engineTexts are the errors by whose texts programs tell what went wrong. CouchDB's engines do not agree on the others
-// either (docs/compatibility.md).
+// engineTexts are the errors by whose texts programs tell what went wrong. CouchDB's engines do not
+// agree on the others either (docs/compatibility.md).
 var engineTexts = []struct {
 	from *regexp.Regexp
 	to   string

@@ -8,9 +8,10 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// Use is what a program does with a parameter of a function, as far as its syntax tree shows. Where all that happens to
-// a document is that members are read and written by their names, and that it is written as a document, nobody can tell
-// an object with these members from one with all of them: it need not be made whole. It is immutable.
+// Use is what a program does with a parameter of a function, as far as its syntax tree shows. Where
+// all that happens to a document is that members are read and written by their names, and that it
+// is written as a document, nobody can tell an object with these members from one with all of them:
+// it need not be made whole. It is immutable.
 type Use struct {
 	// Complete: the value is used in a way that is not known to be one of the others.
 	Complete bool
@@ -57,8 +58,8 @@ type Scope struct {
 type useCheck struct {
 	scope     Scope
 	functions map[string]*ast.FunctionLiteral // of the global scope
-	// elsewhere counts where a name stands that is not certain to be a mere mention of what it names: declarations
-	// among them. A name without them means everywhere what it means globally.
+	// elsewhere counts where a name stands that is not certain to be a mere mention of what it
+	// names: declarations among them. A name without them means everywhere what it means globally.
 	elsewhere map[string]int
 	off       bool // names may mean anything
 }
@@ -111,12 +112,14 @@ func (c *useCheck) isAlias(e ast.Expression) bool {
 	return slices.Contains(c.scope.Databases, id.Name.String())
 }
 
-// isGlobal reports whether the name of an alias or a provided function is not that of another binding too.
+// isGlobal reports whether the name of an alias or a provided function is not that of another
+// binding too.
 func (c *useCheck) isGlobal(name string) bool {
 	return !slices.Contains(c.scope.Others, name)
 }
 
-// operation gives the name of the operation that a call is certain to be, as in couchbase.upsert(…).
+// operation gives the name of the operation that a call is certain to be, as in
+// couchbase.upsert(…).
 func (c *useCheck) operation(call *ast.CallExpression) string {
 	const couchbase = "couchbase"
 	callee, ok := call.Callee.(*ast.DotExpression)
@@ -134,8 +137,8 @@ func (c *useCheck) operation(call *ast.CallExpression) string {
 	return callee.Identifier.Name.String()
 }
 
-// HandlerUses tells the uses of the first two parameters of a function that a program declares globally; of one that it
-// does not declare nothing is known. The tree is as it was parsed.
+// HandlerUses tells the uses of the first two parameters of a function that a program declares
+// globally; of one that it does not declare nothing is known. The tree is as it was parsed.
 func HandlerUses(tree *ast.Program, scope Scope, name string) (uses [2]Use) {
 	c := newUseCheck(scope, tree)
 	for i := range uses {
@@ -385,8 +388,8 @@ func (u *Use) asked(method string, call *ast.CallExpression) bool {
 // maxNames bounds the names of one use.
 const maxNames = 256
 
-// name adds a name; false if members of this name are not like others: numbers come before all others, and two names
-// change what an object is. (A half of a surrogate pair is U+FFFD here.)
+// name adds a name; false if members of this name are not like others: numbers come before all
+// others, and two names change what an object is. (A half of a surrogate pair is U+FFFD here.)
 func (u *Use) name(name string, a access) bool {
 	if name == "__proto__" || name == "toJSON" || IsIndexLike(name) || strings.ContainsRune(name, '\uFFFD') {
 		return false
@@ -398,14 +401,16 @@ func (u *Use) name(name string, a access) bool {
 	return len(u.names) <= maxNames
 }
 
-// IsIndexLike reports whether a name may be one of those that objects have before all others, as numbers are.
+// IsIndexLike reports whether a name may be one of those that objects have before all others, as
+// numbers are.
 func IsIndexLike[T string | []byte](name T) bool {
 	return len(name) > 0 && name[0] >= '0' && name[0] <= '9'
 }
 
-// Use is what a map function does with its document: the function that the program evaluates to with its first
-// parameter. Most name some members and nothing else; these are given an object without the others, which no document
-// of a design document with many views needs to be made whole for.
+// Use is what a map function does with its document: the function that the program evaluates to
+// with its first parameter. Most name some members and nothing else; these are given an object
+// without the others, which no document of a design document with many views needs to be made whole
+// for.
 func (p *Program) Use() *Use {
 	if p.use == nil {
 		use := newUseCheck(Scope{}, p.tree).use(lastFunction(p.tree), 0)

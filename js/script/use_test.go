@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the syntax tree shows of the uses of doc: "complete", or the members with what is done with them.
+// What the syntax tree shows of the uses of doc: "complete", or the members with what is done with
+// them.
 func TestHandlerUses(t *testing.T) {
 	for _, c := range [][2]string{
 		{``, ""},

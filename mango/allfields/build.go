@@ -16,27 +16,30 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// jobType is the type of jobs that build the indexes of one database, which is the job's id. It is on disk.
+// jobType is the type of jobs that build the indexes of one database, which is the job's id. It is
+// on disk.
 const jobType = "fieldindex"
 
 // DefaultBatch is the greatest number of documents that one transaction of a build takes.
 const DefaultBatch = 200
 
-// Bounds of one transaction of a build besides the documents: what is written, what is read, and how long that takes.
+// Bounds of one transaction of a build besides the documents: what is written, what is read, and
+// how long that takes.
 const (
 	batchBytes = 1 << 20
 	batchRead  = 4 << 20
 	batchTime  = time.Second
 )
 
-// The build goes through the documents by id and notes how far it is. A document up to there is the writers' business,
-// one after it the build's. A writer reads the note without a conflict, so that the build does not disturb the writers
-// of other documents; instead the build declares that it has written keyBuilt of all ids it passes, and a writer that
-// it reads that of its document. So if the build passes a document while a writer that has seen the old note is
-// changing it, one of both runs again.
+// The build goes through the documents by id and notes how far it is. A document up to there is the
+// writers' business, one after it the build's. A writer reads the note without a conflict, so that
+// the build does not disturb the writers of other documents; instead the build declares that it has
+// written keyBuilt of all ids it passes, and a writer that it reads that of its document. So if the
+// build passes a document while a writer that has seen the old note is changing it, one of both
+// runs again.
 //
-// Whatever spoils a transaction, other writers, its size or its age, the next one takes half as many documents. One
-// document alone that cannot be indexed becomes one of the others.
+// Whatever spoils a transaction, other writers, its size or its age, the next one takes half as
+// many documents. One document alone that cannot be indexed becomes one of the others.
 
 func (x *Indexes) handleBuilds() error {
 	return x.jobs.Handle(jobs.Type{Name: jobType, Workers: 1, Run: x.build, Pauses: true})
@@ -206,7 +209,8 @@ func (b *builder) step(ctx context.Context) (did batch, err error) {
 	return did, err
 }
 
-// transact calls fn with the first index that is not ready, if there is one, and writes how far fn got as did has it.
+// transact calls fn with the first index that is not ready, if there is one, and writes how far fn
+// got as did has it.
 func (b *builder) transact(
 	ctx context.Context,
 	did *batch,

@@ -29,8 +29,8 @@ func (v Violation) String() string {
 const (
 	// enoughViolations of one index say what there is to say.
 	enoughViolations = 20
-	// checkWindow is how many keys a check reads from one snapshot at a time, checkDocs of how many documents,
-	// checkBytes with how many bytes of keys.
+	// checkWindow is how many keys a check reads from one snapshot at a time, checkDocs of how many
+	// documents, checkBytes with how many bytes of keys.
 	checkWindow = 1000
 	checkDocs   = 100
 	checkBytes  = 4 << 20
@@ -38,8 +38,9 @@ const (
 	maxAged = 10
 )
 
-// Check verifies invariants 1, 3, 6 and 7 of all indexes that are ready, of a store which engine is below. It reads as
-// many snapshots as that takes; sums are compared only in databases that nobody has written to meanwhile.
+// Check verifies invariants 1, 3, 6 and 7 of all indexes that are ready, of a store which engine is
+// below. It reads as many snapshots as that takes; sums are compared only in databases that nobody
+// has written to meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) (found []Violation, err error) {
 	err = s.EachDB(ctx, func(db *storage.DB) error {
 		some, err := checkDatabase(ctx, engine, db)
@@ -120,8 +121,8 @@ func (c *indexCheck) run(ctx context.Context) error {
 	return err
 }
 
-// documents looks up the entries of all documents, in windows that get smaller where they take longer than a snapshot
-// lives.
+// documents looks up the entries of all documents, in windows that get smaller where they take
+// longer than a snapshot lives.
 func (c *indexCheck) documents(ctx context.Context) error {
 	limit := checkDocs
 	for aged := 0; ; {

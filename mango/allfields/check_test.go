@@ -16,8 +16,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Check finds an entry that is missing or left over, a sample, a wrong counter; also over a store whose snapshots see
-// few reads.
+// Check finds an entry that is missing or left over, a sample, a wrong counter; also over a store
+// whose snapshots see few reads.
 func TestCheckFindsDamage(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Language is the language of design documents that define indexes, Member the member that does; the others are those
-// of a definition.
+// Language is the language of design documents that define indexes, Member the member that does;
+// the others are those of a definition.
 const (
 	Language      = "query"
 	Member        = "auto"
@@ -32,7 +32,8 @@ type Definition struct {
 	Values    int        // the greatest number of entries of a document that is broken down
 }
 
-// ParseDefinitions reads those of a design document, in its order. What is malformed defines nothing.
+// ParseDefinitions reads those of a design document, in its order. What is malformed defines
+// nothing.
 func ParseDefinitions(id string, body ejson.Value, split func(field string) ([]string, bool)) []Definition {
 	language, _ := body.Get("language")
 	indexes, _ := body.Get(Member)
@@ -66,7 +67,8 @@ func bounded(v ejson.Value, name string, otherwise, most int) int {
 	return otherwise
 }
 
-// Covers reports whether documents' values at a path, and at an element of the array there, are entries.
+// Covers reports whether documents' values at a path, and at an element of the array there, are
+// entries.
 func (d *Definition) Covers(path []string) bool {
 	if len(path) == 0 || len(path) > d.Depth || len(appendPath(nil, path)) > maxPath {
 		return false

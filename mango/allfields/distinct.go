@@ -18,9 +18,9 @@ type Distinct struct {
 	Count int64
 }
 
-// Distinct lists the values in a range, each once, in their order. Documents are read only to learn how a value is
-// written, or where it is longer than the index keeps. storage.ErrStop from fn ends it without an error. Documents of
-// Others do not count.
+// Distinct lists the values in a range, each once, in their order. Documents are read only to learn
+// how a value is written, or where it is longer than the index keeps. storage.ErrStop from fn ends
+// it without an error. Documents of Others do not count.
 func (x *Index) Distinct(r Range, fn func(*Distinct) error) error {
 	var group []Entry
 	flush := func() error {
@@ -57,7 +57,8 @@ func (x *Index) Distinct(r Range, fn func(*Distinct) error) error {
 	return err
 }
 
-// valuesOf gives the values of entries that the index has under one key: one, unless the key is truncated.
+// valuesOf gives the values of entries that the index has under one key: one, unless the key is
+// truncated.
 func (x *Index) valuesOf(r *Range, group []Entry) ([]Distinct, error) {
 	read := group
 	if !group[0].Truncated {

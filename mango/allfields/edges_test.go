@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// edges are values around the length from which on the index keeps only their beginning, with all that may follow it.
+// edges are values around the length from which on the index keeps only their beginning, with all
+// that may follow it.
 var edges = func() (list []string) {
 	for _, unit := range words {
 		many := func(n int, last string) string { return "[" + strings.Repeat(unit+",", n) + last + "]" }
@@ -39,8 +40,8 @@ var edges = func() (list []string) {
 	return append(list, `{"a":{}}`, `{"":null}`)
 }()
 
-// A range finds every value in it, and no other that the index has whole, whatever is cut: the values, the bounds, or
-// both.
+// A range finds every value in it, and no other that the index has whole, whatever is cut: the
+// values, the bounds, or both.
 func TestRangesAroundTheCut(t *testing.T) {
 	w := newWorld(t, memkv.New())
 	w.put("_design/auto", allFields)

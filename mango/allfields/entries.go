@@ -16,12 +16,13 @@ const (
 	// MaxID is the greatest length in bytes of the id of a document that is broken down.
 	MaxID = 4000
 
-	// keyOverhead is about what a key has before the path, and besides the id; writeOverhead what a write has besides
-	// its key.
+	// keyOverhead is about what a key has before the path, and besides the id; writeOverhead what a
+	// write has besides its key.
 	keyOverhead   = 40
 	writeOverhead = 60
 
-	// How much is kept of values: of arrays enough to tell most small ones apart, of objects only that it is one.
+	// How much is kept of values: of arrays enough to tell most small ones apart, of objects only
+	// that it is one.
 	keepString = 256
 	keepArray  = 64
 )
@@ -74,7 +75,8 @@ type bounds struct {
 	copies  int // how often each is stored
 }
 
-// boundsOf are those of an index for a document; most is what the entries may take in a transaction.
+// boundsOf are those of an index for a document; most is what the entries may take in a
+// transaction.
 func (d *Definition) boundsOf(exclude [][]byte, most int) bounds {
 	return bounds{exclude: exclude, depth: d.Depth, values: d.Values, most: most}
 }
@@ -82,7 +84,8 @@ func (d *Definition) boundsOf(exclude [][]byte, most int) bounds {
 // whole are the bounds for a document of which it is known that it was broken down.
 func (d *Definition) whole(exclude [][]byte) bounds { return bounds{exclude: exclude, depth: d.Depth} }
 
-// of gives the entries of a document's body within bounds, sorted by key. They are valid until the next call.
+// of gives the entries of a document's body within bounds, sorted by key. They are valid until the
+// next call.
 func (s *entries) of(body ejson.Value, id string, b bounds) []entry {
 	s.bounds = b
 	s.each, s.copies = len(id)+keyOverhead, 1+sampleHeight(id)
@@ -103,7 +106,8 @@ func (s *entries) other() []entry {
 	return s.list
 }
 
-// members adds what is below an object: depth is the number of names that paths of its members have.
+// members adds what is below an object: depth is the number of names that paths of its members
+// have.
 func (s *entries) members(path []byte, object ejson.Value, position int64, depth int) {
 	if depth > s.depth || s.full || object.Kind() != ejson.Object {
 		return
@@ -152,7 +156,8 @@ func (s *entries) push(path, value []byte, position int64, truncated bool) {
 		len(path) > 0 {
 		return
 	}
-	// A key is sent three times, for its conflict range as well; each path is counted, at most once for each entry.
+	// A key is sent three times, for its conflict range as well; each path is counted, at most once
+	// for each entry.
 	s.size += s.copies*(3*(len(path)+len(value)+s.each)+writeOverhead) + 3*(len(path)+keyOverhead) + writeOverhead
 	start := len(s.arena)
 	s.arena = append(append(s.arena, path...), value...)

@@ -19,7 +19,8 @@ const (
 	afterDesigns = "_design0"
 )
 
-// Indexes keeps the indexes of all databases. It is a storage.Indexer. Its methods are safe for concurrent use.
+// Indexes keeps the indexes of all databases. It is a storage.Indexer. Its methods are safe for
+// concurrent use.
 type Indexes struct {
 	store *storage.Store
 	jobs  *jobs.Queue
@@ -40,8 +41,8 @@ type Options struct {
 	Split func(field string) ([]string, bool)
 	// Limits are those of the store.
 	Limits kv.Limits
-	// Batch is the greatest number of documents that one transaction of a build takes; nil or below 1: DefaultBatch. It
-	// may change at any time.
+	// Batch is the greatest number of documents that one transaction of a build takes; nil or below
+	// 1: DefaultBatch. It may change at any time.
 	Batch func() int
 	Log   *slog.Logger // nil: no log
 }
@@ -64,7 +65,8 @@ func New(o Options) (*Indexes, error) {
 	return x, x.handleBuilds()
 }
 
-// Prepare reads the registry, so that whoever changes it conflicts with all writers of documents; storage.Indexer.
+// Prepare reads the registry, so that whoever changes it conflicts with all writers of documents;
+// storage.Indexer.
 func (x *Indexes) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
 	stored, err := tx.Head().Get(spaceOf(tx.Snapshot()).registry())
 	if err != nil {
@@ -105,7 +107,8 @@ func (x *Indexes) registry(stored []byte) (*registry, error) {
 	return x.known.Load(string(stored), func() (*registry, error) { return parseRegistry(stored) })
 }
 
-// designChanged brings the registry up to date with a design document. The registry given is shared and stays as it is.
+// designChanged brings the registry up to date with a design document. The registry given is shared
+// and stays as it is.
 func (x *Indexes) designChanged(tx *storage.Tx, reg *registry, id string, after *storage.Document) (*registry, error) {
 	var now []Definition
 	if after != nil && bytes.Contains(after.Body, []byte(`"`+Member+`"`)) {
@@ -128,8 +131,9 @@ func (x *Indexes) upgrade(tx *storage.Tx, reg *registry) (*registry, error) {
 	return next, x.put(tx, next, gone)
 }
 
-// put writes a registry that changed, which is the caller's, drops the rows of indexes that are gone, and queues the
-// build of those that are new. In a database without documents there is nothing to build.
+// put writes a registry that changed, which is the caller's, drops the rows of indexes that are
+// gone, and queues the build of those that are new. In a database without documents there is
+// nothing to build.
 func (x *Indexes) put(tx *storage.Tx, reg *registry, gone []uint64) error {
 	sp := spaceOf(tx)
 	if !reg.ready() {

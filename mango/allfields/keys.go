@@ -29,18 +29,20 @@ const (
 	totalBytes   = 1
 )
 
-// elementMark ends the key of the count of a path's elements. No member name and no value begins with it.
+// elementMark ends the key of the count of a path's elements. No member name and no value begins
+// with it.
 const elementMark = 0x01
 
-// Values of entries begin with bytes from firstValue up to, and without, endValue (collate.AppendKey); member names
-// begin with the code of a tuple's string, which is lower. So a path's own values are one range, and those of longer
-// paths are before it.
+// Values of entries begin with bytes from firstValue up to, and without, endValue
+// (collate.AppendKey); member names begin with the code of a tuple's string, which is lower. So a
+// path's own values are one range, and those of longer paths are before it.
 const (
 	firstValue = 0x10
 	endValue   = 0x20
 )
 
-// rowTruncated in a row's value says that the entry's value is only the beginning of the key that it stands for.
+// rowTruncated in a row's value says that the entry's value is only the beginning of the key that
+// it stands for.
 const rowTruncated = 1
 
 // space is the prefix of the keys of a database's indexes.
@@ -118,7 +120,8 @@ func AppendEntryKey(dst []byte, path []string, value []byte, position int64, id 
 	return tuple.AppendString(tuple.AppendInt(append(appendPath(dst, path), value...), position), id)
 }
 
-// AppendKeyBefore appends a key before all entries of a value as the index has it, in the direction of a scan.
+// AppendKeyBefore appends a key before all entries of a value as the index has it, in the direction
+// of a scan.
 func AppendKeyBefore(dst []byte, path []string, value []byte, descending bool) []byte {
 	if dst = append(appendPath(dst, path), value...); descending {
 		dst = append(dst, afterValue)

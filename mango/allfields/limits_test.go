@@ -43,9 +43,9 @@ func (w *world) ids() (found, others []string) {
 	return found, others
 }
 
-// A document whose entries take more than a transaction of the store is written nevertheless, as one of the others,
-// whether the index was there before it or not; and it leaves them when it gets smaller, becomes larger again, and
-// goes.
+// A document whose entries take more than a transaction of the store is written nevertheless, as
+// one of the others, whether the index was there before it or not; and it leaves them when it gets
+// smaller, becomes larger again, and goes.
 func TestEntriesBeyondATransaction(t *testing.T) {
 	kvtest.Long(t)
 	long := strings.Repeat("L", 3500)
@@ -120,8 +120,8 @@ func (w *world) empty() {
 	})
 }
 
-// A build goes on where reads are slow, where each of its transactions meets a writer, and where documents are large:
-// with fewer documents in each.
+// A build goes on where reads are slow, where each of its transactions meets a writer, and where
+// documents are large: with fewer documents in each.
 func TestBuildUnderPressure(t *testing.T) {
 	store := latencykv.New(memkv.New(), latencykv.Options{RoundTrip: 300 * time.Millisecond})
 	w := newWorld(t, store)

@@ -8,12 +8,12 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 )
 
-// sweepID is the id of the job that looks for indexes of another version, in all databases. Its result is the version
-// that it left behind; no database has that name.
+// sweepID is the id of the job that looks for indexes of another version, in all databases. Its
+// result is the version that it left behind; no database has that name.
 const sweepID = ""
 
-// Start has indexes of another version built anew, unless that was done: an index that nobody writes to would never be
-// again.
+// Start has indexes of another version built anew, unless that was done: an index that nobody
+// writes to would never be again.
 func (x *Indexes) Start(ctx context.Context) error {
 	job, err := x.jobs.Get(ctx, jobType, sweepID)
 	if err != nil && !errors.Is(err, jobs.ErrNotFound) {

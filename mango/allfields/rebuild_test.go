@@ -25,7 +25,8 @@ func (w *world) registry() []byte {
 	return key
 }
 
-// An index that another program wrote is built anew at the start, although nobody writes a document.
+// An index that another program wrote is built anew at the start, although nobody writes a
+// document.
 func TestRebuiltAtStart(t *testing.T) {
 	w := newWorld(t, memkv.New())
 	w.put("_design/auto", allFields)

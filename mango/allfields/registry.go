@@ -6,7 +6,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// registry is the list of a database's indexes. It is one value, which every writer of documents reads.
+// registry is the list of a database's indexes. It is one value, which every writer of documents
+// reads.
 type registry struct {
 	next    uint64 // number of the next index
 	indexes []registered
@@ -33,8 +34,8 @@ func (r *registry) ready() bool {
 	return !slices.ContainsFunc(r.indexes, func(x registered) bool { return !x.ready || !x.current() })
 }
 
-// append encodes: next, then for each index its definition as bytes, so that those of other versions can be passed
-// over, number, version, ready.
+// append encodes: next, then for each index its definition as bytes, so that those of other
+// versions can be passed over, number, version, ready.
 func (r *registry) append(dst []byte) []byte {
 	dst = tuple.AppendUint(dst, r.next)
 	for i := range r.indexes {
@@ -80,8 +81,9 @@ func parseRegistry(src []byte) (*registry, error) {
 	return r, nil
 }
 
-// replace makes the indexes of one design document be those defined now. An index that stays as it was keeps its rows.
-// It gives the numbers of those that are gone; changed reports whether the registry has to be written.
+// replace makes the indexes of one design document be those defined now. An index that stays as it
+// was keeps its rows. It gives the numbers of those that are gone; changed reports whether the
+// registry has to be written.
 func (r *registry) replace(designDoc string, now []Definition) (gone []uint64, changed bool) {
 	var kept []registered
 	for _, x := range r.indexes {
@@ -105,8 +107,8 @@ func (r *registry) replace(designDoc string, now []Definition) (gone []uint64, c
 	return gone, changed
 }
 
-// upgraded is the registry with new numbers for the indexes of another version, to be built anew; gone are their old
-// ones.
+// upgraded is the registry with new numbers for the indexes of another version, to be built anew;
+// gone are their old ones.
 func (r *registry) upgraded() (next *registry, gone []uint64) {
 	r = &registry{next: r.next, indexes: slices.Clone(r.indexes)}
 	for i := range r.indexes {

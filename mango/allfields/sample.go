@@ -9,10 +9,11 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// How many entries a range has is told by samples: the entries of one document in SampleFan are stored a second time on
-// the first level, those of one of them in SampleFan on the second, and so on. Which documents these are follows from
-// their ids alone, so that writers share nothing and what a write costs grows by one key in thirty. A range that has
-// too many entries to be counted has as many times fewer on a level.
+// How many entries a range has is told by samples: the entries of one document in SampleFan are
+// stored a second time on the first level, those of one of them in SampleFan on the second, and so
+// on. Which documents these are follows from their ids alone, so that writers share nothing and
+// what a write costs grows by one key in thirty. A range that has too many entries to be counted
+// has as many times fewer on a level.
 const (
 	SampleLevels = 4
 	SampleFan    = 32
@@ -43,7 +44,8 @@ func (sp space) appendEntries(number uint64, level int) []byte {
 	return sp.sample(number, level)
 }
 
-// setSamples writes an entry, or removes it, on the levels of its document. suffix is the entry's key after the prefix.
+// setSamples writes an entry, or removes it, on the levels of its document. suffix is the entry's
+// key after the prefix.
 func (sp space) setSamples(tx kv.Tx, number uint64, height int, suffix, value []byte, remove bool) {
 	for level := 1; level <= height; level++ {
 		key := append(sp.sample(number, level), suffix...)
@@ -62,13 +64,15 @@ const (
 	sampleLimit = 256
 )
 
-// CountUpTo counts the entries of ranges, of values outside arrays and of elements alike, up to a limit for each.
+// CountUpTo counts the entries of ranges, of values outside arrays and of elements alike, up to a
+// limit for each.
 func (x *Index) CountUpTo(ranges []Range, limit int) ([]int64, error) {
 	return x.count(ranges, []int{0}, limit)
 }
 
-// Estimate tells about how many entries ranges have, from one sample of each: that of the lowest level that has few
-// enough of them to be counted. All levels are read together, since the higher ones have hardly anything to read.
+// Estimate tells about how many entries ranges have, from one sample of each: that of the lowest
+// level that has few enough of them to be counted. All levels are read together, since the higher
+// ones have hardly anything to read.
 func (x *Index) Estimate(ranges []Range) ([]int64, error) {
 	levels := make([]int, SampleLevels)
 	for i := range levels {

@@ -23,7 +23,8 @@ func point(t *testing.T, field, value string) allfields.Range {
 	return allfields.Range{Path: []string{field}, Start: key, End: allfields.AppendAfter(nil, key)}
 }
 
-// Invariant 7, as far as it is seen: samples tell few entries from many, and follow updates and deletions.
+// Invariant 7, as far as it is seen: samples tell few entries from many, and follow updates and
+// deletions.
 func TestSamples(t *testing.T) {
 	kvtest.Long(t)
 	const docs = 8000
@@ -87,7 +88,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// A range with more entries than a sample counts is estimated from the next level, many ranges together.
+// A range with more entries than a sample counts is estimated from the next level, many ranges
+// together.
 func TestEstimateOfManyEntries(t *testing.T) {
 	const docs, each = 600, 60 // about 1,100 entries on the first level, which counts 256
 	w := newWorld(t, memkv.New())

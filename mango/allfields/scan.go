@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Index is an index that can be read: it has the entries of all documents. It may be used with the snapshot it was
-// opened in only.
+// Index is an index that can be read: it has the entries of all documents. It may be used with the
+// snapshot it was opened in only.
 type Index struct {
 	Definition
 	s      *storage.Snapshot
@@ -34,15 +34,16 @@ func (x *Indexes) Open(s *storage.Snapshot) ([]*Index, error) {
 	return list, nil
 }
 
-// Range is a range of values at a path. Bounds are keys of compat/collate: Start <= value < End, nil for none;
-// AppendAfter makes an inclusive End.
+// Range is a range of values at a path. Bounds are keys of compat/collate: Start <= value < End,
+// nil for none; AppendAfter makes an inclusive End.
 type Range struct {
 	Path       []string
 	Element    bool // of the elements of arrays at the path, instead of values outside arrays
 	Start, End []byte
 }
 
-// afterValue follows a value's key in a bound just after it. It ends no value's key, and begins no position.
+// afterValue follows a value's key in a bound just after it. It ends no value's key, and begins no
+// position.
 const afterValue = 0xff
 
 // AppendAfter appends a bound just after a value's key.
@@ -52,11 +53,13 @@ func AppendAfter(dst, key []byte) []byte { return append(append(dst, key...), af
 type Entry struct {
 	ID       string
 	Position int64 // of the element from 1, 0 outside arrays
-	// Truncated tells that only the beginning of the value is known: the document may lie outside the range.
+	// Truncated tells that only the beginning of the value is known: the document may lie outside
+	// the range.
 	Truncated bool
 	// Value is the value's key, or its beginning.
 	Value []byte
-	// Key is that of the entry below its index: path, value, position and id. A scan can go on after it.
+	// Key is that of the entry below its index: path, value, position and id. A scan can go on
+	// after it.
 	Key []byte
 }
 
@@ -88,8 +91,8 @@ func truncateBound(bound []byte) (kept []byte, truncated bool) {
 	return bound[:keep], true
 }
 
-// Scan walks over the entries of a range in the order of (value, position, id), or backwards, from after the key of an
-// entry if one is given. storage.ErrStop from fn ends it without an error.
+// Scan walks over the entries of a range in the order of (value, position, id), or backwards, from
+// after the key of an entry if one is given. storage.ErrStop from fn ends it without an error.
 func (x *Index) Scan(r Range, descending bool, after []byte, fn func(*Entry) error) error {
 	return x.ScanRanges([]Range{r}, 0, after, descending, func(_ int, e *Entry) error {
 		if !r.Has(e) {
@@ -99,8 +102,9 @@ func (x *Index) Scan(r Range, descending bool, after []byte, fn func(*Entry) err
 	})
 }
 
-// Others walks over the documents that the index knows nothing of but their ids, because they have too many values, in
-// the order of the ids and from after one, "" for the first. They belong to the candidates of every range.
+// Others walks over the documents that the index knows nothing of but their ids, because they have
+// too many values, in the order of the ids and from after one, "" for the first. They belong to the
+// candidates of every range.
 func (x *Index) Others(after string, fn func(id string) error) error {
 	base := x.sp.sub(x.number, keyRows)
 	begin, end := []byte{firstValue}, []byte{endValue}
@@ -116,8 +120,8 @@ func (x *Index) Others(after string, fn func(id string) error) error {
 	return err
 }
 
-// Count is the number of documents that have a value at a path, or of elements of arrays there; documents of Others are
-// not counted.
+// Count is the number of documents that have a value at a path, or of elements of arrays there;
+// documents of Others are not counted.
 func (x *Index) Count(path []string, element bool) (int64, error) {
 	key := appendPath(x.sp.sub(x.number, keyCounts), path)
 	if element {

@@ -13,10 +13,11 @@ import (
 // prefetchRanges is how many ranges a scan of several asks for before it comes to them.
 const prefetchRanges = 16
 
-// ScanRanges walks over the entries of several ranges, one range after the other as Scan does, from range number first
-// on, there from after the key of an entry if one is given. fn gets the number of the range. Unlike Scan it does not
-// leave out what the range is not of: the entries of elements, or those that are none (Range.Has), so that whoever goes
-// on in another snapshot knows how far this one came. The ranges that follow are asked for in time.
+// ScanRanges walks over the entries of several ranges, one range after the other as Scan does, from
+// range number first on, there from after the key of an entry if one is given. fn gets the number
+// of the range. Unlike Scan it does not leave out what the range is not of: the entries of
+// elements, or those that are none (Range.Has), so that whoever goes on in another snapshot knows
+// how far this one came. The ranges that follow are asked for in time.
 func (x *Index) ScanRanges(
 	ranges []Range,
 	first int,
@@ -54,7 +55,8 @@ func (x *Index) ScanRanges(
 	return nil
 }
 
-// each calls fn for the rows of an iterator below base; path is the length of the path in their keys.
+// each calls fn for the rows of an iterator below base; path is the length of the path in their
+// keys.
 func each(it kv.Iterator, base []byte, path int, fn func(*Entry) error) error {
 	for it.Next() {
 		suffix := it.Key()[len(base):]
@@ -70,8 +72,8 @@ func each(it kv.Iterator, base []byte, path int, fn func(*Entry) error) error {
 	return it.Err()
 }
 
-// keysFrom gives the scan's bounds, relative to the rows, from after the key of an entry if one is given. They are
-// empty where nothing is left.
+// keysFrom gives the scan's bounds, relative to the rows, from after the key of an entry if one is
+// given. They are empty where nothing is left.
 func (r *Range) keysFrom(after []byte, descending bool) (begin, end []byte) {
 	begin, end = r.keys()
 	switch {
@@ -90,8 +92,9 @@ func (r *Range) keysFrom(after []byte, descending bool) (begin, end []byte) {
 // Has reports whether an entry between the bounds of a range belongs to it.
 func (r *Range) Has(e *Entry) bool { return (e.Position > 0) == r.Element }
 
-// First finds the entry of a document that a scan of some ranges, one after the other, comes to first: a document that
-// is found more than once counts where it is found first. n is the number of the range, -1 if the document is in none.
+// First finds the entry of a document that a scan of some ranges, one after the other, comes to
+// first: a document that is found more than once counts where it is found first. n is the number of
+// the range, -1 if the document is in none.
 func (x *Index) First(body ejson.Value, id string, ranges []Range) (n int, key []byte) {
 	var s entries
 	list := s.of(body, id, x.whole(x.excluded()))

@@ -75,7 +75,8 @@ func status(s *storage.Snapshot, r *registered) (st Status, err error) {
 	return st, err
 }
 
-// Wait waits until the indexes of a database are ready, and reports whether they are: its build may have failed.
+// Wait waits until the indexes of a database are ready, and reports whether they are: its build may
+// have failed.
 func (x *Indexes) Wait(ctx context.Context, db *storage.DB) (ready bool, err error) {
 	for tries := 0; ; tries++ {
 		err = db.View(ctx, func(s *storage.Snapshot) error {

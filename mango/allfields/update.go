@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// update is what one transaction does to the indexes of its database. Documents are collected and indexed together, so
-// that what is to be read for them is read at once.
+// update is what one transaction does to the indexes of its database. Documents are collected and
+// indexed together, so that what is to be read for them is read at once.
 type update struct {
 	x    *Indexes
 	reg  *registry
@@ -71,8 +71,9 @@ func (u *update) flush(tx *storage.Tx) error {
 	return nil
 }
 
-// most is what the entries of a document may take of a transaction in one of some indexes, 0 for anything: a tenth of
-// the store's limit for all of them, so that a document that fits without indexes also fits with them.
+// most is what the entries of a document may take of a transaction in one of some indexes, 0 for
+// anything: a tenth of the store's limit for all of them, so that a document that fits without
+// indexes also fits with them.
 func (x *Indexes) most(indexes int) int { return x.transaction / 10 / max(indexes, 1) }
 
 // notBrokenDown tells which documents the index has as others.
@@ -96,7 +97,8 @@ func notBrokenDown(tx *storage.Tx, ix *registered, docs []changed) ([]bool, erro
 	return others, err
 }
 
-// otherKey is the key of the entry of a document that is not broken down; rows is the prefix of the entries.
+// otherKey is the key of the entry of a document that is not broken down; rows is the prefix of the
+// entries.
 func otherKey(rows []byte, id string) []byte {
 	key := append(append(make([]byte, 0, len(rows)+len(id)+8), rows...), firstValue)
 	return tuple.AppendString(tuple.AppendInt(key, 0), id)

@@ -13,20 +13,21 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Patterns that RE2 refuses, with look-around, back references, atomic groups or possessive quantifiers, run on a
-// backtracking engine, whose time is bounded: for one text, where too much of it means no match, as in PCRE; and for a
-// selector, where it is an error.
+// Patterns that RE2 refuses, with look-around, back references, atomic groups or possessive
+// quantifiers, run on a backtracking engine, whose time is bounded: for one text, where too much of
+// it means no match, as in PCRE; and for a selector, where it is an error.
 const (
 	backtrackTime      = 250 * time.Millisecond
 	backtrackTotalTime = 10 * time.Second
 	maxBacktracked     = 4096    // bytes of a pattern
 	maxBacktrackStack  = 1 << 20 // entries
-	// backtrackerSize is about as how many instructions of package regexp a byte of a pattern takes.
+	// backtrackerSize is about as how many instructions of package regexp a byte of a pattern
+	// takes.
 	backtrackerSize = 2
 )
 
-// backtracking has a place for each match that may run at a time: a match takes the memory of its stack, and is over
-// after backtrackTime.
+// backtracking has a place for each match that may run at a time: a match takes the memory of its
+// stack, and is over after backtrackTime.
 var backtracking = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // backtracker is a pattern on the backtracking engine. It is safe for concurrent use.

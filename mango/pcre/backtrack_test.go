@@ -27,8 +27,8 @@ func matchesPattern(t *testing.T, pattern, text string) bool {
 	return ok
 }
 
-// TestPatterns shows what patterns match: testdata/patterns. `go test ./mango/pcre -run TestPatterns -rewrite` writes
-// down what they match now.
+// TestPatterns shows what patterns match: testdata/patterns. `go test ./mango/pcre -run
+// TestPatterns -rewrite` writes down what they match now.
 //
 //	match      the first line is a pattern, each other one a text in quotes of Go
 //	refused    the input is a pattern that does not compile
@@ -61,7 +61,8 @@ func TestLongPattern(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestRunawayPattern shows that a pattern that would take for ever is no match after a while, and an error in the end.
+// TestRunawayPattern shows that a pattern that would take for ever is no match after a while, and
+// an error in the end.
 func TestRunawayPattern(t *testing.T) {
 	p, err := Compile(`^(?=a)(a+)+$`, new(patterns.Budget))
 	if err != nil {
@@ -79,8 +80,8 @@ func TestRunawayPattern(t *testing.T) {
 	}
 }
 
-// TestEnginesAgree: what both engines take they find in the same texts. An empty look-ahead sends a pattern to the
-// backtracking one.
+// TestEnginesAgree: what both engines take they find in the same texts. An empty look-ahead sends a
+// pattern to the backtracking one.
 func TestEnginesAgree(t *testing.T) {
 	atoms := []string{"a", "b", ".", `\n`, "[ab]", "[^a]", `\w`, `\x62`, "^", "$", `\b`, `\B`, `\Z`, "é"}
 	var pattern func(rt *rapid.T, depth int) string
@@ -136,8 +137,8 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// BenchmarkPattern compares the engines: the same question asked in a way that both run, and one for backtracking
-// alone.
+// BenchmarkPattern compares the engines: the same question asked in a way that both run, and one
+// for backtracking alone.
 func BenchmarkPattern(b *testing.B) {
 	text := []byte("the quick brown fox jumps over the lazy dog, order 4711 of Berlin")
 	for name, pattern := range map[string]string{"linear": `order \d+ of Ber`, "backtracking": `order \d++ of Ber`, "look-ahead": `order \d+(?= of Ber)`} {

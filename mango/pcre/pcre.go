@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/patterns"
 )
 
-// Sets of characters that PCRE defines in another way than RE2, for use inside brackets, with Erlang's tables of
-// Latin-1.
+// Sets of characters that PCRE defines in another way than RE2, for use inside brackets, with
+// Erlang's tables of Latin-1.
 const (
 	wordSet     = `0-9A-Z_a-z\x{aa}\x{b5}\x{ba}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{ff}`
 	notWordSet  = "\\x00-/:-@\\[-\\^`\\{-\\x{a9}\\x{ab}-\\x{b4}\\x{b6}-\\x{b9}\\x{bb}-\\x{bf}\\x{d7}\\x{f7}"

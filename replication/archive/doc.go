@@ -1,5 +1,5 @@
-// Package archive writes a database to a stream and reads it back: every leaf revision of every document with its line
-// of ancestors, deleted ones too, as the database was at one sequence.
+// Package archive writes a database to a stream and reads it back: every leaf revision of every
+// document with its line of ancestors, deleted ones too, as the database was at one sequence.
 //
 // # Forms
 //
@@ -13,11 +13,12 @@
 //	{"end":true,"documents":n,"revisions":n,"attachments":n,"sha256":…}
 //	    numbers and hash of all lines since the header
 //
-// [FormCouchBackup] is what the tool @cloudant/couchbackup writes and restores: one line of metadata, then batches,
-// with attachments inline. It has no end line, so nobody can tell whether it is whole.
+// [FormCouchBackup] is what the tool @cloudant/couchbackup writes and restores: one line of
+// metadata, then batches, with attachments inline. It has no end line, so nobody can tell whether
+// it is whole.
 //
-// Local documents (checkpoints of replications) are not part of an archive: they would be wrong for a database that
-// went back in time. Neither are indexes, which are built anew.
+// Local documents (checkpoints of replications) are not part of an archive: they would be wrong for
+// a database that went back in time. Neither are indexes, which are built anew.
 //
 // # File tour
 //
@@ -29,7 +30,8 @@
 //
 //  1. All that an archive has of a database is of one snapshot, on a store that lets a snapshot live that long; else
 //     every document is at least as new as the sequence in the header.
-//  2. A restored revision has the same id, body, line of ancestors and attachment digests; Verify finds any difference.
+//  2. A restored revision has the same id, body, line of ancestors and attachment digests; Verify
+//     finds any difference.
 //  3. A native archive that is cut off, or changed, is refused, at the latest at its end.
 //  4. Memory is bounded by the longest line, which holds one document, or a batch of batchBytes; attachments pass in
 //     pieces in the native form.

@@ -22,7 +22,8 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// maxLine is the length of the longest line that is read: one document, with its attachments in FormCouchBackup.
+// maxLine is the length of the longest line that is read: one document, with its attachments in
+// FormCouchBackup.
 const maxLine = 1 << 30
 
 // Header is what an archive says about a database; FormCouchBackup says nothing.
@@ -39,7 +40,8 @@ type Header struct {
 type sink interface {
 	// attachment reads the stored bytes of the next revision's next attachment from r to its end.
 	attachment(att compat.Attachment, r io.Reader) error
-	// revisions takes a batch. The documents' stubs stand for the attachments that came before, in their order.
+	// revisions takes a batch. The documents' stubs stand for the attachments that came before, in
+	// their order.
 	revisions(docs []*compat.Document) error
 }
 
@@ -54,7 +56,8 @@ type Reader struct {
 // NewReader reads from r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 256<<10)} }
 
-// next gives the next line with its end, which is part of what is summed up. It is valid until the next call of skip.
+// next gives the next line with its end, which is part of what is summed up. It is valid until the
+// next call of skip.
 func (a *Reader) next() ([]byte, error) {
 	for a.line == nil {
 		line, err := readLine(a.r)

@@ -13,9 +13,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Restore writes the revisions of the reader's next database, whose header was h, into db. What db has already stays;
-// revisions are merged into their documents' trees, so a Restore can be repeated. The validation functions of design
-// documents are not asked.
+// Restore writes the revisions of the reader's next database, whose header was h, into db. What db
+// has already stays; revisions are merged into their documents' trees, so a Restore can be
+// repeated. The validation functions of design documents are not asked.
 func Restore(ctx context.Context, a *Reader, h Header, db *storage.DB, progress func(Summary)) (Summary, error) {
 	r := &restorer{ctx: ctx, db: db}
 	sum, err := a.read(h, r)
@@ -108,8 +108,9 @@ func (r *restorer) take(a *compat.Attachment, stored compat.Attachment) {
 	*a = stored
 }
 
-// Verify compares the reader's next database, whose header was h, with db: each revision has to be there as a leaf or
-// an ancestor of one; as a leaf with the same line, body and attachments. differ is called for each one that differs.
+// Verify compares the reader's next database, whose header was h, with db: each revision has to be
+// there as a leaf or an ancestor of one; as a leaf with the same line, body and attachments. differ
+// is called for each one that differs.
 func Verify(
 	ctx context.Context,
 	a *Reader,

@@ -40,7 +40,8 @@ type Summary struct {
 	Attachments int64
 }
 
-// Write writes a database. progress, if it is not nil, is called now and then with the number of documents so far.
+// Write writes a database. progress, if it is not nil, is called now and then with the number of
+// documents so far.
 func Write(ctx context.Context, db *storage.DB, w io.Writer, form Form, progress func(Summary)) (Summary, error) {
 	out := &writer{ctx: ctx, db: db, w: bufio.NewWriterSize(w, 256<<10), form: form, progress: progress}
 	out.sum.Database = db.Name()
@@ -126,8 +127,8 @@ func (out *writer) end() error {
 	return out.put(append(b, '"', '}', '\n'))
 }
 
-// allDocuments writes one snapshot, or, where snapshots are short-lived, one after the other: a document that changes
-// meanwhile comes once more after the rest.
+// allDocuments writes one snapshot, or, where snapshots are short-lived, one after the other: a
+// document that changes meanwhile comes once more after the rest.
 func (out *writer) allDocuments() error {
 	if err := out.db.ViewAgain(out.ctx, out.documents); err != nil {
 		return err

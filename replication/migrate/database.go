@@ -164,7 +164,8 @@ func (d *database) replicate(ctx context.Context, continuous bool) error {
 	return err
 }
 
-// spec is the replication. Of the users only the users: the design document of the target is its own.
+// spec is the replication. Of the users only the users: the design document of the target is its
+// own.
 func (d *database) spec(set *replication.Settings, continuous bool) (*replication.Spec, error) {
 	b := d.endpoint([]byte(`{"source":`), d.m.o.Source, "")
 	b = d.endpoint(append(b, `,"target":`...), d.m.o.Target, `,"headers":{"`+compat.TrustedHeader+`":"true"}`)
@@ -196,7 +197,8 @@ func (d *database) endpoint(b []byte, s *site.Site, more string) []byte {
 	return append(append(b, more...), '}')
 }
 
-// indexes asks for one row of a view of each design document, which is answered when the index is built.
+// indexes asks for one row of a view of each design document, which is answered when the index is
+// built.
 func (d *database) indexes(ctx context.Context) error {
 	target, path := d.m.o.Target, site.DBPath(d.name)
 	var list struct {
@@ -225,8 +227,8 @@ func (d *database) indexes(ctx context.Context) error {
 	return nil
 }
 
-// index builds the indexes of one design document. A view that fails is told, and does not end the migration: it failed
-// at the source, too.
+// index builds the indexes of one design document. A view that fails is told, and does not end the
+// migration: it failed at the source, too.
 func (d *database) index(ctx context.Context, path string, views map[string]json.RawMessage) error {
 	for name := range views {
 		if name == "lib" {

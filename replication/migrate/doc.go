@@ -1,6 +1,7 @@
-// Package migrate moves the databases of a running CouchDB to a settee: documents with all their revisions, users,
-// permissions, limits and design documents, with their indexes built. It replicates, so it can be stopped and goes on
-// from its checkpoints, and it can follow the source until the applications are switched over.
+// Package migrate moves the databases of a running CouchDB to a settee: documents with all their
+// revisions, users, permissions, limits and design documents, with their indexes built. It
+// replicates, so it can be stopped and goes on from its checkpoints, and it can follow the source
+// until the applications are switched over.
 //
 //   - migrate.go: [Migration]: what is done, in which order
 //   - database.go: one database: settings, documents, indexes
@@ -12,5 +13,6 @@
 //     documents keep their password hashes.
 //  3. Replications that the source runs are not started on the target before the last step, and only if they are asked
 //     for.
-//  4. Verify compares every leaf revision in both directions: body, line of revisions, digests of attachments.
+//  4. Verify compares every leaf revision in both directions: body, line of revisions, digests of
+//     attachments.
 package migrate

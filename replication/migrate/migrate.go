@@ -26,8 +26,8 @@ type Options struct {
 	Indexes        bool     // build the indexes of design documents
 	Replications   bool     // copy the documents of _replicator in the end, which starts them
 	Verify         bool
-	// CutOver ends the following of the source: when it is closed, what has come meanwhile is copied, and that is the
-	// end. nil: the source is not followed.
+	// CutOver ends the following of the source: when it is closed, what has come meanwhile is
+	// copied, and that is the end. nil: the source is not followed.
 	CutOver <-chan struct{}
 	// Progress is called now and then.
 	Progress func(Progress)
@@ -64,8 +64,8 @@ type Migration struct {
 // New prepares a migration.
 func New(o Options) *Migration { return &Migration{o: o} }
 
-// Run moves everything and reports on each database. An error is of the whole; those of single databases are in the
-// reports.
+// Run moves everything and reports on each database. An error is of the whole; those of single
+// databases are in the reports.
 func (m *Migration) Run(ctx context.Context) ([]Report, error) {
 	names, err := m.names(ctx)
 	if err != nil {
@@ -98,7 +98,8 @@ func (m *Migration) Run(ctx context.Context) ([]Report, error) {
 	return reports, err
 }
 
-// names are the databases to be moved: the users last, so that nobody logs in before the data is there.
+// names are the databases to be moved: the users last, so that nobody logs in before the data is
+// there.
 func (m *Migration) names(ctx context.Context) ([]string, error) {
 	if m.o.Databases != nil {
 		return m.o.Databases, nil
@@ -123,7 +124,8 @@ func isReplicator(name string) bool {
 	return name == "_replicator" || strings.HasSuffix(name, "/_replicator")
 }
 
-// each does a step for all databases that have not failed, some at once. Only the end of ctx ends it early.
+// each does a step for all databases that have not failed, some at once. Only the end of ctx ends
+// it early.
 func (m *Migration) each(ctx context.Context, step func(*database, context.Context) error) error {
 	places := make(chan struct{}, max(m.o.AtOnce, 1))
 	if m.o.CutOver != nil { // all are followed at once
@@ -178,8 +180,8 @@ func (m *Migration) tell(step string) (stop func()) {
 	}
 }
 
-// replications copies the documents of replicator databases without their states, so that the target begins to run
-// them.
+// replications copies the documents of replicator databases without their states, so that the
+// target begins to run them.
 func (m *Migration) replications(ctx context.Context) error {
 	var names []string
 	if err := m.o.Source.GetJSON(ctx, "/_all_dbs", &names); err != nil {

@@ -1,5 +1,6 @@
-// Package site talks to a CouchDB or settee server as its administrator does: for commands that work on whole
-// servers. What follows a redirection is the same for all who send credentials with an http.Client.
+// Package site talks to a CouchDB or settee server as its administrator does: for commands that
+// work on whole servers. What follows a redirection is the same for all who send credentials with
+// an http.Client.
 //
 //   - site.go: Site, its requests and errors
 //   - redirects.go: KeepCredentials, their CheckRedirect

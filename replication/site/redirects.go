@@ -12,9 +12,10 @@ const maxRedirections = 10
 
 var errRedirections = errors.New("stopped after 10 redirections")
 
-// KeepCredentials is an http.Client's CheckRedirect that leaves out, once a redirection has led to another origin, all
-// headers of the first request but those that tell of the body and of what is wanted. net/http leaves out less: it
-// takes a host with another port, or below it, for the same one, and knows few headers that are secret.
+// KeepCredentials is an http.Client's CheckRedirect that leaves out, once a redirection has led to
+// another origin, all headers of the first request but those that tell of the body and of what is
+// wanted. net/http leaves out less: it takes a host with another port, or below it, for the same
+// one, and knows few headers that are secret.
 func KeepCredentials(request *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirections {
 		return errRedirections

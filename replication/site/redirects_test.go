@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeepCredentials: headers go along within an origin; nothing that may be secret goes to another one, nor back from
-// there, where the other one has chosen the path.
+// TestKeepCredentials: headers go along within an origin; nothing that may be secret goes to
+// another one, nor back from there, where the other one has chosen the path.
 func TestKeepCredentials(t *testing.T) {
 	var seen []http.Header
 	var first, second *httptest.Server

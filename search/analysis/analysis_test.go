@@ -34,10 +34,10 @@ func terms(t *testing.T, d Dialect, name, text string) string {
 	return strings.Join(list, "|")
 }
 
-// TestTerms shows what terms each analyzer makes of texts, as Lucene has them: testdata/analyzers, a file for each
-// analyzer. Where both generations of Lucene agree there is one line, else one for each; a number before a term is its
-// increment where that is not 1. A text in quotes is one of Go. `go test ./search/analysis -run TestTerms -rewrite`
-// writes down what the terms are now.
+// TestTerms shows what terms each analyzer makes of texts, as Lucene has them: testdata/analyzers,
+// a file for each analyzer. Where both generations of Lucene agree there is one line, else one for
+// each; a number before a term is its increment where that is not 1. A text in quotes is one of Go.
+// `go test ./search/analysis -run TestTerms -rewrite` writes down what the terms are now.
 func TestTerms(t *testing.T) {
 	for _, name := range Names() {
 		datadriven.RunTest(t, "testdata/analyzers/"+name, func(t *testing.T, d *datadriven.TestData) string {
@@ -88,7 +88,8 @@ func TestOverlongTokens(t *testing.T) {
 	}
 }
 
-// FuzzAnalyzers: no text makes an analyzer panic; offsets are in the text, in order, and at characters.
+// FuzzAnalyzers: no text makes an analyzer panic; offsets are in the text, in order, and at
+// characters.
 func FuzzAnalyzers(f *testing.F) {
 	for _, name := range Names() {
 		datadriven.RunTestAny(f, "testdata/analyzers/"+name, func(_ testing.TB, d *datadriven.TestData) string {

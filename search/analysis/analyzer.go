@@ -2,7 +2,8 @@ package analysis
 
 import "unicode/utf8"
 
-// Analyzer makes terms of texts. It is never changed once it is made, and for any number of goroutines.
+// Analyzer makes terms of texts. It is never changed once it is made, and for any number of
+// goroutines.
 type Analyzer struct {
 	name  string
 	split splitter
@@ -10,19 +11,22 @@ type Analyzer struct {
 	steps []step
 	// normal are the steps that concern letters and not words: what Normalize does.
 	normal []step
-	// whole makes the terms instead of split and steps, for analyzers that look at several tokens together.
+	// whole makes the terms instead of split and steps, for analyzers that look at several tokens
+	// together.
 	whole func(a *Analyzer, t *Tokens, text string)
 	// before replaces bytes of the text by as many other bytes, so that offsets stay.
 	before func(text string) string
 	// empty: the empty text is a term.
 	empty bool
-	// longest is how many UTF-16 units a token may have; dropLonger leaves longer ones out instead of cutting them.
+	// longest is how many UTF-16 units a token may have; dropLonger leaves longer ones out instead
+	// of cutting them.
 	longest    int
 	dropLonger bool
 }
 
-// splitter finds the first token of a text at or after a byte: where it begins and ends, and what it is. A text without
-// another token gives start == end. No token is longer than longest UTF-16 units.
+// splitter finds the first token of a text at or after a byte: where it begins and ends, and what
+// it is. A text without another token gives start == end. No token is longer than longest UTF-16
+// units.
 type splitter func(text string, at, longest int) (start, end int, kind kind)
 
 // kind is what a token is to the steps that ask for it.
@@ -77,15 +81,17 @@ func (a *Analyzer) Analyze(t *Tokens, text string) {
 	t.gap = gap
 }
 
-// Each calls fn for the terms of a text in order, and keeps none of them: a text of a million words takes no more
-// memory than one of a few. The term is valid until fn returns. t is as Analyze needs it; fn must not use it.
+// Each calls fn for the terms of a text in order, and keeps none of them: a text of a million words
+// takes no more memory than one of a few. The term is valid until fn returns. t is as Analyze needs
+// it; fn must not use it.
 func (a *Analyzer) Each(t *Tokens, text string, fn func(Token, []byte)) {
 	t.each = fn
 	a.Analyze(t, text)
 	t.each = nil
 }
 
-// tokens calls fn for the tokens of a text, also for those that are dropped because they are too long.
+// tokens calls fn for the tokens of a text, also for those that are dropped because they are too
+// long.
 func (a *Analyzer) tokens(text string, fn func(start, end int, kind kind, dropped bool)) {
 	longest := a.longest
 	if a.dropLonger {
@@ -115,8 +121,9 @@ func (a *Analyzer) term(t *Tokens, token string, kind kind) bool {
 	return true
 }
 
-// Normalize is a term as the index may have it, for terms of queries that are not analysed: prefixes, bounds of ranges,
-// patterns. Letters become small and folded where the analyzer does that; words stay as they are.
+// Normalize is a term as the index may have it, for terms of queries that are not analysed:
+// prefixes, bounds of ranges, patterns. Letters become small and folded where the analyzer does
+// that; words stay as they are.
 func (a *Analyzer) Normalize(term string) string {
 	if len(a.normal) == 0 {
 		return term
@@ -130,8 +137,8 @@ func (a *Analyzer) Normalize(term string) string {
 	return string(t.terms)
 }
 
-// maxText is what is analysed of one text. A larger one does not come through the limits of documents; offsets and
-// terms of up to this size fit into 31 bits.
+// maxText is what is analysed of one text. A larger one does not come through the limits of
+// documents; offsets and terms of up to this size fit into 31 bits.
 const maxText = 1 << 28
 
 func cutText(text string) string {

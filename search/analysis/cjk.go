@@ -2,14 +2,16 @@ package analysis
 
 import "unicode/utf8"
 
-// This file is the cjk analyzer: two neighbouring characters of Chinese, Japanese and Korean are a term, each
-// overlapping the next (CJKBigramFilter). The analyzers chinese, japanese and thai, which in Lucene know words from
-// dictionaries, are made of it too: what is searched is found, with more beside it.
+// This file is the cjk analyzer: two neighbouring characters of Chinese, Japanese and Korean are a
+// term, each overlapping the next (CJKBigramFilter). The analyzers chinese, japanese and thai,
+// which in Lucene know words from dictionaries, are made of it too: what is searched is found, with
+// more beside it.
 
 // bigrams is how an analyzer makes pairs.
 type bigrams struct {
 	stop stopSet
-	// thai makes pairs of the letters with their marks of scripts of South East Asia, and of nothing else.
+	// thai makes pairs of the letters with their marks of scripts of South East Asia, and of
+	// nothing else.
 	thai bool
 	// steps are for terms that are no pairs.
 	steps []step
@@ -68,8 +70,8 @@ func (p *bigrams) analyze(a *Analyzer, t *Tokens, text string) {
 
 func (r *pairRun) reset() { r.pieces, r.bytes, r.end = r.pieces[:0], r.bytes[:0], -1 }
 
-// read adds the characters of a token to the run. Each has its own place in the text, unless the token changed its
-// length as its letters got their full width.
+// read adds the characters of a token to the run. Each has its own place in the text, unless the
+// token changed its length as its letters got their full width.
 func (r *pairRun) read(t *Tokens, token string, start, end int, thai bool) {
 	w := &t.word
 	w.begin(t, token, kindWord)

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// class is what a character is to the rules that find words (Unicode Standard Annex 29, with what Lucene's
-// StandardTokenizer adds for scripts without spaces).
+// class is what a character is to the rules that find words (Unicode Standard Annex 29, with what
+// Lucene's StandardTokenizer adds for scripts without spaces).
 type class uint8
 
 const (
@@ -96,8 +96,9 @@ func (t *classTable) set(lo, hi, stride rune, c class, shared map[class]*[256]cl
 	}
 }
 
-// classes is the table of all characters. It is made from Unicode's categories, scripts and properties as package
-// unicode has them: the annex defines its classes by them, with the exceptions that are named here.
+// classes is the table of all characters. It is made from Unicode's categories, scripts and
+// properties as package unicode has them: the annex defines its classes by them, with the
+// exceptions that are named here.
 func classes(modern bool) *classTable {
 	t, shared := &classTable{}, map[class]*[256]class{}
 	shared[other] = new([256]class)
@@ -197,7 +198,8 @@ var (
 	classes9  = sync.OnceValue(func() *classTable { return classes(true) })
 )
 
-// complexScripts are the scripts of South East Asia (Line_Break=Complex_Context), as pairs of first and last.
+// complexScripts are the scripts of South East Asia (Line_Break=Complex_Context), as pairs of first
+// and last.
 var complexScripts = []rune{
 	0x0E01, 0x0E3A, 0x0E40, 0x0E4E, 0x0E81, 0x0EBD, 0x0EC0, 0x0EC4, 0x0EC6, 0x0EC6, 0x0EC8, 0x0ECE, 0x0EDC, 0x0EDF,
 	0x1000, 0x103F, 0x1050, 0x108F, 0x109A, 0x109F, 0x1780, 0x17D3, 0x17D7, 0x17D7, 0x17DC, 0x17DD, 0x1950, 0x1974,
@@ -205,7 +207,8 @@ var complexScripts = []rune{
 	0xAA60, 0xAAC2, 0xAADB, 0xAADF, 0x11700, 0x1172B, 0x1173A, 0x1173B, 0x1173F, 0x1173F,
 }
 
-// pictographs are Unicode's Extended_Pictographic, as pairs of first and last. Those that are letters too stay so.
+// pictographs are Unicode's Extended_Pictographic, as pairs of first and last. Those that are
+// letters too stay so.
 var pictographs = []rune{
 	0xA9, 0xA9, 0xAE, 0xAE, 0x203C, 0x203C, 0x2049, 0x2049, 0x2122, 0x2122, 0x2139, 0x2139, 0x2194, 0x2199, 0x21A9,
 	0x21AA, 0x231A, 0x231B, 0x2328, 0x2328, 0x2388, 0x2388, 0x23CF, 0x23CF, 0x23E9, 0x23F3, 0x23F8, 0x23FA, 0x24C2,

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// This file is the classic analyzer: the rules for words that Lucene had before it followed Unicode's. Host names,
-// addresses, and numbers with what hangs on them stay whole, acronyms lose their dots, words the 's.
+// This file is the classic analyzer: the rules for words that Lucene had before it followed
+// Unicode's. Host names, addresses, and numbers with what hangs on them stay whole, acronyms lose
+// their dots, words the 's.
 
-// splitClassic finds tokens (ClassicTokenizer): of all that may begin at a character the longest, of equally long ones
-// the one that comes first in classicToken.
+// splitClassic finds tokens (ClassicTokenizer): of all that may begin at a character the longest,
+// of equally long ones the one that comes first in classicToken.
 func splitClassic(text string, at, _ int) (start, end int, k kind) {
 	for at < len(text) {
 		if end, k := classicToken(text, at); end > at {
@@ -58,7 +59,8 @@ func classicOf(r rune) classicClass {
 	return classicOther
 }
 
-// classicRun is where a run of letters and digits ends, where it would end as letters alone, and whether it has digits.
+// classicRun is where a run of letters and digits ends, where it would end as letters alone, and
+// whether it has digits.
 func classicRun(text string, at int) (end, letters int, digits bool) {
 	letters = -1
 	for end = at; end < len(text); {
@@ -200,8 +202,8 @@ func classicHost(text string, end int) (host, dotted int) {
 	return host, dotted
 }
 
-// classicNumber is for product numbers and the like: runs with one of -_/., between them, of which every other one has
-// a digit.
+// classicNumber is for product numbers and the like: runs with one of -_/., between them, of which
+// every other one has a digit.
 func classicNumber(text string, at int) int {
 	// odd and even: all runs at these places so far have digits.
 	odd, even := true, true
@@ -229,7 +231,8 @@ func classicNumber(text string, at int) int {
 	}
 }
 
-// classicFilter takes 's from words with an apostrophe and the dots out of acronyms (ClassicFilter).
+// classicFilter takes 's from words with an apostrophe and the dots out of acronyms
+// (ClassicFilter).
 func classicFilter(w *word) bool {
 	b := w.bytes()
 	switch n := len(b); {

@@ -1,10 +1,11 @@
-// Package analysis makes terms of texts, as the analyzers of Apache Lucene do that CouchDB's two search servers offer:
-// those of Lucene 4.6 for _search (Clouseau), of Lucene 9 for _nouveau (Nouveau). It knows no index, no request and no
-// store.
+// Package analysis makes terms of texts, as the analyzers of Apache Lucene do that CouchDB's two
+// search servers offer: those of Lucene 4.6 for _search (Clouseau), of Lucene 9 for _nouveau
+// (Nouveau). It knows no index, no request and no store.
 //
-// An [Analyzer] splits a text into tokens and takes each through a chain of steps: small letters, stop words, stems.
-// What comes out are [Tokens]: terms with their positions and the bytes of the text that they were made of. [Lookup]
-// finds an analyzer by name, [ClouseauSet] and [NouveauSet] those of the fields of an index.
+// An [Analyzer] splits a text into tokens and takes each through a chain of steps: small letters,
+// stop words, stems. What comes out are [Tokens]: terms with their positions and the bytes of the
+// text that they were made of. [Lookup] finds an analyzer by name, [ClouseauSet] and [NouveauSet]
+// those of the fields of an index.
 //
 //	analyzer.go    the analyzer, its loop over a text
 //	tokens.go      what it gives

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// This file is the email analyzer: words by Unicode's rules, but addresses of mail and URLs stay whole
-// (UAX29URLEmailTokenizer). What names a domain at the top is known from the public suffix list.
+// This file is the email analyzer: words by Unicode's rules, but addresses of mail and URLs stay
+// whole (UAX29URLEmailTokenizer). What names a domain at the top is known from the public suffix
+// list.
 
 func splitEmail46(text string, at, longest int) (start, end int, k kind) {
 	return scanAddresses(text, at, longest, false)
@@ -25,7 +26,8 @@ const longestLocal = 320
 func scanAddresses(text string, at, longest int, modern bool) (start, end int, k kind) {
 	for at < len(text) {
 		start, end, k = scanWords(text, at, longest, modern)
-		// An address may begin with characters that no word begins with, and be longer than the word.
+		// An address may begin with characters that no word begins with, and be longer than the
+		// word.
 		for ; at < start || at == start && start < end; at++ {
 			if !addressStart[text[at]] {
 				if at == start {
@@ -130,7 +132,8 @@ func mailEnd(text string, at int) int {
 	return ends[0]
 }
 
-// quotedEnd is behind a string in quotation marks at the begin of a text, 0 if none ends before the text does.
+// quotedEnd is behind a string in quotation marks at the begin of a text, 0 if none ends before the
+// text does.
 func quotedEnd(text string) int {
 	for i := 1; i+1 < len(text); i++ {
 		switch c := text[i]; {
@@ -176,8 +179,9 @@ func labelEnd(text string, at int) int {
 	return end
 }
 
-// strictDomain is where a domain ends whose last label is one at the top, or begins as one: Lucene does not ask what
-// comes behind it. A dot after it belongs to it; the second place is the end without that.
+// strictDomain is where a domain ends whose last label is one at the top, or begins as one: Lucene
+// does not ask what comes behind it. A dot after it belongs to it; the second place is the end
+// without that.
 func strictDomain(text string, at int) (ends [2]int) {
 	stop := min(len(text), at+255)
 	for i := at; i < stop; {
@@ -268,8 +272,8 @@ func urlEnd(text string, at int, modern bool) int {
 	return tailEnd(text, host)
 }
 
-// wholeDomain takes domains back that Lucene 9 does not see where there is no scheme: before a letter or a digit, and
-// a dot at the end before these, a hyphen, or nothing.
+// wholeDomain takes domains back that Lucene 9 does not see where there is no scheme: before a
+// letter or a digit, and a dot at the end before these, a hyphen, or nothing.
 func wholeDomain(text string, ends [2]int) [2]int {
 	if ends[1] == 0 || wordFollows(text, ends[1]) {
 		return [2]int{}

@@ -9,16 +9,16 @@ import (
 	"unicode"
 )
 
-// This file has stemmers whose rules are tables in files: those of the Snowball project for Armenian, Basque and
-// Catalan, and Lucene's for Brazilian Portuguese and Galician.
+// This file has stemmers whose rules are tables in files: those of the Snowball project for
+// Armenian, Basque and Catalan, and Lucene's for Brazilian Portuguese and Galician.
 
 // stemFiles are the tables, a language a file. Lines that begin with # are comments.
 //
 //go:embed stems/*.txt
 var stemFiles embed.FS
 
-// stemTable are the lines of a table by stage: the words of each line, the words behind the name of the stage first.
-// A stage may be there several times.
+// stemTable are the lines of a table by stage: the words of each line, the words behind the name of
+// the stage first. A stage may be there several times.
 func stemTable(language string) map[string][][][]string {
 	text, err := stemFiles.ReadFile("stems/" + language + ".txt")
 	if err != nil {
@@ -64,7 +64,8 @@ var regionNames = map[string]region{"all": regionAll, "RV": regionV, "R1": regio
 // regions are where the regions of a word begin.
 type regions [4]int
 
-// ending is a rule of a stage: what is put in the place of an ending in a region, with a letter before it.
+// ending is a rule of a stage: what is put in the place of an ending in a region, with a letter
+// before it.
 type ending struct {
 	suffix, by []rune
 	in         region
@@ -95,8 +96,8 @@ func endingsOf(blocks [][][]string) *endings {
 	return e
 }
 
-// find is the rule for the longest ending that the word has behind from, if it is in its region: no shorter one takes
-// its place.
+// find is the rule for the longest ending that the word has behind from, if it is in its region: no
+// shorter one takes its place.
 func (e *endings) find(r []rune, from int, at *regions) (rule *ending, ok bool) {
 	for n := min(e.longest, len(r)-from); n > 0; n-- {
 		if rule := e.by[string(r[len(r)-n:])]; rule != nil {
@@ -127,7 +128,8 @@ func (e *endings) applyFirst(r []rune, at *regions) ([]rune, bool) {
 	return r, false
 }
 
-// after is the place behind the first letter from i on that is a vowel, or none; the end of the word if there is none.
+// after is the place behind the first letter from i on that is a vowel, or none; the end of the
+// word if there is none.
 func after(r []rune, i int, vowels string, vowel bool) int {
 	for ; i < len(r); i++ {
 		if oneOf(r[i], vowels) == vowel {
@@ -251,8 +253,8 @@ var brazilianStages = sync.OnceValue(func() [2]*endings {
 
 var brazilianLetters = replacement("áâã", "a", "éê", "e", "í", "i", "óôõ", "o", "úü", "u", "ç", "c", "ñ", "n")
 
-// brazilianStem is BrazilianStemmer. Its regions are those of the word as it was, also when endings are gone, and end
-// before its last letter.
+// brazilianStem is BrazilianStemmer. Its regions are those of the word as it was, also when endings
+// are gone, and end before its last letter.
 func brazilianStem(r []rune) []rune {
 	was := r
 	r = replaceLetters(slices.Clone(r), brazilianLetters)
@@ -354,7 +356,8 @@ func brazilianV(r []rune) int {
 	return nowhere
 }
 
-// rslpStage is a stage of a stemmer in the form of RSLP, for words of a length that have one of some endings.
+// rslpStage is a stage of a stemmer in the form of RSLP, for words of a length that have one of
+// some endings.
 type rslpStage struct {
 	least int
 	only  [][]rune

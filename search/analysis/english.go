@@ -18,8 +18,8 @@ func possessive(w *word) bool {
 	return true
 }
 
-// porter is Martin Porter's first algorithm of 1980, which Lucene's English analyzer has; it is not Snowball's English.
-// The word is in small letters; what is no ASCII letter counts as a consonant.
+// porter is Martin Porter's first algorithm of 1980, which Lucene's English analyzer has; it is not
+// Snowball's English. The word is in small letters; what is no ASCII letter counts as a consonant.
 func porter(w *word) bool {
 	b := w.bytes()
 	for _, c := range b {
@@ -92,7 +92,8 @@ func (p *porterWord[T]) doubled(n int) bool {
 	return n >= 2 && p.b[n-1] == p.b[n-2] && p.consonant(n-1)
 }
 
-// short reports whether the first n letters end with consonant, vowel, consonant, the last none of w, x, y.
+// short reports whether the first n letters end with consonant, vowel, consonant, the last none of
+// w, x, y.
 func (p *porterWord[T]) short(n int) bool {
 	if n < 3 || !p.consonant(n-1) || p.consonant(n-2) || !p.consonant(n-3) {
 		return false

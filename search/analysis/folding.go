@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldings are the letters that become ASCII, by what they become (ASCIIFoldingFilter). Capital letters are not among
-// them, since folding comes after small letters.
+// foldings are the letters that become ASCII, by what they become (ASCIIFoldingFilter). Capital
+// letters are not among them, since folding comes after small letters.
 const foldings = `
 A ᴀ, AE ᴁ, B ʙᴃ, C ʗᴄ, D ᴅᴆ, E ᴇⱻ, F ꜰꟻ, G ǥǧɢʛ, H ʜ, I ɪᵻꟾ, J ᴊ, K ᴋ, L ʟᴌ, M ᴍꟽꟿ, N ɴᴎ, O ᴏᴐ, OE ɶ,
 OU ᴕ, P ᴘ, R ʀʁᴙᴚ, S ꜱꞅ, T ᴛ, U ᴜᵾ, V ᴠ, W ᴡ, Y ʏ, Z ᴢ, a àáâãäåāăąǎǟǡǻȁȃȧɐəɚᶏᶕḁẚạảấầẩẫậắằẳẵặₐₔⱥａ,

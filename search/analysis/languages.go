@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// This file puts the analyzers of languages together, each step in the order in which Lucene has it.
+// This file puts the analyzers of languages together, each step in the order in which Lucene has
+// it.
 
 // language is an analyzer that drops stop words after making letters small.
 func language(name string, steps ...step) recipe {
@@ -89,7 +90,8 @@ func digits(d Dialect) []step {
 	}}
 }
 
-// digitOf is the digit that a character is: those of a script follow each other, and the block begins with zero.
+// digitOf is the digit that a character is: those of a script follow each other, and the block
+// begins with zero.
 func digitOf(c rune) rune {
 	zero := c
 	for zero > 0 && unicode.IsDigit(zero-1) && c-(zero-1) < 10 {
@@ -173,8 +175,8 @@ func greekAnalyzer(d Dialect, set stopSet) *Analyzer {
 	return a
 }
 
-// hungarianAnalyzer takes ő and ű for consonants in _search, and õ and û for them: the stemmer in Lucene 4.6 was made
-// from a description in an encoding that lacks these letters.
+// hungarianAnalyzer takes ő and ű for consonants in _search, and õ and û for them: the stemmer in
+// Lucene 4.6 was made from a description in an encoding that lacks these letters.
 func hungarianAnalyzer(d Dialect, set stopSet) *Analyzer {
 	steps := []step{lowercase, stop(set.or("hungarian"))}
 	if d == Nouveau {

@@ -20,7 +20,8 @@ func splitNothing(text string, at, _ int) (start, end int, k kind) {
 	return at, len(text), kindWord
 }
 
-// splitRuns gives runs of characters that belong to tokens. Lucene cuts them at 255 units, but not within a character.
+// splitRuns gives runs of characters that belong to tokens. Lucene cuts them at 255 units, but not
+// within a character.
 func splitRuns(text string, at, longest int, in func(rune) bool) (start, end int, k kind) {
 	start = -1
 	units := 0

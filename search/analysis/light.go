@@ -1,7 +1,7 @@
 package analysis
 
-// The stemmers of this file are the light ones of Jacques Savoy (UniNE) that Lucene's analyzers of these languages
-// have: they take endings of number and gender away, and little more.
+// The stemmers of this file are the light ones of Jacques Savoy (UniNE) that Lucene's analyzers of
+// these languages have: they take endings of number and gender away, and little more.
 
 // frenchLight is FrenchLightStemmer.
 func frenchLight(r []rune) []rune {
@@ -33,7 +33,8 @@ func frenchLight(r []rune) []rune {
 	return frenchLetters(r)
 }
 
-// frenchStages are the endings, the first that fits is taken; after those that go on a later one may be taken too.
+// frenchStages are the endings, the first that fits is taken; after those that go on a later one
+// may be taken too.
 var frenchStages = []struct {
 	rules []suffixes
 	then  func(r []rune, was int) []rune
@@ -123,10 +124,12 @@ func oneOf(c rune, list string) bool {
 	return false
 }
 
-// germanNormal writes umlauts and ß as one letter in whichever way they are written (GermanNormalizationFilter).
+// germanNormal writes umlauts and ß as one letter in whichever way they are written
+// (GermanNormalizationFilter).
 func germanNormal(w *word) bool {
 	r := w.runes()
-	// fresh: an e that follows belongs to the vowel before it; closed: a u that follows does not begin an umlaut.
+	// fresh: an e that follows belongs to the vowel before it; closed: a u that follows does not
+	// begin an umlaut.
 	fresh, closed := false, false
 	out := w.spare[:0]
 	for _, c := range r {

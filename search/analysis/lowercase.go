@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// lowerLow are the small letters of the characters below its length, which are most letters of Europe.
+// lowerLow are the small letters of the characters below its length, which are most letters of
+// Europe.
 var lowerLow = func() (table [0x600]rune) {
 	for r := range table {
 		table[r] = unicode.ToLower(rune(r))

@@ -16,10 +16,12 @@ const (
 	Nouveau
 )
 
-// Version is the version of the tables and rules here. An index that was made with another one is built anew.
+// Version is the version of the tables and rules here. An index that was made with another one is
+// built anew.
 const Version = 2
 
-// MaxTerm is the length in bytes of the longest term that an index takes. Only the keyword analyzer makes longer ones.
+// MaxTerm is the length in bytes of the longest term that an index takes. Only the keyword analyzer
+// makes longer ones.
 const MaxTerm = 32_766
 
 // ErrUnknown says that there is no analyzer of a name.
@@ -101,7 +103,8 @@ func Lookup(d Dialect, name string) (*Analyzer, error) {
 	return kept.(*Analyzer), nil
 }
 
-// LookupWith is the analyzer of a name with other stop words than its own. Analyzers that have none ignore them.
+// LookupWith is the analyzer of a name with other stop words than its own. Analyzers that have none
+// ignore them.
 func LookupWith(d Dialect, name string, stopWords []string) (*Analyzer, error) {
 	r, ok := recipes[name]
 	if !ok || r.noStopWords {

@@ -16,9 +16,10 @@ func (s *Set) For(field string) *Analyzer {
 	return s.Default
 }
 
-// ClouseauSet are the analyzers of an index of _search, as its definition has them in the member analyzer: a name, an
-// object with a name and stop words, or one with the name perfield, a default and fields. The zero Value stands for a
-// definition without the member. ErrUnknown: there is no such analyzer; below perfield the default takes its place.
+// ClouseauSet are the analyzers of an index of _search, as its definition has them in the member
+// analyzer: a name, an object with a name and stop words, or one with the name perfield, a default
+// and fields. The zero Value stands for a definition without the member. ErrUnknown: there is no
+// such analyzer; below perfield the default takes its place.
 func ClouseauSet(definition ejson.Value) (*Set, error) {
 	set := &Set{Fields: map[string]*Analyzer{}}
 	name := nameOf(definition)
@@ -94,8 +95,9 @@ func clouseau(definition ejson.Value) (*Analyzer, error) {
 	return Lookup(Clouseau, nameOf(definition))
 }
 
-// NouveauSet are the analyzers of an index of _nouveau: the name of the default one and an object of names by field,
-// which may be the zero Value. With ErrUnknown comes the name that there is no analyzer for.
+// NouveauSet are the analyzers of an index of _nouveau: the name of the default one and an object
+// of names by field, which may be the zero Value. With ErrUnknown comes the name that there is no
+// analyzer for.
 func NouveauSet(standard string, fields ejson.Value) (set *Set, unknown string, err error) {
 	if standard == "" {
 		standard = "standard"

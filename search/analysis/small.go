@@ -2,9 +2,9 @@ package analysis
 
 import "slices"
 
-// The stemmers of this file are small ones that Lucene's analyzers of these languages have, after published
-// descriptions: Savoy's for Bulgarian and Czech, Tala's for Indonesian, Kreslins' for Latvian (its light part),
-// Larkey's for Arabic, Ramanathan and Rao's for Hindi.
+// The stemmers of this file are small ones that Lucene's analyzers of these languages have, after
+// published descriptions: Savoy's for Bulgarian and Czech, Tala's for Indonesian, Kreslins' for
+// Latvian (its light part), Larkey's for Arabic, Ramanathan and Rao's for Hindi.
 
 var (
 	bulgarianArticles = compileRules([]rule{
@@ -155,8 +155,8 @@ func (w *indonesianWord) derivation() bool {
 	return false
 }
 
-// indonesianPrefix is a prefix, for words of which vowel says whether one has to follow it, with the letter that takes
-// its place.
+// indonesianPrefix is a prefix, for words of which vowel says whether one has to follow it, with
+// the letter that takes its place.
 type indonesianPrefix struct {
 	prefix string
 	cut    int
@@ -209,8 +209,8 @@ func (w *indonesianWord) prefix(list []indonesianPrefix) bool {
 	return false
 }
 
-// latvianEnding is an ending; vowels is how many of them the word has to have more than, soft: consonants before it may
-// have become soft because of it.
+// latvianEnding is an ending; vowels is how many of them the word has to have more than, soft:
+// consonants before it may have become soft because of it.
 type latvianEnding struct {
 	ending string
 	vowels int
@@ -275,7 +275,8 @@ func latvianStem(r []rune) []rune {
 	return r
 }
 
-// arabicLetters are other forms of letters, and signs of vowels, which go (ArabicNormalizationFilter).
+// arabicLetters are other forms of letters, and signs of vowels, which go
+// (ArabicNormalizationFilter).
 var arabicLetters = replacement("\u0622\u0623\u0625", "\u0627", "\u0649", "\u064A", "\u0629", "\u0647",
 	"\u0640\u064B\u064C\u064D\u064E\u064F\u0650\u0651\u0652", "")
 
@@ -302,7 +303,8 @@ func arabicStem(r []rune) []rune {
 	return r
 }
 
-// persianLetters are forms of letters that Persian and Arabic write differently (PersianNormalizationFilter).
+// persianLetters are forms of letters that Persian and Arabic write differently
+// (PersianNormalizationFilter).
 var persianLetters = replacement("\u06CC\u06D2", "\u064A", "\u06A9", "\u0643", "\u06C0\u06C1", "\u0647", "\u0654", "")
 
 // hindiLetters are spellings that become one (HindiNormalizationFilter).

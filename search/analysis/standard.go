@@ -5,14 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// scanner finds words in a text, by Unicode's rules as Lucene's StandardTokenizer has them: words of letters and
-// numbers, single ideographs and Hiragana, runs of Katakana, of Hangul and of scripts that use no spaces.
+// scanner finds words in a text, by Unicode's rules as Lucene's StandardTokenizer has them: words
+// of letters and numbers, single ideographs and Hiragana, runs of Katakana, of Hangul and of
+// scripts that use no spaces.
 type scanner struct {
 	text  string
 	table func() *classTable
 	// limit is where a token that is as long as it may be ends.
 	limit int
-	// modern is the newer of the two generations: emoji are tokens, and quotation marks belong to Hebrew words.
+	// modern is the newer of the two generations: emoji are tokens, and quotation marks belong to
+	// Hebrew words.
 	modern bool
 }
 
@@ -36,7 +38,8 @@ func scanWords(text string, at, longest int, modern bool) (start, end int, k kin
 			at += n
 			continue
 		}
-		// A unit of UTF-16 has at most three bytes, and at least one: only what is longer in bytes is counted.
+		// A unit of UTF-16 has at most three bytes, and at least one: only what is longer in bytes
+		// is counted.
 		s.limit = min(len(text), at+3*longest+utf8.UTFMax)
 		end, k, ok := s.token(at, c, n)
 		if ok && end-at > longest {
@@ -72,7 +75,8 @@ func limitFrom(text string, at, longest int) int {
 	return len(text)
 }
 
-// class is the class of the character at i and its length; at the end of what may be looked at it is other.
+// class is the class of the character at i and its length; at the end of what may be looked at it
+// is other.
 func (s *scanner) class(i int) (class, int) {
 	if i >= s.limit {
 		return other, 0
@@ -123,7 +127,8 @@ func (s *scanner) token(i int, c class, n int) (end int, k kind, ok bool) {
 	return end, kindWord, ok
 }
 
-// word is where a word ends: characters that Unicode does not break between. A word of joiners alone is none.
+// word is where a word ends: characters that Unicode does not break between. A word of joiners
+// alone is none.
 func (s *scanner) word(i int) (end int, k kind, ok bool) {
 	before := other
 	hangulOnly, katakanaOnly := true, true
@@ -174,8 +179,9 @@ func follows(before, c class) bool {
 	}
 }
 
-// over is for a character that stands within words only: what comes behind it and where that ends, 0 if there is a
-// break before it. Behind the quotation mark of a Hebrew word letters may follow, and no other such character.
+// over is for a character that stands within words only: what comes behind it and where that ends,
+// 0 if there is a break before it. Behind the quotation mark of a Hebrew word letters may follow,
+// and no other such character.
 func (s *scanner) over(before, c class, i int) (class, int) {
 	i = s.extended(i)
 	next, n := s.class(i)
@@ -192,7 +198,8 @@ func (s *scanner) over(before, c class, i int) (class, int) {
 	return other, 0
 }
 
-// emoji is where the emoji that begins at i ends: a flag, a key, one picture, or several that joiners make one.
+// emoji is where the emoji that begins at i ends: a flag, a key, one picture, or several that
+// joiners make one.
 func (s *scanner) emoji(i int, c class, n int) (end int, ok bool) {
 	switch c {
 	case regional:
@@ -217,8 +224,8 @@ func (s *scanner) emoji(i int, c class, n int) (end int, ok bool) {
 	}
 }
 
-// picture is where one picture with its skin colour and its marks ends. Joiners may stand before it, but before a skin
-// colour alone only the one that joins it to the picture before.
+// picture is where one picture with its skin colour and its marks ends. Joiners may stand before
+// it, but before a skin colour alone only the one that joins it to the picture before.
 func (s *scanner) picture(i int, joined bool) (end int, ok bool) {
 	c, n := s.class(i)
 	joiners := 0

@@ -1,6 +1,7 @@
 package analysis
 
-// stemCache remembers what stemmers made of words: a text has few different ones, and texts share most of them.
+// stemCache remembers what stemmers made of words: a text has few different ones, and texts share
+// most of them.
 type stemCache struct {
 	entries []stemEntry
 }

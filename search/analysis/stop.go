@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// stopFiles are the stop words that Lucene's analyzers have, a language a file: those of the Snowball project and of
-// Jacques Savoy (both BSD), others from Lucene (Apache 2.0). Lines
-// that begin with # are comments.
+// stopFiles are the stop words that Lucene's analyzers have, a language a file: those of the
+// Snowball project and of Jacques Savoy (both BSD), others from Lucene (Apache 2.0). Lines that
+// begin with # are comments.
 //
 //go:embed stopwords/*.txt
 var stopFiles embed.FS

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// rule is one line of a stemmer that works by suffixes: of a word with more than above letters that ends with suffix,
-// the last cut letters are replaced by add.
+// rule is one line of a stemmer that works by suffixes: of a word with more than above letters that
+// ends with suffix, the last cut letters are replaced by add.
 type rule struct {
 	suffix string
 	above  int

@@ -6,15 +6,17 @@ import "iter"
 type Token struct {
 	// Start and End are the bytes of the text that the term was made of.
 	Start, End int32
-	// Increment is how many positions the term is behind the one before it: 1, more where terms were removed between
-	// them (stop words, terms that are too long), 0 where both stand at one position.
+	// Increment is how many positions the term is behind the one before it: 1, more where terms
+	// were removed between them (stop words, terms that are too long), 0 where both stand at one
+	// position.
 	Increment int32
 
 	from, to int32 // the term, in the bytes of its Tokens
 }
 
-// Tokens are the terms of one text or of several, in order. The zero value is empty and ready. It is used again for the
-// next text after Reset, so that analysing allocates nothing once its buffers have grown; it is for one goroutine.
+// Tokens are the terms of one text or of several, in order. The zero value is empty and ready. It
+// is used again for the next text after Reset, so that analysing allocates nothing once its buffers
+// have grown; it is for one goroutine.
 type Tokens struct {
 	list  []Token
 	terms []byte
@@ -64,8 +66,8 @@ func (t *Tokens) All() iter.Seq2[Token, []byte] {
 	}
 }
 
-// Gap is the number of positions after the last term whose terms were removed. Analyze adds it to the first term of the
-// next text, so that a phrase does not reach over it.
+// Gap is the number of positions after the last term whose terms were removed. Analyze adds it to
+// the first term of the next text, so that a phrase does not reach over it.
 func (t *Tokens) Gap() int { return int(t.gap) }
 
 // add ends the term that begins at from.

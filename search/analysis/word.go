@@ -2,8 +2,8 @@ package analysis
 
 import "unicode/utf8"
 
-// word is the term that is being made: bytes at the end of the terms of a Tokens, or runes, whichever the step before
-// changed. Steps ask for the form that they work on.
+// word is the term that is being made: bytes at the end of the terms of a Tokens, or runes,
+// whichever the step before changed. Steps ask for the form that they work on.
 type word struct {
 	t    *Tokens
 	from int // where its bytes begin

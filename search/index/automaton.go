@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/compat/patterns"
 )
 
-// automaton says which terms match a pattern, character by character. States are numbers; dead is the one that nothing
-// leads out of.
+// automaton says which terms match a pattern, character by character. States are numbers; dead is
+// the one that nothing leads out of.
 type automaton interface {
 	start() int32
 	step(state int32, r rune) int32
@@ -25,7 +25,8 @@ var errTooManyStates = &Error{fmt.Sprintf("Determinizing automaton would require
 // mostStates bounds the memory of an automaton, as Lucene bounds it.
 const mostStates = 10000
 
-// What is counted as one state: bytes of the key that a state is known by, and instructions of a pattern.
+// What is counted as one state: bytes of the key that a state is known by, and instructions of a
+// pattern.
 const (
 	stateSize         = 512
 	stateInstructions = 4
@@ -89,15 +90,16 @@ func (l *lazy) cached(state int32, r rune, compute func(key string, r rune) int3
 	return n
 }
 
-// program is an automaton of a compiled regular expression: a state is the set of instructions that are reached.
+// program is an automaton of a compiled regular expression: a state is the set of instructions that
+// are reached.
 type program struct {
 	lazy
 	prog *syntax.Prog
 	seen []bool
 }
 
-// newProgram makes an automaton of an expression. A pattern that has more instructions than an automaton may have
-// states is refused before it is compiled.
+// newProgram makes an automaton of an expression. A pattern that has more instructions than an
+// automaton may have states is refused before it is compiled.
 func newProgram(run *Run, re *syntax.Regexp) (*program, error) {
 	size := patterns.Instructions(re)
 	if size > mostStates || run.states+int(size/stateInstructions) > mostStatesTogether {
@@ -164,8 +166,9 @@ func (p *program) after(key string, r rune) int32 {
 	return p.set(next)
 }
 
-// levenshtein is an automaton of the terms within some edits of a word: characters put in, left out, replaced, or two
-// exchanged. A state is the last two rows of the table of distances with the character between them.
+// levenshtein is an automaton of the terms within some edits of a word: characters put in, left
+// out, replaced, or two exchanged. A state is the last two rows of the table of distances with the
+// character between them.
 type levenshtein struct {
 	lazy
 	word  []rune
@@ -226,8 +229,8 @@ func (l *levenshtein) distance(state int32) int {
 	return int(key[len(key)-1])
 }
 
-// walk calls found for each term that the automaton accepts, in order, with its last state. Parts of the dictionary
-// that cannot match are jumped over.
+// walk calls found for each term that the automaton accepts, in order, with its last state. Parts
+// of the dictionary that cannot match are jumped over.
 func walk(run *Run, terms Terms, a automaton, found func(state int32)) {
 	type place struct {
 		end   int // of the character in the term

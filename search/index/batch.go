@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Batch is a segment in memory of documents that are made and written together. One goroutine adds documents, and takes
-// some of them out again; from the first time that it is read it does not change. Where RAM has the documents of each
-// term from the first one on, a Batch has terms in the order of the texts, and sorts them once.
+// Batch is a segment in memory of documents that are made and written together. One goroutine adds
+// documents, and takes some of them out again; from the first time that it is read it does not
+// change. Where RAM has the documents of each term from the first one on, a Batch has terms in the
+// order of the texts, and sorts them once.
 type Batch struct {
 	kind    Kind
 	analyze Analyze
@@ -64,8 +65,8 @@ func NewBatch(kind Kind, analyze Analyze) *Batch {
 	return &Batch{kind: kind, analyze: analyze, fields: map[string]*batchField{}}
 }
 
-// Add adds a document of values, in the order that they are given in, as Maker makes it. It tells the document's number
-// and how many fields it has.
+// Add adds a document of values, in the order that they are given in, as Maker makes it. It tells
+// the document's number and how many fields it has.
 func (b *Batch) Add(id string, values []Value) (doc int32, fields int) {
 	doc = int32(len(b.docs))
 	b.doc = b.doc[:0]
@@ -322,8 +323,8 @@ func (b *Batch) invert(f *batchField) {
 	f.all = nil
 }
 
-// each calls fn for the occurrences in documents that were not taken out; first says that the document has not had the
-// term before.
+// each calls fn for the occurrences in documents that were not taken out; first says that the
+// document has not had the term before.
 func (b *Batch) each(f *batchField, fn func(doc int32, o occurrence, first bool)) {
 	for t := range f.last {
 		f.last[t] = -1

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// TestBatchesAreSegments: batches are written as the same bytes as documents that were made one by one and added to a
-// segment in memory. Documents that were taken out of a batch leave nothing.
+// TestBatchesAreSegments: batches are written as the same bytes as documents that were made one by
+// one and added to a segment in memory. Documents that were taken out of a batch leave nothing.
 func TestBatchesAreSegments(t *testing.T) {
 	forWorlds(t, 40, func(t *testing.T, w *world) {
 		ram, maker := NewRAM(), NewMaker(w.oracle.kind, words)
@@ -71,8 +71,8 @@ func TestSparseFields(t *testing.T) {
 
 func first(doc int32, _ int) int32 { return doc }
 
-// TestLargeThings: a term of the greatest length, one that is longer, a document of very many terms, thousands of
-// fields and of strings go through a segment.
+// TestLargeThings: a term of the greatest length, one that is longer, a document of very many
+// terms, thousands of fields and of strings go through a segment.
 func TestLargeThings(t *testing.T) {
 	kvtest.Long(t)
 	greatest, longer := strings.Repeat("g", longestTerm), strings.Repeat("l", 1<<20)

@@ -71,7 +71,8 @@ func BenchmarkSearch(b *testing.B) {
 	b.Run("sets", func(b *testing.B) { benchSearch(b, open(b, kept, nil)) })
 }
 
-// processorTime is what this process has used, which does not depend on what else runs on the machine.
+// processorTime is what this process has used, which does not depend on what else runs on the
+// machine.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

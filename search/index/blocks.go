@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// BlockSegment is a segment of blocks, as Encode writes it. It is for any number of goroutines: iterators and columns
-// read blocks for one query each, and keep one block of each stream.
+// BlockSegment is a segment of blocks, as Encode writes it. It is for any number of goroutines:
+// iterators and columns read blocks for one query each, and keep one block of each stream.
 type BlockSegment struct {
 	blocks Blocks
 	docs   int32
@@ -41,7 +41,8 @@ func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment
 	return &BlockSegment{blocks: blocks, docs: h.docs, live: live, header: h}, run.err
 }
 
-// Over is the same segment with its blocks read elsewhere, and with the documents that are alive at another time.
+// Over is the same segment with its blocks read elsewhere, and with the documents that are alive at
+// another time.
 func (s *BlockSegment) Over(blocks Blocks, live *Bitmap) *BlockSegment {
 	other := *s
 	other.blocks, other.live = blocks, live
@@ -266,7 +267,8 @@ type blockTerms struct {
 	termEntry
 }
 
-// termEntry is what the dictionary says of a term: how many documents there are, and where they begin.
+// termEntry is what the dictionary says of a term: how many documents there are, and where they
+// begin.
 type termEntry struct {
 	docs                int32
 	postings, positions int64

@@ -52,8 +52,8 @@ func (o *oracle) without() *oracle {
 	return merged
 }
 
-// TestBlocksAgainstTheOracle: segments of blocks, made of segments in memory and merged again, answer as a scan does,
-// and facets and pages as the segment in memory does.
+// TestBlocksAgainstTheOracle: segments of blocks, made of segments in memory and merged again,
+// answer as a scan does, and facets and pages as the segment in memory does.
 func TestBlocksAgainstTheOracle(t *testing.T) {
 	forWorlds(t, 40, func(t *testing.T, w *world) {
 		var flushed []Segment
@@ -133,8 +133,8 @@ func manyDocuments(n int) *RAM {
 	return ram
 }
 
-// TestLargeSegments: postings of many groups are the same in blocks as in memory, one by one and with jumps, and so are
-// terms that are looked up.
+// TestLargeSegments: postings of many groups are the same in blocks as in memory, one by one and
+// with jumps, and so are terms that are looked up.
 func TestLargeSegments(t *testing.T) {
 	const n = 5000
 	memory := manyDocuments(n).View("9")
@@ -277,8 +277,8 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// TestManyFields: the fields of a segment take little more memory than they have bytes, and each is found; so are those
-// of segments that are merged.
+// TestManyFields: the fields of a segment take little more memory than they have bytes, and each is
+// found; so are those of segments that are merged.
 func TestManyFields(t *testing.T) {
 	const fields, each = 12_000, 300
 	name := func(i int) string { return fmt.Sprintf("f%032x", i) }

@@ -90,7 +90,8 @@ func (b *boolWeight) iterator(s *reading, scores bool) iterator {
 		}
 		return newDisjunction(s.run, parts, prohibited, b.least, scores, b.coord)
 	}
-	// What holds and what scores are apart: optional clauses score and need not hold, filters hold and do not score.
+	// What holds and what scores are apart: optional clauses score and need not hold, filters hold
+	// and do not score.
 	filters, missing := b.open(s, false, query.Filter)
 	required, missingRequired := b.open(s, scores, query.Must)
 	if missing || missingRequired {
@@ -117,7 +118,8 @@ func (b *boolWeight) iterator(s *reading, scores bool) iterator {
 	return c
 }
 
-// scorers are the clauses that score, in their order: the required ones, which are open, and the optional ones.
+// scorers are the clauses that score, in their order: the required ones, which are open, and the
+// optional ones.
 func (b *boolWeight) scorers(s *reading, required []iterator) []iterator {
 	var all []iterator
 	for _, c := range b.clauses {

@@ -1,6 +1,7 @@
 package index
 
-// Document is what an index knows of a document: the analysed form that the log and the segments hold.
+// Document is what an index knows of a document: the analysed form that the log and the segments
+// hold.
 type Document struct {
 	ID     string
 	Fields []Field // by name, each once
@@ -14,15 +15,16 @@ type Field struct {
 	Terms []Term
 	// Length is how many tokens the field has; the average over all documents is part of scores.
 	Length int32
-	// Positions says that terms have positions, so that phrases find them. Without, a term counts once.
+	// Positions says that terms have positions, so that phrases find them. Without, a term counts
+	// once.
 	Positions bool
 	// Norm is the length of the field and its boost as one byte, if HasNorm.
 	Norm    byte
 	HasNorm bool
 	// Numbers are the numbers of the field, ascending.
 	Numbers []float64
-	// Strings are the values that are counted (facets) and, in an index of Nouveau's kind, sorted by: ascending, each
-	// once.
+	// Strings are the values that are counted (facets) and, in an index of Nouveau's kind, sorted
+	// by: ascending, each once.
 	Strings []string
 	// Sort is the text to sort by in an index of Clouseau's kind, the greatest term, if HasSort.
 	Sort    string
@@ -43,6 +45,6 @@ type Stored struct {
 	IsNumber bool
 }
 
-// Identity is the sequence of the commit that indexed a document, in bytes that sort as sequences do. It names a
-// document in an index for ever, however its segments are merged.
+// Identity is the sequence of the commit that indexed a document, in bytes that sort as sequences
+// do. It names a document in an index for ever, however its segments are merged.
 type Identity string

@@ -14,8 +14,8 @@ import (
 // groupSize is how many postings are packed together, and jumped over together.
 const groupSize = 128
 
-// termsInPlace is how many terms there are from one place of the dictionary that is found without reading it to the
-// next.
+// termsInPlace is how many terms there are from one place of the dictionary that is found without
+// reading it to the next.
 const termsInPlace = 64
 
 // The versions of segments. denseVersion has norms and columns of all documents.
@@ -33,11 +33,13 @@ const (
 	lists = iota
 )
 
-// sparse is how many times more documents there are than ones that have something in a field for these to be listed.
+// sparse is how many times more documents there are than ones that have something in a field for
+// these to be listed.
 const sparse = 4
 
-// Encode writes the live documents of segments that follow each other as one segment of blocks, which put may keep. In
-// memory are a block of each stream of a field, the new numbers of the documents, and the different strings of a field.
+// Encode writes the live documents of segments that follow each other as one segment of blocks,
+// which put may keep. In memory are a block of each stream of a field, the new numbers of the
+// documents, and the different strings of a field.
 func Encode(ctx context.Context, segments []Segment, put func(BlockKey, []byte) error) error {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	e := &encoder{run: run, put: put}
@@ -77,8 +79,8 @@ type encoder struct {
 	err      error
 }
 
-// fields writes the header, and each field where it is named. Names are in the order of all segments: they are counted
-// first, and no list is made of them.
+// fields writes the header, and each field where it is named. Names are in the order of all
+// segments: they are counted first, and no list is made of them.
 func (e *encoder) fields() {
 	n := uint64(0)
 	for range e.names() {
@@ -277,7 +279,8 @@ func (e *encoder) ends(i int32, of, stream byte, n *ends) (listed int64) {
 // column is a column that knows which documents have values at all.
 type column interface{ documents() []int32 }
 
-// eachDocument calls fn for the documents of a segment that are alive and may have values in a column.
+// eachDocument calls fn for the documents of a segment that are alive and may have values in a
+// column.
 func (s source) eachDocument(c any, fn func(doc, number int32)) {
 	if c, ok := c.(column); ok {
 		for _, doc := range c.documents() {
@@ -410,8 +413,9 @@ func (g *groupWriter) add(run *Run, s source, t Terms, positions bool) {
 	}
 }
 
-// flush writes some postings: the first and the last document, how many bytes of positions the group has, its greatest
-// frequency, how many bits a difference of documents and a frequency have, then these.
+// flush writes some postings: the first and the last document, how many bytes of positions the
+// group has, its greatest frequency, how many bits a difference of documents and a frequency have,
+// then these.
 func (g *groupWriter) flush() {
 	group := g.group
 	if len(group) == 0 {
@@ -507,11 +511,12 @@ func (e *encoder) numbers(i int32, name string, listed *int64) bool {
 	return true
 }
 
-// strings writes a column of strings, whose ordinals are in the order of the values, and answers how many values there
-// are.
+// strings writes a column of strings, whose ordinals are in the order of the values, and answers
+// how many values there are.
 func (e *encoder) strings(i int32, name string, sorts bool, listed *int64) int64 {
 	columns := make([]StringColumn, len(e.segments))
-	// The new ordinals of those of each segment; before they are known, -1 for one that is not used and 0 for others.
+	// The new ordinals of those of each segment; before they are known, -1 for one that is not used
+	// and 0 for others.
 	ordinals := make([][]int32, len(e.segments))
 	known := map[string]int32{}
 	for j, s := range e.segments {
@@ -569,8 +574,8 @@ func (e *encoder) strings(i int32, name string, sorts bool, listed *int64) int64
 	return int64(len(all))
 }
 
-// used adds the values that documents of a segment have to those that are known, and tells which ordinals they have: 0
-// for these, -1 for others.
+// used adds the values that documents of a segment have to those that are known, and tells which
+// ordinals they have: 0 for these, -1 for others.
 func (s source) used(c StringColumn, known map[string]int32) []int32 {
 	used := make([]int32, c.Len())
 	for ordinal := range used {

@@ -13,7 +13,8 @@ type LabelledRange struct {
 	MinInclude, MaxInclude bool
 }
 
-// facets counts values of hits. Counts of values are by ordinal while a segment is read, and by value in the end.
+// facets counts values of hits. Counts of values are by ordinal while a segment is read, and by
+// value in the end.
 type facets struct {
 	of      *Request
 	columns []StringColumn
@@ -24,7 +25,8 @@ type facets struct {
 	bytes   int // of values that were counted, about
 }
 
-// Bounds of what counts take in memory: those of the values of a segment, and of all that the answer has.
+// Bounds of what counts take in memory: those of the values of a segment, and of all that the
+// answer has.
 const (
 	bytesOfCount   = 8
 	bytesOfValue   = 64

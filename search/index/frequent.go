@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// Keeper is implemented by Blocks that keep between queries what was made of a segment. It is safe for concurrent use.
+// Keeper is implemented by Blocks that keep between queries what was made of a segment. It is safe
+// for concurrent use.
 type Keeper interface {
 	Blocks
 	// Kept gives what was kept under a name, nil if it was dropped or never kept.
@@ -15,8 +16,8 @@ type Keeper interface {
 	Worth(n, docs int32) bool
 }
 
-// Frequent is the documents of a segment that have a term or a phrase, as a set, with how often they have it and, for
-// each word of the set, how good a score can be. It never changes.
+// Frequent is the documents of a segment that have a term or a phrase, as a set, with how often
+// they have it and, for each word of the set, how good a score can be. It never changes.
 type Frequent struct {
 	docs   *Bitmap
 	n      int32
@@ -25,8 +26,9 @@ type Frequent struct {
 	peaks  []peak  // by word
 }
 
-// peak bounds the scores of the documents of a word: those that have the term more often than half of the most often
-// have one of these norms or a worse one, and the others likewise. No document has a frequency of 0.
+// peak bounds the scores of the documents of a word: those that have the term more often than half
+// of the most often have one of these norms or a worse one, and the others likewise. No document
+// has a frequency of 0.
 type peak struct{ freq, norm, less, lessNorm byte }
 
 // mostFreq is the largest frequency that a Frequent has.
@@ -157,8 +159,8 @@ func (k Kind) betterNorm(a, b byte) byte {
 	return a
 }
 
-// bound is the best score that documents of a word may have. Scores ascend with frequencies and factors, rounded or
-// not, where the weight is not negative.
+// bound is the best score that documents of a word may have. Scores ascend with frequencies and
+// factors, rounded or not, where the weight is not negative.
 func (t *termScorer) bound(p peak) float32 {
 	if p.freq == 0 {
 		return 0
@@ -179,7 +181,8 @@ func (r *reading) keeper() Keeper {
 	return nil
 }
 
-// keptName begins the name under which a term or a phrase is kept. Norms are compared as the kind of index does.
+// keptName begins the name under which a term or a phrase is kept. Norms are compared as the kind
+// of index does.
 func keptName(what byte, kind Kind, field string) []byte {
 	b := []byte{what, byte(kind)}
 	b = binary.AppendUvarint(b, uint64(len(field)))
@@ -190,7 +193,8 @@ func (w *termWeight) keptName() string {
 	return string(append(keptName('t', w.kind, w.field), w.term...))
 }
 
-// frequent is the documents of a term as a set, made if it was not kept; nil if it cannot be one, or the time is up.
+// frequent is the documents of a term as a set, made if it was not kept; nil if it cannot be one,
+// or the time is up.
 func (w *termWeight) frequent(s *reading) *Frequent {
 	k := s.keeper()
 	name := w.keptName()

@@ -10,8 +10,8 @@ import (
 type GroupRequest struct {
 	Request
 	Field string
-	// GroupSort orders the groups, by the first document of each; Groups is how many there are. Limit and Sort are for
-	// the hits of each.
+	// GroupSort orders the groups, by the first document of each; Groups is how many there are.
+	// Limit and Sort are for the hits of each.
 	GroupSort []SortField
 	Groups    int
 }
@@ -29,8 +29,8 @@ type GroupResult struct {
 	Groups         []Group
 }
 
-// Group finds the documents of a query in two passes, so that memory is bounded by what is answered: the groups, and
-// then their hits.
+// Group finds the documents of a query in two passes, so that memory is bounded by what is
+// answered: the groups, and then their hits.
 func (x *Index) Group(ctx context.Context, q *GroupRequest) (*GroupResult, error) {
 	if q.GroupSort == nil {
 		q.GroupSort, _ = x.ParseSort(nil)
@@ -98,8 +98,8 @@ func (g *groupHeads) enter(s *reading) {
 	g.values, g.sorter = newSorter(g.kind, []SortField{g.by}, s), newSorter(g.kind, g.sort, s)
 }
 
-// offer: a group that falls out comes back with a document that is before those of the last one, and then this is its
-// first one, since it was not before.
+// offer: a group that falls out comes back with a document that is before those of the last one,
+// and then this is its first one, since it was not before.
 func (g *groupHeads) offer(doc int32, score float32) {
 	if g.limit <= 0 {
 		return

@@ -12,12 +12,13 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// The header of a segment names its fields, in order, and says what there is of each. An index may have fields of its
-// own for each document, half a million in a segment: they stay in memory as they are stored, and one is read when it
-// is asked for.
+// The header of a segment names its fields, in order, and says what there is of each. An index may
+// have fields of its own for each document, half a million in a segment: they stay in memory as
+// they are stored, and one is read when it is asked for.
 
 const (
-	// fieldsInPlace is how many fields there are from one that is found without reading others to the next.
+	// fieldsInPlace is how many fields there are from one that is found without reading others to
+	// the next.
 	fieldsInPlace = 64
 	// keptFieldsOfSegment is how many fields of a segment are kept as they were read.
 	keptFieldsOfSegment = 64
@@ -51,8 +52,8 @@ type blockField struct {
 	index []termPlace // of the dictionary, once it was read
 }
 
-// readHeader reads the blocks of a header, as many as its fields have. Sizes in it are checked here, since later
-// readers rely on them; the run fails if they cannot be right.
+// readHeader reads the blocks of a header, as many as its fields have. Sizes in it are checked
+// here, since later readers rely on them; the run fails if they cannot be right.
 func readHeader(s *stream) *header {
 	h := &header{kept: cache.New[string, *blockField](keptFieldsOfSegment)}
 	if !s.load(0) {

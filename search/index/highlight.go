@@ -9,14 +9,15 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// Highlighter marks the terms of a query in texts, in fragments of them that have the most. It works as Lucene's first
-// highlighter, which Clouseau uses: over the stored text, analysed again.
+// Highlighter marks the terms of a query in texts, in fragments of them that have the most. It
+// works as Lucene's first highlighter, which Clouseau uses: over the stored text, analysed again.
 type Highlighter struct {
 	Query   query.Node
 	Analyze Analyze
 	// Pre and Post stand before and after a term.
 	Pre, Post string
-	// Size is the length of a fragment in characters, Number how many fragments of a text are answered.
+	// Size is the length of a fragment in characters, Number how many fragments of a text are
+	// answered.
 	Size, Number int
 }
 
@@ -41,7 +42,8 @@ type fragment struct {
 	place int
 }
 
-// Fragments are the best fragments of a text of the field, with marks; none if no term of the query is in it.
+// Fragments are the best fragments of a text of the field, with marks; none if no term of the query
+// is in it.
 func (h *Highlighter) Fragments(ctx context.Context, field, text string) ([]string, error) {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	shown := text
@@ -68,7 +70,8 @@ func (h *Highlighter) tokens(field, text string) []marked {
 	return tokens
 }
 
-// cut makes fragments of the text: a new one begins with the first token beyond a multiple of the size.
+// cut makes fragments of the text: a new one begins with the first token beyond a multiple of the
+// size.
 func (h *Highlighter) cut(text string, tokens []marked) []*fragment {
 	size := h.Size
 	if size <= 0 {
@@ -223,7 +226,8 @@ func (m *marker) phrase(n *query.Phrase) {
 	}
 }
 
-// span marks the terms of a phrase that begins at a position, if all of them are there within the slop.
+// span marks the terms of a phrase that begins at a position, if all of them are there within the
+// slop.
 func (m *marker) span(n *query.Phrase, places map[string][]int, start int) {
 	var found []int
 	for i := 0; i < len(n.Terms); {

@@ -9,8 +9,9 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// intervalWeight is a function of intervals. Its score knows no frequencies: it is the more, up to 1, the more
-// intervals there are and the shorter they are (Lucene's IntervalScoreFunction.saturationFunction(1)).
+// intervalWeight is a function of intervals. Its score knows no frequencies: it is the more, up to
+// 1, the more intervals there are and the shorter they are (Lucene's
+// IntervalScoreFunction.saturationFunction(1)).
 type intervalWeight struct {
 	boost  float32
 	of     *query.Intervals
@@ -78,8 +79,8 @@ type span struct{ start, end, gaps int32 }
 
 func (s span) width() int32 { return s.end - s.start + 1 }
 
-// intervals are a source in a segment. Its spans are the smallest ones: none has another one in it, and both ends
-// ascend; only extend makes others.
+// intervals are a source in a segment. Its spans are the smallest ones: none has another one in it,
+// and both ends ascend; only extend makes others.
 type intervals struct {
 	run      *Run
 	function string
@@ -144,7 +145,8 @@ func (i *intervals) pattern(s *reading, field, pattern string) {
 	}
 }
 
-// any and all report whether a document has to have one of the sources, or each of them; else only the first one.
+// any and all report whether a document has to have one of the sources, or each of them; else only
+// the first one.
 func (i *intervals) any() bool { return i.function == "or" || i.function == "atleast" }
 
 func (i *intervals) all() bool {
@@ -249,7 +251,8 @@ func (i *intervals) either(lists [][]span) {
 	}
 }
 
-// chain are the spans with one of each list in order; closed says that each begins where the one before ends.
+// chain are the spans with one of each list in order; closed says that each begins where the one
+// before ends.
 func (i *intervals) chain(lists [][]span, closed bool) {
 	at := make([]int, len(lists))
 	for _, first := range lists[0] {
@@ -328,7 +331,8 @@ func (i *intervals) neighbours(list []span) {
 	}
 }
 
-// filter keeps the spans of the first source that hold against the numbers, or against the second source.
+// filter keeps the spans of the first source that hold against the numbers, or against the second
+// source.
 func (i *intervals) filter(lists [][]span) {
 	var others []span
 	if len(lists) > 1 {

@@ -88,7 +88,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestIntervalScores: worked out by hand from Lucene's formula: 1/(1+1/freq), freq the sum over the intervals.
+// TestIntervalScores: worked out by hand from Lucene's formula: 1/(1+1/freq), freq the sum over the
+// intervals.
 func TestIntervalScores(t *testing.T) {
 	ram, maker := NewRAM(), NewMaker(Nouveau, words)
 	ram.Add("0", maker.Document("0", []Value{{Name: "t", Text: "a b x a x b", Analyzed: true}}))
@@ -248,7 +249,8 @@ func (g generator) function(depth int) string {
 	}
 }
 
-// TestIntervalsAgainstTheOracle: documents and scores of functions are those of trying all combinations.
+// TestIntervalsAgainstTheOracle: documents and scores of functions are those of trying all
+// combinations.
 func TestIntervalsAgainstTheOracle(t *testing.T) {
 	forWorlds(t, 40, func(t *testing.T, w *world) {
 		if w.oracle.kind != Nouveau {

@@ -119,7 +119,8 @@ func (b *Bitmap) after(target int32) int32 {
 	return noMore
 }
 
-// conjunction is the documents that all parts hold for, less those that one of the prohibited ones holds for.
+// conjunction is the documents that all parts hold for, less those that one of the prohibited ones
+// holds for.
 type conjunction struct {
 	parts      []iterator // by cost
 	prohibited []iterator
@@ -181,8 +182,8 @@ func holds(all []iterator, doc int32) bool {
 
 func (c *conjunction) score() float32 { return c.bool.score(c.at) }
 
-// boolScorer adds up what the clauses of a Bool give, in their order, so that the same document has the same score
-// whatever order the clauses are evaluated in.
+// boolScorer adds up what the clauses of a Bool give, in their order, so that the same document has
+// the same score whatever order the clauses are evaluated in.
 type boolScorer struct {
 	clauses []iterator // that score; nil where a clause matches no document here
 	coord   []float32  // by the number of clauses that hold; nil: 1
@@ -222,16 +223,17 @@ func coordinate(sum float64, held int, coord []float32) float32 {
 	return float32(sum) * coord[held]
 }
 
-// Windows of a disjunction: small after a jump, since the next one may be far away. The largest one is so for each of
-// its parts, so that many small disjunctions in a query do not take more memory than one large one.
+// Windows of a disjunction: small after a jump, since the next one may be far away. The largest one
+// is so for each of its parts, so that many small disjunctions in a query do not take more memory
+// than one large one.
 const (
 	leastWindow   = 64
 	mostWindow    = 2048
 	windowForPart = 128
 )
 
-// disjunction is the documents that at least some of the parts hold for, less the prohibited ones. It works on a window
-// of documents at a time: each part adds its documents to it.
+// disjunction is the documents that at least some of the parts hold for, less the prohibited ones.
+// It works on a window of documents at a time: each part adds its documents to it.
 type disjunction struct {
 	run        *Run
 	parts      []iterator // in the order of the clauses
@@ -356,8 +358,8 @@ func (d *disjunction) fill(target int32) int32 {
 	return first
 }
 
-// groupsOf is an iterator over the postings of one term in a segment of blocks, which are read by groups; nil for
-// others.
+// groupsOf is an iterator over the postings of one term in a segment of blocks, which are read by
+// groups; nil for others.
 func groupsOf(i iterator) (*termIterator, *blockPostings) {
 	if t, ok := i.(*termIterator); ok {
 		blocks, _ := t.postings.(*blockPostings)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Kind says whose rules an index follows: how fields become terms, how documents are scored and ordered.
+// Kind says whose rules an index follows: how fields become terms, how documents are scored and
+// ordered.
 type Kind uint8
 
 // The kinds of index: `_search` and Mango's text indexes are Clouseau's, `_nouveau` is Nouveau's.
@@ -14,8 +15,8 @@ const (
 	Nouveau
 )
 
-// Analyze makes terms of a text: add is called for each, with how many positions it is behind the one before, and the
-// bytes of the text that it was made of.
+// Analyze makes terms of a text: add is called for each, with how many positions it is behind the
+// one before, and the bytes of the text that it was made of.
 type Analyze func(field, text string, add func(term []byte, increment, start, end int))
 
 // Value is a value that a document gives to a field, as the index function or the mapping says it.
@@ -26,7 +27,8 @@ type Value struct {
 	Text     string
 	Number   float64
 	IsNumber bool
-	// Analyzed text becomes several terms by its analyzer; other text is one term; NotIndexed text is no term at all.
+	// Analyzed text becomes several terms by its analyzer; other text is one term; NotIndexed text
+	// is no term at all.
 	Analyzed, NotIndexed bool
 	// Norms says that the length of the field counts for scores.
 	Norms bool
@@ -43,8 +45,8 @@ const longestTerm = 32766
 // Maker makes records of documents from their values, one document after the other. It keeps its
 // tables in between and is for one goroutine.
 type Maker struct {
-	// Most is about how many bytes of memory the terms and values of a document may take; 0: any. Those beyond it are
-	// left out, and the document is not whole.
+	// Most is about how many bytes of memory the terms and values of a document may take; 0: any.
+	// Those beyond it are left out, and the document is not whole.
 	Most int
 
 	kind    Kind

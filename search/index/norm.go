@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// Norms are Lucene's bytes: in Nouveau's kind of index the length of a field with four bits of precision beyond 24, in
-// Clouseau's boost/sqrt(length) as a float with three bits of mantissa. No document has the norm 0: it stands for
-// documents without one, which are scored as if their fields had one token.
+// Norms are Lucene's bytes: in Nouveau's kind of index the length of a field with four bits of
+// precision beyond 24, in Clouseau's boost/sqrt(length) as a float with three bits of mantissa. No
+// document has the norm 0: it stands for documents without one, which are scored as if their fields
+// had one token.
 
 const exactLengths = 24 // lengths below are exact: 255 less the byte for the largest integer
 

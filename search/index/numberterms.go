@@ -7,10 +7,11 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// In an index of Clouseau's kind a number is terms as well, which Lucene 4 makes for a DoubleField: its bits in the
-// order of numbers without the last 0, 4, 8, … 60 of them, behind a byte that tells how many are missing. A query for
-// terms finds the document by any of them: n:["" TO *] holds for all that have a number, n:8* too. (Clouseau asks for
-// numbers only where both ends of a range are numbers, ClouseauQueryParser.getRangeQuery.)
+// In an index of Clouseau's kind a number is terms as well, which Lucene 4 makes for a DoubleField:
+// its bits in the order of numbers without the last 0, 4, 8, … 60 of them, behind a byte that tells
+// how many are missing. A query for terms finds the document by any of them: n:["" TO *] holds for
+// all that have a number, n:8* too. (Clouseau asks for numbers only where both ends of a range are
+// numbers, ClouseauQueryParser.getRangeQuery.)
 const (
 	numberStep = 4    // NumericUtils.PRECISION_STEP_DEFAULT
 	numberMark = 0x20 // NumericUtils.SHIFT_START_LONG
@@ -27,8 +28,8 @@ func sortable(v float64) uint64 {
 	return b | 1<<(numberBits-1)
 }
 
-// appendNumberTerm appends the term of a number without its last bits: seven of the others in each byte
-// (NumericUtils.longToPrefixCodedBytes).
+// appendNumberTerm appends the term of a number without its last bits: seven of the others in each
+// byte (NumericUtils.longToPrefixCodedBytes).
 func appendNumberTerm(dst []byte, sortable uint64, missing int) []byte {
 	dst = append(dst, byte(numberMark+missing))
 	rest := sortable >> missing
@@ -38,7 +39,8 @@ func appendNumberTerm(dst []byte, sortable uint64, missing int) []byte {
 	return dst
 }
 
-// termTest says which terms a query is for. begins is false for a byte that none of them begins with.
+// termTest says which terms a query is for. begins is false for a byte that none of them begins
+// with.
 type termTest struct {
 	begins func(b byte) bool
 	holds  func(term []byte) bool
@@ -86,7 +88,8 @@ func automatonTest(a automaton) termTest {
 	}
 }
 
-// orNumbers opens what terms opens, and in Clouseau's kind of index the documents that have a number with such a term.
+// orNumbers opens what terms opens, and in Clouseau's kind of index the documents that have a
+// number with such a term.
 func (p *planner) orNumbers(
 	field string, terms func(*reading, float32) iterator, test termTest,
 ) func(*reading, float32) iterator {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// oracleNumberTerms are the terms that Lucene 4 makes of a number, in digits of two: sixteen, each four bits shorter.
+// oracleNumberTerms are the terms that Lucene 4 makes of a number, in digits of two: sixteen, each
+// four bits shorter.
 func oracleNumberTerms(v float64) (terms []string) {
 	bits := fmt.Sprintf("%064b", math.Float64bits(v))
 	if bits[0] == '0' {
@@ -33,7 +34,8 @@ func oracleNumberTerms(v float64) (terms []string) {
 // termField is a field of words or of numbers, whose terms begin with a blank to a backslash.
 func (g generator) termField() string { return []string{g.field(), "n", "x"}[g.IntN(3)] }
 
-// end is an end of a range, or a prefix: a word, what is near a first byte of numbers' terms, or a piece of one.
+// end is an end of a range, or a prefix: a word, what is near a first byte of numbers' terms, or a
+// piece of one.
 func (g generator) end() string {
 	terms := oracleNumberTerms(float64(g.IntN(8)) / 2)
 	term := terms[g.IntN(len(terms))]

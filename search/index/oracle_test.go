@@ -69,7 +69,8 @@ func (d *oracleDoc) positions(field, term string) []int32 {
 	return nil
 }
 
-// at is the oracle of a snapshot: the documents that there were, those that were killed before included.
+// at is the oracle of a snapshot: the documents that there were, those that were killed before
+// included.
 func (o *oracle) at(identity Identity) *oracle {
 	at := &oracle{kind: o.kind}
 	for _, d := range o.docs {
@@ -268,7 +269,8 @@ func (o *oracle) holds(n query.Node, d *oracleDoc) bool {
 	panic(fmt.Sprintf("%T", n))
 }
 
-// scorer is the similarity in float64, without the rounding of norms' factors: the formulas as textbooks have them.
+// scorer is the similarity in float64, without the rounding of norms' factors: the formulas as
+// textbooks have them.
 func (o *oracle) idf(docs int, field string) float64 {
 	if o.kind == Clouseau {
 		return math.Log(float64(len(o.docs))/float64(docs+1)) + 1
@@ -455,7 +457,8 @@ func (g generator) values() []Value {
 
 func (g generator) field() string { return []string{"t", "t", "t", "u", "s", "none"}[g.IntN(6)] }
 
-// query is a random resolved query. exact ones have no phrases with slop, whose scores the oracle does not know.
+// query is a random resolved query. exact ones have no phrases with slop, whose scores the oracle
+// does not know.
 func (g generator) query(depth int, exact bool) query.Node {
 	kinds := 12
 	if depth == 0 {

@@ -40,7 +40,8 @@ func TestNorms(t *testing.T) {
 	}
 }
 
-// TestKnownScores: what Lucene answers for an index of three documents, worked out by hand from its formulas.
+// TestKnownScores: what Lucene answers for an index of three documents, worked out by hand from its
+// formulas.
 func TestKnownScores(t *testing.T) {
 	for _, kind := range []Kind{Nouveau, Clouseau} {
 		ram, maker := NewRAM(), NewMaker(kind, words)

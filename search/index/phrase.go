@@ -71,7 +71,8 @@ func (p *phraseIterator) settle(doc int32) int32 {
 	return doc
 }
 
-// count is how often the current document has the phrase; with slop the farther apart, the less it counts.
+// count is how often the current document has the phrase; with slop the farther apart, the less it
+// counts.
 func (p *phraseIterator) count() float32 {
 	if p.slop == 0 && p.packed {
 		if n, ok := p.meet(); ok {
@@ -101,8 +102,9 @@ const markWords = 4
 
 type marks [markWords]uint64
 
-// meet counts the positions at which every term has its place as exact does, from the bytes of the positions: each term
-// marks where the phrase would begin. Not ok: there are positions too far behind, or twice, or the segment is damaged.
+// meet counts the positions at which every term has its place as exact does, from the bytes of the
+// positions: each term marks where the phrase would begin. Not ok: there are positions too far
+// behind, or twice, or the segment is damaged.
 func (p *phraseIterator) meet() (count float32, ok bool) {
 	var all marks
 	first := p.parts[0].offset
@@ -132,8 +134,8 @@ func (p *phraseIterator) meet() (count float32, ok bool) {
 	return float32(n), true
 }
 
-// add marks positions less an offset; those before it mark nothing. b begins with how many there are, then there are
-// differences; all have to be of one byte, and none but the first one may be 0.
+// add marks positions less an offset; those before it mark nothing. b begins with how many there
+// are, then there are differences; all have to be of one byte, and none but the first one may be 0.
 func (m *marks) add(b []byte, offset int) bool {
 	if len(b) < 2 || b[0] >= 0x80 || b[0] == 0 || int(b[0]) >= len(b) {
 		return false
@@ -177,8 +179,8 @@ func (p *phraseIterator) exact() float32 {
 	return count
 }
 
-// sloppy goes over the windows that hold one position of each term, as Lucene's scorer does: the first one of a window
-// moves on while it stays the first one, since that makes the window smaller.
+// sloppy goes over the windows that hold one position of each term, as Lucene's scorer does: the
+// first one of a window moves on while it stays the first one, since that makes the window smaller.
 func (p *phraseIterator) sloppy() float32 {
 	order := slices.Clone(p.parts)
 	freq, end := float32(0), int32(0)
@@ -214,8 +216,8 @@ func weightOf(width, slop int32) float32 {
 	return 1 / float32(width+1)
 }
 
-// repeated does the same where a term is there twice: a position may be used once. Windows begin at each position that
-// a term could have.
+// repeated does the same where a term is there twice: a position may be used once. Windows begin at
+// each position that a term could have.
 func (p *phraseIterator) repeated() float32 {
 	var starts []int32
 	for _, part := range p.parts {
@@ -238,8 +240,8 @@ func (p *phraseIterator) repeated() float32 {
 	return freq
 }
 
-// assign gives the parts from i on the first positions from a start on that no other part has, and no farther than the
-// slop. Where all parts have one term it never has to take one back.
+// assign gives the parts from i on the first positions from a start on that no other part has, and
+// no farther than the slop. Where all parts have one term it never has to take one back.
 func (p *phraseIterator) assign(i int, start int32, used map[int32]bool) bool {
 	if i == len(p.parts) {
 		return true

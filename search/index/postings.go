@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// blockPostings reads postings by groups; a group whose last document is before the one that is asked for is jumped
-// over.
+// blockPostings reads postings by groups; a group whose last document is before the one that is
+// asked for is jumped over.
 type blockPostings struct {
 	run       *Run
 	limit     int32 // of documents
@@ -136,8 +136,8 @@ func (p *blockPostings) group(target int32) bool {
 	return true
 }
 
-// unpack reads the documents and frequencies of a group; false if they do not end where the group does. A document is a
-// bit behind the one before at least, so that none is beyond the last one.
+// unpack reads the documents and frequencies of a group; false if they do not end where the group
+// does. A document is a bit behind the one before at least, so that none is beyond the last one.
 func (p *blockPostings) unpack(b []byte, n int, first int32, bitsOfDelta, bitsOfFreq int) bool {
 	doc, at, width := int64(first)-1, 0, bitsOfDelta+bitsOfFreq
 	// The first difference is not used.
@@ -163,8 +163,8 @@ func (p *blockPostings) unpack(b []byte, n int, first int32, bitsOfDelta, bitsOf
 
 func (p *blockPostings) Freq() int32 { return p.freqs[p.i] }
 
-// place is the bytes of the positions of the current document and of those behind it in its group: how many there are,
-// then differences. nil if there are none.
+// place is the bytes of the positions of the current document and of those behind it in its group:
+// how many there are, then differences. nil if there are none.
 func (p *blockPostings) place() []byte {
 	if p.positions == nil || p.n == 0 {
 		return nil
@@ -187,7 +187,8 @@ func (p *blockPostings) place() []byte {
 	return b[p.offset:]
 }
 
-// varints is how many bytes a number takes with as many numbers as it says; 0 if they are not all there.
+// varints is how many bytes a number takes with as many numbers as it says; 0 if they are not all
+// there.
 func varints(b []byte) int {
 	n, at := binary.Uvarint(b)
 	if at <= 0 || n > uint64(len(b)) {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// RAM is a segment in memory that grows: documents are added in the order of their identities. Views of it are segments
-// and do not change. It is for any number of goroutines.
+// RAM is a segment in memory that grows: documents are added in the order of their identities.
+// Views of it are segments and do not change. It is for any number of goroutines.
 type RAM struct {
 	mu     sync.RWMutex
 	docs   []ramDocument
@@ -29,7 +29,8 @@ type kill struct {
 	doc int32
 }
 
-// ramField is a field. Its slices only grow, and what is in them does not change: a view keeps them as they were.
+// ramField is a field. Its slices only grow, and what is in them does not change: a view keeps them
+// as they were.
 type ramField struct {
 	terms   map[string]*ramTerm
 	order   []string // the terms up to sorted, ascending
@@ -188,8 +189,8 @@ func (d *Document) Memory() int {
 	return size
 }
 
-// Kill says that the document of an identity was replaced or deleted by an update; false if it is not here. Updates
-// come in the order of their identities.
+// Kill says that the document of an identity was replaced or deleted by an update; false if it is
+// not here. Updates come in the order of their identities.
 func (m *RAM) Kill(by, identity Identity) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

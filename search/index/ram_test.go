@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBytesOfManyFields: documents with fields of their own, each with a norm for all documents before, take no more
-// than twice what a segment in memory says.
+// TestBytesOfManyFields: documents with fields of their own, each with a norm for all documents
+// before, take no more than twice what a segment in memory says.
 func TestBytesOfManyFields(t *testing.T) {
 	heap := func() int {
 		var s runtime.MemStats
@@ -30,8 +30,8 @@ func TestBytesOfManyFields(t *testing.T) {
 	runtime.KeepAlive(m)
 }
 
-// TestMemoryOfADocument: what is said of a document before is no less than what a segment in memory says of it as the
-// only one, and the same if it has something of everything.
+// TestMemoryOfADocument: what is said of a document before is no less than what a segment in memory
+// says of it as the only one, and the same if it has something of everything.
 func TestMemoryOfADocument(t *testing.T) {
 	field := Field{Name: "f", HasNorm: true, Positions: true, Length: 3, HasSort: true, Sort: "y",
 		Numbers: []float64{1, 2}, Strings: []string{"u", "v"}, Terms: []Term{{"x", []int32{0, 2}}, {"y", []int32{1}}}}

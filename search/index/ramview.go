@@ -108,8 +108,8 @@ func (v *ramView) strings(s *ramStrings) StringColumn {
 	return column
 }
 
-// place finds a document in a list that is asked for ascending documents for the most part: it begins at the last
-// place.
+// place finds a document in a list that is asked for ascending documents for the most part: it
+// begins at the last place.
 func place(docs []int32, doc int32, last *int) (int, bool) {
 	i := *last
 	if i >= len(docs) || docs[i] > doc {
@@ -137,7 +137,8 @@ func (v *numberView) Numbers(doc int32) []float64 {
 	return valuesOf(doc, v.docs, v.ends, v.all, &v.last)
 }
 
-// valuesOf are the values of a document in a column: ends says where those of each document of docs end in all.
+// valuesOf are the values of a document in a column: ends says where those of each document of docs
+// end in all.
 func valuesOf[T any](doc int32, docs, ends []int32, all []T, last *int) []T {
 	i, ok := place(docs, doc, last)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// The record of a document: a version, the id, fields, stored values; counts and lengths as varints, terms without
-// what they share with the term before, positions as differences.
+// The record of a document: a version, the id, fields, stored values; counts and lengths as
+// varints, terms without what they share with the term before, positions as differences.
 const recordVersion = 1
 
 const (

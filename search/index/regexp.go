@@ -8,14 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Regular expressions are Lucene's: no anchors, the whole term matches; . is any character; [a-z] and [^a-z]; ? * + {n}
-// {n,} {n,m}; | and parentheses; "text" and \c are themselves; @ is any text, # none. What Lucene has besides (~ &
-// <1-9>) is refused by name.
+// Regular expressions are Lucene's: no anchors, the whole term matches; . is any character; [a-z]
+// and [^a-z]; ? * + {n} {n,} {n,m}; | and parentheses; "text" and \c are themselves; @ is any text,
+// # none. What Lucene has besides (~ & <1-9>) is refused by name.
 
 const (
 	deepestRegexp = 100
 	mostRepeats   = 1000
-	// longestPattern is how many bytes a pattern may have: each character, of four bytes at most, is an instruction.
+	// longestPattern is how many bytes a pattern may have: each character, of four bytes at most,
+	// is an instruction.
 	longestPattern = 4 * mostStates
 )
 

@@ -22,11 +22,12 @@ type Request struct {
 	Query query.Node
 	// Sort is by score if there is none, see ParseSort.
 	Sort []SortField
-	// Limit is how many hits are answered; After are those that come behind a hit of an earlier answer.
+	// Limit is how many hits are answered; After are those that come behind a hit of an earlier
+	// answer.
 	Limit int
 	After *After
-	// Counts are fields whose values are counted, Ranges ranges of numbers, see Result. Drilldown lists fields with
-	// values of which a hit has one, each list with the field first.
+	// Counts are fields whose values are counted, Ranges ranges of numbers, see Result. Drilldown
+	// lists fields with values of which a hit has one, each list with the field first.
 	Counts    []string
 	Ranges    []RangeFacet
 	Drilldown [][]string
@@ -44,7 +45,8 @@ type Hit struct {
 	ID       string
 	Identity Identity
 	Score    float32
-	// Sort are the values for the fields of the sort; Order is the place of the document in the index.
+	// Sort are the values for the fields of the sort; Order is the place of the document in the
+	// index.
 	Sort  []SortValue
 	Order int64
 
@@ -56,7 +58,8 @@ type Hit struct {
 type Result struct {
 	Total int64 // all hits, those of other pages included
 	Hits  []Hit
-	// Counts are how many hits have each value, by field; Ranges how many are in each range, by field and label.
+	// Counts are how many hits have each value, by field; Ranges how many are in each range, by
+	// field and label.
 	Counts map[string]map[string]int64
 	Ranges map[string]map[string]int64
 }
@@ -214,8 +217,8 @@ func (t *top) enter(s *reading) {
 	t.best = len(t.sort) > 0 && t.sort[0].bestFirst()
 }
 
-// offer takes a document if it is among the first ones. Documents come in the order of the index, so that one which is
-// equal to another comes behind it.
+// offer takes a document if it is among the first ones. Documents come in the order of the index,
+// so that one which is equal to another comes behind it.
 func (t *top) offer(doc int32, score float32) {
 	t.total++
 	if t.limit <= 0 {
@@ -329,7 +332,8 @@ func compareEntries(sort []SortField, a, b *entry) int {
 	return int(a.doc - b.doc)
 }
 
-// drill checks that documents have one of the values that a drilldown asks for, in each of its fields.
+// drill checks that documents have one of the values that a drilldown asks for, in each of its
+// fields.
 type drill struct {
 	columns  []StringColumn
 	ordinals []map[int32]bool

@@ -46,7 +46,8 @@ func identities(hits []Hit) []string {
 	return all
 }
 
-// TestAgainstTheOracle: hits, totals and scores are those of a scan, however documents are divided into segments.
+// TestAgainstTheOracle: hits, totals and scores are those of a scan, however documents are divided
+// into segments.
 func TestAgainstTheOracle(t *testing.T) {
 	forWorlds(t, 60, func(t *testing.T, w *world) {
 		at := Identity(fmt.Sprintf("%013d", 1+w.IntN(w.last)))

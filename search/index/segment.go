@@ -13,8 +13,9 @@ import (
 // noMore is the number after the last document.
 const noMore = math.MaxInt32
 
-// Segment is a part of an index as it was at one time: documents numbered from 0 in the order of their identities. What
-// it answers never changes. Documents that were replaced or deleted since are in it and not alive.
+// Segment is a part of an index as it was at one time: documents numbered from 0 in the order of
+// their identities. What it answers never changes. Documents that were replaced or deleted since
+// are in it and not alive.
 type Segment interface {
 	// Docs is the number of documents, those that are not alive included.
 	Docs() int32
@@ -28,11 +29,13 @@ type Segment interface {
 	Term(r *Run, field, term string, positions bool) (Postings, int32)
 	// Terms are the terms of a field in order. The iterator stands before the first one.
 	Terms(r *Run, field string) Terms
-	// Norms are the norms of a field by number of document; nil if it has none. Documents beyond its end have none.
+	// Norms are the norms of a field by number of document; nil if it has none. Documents beyond
+	// its end have none.
 	Norms(r *Run, field string) []byte
 	// Numbers are the numbers of a field; nil if it has none.
 	Numbers(r *Run, field string) NumberColumn
-	// Strings are the values of a field that are counted, nil if it has none; Sorts those that are sorted by, one each.
+	// Strings are the values of a field that are counted, nil if it has none; Sorts those that are
+	// sorted by, one each.
 	Strings(r *Run, field string) StringColumn
 	Sorts(r *Run, field string) StringColumn
 	// ID and Identity are the names of a document.
@@ -42,8 +45,8 @@ type Segment interface {
 	Stored(r *Run, doc int32) []Stored
 }
 
-// FieldInfo is what is known of a field of a segment without reading it. Documents that are not alive count until their
-// segment is merged, as in Lucene.
+// FieldInfo is what is known of a field of a segment without reading it. Documents that are not
+// alive count until their segment is merged, as in Lucene.
 type FieldInfo struct {
 	Docs      int32 // that have terms in the field
 	Length    int64 // the tokens of all of them
@@ -58,7 +61,8 @@ type FieldInfo struct {
 type Postings interface {
 	// Doc is the current document, -1 before the first one and noMore after the last one.
 	Doc() int32
-	// Next is the next document, Advance the first one not before target, which is behind the current one.
+	// Next is the next document, Advance the first one not before target, which is behind the
+	// current one.
 	Next() int32
 	Advance(target int32) int32
 	// Freq is how often the current document has the term, Positions where.
@@ -84,7 +88,8 @@ type NumberColumn interface {
 	Numbers(doc int32) []float64
 }
 
-// StringColumn has strings of documents by ordinals: each value of a segment has one. Their order means nothing.
+// StringColumn has strings of documents by ordinals: each value of a segment has one. Their order
+// means nothing.
 type StringColumn interface {
 	// Ordinals are those of a document, in the order of the values.
 	Ordinals(doc int32) []int32
@@ -102,18 +107,21 @@ type Run struct {
 	ctx  context.Context // for a Run is one call, and its iterators are asked millions of times
 	left int
 	err  error
-	// states are those of the automata that are kept, bytes those of the sets of the segment that is read.
+	// states are those of the automata that are kept, bytes those of the sets of the segment that
+	// is read.
 	states, bytes int
 }
 
-// Bounds of the memory of a search besides its answer: the states of all its automata, each about half a kilobyte, and
-// the bytes of sets of documents. A thousand patterns in one query come to neither on a million documents.
+// Bounds of the memory of a search besides its answer: the states of all its automata, each about
+// half a kilobyte, and the bytes of sets of documents. A thousand patterns in one query come to
+// neither on a million documents.
 const (
 	mostStatesTogether = 4 * mostStates
 	mostSetBytes       = 128 << 20
 )
 
-// newSet is an empty set of the documents of a segment; nil, with the evaluation ended, if there are too many of them.
+// newSet is an empty set of the documents of a segment; nil, with the evaluation ended, if there
+// are too many of them.
 func (r *Run) newSet(n int32) *Bitmap {
 	if r.bytes += int(n) / 8; r.bytes > mostSetBytes {
 		r.Fail(&Error{"the query has too many patterns and ranges for this index"})

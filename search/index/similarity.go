@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Scores are Lucene's, in float32 and in its order of operations: BM25 of Lucene 9 in Nouveau's kind of index, and
-// TF-IDF of Lucene 4 with its norms, query norm and coord in Clouseau's. Conversions around products keep compilers
-// from fusing them with additions, which rounds differently on some machines.
+// Scores are Lucene's, in float32 and in its order of operations: BM25 of Lucene 9 in Nouveau's
+// kind of index, and TF-IDF of Lucene 4 with its norms, query norm and coord in Clouseau's.
+// Conversions around products keep compilers from fusing them with additions, which rounds
+// differently on some machines.
 
 const (
 	bm25K1 = float32(1.2)
@@ -22,18 +23,21 @@ func (k Kind) idf(docs, n int64) float32 {
 	return float32(math.Log(float64(n)/float64(docs+1)) + 1)
 }
 
-// termScorer scores documents by how often they have a term or a phrase, and by the length of the field.
+// termScorer scores documents by how often they have a term or a phrase, and by the length of the
+// field.
 type termScorer struct {
 	kind   Kind
 	weight float32
 	norms  []byte
 	read   *normReader // of blocks, in the place of norms
-	// factors are what norms mean: 1/(k1·…) for BM25, the norm itself for TF-IDF; shared by the segments of a search.
+	// factors are what norms mean: 1/(k1·…) for BM25, the norm itself for TF-IDF; shared by the
+	// segments of a search.
 	factors *[256]float32
 	missing float32 // of fields without norms
 }
 
-// lastFactors are those that were asked for the last time: one query after the other asks for the same.
+// lastFactors are those that were asked for the last time: one query after the other asks for the
+// same.
 var lastFactors atomic.Pointer[averageFactors]
 
 type averageFactors struct {

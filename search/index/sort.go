@@ -27,7 +27,8 @@ type SortField struct {
 	By      SortBy
 	Field   string
 	Reverse bool
-	// Distances: the fields with the coordinates, the place, the radius of the earth in the unit of the answer.
+	// Distances: the fields with the coordinates, the place, the radius of the earth in the unit of
+	// the answer.
 	Longitude, Latitude string
 	At                  [2]float64
 	Radius              float64
@@ -53,8 +54,9 @@ var (
 		`([-+]?[0-9]+(?:\.[0-9]+)?),(mi|km)>$`)
 )
 
-// ParseSort reads what a query is sorted by, in the form of the kind of index; nothing is by score. Hits that are equal
-// by all of it are in the order of the index (Clouseau) or of their ids (Nouveau).
+// ParseSort reads what a query is sorted by, in the form of the kind of index; nothing is by score.
+// Hits that are equal by all of it are in the order of the index (Clouseau) or of their ids
+// (Nouveau).
 func (x *Index) ParseSort(texts []string) ([]SortField, error) {
 	var all []SortField
 	for _, text := range texts {
@@ -253,7 +255,8 @@ func (o *sorter) compareID(doc int32, id string) int {
 	return 0
 }
 
-// number is the number to sort by: Clouseau's cache of numbers kept the greatest, Nouveau takes the least.
+// number is the number to sort by: Clouseau's cache of numbers kept the greatest, Nouveau takes the
+// least.
 func (o *sorter) number(column NumberColumn, doc int32) (float64, bool) {
 	if column == nil {
 		return 0, false

@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// A segment in the store is streams of bytes, each cut into blocks of equal size. A stream is named by what it holds
-// and by the number of its field.
+// A segment in the store is streams of bytes, each cut into blocks of equal size. A stream is named
+// by what it holds and by the number of its field.
 
 // BlockKey names a block of a segment: its stream, the field by its number, and the place of the
 // block in the stream.
@@ -31,8 +31,9 @@ const blockSize = 32 << 10
 // gives this error or wrong answers, but does not panic.
 var ErrSegment = errors.New("search: a segment of an index is damaged")
 
-// The streams of a segment. Ends of the i-th thing are four bytes each at 4·i in a stream of their own. Norms and ends
-// of a field are for all documents, or where few have any for those that are listed, four bytes each, ascending.
+// The streams of a segment. Ends of the i-th thing are four bytes each at 4·i in a stream of their
+// own. Norms and ends of a field are for all documents, or where few have any for those that are
+// listed, four bytes each, ascending.
 const (
 	streamHeader byte = iota
 	streamTerms

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// SuggestRequest asks for terms of a field: those that begin with a text or, with Near, those that differ from it by
-// at most Edits edits.
+// SuggestRequest asks for terms of a field: those that begin with a text or, with Near, those that
+// differ from it by at most Edits edits.
 type SuggestRequest struct {
 	Field, Text string
 	Near        bool
@@ -19,7 +19,8 @@ type SuggestRequest struct {
 	Limit     int
 }
 
-// Suggestion is a term with how many documents have it, and by how much it differs from what was asked for.
+// Suggestion is a term with how many documents have it, and by how much it differs from what was
+// asked for.
 type Suggestion struct {
 	Term  string
 	Docs  int64
@@ -30,8 +31,8 @@ func (s Suggestion) compare(other Suggestion) int {
 	return cmp.Or(s.Edits-other.Edits, cmp.Compare(other.Docs, s.Docs), strings.Compare(s.Term, other.Term))
 }
 
-// Suggest finds the terms that documents have which are alive: first those with the fewest edits, of these those that
-// most documents have.
+// Suggest finds the terms that documents have which are alive: first those with the fewest edits,
+// of these those that most documents have.
 func (x *Index) Suggest(ctx context.Context, q *SuggestRequest) ([]Suggestion, error) {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	terms := &joinedTerms{}
@@ -89,8 +90,8 @@ type suggestions struct {
 	list  []Suggestion
 }
 
-// offer takes the term that terms stand at if it is among the first ones. Documents are counted where the number of
-// postings, which is as large or larger, does not rule it out.
+// offer takes the term that terms stand at if it is among the first ones. Documents are counted
+// where the number of postings, which is as large or larger, does not rule it out.
 func (b *suggestions) offer(terms *joinedTerms, edits int) {
 	s := Suggestion{Term: terms.Term(), Docs: int64(terms.Docs()), Edits: edits}
 	if b.limit <= 0 || b.full() && s.compare(b.list[b.limit-1]) > 0 {
@@ -115,7 +116,8 @@ func (b *suggestions) full() bool { return len(b.list) == b.limit }
 // joinedTerms are the terms of a field in all segments together.
 type joinedTerms struct {
 	parts []joinedPart
-	// at are the parts that have the current term; empty before the first one and behind the last one.
+	// at are the parts that have the current term; empty before the first one and behind the last
+	// one.
 	at   []*joinedPart
 	over bool
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSuggest: suggestions are those of a scan over the documents that are alive, however these are divided into
-// segments.
+// TestSuggest: suggestions are those of a scan over the documents that are alive, however these are
+// divided into segments.
 func TestSuggest(t *testing.T) {
 	forWorlds(t, 40, func(t *testing.T, w *world) {
 		at := w.now()
@@ -30,7 +30,8 @@ func TestSuggest(t *testing.T) {
 	})
 }
 
-// suggest is Suggest by looking at each document. Partitions are the values of a field that worlds have.
+// suggest is Suggest by looking at each document. Partitions are the values of a field that worlds
+// have.
 func (o *oracle) suggest(q *SuggestRequest) (all []Suggestion) {
 	counts := map[string]int64{}
 	for _, d := range o.docs {

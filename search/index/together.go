@@ -8,11 +8,11 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// Where many documents of a segment hold, they are counted as sets, a chunk of words at a time, and scored only where
-// bounds by word say that they may be among the first ones.
+// Where many documents of a segment hold, they are counted as sets, a chunk of words at a time, and
+// scored only where bounds by word say that they may be among the first ones.
 
-// chunkWords is how many words of sets are looked at together: as many documents as there are postings between looks
-// at the time.
+// chunkWords is how many words of sets are looked at together: as many documents as there are
+// postings between looks at the time.
 const chunkWords = postingsBetweenChecks / 64
 
 type chunk [chunkWords]uint64
@@ -24,8 +24,8 @@ type reach struct {
 	few   bool  // nothing in it is frequent
 }
 
-// Bounds of a search by sets: fewer documents than a part of the segment are found one by one, and lists of postings
-// are in memory.
+// Bounds of a search by sets: fewer documents than a part of the segment are found one by one, and
+// lists of postings are in memory.
 const (
 	leastShare  = 256
 	bytesOfList = 8
@@ -41,9 +41,11 @@ type together interface {
 	part(s *reading, scores bool) (p part, ok bool)
 }
 
-// part is a part of a query over a segment, by words of 64 documents. Chunks and documents are asked for in order.
+// part is a part of a query over a segment, by words of 64 documents. Chunks and documents are
+// asked for in order.
 type part interface {
-	// fill reads a chunk, word what a word of it has: the i-th one, counted from the begin of the segment.
+	// fill reads a chunk, word what a word of it has: the i-th one, counted from the begin of the
+	// segment.
 	fill(i int)
 	word(i int) uint64
 	// bound is the best score of documents of a word of the chunk; 0 where there are none.
@@ -343,8 +345,9 @@ func (e enough) not(score float32) bool { return score < e.score || e.more && sc
 // rounding is more than what sums of bounds and scores differ by for their order.
 const rounding = 1 + 1e-9
 
-// best offers the documents of a word that may be good enough: clauses are looked at from that with the best bound on,
-// and no longer than the others could still make up for it. all are the documents that hold.
+// best offers the documents of a word that may be good enough: clauses are looked at from that with
+// the best bound on, and no longer than the others could still make up for it. all are the
+// documents that hold.
 func (p *boolPart) best(i int, all uint64, e enough, offer func(doc int32, score float32)) {
 	n, sum := 0, 0.0
 	for c, clause := range p.scoring {
@@ -448,8 +451,8 @@ func (p *boolPart) scoreOf(doc int32, bounds []clauseBound, e enough) (float32, 
 	return p.score(doc), true
 }
 
-// bySets finds the documents of a query in a segment by sets: it counts them, and offers those that may be among the
-// first ones. false if they are to be found one by one.
+// bySets finds the documents of a query in a segment by sets: it counts them, and offers those that
+// may be among the first ones. false if they are to be found one by one.
 func bySets(s *reading, w weight, t *top) (total int64, ok bool) {
 	q, ok := w.(together)
 	if !ok {

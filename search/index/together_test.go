@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// keptBlocks keep documents of all terms that more than a few documents have, in segments of any size.
+// keptBlocks keep documents of all terms that more than a few documents have, in segments of any
+// size.
 type keptBlocks struct {
 	mapBlocks
 	share int32
@@ -44,8 +45,9 @@ func (k *keptBlocks) Keep(name string, f *Frequent) {
 
 func (k *keptBlocks) Worth(n, docs int32) bool { return n*k.share >= docs }
 
-// manyWords is a segment of documents of different lengths, whose words are as frequent as those of a language, and of
-// fields without norms, with other norms, and with words that follow each other far behind.
+// manyWords is a segment of documents of different lengths, whose words are as frequent as those of
+// a language, and of fields without norms, with other norms, and with words that follow each other
+// far behind.
 func manyWords(t testing.TB, kind Kind, n int, rng *rand.Rand) mapBlocks {
 	t.Helper()
 	ram, maker := NewRAM(), NewMaker(kind, words)
@@ -115,8 +117,9 @@ func commonQuery(rng *rand.Rand, depth int) query.Node {
 	return n
 }
 
-// TestTogether: hits, their order and scores, totals and pages are the same whether documents are counted as sets and
-// scored where they may be among the first ones, or are found and scored one by one.
+// TestTogether: hits, their order and scores, totals and pages are the same whether documents are
+// counted as sets and scored where they may be among the first ones, or are found and scored one by
+// one.
 func TestTogether(t *testing.T) {
 	rounds, queries := 6, 150
 	if testing.Short() {
@@ -199,8 +202,8 @@ func TestFrequentsOfDamagedSegments(t *testing.T) {
 	}
 }
 
-// TestTimeIsLookedAtBySets: a search by sets ends soon after its context, and keeps nothing that it has not made to the
-// end.
+// TestTimeIsLookedAtBySets: a search by sets ends soon after its context, and keeps nothing that it
+// has not made to the end.
 func TestTimeIsLookedAtBySets(t *testing.T) {
 	kept := keeping(encode(t, manyDocuments(5*postingsBetweenChecks).View("9")))
 	x := &Index{Kind: Clouseau, Segments: []Segment{open(t, kept, nil)}}

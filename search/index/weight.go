@@ -9,16 +9,17 @@ import (
 	"github.com/settee-db/settee/search/query"
 )
 
-// Error is an error of a query that was understood and cannot be answered; its text is the search server's.
+// Error is an error of a query that was understood and cannot be answered; its text is the search
+// server's.
 type Error struct{ text string }
 
 func (e *Error) Error() string { return e.text }
 
-// weight is a part of a query with all that its score depends on besides the document. It makes iterators over
-// segments; nil is one for no document.
+// weight is a part of a query with all that its score depends on besides the document. It makes
+// iterators over segments; nil is one for no document.
 type weight interface {
-	// squares and normalize are TF-IDF's query norm: the sum of the squares of the weights, and what they are
-	// multiplied by. BM25 has no use for them.
+	// squares and normalize are TF-IDF's query norm: the sum of the squares of the weights, and
+	// what they are multiplied by. BM25 has no use for them.
 	squares() float32
 	normalize(norm, boost float32)
 	iterator(s *reading, scores bool) iterator
@@ -419,7 +420,8 @@ func fuzzyEdits(n *query.Fuzzy) int {
 	return n.MaxEdits(length)
 }
 
-// fuzzyTerms: with BM25 all the terms are as frequent as the most frequent one, so that rare misspellings do not win.
+// fuzzyTerms: with BM25 all the terms are as frequent as the most frequent one, so that rare
+// misspellings do not win.
 func (p *planner) fuzzyTerms(field string, terms []fuzzyTerm, boost float32) weight {
 	docs, _ := p.collection(field)
 	most := int64(0)

@@ -1,8 +1,8 @@
 package query
 
-// Node is a query or a part of one. Parse makes Group, Text, Prefix, Wildcard, Regexp, Fuzzy, Range, Intervals, All and
-// Boost;
-// Resolve makes of Group Bool, and of Text and Range also Term, Phrase, Number and NumRange.
+// Node is a query or a part of one. Parse makes Group, Text, Prefix, Wildcard, Regexp, Fuzzy,
+// Range, Intervals, All and Boost; Resolve makes of Group Bool, and of Text and Range also Term,
+// Phrase, Number and NumRange.
 type Node interface{ node() }
 
 // Conj is the word before a clause.
@@ -48,13 +48,15 @@ type Text struct {
 // Prefix holds for terms that begin with Text.
 type Prefix struct{ Field, Text string }
 
-// Wildcard holds for terms that match Pattern: * is any text, ? any character, \ makes the next character itself.
+// Wildcard holds for terms that match Pattern: * is any text, ? any character, \ makes the next
+// character itself.
 type Wildcard struct{ Field, Pattern string }
 
 // Regexp holds for terms that match the regular expression from end to end.
 type Regexp struct{ Field, Pattern string }
 
-// Fuzzy holds for terms within a distance of Text. Edits below 1 is a similarity, see [Fuzzy.MaxEdits].
+// Fuzzy holds for terms within a distance of Text. Edits below 1 is a similarity, see
+// [Fuzzy.MaxEdits].
 type Fuzzy struct {
 	Field, Text string
 	Edits       float32
@@ -86,15 +88,16 @@ type PhraseTerm struct {
 	Position int
 }
 
-// Phrase holds for documents that have the terms at positions that differ as those of the phrase do, but for Slop.
-// Terms are in the order of their positions.
+// Phrase holds for documents that have the terms at positions that differ as those of the phrase
+// do, but for Slop. Terms are in the order of their positions.
 type Phrase struct {
 	Field string
 	Terms []PhraseTerm
 	Slop  int
 }
 
-// Number holds for documents with the number in the field, and scores as a term does (Clouseau indexes numbers so).
+// Number holds for documents with the number in the field, and scores as a term does (Clouseau
+// indexes numbers so).
 type Number struct {
 	Field string
 	Value float64
@@ -124,9 +127,10 @@ type BoolClause struct {
 	Node  Node
 }
 
-// Bool holds for documents for which all Must and Filter clauses hold, no MustNot clause, and at least Min of the
-// Should clauses; one of them if there is neither Must nor Filter. Prohibited clauses alone match no document, and so
-// does a Bool without clauses. NoCoord is set where a Bool stands for one word.
+// Bool holds for documents for which all Must and Filter clauses hold, no MustNot clause, and at
+// least Min of the Should clauses; one of them if there is neither Must nor Filter. Prohibited
+// clauses alone match no document, and so does a Bool without clauses. NoCoord is set where a Bool
+// stands for one word.
 type Bool struct {
 	Clauses []BoolClause
 	Min     int
@@ -151,8 +155,9 @@ func (*Bool) node()     {}
 // most edits that a fuzzy term may ask for: automata for more are too large, in Lucene as well.
 const mostEdits = 2
 
-// MaxEdits is the number of edits that the term allows: a whole number, or as many as leave the similarity that a
-// fraction below 1 asks for, in a term of this many characters; never more than 2.
+// MaxEdits is the number of edits that the term allows: a whole number, or as many as leave the
+// similarity that a fraction below 1 asks for, in a term of this many characters; never more than
+// 2.
 func (f *Fuzzy) MaxEdits(characters int) int {
 	switch {
 	case f.Edits >= 1:

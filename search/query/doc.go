@@ -1,12 +1,14 @@
-// Package query reads the two query languages of full-text search and says what they mean. It knows no index: a query
-// is text in, a tree of [Node] out.
+// Package query reads the two query languages of full-text search and says what they mean. It knows
+// no index: a query is text in, a tree of [Node] out.
 //
-//   - [Classic] is Lucene 4's language, which `_search` and Mango's text indexes take, with Clouseau's numbers
+//   - [Classic] is Lucene 4's language, which `_search` and Mango's text indexes take, with
+//     Clouseau's numbers
 //   - [Flexible] is the standard syntax of Lucene 9, which `_nouveau` takes
 //
-// [Parse] makes a tree of what is written: texts as they stand, clauses with their conjunctions and signs. [Print] is
-// its inverse. [Resolve] makes of it the tree that is evaluated: texts become terms and phrases by the analyzer of
-// their field, numbers become ranges of numbers, clauses are required, optional or prohibited.
+// [Parse] makes a tree of what is written: texts as they stand, clauses with their conjunctions and
+// signs. [Print] is its inverse. [Resolve] makes of it the tree that is evaluated: texts become
+// terms and phrases by the analyzer of their field, numbers become ranges of numbers, clauses are
+// required, optional or prohibited.
 //
 //   - ast.go: Node and its types; which of them Parse makes and which Resolve
 //   - lex.go: tokens, what both languages share; lexclassic.go, lexflexible.go: their tokens
@@ -16,8 +18,9 @@
 //   - interval.go: functions of intervals, fn: of the flexible language
 //   - resolve.go: Resolve, Schema; occur.go: which clauses are required
 //
-// The lexers take the longest token, and of equally long ones the first, as the generated lexers of Lucene do; what
-// looks odd here is what those do (a `- ` with a space is a term; `"a\\" TO "b"` in a range is one bound).
+// The lexers take the longest token, and of equally long ones the first, as the generated lexers of
+// Lucene do; what looks odd here is what those do (a `- ` with a space is a term; `"a\\" TO "b"` in
+// a range is one bound).
 //
 // Invariants:
 //  1. No input panics, and none recurses deeper than MaxDepth; a query has at most MaxLength bytes, a group MaxClauses

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Intervals holds for documents that have an interval of the source in the field: a range of positions.
+// Intervals holds for documents that have an interval of the source in the field: a range of
+// positions.
 type Intervals struct {
 	Field  string
 	Source *Interval
@@ -14,9 +15,10 @@ type Intervals struct {
 
 func (*Intervals) node() {}
 
-// Interval is a function of intervals (fn: in the flexible language), or without a Function a text as it is written,
-// which Resolve makes terms of. Then "term" has Text as a term, "none" no intervals, and "repeated" those that are made
-// of Numbers[0] neighbours among the intervals of its source.
+// Interval is a function of intervals (fn: in the flexible language), or without a Function a text
+// as it is written, which Resolve makes terms of. Then "term" has Text as a term, "none" no
+// intervals, and "repeated" those that are made of Numbers[0] neighbours among the intervals of its
+// source.
 type Interval struct {
 	Function string
 	Sources  []*Interval
@@ -25,14 +27,15 @@ type Interval struct {
 	Quoted   bool
 }
 
-// intervalForms are what the functions take: s is a source, n a number, + more sources, w a pattern.
+// intervalForms are what the functions take: s is a source, n a number, + more sources, w a
+// pattern.
 var intervalForms = map[string]string{"atleast": "ns+", "after": "ss", "before": "ss", "containedBy": "ss",
 	"containing": "ss", "extend": "snn", "or": "s+", "maxgaps": "ns", "maxwidth": "ns", "nonOverlapping": "ss",
 	"notContainedBy": "ss", "notContaining": "ss", "notWithin": "sns", "ordered": "s+", "overlapping": "ss",
 	"phrase": "s+", "unordered": "s+", "unorderedNoOverlaps": "ss", "wildcard": "w", "within": "sns"}
 
-// intervalNames are the functions by each of their names: those with capital letters have one without, or the other way
-// round.
+// intervalNames are the functions by each of their names: those with capital letters have one
+// without, or the other way round.
 var intervalNames = func() map[string]string {
 	names := map[string]string{"atLeast": "atleast", "maxGaps": "maxgaps", "maxWidth": "maxwidth"}
 	for name := range intervalForms {
@@ -177,7 +180,8 @@ func (p *printer) interval(n *Interval) {
 	p.b.WriteByte(')')
 }
 
-// resolveIntervals makes terms of the texts of functions, and of functions those that are evaluated.
+// resolveIntervals makes terms of the texts of functions, and of functions those that are
+// evaluated.
 func (r *resolver) intervals(n *Intervals) (Node, error) {
 	source, err := r.interval(n.Field, n.Source)
 	return &Intervals{Field: n.Field, Source: source}, err
@@ -202,7 +206,8 @@ func (r *resolver) interval(field string, n *Interval) (*Interval, error) {
 	return r.combine(n.Function, n.Numbers, sources)
 }
 
-// intervalText is a text as its terms one behind the other; a term behind places without one begins with these.
+// intervalText is a text as its terms one behind the other; a term behind places without one begins
+// with these.
 func (r *resolver) intervalText(field, text string) (*Interval, error) {
 	tokens := r.schema.Tokens(field, text)
 	if r.terms += len(tokens); r.terms > maxTerms {
@@ -242,8 +247,9 @@ func anyOf(sources []*Interval) *Interval {
 	return &Interval{Function: "or", Sources: sources}
 }
 
-// combine is a function of resolved sources. Intervals are the smallest ones: of "a" or "a b" the second one is none.
-// Where that would make a difference to the function the alternatives come first, as Lucene has it (pullUp).
+// combine is a function of resolved sources. Intervals are the smallest ones: of "a" or "a b" the
+// second one is none. Where that would make a difference to the function the alternatives come
+// first, as Lucene has it (pullUp).
 func (r *resolver) combine(function string, numbers []int, sources []*Interval) (*Interval, error) {
 	of := func(function string, numbers []int, sources ...*Interval) (*Interval, error) {
 		return r.combine(function, numbers, sources)
@@ -397,8 +403,8 @@ func (n *Interval) choices() (all []*Interval) {
 // longestInterval is as long as an interval can be.
 const longestInterval = 1<<31 - 1
 
-// MinExtent is how many positions an interval of a resolved source has at least. Scores are made of how many more it
-// has.
+// MinExtent is how many positions an interval of a resolved source has at least. Scores are made of
+// how many more it has.
 func (n *Interval) MinExtent() int {
 	extents := make([]int, len(n.Sources))
 	sum := 0

@@ -69,8 +69,8 @@ type token struct {
 	at    int
 }
 
-// lexer cuts a query into tokens, as they are asked for: an error in the text behind the first mistake of grammar is
-// not the one that is reported.
+// lexer cuts a query into tokens, as they are asked for: an error in the text behind the first
+// mistake of grammar is not the one that is reported.
 type lexer struct {
 	in    string
 	at    int
@@ -90,7 +90,8 @@ func (l *lexer) next() (token, error) {
 	if l.state != stateBoost {
 		for l.at < len(l.in) {
 			n := spaceAt(l.in, l.at)
-			// Between brackets a tab or a line break that more text follows is part of a bound: the longer token.
+			// Between brackets a tab or a line break that more text follows is part of a bound: the
+			// longer token.
 			if n == 0 || l.state == stateRange && l.in[l.at] != ' ' && goopLength(l.in[l.at:]) > n {
 				break
 			}
@@ -155,8 +156,9 @@ func goopLength(s string) int {
 	return len(s)
 }
 
-// delimitedLength is the length of the longest text between two delimiters of which inner ones have a backslash before
-// them; 0 if there is none. A delimiter with a backslash may be the last one, if no other follows.
+// delimitedLength is the length of the longest text between two delimiters of which inner ones have
+// a backslash before them; 0 if there is none. A delimiter with a backslash may be the last one, if
+// no other follows.
 func delimitedLength(s string, delimiter byte) int {
 	if s[0] != delimiter {
 		return 0
@@ -219,8 +221,8 @@ func spaceAt(s string, i int) int {
 	return 0
 }
 
-// termCharLength is the length of the character of a word at i, 0 if there is none: one that may begin a word, one
-// behind a backslash, and, inside of a word, + and -.
+// termCharLength is the length of the character of a word at i, 0 if there is none: one that may
+// begin a word, one behind a backslash, and, inside of a word, + and -.
 func (l *lexer) termCharLength(i int, inside bool) int {
 	r, n := utf8.DecodeRuneInString(l.in[i:])
 	switch {
@@ -247,8 +249,8 @@ func column(in string, at int) int {
 	return n
 }
 
-// lexicalError says that there is no token at l.at. Lucene names the character that ends all hope, which we take to be
-// the last one of a text that does not end, and the next one otherwise.
+// lexicalError says that there is no token at l.at. Lucene names the character that ends all hope,
+// which we take to be the last one of a text that does not end, and the next one otherwise.
 func (l *lexer) lexicalError() error {
 	rest := l.in[l.at:]
 	if rest == "" || rest[0] == '"' || rest[0] == '/' || rest == `\` {

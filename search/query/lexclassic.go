@@ -56,7 +56,8 @@ func (l *lexer) classicWord() (kind, int) {
 		i += n
 	}
 	word := l.in[l.at:i]
-	// The last character is a wildcard and not a character behind a backslash: no other character is counted.
+	// The last character is a wildcard and not a character behind a backslash: no other character
+	// is counted.
 	prefix := wild == 1 && stars == 1 && word[len(word)-1] == '*' && !escapedEnd(word)
 	switch {
 	case word == "":

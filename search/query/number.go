@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// javaDouble is what java.lang.Double.parseDouble takes; Clouseau asks the same expression whether a word is a number.
+// javaDouble is what java.lang.Double.parseDouble takes; Clouseau asks the same expression whether
+// a word is a number.
 var javaDouble = regexp.MustCompile(`^[\x00-\x20]*[+-]?(NaN|Infinity|` +
 	`((([0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?)|(\.[0-9]+([eE][+-]?[0-9]+)?)|` +
 	`((0[xX][0-9a-fA-F]+\.?)|(0[xX][0-9a-fA-F]*\.[0-9a-fA-F]+))[pP][+-]?[0-9]+)[fFdD]?))[\x00-\x20]*$`)
@@ -30,7 +31,8 @@ func ParseJavaDouble(s string) (float64, bool) {
 	return v, err == nil || math.IsInf(v, 0) // too large is infinite, in Java as well
 }
 
-// Locale says how numbers are written in queries of `_nouveau`; the zero value is the root locale, 1,234.5.
+// Locale says how numbers are written in queries of `_nouveau`; the zero value is the root locale,
+// 1,234.5.
 type Locale struct {
 	Group   rune // between thousands, ignored
 	Decimal rune // before the fraction

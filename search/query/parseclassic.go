@@ -69,7 +69,8 @@ func (p *parser) classicTerm(field string) (Node, error) {
 	return n, err
 }
 
-// classicWord is the node of a word or a text in quotes. What stands behind ~ means nothing for most kinds of words.
+// classicWord is the node of a word or a text in quotes. What stands behind ~ means nothing for
+// most kinds of words.
 func (p *parser) classicWord(field string, t token, number string, fuzzy bool) (Node, error) {
 	switch t.kind {
 	case kindQuoted:

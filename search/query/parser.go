@@ -16,8 +16,8 @@ const (
 	Flexible
 )
 
-// Bounds of a query. MaxClauses is Lucene's, and said by its messages; the others are large enough for anything that
-// a program writes.
+// Bounds of a query. MaxClauses is Lucene's, and said by its messages; the others are large enough
+// for anything that a program writes.
 const (
 	MaxLength  = 1 << 20
 	MaxDepth   = 128
@@ -36,7 +36,8 @@ type Options struct {
 	AllowLeadingWildcard bool
 }
 
-// Error says why a text is no query. Its text is the one that the search server of the language answers with.
+// Error says why a text is no query. Its text is the one that the search server of the language
+// answers with.
 type Error struct{ text string }
 
 func (e *Error) Error() string { return e.text }
@@ -87,7 +88,8 @@ func Parse(in string, o Options) (Node, error) {
 	return n, nil
 }
 
-// parser reads the grammar of both languages; what they do not share is in parseclassic.go and parseflexible.go.
+// parser reads the grammar of both languages; what they do not share is in parseclassic.go and
+// parseflexible.go.
 type parser struct {
 	Options
 	lexer lexer
@@ -111,8 +113,8 @@ func (p *parser) peek(i int) (token, error) {
 	return p.ahead[i], nil
 }
 
-// peekIs reports whether the token after i others is of a kind. A text that has no next token is reported once it is
-// taken.
+// peekIs reports whether the token after i others is of a kind. A text that has no next token is
+// reported once it is taken.
 func (p *parser) peekIs(i int, k kind) bool {
 	t, err := p.peek(i)
 	return err == nil && t.kind == k
@@ -261,7 +263,8 @@ func (p *parser) boosted(n Node) (Node, error) {
 	return &Boost{Node: n, Factor: float32Of(t.image)}, nil
 }
 
-// float32Of is a number of a query, which are digits and perhaps a point; too large ones are the largest.
+// float32Of is a number of a query, which are digits and perhaps a point; too large ones are the
+// largest.
 func float32Of(s string) float32 {
 	v, _ := strconv.ParseFloat(s, 32)
 	return float32(min(v, math.MaxFloat32))

@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// words is a schema of lower-case words; fields that begin with kw keep their texts, num* have numbers.
+// words is a schema of lower-case words; fields that begin with kw keep their texts, num* have
+// numbers.
 type words struct{ locale string }
 
 func (w words) Tokens(field, s string) []Token {
@@ -96,8 +97,8 @@ func showInterval(n *Interval) string {
 	return strings.TrimSpace(s+n.Text) + ")"
 }
 
-// TestResolve shows what queries of both languages mean: testdata/resolve. `go test ./search/query -run TestResolve
-// -rewrite` writes down what they mean now.
+// TestResolve shows what queries of both languages mean: testdata/resolve. `go test ./search/query
+// -run TestResolve -rewrite` writes down what they mean now.
 func TestResolve(t *testing.T) {
 	datadriven.RunTest(t, "testdata/resolve", func(t *testing.T, d *datadriven.TestData) string {
 		n, err := resolved(t, d)

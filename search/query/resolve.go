@@ -14,8 +14,8 @@ type Schema interface {
 	Tokens(field, text string) []Token
 	// Normalize is a part of a term as the field's terms have it: lower case for most fields.
 	Normalize(field, text string) string
-	// IsDouble reports whether the field has numbers. Only the flexible language asks: in the classic one a word shows
-	// by its form whether it is a number.
+	// IsDouble reports whether the field has numbers. Only the flexible language asks: in the
+	// classic one a word shows by its form whether it is a number.
 	IsDouble(field string) bool
 	// Locale is how numbers of such fields are written.
 	Locale() Locale
@@ -90,7 +90,8 @@ func (r *resolver) group(g *Group) (Node, error) {
 	return b, r.count(len(b.Clauses))
 }
 
-// count counts clauses: Lucene 9 counts those of the whole query, Lucene 4 each group by itself, which the parser did.
+// count counts clauses: Lucene 9 counts those of the whole query, Lucene 4 each group by itself,
+// which the parser did.
 func (r *resolver) count(clauses int) error {
 	r.clauses += clauses
 	if clauses > MaxClauses || r.dialect == Flexible && r.clauses > MaxClauses {
@@ -99,8 +100,8 @@ func (r *resolver) count(clauses int) error {
 	return nil
 }
 
-// boost: an outer boost replaces an inner one in the classic language, where a boost is a property of a query; in the
-// flexible one they multiply.
+// boost: an outer boost replaces an inner one in the classic language, where a boost is a property
+// of a query; in the flexible one they multiply.
 func (r *resolver) boost(n *Boost) (Node, error) {
 	inner, err := r.node(n.Node)
 	if inner == nil || err != nil {
@@ -112,7 +113,8 @@ func (r *resolver) boost(n *Boost) (Node, error) {
 	return &Boost{Node: inner, Factor: n.Factor}, nil
 }
 
-// text makes terms of a text: one is a Term; several are a phrase if the text is quoted, and alternatives if not.
+// text makes terms of a text: one is a Term; several are a phrase if the text is quoted, and
+// alternatives if not.
 func (r *resolver) text(n *Text) (Node, error) {
 	if r.dialect == Classic && !n.Quoted {
 		if v, ok := ParseJavaDouble(n.Text); ok {

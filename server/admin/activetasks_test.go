@@ -30,7 +30,8 @@ func TestPausedJob(t *testing.T) {
 		`while it ran","started_on":\d+,"state":"paused","type":"indexer"`, shown())
 }
 
-// TestActiveTasks: a job shows what its handler tells, in CouchDB's order; one that tells nothing is not shown.
+// TestActiveTasks: a job shows what its handler tells, in CouchDB's order; one that tells nothing
+// is not shown.
 func TestActiveTasks(t *testing.T) {
 	kv := memkv.New()
 	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: keyspace.JobsPrefix(), Exclusive: true, Owner: "n@h"})

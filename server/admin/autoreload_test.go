@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestAutoReload: the ini files are read again every auto_reload_secs after the last change, also after one that could
-// not be read; without the setting, or with one that is no time, they are not.
+// TestAutoReload: the ini files are read again every auto_reload_secs after the last change, also
+// after one that could not be read; without the setting, or with one that is no time, they are not.
 func TestAutoReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "local.ini")

@@ -147,8 +147,8 @@ func (h *Handlers) setUpNode(c *call.Call, v ejson.Value) error {
 	return set("cluster", "n", "1")
 }
 
-// finishSetup creates the system databases. When all exist CouchDB says that the set-up was finished before; here they
-// do from the first start on, so whether it was is kept.
+// finishSetup creates the system databases. When all exist CouchDB says that the set-up was
+// finished before; here they do from the first start on, so whether it was is kept.
 func (h *Handlers) finishSetup(c *call.Call, v ejson.Value) error {
 	names := setupDatabases
 	if list, ok := v.Get("ensure_dbs_exist"); ok {
@@ -205,8 +205,8 @@ func postRestart(c *call.Call) error {
 var errRestart = compat.NewError(compat.KindForbidden,
 	"This server is restarted by its service manager, not over HTTP.")
 
-// HashAdmins replaces the clear passwords of the section admins by their hashes, in the last ini file as well, or among
-// what all nodes share: the first one to hash a password does so for all.
+// HashAdmins replaces the clear passwords of the section admins by their hashes, in the last ini
+// file as well, or among what all nodes share: the first one to hash a password does so for all.
 func HashAdmins(c *config.Config) error {
 	var failed []error
 	for name, stored := range c.Section("admins") {
@@ -222,7 +222,8 @@ func HashAdmins(c *config.Config) error {
 	return errors.Join(failed...)
 }
 
-// hashAdmin hashes a password as the configuration says, within the bounds of all hashes; a hash is kept as it is.
+// hashAdmin hashes a password as the configuration says, within the bounds of all hashes; a hash is
+// kept as it is.
 func (h *Handlers) hashAdmin(c *call.Call, password string) (hash string, err error) {
 	if principal.IsHashed(password) {
 		return password, nil

@@ -108,8 +108,8 @@ func reloadConfig(c *call.Call) error {
 	return c.OK(http.StatusOK)
 }
 
-// ConfigChanged has the ini files read again after [config] auto_reload_secs without a change, as _reload does
-// (config:schedule_reload).
+// ConfigChanged has the ini files read again after [config] auto_reload_secs without a change, as
+// _reload does (config:schedule_reload).
 func (h *Handlers) ConfigChanged() {
 	h.reloadMu.Lock()
 	defer h.reloadMu.Unlock()
@@ -139,7 +139,8 @@ func (h *Handlers) autoReload() {
 	}
 }
 
-// persist reports whether a change is written to the ini file: unless X-Couch-Persist is exactly false.
+// persist reports whether a change is written to the ini file: unless X-Couch-Persist is exactly
+// false.
 func persist(c *call.Call) bool { return c.Header("X-Couch-Persist") != "false" }
 
 // configError gives the configuration's errors their kinds.

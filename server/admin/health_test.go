@@ -32,7 +32,8 @@ func TestUpWhileTheServerDrains(t *testing.T) {
 	}
 }
 
-// /_up tells load balancers that the store takes no writes or is away, and says nothing of the machine to whoever asks.
+// /_up tells load balancers that the store takes no writes or is away, and says nothing of the
+// machine to whoever asks.
 func TestUpTellsOfTheStore(t *testing.T) {
 	store := &ill{Store: memkv.New()}
 	s := servertest.NewOn(t, store)

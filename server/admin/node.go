@@ -10,8 +10,9 @@ import (
 
 var errNodePath = compat.NewError(compat.KindBadRequest, "Incomplete path to _node request")
 
-// namelessNode are the names of a CouchDB that was given none: its image's, its packages'. Scripts that were made for
-// one ask below them, so they are the node that is asked, unless another one is called so.
+// namelessNode are the names of a CouchDB that was given none: its image's, its packages'. Scripts
+// that were made for one ask below them, so they are the node that is asked, unless another one is
+// called so.
 var namelessNode = map[string]bool{"nonode@nohost": true, "couchdb@127.0.0.1": true, "couchdb@localhost": true}
 
 // checkNode accepts _local and the node's names.
@@ -28,7 +29,8 @@ func namesThis(env *call.Env, name string) bool { return name == env.Node || nam
 
 func nodeIncomplete(*call.Call) error { return errNodePath }
 
-// nodeSelf answers the node's name for _local, and what the back-end port's welcome was for the name itself.
+// nodeSelf answers the node's name for _local, and what the back-end port's welcome was for the
+// name itself.
 func nodeSelf(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err

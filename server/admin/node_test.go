@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestNodeNames: whatever a node is called, it is also the one that scripts for a CouchDB without a name ask for.
+// TestNodeNames: whatever a node is called, it is also the one that scripts for a CouchDB without a
+// name ask for.
 func TestNodeNames(t *testing.T) {
 	s := servertest.Start(t, server.Options{Node: "couchdb@host"})
 	for _, name := range []string{

@@ -14,8 +14,9 @@ import (
 // longestProfile bounds how long one request may watch the process.
 const longestProfile = time.Minute
 
-// getProfile answers a profile of the process in pprof's form: profile (CPU), trace, or one of runtime/pprof's own:
-// heap, goroutine, allocs, block, mutex, threadcreate. seconds says how long the first two watch.
+// getProfile answers a profile of the process in pprof's form: profile (CPU), trace, or one of
+// runtime/pprof's own: heap, goroutine, allocs, block, mutex, threadcreate. seconds says how long
+// the first two watch.
 func getProfile(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// newMetrics makes the registry that _prometheus shows: CouchDB's statistics, the system's, and those of the Go
-// process.
+// newMetrics makes the registry that _prometheus shows: CouchDB's statistics, the system's, and
+// those of the Go process.
 //
 // Other packages' collectors come on top; their names begin with settee_.
 func (h *Handlers) newMetrics(others []prometheus.Collector) (*prometheus.Registry, error) {
@@ -63,8 +63,8 @@ func (h *Handlers) prometheusText() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ServeMetrics answers the additional port of Prometheus (couch_prometheus_http): /_node/{node}/_prometheus without a
-// login, whatever the method, and nothing else.
+// ServeMetrics answers the additional port of Prometheus (couch_prometheus_http):
+// /_node/{node}/_prometheus without a login, whatever the method, and nothing else.
 func (h *Handlers) ServeMetrics(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Server"] = h.env.Settings().Server
 	status, kind, body := http.StatusOK, "application/json", []byte(nil)

@@ -101,7 +101,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestHashCounters: a login costs a slow hash once, then fast ones; so does a new administrator's password.
+// TestHashCounters: a login costs a slow hash once, then fast ones; so does a new administrator's
+// password.
 func TestHashCounters(t *testing.T) {
 	s := servertest.New(t)
 	count := func(kind string) string {
@@ -157,7 +158,8 @@ func TestRequestCounters(t *testing.T) {
 	)
 }
 
-// TestWriteCounters: documents count when they are stored, local ones apart, and as inserted when there was none.
+// TestWriteCounters: documents count when they are stored, local ones apart, and as inserted when
+// there was none.
 func TestWriteCounters(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

@@ -13,9 +13,9 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestReadOnlyINI: where the ini file may not be written, clear passwords are hashed and secrets made in memory, the
-// set-up works, and what is set over HTTP is refused as by CouchDB, with nothing changed, but for what is not to be
-// written.
+// TestReadOnlyINI: where the ini file may not be written, clear passwords are hashed and secrets
+// made in memory, the set-up works, and what is set over HTTP is refused as by CouchDB, with
+// nothing changed, but for what is not to be written.
 func TestReadOnlyINI(t *testing.T) {
 	const text = "[admins]\nanna = clear\n[chttpd_auth]\niterations = 10\n[cors]\ncredentials = true\n"
 	file := servertest.ReadOnlyINI(t, text)

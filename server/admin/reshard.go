@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// Databases have no shards here, so there is nothing to split: _reshard answers as a CouchDB that has no jobs, and
-// POST as one that has no such shard (mem3_reshard_httpd:handle_reshard_req).
+// Databases have no shards here, so there is nothing to split: _reshard answers as a CouchDB that
+// has no jobs, and POST as one that has no such shard (mem3_reshard_httpd:handle_reshard_req).
 
 // constantJSON answers with a text that never changes.
 func constantJSON(text string) func(*call.Call) error {

@@ -17,7 +17,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestClusterSetup walks through what installers ask: LiveSync's script, Fauxton's set-up page, the Helm chart's job.
+// TestClusterSetup walks through what installers ask: LiveSync's script, Fauxton's set-up page, the
+// Helm chart's job.
 func TestClusterSetup(t *testing.T) {
 	s := servertest.New(t)
 	servertest.Expect(t, s.Do("GET", "/_cluster_setup", ""), 200, `{"state":"single_node_enabled"}`+"\n")

@@ -6,7 +6,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// getStats answers the tree of statistics, or the part of it that the path names; null where there is none.
+// getStats answers the tree of statistics, or the part of it that the path names; null where there
+// is none.
 func (h *Handlers) getStats(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err

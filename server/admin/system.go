@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// system are the numbers of the process in the terms of Erlang's run-time system: goroutines are processes, the heap
-// and the stacks are their memory. What has no counterpart is 0.
+// system are the numbers of the process in the terms of Erlang's run-time system: goroutines are
+// processes, the heap and the stacks are their memory. What has no counterpart is 0.
 type system struct {
 	uptime                      int64
 	other, used, reserved       uint64 // bytes: the run-time system's own, processes', what is reserved for them
@@ -71,8 +71,8 @@ func (h *Handlers) readSystem() system {
 const noTreeCache = `"bt_engine_cache":{"shard_count":0,"max_term":0,"max_memory":0,` +
 	`"misses":0,"hits":0,"full":0,"size":0,"memory":0},`
 
-// getSystem answers them in the shape of chttpd_node:get_stats; with cluster=true, on FoundationDB, and with what the
-// cluster says of itself, for which it is asked.
+// getSystem answers them in the shape of chttpd_node:get_stats; with cluster=true, on FoundationDB,
+// and with what the cluster says of itself, for which it is asked.
 func (h *Handlers) getSystem(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
@@ -109,7 +109,8 @@ func (h *Handlers) getSystem(c *call.Call) error {
 	return c.JSON(http.StatusOK, b)
 }
 
-// systemCollector are the numbers with CouchDB's names (couch_prometheus:get_system_stats), where they mean the same.
+// systemCollector are the numbers with CouchDB's names (couch_prometheus:get_system_stats), where
+// they mean the same.
 type systemCollector struct{ handlers *Handlers }
 
 // systemMetric is a metric with the function that takes its value from the numbers of the process.
@@ -153,7 +154,8 @@ func newSystemMetric(name, help string, kind prometheus.ValueType, value func(*s
 	return systemMetric{prometheus.NewDesc("couchdb_"+name, help, nil, nil), kind, value}
 }
 
-// absent are the gauges of what CouchDB has and this server has not, so that dashboards find every name; always 0.
+// absent are the gauges of what CouchDB has and this server has not, so that dashboards find every
+// name; always 0.
 var absent = func() (zeros []prometheus.Metric) {
 	for name, help := range map[string]string{
 		"couchdb_bt_engine_cache_memory": "memory used by the btree cache", // the prefix is there twice in CouchDB, too

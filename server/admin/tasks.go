@@ -22,7 +22,8 @@ import (
 // maxTasks bounds what _active_tasks lists of the jobs.
 const maxTasks = 1000
 
-// task is an entry of _active_tasks: its members with their JSON, besides those that every task has.
+// task is an entry of _active_tasks: its members with their JSON, besides those that every task
+// has.
 type task struct {
 	node    string
 	pid     string
@@ -30,8 +31,9 @@ type task struct {
 	text    []byte // of another node's, in place of members
 }
 
-// getActiveTasks lists background work of all nodes, sorted as couch_task_status and chttpd_misc:handle_task_status_req
-// do: the jobs whose handlers tell what they are at, which the store has of all, and what each node knows of itself.
+// getActiveTasks lists background work of all nodes, sorted as couch_task_status and
+// chttpd_misc:handle_task_status_req do: the jobs whose handlers tell what they are at, which the
+// store has of all, and what each node knows of itself.
 func (h *Handlers) getActiveTasks(c *call.Call) error {
 	var tasks []task
 	if !forward.Passed(c) {
@@ -184,7 +186,8 @@ func (h *Handlers) indexTasks() (tasks []task) {
 	return tasks
 }
 
-// searchTasks are the builds of full-text indexes of this process (dreyfus_index_updater, nouveau_index_updater).
+// searchTasks are the builds of full-text indexes of this process (dreyfus_index_updater,
+// nouveau_index_updater).
 func (h *Handlers) searchTasks() (tasks []task) {
 	if h.search == nil {
 		return nil
@@ -245,8 +248,8 @@ func (h *Handlers) pausedFunctions(ctx context.Context) (tasks []task, err error
 	return tasks, err
 }
 
-// pausedJobs are the jobs that are not run because the server ended too often while they ran. Those whose data is an
-// object show its members.
+// pausedJobs are the jobs that are not run because the server ended too often while they ran. Those
+// whose data is an object show its members.
 func (h *Handlers) pausedJobs(ctx context.Context) (tasks []task, err error) {
 	if h.jobs == nil {
 		return nil, nil

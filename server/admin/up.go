@@ -13,11 +13,12 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// healthTimeout bounds how long /_up waits for a store that does not answer. Load balancers wait for a few seconds.
+// healthTimeout bounds how long /_up waits for a store that does not answer. Load balancers wait
+// for a few seconds.
 const healthTimeout = 2 * time.Second
 
-// health asks the store whether it works. One question is under way at a time, however many ask and however long it
-// takes.
+// health asks the store whether it works. One question is under way at a time, however many ask and
+// however long it takes.
 type health struct {
 	store interface{ Health(context.Context) error }
 	log   *slog.Logger
@@ -76,7 +77,8 @@ func (h *health) answered(err error) {
 	h.err = err
 }
 
-// unhealthy is what /_up says of an error of the store, to anybody who asks: the rest is in the log.
+// unhealthy is what /_up says of an error of the store, to anybody who asks: the rest is in the
+// log.
 func unhealthy(err error) string {
 	switch {
 	case errors.Is(err, kv.ErrUnwritable):

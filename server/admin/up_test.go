@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A store that is away is asked once at a time, and nobody waits longer than healthTimeout, even if it ignores that.
+// A store that is away is asked once at a time, and nobody waits longer than healthTimeout, even if
+// it ignores that.
 func TestUpWhileTheStoreIsAway(t *testing.T) {
 	for name, answer := range map[string]func(context.Context) error{
 		"obedient": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },

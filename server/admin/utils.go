@@ -31,7 +31,8 @@ const utilsPage = `<!doctype html>
 is served with <code>--fauxton-dir DIR</code> or the environment variable <code>COUCHDB_FAUXTON_DOCROOT</code>.
 `
 
-// contentTypes are those of the files a web interface has; the system's own table differs from place to place.
+// contentTypes are those of the files a web interface has; the system's own table differs from
+// place to place.
 var contentTypes = map[string]string{
 	".html": "text/html", ".css": "text/css", ".js": "application/javascript", ".json": "application/json", ".map": "application/json",
 	".svg": "image/svg+xml", ".png": "image/png", ".gif": "image/gif", ".jpg": "image/jpeg", ".ico": "image/x-icon",
@@ -80,8 +81,8 @@ func fileMissing(c *call.Call) error {
 	return c.Bytes(http.StatusNotFound, []byte("Not found."))
 }
 
-// webFile answers a file of the web interface. The directory is an os.Root: no name and no symbolic link leads out of
-// it.
+// webFile answers a file of the web interface. The directory is an os.Root: no name and no symbolic
+// link leads out of it.
 func (h *Handlers) webFile(c *call.Call, name string) error {
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += "index.html"
@@ -121,7 +122,8 @@ func (h *Handlers) webFile(c *call.Call, name string) error {
 	return err
 }
 
-// fileTag makes an entity tag of a file's time and size. CouchDB's files have none, only Last-Modified.
+// fileTag makes an entity tag of a file's time and size. CouchDB's files have none, only
+// Last-Modified.
 func fileTag(info fs.FileInfo) string {
 	return strconv.FormatInt(info.ModTime().UnixNano(), 36) + "-" + strconv.FormatInt(info.Size(), 36)
 }

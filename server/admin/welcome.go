@@ -11,15 +11,16 @@ import (
 	"github.com/settee-db/settee/server/params"
 )
 
-// features are what GET / announces; clients look for them before they use partitions, the scheduler or full-text
-// search, which comes first, as in a CouchDB with both of its search servers.
+// features are what GET / announces; clients look for them before they use partitions, the
+// scheduler or full-text search, which comes first, as in a CouchDB with both of its search
+// servers.
 const (
 	features       = `"access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"]`
 	searchFeatures = `"search","nouveau",`
 )
 
-// getWelcome answers GET / as CouchDB does: version, features and vendor are CouchDB's, since clients choose by them
-// what they can use; git_sha, which none reads, says which settee this is.
+// getWelcome answers GET / as CouchDB does: version, features and vendor are CouchDB's, since
+// clients choose by them what they can use; git_sha, which none reads, says which settee this is.
 func (h *Handlers) getWelcome(c *call.Call) error {
 	b := append([]byte(nil), `{"couchdb":"Welcome","version":"`+call.Version+`","git_sha":`...)
 	b = append(ejson.AppendString(b, h.build), `,"uuid":`...)
@@ -95,7 +96,8 @@ func (h *Handlers) getMembership(c *call.Call) error {
 	return c.JSON(http.StatusOK, []byte(`{"all_nodes":`+names+`,"cluster_nodes":`+names+`}`))
 }
 
-// postReloadQueryServers has nothing to forget: JavaScript is compiled for each design document's revision.
+// postReloadQueryServers has nothing to forget: JavaScript is compiled for each design document's
+// revision.
 func postReloadQueryServers(c *call.Call) error {
 	if err := c.RequireJSON(); err != nil {
 		return err

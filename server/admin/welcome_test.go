@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// GET / in its bytes: with full-text search, whose recordings are of a server without, and without. What a client
-// accepts makes no difference.
+// GET / in its bytes: with full-text search, whose recordings are of a server without, and without.
+// What a client accepts makes no difference.
 func TestWelcome(t *testing.T) {
 	for features, s := range map[string]*servertest.Server{
 		"":                    servertest.New(t),
@@ -36,8 +36,9 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
-// TestUUIDSettings: new ids are of the algorithm that is set, else of the default of the CouchDB that is followed; a
-// format that is unknown refuses ids that the server would make, and those only.
+// TestUUIDSettings: new ids are of the algorithm that is set, else of the default of the CouchDB
+// that is followed; a format that is unknown refuses ids that the server would make, and those
+// only.
 func TestUUIDSettings(t *testing.T) {
 	s := servertest.New(t)
 	sequential, v7 := "[0-9a-f]{32}", "[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}"

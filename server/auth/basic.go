@@ -18,8 +18,8 @@ var (
 // blanks are what base64:decode of Erlang passes over.
 var blanks = strings.NewReplacer(" ", "", "\t", "")
 
-// Basic reads an Authorization header (couch_httpd_auth:basic_name_pw). ok is false when it holds no credentials; the
-// error is ErrBadBasic.
+// Basic reads an Authorization header (couch_httpd_auth:basic_name_pw). ok is false when it holds
+// no credentials; the error is ErrBadBasic.
 func Basic(header string) (name, password string, ok bool, err error) {
 	encoded, found := strings.CutPrefix(header, "Basic ")
 	if !found {
@@ -37,8 +37,9 @@ func Basic(header string) (name, password string, ok bool, err error) {
 	return name, password, true, nil
 }
 
-// Token reads an Authorization header that holds a bearer token (couch_httpd_auth:jwt_authentication_handler). ok is
-// false when it holds none; the error is that of principal.CheckToken.
+// Token reads an Authorization header that holds a bearer token
+// (couch_httpd_auth:jwt_authentication_handler). ok is false when it holds none; the error is that
+// of principal.CheckToken.
 func Token(header string, r *principal.TokenRules, now time.Time) (name string, roles []string, ok bool, err error) {
 	token, found := strings.CutPrefix(header, "Bearer ")
 	if !found || strings.Trim(token, " \t") == "" {

@@ -44,8 +44,9 @@ func (o *CookieOptions) SetCookie(value string, now time.Time) string {
 	return b.String()
 }
 
-// CookieValue finds the session cookie in the Cookie headers, which count as one; its name counts with its case, quotes
-// around it do not (mochiweb_cookies:parse_cookie). It is "" when there is none.
+// CookieValue finds the session cookie in the Cookie headers, which count as one; its name counts
+// with its case, quotes around it do not (mochiweb_cookies:parse_cookie). It is "" when there is
+// none.
 func CookieValue(headers []string) string {
 	between := func(r rune) bool { return r == ';' || r == ',' }
 	for pair := range strings.FieldsFuncSeq(strings.Join(headers, ","), between) {

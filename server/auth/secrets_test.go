@@ -15,8 +15,9 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// TestSecretsAreRotated: whatever way a secret is replaced, it counts for the lifetime that cookies have then, and no
-// longer; two within a moment both do. The model is a list of all replacements, searched from its end.
+// TestSecretsAreRotated: whatever way a secret is replaced, it counts for the lifetime that cookies
+// have then, and no longer; two within a moment both do. The model is a list of all replacements,
+// searched from its end.
 func TestSecretsAreRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "local.ini")
@@ -67,8 +68,8 @@ func TestSecretsAreRotated(t *testing.T) {
 	})
 }
 
-// TestReplacedSecretsAreBounded: however often a secret is replaced, only the last ones are remembered; a lifetime of 0
-// forgets at once, and without a secret there is nothing to remember.
+// TestReplacedSecretsAreBounded: however often a secret is replaced, only the last ones are
+// remembered; a lifetime of 0 forgets at once, and without a secret there is nothing to remember.
 func TestReplacedSecretsAreBounded(t *testing.T) {
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)

@@ -52,7 +52,8 @@ func Value(c *config.Config, key string) string {
 	return c.String("chttpd_auth", key)
 }
 
-// ReadSettings reads them from the configuration as it is now; old are those before, nil at the start.
+// ReadSettings reads them from the configuration as it is now; old are those before, nil at the
+// start.
 func ReadSettings(c *config.Config, old *Settings) *Settings {
 	_, showUsersDB := c.Get("chttpd_auth", "authentication_db")
 	s := &Settings{
@@ -94,8 +95,8 @@ func ReadSettings(c *config.Config, old *Settings) *Settings {
 	return s
 }
 
-// authInt reads a number of chttpd_auth or its old section; the table's default where neither has one
-// (chttpd_util:get_chttpd_auth_config_integer).
+// authInt reads a number of chttpd_auth or its old section; the table's default where neither has
+// one (chttpd_util:get_chttpd_auth_config_integer).
 func authInt(c *config.Config, key string) int64 {
 	for _, section := range []string{"chttpd_auth", "couch_httpd_auth"} {
 		v, _ := c.Get(section, key)
@@ -153,9 +154,10 @@ var handlerNames = []string{"cookie", "default", "proxy", "jwt"}
 
 var handlerPattern = regexp.MustCompile(`\{\s*\w+\s*,\s*(\w+)\s*\}`)
 
-// parseHandlers reads the setting authentication_handlers, `{chttpd_auth, cookie_authentication_handler}, …`. Unknown
-// ones are left out, among them CouchDB's null and party handlers, which let everyone in as an admin; without any it is
-// the stock list, so that the mistake can be corrected over HTTP.
+// parseHandlers reads the setting authentication_handlers, `{chttpd_auth,
+// cookie_authentication_handler}, …`. Unknown ones are left out, among them CouchDB's null and
+// party handlers, which let everyone in as an admin; without any it is the stock list, so that the
+// mistake can be corrected over HTTP.
 func parseHandlers(setting string) []string {
 	var list []string
 	for _, m := range handlerPattern.FindAllStringSubmatch(setting, -1) {

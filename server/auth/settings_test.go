@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// TestNumbersOfOldSettings: a number comes from chttpd_auth, else from its old section; what is no number is not there.
+// TestNumbersOfOldSettings: a number comes from chttpd_auth, else from its old section; what is no
+// number is not there.
 func TestNumbersOfOldSettings(t *testing.T) {
 	for _, c := range []struct {
 		now, old string

@@ -16,8 +16,9 @@ var (
 	ErrNotSignedIn = compat.NewError(compat.KindUnauthorized, "You are not an authenticated user")
 )
 
-// authorize applies the access rule of the route. For routes of a database it makes sure, for everyone but server
-// admins, that the database exists; for those the database's own operations say so (see databaseFirst).
+// authorize applies the access rule of the route. For routes of a database it makes sure, for
+// everyone but server admins, that the database exists; for those the database's own operations say
+// so (see databaseFirst).
 func (c *Call) authorize(access Access) error {
 	if c.DB != nil {
 		access = systemAccess(c.Segment(0), c.Segment(1), access)
@@ -74,7 +75,8 @@ func (h *Head) inOpenSystemDB() bool {
 		second != "_changes"
 }
 
-// databaseFirst lets "Database does not exist." win over the error of a request to a database nobody has looked at yet.
+// databaseFirst lets "Database does not exist." win over the error of a request to a database
+// nobody has looked at yet.
 func (c *Call) databaseFirst(err error) error {
 	if c.DB == nil || c.DBKnown || !c.authorized || errors.Is(err, compat.KindNoDatabase) {
 		return err
@@ -85,8 +87,8 @@ func (c *Call) databaseFirst(err error) error {
 	return err
 }
 
-// unauthorized answers a 401 (chttpd:error_headers): the client's own WWW-Authenticate text is echoed, else the
-// configured one is sent, else a browser goes to the login page.
+// unauthorized answers a 401 (chttpd:error_headers): the client's own WWW-Authenticate text is
+// echoed, else the configured one is sent, else a browser goes to the login page.
 func (a *Answer) unauthorized(e *compat.Error) error {
 	h := a.head
 	value := h.Header("X-CouchDB-WWW-Authenticate")

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/server/logging"
 )
 
-// logAccess writes one line about the request: as slog's key=value pairs, or as CouchDB's own line when log/format says
-// couchdb.
+// logAccess writes one line about the request: as slog's key=value pairs, or as CouchDB's own line
+// when log/format says couchdb.
 func (c *Call) logAccess(took time.Duration) {
 	log := c.Env.Log
 	if !log.Enabled(context.Background(), slog.LevelInfo) {

@@ -13,11 +13,12 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Handler answers one request. A returned error becomes the answer (see respond.go); nil means that it has answered.
+// Handler answers one request. A returned error becomes the answer (see respond.go); nil means that
+// it has answered.
 type Handler func(*Call) error
 
-// Call is one request on its way through the chain: what is asked, the body that comes with it, and the answer. It
-// belongs to one goroutine and is not used after its handler returned.
+// Call is one request on its way through the chain: what is asked, the body that comes with it, and
+// the answer. It belongs to one goroutine and is not used after its handler returned.
 type Call struct {
 	Head
 	Body
@@ -79,7 +80,8 @@ func (h *Head) Rest(i int) string {
 	return strings.Join(h.Segments[i:], "/")
 }
 
-// DocID returns the id of the document the path names: /{db}/{id}, /{db}/_design/{name}, /{db}/_local/{name}.
+// DocID returns the id of the document the path names: /{db}/{id}, /{db}/_design/{name},
+// /{db}/_local/{name}.
 func (h *Head) DocID() string {
 	id := h.Segment(1)
 	if (id == "_design" || id == "_local") && len(h.Segments) > 2 {
@@ -102,7 +104,8 @@ func (h *Head) Header(name string) string { return h.Request.Header.Get(name) }
 // HasHeader reports whether a request header is there, empty or not.
 func (h *Head) HasHeader(name string) bool { return len(h.Request.Header.Values(name)) > 0 }
 
-// Link returns the absolute URL of a path below the server, as Location headers have it. Each segment is escaped.
+// Link returns the absolute URL of a path below the server, as Location headers have it. Each
+// segment is escaped.
 func (h *Head) Link(segments ...string) string {
 	var b strings.Builder
 	b.WriteString(h.BaseURL())
@@ -113,7 +116,8 @@ func (h *Head) Link(segments ...string) string {
 	return b.String()
 }
 
-// BaseURL is scheme://host as the client sees it (couch_httpd:absolute_uri): forwarding headers win over Host.
+// BaseURL is scheme://host as the client sees it (couch_httpd:absolute_uri): forwarding headers win
+// over Host.
 func (h *Head) BaseURL() string {
 	scheme := "http"
 	switch {
@@ -134,7 +138,8 @@ func (h *Head) Accept() params.Accept {
 	return params.ParseAccept(values[0], true)
 }
 
-// RequireDB makes sure that the database exists. Handlers call it where they could succeed without touching it.
+// RequireDB makes sure that the database exists. Handlers call it where they could succeed without
+// touching it.
 func (c *Call) RequireDB() error { return c.Docs.Require(c.Context()) }
 
 // MethodName is the method as functions and rules see it: HEAD counts as GET.

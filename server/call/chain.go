@@ -14,11 +14,12 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// step is one of the things that a request passes before its handler. done says that it has been answered.
+// step is one of the things that a request passes before its handler. done says that it has been
+// answered.
 type step func(*Call) (done bool, err error)
 
-// chain is what every request passes once it is let in. Its route is found then. Steps follow one another instead of
-// being nested: what a feed has on its stack stays there for hours.
+// chain is what every request passes once it is let in. Its route is found then. Steps follow one
+// another instead of being nested: what a feed has on its stack stays there for hours.
 var chain = []step{takeSettings, limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify}
 
 // handle counts the request, and turns its errors and panics into answers.
@@ -64,7 +65,8 @@ func (c *Call) pass(steps []step) error {
 	return c.run(e)
 }
 
-// requestID takes the client's id if it is at most 36 of 0-9a-zA-Z-_, else makes one of 10 hex digits.
+// requestID takes the client's id if it is at most 36 of 0-9a-zA-Z-_, else makes one of 10 hex
+// digits.
 func requestID(given string) string {
 	if given != "" && len(given) <= 36 {
 		for i := 0; i < len(given); i++ {
@@ -83,8 +85,8 @@ func requestID(given string) string {
 	return hex.EncodeToString(raw[:])
 }
 
-// takeSettings has the request see what other processes have set by now, its user's rights among it. /_up needs none of
-// that: it says what the store does.
+// takeSettings has the request see what other processes have set by now, its user's rights among
+// it. /_up needs none of that: it says what the store does.
 func takeSettings(c *Call) (done bool, err error) {
 	if c.Env.Current == nil || c.Request.URL.Path == "/_up" {
 		return false, nil
@@ -100,12 +102,13 @@ func takeSettings(c *Call) (done bool, err error) {
 const (
 	maxLine    = 8192
 	maxHeaders = 1000
-	// MaxHead is what all of them may come to. CouchDB has no such limit: 600 connections with heads of 900 KB took
-	// more than 512 MB.
+	// MaxHead is what all of them may come to. CouchDB has no such limit: 600 connections with
+	// heads of 900 KB took more than 512 MB.
 	MaxHead = 64 << 10
 )
 
-// limitHead refuses a request line above 8192 bytes, a header line of 8192 or 1000 headers: 400, empty, closed.
+// limitHead refuses a request line above 8192 bytes, a header line of 8192 or 1000 headers: 400,
+// empty, closed.
 func limitHead(c *Call) (done bool, err error) {
 	count, long := 1, len(c.Request.Method)+len(c.Request.RequestURI)+len(" HTTP/1.1\r\n")+1 > maxLine
 	for name, values := range c.Request.Header {
@@ -237,8 +240,8 @@ func (c *Call) run(e *Endpoint) error {
 	return r.Handle(c)
 }
 
-// refuseMethod answers a method that the endpoint does not have. Whatever is asked of it, the design document comes
-// first.
+// refuseMethod answers a method that the endpoint does not have. Whatever is asked of it, the
+// design document comes first.
 func (c *Call) refuseMethod(e *Endpoint) error {
 	if c.Segment(1) == "_design" && strings.HasPrefix(c.Segment(3), "_") {
 		if err := c.Docs.RequireDesign(c.Context(), c.Segment(2)); err != nil {

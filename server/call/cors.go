@@ -10,7 +10,8 @@ import (
 
 // Cross-origin requests as CouchDB answers them (chttpd_cors).
 
-// simpleHeaders are those of an answer that are exposed by name where it has them; Content-Type always leads.
+// simpleHeaders are those of an answer that are exposed by name where it has them; Content-Type
+// always leads.
 var simpleHeaders = []string{"Cache-Control", "Content-Language", "Expires", "Last-Modified", "Pragma"}
 
 // corsRules is one section of the configuration: cors, or that of a host over it.
@@ -65,8 +66,8 @@ func readCORSRules(c *config.Config, section string) *corsRules {
 	return r
 }
 
-// corsRules returns the rules for the host of the request when its origin is one of theirs, and the origin as it was
-// sent.
+// corsRules returns the rules for the host of the request when its origin is one of theirs, and the
+// origin as it was sent.
 func (h *Head) corsRules() (*corsRules, string) {
 	if h.Settings.cors == nil {
 		return nil, ""
@@ -95,15 +96,15 @@ func (h *Head) clientHost() string {
 	return h.Request.Host
 }
 
-// hostWithoutPort cuts at the first colon (chttpd_cors:cors_section), so IPv6 addresses cannot have sections of their
-// own.
+// hostWithoutPort cuts at the first colon (chttpd_cors:cors_section), so IPv6 addresses cannot have
+// sections of their own.
 func hostWithoutPort(host string) string {
 	host, _, _ = strings.Cut(host, ":")
 	return host
 }
 
-// answerPreflight answers the question of a browser whether it may send a request, before any authentication. What is
-// asked for in vain is treated as an ordinary OPTIONS request.
+// answerPreflight answers the question of a browser whether it may send a request, before any
+// authentication. What is asked for in vain is treated as an ordinary OPTIONS request.
 func answerPreflight(c *Call) (done bool, err error) {
 	if c.Request.Method != http.MethodOptions {
 		return false, nil

@@ -35,7 +35,8 @@ func TestPreflightNeedsNoCredentials(t *testing.T) {
 	require.Equal(t, "app://obsidian.md", w.Header().Get("Access-Control-Allow-Origin"), "errors carry the headers too")
 }
 
-// TestCORSInOldSection: Fauxton 1.2 writes enable_cors into the section httpd, where CouchDB still reads it.
+// TestCORSInOldSection: Fauxton 1.2 writes enable_cors into the section httpd, where CouchDB still
+// reads it.
 func TestCORSInOldSection(t *testing.T) {
 	s := servertest.New(t)
 	s.Set("httpd", "enable_cors", "true")

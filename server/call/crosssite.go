@@ -8,17 +8,19 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// A page of any site can make a browser send some requests here, with the cookie or the password that the browser has
-// for this server, and without asking first, as CORS has it for the others: GET, HEAD, and POST with a Content-Type
-// that a form can have, or with none. Such a request changes nothing, whatever its handler would take. CouchDB leaves
-// this to the Content-Type that most of its handlers want (chttpd:validate_ctype) and to the Referer of forms
-// (couch_httpd:validate_referer); both checks are here as well, but some of its handlers, and most of those that only
-// settee has, want neither.
+// A page of any site can make a browser send some requests here, with the cookie or the password
+// that the browser has for this server, and without asking first, as CORS has it for the others:
+// GET, HEAD, and POST with a Content-Type that a form can have, or with none. Such a request
+// changes nothing, whatever its handler would take. CouchDB leaves this to the Content-Type that
+// most of its handlers want (chttpd:validate_ctype) and to the Referer of forms
+// (couch_httpd:validate_referer); both checks are here as well, but some of its handlers, and most
+// of those that only settee has, want neither.
 
 var errCrossSite = compat.NewError(compat.KindForbidden,
 	"A page of another site may not change anything here. Its origin has to be one of [cors] origins.")
 
-// fromOtherSite reports, from what the client itself sent, whether a page of another site may have sent it.
+// fromOtherSite reports, from what the client itself sent, whether a page of another site may have
+// sent it.
 func fromOtherSite(c *Call) bool {
 	if c.originKnown {
 		return c.crossSite
@@ -43,8 +45,8 @@ func (h *Head) isSimpleRequest() bool {
 	return false
 }
 
-// isCrossSite reports whether the request says that it comes from a page of another origin, which CORS does not let in.
-// Programs that are no browsers say nothing of the kind.
+// isCrossSite reports whether the request says that it comes from a page of another origin, which
+// CORS does not let in. Programs that are no browsers say nothing of the kind.
 func (h *Head) isCrossSite() bool {
 	if rules, _ := h.corsRules(); rules != nil {
 		return false
@@ -61,13 +63,13 @@ func (h *Head) isCrossSite() bool {
 			return !h.isOwnOrigin(from)
 		}
 	}
-	// POST has an Origin in every browser. Another method may come from an image of any page, and is one that changes
-	// something only if a rewrite function makes it one.
+	// POST has an Origin in every browser. Another method may come from an image of any page, and
+	// is one that changes something only if a rewrite function makes it one.
 	return h.IdentifiedBy == "cookie" && h.Request.Method != http.MethodPost
 }
 
-// isOwnOrigin reports whether a URL is one of the host and port that the client sent the request to. Its scheme does
-// not matter: a proxy may have taken TLS off.
+// isOwnOrigin reports whether a URL is one of the host and port that the client sent the request
+// to. Its scheme does not matter: a proxy may have taken TLS off.
 func (h *Head) isOwnOrigin(from string) bool {
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {

@@ -1,15 +1,17 @@
-// Package call is a request of CouchDB's protocol from its first byte to the last of its answer: what all handlers have
-// in common.
+// Package call is a request of CouchDB's protocol from its first byte to the last of its answer:
+// what all handlers have in common.
 //
 // # The way of a request
 //
-// Env.Serve makes a Call (call.go), which is a Head (what is asked, and by whom), a Body and an Answer, and runs it
-// through the chain (chain.go): counting and the log, errors, limits of the head, virtual hosts (vhost.go), path and
-// query, options, preflights (cors.go), authentication (access.go). Then its route is found (route.go: what a row says;
-// router.go: the tree), the route's access rule applied (access.go), a change that a page of another site makes refused
-// (crosssite.go) and its handler run, which belongs to the package of a resource. Answers leave through respond.go
-// (whole bodies, errors), stream.go (lists, feeds) and sized.go (attachments), which share headers.go and outgoing.go;
-// bodies come in through request.go and requestbody.go. reroute.go puts another request in the place of this one.
+// Env.Serve makes a Call (call.go), which is a Head (what is asked, and by whom), a Body and an
+// Answer, and runs it through the chain (chain.go): counting and the log, errors, limits of the
+// head, virtual hosts (vhost.go), path and query, options, preflights (cors.go), authentication
+// (access.go). Then its route is found (route.go: what a row says; router.go: the tree), the
+// route's access rule applied (access.go), a change that a page of another site makes refused
+// (crosssite.go) and its handler run, which belongs to the package of a resource. Answers leave
+// through respond.go (whole bodies, errors), stream.go (lists, feeds) and sized.go (attachments),
+// which share headers.go and outgoing.go; bodies come in through request.go and requestbody.go.
+// reroute.go puts another request in the place of this one.
 //
 //	env.go               what all handlers of a server share
 //	settings.go          the configuration, parsed
@@ -22,7 +24,8 @@
 // # Invariants
 //
 //  1. Every answer goes through StartHeaders, every error through fail.
-//  2. Nothing of a stream is sent before its buffer is full or flushed, so that early errors are ordinary answers.
+//  2. Nothing of a stream is sent before its buffer is full or flushed, so that early errors are
+//     ordinary answers.
 //  3. A Call is used by one goroutine, and not after its handler returned.
 //  4. "Database does not exist." wins over every error but those of authorisation.
 //  5. A request sees one state of the settings, that of its begin.

@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// NodeName is the name of the only node unless another one is given; clients see it in shard maps and below /_node.
+// NodeName is the name of the only node unless another one is given; clients see it in shard maps
+// and below /_node.
 const NodeName = "couchdb@127.0.0.1"
 
 // Env is what all handlers of a server share. What only one resource needs belongs to its package.
@@ -29,14 +30,15 @@ type Env struct {
 	Node    string        // name of the node
 	Running *atomic.Int64 // requests under way
 
-	// Current returns when the settings are those that all processes on the store have; nil: this one has it alone.
+	// Current returns when the settings are those that all processes on the store have; nil: this
+	// one has it alone.
 	Current func(context.Context) error
 
 	Unavailable atomic.Int64 // requests that the store did not answer, or not fast enough
 	Draining    atomic.Bool  // load balancers are told to send nothing more
 
-	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One sets Call.User and
-	// returns true, leaves the request to the next one (false), or ends it.
+	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One
+	// sets Call.User and returns true, leaves the request to the next one (false), or ends it.
 	Identify map[string]func(*Call) (bool, error)
 
 	settings atomic.Pointer[Settings]
@@ -52,9 +54,9 @@ type Env struct {
 	stopOnce sync.Once
 }
 
-// Open completes an Env whose exported fields are set, but for Docs and Identify: it reads the settings. bytes is the
-// memory of the process, which bodies of requests, what answers hold and what queries sort share parts of; 0: they have
-// no bound together.
+// Open completes an Env whose exported fields are set, but for Docs and Identify: it reads the
+// settings. bytes is the memory of the process, which bodies of requests, what answers hold and
+// what queries sort share parts of; 0: they have no bound together.
 func (e *Env) Open(bytes int64) {
 	e.Gate, e.stopping = memory.NewGate(bytes), make(chan struct{})
 	e.Bodies, e.Answers = memory.NewBodies(bytes, e.Gate), memory.NewAnswers(bytes, e.Gate)
@@ -63,7 +65,8 @@ func (e *Env) Open(bytes int64) {
 	e.settings.Store(readSettings(e.Config, nil))
 }
 
-// Route sets the rows of all routes, and what lets requests in between being counted and their limits.
+// Route sets the rows of all routes, and what lets requests in between being counted and their
+// limits.
 func (e *Env) Route(routes []Route, enter func(*Call, Handler) error) {
 	e.Routes, e.enter = NewRouter(routes), enter
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// frameOptions say which pages may show answers in a frame (chttpd_xframe_options). A nil *frameOptions sets no header.
+// frameOptions say which pages may show answers in a frame (chttpd_xframe_options). A nil
+// *frameOptions sets no header.
 type frameOptions struct {
 	sameOrigin bool
 	hosts      []string
@@ -23,7 +24,8 @@ func readFrameOptions(c *config.Config) *frameOptions {
 	}
 }
 
-// addFrameOptions sets X-Frame-Options: SAMEORIGIN, the server's own address if it is a listed host, else DENY.
+// addFrameOptions sets X-Frame-Options: SAMEORIGIN, the server's own address if it is a listed
+// host, else DENY.
 func (a *Answer) addFrameOptions(h http.Header) {
 	o := a.head.Settings.frames
 	if o == nil {

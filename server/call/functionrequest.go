@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/memory"
 )
 
-// This file makes the request object that functions of design documents get (chttpd_external:json_req_obj).
+// This file makes the request object that functions of design documents get
+// (chttpd_external:json_req_obj).
 
 // DesignRequest is what the request object says beside the request itself.
 type DesignRequest struct {
@@ -47,8 +48,8 @@ func (c *Call) FunctionRequest(q DesignRequest) *documents.Request {
 	return r
 }
 
-// functionRoom takes memory for a text of the request object that did not come with the request, which is copied on its
-// way to the function.
+// functionRoom takes memory for a text of the request object that did not come with the request,
+// which is copied on its way to the function.
 func (b *Body) functionRoom(bytes int) error {
 	if bytes <= memory.FreeBody {
 		return nil
@@ -58,8 +59,8 @@ func (b *Body) functionRoom(bytes int) error {
 	return err
 }
 
-// appendMethod prints methods that Erlang's HTTP parser or CouchDB's code do not name as the list of characters they
-// are there, unless a rewrite function named them.
+// appendMethod prints methods that Erlang's HTTP parser or CouchDB's code do not name as the list
+// of characters they are there, unless a rewrite function named them.
 func (h *Head) appendMethod(b []byte, method string) []byte {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "COPY":
@@ -78,8 +79,8 @@ func (h *Head) appendMethod(b []byte, method string) []byte {
 	return append(b, ']')
 }
 
-// requestedPath is the path as the client, or a proxy or virtual host before us, named it; its last element carries the
-// query.
+// requestedPath is the path as the client, or a proxy or virtual host before us, named it; its last
+// element carries the query.
 func (h *Head) requestedPath() []string {
 	target := h.Request.RequestURI
 	for _, name := range []string{vhostPath, "X-Couchdb-Requested-Path"} {
@@ -94,7 +95,8 @@ func (h *Head) requestedPath() []string {
 // secretHeaders are not shown to functions while chttpd/scrub_json_request is set.
 var secretHeaders = []string{"Authorization", "Cookie", "X-Auth-Couchdb-Token"}
 
-// shownHeaders are the request's headers in the order of their names, the values of one name joined.
+// shownHeaders are the request's headers in the order of their names, the values of one name
+// joined.
 func (h *Head) shownHeaders() []compat.Param {
 	headers := maps.Clone(h.Request.Header)
 	headers["Host"] = []string{h.Request.Host}
@@ -113,8 +115,8 @@ func (h *Head) shownHeaders() []compat.Param {
 	return shown
 }
 
-// spelled is a header's name as functions see it: as a rewrite function wrote it, else in the form that both HTTP
-// servers give it.
+// spelled is a header's name as functions see it: as a rewrite function wrote it, else in the form
+// that both HTTP servers give it.
 func (h *Head) spelled(name string) string {
 	if h.rewritten != nil {
 		for _, h := range h.rewritten.Headers {
@@ -126,7 +128,8 @@ func (h *Head) spelled(name string) string {
 	return name
 }
 
-// bodyText is the member body: what the caller made of it, else the body as text; "undefined" stands for none.
+// bodyText is the member body: what the caller made of it, else the body as text; "undefined"
+// stands for none.
 func (b *Body) bodyText(given []byte) ([]byte, error) {
 	if given != nil {
 		return given, nil
@@ -141,8 +144,8 @@ func (b *Body) bodyText(given []byte) ([]byte, error) {
 	return ejson.AppendString(make([]byte, 0, len(raw)+2), raw), nil
 }
 
-// RawBody reads the body as sent, and keeps it for a handler that reads it again; some is false if there is none at
-// all.
+// RawBody reads the body as sent, and keeps it for a handler that reads it again; some is false if
+// there is none at all.
 func (b *Body) RawBody() (raw []byte, some bool, err error) {
 	if !b.HasBody() && b.head.Request.Header["Content-Length"] == nil {
 		return nil, false, nil

@@ -22,7 +22,8 @@ var (
 	bodyTimeZero        = []string{"0"}
 )
 
-// The names below are written as CouchDB spells them; net/http would change their case in Header.Set.
+// The names below are written as CouchDB spells them; net/http would change their case in
+// Header.Set.
 const (
 	HeaderETag      = "ETag"
 	headerRequestID = "X-Couch-Request-ID"
@@ -30,7 +31,8 @@ const (
 	HeaderWWWAuth   = "WWW-Authenticate"
 )
 
-// readMinimalHeaders finds those that Prefer: return=minimal keeps (chttpd_prefer_header). Some belong to HTTP.
+// readMinimalHeaders finds those that Prefer: return=minimal keeps (chttpd_prefer_header). Some
+// belong to HTTP.
 func readMinimalHeaders(list []string) map[string]bool {
 	kept := map[string]bool{
 		"Connection": true, "Content-Length": true, "Date": true, "Server": true, "Transfer-Encoding": true,
@@ -65,8 +67,8 @@ func (d *dateCache) header(now time.Time) []string {
 	return next.value
 }
 
-// lengthOfNothing is Content-Length as net/http does not know it: from answers without a body it takes that away, but
-// CouchDB sends 0 with 304, and clients read it.
+// lengthOfNothing is Content-Length as net/http does not know it: from answers without a body it
+// takes that away, but CouchDB sends 0 with 304, and clients read it.
 const lengthOfNothing = "Content-length"
 
 // StartHeaders writes status and headers; length is the body's, -1 where it is not known.

@@ -6,10 +6,11 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// The setting couchdb/maintenance_mode takes the server out of service: `nolb` for load balancers, which ask /_up, and
-// `true` for everybody. In both feeds do not wait (fabric_view_changes:keep_sending_changes). In the latter requests to
-// databases fail as those to the only node of a CouchDB cluster do (fabric_rpc:set_io_priority); background work goes
-// on, and databases can be created and deleted.
+// The setting couchdb/maintenance_mode takes the server out of service: `nolb` for load balancers,
+// which ask /_up, and `true` for everybody. In both feeds do not wait
+// (fabric_view_changes:keep_sending_changes). In the latter requests to databases fail as those to
+// the only node of a CouchDB cluster do (fabric_rpc:set_io_priority); background work goes on, and
+// databases can be created and deleted.
 
 // errNoShards is what fabric_util:get_db makes of it.
 var errNoShards = compat.NewError(compat.KindInternal, "No DB shards could be opened.").WithRef()

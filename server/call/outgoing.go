@@ -9,16 +9,18 @@ import (
 	"github.com/settee-db/settee/memory"
 )
 
-// Clients that do not take what they asked for. CouchDB waits for them as long as their connection lives. Here a client
-// that takes nothing for chttpd/send_timeout is cut off, and what is held for it belongs to the budget of all answers
-// (memory). One that reads slowly but steadily gets all of its answer, however long it takes.
+// Clients that do not take what they asked for. CouchDB waits for them as long as their connection
+// lives. Here a client that takes nothing for chttpd/send_timeout is cut off, and what is held for
+// it belongs to the budget of all answers (memory). One that reads slowly but steadily gets all of
+// its answer, however long it takes.
 
 const (
 	// sendPiece is what a client must take within chttpd/send_timeout.
 	sendPiece = 64 << 10
 	// sendBuffer is what net/http takes of a body without waiting for the client.
 	sendBuffer = 2 << 10
-	// answerCopies is how many times a document is in memory until it is sent: as it is stored, and as it is shown.
+	// answerCopies is how many times a document is in memory until it is sent: as it is stored, and
+	// as it is shown.
 	answerCopies = 2
 )
 
@@ -172,7 +174,8 @@ func (a *Answer) flush() error {
 	return err
 }
 
-// rest ends the time for the client while there is nothing to take: HTTP/2 would end the stream after it.
+// rest ends the time for the client while there is nothing to take: HTTP/2 would end the stream
+// after it.
 func (a *Answer) rest() {
 	if a.head.Request.ProtoMajor == 2 {
 		allow(a.Writer, 0)

@@ -7,17 +7,19 @@ import (
 	"strings"
 )
 
-// Peer is the address of the client without its port. Behind a proxy of chttpd/trusted_proxies it is the one that the
-// proxy names, so that one client cannot lock an account for all. CouchDB believes whoever connects from a private
-// network (mochiweb_request:get(peer)), who then evades the lockout or aims it at others. The header of
-// chttpd/peer_header goes before, where it is there once and holds an address (couch_httpd:peer); where there are
-// trusted proxies, it counts from them only.
+// Peer is the address of the client without its port. Behind a proxy of chttpd/trusted_proxies it
+// is the one that the proxy names, so that one client cannot lock an account for all. CouchDB
+// believes whoever connects from a private network (mochiweb_request:get(peer)), who then evades
+// the lockout or aims it at others. The header of chttpd/peer_header goes before, where it is there
+// once and holds an address (couch_httpd:peer); where there are trusted proxies, it counts from
+// them only.
 func (h *Head) Peer() string {
 	name, _ := h.peer()
 	return name
 }
 
-// PeerNetwork is what failed logins are counted for: the client's address, or the network that it can choose it from.
+// PeerNetwork is what failed logins are counted for: the client's address, or the network that it
+// can choose it from.
 func (h *Head) PeerNetwork() string {
 	name, ip := h.peer()
 	if ip.IsValid() {
@@ -51,7 +53,8 @@ func (h *Head) peer() (name string, ip netip.Addr) {
 	return ip.String(), ip
 }
 
-// Network is what an address counts as: an IPv6 client has a network of 64 bits to choose its addresses from.
+// Network is what an address counts as: an IPv6 client has a network of 64 bits to choose its
+// addresses from.
 func Network(ip netip.Addr) string {
 	if ip.Is6() {
 		if p, err := ip.Prefix(64); err == nil {
@@ -64,8 +67,9 @@ func Network(ip netip.Addr) string {
 // maxPeer bounds what a proxy may name: an IPv6 address with its zone.
 const maxPeer = 64
 
-// parseAddress reads an address as Erlang's inet:parse_address does: of IPv4 also one of less than four numbers, whose
-// last one fills the rest, and numbers that are octal (with a zero in front) or hexadecimal (0x).
+// parseAddress reads an address as Erlang's inet:parse_address does: of IPv4 also one of less than
+// four numbers, whose last one fills the rest, and numbers that are octal (with a zero in front) or
+// hexadecimal (0x).
 func parseAddress(text string) (netip.Addr, bool) {
 	if strings.Contains(text, ":") {
 		ip, err := netip.ParseAddr(text)

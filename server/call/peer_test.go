@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Failed logins are counted for the address of the connection, unless a proxy that is trusted names another one; of an
-// IPv6 address for its network.
+// Failed logins are counted for the address of the connection, unless a proxy that is trusted names
+// another one; of an IPv6 address for its network.
 func TestPeer(t *testing.T) {
 	set := Settings{trustedProxies: parseNetworks("127.0.0.0/8, ::1,192.168.1.1, nonsense")}
 	for _, c := range []struct{ remote, forwarded, want string }{
@@ -34,8 +34,9 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// The header of peer_header names the client where it is there once and holds one address: as CouchDB's main answers
-// functions that show req.peer (recording next-auth/peer-header). Where proxies are named, only they are believed.
+// The header of peer_header names the client where it is there once and holds one address: as
+// CouchDB's main answers functions that show req.peer (recording next-auth/peer-header). Where
+// proxies are named, only they are believed.
 func TestPeerHeader(t *testing.T) {
 	peer := func(set Settings, remote string, values ...string) *Head {
 		r := httptest.NewRequest("GET", "/", nil)

@@ -22,16 +22,16 @@ var (
 	ErrBodyTruncated = compat.NewError(compat.KindBadRequest, "the request body ended early")
 )
 
-// Body is the body of a request: read whole, as JSON or as a stream, within the limits of the settings and the memory
-// that all bodies share. It is read once, but for what RawBody keeps.
+// Body is the body of a request: read whole, as JSON or as a stream, within the limits of the
+// settings and the memory that all bodies share. It is read once, but for what RawBody keeps.
 type Body struct {
 	head *Head
 	in   *requestBody
 	json *ejson.Parser // see parser
 }
 
-// RequireJSON refuses requests whose Content-Type is not exactly application/json before any semicolon
-// (chttpd:validate_ctype).
+// RequireJSON refuses requests whose Content-Type is not exactly application/json before any
+// semicolon (chttpd:validate_ctype).
 func (b *Body) RequireJSON() error {
 	for _, part := range strings.Split(b.head.Header("Content-Type"), ";") {
 		if part != "" { // string:tokens: a leading semicolon is fine
@@ -54,13 +54,15 @@ func (b *Body) BodyReader() io.Reader {
 	return b.in
 }
 
-// ReadBody reads the whole body, decompressed, within chttpd/max_http_request_size and the memory that bodies share.
+// ReadBody reads the whole body, decompressed, within chttpd/max_http_request_size and the memory
+// that bodies share.
 func (b *Body) ReadBody() ([]byte, error) { return b.ReadBodyWithin(b.head.Settings.MaxRequestSize) }
 
 // SmallBody bounds the bodies of requests that are never large: logins.
 const SmallBody = 64 << 10
 
-// ReadBodyWithin is ReadBody with a limit in bytes, which holds for the body as sent and as decompressed.
+// ReadBodyWithin is ReadBody with a limit in bytes, which holds for the body as sent and as
+// decompressed.
 func (b *Body) ReadBodyWithin(limit int64) ([]byte, error) {
 	if b.head.Request.ContentLength > limit {
 		return nil, compat.ErrRequestTooLarge
@@ -79,8 +81,9 @@ func (b *Body) ReadBodyWithin(limit int64) ([]byte, error) {
 	return b.gunzip(limit)
 }
 
-// ContentEncoding is what the body is packed with, if the request says. Several headers are one of all their values, as
-// MochiWeb joins them (mochiweb_headers:merge), so that two codings are none that is supported.
+// ContentEncoding is what the body is packed with, if the request says. Several headers are one of
+// all their values, as MochiWeb joins them (mochiweb_headers:merge), so that two codings are none
+// that is supported.
 func (b *Body) ContentEncoding() (coding string, set bool) {
 	values, set := b.head.Request.Header["Content-Encoding"]
 	return strings.Join(values, ", "), set
@@ -101,8 +104,9 @@ func (b *Body) readRaw(limit int64) ([]byte, error) {
 	return b.readAnnounced(limit, n)
 }
 
-// readAnnounced reads a body of n bytes. It gets memory for maxTrusted of them, then for trust times as many as have
-// come: for all of it a third more than its size, where parts that are joined take it twice.
+// readAnnounced reads a body of n bytes. It gets memory for maxTrusted of them, then for trust
+// times as many as have come: for all of it a third more than its size, where parts that are joined
+// take it twice.
 func (b *Body) readAnnounced(limit, n int64) ([]byte, error) {
 	raw := []byte{}
 	for {
@@ -132,8 +136,9 @@ func (b *Body) readAnnounced(limit, n int64) ([]byte, error) {
 
 const trust = 4
 
-// maxInflation is how much larger than sent a body may be that is larger than largeBody, twice CouchDB's largest
-// document. JSON of real documents comes to usualInflation, equal bytes to a thousand.
+// maxInflation is how much larger than sent a body may be that is larger than largeBody, twice
+// CouchDB's largest document. JSON of real documents comes to usualInflation, equal bytes to a
+// thousand.
 const (
 	maxInflation   = 200
 	usualInflation = 20
@@ -171,9 +176,9 @@ const (
 	lastPart  = 8 << 20
 )
 
-// ReadLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes, or more than
-// maxInflation allows. It holds twice the bytes at its end, where a buffer that grows would have thrown away several
-// times as many.
+// ReadLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit
+// bytes, or more than maxInflation allows. It holds twice the bytes at its end, where a buffer that
+// grows would have thrown away several times as many.
 func (b *Body) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
 	return b.readParts(r, limit, -1)
 }
@@ -241,9 +246,9 @@ func (b *Body) takeMemory(n int64) error {
 // freePatterns is how much the patterns of a small request may take without asking.
 const freePatterns = 256 << 10
 
-// TakeParsed asks for the memory of what is made of a request, where that is no small one or has large patterns, which
-// take so many bytes: a pattern of ten bytes may become a program of a megabyte. size gives the memory of all of it,
-// patterns included, in bytes.
+// TakeParsed asks for the memory of what is made of a request, where that is no small one or has
+// large patterns, which take so many bytes: a pattern of ten bytes may become a program of a
+// megabyte. size gives the memory of all of it, patterns included, in bytes.
 func (b *Body) TakeParsed(patterns int64, size func() int64) error {
 	if b.in.share.Held == 0 && patterns <= freePatterns {
 		return nil
@@ -251,15 +256,16 @@ func (b *Body) TakeParsed(patterns int64, size func() int64) error {
 	return b.takeMemory(size())
 }
 
-// attachmentMemory is what an attachment of a document takes while it is written: parsed, as the document before has
-// it, and what is stored of both.
+// attachmentMemory is what an attachment of a document takes while it is written: parsed, as the
+// document before has it, and what is stored of both.
 const attachmentMemory = 600
 
-// documentMemory is what each document of a request takes beside its text and values until it is written.
+// documentMemory is what each document of a request takes beside its text and values until it is
+// written.
 const documentMemory = 400
 
-// TakeForDocuments asks for the memory of so many documents, where the request is no small one: a text of three bytes
-// can be one.
+// TakeForDocuments asks for the memory of so many documents, where the request is no small one: a
+// text of three bytes can be one.
 func (b *Body) TakeForDocuments(n int) error {
 	if b.in.share.Held == 0 {
 		return nil
@@ -267,8 +273,8 @@ func (b *Body) TakeForDocuments(n int) error {
 	return b.takeMemory(int64(n) * documentMemory)
 }
 
-// TakeForAttachments asks for the memory of a document's attachments, where the request is no small one: a text of 20
-// bytes can name one.
+// TakeForAttachments asks for the memory of a document's attachments, where the request is no small
+// one: a text of 20 bytes can name one.
 func (b *Body) TakeForAttachments(doc ejson.Value) error {
 	atts, ok := doc.Get("_attachments")
 	if !ok || b.in.share.Held == 0 {
@@ -294,7 +300,8 @@ func (h heldBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// UploadBody streams the body to the store, which holds a part of it: what is written in one transaction.
+// UploadBody streams the body to the store, which holds a part of it: what is written in one
+// transaction.
 func (b *Body) UploadBody() io.Reader {
 	b.claim(uploadMemory)
 	if n := b.head.Request.ContentLength; n >= 0 {
@@ -303,7 +310,8 @@ func (b *Body) UploadBody() io.Reader {
 	return &uploadBody{b: b}
 }
 
-// uploadMemory is what an upload takes at most: the store's buffer, the smaller one before it, and its transaction.
+// uploadMemory is what an upload takes at most: the store's buffer, the smaller one before it, and
+// its transaction.
 const uploadMemory = 4 << 20
 
 // uploadBody takes memory for the beginning of a body, with the factor of bodies that are held.
@@ -325,7 +333,8 @@ func (u *uploadBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BodyError keeps errors with a wire meaning; all others say that the client broke off or framed the body wrongly.
+// BodyError keeps errors with a wire meaning; all others say that the client broke off or framed
+// the body wrongly.
 func BodyError(err error) error {
 	if e, ok := compat.AsError(err); ok {
 		return e
@@ -344,8 +353,8 @@ func (b *Body) parser() *ejson.Parser {
 	return b.json
 }
 
-// DropJSON ends the life of the value that was parsed last, before the handler returns, so that its memory serves
-// others.
+// DropJSON ends the life of the value that was parsed last, before the handler returns, so that its
+// memory serves others.
 func (b *Body) DropJSON() {
 	if b.json != nil {
 		b.json.Release()
@@ -353,8 +362,8 @@ func (b *Body) DropJSON() {
 	}
 }
 
-// JSONBody parses the body; ErrInvalidJSON for an empty or broken one. The value is valid until the handler returns or
-// parses another.
+// JSONBody parses the body; ErrInvalidJSON for an empty or broken one. The value is valid until the
+// handler returns or parses another.
 func (b *Body) JSONBody() (ejson.Value, error) {
 	if !b.HasBody() && b.head.Request.Header["Content-Length"] == nil {
 		return ejson.Value{}, errMissingBody

@@ -11,15 +11,16 @@ import (
 	"github.com/settee-db/settee/memory"
 )
 
-// Clients that do not send what they announced. CouchDB waits five minutes for each piece, however small. Here
-// receivePiece must come within chttpd/receive_timeout, and bodies that hold memory for which others wait must come
-// faster (memory).
+// Clients that do not send what they announced. CouchDB waits five minutes for each piece, however
+// small. Here receivePiece must come within chttpd/receive_timeout, and bodies that hold memory for
+// which others wait must come faster (memory).
 
-// receivePiece is what a client must send within chttpd/receive_timeout, unless the body ends before.
+// receivePiece is what a client must send within chttpd/receive_timeout, unless the body ends
+// before.
 const receivePiece = 64 << 10
 
-// requestBody wraps the request's body: it knows whether all of it was read, how long that took, and what memory it has
-// of the budget of all bodies.
+// requestBody wraps the request's body: it knows whether all of it was read, how long that took,
+// and what memory it has of the budget of all bodies.
 type requestBody struct {
 	r      io.ReadCloser
 	ended  bool

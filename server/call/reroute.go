@@ -28,8 +28,8 @@ type Named struct {
 // rerouted is what a rerouted request passes: all that depends on its path, method or headers.
 var rerouted = []step{parseTarget, readOptions, answerPreflight, identifyAgain}
 
-// identifyAgain authenticates a rerouted request whose headers are not the client's any more; else the user is who it
-// was.
+// identifyAgain authenticates a rerouted request whose headers are not the client's any more; else
+// the user is who it was.
 func identifyAgain(c *Call) (done bool, err error) {
 	if c.identified {
 		return false, c.requireUserOrKnown()
@@ -45,8 +45,8 @@ func (h *Head) requireUserOrKnown() error {
 	return h.requireUser()
 }
 
-// Reroute handles another request in place of this one. Nothing that was found out for the old path holds for the new
-// one.
+// Reroute handles another request in place of this one. Nothing that was found out for the old path
+// holds for the new one.
 func (c *Call) Reroute(to Rerouting) error {
 	if len(to.Target) > rewrite.MaxTarget {
 		return compat.ErrURITooLong

@@ -20,8 +20,8 @@ import (
 
 // This file is the only place where bodies and errors leave the server.
 
-// Answer is the answer to a request: nothing of it is sent before StartHeaders, once, and only through deliver after
-// that.
+// Answer is the answer to a request: nothing of it is sent before StartHeaders, once, and only
+// through deliver after that.
 type Answer struct {
 	head      *Head
 	from      *requestBody // the body of the request, whose rest ends the connection
@@ -36,8 +36,8 @@ type Answer struct {
 	preflight bool   // it is a preflight's
 }
 
-// JSON answers with a JSON text; the line feed CouchDB ends its answers with is added here. body is not used
-// afterwards.
+// JSON answers with a JSON text; the line feed CouchDB ends its answers with is added here. body is
+// not used afterwards.
 func (a *Answer) JSON(status int, body []byte) error {
 	a.jsonHeaders()
 	if a.callback != "" {
@@ -102,9 +102,9 @@ const scriptEnd = ");\n"
 // SetETag sets the ETag header of a tag given without quotes.
 func (a *Answer) SetETag(tag string) { a.Writer.Header()[HeaderETag] = []string{`"` + tag + `"`} }
 
-// NotModified answers 304 when the client has the version named by tag (without quotes) already; else it sets the ETag
-// header for the answer to come. Tokens of If-None-Match are split at blanks and commas, need quotes, and may be weak
-// (chttpd:etag_match); * is unknown.
+// NotModified answers 304 when the client has the version named by tag (without quotes) already;
+// else it sets the ETag header for the answer to come. Tokens of If-None-Match are split at blanks
+// and commas, need quotes, and may be weak (chttpd:etag_match); * is unknown.
 func (a *Answer) NotModified(tag string) bool {
 	a.SetETag(tag)
 	separates := func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }
@@ -118,8 +118,8 @@ func (a *Answer) NotModified(tag string) bool {
 	return false
 }
 
-// ContentTag makes an entity tag of content, which may be in parts: its MD5 as a number to the base of 36
-// (couch_httpd:make_etag).
+// ContentTag makes an entity tag of content, which may be in parts: its MD5 as a number to the base
+// of 36 (couch_httpd:make_etag).
 func ContentTag(parts ...[]byte) string {
 	h := md5.New()
 	for _, part := range parts {
@@ -134,8 +134,8 @@ func (a *Answer) Redirect(status int, location string) error {
 	return a.Empty(status)
 }
 
-// fail turns an error into the answer. After the first byte of a stream there is no way to tell the client but to break
-// the connection, as CouchDB does.
+// fail turns an error into the answer. After the first byte of a stream there is no way to tell the
+// client but to break the connection, as CouchDB does.
 func (a *Answer) fail(err error) error {
 	if a.status != 0 {
 		if isGone(a.head, err) {
@@ -161,32 +161,37 @@ func (a *Answer) fail(err error) error {
 	return a.ErrorBody(e.Status(), e)
 }
 
-// retryAfter is when clients should come back that were refused for what others do at the moment, in seconds.
+// retryAfter is when clients should come back that were refused for what others do at the moment,
+// in seconds.
 const retryAfter = "5"
 
-// errUpgraded is what a node answers whose store was upgraded beyond what it knows: others can answer.
+// errUpgraded is what a node answers whose store was upgraded beyond what it knows: others can
+// answer.
 var errUpgraded = compat.Busy("The store was upgraded to a format of another version of settee than this node's.")
 
-// errTaken is what a request is answered where another process may have the store's directory; see pebblekv's place.
+// errTaken is what a request is answered where another process may have the store's directory; see
+// pebblekv's place.
 var errTaken = compat.Busy("The store's directory is no longer this process's: its LOCK was removed or replaced.")
 
-// errUnavailable is what a request is answered that has waited for the store in vain. Of a write nobody knows then
-// whether it was stored.
+// errUnavailable is what a request is answered that has waited for the store in vain. Of a write
+// nobody knows then whether it was stored.
 var errUnavailable = compat.Busy("The store does not answer. A write may have been stored all the same.")
 
-// errUnwritable is what writes are answered while the data directory takes none, though there is space.
+// errUnwritable is what writes are answered while the data directory takes none, though there is
+// space.
 var errUnwritable = compat.Busy("The data directory cannot be written: its file system is read-only, or this process " +
 	"has no permission. Writes are refused until it can be.")
 
 // errUnwritten is that of a write that was under way then.
 var errUnwritten = compat.Busy(errUnwritable.Reason + " This one may be stored all the same.")
 
-// errSlow is what a request is answered whose reads became too old again and again, though the store answers: it, or
-// this machine, has more to do than it can.
+// errSlow is what a request is answered whose reads became too old again and again, though the
+// store answers: it, or this machine, has more to do than it can.
 var errSlow = compat.Busy("The store is too slow for this request at the moment.")
 
-// unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there
-// is none: the connection is closed, as CouchDB does with requests that break off.
+// unexpected logs an error that has no wire meaning and makes the client's part of it. Where the
+// client is gone there is none: the connection is closed, as CouchDB does with requests that break
+// off.
 func (a *Answer) unexpected(err error) *compat.Error {
 	away := errors.Is(err, kv.ErrUnavailable)
 	if errors.Is(err, kv.ErrUnwritable) {
@@ -227,7 +232,8 @@ func (a *Answer) unexpected(err error) *compat.Error {
 	return compat.NewError(compat.KindUnknown, err.Error())
 }
 
-// ErrorBody writes {"error","reason"}; what counts as a crash in CouchDB carries a ref number, in a header as well.
+// ErrorBody writes {"error","reason"}; what counts as a crash in CouchDB carries a ref number, in a
+// header as well.
 func (a *Answer) ErrorBody(status int, e *compat.Error) error {
 	b := append(make([]byte, 0, 128), `{"error":`...)
 	b = ejson.AppendString(b, e.Word())

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// TestUnexpectedErrors: a full disk has a status of its own, clients come again later to a store that does not answer,
-// is too slow or cannot be written; what has no wire meaning is a 500.
+// TestUnexpectedErrors: a full disk has a status of its own, clients come again later to a store
+// that does not answer, is too slow or cannot be written; what has no wire meaning is a 500.
 func TestUnexpectedErrors(t *testing.T) {
 	env := &Env{Log: slog.New(slog.DiscardHandler)}
 	a := &Answer{head: &Head{Env: env, Request: httptest.NewRequest("GET", "/", nil)}}

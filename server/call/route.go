@@ -33,8 +33,8 @@ func (a Access) String() string { return accessNames[a] }
 
 // Route is one row of a route table.
 type Route struct {
-	// Methods in CouchDB's spelling and order; the Allow header of a pattern is the Methods of its rows joined in table
-	// order. HEAD is served wherever GET is. "*" serves every method.
+	// Methods in CouchDB's spelling and order; the Allow header of a pattern is the Methods of its
+	// rows joined in table order. HEAD is served wherever GET is. "*" serves every method.
 	Methods string
 	// Pattern is the path: names, {parameters} of one segment, and {rest...} for whatever follows.
 	Pattern string
@@ -44,8 +44,9 @@ type Route struct {
 	Unlisted bool
 	// Heavy is for what may make large answers: it waits while memory is short (memorygate.go).
 	Heavy bool
-	// Reads says that no method of the row changes anything that is stored, POST included. Of the other rows everything
-	// but GET and HEAD changes something, and is refused to pages of other sites (crosssite.go).
+	// Reads says that no method of the row changes anything that is stored, POST included. Of the
+	// other rows everything but GET and HEAD changes something, and is refused to pages of other
+	// sites (crosssite.go).
 	Reads bool
 	// Doc is what docs/api-coverage.md says of it.
 	Doc string
@@ -73,7 +74,8 @@ func Row(methods, pattern string, access Access, handle Handler, doc string, fla
 	return r
 }
 
-// Tail is the row for a pattern whose paths may go on, which is ignored as in CouchDB, for others than the row itself.
+// Tail is the row for a pattern whose paths may go on, which is ignored as in CouchDB, for others
+// than the row itself.
 func (r Route) Tail(access Access) Route {
 	r.tail, r.tailAccess = true, access
 	return r

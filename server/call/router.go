@@ -12,7 +12,8 @@ type Endpoint struct {
 	inDB    bool   // below /{db}
 }
 
-// Router is one level of the routing tree. A name beats a parameter, a parameter beats the rest of the path.
+// Router is one level of the routing tree. A name beats a parameter, a parameter beats the rest of
+// the path.
 type Router struct {
 	names map[string]*Router
 	param *Router

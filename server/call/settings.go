@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/server/auth"
 )
 
-// Settings are the values of the configuration that requests need, parsed once for each change of the configuration.
+// Settings are the values of the configuration that requests need, parsed once for each change of
+// the configuration.
 type Settings struct {
 	Rules            documents.Rules
 	MaxRequestSize   int64
@@ -63,8 +64,8 @@ func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-// readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same
-// kind.
+// readSettings parses the configuration; old are the settings before, whose id generator goes on if
+// it is the same kind.
 func readSettings(c *config.Config, old *Settings) *Settings {
 	var authentication *auth.Settings
 	if old != nil {
@@ -172,8 +173,8 @@ func (s *Settings) setUUIDs(old *Settings) {
 	}
 }
 
-// parseNetworks reads networks in CIDR form and single addresses, separated by commas. What is neither is left out: it
-// trusts nobody.
+// parseNetworks reads networks in CIDR form and single addresses, separated by commas. What is
+// neither is left out: it trusts nobody.
 func parseNetworks(list string) []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range SplitList(list) {

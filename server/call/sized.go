@@ -2,8 +2,8 @@ package call
 
 import "io"
 
-// SizedStream begins an answer of a known length; headers, Content-Type included, are the caller's. Nothing may be
-// written for HEAD. An error of the writer says that the client is gone.
+// SizedStream begins an answer of a known length; headers, Content-Type included, are the caller's.
+// Nothing may be written for HEAD. An error of the writer says that the client is gone.
 func (a *Answer) SizedStream(status int, length int64) io.Writer {
 	a.StartHeaders(status, length)
 	return sizedStream{a}

@@ -2,8 +2,8 @@ package call
 
 import "github.com/settee-db/settee/server/stats"
 
-// countRequest counts a request to an endpoint that CouchDB counts: what chttpd_db, chttpd_view and couch_mrview_http
-// count. pattern is that of its route.
+// countRequest counts a request to an endpoint that CouchDB counts: what chttpd_db, chttpd_view and
+// couch_mrview_http count. pattern is that of its route.
 func (h *Head) countRequest(pattern string) {
 	if counter := h.requestCounter(pattern); counter != nil {
 		counter.Add(1)

@@ -21,8 +21,9 @@ var streamBuffers = sync.Pool{New: func() any {
 	return &b
 }}
 
-// Stream is a chunked answer. Nothing is sent before the buffer is full, Flush or Close, so an error met early is still
-// answered as an ordinary error: return it from the handler and forget the Stream.
+// Stream is a chunked answer. Nothing is sent before the buffer is full, Flush or Close, so an
+// error met early is still answered as an ordinary error: return it from the handler and forget the
+// Stream.
 type Stream struct {
 	a      *Answer
 	status int
@@ -50,7 +51,8 @@ func (a *Answer) Stream(status int) *Stream {
 	return s
 }
 
-// RawStream begins a chunked answer of another kind; Content-Type and Cache-Control are the caller's.
+// RawStream begins a chunked answer of another kind; Content-Type and Cache-Control are the
+// caller's.
 func (a *Answer) RawStream(status int) *Stream {
 	return &Stream{a: a, status: status, limit: streamBuffer}
 }
@@ -67,8 +69,8 @@ func (s *Stream) Buffer() []byte {
 	return s.buf
 }
 
-// Rest gives the buffer back until there is something to send again, if it is empty: the stream may have nothing to say
-// for hours.
+// Rest gives the buffer back until there is something to send again, if it is empty: the stream may
+// have nothing to say for hours.
 func (s *Stream) Rest() {
 	if len(s.buf) == 0 {
 		s.giveBack()
@@ -83,7 +85,8 @@ func (s *Stream) giveBack() {
 	s.buf, s.pooled = nil, nil
 }
 
-// Commit takes the buffer back and sends it when it is full. The error says that the client is gone.
+// Commit takes the buffer back and sends it when it is full. The error says that the client is
+// gone.
 func (s *Stream) Commit(b []byte) error {
 	s.buf = b
 	if len(b) < s.limit {
@@ -146,7 +149,8 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// End ends the answer with tail and a line feed. An answer of which nothing was sent yet has a Content-Length.
+// End ends the answer with tail and a line feed. An answer of which nothing was sent yet has a
+// Content-Length.
 func (s *Stream) End(tail string) error {
 	s.buf = append(append(s.Buffer(), tail...), '\n')
 	if s.a.status == 0 && !s.script {
@@ -187,8 +191,8 @@ func (s *Stream) send() error {
 	return nil
 }
 
-// StreamErrors answers with the documents that an index could not take: those that list hands to send, at most limit.
-// send returns storage.ErrStop when it wants no more, which list may return.
+// StreamErrors answers with the documents that an index could not take: those that list hands to
+// send, at most limit. send returns storage.ErrStop when it wants no more, which list may return.
 func (a *Answer) StreamErrors(limit int64, list func(send func(id, message string) error) error) error {
 	s := a.Stream(http.StatusOK)
 	if _, err := s.WriteString(`{"errors":[`); err != nil {

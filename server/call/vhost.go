@@ -10,18 +10,18 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// This file is virtual hosts: a request to a host of section vhosts is one for the path that the host stands for
-// (couch_httpd_vhost).
+// This file is virtual hosts: a request to a host of section vhosts is one for the path that the
+// host stands for (couch_httpd_vhost).
 
 // vhostPath is the header with the path that the client asked for below its virtual host.
 const vhostPath = "X-Couchdb-Vhost-Path"
 
-// globalPaths begin with what every virtual host has of the server itself. CouchDB 3.5 does not read
-// vhost_global_handlers any more.
+// globalPaths begin with what every virtual host has of the server itself. CouchDB 3.5 does not
+// read vhost_global_handlers any more.
 var globalPaths = []string{"_utils", "_uuids", "_session", "_users"}
 
-// pieceKind is what a piece of a host or a path is matched with. The order is that of the terms CouchDB sorts its rules
-// by.
+// pieceKind is what a piece of a host or a path is matched with. The order is that of the terms
+// CouchDB sorts its rules by.
 type pieceKind uint8
 
 const (
@@ -45,8 +45,9 @@ type virtualHost struct {
 	anyPort bool
 }
 
-// readVirtualHosts reads section vhosts. Rules are tried from the last to the first in the order of Erlang's terms, so
-// that literal names come before variables, and those before wildcards (couch_httpd_vhost:make_vhosts).
+// readVirtualHosts reads section vhosts. Rules are tried from the last to the first in the order of
+// Erlang's terms, so that literal names come before variables, and those before wildcards
+// (couch_httpd_vhost:make_vhosts).
 func readVirtualHosts(section map[string]string) []virtualHost {
 	var list []virtualHost
 	for name, target := range section {
@@ -119,8 +120,8 @@ func splitHostPort(host string) (parts []string, port int) {
 	return tokens(host, '.'), -1
 }
 
-// bind matches a host name from its end on. It returns the values of variables, the latest first, and the pieces that a
-// wildcard stands for, in reverse order as CouchDB has them.
+// bind matches a host name from its end on. It returns the values of variables, the latest first,
+// and the pieces that a wildcard stands for, in reverse order as CouchDB has them.
 func (v *virtualHost) bind(host []string) (bound []compat.Param, remaining []string, ok bool) {
 	spec := v.host
 	for i := len(host); len(spec) > 0; {
@@ -144,7 +145,8 @@ func (v *virtualHost) bind(host []string) (bound []compat.Param, remaining []str
 	return nil, nil, len(host) == 0
 }
 
-// targetPath is the path that the host stands for. A variable that the host does not have is "undefined".
+// targetPath is the path that the host stands for. A variable that the host does not have is
+// "undefined".
 func (v *virtualHost) targetPath(bound []compat.Param, remaining []string) string {
 	var path []string
 	for _, p := range v.target {
@@ -164,8 +166,8 @@ func (v *virtualHost) targetPath(bound []compat.Param, remaining []string) strin
 	return "/" + strings.Join(path, "/")
 }
 
-// matchVirtualHost finds the first rule for a host and the segments of a path: the path that the host stands for, and
-// the request's own without what the rule cuts off.
+// matchVirtualHost finds the first rule for a host and the segments of a path: the path that the
+// host stands for, and the request's own without what the rule cuts off.
 func matchVirtualHost(rules []virtualHost, host string, segments []string) (target, own string, ok bool) {
 	parts, port := splitHostPort(host)
 	for i := range rules {
@@ -182,7 +184,8 @@ func matchVirtualHost(rules []virtualHost, host string, segments []string) (targ
 	return "", "", false
 }
 
-// resolveHost puts the path of a virtual host in front of the request's (couch_httpd_vhost:dispatch_host).
+// resolveHost puts the path of a virtual host in front of the request's
+// (couch_httpd_vhost:dispatch_host).
 func resolveHost(c *Call) (done bool, err error) {
 	if len(c.Settings.virtualHosts) > 0 && strings.HasPrefix(c.Request.RequestURI, "/") {
 		c.redirectToHost()

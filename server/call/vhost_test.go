@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVirtualHostRules: the answers of a CouchDB are in conformance/testdata/edges-vhosts-config.json; this is the
-// order of the rules.
+// TestVirtualHostRules: the answers of a CouchDB are in
+// conformance/testdata/edges-vhosts-config.json; this is the order of the rules.
 func TestVirtualHostRules(t *testing.T) {
 	rules := readVirtualHosts(map[string]string{
 		"*.a.test": "/wild/*", ":x.a.test": "/variable/:x", "b.a.test": "/literal", "b.a.test:80": "/port", "b.a.test/p": "/path", "*": "/all",

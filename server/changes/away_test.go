@@ -48,8 +48,8 @@ func (s *awayStore) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versio
 	return s.Store.Update(ctx, fn)
 }
 
-// TestFeedsOutlastAnOutage: while the store does not answer requests are refused, and feeds beat; then they go on with
-// every change, each once.
+// TestFeedsOutlastAnOutage: while the store does not answer requests are refused, and feeds beat;
+// then they go on with every change, each once.
 func TestFeedsOutlastAnOutage(t *testing.T) {
 	store := &awayStore{Store: memkv.New()}
 	s := servertest.NewOn(t, store)

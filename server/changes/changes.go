@@ -18,7 +18,8 @@ import (
 	"github.com/settee-db/settee/storage/listeners"
 )
 
-// changes serves GET and POST /{db}/_changes. The order of checks is CouchDB's: body, options, filter, feed, since.
+// changes serves GET and POST /{db}/_changes. The order of checks is CouchDB's: body, options,
+// filter, feed, since.
 func (h *handlers) changes(c *call.Call) error {
 	body, err := changesBody(c)
 	if err != nil {
@@ -105,7 +106,8 @@ func changesBody(c *call.Call) (ejson.Value, error) {
 // rowFunc takes a row of a feed; storage.ErrStop ends the scan.
 type rowFunc = func(*storage.Change) error
 
-// scanFunc hands the rows after a sequence that pass the filter to row, at most limit; documents.Feed.Scan is one.
+// scanFunc hands the rows after a sequence that pass the filter to row, at most limit;
+// documents.Feed.Scan is one.
 type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error)
 
 // changesFeed is one running feed, of a database's changes or of _db_updates.
@@ -238,9 +240,9 @@ func (f *changesFeed) send(mark string) (done bool, err error) {
 	return false, f.waiting()
 }
 
-// Heartbeats are not sent more often than a client can need them: ten times a second where there are few feeds, each
-// second where there are thousands. All that wait for less than a second send at most 2000 a second together, up to
-// that number of feeds.
+// Heartbeats are not sent more often than a client can need them: ten times a second where there
+// are few feeds, each second where there are thousands. All that wait for less than a second send
+// at most 2000 a second together, up to that number of feeds.
 const (
 	leastHeartbeat = 100 * time.Millisecond
 	heartbeatShare = 500 * time.Microsecond // of each feed
@@ -278,7 +280,8 @@ func (f *changesFeed) ended(before int64) bool {
 	return f.left <= 0
 }
 
-// round sends the rows there are. While a feed follows, rows that the store does not answer for come in a later round.
+// round sends the rows there are. While a feed follows, rows that the store does not answer for
+// come in a later round.
 func (f *changesFeed) round() error {
 	var end storage.ChangesEnd
 	err := f.withHeartbeats(func() (err error) {
@@ -293,8 +296,9 @@ func (f *changesFeed) round() error {
 		return err
 	}
 	f.last, f.pending = end.Last, end.Pending
-	// A lookup leaves the rows pending that it did not look at (storage.DB.ChangesByID). Those that came while the
-	// feed waited have been passed, whether it woke up once for two of them or for each.
+	// A lookup leaves the rows pending that it did not look at (storage.DB.ChangesByID). Those that
+	// came while the feed waited have been passed, whether it woke up once for two of them or for
+	// each.
 	if f.waited && !f.descending && f.left > 0 {
 		f.pending = 0
 	}
@@ -382,8 +386,8 @@ func appendChange(b []byte, ch *storage.Change) []byte {
 	return b
 }
 
-// waiting sends what is in the buffer before the feed sleeps; a feed that has said nothing yet shows with a line feed
-// that it is there (changes_callback(waiting_for_updates)).
+// waiting sends what is in the buffer before the feed sleeps; a feed that has said nothing yet
+// shows with a line feed that it is there (changes_callback(waiting_for_updates)).
 func (f *changesFeed) waiting() error {
 	if !f.spoke && !f.quiet {
 		f.spoke = true
@@ -408,7 +412,8 @@ func (f *changesFeed) markOf(beat bool) string {
 	return "\n"
 }
 
-// stop ends the answer. An eventsource has no last line; it ends with a line feed only where rows are just before it.
+// stop ends the answer. An eventsource has no last line; it ends with a line feed only where rows
+// are just before it.
 func (f *changesFeed) stop() error {
 	b := f.s.Buffer()
 	switch f.kind {

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// dbUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents are named after
-// what happened to which database (global_changes_httpd).
+// dbUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents
+// are named after what happened to which database (global_changes_httpd).
 func (h *handlers) dbUpdates(c *call.Call) error {
 	o, err := params.ParseDBUpdates(c.Query)
 	if err != nil {

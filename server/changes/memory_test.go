@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestMemoryOfWaitingFeeds: a feed that waits takes little memory, its connection and both ends of its stack included.
+// TestMemoryOfWaitingFeeds: a feed that waits takes little memory, its connection and both ends of
+// its stack included.
 func TestMemoryOfWaitingFeeds(t *testing.T) {
 	const (
 		feeds = 400

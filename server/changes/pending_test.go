@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// A feed of some ids that wakes up once for two updates says what one says that wakes up for each of them.
+// A feed of some ids that wakes up once for two updates says what one says that wakes up for each
+// of them.
 func TestNothingIsPendingAfterAWait(t *testing.T) {
 	s := servertest.NewJS(t)
 	require.Equal(t, 201, s.Do("PUT", "/db/a", "{}").Code)

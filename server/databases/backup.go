@@ -15,11 +15,12 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Archives hold every document as it is, and bring back what was accepted before without asking for rights or
-// validation: so their routes are for server admins alone (call.ServerAdmin).
+// Archives hold every document as it is, and bring back what was accepted before without asking for
+// rights or validation: so their routes are for server admins alone (call.ServerAdmin).
 
-// getBackup streams the database as an archive (an extension: CouchDB has no such endpoint, and no document can have
-// the name). `format=couchbackup` gives what that tool reads. A stream that breaks off has no end line.
+// getBackup streams the database as an archive (an extension: CouchDB has no such endpoint, and no
+// document can have the name). `format=couchbackup` gives what that tool reads. A stream that
+// breaks off has no end line.
 func getBackup(c *call.Call) error {
 	form := archive.FormNative
 	switch format, _ := c.Query.Last("format"); format {
@@ -44,8 +45,9 @@ func getBackup(c *call.Call) error {
 // maxDifferences is how many differences an answer lists.
 const maxDifferences = 1000
 
-// postRestore takes an archive of one database. With `verify=true` nothing is written, and what differs is listed; with
-// `settings=true` the archive's security object and revs_limit are set, too.
+// postRestore takes an archive of one database. With `verify=true` nothing is written, and what
+// differs is listed; with `settings=true` the archive's security object and revs_limit are set,
+// too.
 func postRestore(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err

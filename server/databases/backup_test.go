@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestArchivesAreForServerAdmins: an archive has what nobody else may see, and is stored without validation.
+// TestArchivesAreForServerAdmins: an archive has what nobody else may see, and is stored without
+// validation.
 func TestArchivesAreForServerAdmins(t *testing.T) {
 	s := servertest.NewWithOpenUsers(t, 1)
 	require.Equal(t, 200, s.Do("PUT", "/_users/_security", `{"admins":{"names":["joe0"]}}`).Code)

@@ -27,7 +27,8 @@ func getDB(c *call.Call) error {
 	return c.JSON(http.StatusOK, documents.AppendInfo(nil, info))
 }
 
-// putDB creates a database; the checks come in CouchDB's order (chttpd_db:create_db_req, fabric_db_create).
+// putDB creates a database; the checks come in CouchDB's order (chttpd_db:create_db_req,
+// fabric_db_create).
 func putDB(c *call.Call) error {
 	c.DBKnown = true // its errors are not about a missing database
 	name := c.Segment(0)
@@ -122,8 +123,8 @@ func validPlacement(text string) bool {
 	return true
 }
 
-// databaseSecurity is couchdb/default_security where it opens the database; without a stored object a database is
-// closed (compat.DefaultSecurity).
+// databaseSecurity is couchdb/default_security where it opens the database; without a stored object
+// a database is closed (compat.DefaultSecurity).
 func databaseSecurity(set *call.Settings) []byte {
 	if mode := set.DefaultSecurity; mode != "everyone" && mode != "admin_local" {
 		return nil
@@ -222,8 +223,9 @@ func postDBsInfo(c *call.Call) error {
 	return infos(c, len(keys), func(i int) (string, []byte) { return keys[i].Text(), keys[i].AppendJSON(nil) }, false)
 }
 
-// infos streams {"key","info"} rows. With skipMissing databases that vanished meanwhile are left out, else they are
-// {"key","error":"not_found"}. key gives the name, and the key's JSON where that is not simply the name.
+// infos streams {"key","info"} rows. With skipMissing databases that vanished meanwhile are left
+// out, else they are {"key","error":"not_found"}. key gives the name, and the key's JSON where that
+// is not simply the name.
 func infos(c *call.Call, n int, key func(int) (string, []byte), skipMissing bool) error {
 	s := c.Stream(http.StatusOK)
 	b, separator := append(s.Buffer(), '['), ""

@@ -50,8 +50,8 @@ func tempView(*call.Call) error {
 	return compat.NewError(compat.KindGone, "Temporary views are not supported in CouchDB")
 }
 
-// shardRange is the i-th of the q equal ranges of hashes that a database shows as its shards, though it has none. The
-// last one takes what is left.
+// shardRange is the i-th of the q equal ranges of hashes that a database shows as its shards,
+// though it has none. The last one takes what is left.
 func shardRange(q, i int) string {
 	width := hashes / uint64(q)
 	last := uint64(i+1)*width - 1
@@ -64,8 +64,8 @@ func shardRange(q, i int) string {
 // hashes is how many hashes there are.
 const hashes = 1 << 32
 
-// shards is how many ranges a database shows: one if it was made without a number, and no more than a request for a
-// database may name, whatever the settings said when it was made.
+// shards is how many ranges a database shows: one if it was made without a number, and no more than
+// a request for a database may name, whatever the settings said when it was made.
 func shards(info *storage.Info) int { return min(max(info.Q, 1), math.MaxUint16) }
 
 func getShards(c *call.Call) error {
@@ -84,7 +84,8 @@ func getShards(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
 
-// getShard names the range that holds an id: by CRC-32 of the id, in partitioned databases of the partition's name.
+// getShard names the range that holds an id: by CRC-32 of the id, in partitioned databases of the
+// partition's name.
 func getShard(c *call.Call) error {
 	info, err := c.DB.Info(c.Context())
 	if err != nil {

@@ -50,8 +50,8 @@ func putSecurity(c *call.Call) error {
 	return c.OK(http.StatusOK)
 }
 
-// requireDBAdmin refuses members who are no admins with the given error: CouchDB finds out on the shards, and answers
-// with what that looks like from outside.
+// requireDBAdmin refuses members who are no admins with the given error: CouchDB finds out on the
+// shards, and answers with what that looks like from outside.
 func requireDBAdmin(c *call.Call, refusal error) error {
 	if admin, err := c.Docs.IsAdmin(c.Context()); admin || err != nil {
 		return err
@@ -88,8 +88,8 @@ func putRevsLimit(c *call.Call) error {
 	return c.OK(http.StatusOK)
 }
 
-// positiveInteger reads a limit. Integers in Erlang have no largest one; what is beyond 2^63-1 counts as that, which
-// nothing ever reaches.
+// positiveInteger reads a limit. Integers in Erlang have no largest one; what is beyond 2^63-1
+// counts as that, which nothing ever reaches.
 func positiveInteger(v ejson.Value) (n int64, ok bool) {
 	if n, ok := v.Int(); ok {
 		return n, n > 0

@@ -45,8 +45,8 @@ func TestLargeSecurity(t *testing.T) {
 	require.JSONEq(t, `{"error":"document_too_large","reason":"_security"}`, got.Body.String())
 }
 
-// TestNumbersOfAnySize: a q that no database could have is refused, but of one that exists that comes first; n says
-// nothing here.
+// TestNumbersOfAnySize: a q that no database could have is refused, but of one that exists that
+// comes first; n says nothing here.
 func TestNumbersOfAnySize(t *testing.T) {
 	s := servertest.NewWithUsers(t, 1)
 	const exists = `{"error":"file_exists","reason":"The database could not be created, the file already exists."}` + "\n"

@@ -1,5 +1,5 @@
-// Package designs serves functions of design documents. Package server/rewrite knows rewrite rules, package
-// js runs functions.
+// Package designs serves functions of design documents. Package server/rewrite knows rewrite rules,
+// package js runs functions.
 //
 //	show.go                _show
 //	list.go, listrun.go    _list: the request; the conversation with the function

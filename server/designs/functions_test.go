@@ -86,8 +86,8 @@ func TestRewriteAsksAnew(t *testing.T) {
 	require.Equal(t, 200, s.Do("GET", "/db/_design/r/_rewrite/all", "").Code)
 }
 
-// Rewrites stay in their database: else whoever may write design documents there could let a server administrator who
-// opens a URL of the database do anything.
+// Rewrites stay in their database: else whoever may write design documents there could let a server
+// administrator who opens a URL of the database do anything.
 func TestSecureRewrites(t *testing.T) {
 	s := servertest.NewJS(t)
 	const setting = "/_node/_local/_config/log/level"
@@ -193,8 +193,9 @@ func TestListOfManyRows(t *testing.T) {
 	)
 }
 
-// TestListKeys has `keys` with one element stay one: beside the reduce function of a list's view they need group=true,
-// as several do, while _view takes them for a key. What is no array is seen after the view.
+// TestListKeys has `keys` with one element stay one: beside the reduce function of a list's view
+// they need group=true, as several do, while _view takes them for a key. What is no array is seen
+// after the view.
 func TestListKeys(t *testing.T) {
 	s := servertest.NewJS(t)
 	s.PutDesign("d", `{"lists":{"all":"function(){ var row, s = ''; while (row = getRow()) s += toJSON(row); return s }"},
@@ -217,7 +218,8 @@ func TestListKeys(t *testing.T) {
 	require.Equal(t, 200, s.Do("POST", "/db/_design/d/_view/sum", `{"keys":[1]}`).Code)
 }
 
-// TestListFailsAfterHead has HEAD answer with the head that the function sent, whatever becomes of it.
+// TestListFailsAfterHead has HEAD answer with the head that the function sent, whatever becomes of
+// it.
 func TestListFailsAfterHead(t *testing.T) {
 	s := servertest.NewJS(t)
 	s.PutDesign("d", `{"views":{"v":{"map":"function(){}"}},

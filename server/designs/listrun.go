@@ -17,8 +17,8 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// listRun is a list function at work. Two goroutines share it: the handler's reads rows and offers them, the other one
-// has the conversation with the function and writes the answer.
+// listRun is a list function at work. Two goroutines share it: the handler's reads rows and offers
+// them, the other one has the conversation with the function and writes the answer.
 type listRun struct {
 	c    *call.Call
 	list *listRequest
@@ -83,7 +83,8 @@ func (l *listRun) next() ([][]byte, error) {
 	return rows, nil
 }
 
-// output is js.ListIO's Output: a message with chunks and perhaps a head (couch_mrview_show:list_cb).
+// output is js.ListIO's Output: a message with chunks and perhaps a head
+// (couch_mrview_show:list_cb).
 func (l *listRun) output(message ejson.Value) error {
 	var parts [3]ejson.Value
 	n := 0
@@ -126,8 +127,8 @@ type brokenList struct{ error }
 // Unwrap gives the error itself.
 func (e brokenList) Unwrap() error { return e.error }
 
-// write sends a part of the answer; the first one brings status and headers. A client that is gone does not stop the
-// function.
+// write sends a part of the answer; the first one brings status and headers. A client that is gone
+// does not stop the function.
 func (l *listRun) write(text string) {
 	if l.mute {
 		return
@@ -176,8 +177,8 @@ func (l *listRun) finish(err error) error {
 	return l.out.Close()
 }
 
-// queryError is an error of the query before its first row. Those that come from the view itself are a crash of the
-// real server.
+// queryError is an error of the query before its first row. Those that come from the view itself
+// are a crash of the real server.
 func queryError(err error) error {
 	if e, ok := compat.AsError(err); ok && e.Kind != compat.KindNotFound && e.Kind != compat.KindNoDatabase {
 		return compat.ErrFunctionClause
@@ -185,8 +186,8 @@ func queryError(err error) error {
 	return err
 }
 
-// fail answers an error of the function. Once it has read a row, the error goes out as the end of the body, with the
-// status of the error where nothing was sent before (chttpd:send_chunked_error).
+// fail answers an error of the function. Once it has read a row, the error goes out as the end of
+// the body, with the status of the error where nothing was sent before (chttpd:send_chunked_error).
 func (l *listRun) fail(err error) error {
 	e, wire := compat.AsError(err)
 	var broken brokenList
@@ -268,7 +269,8 @@ func (l *listRun) allDocs() error {
 	return l.offer()
 }
 
-// listBatch is how many rows a list function gets at a time, listBytes how many bytes of them, but for the last row.
+// listBatch is how many rows a list function gets at a time, listBytes how many bytes of them, but
+// for the last row.
 const (
 	listBatch = 128
 	listBytes = 1 << 20

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// designResponse is what a function of a design document wants to answer (chttpd_external:parse_external_response).
+// designResponse is what a function of a design document wants to answer
+// (chttpd_external:parse_external_response).
 type designResponse struct {
 	code    int
 	body    []byte
@@ -23,7 +24,8 @@ type designResponse struct {
 
 const defaultDesignType = "application/json"
 
-// parseResponse reads the object a function returned. Members count in their order; an unknown one is an error.
+// parseResponse reads the object a function returned. Members count in their order; an unknown one
+// is an error.
 func parseResponse(v ejson.Value, status int) (*designResponse, error) {
 	r := &designResponse{code: status, kind: defaultDesignType}
 	for name, value := range v.Members() {
@@ -63,7 +65,8 @@ func parseResponse(v ejson.Value, status int) (*designResponse, error) {
 	return r, nil
 }
 
-// setCode takes a status, as a number or as a text. CouchDB closes the connection without a word where it is none.
+// setCode takes a status, as a number or as a text. CouchDB closes the connection without a word
+// where it is none.
 func (r *designResponse) setCode(name, v ejson.Value) error {
 	code, ok := v.Int()
 	if v.Kind() == ejson.String {
@@ -96,7 +99,8 @@ func errResponse(name, value ejson.Value) *compat.Error {
 		"Invalid data from external server: {"+compat.ErlangTerm(name)+","+compat.ErlangTerm(value)+"}")
 }
 
-// ioText is the text that Erlang sends for a value: that of a string, or of an array of strings and bytes.
+// ioText is the text that Erlang sends for a value: that of a string, or of an array of strings and
+// bytes.
 func ioText(v ejson.Value) (string, error) {
 	text, ok := compat.IOText(v)
 	if !ok {
@@ -105,8 +109,9 @@ func ioText(v ejson.Value) (string, error) {
 	return text, nil
 }
 
-// apply puts headers of ours in place of the function's of exactly their names; the last of them stands first, the
-// others after the function's own, which shows where names differ only in case (chttpd_show:apply_headers).
+// apply puts headers of ours in place of the function's of exactly their names; the last of them
+// stands first, the others after the function's own, which shows where names differ only in case
+// (chttpd_show:apply_headers).
 func (r *designResponse) apply(ours []compat.Param) {
 	list := r.headers
 	for _, h := range ours {
@@ -122,8 +127,8 @@ func (r *designResponse) apply(ours []compat.Param) {
 	r.headers = list
 }
 
-// complete adds the headers that every such answer has: a type, and the policy that keeps browsers from running what it
-// holds.
+// complete adds the headers that every such answer has: a type, and the policy that keeps browsers
+// from running what it holds.
 func (r *designResponse) complete(policy string) {
 	typed := false
 	for i := range r.headers {
@@ -143,9 +148,9 @@ var framing = map[string]bool{
 	"Te": true, "Proxy-Connection": true, "Date": true, "Server": true,
 }
 
-// setDesignHeaders sets a function's headers. Values of one name are joined as CouchDB's HTTP server joins them. Names
-// that are no tokens are dropped, and line ends in values are blanks: no function can write a header, or an answer, of
-// another.
+// setDesignHeaders sets a function's headers. Values of one name are joined as CouchDB's HTTP
+// server joins them. Names that are no tokens are dropped, and line ends in values are blanks: no
+// function can write a header, or an answer, of another.
 func setDesignHeaders(c *call.Call, headers []compat.Param) {
 	h := c.Writer.Header()
 	for _, p := range headers {

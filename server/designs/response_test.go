@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// FuzzDesignResponse: whatever a function returns, the answer's headers stay lines of their own, and its status is one.
+// FuzzDesignResponse: whatever a function returns, the answer's headers stay lines of their own,
+// and its status is one.
 func FuzzDesignResponse(f *testing.F) {
 	for _, s := range []string{
 		`{"body":"x","headers":{"X-A":"a\r\nX-B: c","content-type":"x","ETag":"y"}}`, `{"code":"200","json":[1]}`, `{"base64":"aGk=","stop":true}`,

@@ -17,16 +17,17 @@ var (
 	errRewriteLimit = compat.NewError(compat.KindBadRequest, "Exceeded rewrite recursion limit")
 )
 
-// maxRewriteBytes bounds the design documents that rewrite a request one after the other, in bytes: each is read and
-// parsed anew, so that a hundred rounds through one of the largest hold a processor for seconds.
+// maxRewriteBytes bounds the design documents that rewrite a request one after the other, in bytes:
+// each is read and parsed anew, so that a hundred rounds through one of the largest hold a
+// processor for seconds.
 const maxRewriteBytes = 16 << 20
 
 func errRewrite(reason string) *compat.Error {
 	return compat.Named(compat.KindError, "rewrite_error", reason)
 }
 
-// rewriteRequest serves every method of …/_rewrite/{path}: the request becomes another one, which begins anew with the
-// question who may make it (chttpd_rewrite:handle_rewrite_req).
+// rewriteRequest serves every method of …/_rewrite/{path}: the request becomes another one, which
+// begins anew with the question who may make it (chttpd_rewrite:handle_rewrite_req).
 func rewriteRequest(c *call.Call) error {
 	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
 	if err != nil {
@@ -76,8 +77,8 @@ func resolveRewrite(c *call.Call, target string) (string, error) {
 	return path, nil
 }
 
-// rewriteHeaders are the headers of a rewrite function's result but, with chttpd/secure_rewrites, those that say who
-// asks.
+// rewriteHeaders are the headers of a rewrite function's result but, with chttpd/secure_rewrites,
+// those that say who asks.
 func rewriteHeaders(c *call.Call, list []compat.Param) []compat.Param {
 	if !c.Settings.SecureRewrites {
 		return list
@@ -144,7 +145,8 @@ func rewriteByFunction(c *call.Call, d *documents.Functions) error {
 	return c.Reroute(to)
 }
 
-// answerRewrite sends what a rewrite function answers itself. As in CouchDB, without a body the request's goes back.
+// answerRewrite sends what a rewrite function answers itself. As in CouchDB, without a body the
+// request's goes back.
 func answerRewrite(c *call.Call, r *rewriteResult) error {
 	body := r.body
 	if body == nil {

@@ -15,7 +15,8 @@ var (
 	errUpdatePath = compat.Named(compat.KindNotFound, "update_error", "Invalid path.")
 )
 
-// showFunction serves every method of …/_show/{name} and …/_show/{name}/{id} (chttpd_show:handle_doc_show_req).
+// showFunction serves every method of …/_show/{name} and …/_show/{name}/{id}
+// (chttpd_show:handle_doc_show_req).
 func showFunction(c *call.Call) error {
 	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
 	if err != nil {
@@ -89,8 +90,8 @@ func isResponse(v ejson.Value) bool {
 	return v.Kind() == ejson.Object && (!given || headers.Kind() == ejson.Object)
 }
 
-// showTag is the entity tag of a shown document: what the answer may depend on, as far as CouchDB looks
-// (chttpd_show:show_etag).
+// showTag is the entity tag of a shown document: what the answer may depend on, as far as CouchDB
+// looks (chttpd_show:show_etag).
 func showTag(c *call.Call, design, doc *storage.Document) string {
 	parts := []string{
 		design.Rev.String(),

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/server/documents"
 )
 
-// updateFunction serves every method of …/_update/{name} and …/_update/{name}/{id}; the functions' runtime refuses GET
-// (chttpd_show:handle_doc_update_req).
+// updateFunction serves every method of …/_update/{name} and …/_update/{name}/{id}; the functions'
+// runtime refuses GET (chttpd_show:handle_doc_update_req).
 func updateFunction(c *call.Call) error {
 	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
 	if err != nil {

@@ -51,8 +51,8 @@ func identityLengthKnown(a *compat.Attachment) bool {
 	return a.Encoding == compat.EncodingIdentity || a.Length != a.EncodedLength
 }
 
-// ranges reads the Range header; whole means that it is not followed. Only attachments stored as they are can be cut,
-// but an impossible range is an error for compressed ones as well.
+// ranges reads the Range header; whole means that it is not followed. Only attachments stored as
+// they are can be cut, but an impossible range is an error for compressed ones as well.
 func ranges(c *call.Call, att *compat.Attachment, encoded bool) (ranges []compat.ByteRange, whole bool, err error) {
 	header := c.Header("Range")
 	if header == "" || (!encoded && !identityLengthKnown(att)) {

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// With latest=true a revision stands for the leaf that descends from it, as in couch_doc_open of chttpd_db.
+// With latest=true a revision stands for the leaf that descends from it, as in couch_doc_open of
+// chttpd_db.
 func TestAttachmentOfTheLatestRevision(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
@@ -56,7 +57,8 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 	require.Equal(t, "200 two", get("latest=true&rev="+first), "a tombstone comes last")
 }
 
-// What the store says of an attachment that was announced and whose bytes never came is CouchDB's crash to clients.
+// What the store says of an attachment that was announced and whose bytes never came is CouchDB's
+// crash to clients.
 func TestAttachmentWhoseBytesNeverCame(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
@@ -75,8 +77,8 @@ func TestAttachmentOfNoType(t *testing.T) {
 	servertest.Expect(t, w, 400, `{"error":"bad_request","reason":"Invalid attachment digest for a"}`+"\n")
 }
 
-// TestAttachmentThatIsNoGzip: what was uploaded as gzip and is none can be read as it is stored, and elsewhere makes no
-// error of the server; CouchDB breaks the answer off.
+// TestAttachmentThatIsNoGzip: what was uploaded as gzip and is none can be read as it is stored,
+// and elsewhere makes no error of the server; CouchDB breaks the answer off.
 func TestAttachmentThatIsNoGzip(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

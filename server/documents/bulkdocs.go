@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// postBulkDocs serves POST /{db}/_bulk_docs. Everything is read and checked before anything is written: one malformed
-// document refuses the whole request; conflicts are told row by row.
+// postBulkDocs serves POST /{db}/_bulk_docs. Everything is read and checked before anything is
+// written: one malformed document refuses the whole request; conflicts are told row by row.
 func postBulkDocs(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {
@@ -90,7 +90,8 @@ func bulkNewEdits(body ejson.Value) (bool, error) {
 	return newEdits, nil
 }
 
-// bulkAccepted reports whether the w of the body or of the query asks for more copies than there are.
+// bulkAccepted reports whether the w of the body or of the query asks for more copies than there
+// are.
 func bulkAccepted(c *call.Call, body ejson.Value) bool {
 	if w, _ := body.Get("w"); isInteger(w) {
 		n, _ := w.Int()
@@ -110,7 +111,8 @@ func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Doc
 	return parser.ParseAll(list, c.TakeForAttachments)
 }
 
-// refuseAllOrNothing answers what CouchDB has answered since its version 2: there is no such transaction.
+// refuseAllOrNothing answers what CouchDB has answered since its version 2: there is no such
+// transaction.
 func refuseAllOrNothing(c *call.Call, docs []*compat.Document) error {
 	b := []byte{'['}
 	for i, d := range docs {
@@ -144,8 +146,8 @@ func appendResults(b []byte, results []storage.EditResult, accepted bool) []byte
 	return append(b, ']')
 }
 
-// appendFailures appends the refused ones only, by id: the answer to replicated writes. A shard of CouchDB tells them
-// in the order in which it looks at documents (couch_db:group_alike_docs/1).
+// appendFailures appends the refused ones only, by id: the answer to replicated writes. A shard of
+// CouchDB tells them in the order in which it looks at documents (couch_db:group_alike_docs/1).
 func appendFailures(b []byte, results []storage.EditResult) []byte {
 	slices.SortStableFunc(results, func(x, y storage.EditResult) int { return cmp.Compare(x.ID, y.ID) })
 	b = append(b, '[')

@@ -23,8 +23,8 @@ type bulkGetEntry struct {
 	q    documents.ReadOptions
 }
 
-// postBulkGet serves POST /{db}/_bulk_get. Rows stream out as they are read; what is wrong with an entry is told in its
-// row.
+// postBulkGet serves POST /{db}/_bulk_get. Rows stream out as they are read; what is wrong with an
+// entry is told in its row.
 func postBulkGet(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {
@@ -70,11 +70,12 @@ func postBulkGet(c *call.Call) error {
 	return bulkGetJSON(c, entries)
 }
 
-// bulkGetEntries are the entries of a request, by rules that are there when the first of them is taken.
+// bulkGetEntries are the entries of a request, by rules that are there when the first of them is
+// taken.
 type bulkGetEntries func(rules *compat.IDRules) iter.Seq[*bulkGetEntry]
 
-// parseBulkGetEntry reads {id, rev, atts_since} (chttpd_db:bulk_get_parse_arg). The id is a string, if it is given. An
-// entry with an error asks for nothing.
+// parseBulkGetEntry reads {id, rev, atts_since} (chttpd_db:bulk_get_parse_arg). The id is a string,
+// if it is given. An entry with an error asks for nothing.
 func parseBulkGetEntry(v ejson.Value, q *documents.ReadOptions, rules compat.IDRules) *bulkGetEntry {
 	e := &bulkGetEntry{rev: []byte("null"), q: *q}
 	if v.Kind() != ejson.Object || v.Len() == 0 {
@@ -141,8 +142,8 @@ func parseRevValue(v ejson.Value) (compat.Rev, error) {
 	return compat.ParseRev(v.Text())
 }
 
-// bulkGet calls part for every entry in order, with what was wrong, or with the revisions as they are read; more is
-// false in the last call for an entry.
+// bulkGet calls part for every entry in order, with what was wrong, or with the revisions as they
+// are read; more is false in the last call for an entry.
 func bulkGet(
 	c *call.Call,
 	entries bulkGetEntries,
@@ -239,7 +240,8 @@ func (e *bulkGetEntry) appendID(b []byte) []byte {
 	return ejson.AppendString(b, e.id)
 }
 
-// appendError appends the error of the whole entry; an unknown document has the revision `undefined`.
+// appendError appends the error of the whole entry; an unknown document has the revision
+// `undefined`.
 func (e *bulkGetEntry) appendError(b []byte) []byte {
 	if e.err != nil {
 		return e.appendErrorRow(b, e.rev, e.err)

@@ -49,8 +49,8 @@ func doHeld(s *servertest.Server, store *kvtest.Counting, method, target, body, 
 	return w
 }
 
-// Answers with many large revisions of a document go out as these are read, whatever the form of the answer and of the
-// request. Held whole, 60 of 7.5 MB ended a server with 400 MB.
+// Answers with many large revisions of a document go out as these are read, whatever the form of
+// the answer and of the request. Held whole, 60 of 7.5 MB ended a server with 400 MB.
 func TestRevisionsAreSentAsTheyAreRead(t *testing.T) {
 	kvtest.Long(t)
 	s, counting := countingServer(t)
@@ -75,8 +75,8 @@ func TestRevisionsAreSentAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// Lists and queries give each large document before they read many others, whichever way they go. Rows of views had all
-// of theirs read first, 128 of 7.5 MB.
+// Lists and queries give each large document before they read many others, whichever way they go.
+// Rows of views had all of theirs read first, 128 of 7.5 MB.
 func TestDocumentsOfRowsAreSentAsTheyAreRead(t *testing.T) {
 	kvtest.Long(t)
 	s, counting := countingServer(t)
@@ -129,7 +129,8 @@ func TestDocumentsOfRowsAreSentAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// TestBulkGetLength: an answer that fits the buffer has its length, as all have in CouchDB; a long one is chunked.
+// TestBulkGetLength: an answer that fits the buffer has its length, as all have in CouchDB; a long
+// one is chunked.
 func TestBulkGetLength(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
@@ -146,8 +147,8 @@ func TestBulkGetLength(t *testing.T) {
 	}
 }
 
-// TestLocalETag: the entity tag of a local document is in upper case, as all that couch_httpd:make_etag makes, and
-// changes with its body.
+// TestLocalETag: the entity tag of a local document is in upper case, as all that
+// couch_httpd:make_etag makes, and changes with its body.
 func TestLocalETag(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

@@ -24,8 +24,8 @@ type formFile struct {
 	Data []byte
 }
 
-// checkReferer checks the Referer header of a form upload ("" if absent) against the host of the request
-// (couch_httpd:validate_referer).
+// checkReferer checks the Referer header of a form upload ("" if absent) against the host of the
+// request (couch_httpd:validate_referer).
 func checkReferer(referer, host string) error {
 	if referer == "" {
 		return compat.NewError(compat.KindBadRequest, "Referer header required.")
@@ -41,9 +41,9 @@ func checkReferer(referer, host string) error {
 	return compat.NewError(compat.KindBadRequest, "Referer header must match host.")
 }
 
-// readDocForm reads a multipart/form-data body of at most limit bytes of content, which it keeps in memory as CouchDB
-// does (mochiweb_multipart:parse_form). Errors: KindBadContentType, ErrRequestTooLarge, KindBadRequest for a broken
-// form.
+// readDocForm reads a multipart/form-data body of at most limit bytes of content, which it keeps in
+// memory as CouchDB does (mochiweb_multipart:parse_form). Errors: KindBadContentType,
+// ErrRequestTooLarge, KindBadRequest for a broken form.
 func readDocForm(contentType string, body io.Reader, limit int64) (*docForm, error) {
 	media := compat.ParseMediaType(contentType)
 	if media.Name != "multipart/form-data" {

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestExpires: documents that are written with X-Settee-Expires are deleted at their time, those that were written
-// again without it are not.
+// TestExpires: documents that are written with X-Settee-Expires are deleted at their time, those
+// that were written again without it are not.
 func TestExpires(t *testing.T) {
 	engine := memkv.New()
 	s, store := servertest.NewOn(t, engine), servertest.OpenStore(t, engine)

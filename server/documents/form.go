@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// postForm serves POST /{db}/{id}: attachments from an HTML form (chttpd_db:db_doc_req for POST). They come before
-// those the document has.
+// postForm serves POST /{db}/{id}: attachments from an HTML form (chttpd_db:db_doc_req for POST).
+// They come before those the document has.
 func postForm(c *call.Call) error {
 	if err := checkReferer(c.Header("Referer"), c.Request.Host); err != nil {
 		return err

@@ -34,8 +34,8 @@ func (d *discarding) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Attachments in JSON are sent as they are read, whatever shows them: neither a large one nor one that gzip makes small
-// is in memory. The answers are those of attachments that are.
+// Attachments in JSON are sent as they are read, whatever shows them: neither a large one nor one
+// that gzip makes small is in memory. The answers are those of attachments that are.
 func TestAttachmentsAreNotHeld(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, of which the race detector takes its own; one request at a time")

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestWriteQuorum: w asks for more copies than there are. 202 says so, but not to who replicates, nor of no write.
+// TestWriteQuorum: w asks for more copies than there are. 202 says so, but not to who replicates,
+// nor of no write.
 func TestWriteQuorum(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

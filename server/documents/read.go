@@ -41,8 +41,8 @@ func getDoc(c *call.Call) error {
 	return sendDoc(c, c.Docs.View(d, q), make([]byte, 0, len(d.Body)+128))
 }
 
-// sendDoc answers with a document. One whose attachments are large is sent as they are read, and its length told
-// before.
+// sendDoc answers with a document. One whose attachments are large is sent as they are read, and
+// its length told before.
 func sendDoc(c *call.Call, view *compat.DocumentView, b []byte) error {
 	var out *call.JSONPieces
 	b, err := c.Docs.AppendView(c.Context(), b, view, func(b []byte) ([]byte, error) {
@@ -68,8 +68,8 @@ func sendDoc(c *call.Call, view *compat.DocumentView, b []byte) error {
 	return out.Close()
 }
 
-// designLocation is where a design document is that the path names with an escaped slash: reads are sent there
-// (chttpd_db:db_req).
+// designLocation is where a design document is that the path names with an escaped slash: reads are
+// sent there (chttpd_db:db_req).
 func designLocation(c *call.Call) (string, bool) {
 	if !strings.HasPrefix(c.Segment(1), compat.DesignPrefix) {
 		return "", false
@@ -90,12 +90,14 @@ func redirect(c *call.Call, location string) error {
 	return c.Redirect(http.StatusMovedPermanently, location)
 }
 
-// hasMeta reports whether the answer holds more than the revision determines: it has no ETag then (chttpd_db:send_doc).
+// hasMeta reports whether the answer holds more than the revision determines: it has no ETag then
+// (chttpd_db:send_doc).
 func hasMeta(d *storage.Document, q *documents.ReadOptions) bool {
 	return len(d.RevsInfo) > 0 || len(d.Conflicts) > 0 || len(d.DeletedConflicts) > 0 || documents.ShowsLocalSeq(q)
 }
 
-// docETag is the revision; that of a local document says nothing about its body, so a checksum stands for it.
+// docETag is the revision; that of a local document says nothing about its body, so a checksum
+// stands for it.
 func docETag(d *storage.Document) string {
 	if compat.IsLocalID(d.ID) {
 		return localETag(d.ID, d.Rev, d.Body)

@@ -7,8 +7,9 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// putRelated serves PUT /{db}/{id} with a multipart/related body: the document, then the bytes of the attachments that
-// follow, by position. The bytes stream into the store before the document is written.
+// putRelated serves PUT /{db}/{id} with a multipart/related body: the document, then the bytes of
+// the attachments that follow, by position. The bytes stream into the store before the document is
+// written.
 func putRelated(c *call.Call, id string, replicated bool, rules compat.DocRules) error {
 	if c.Request.ContentLength > c.Settings.MaxRequestSize {
 		return compat.ErrRequestTooLarge

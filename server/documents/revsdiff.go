@@ -29,14 +29,15 @@ func postMissingRevs(c *call.Call) error {
 	})
 }
 
-// sizedAnswer is how long an answer of _revs_diff may be that has a Content-Length, as all have in CouchDB. Longer ones
-// go out as they are made.
+// sizedAnswer is how long an answer of _revs_diff may be that has a Content-Length, as all have in
+// CouchDB. Longer ones go out as they are made.
 const sizedAnswer = 64 << 10
 
 var errNoRevisions = compat.NewError(compat.KindBadRequest, "Invalid revisions, must be a list")
 
-// revsDiff reads the request and answers with what is missing in the order the real server prints it: that of a hash
-// table. The revisions of a document are read when it is its turn, after all were checked.
+// revsDiff reads the request and answers with what is missing in the order the real server prints
+// it: that of a hash table. The revisions of a document are read when it is its turn, after all
+// were checked.
 func revsDiff(c *call.Call, begin, end string, member func([]byte, *storage.RevsDiff) []byte) error {
 	body, err := c.JSONRequest()
 	if err != nil {

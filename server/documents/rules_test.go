@@ -20,8 +20,8 @@ func rule(selector string) string {
 	return `{"language":"query","validate_doc_update":` + selector + `}`
 }
 
-// TestRulesAreRead: a validate_doc_update that cannot be asked is refused with its design document, whichever way that
-// comes, and nothing is in force then.
+// TestRulesAreRead: a validate_doc_update that cannot be asked is refused with its design document,
+// whichever way that comes, and nothing is in force then.
 func TestRulesAreRead(t *testing.T) {
 	s := servertest.NewJS(t)
 	const badName, badType = "invalid_field_name", "invalid_design_doc"
@@ -59,8 +59,8 @@ func TestRulesAreRead(t *testing.T) {
 	require.Equal(t, 201, s.Do("PUT", "/db/b", `{"a":1}`).Code)
 }
 
-// TestTrustedRules: where a restored database has a selector that cannot be read, its documents are refused with the
-// reason, and the design document can be mended.
+// TestTrustedRules: where a restored database has a selector that cannot be read, its documents are
+// refused with the reason, and the design document can be mended.
 func TestTrustedRules(t *testing.T) {
 	s := servertest.NewJS(t)
 	bad := `{"new_edits":false,"docs":[{"_id":"_design/v","_rev":"1-a",` + rule(`{"newDoc.a":{"$foo":1}}`)[1:] + `]}`
@@ -74,7 +74,8 @@ func TestTrustedRules(t *testing.T) {
 	require.Equal(t, 201, s.Do("PUT", "/db/a", `{"a":1}`).Code)
 }
 
-// TestRulesSeeEveryWrite: whichever way a revision comes, a selector is asked about it, and each refusal is counted.
+// TestRulesSeeEveryWrite: whichever way a revision comes, a selector is asked about it, and each
+// refusal is counted.
 func TestRulesSeeEveryWrite(t *testing.T) {
 	s := servertest.NewJS(t)
 	const rejects = "/_node/_local/_stats/couchdb/query_server/vdu_rejects"
@@ -103,8 +104,8 @@ func TestRulesSeeEveryWrite(t *testing.T) {
 	require.Equal(t, 200, s.Do("GET", "/db/made", "").Code)
 }
 
-// TestRulesCost: a selector is asked without a worker and without a read: a write takes the round trips that it takes
-// beside a design document that validates nothing.
+// TestRulesCost: a selector is asked without a worker and without a read: a write takes the round
+// trips that it takes beside a design document that validates nothing.
 func TestRulesCost(t *testing.T) {
 	trips := func(design string) (counts [4]int64) {
 		engine := latencykv.New(memkv.New(), latencykv.Options{})
@@ -128,7 +129,8 @@ func TestRulesCost(t *testing.T) {
 	require.Equal(t, trips(`{"language":"query"}`), trips(both))
 }
 
-// interpreter is a validation function with an evaluator of its own for the selectors that genSelector makes.
+// interpreter is a validation function with an evaluator of its own for the selectors that
+// genSelector makes.
 const interpreter = `function(newDoc, oldDoc) {
 	function rank(v) {
 		return v === null ? 0 : typeof v === "boolean" ? 1 : typeof v === "number" ? 2 : typeof v === "string" ? 3 :
@@ -189,8 +191,8 @@ const interpreter = `function(newDoc, oldDoc) {
 	if (!matches(%s, false)) throw {forbidden: "document is not valid"};
 }`
 
-// TestRulesAndFunctionsAgree: a selector refuses what a function with the same rule does, of new documents, of updates
-// and of deletions.
+// TestRulesAndFunctionsAgree: a selector refuses what a function with the same rule does, of new
+// documents, of updates and of deletions.
 func TestRulesAndFunctionsAgree(t *testing.T) {
 	s := servertest.NewJS(t)
 	value := rapid.SampledFrom([]string{`null`, `true`, `0`, `1`, `-2.5`, `"a"`, `"ab"`, `[]`, `[1,"a"]`, `{}`, `{"b":1}`})

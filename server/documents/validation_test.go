@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestValidationIsOrdered: a document that a function refuses is never stored after the function was.
+// TestValidationIsOrdered: a document that a function refuses is never stored after the function
+// was.
 func TestValidationIsOrdered(t *testing.T) {
 	s := servertest.NewJS(t)
 	var wait sync.WaitGroup
@@ -67,8 +68,9 @@ func TestValidationOfDatabaseRecreated(t *testing.T) {
 	require.Equal(t, 201, s.Do("PUT", "/db/a", `{}`).Code)
 }
 
-// TestLineOfAttachmentEdits: a function sees the whole line of the revision where a request changes attachments only,
-// as CouchDB has read the document then; of a document that comes with the request it sees what came.
+// TestLineOfAttachmentEdits: a function sees the whole line of the revision where a request changes
+// attachments only, as CouchDB has read the document then; of a document that comes with the
+// request it sees what came.
 func TestLineOfAttachmentEdits(t *testing.T) {
 	s := servertest.NewJS(t)
 	require.Equal(t, 201, s.Do("PUT", "/db/doc", `{"_attachments":{"a":{"data":""}}}`).Code)

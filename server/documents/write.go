@@ -56,8 +56,8 @@ func putDoc(c *call.Call) error {
 	return written(c, d, rev, replicated)
 }
 
-// addressDoc gives the document the id of the URL and the revision that body, query and If-Match agree on
-// (chttpd_db:couch_doc_from_req).
+// addressDoc gives the document the id of the URL and the revision that body, query and If-Match
+// agree on (chttpd_db:couch_doc_from_req).
 func addressDoc(c *call.Call, d *compat.Document, id string, replicated bool) error {
 	if err := d.ValidateAttachmentNames(); err != nil {
 		return err
@@ -95,8 +95,8 @@ func Write(c *call.Call, d *compat.Document, replicated bool) (compat.Rev, error
 	return c.Docs.Write(c.Context(), d, o)
 }
 
-// expiresHeader says when the documents of a request are deleted, unless other revisions have taken their place by
-// then: a number of seconds from now, or a time as RFC 3339 has it. Not in CouchDB.
+// expiresHeader says when the documents of a request are deleted, unless other revisions have taken
+// their place by then: a number of seconds from now, or a time as RFC 3339 has it. Not in CouchDB.
 const expiresHeader = "X-Settee-Expires"
 
 // writeOptions are those of the request; settee migrate writes what was accepted elsewhere.
@@ -159,8 +159,8 @@ func checkWriteQuorum(c *call.Call) error {
 	return err
 }
 
-// Accepted reports whether more copies are asked for than there are: the write is on disk, but 202 says that it is not
-// on all.
+// Accepted reports whether more copies are asked for than there are: the write is on disk, but 202
+// says that it is not on all.
 func Accepted(c *call.Call) bool {
 	n, _, _ := params.Quorum(c.Query, "w")
 	return n > 1
@@ -231,7 +231,8 @@ func postDoc(c *call.Call) error {
 	return written(c, d, rev, false)
 }
 
-// copyDoc serves COPY /{db}/{id}: the body and the attachments of a revision become a new revision of another document.
+// copyDoc serves COPY /{db}/{id}: the body and the attachments of a revision become a new revision
+// of another document.
 func copyDoc(c *call.Call) error {
 	source, _, err := params.RequestRev(c.Query, c.Request.Header["If-Match"])
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// Requests that name many documents learn in the snapshot that they read what kind of database it is: nothing of an
-// answer is sent before, and it is refused as ever where there is no database, or an id names no partition.
+// Requests that name many documents learn in the snapshot that they read what kind of database it
+// is: nothing of an answer is sent before, and it is refused as ever where there is no database, or
+// an id names no partition.
 func TestManyDocumentsOfTheWrongDatabase(t *testing.T) {
 	s := servertest.NewQuiet(t, memkv.New())
 	require.Equal(t, http.StatusCreated, s.Do("PUT", "/plain", "").Code)

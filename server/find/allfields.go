@@ -15,7 +15,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// This file is about indexes over all fields, which CouchDB does not have: their settings, and what is told of them.
+// This file is about indexes over all fields, which CouchDB does not have: their settings, and what
+// is told of them.
 
 // autoDefaults are the settings for new indexes over all fields.
 func autoDefaults(c *config.Config) mango.AllFieldsDefaults {
@@ -33,7 +34,8 @@ func autoDefaults(c *config.Config) mango.AllFieldsDefaults {
 	return d
 }
 
-// AddDefaultIndex gives a new database an index over all fields, if mango/all_fields_by_default says so.
+// AddDefaultIndex gives a new database an index over all fields, if mango/all_fields_by_default
+// says so.
 func AddDefaultIndex(ctx context.Context, e *call.Env, database string) error {
 	if !e.Config.Bool("mango", "all_fields_by_default") || strings.HasPrefix(database, "_") {
 		return nil
@@ -73,8 +75,8 @@ func (h *Handlers) autoStatus(c *call.Call) ([]allfields.Status, error) {
 	return h.o.AllFields.Status(c.Context(), c.DB)
 }
 
-// appendAutoStatus appends the members that _index has of an index over all fields besides those of all indexes:
-// nothing if it is not known.
+// appendAutoStatus appends the members that _index has of an index over all fields besides those of
+// all indexes: nothing if it is not known.
 func appendAutoStatus(b []byte, list []allfields.Status, ddoc, name string) []byte {
 	i := slices.IndexFunc(list, func(st allfields.Status) bool { return st.DesignDoc == ddoc && st.Name == name })
 	if i < 0 {
@@ -104,8 +106,8 @@ func autoState(ready bool) string {
 	return "building"
 }
 
-// AppendInfo appends what _info tells of the indexes over all fields of a design document, before the end of its
-// object.
+// AppendInfo appends what _info tells of the indexes over all fields of a design document, before
+// the end of its object.
 func (h *Handlers) AppendInfo(c *call.Call, b []byte) ([]byte, error) {
 	list, err := h.autoStatus(c)
 	if err != nil {

@@ -15,8 +15,8 @@ func postJSON(s *servertest.Server, path, body string) string {
 	return s.Do("POST", path, body, "Content-Type", "application/json").Body.String()
 }
 
-// What is told of an index over all fields, when it is made and later; indexes of CouchDB's kinds are told of as by
-// CouchDB.
+// What is told of an index over all fields, when it is made and later; indexes of CouchDB's kinds
+// are told of as by CouchDB.
 func TestStateOfAutoIndex(t *testing.T) {
 	s := servertest.NewAllFields(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

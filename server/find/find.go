@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// mangoPlan reads the request of _find or _explain and chooses an index (mango_httpd:handle_find_req/2).
+// mangoPlan reads the request of _find or _explain and chooses an index
+// (mango_httpd:handle_find_req/2).
 func (h *Handlers) mangoPlan(c *call.Call, explain bool) (*mango.Plan, error) {
 	body, err := c.JSONRequest()
 	if err != nil {
@@ -81,7 +82,8 @@ func (h *Handlers) find(c *call.Call) error {
 	return s.Close()
 }
 
-// appendAnswer appends what follows the documents; a query that can have no answer gets nothing of it.
+// appendAnswer appends what follows the documents; a query that can have no answer gets nothing of
+// it.
 func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
 	if a == nil {
 		if plan.WantsCount() {
@@ -140,8 +142,8 @@ func (h *Handlers) explain(c *call.Call) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// distinct serves POST /{db}/_distinct, an extension: the values of a field, each once, with how many documents have
-// it.
+// distinct serves POST /{db}/_distinct, an extension: the values of a field, each once, with how
+// many documents have it.
 func (h *Handlers) distinct(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {

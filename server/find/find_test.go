@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// What an index of the users database holds is for its admins; other users see of documents what they always see.
+// What an index of the users database holds is for its admins; other users see of documents what
+// they always see.
 func TestIndexesOfUsersAreForAdmins(t *testing.T) {
 	s := servertest.NewWithOpenUsers(t, 2)
 	const query = `{"selector":{"derived_key":{"$gt":null}},"fields":["_id","derived_key"]}`
@@ -47,7 +48,8 @@ func TestQueriesSeeIndexesAndWritesAtOnce(t *testing.T) {
 	require.Contains(t, post("_find", query), "no_usable_index")
 }
 
-// CouchDB took filters that this server does not: such an index is listed, but not used, as it holds nothing.
+// CouchDB took filters that this server does not: such an index is listed, but not used, as it
+// holds nothing.
 func TestUnreadableFilter(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
@@ -66,7 +68,8 @@ func TestUnreadableFilter(t *testing.T) {
 	require.Equal(t, 400, w.Code)
 }
 
-// The least double is itself in documents and requests, however it is written, and with an index as without.
+// The least double is itself in documents and requests, however it is written, and with an index as
+// without.
 func TestLeastDouble(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

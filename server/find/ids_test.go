@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestIDsInBothVersions: conditions on ids have the same answer by each index: with 3.5 of their bytes alone, with 3.6
-// of collation as well.
+// TestIDsInBothVersions: conditions on ids have the same answer by each index: with 3.5 of their
+// bytes alone, with 3.6 of collation as well.
 func TestIDsInBothVersions(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/ids", "").Code)

@@ -138,11 +138,12 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
 
-// awaitTime is how long the answer to a new index waits for it, so that that of a small database is there when it
-// arrives.
+// awaitTime is how long the answer to a new index waits for it, so that that of a small database is
+// there when it arrives.
 const awaitTime = time.Second
 
-// awaitIndex begins to build an index; what does not get ready in time is built by jobs and queries.
+// awaitIndex begins to build an index; what does not get ready in time is built by jobs and
+// queries.
 func (h *Handlers) awaitIndex(c *call.Call, d *mango.Definition) {
 	ctx, cancel := context.WithTimeout(c.Context(), awaitTime)
 	defer cancel()
@@ -165,7 +166,8 @@ func errSavingDesign(refused *compat.Error) error {
 	return compat.Named(compat.KindUnknown, "error_saving_ddoc", reason)
 }
 
-// deleteIndex serves DELETE /{db}/_index/{ddoc}/{type}/{name}, with or without _design/ before the first.
+// deleteIndex serves DELETE /{db}/_index/{ddoc}/{type}/{name}, with or without _design/ before the
+// first.
 func (h *Handlers) deleteIndex(c *call.Call) error {
 	parts := c.Segments[2:]
 	if len(parts) == 4 {
@@ -211,8 +213,8 @@ func removeIndex(c *call.Call, ddoc string, kind mango.Kind, name string) error 
 	return err
 }
 
-// bulkDeleteIndexes serves POST /{db}/_index/_bulk_delete: all indexes of some design documents. The results are in
-// reverse order, as in CouchDB.
+// bulkDeleteIndexes serves POST /{db}/_index/_bulk_delete: all indexes of some design documents.
+// The results are in reverse order, as in CouchDB.
 func (h *Handlers) bulkDeleteIndexes(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {

@@ -28,16 +28,18 @@ type Options struct {
 // New makes the handlers.
 func New(o Options) *Handlers { return &Handlers{o: o} }
 
-// ForgetParsed empties the cache of indexes, which are then read again. It may be called at any time.
+// ForgetParsed empties the cache of indexes, which are then read again. It may be called at any
+// time.
 func (h *Handlers) ForgetParsed() { h.catalogue.Forget() }
 
-// indexes lists the indexes of the database, that of all documents first, and reports whether it is partitioned.
+// indexes lists the indexes of the database, that of all documents first, and reports whether it is
+// partitioned.
 func (h *Handlers) indexes(c *call.Call) ([]*mango.Index, bool, error) {
 	return h.catalogue.Indexes(c.Context(), c.DB)
 }
 
-// openDesign reads a design document whose views are to be changed; exists is false for a missing or deleted one. The
-// value belongs to the caller.
+// openDesign reads a design document whose views are to be changed; exists is false for a missing
+// or deleted one. The value belongs to the caller.
 func openDesign(c *call.Call, id string) (d *storage.Document, body ejson.Value, exists bool, err error) {
 	d, err = c.DB.Open(c.Context(), id, storage.OpenOptions{})
 	if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNotFound {
@@ -50,8 +52,8 @@ func openDesign(c *call.Call, id string) (d *storage.Document, body ejson.Value,
 	return d, body, true, err
 }
 
-// writeDesign stores a design document; d is the revision it replaces, nil for a new one. refused is what the document
-// was refused for.
+// writeDesign stores a design document; d is the revision it replaces, nil for a new one. refused
+// is what the document was refused for.
 func writeDesign(
 	c *call.Call,
 	id string,

@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// checkText refuses text indexes where there is no full-text search, and those of all fields where a setting says so.
+// checkText refuses text indexes where there is no full-text search, and those of all fields where
+// a setting says so.
 func (h *Handlers) checkText(c *call.Call, d *mango.Definition) error {
 	switch kind := d.Kind(); kind {
 	case mango.KindText, mango.KindNouveau:

@@ -136,7 +136,8 @@ func TestTextIndexesThatAreRefused(t *testing.T) {
 	require.Contains(t, w.Body.String(), `{"error":"required index service unavailable","reason":"nouveau"}`)
 }
 
-// Queries of text indexes: answers, what _explain tells, and that a write is seen by the query that follows.
+// Queries of text indexes: answers, what _explain tells, and that a write is seen by the query that
+// follows.
 func TestTextQueries(t *testing.T) {
 	for _, kind := range []string{"text", "nouveau"} {
 		t.Run(kind, func(t *testing.T) {

@@ -88,8 +88,8 @@ var passed = []string{"Content-Type", "Cache-Control", "Etag", "Location"}
 // ErrNoAnswer is what To fails with before anything was answered.
 var ErrNoAnswer = errors.New("forward: the node does not answer")
 
-// To has another node answer. Where that has not answered within patience, or is gone, the error is ErrNoAnswer;
-// patience 0 waits as long as the node is there.
+// To has another node answer. Where that has not answered within patience, or is gone, the error is
+// ErrNoAnswer; patience 0 waits as long as the node is there.
 func (n *Nodes) To(c *call.Call, m nodes.Member, body []byte, patience time.Duration) error {
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
@@ -121,8 +121,8 @@ func (n *Nodes) To(c *call.Call, m nodes.Member, body []byte, patience time.Dura
 	return s.Close()
 }
 
-// guard ends a request to a node that does not answer in time, or is gone: a machine that has lost its power closes no
-// connections.
+// guard ends a request to a node that does not answer in time, or is gone: a machine that has lost
+// its power closes no connections.
 func (n *Nodes) guard(
 	ctx context.Context,
 	cancel context.CancelCauseFunc,
@@ -160,8 +160,8 @@ type Answer struct {
 	Body   []byte // without white space around it
 }
 
-// All asks all other nodes, with a path and a body of the caller's, and gives the answers of those that answer. A
-// request that was passed on asks nobody.
+// All asks all other nodes, with a path and a body of the caller's, and gives the answers of those
+// that answer. A request that was passed on asks nobody.
 func (n *Nodes) All(c *call.Call, path string, body []byte) []Answer {
 	if Passed(c) {
 		return nil

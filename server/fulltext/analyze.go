@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// maxAnalyzed is the longest text that these endpoints take. They are for trying out analyzers; the terms of a text are
-// in memory together, and are many times as large as it is.
+// maxAnalyzed is the longest text that these endpoints take. They are for trying out analyzers; the
+// terms of a text are in memory together, and are many times as large as it is.
 const maxAnalyzed = 1 << 20
 
 var (
@@ -25,8 +25,8 @@ var (
 		"'text' and 'analyzer' fields must be non-empty strings")
 )
 
-// searchAnalyze serves GET and POST /_search_analyze (dreyfus_httpd:handle_analyze_req/1). An object as analyzer, which
-// CouchDB means to take and garbles, works here.
+// searchAnalyze serves GET and POST /_search_analyze (dreyfus_httpd:handle_analyze_req/1). An
+// object as analyzer, which CouchDB means to take and garbles, works here.
 func searchAnalyze(c *call.Call) error {
 	if c.MethodName() != http.MethodPost {
 		name, ok := c.Query.First("analyzer")
@@ -69,13 +69,14 @@ func searchAnalyze(c *call.Call) error {
 	return answerTokens(c, set.For("default"), text.Text())
 }
 
-// noSuchAnalyzer is what CouchDB makes of an error that it has no clause for and that is no crash: a reference to a
-// crash, which KindUnknown would add, is not there.
+// noSuchAnalyzer is what CouchDB makes of an error that it has no clause for and that is no crash:
+// a reference to a crash, which KindUnknown would add, is not there.
 func noSuchAnalyzer(c *call.Call) error {
 	return c.JSON(http.StatusInternalServerError, []byte(`{"error":"unknown_error","reason":"no_such_analyzer"}`))
 }
 
-// nouveauAnalyze serves POST /_nouveau_analyze (nouveau_httpd:handle_analyze_req/1, nouveau_api:analyze/2).
+// nouveauAnalyze serves POST /_nouveau_analyze (nouveau_httpd:handle_analyze_req/1,
+// nouveau_api:analyze/2).
 func nouveauAnalyze(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
-// BenchmarkFullText builds an index of 20,000 documents of about a kilobyte with JavaScript, and asks it.
+// BenchmarkFullText builds an index of 20,000 documents of about a kilobyte with JavaScript, and
+// asks it.
 func BenchmarkFullText(b *testing.B) {
 	engine, err := pebblekv.Open(b.TempDir(), pebblekv.Options{})
 	require.NoError(b, err)

@@ -21,8 +21,8 @@ var (
 	errBookmarkSort = compat.NewError(compat.KindBadRequest, "sort order not compatible with given bookmark")
 )
 
-// A bookmark of _search is a version, a hash of the sort, the sort values of the last hit and its identity, in
-// URL-safe base64.
+// A bookmark of _search is a version, a hash of the sort, the sort values of the last hit and its
+// identity, in URL-safe base64.
 const bookmarkVersion = 1
 
 const (
@@ -94,7 +94,8 @@ func readBookmark(text string, sort []string, fields int) (*index.After, error) 
 	return after, nil
 }
 
-// A bookmark of _nouveau is a list of the orders of the last hits of all shards, of which there is one.
+// A bookmark of _nouveau is a list of the orders of the last hits of all shards, of which there is
+// one.
 
 // orderBookmark is the bookmark of a page that ends with a hit; without one there is nothing.
 func orderBookmark(sort []index.SortField, hit *index.Hit) string {

@@ -1,5 +1,6 @@
-// Package fulltext has the handlers of full-text search: _search as CouchDB's dreyfus and Clouseau answer, _nouveau as
-// Nouveau does. What is asked for is read in server/params, and found by package search.
+// Package fulltext has the handlers of full-text search: _search as CouchDB's dreyfus and Clouseau
+// answer, _nouveau as Nouveau does. What is asked for is read in server/params, and found by
+// package search.
 //
 //   - routes.go: the endpoints
 //   - search.go: _search and its answers; facets.go: counts and ranges of it; groups.go: groups

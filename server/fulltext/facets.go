@@ -106,8 +106,8 @@ func (a *searchAnswer) readRanges() error {
 	return nil
 }
 
-// appendFacets appends counts and ranges, if they were asked for: numbers are floats, fields and labels in the order of
-// their bytes.
+// appendFacets appends counts and ranges, if they were asked for: numbers are floats, fields and
+// labels in the order of their bytes.
 func (a *searchAnswer) appendFacets(b []byte, result *index.Result) []byte {
 	if a.counted {
 		b = append(b, `,"counts":`...)
@@ -130,7 +130,8 @@ func (a *searchAnswer) appendFacets(b []byte, result *index.Result) []byte {
 	return appendCounts(append(b, `,"ranges":`...), all)
 }
 
-// appendCounts appends numbers by field and label (facets_to_json, which prints 0 as it prints a field without labels).
+// appendCounts appends numbers by field and label (facets_to_json, which prints 0 as it prints a
+// field without labels).
 func appendCounts(b []byte, all map[string]map[string]int64) []byte {
 	separator := "{"
 	for _, field := range slices.Sorted(maps.Keys(all)) {

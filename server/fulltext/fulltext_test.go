@@ -240,7 +240,8 @@ func TestNouveau(t *testing.T) {
 	require.Contains(t, s.Do("GET", "/", "").Body.String(), `"features":["search","nouveau","access-ready",`)
 }
 
-// TestRequestsOfSearch: what CouchDB's search handlers look at before they read the options of a request, and what not.
+// TestRequestsOfSearch: what CouchDB's search handlers look at before they read the options of a
+// request, and what not.
 func TestRequestsOfSearch(t *testing.T) {
 	s := fruit(t)
 	const design, nothing = "/db/_design/d/", `{"error":"bad_request","reason":"path not recognized"}`

@@ -46,8 +46,8 @@ func appendBy(b []byte, g *index.Group) []byte {
 	return ejson.AppendString(b, g.By.Text)
 }
 
-// writeGroups writes the groups of an answer: what they are grouped by, then what before appends, which ends with the
-// name of the hits, the hits, and what behind appends.
+// writeGroups writes the groups of an answer: what they are grouped by, then what before appends,
+// which ends with the name of the hits, the hits, and what behind appends.
 func writeGroups(
 	s *call.Stream, groups []index.Group, before func(b []byte, g *index.Group) []byte,
 	hits func([]index.Hit) error, behind func(b []byte, g *index.Group) []byte,
@@ -71,8 +71,8 @@ func writeGroups(
 	return nil
 }
 
-// groups answers a query whose hits are grouped (dreyfus_fabric_group1, dreyfus_fabric_group2): group_field in the new
-// form, group_by in the old one.
+// groups answers a query whose hits are grouped (dreyfus_fabric_group1, dreyfus_fabric_group2):
+// group_field in the new form, group_by in the old one.
 func (a *searchAnswer) groups(ctx context.Context) error {
 	q, err := groupRequest(a.s, &a.request, a.o)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // errTime is of a query that takes longer than search/timeout.
 var errTime = compat.NewError(compat.KindTimeout, "The query took longer than [search] timeout allows.")
 
-// searching calls ask with an index in a snapshot. Its context ends when the time is over that the settings give to a
-// query; what is sent to the client takes as long as it takes.
+// searching calls ask with an index in a snapshot. Its context ends when the time is over that the
+// settings give to a query; what is sent to the client takes as long as it takes.
 func (h *Handlers) searching(
 	c *call.Call, def *engine.Definition, ask func(ctx context.Context, s *engine.Searcher) error,
 ) error {
@@ -38,8 +38,8 @@ func queryTime(ctx context.Context, c *call.Call) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, time.Duration(limit)*time.Millisecond, errTime)
 }
 
-// lookup finds the index that the path names. def is there without an index, too, if there is the design document: what
-// is missing is told after all else that is wrong with the request.
+// lookup finds the index that the path names. def is there without an index, too, if there is the
+// design document: what is missing is told after all else that is wrong with the request.
 func (h *Handlers) lookup(c *call.Call, kind index.Kind) (def *engine.Definition, missing, err error) {
 	def, err = h.indexes.Lookup(c.Context(), c.DB, kind, c.DocID(), c.Segment(4))
 	if def != nil {
@@ -48,8 +48,8 @@ func (h *Handlers) lookup(c *call.Call, kind index.Kind) (def *engine.Definition
 	return nil, nil, err
 }
 
-// eachDocument calls fn with the document of each hit, nil for one that is gone. They are those of the snapshot of the
-// search, as long as it can be read.
+// eachDocument calls fn with the document of each hit, nil for one that is gone. They are those of
+// the snapshot of the search, as long as it can be read.
 func eachDocument(
 	c *call.Call, s *storage.Snapshot, hits []index.Hit, fn func(i int, d *storage.Document) error,
 ) error {

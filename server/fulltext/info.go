@@ -127,8 +127,8 @@ func (h *Handlers) cleanUp(c *call.Call) error {
 	return c.OK(http.StatusAccepted)
 }
 
-// searchErrors serves GET …/_search_errors/{index}, an extension: the documents that the index could not take, in the
-// order of their ids. Options are limit and startkey, the id to begin with.
+// searchErrors serves GET …/_search_errors/{index}, an extension: the documents that the index
+// could not take, in the order of their ids. Options are limit and startkey, the id to begin with.
 func (h *Handlers) searchErrors(c *call.Call) error { return h.answerErrors(c, index.Clouseau) }
 
 // nouveauErrors serves GET …/_nouveau_errors/{index}.

@@ -149,7 +149,8 @@ func (a *nouveauAnswer) end(b []byte, total int64) error {
 	return a.stream.Close()
 }
 
-// hits writes hits behind others or not, and calls wrote after each: an answer that ends in between can go on there.
+// hits writes hits behind others or not, and calls wrote after each: an answer that ends in between
+// can go on there.
 func (a *nouveauAnswer) hits(hits []index.Hit, others bool, wrote func(*index.Hit)) error {
 	write := func(i int, d *storage.Document) error {
 		all, err := a.s.Stored(a.c.Context(), &hits[i])

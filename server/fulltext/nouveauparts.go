@@ -7,13 +7,13 @@ import (
 	"github.com/settee-db/settee/search/index"
 )
 
-// hitsTogether is how many hits of an answer of _nouveau are in memory at a time. A longer answer takes a search for
-// each such part. It is a variable for tests.
+// hitsTogether is how many hits of an answer of _nouveau are in memory at a time. A longer answer
+// takes a search for each such part. It is a variable for tests.
 var hitsTogether int64 = 10_000
 
-// parts answers the hits of a query part by part: each begins behind the last hit of the one before. Where a snapshot
-// becomes too old between two hits, the Searcher calls again with another one, and the answer goes on there as it would
-// behind a bookmark.
+// parts answers the hits of a query part by part: each begins behind the last hit of the one
+// before. Where a snapshot becomes too old between two hits, the Searcher calls again with another
+// one, and the answer goes on there as it would behind a bookmark.
 func (a *nouveauAnswer) parts(q *index.Request) error {
 	for {
 		if a.written > 0 {
@@ -49,8 +49,8 @@ func (a *nouveauAnswer) search(q *index.Request) (*index.Result, error) {
 	return a.s.Search(ctx, q)
 }
 
-// begin writes what comes before the hits. Members are sorted, but for the bookmark of a long answer: its last hit is
-// not known yet.
+// begin writes what comes before the hits. Members are sorted, but for the bookmark of a long
+// answer: its last hit is not known yet.
 func (a *nouveauAnswer) begin(result *index.Result, long bool) error {
 	a.first = &index.Result{Total: result.Total, Counts: result.Counts, Ranges: result.Ranges}
 	a.long, a.stream = long, a.c.Stream(http.StatusOK)

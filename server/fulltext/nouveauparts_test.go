@@ -26,8 +26,8 @@ type nouveauRead struct {
 	Total    int `json:"total_hits"`
 }
 
-// A limit is any positive number. An answer that takes several searches has what one search finds, whichever of its
-// reads finds its snapshot too old, and its bookmark goes on behind its end.
+// A limit is any positive number. An answer that takes several searches has what one search finds,
+// whichever of its reads finds its snapshot too old, and its bookmark goes on behind its end.
 func TestNouveauAnswersInParts(t *testing.T) {
 	const docs = 40
 	var mu sync.Mutex // the server reads beside requests, too

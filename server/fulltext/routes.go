@@ -59,7 +59,8 @@ func (h *Handlers) Routes() []call.Route {
 
 var errUnrecognized = compat.NewError(compat.KindBadRequest, "path not recognized")
 
-// unrecognized refuses a path that has no index, or more than one (dreyfus_httpd, nouveau_httpd:handle_info_req).
+// unrecognized refuses a path that has no index, or more than one (dreyfus_httpd,
+// nouveau_httpd:handle_info_req).
 func unrecognized(c *call.Call) error {
 	if _, err := c.Docs.Open(c.Context(), c.DocID(), storage.OpenOptions{NoBody: true}); err != nil {
 		return err

@@ -42,8 +42,8 @@ func searchLimits(c *call.Call, partitioned bool) params.SearchLimits {
 	return l
 }
 
-// search serves GET and POST of …/_search/{index}, in the order in which CouchDB looks at what is asked for
-// (dreyfus_httpd:handle_search_req/3).
+// search serves GET and POST of …/_search/{index}, in the order in which CouchDB looks at what is
+// asked for (dreyfus_httpd:handle_search_req/3).
 func (h *Handlers) search(c *call.Call) error {
 	if err := h.available(c); err != nil {
 		return err
@@ -268,8 +268,8 @@ func (a *searchAnswer) appendHit(
 	return b, nil
 }
 
-// appendNewestFirst appends the values of a field: one as it is, several as an array whose first element was given
-// last.
+// appendNewestFirst appends the values of a field: one as it is, several as an array whose first
+// element was given last.
 func appendNewestFirst(b []byte, values []index.Stored) []byte {
 	if len(values) == 1 {
 		return appendStored(b, &values[0])

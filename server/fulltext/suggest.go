@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/server/params"
 )
 
-// searchSuggest serves GET …/_search_suggest/{index}, an extension: the terms of a field that begin with what somebody
-// has typed, or that it may have been meant to be.
+// searchSuggest serves GET …/_search_suggest/{index}, an extension: the terms of a field that begin
+// with what somebody has typed, or that it may have been meant to be.
 func (h *Handlers) searchSuggest(c *call.Call) error { return h.suggest(c, index.Clouseau) }
 
 // nouveauSuggest serves GET …/_nouveau_suggest/{index}.

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// Server admins manage all functions. Others manage those whose databases are theirs: they are admins of the source and
-// of all that the function may write, and members of what it may read.
+// Server admins manage all functions. Others manage those whose databases are theirs: they are
+// admins of the source and of all that the function may write, and members of what it may read.
 
 var (
 	errNotSignedIn = definition.Errorf(definition.CodeUnauthenticated, "Name and password are needed")

@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestExchange: functions go from one server to another with an export, and to other databases with a backup.
+// TestExchange: functions go from one server to another with an export, and to other databases with
+// a backup.
 func TestExchange(t *testing.T) {
 	x, y := newFixture(t), newFixture(t)
 	x.run([]step{
@@ -106,7 +107,8 @@ func TestAccess(t *testing.T) {
 		x.get("/functions", &all, servertest.As(user)...)
 		require.Len(t, all, len(want))
 	}
-	// What a user may not write, statements of the user's function may not write either; what may be read may be read.
+	// What a user may not write, statements of the user's function may not write either; what may
+	// be read may be read.
 	x.run([]step{
 		{"POST", "/functions/q", function(`"f"`, `"q"`, `(doc,meta){}`, `(){INSERT INTO c }`), 200, 0, ""},
 		{"POST", "/functions/q/deploy", "", 403, 60, ""},

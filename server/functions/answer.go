@@ -44,8 +44,8 @@ func text(c *call.Call, contentType string, body []byte) error {
 	return c.Bytes(http.StatusOK, body)
 }
 
-// fail answers an error in its envelope. What says that the client is gone, or that the store does not work, goes the
-// way of all requests.
+// fail answers an error in its envelope. What says that the client is gone, or that the store does
+// not work, goes the way of all requests.
 func fail(c *call.Call, err error) error {
 	if err == nil {
 		return nil
@@ -66,7 +66,8 @@ func fail(c *call.Call, err error) error {
 	return answer(c, e.Code, e)
 }
 
-// toError is what clients are told of an error: those of bodies and databases have codes of their own.
+// toError is what clients are told of an error: those of bodies and databases have codes of their
+// own.
 func toError(err error) *definition.Error {
 	if e, ok := errors.AsType[*definition.Error](err); ok {
 		return e

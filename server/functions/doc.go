@@ -1,5 +1,6 @@
-// Package functions serves event functions: the REST API of Couchbase Eventing below /_eventing/api/v1, for the
-// functions of package eventing/registry and the engine that runs them. docs/eventing.md describes it.
+// Package functions serves event functions: the REST API of Couchbase Eventing below
+// /_eventing/api/v1, for the functions of package eventing/registry and the engine that runs them.
+// docs/eventing.md describes it.
 //
 //	engine.go      what the handlers ask of the engine
 //	handlers.go    the handlers as a whole, methods, names in paths and queries

@@ -47,7 +47,8 @@ func (h *Handlers) putAll(c *call.Call) error {
 	})
 }
 
-// storeAll stores the functions of a list, each by itself, as prepare says. The answer is 200 whatever becomes of them.
+// storeAll stores the functions of a list, each by itself, as prepare says. The answer is 200
+// whatever becomes of them.
 func (h *Handlers) storeAll(
 	c *call.Call,
 	prepare func(f json.RawMessage) (definition.ParseOptions, json.RawMessage, error),
@@ -207,7 +208,8 @@ func (h *Handlers) removeAll(c *call.Call) error {
 		if r.State != definition.Undeployed {
 			continue
 		}
-		// One that was changed, deployed or deleted meanwhile is passed over: it is none that was asked for.
+		// One that was changed, deployed or deleted meanwhile is passed over: it is none that was
+		// asked for.
 		err := h.registry.Delete(c.Context(), r, 0)
 		if err != nil && !errors.Is(err, registry.ErrChanged) {
 			return err

@@ -11,7 +11,8 @@ import (
 // Engine runs functions. The handlers begin a transition, such as deploying, in the registry; the
 // engine ends it.
 type Engine interface {
-	// Compile looks whether a function could run. The error, if there is one, is mostly one of CodeCompilation.
+	// Compile looks whether a function could run. The error, if there is one, is mostly one of
+	// CodeCompilation.
 	Compile(ctx context.Context, f *definition.Function) (definition.Compiled, *definition.Error)
 	// Nodes is how many processes run functions on this store, at least 1.
 	Nodes(ctx context.Context) (int, error)
@@ -19,13 +20,13 @@ type Engine interface {
 	Stats(ctx context.Context, r *registry.Record, detail definition.Detail) (*definition.Stats, error)
 	// ResetStats sets the counters of a function back to 0.
 	ResetStats(ctx context.Context, r *registry.Record) error
-	// AppLog is about the last size bytes of what a function has logged, newest line first; of all nodes where
-	// aggregate says so.
+	// AppLog is about the last size bytes of what a function has logged, newest line first; of all
+	// nodes where aggregate says so.
 	AppLog(ctx context.Context, r *registry.Record, aggregate bool, size int64) ([]byte, error)
 	// Insight is what the lines of a function's code did; of all nodes where aggregate says so.
 	Insight(ctx context.Context, r *registry.Record, aggregate bool) (*definition.Insight, error)
-	// Test runs the handler on what request says, with the rights of who asks. Writes are shown in the answer, which is
-	// JSON, and not applied.
+	// Test runs the handler on what request says, with the rights of who asks. Writes are shown in
+	// the answer, which is JSON, and not applied.
 	Test(ctx context.Context, f *definition.Function, who registry.Principal, request json.RawMessage) (
 		json.RawMessage, *definition.Error)
 }

@@ -78,7 +78,8 @@ type selection struct {
 	exclude bool
 }
 
-// newSelection reads include or exclude: databases with commas between, each with scope and collection or without.
+// newSelection reads include or exclude: databases with commas between, each with scope and
+// collection or without.
 func newSelection(c *call.Call) (s selection, err error) {
 	include, in := c.Query.First("include")
 	exclude, out := c.Query.First("exclude")
@@ -108,7 +109,8 @@ func (s selection) has(scope, source string) bool {
 // remap is which database has which other name.
 type remap map[string]string
 
-// newRemap reads remap: pairs with commas between, the old keyspace and the new one with a colon between.
+// newRemap reads remap: pairs with commas between, the old keyspace and the new one with a colon
+// between.
 func newRemap(c *call.Call) (remap, error) {
 	m := remap{}
 	pairs, _ := c.Query.First("remap")
@@ -131,8 +133,8 @@ func newRemap(c *call.Call) (remap, error) {
 	return m, nil
 }
 
-// keyspaceDatabase is the database of a keyspace: database, database.scope or database.scope.collection. Names of
-// databases have no dots.
+// keyspaceDatabase is the database of a keyspace: database, database.scope or
+// database.scope.collection. Names of databases have no dots.
 func keyspaceDatabase(text string) (string, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) > 3 || parts[0] == "" {

@@ -128,7 +128,8 @@ func (x *fixture) settle(failed bool) {
 
 const base = "/_eventing/api/v1"
 
-// function is the text of a function f with the source a, which writes to b; further pairs replace parts of it.
+// function is the text of a function f with the source a, which writes to b; further pairs replace
+// parts of it.
 func function(pairs ...string) string {
 	text := `{"appname":"f","appcode":"function OnUpdate(doc,meta){}","depcfg":{"source_bucket":"a",` +
 		`"buckets":[{"alias":"dst","bucket_name":"b","access":"rw"}]},"settings":{"worker_count":2}}`

@@ -22,7 +22,8 @@ func New(r *registry.Registry, e Engine) *Handlers { return &Handlers{registry: 
 // methods are the handlers of a path by method.
 type methods map[string]call.Handler
 
-// serve makes the handler of a path: errors become envelopes, and so do methods that the path does not have.
+// serve makes the handler of a path: errors become envelopes, and so do methods that the path does
+// not have.
 func (m methods) serve(c *call.Call) error {
 	handle, ok := m[c.MethodName()]
 	if !ok {

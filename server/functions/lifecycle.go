@@ -17,8 +17,8 @@ var onTheWay = map[definition.State]string{
 	definition.Undeploying: "undeploying",
 }
 
-// lifecycle makes the handler of an operation: POST /functions/{name}/deploy. With wait=30s in the query the answer
-// comes when the operation has ended, or after that time.
+// lifecycle makes the handler of an operation: POST /functions/{name}/deploy. With wait=30s in the
+// query the answer comes when the operation has ended, or after that time.
 func (h *Handlers) lifecycle(op definition.Operation) call.Handler {
 	return func(c *call.Call) error {
 		ref, err := pathRef(c)

@@ -42,8 +42,9 @@ func (h *Handlers) getSettings(c *call.Call) error {
 	return show(c, shown(r).Settings)
 }
 
-// postSettings changes the settings that are in the body: POST /functions/{name}/settings. The two that tell the state
-// ask for an operation where they ask for another state than the function has or comes to.
+// postSettings changes the settings that are in the body: POST /functions/{name}/settings. The two
+// that tell the state ask for an operation where they ask for another state than the function has
+// or comes to.
 func (h *Handlers) postSettings(c *call.Call) error {
 	if err := requireUser(c); err != nil {
 		return err

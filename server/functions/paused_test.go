@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 )
 
-// TestPausedForAReason: a function that was paused without anybody asking for it tells why, in its status and as a
-// task, until it is resumed.
+// TestPausedForAReason: a function that was paused without anybody asking for it tells why, in its
+// status and as a task, until it is resumed.
 func TestPausedForAReason(t *testing.T) {
 	x := newFixture(t)
 	settle := step{"settle", "", "", 0, 0, ""}

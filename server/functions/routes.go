@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// Mount is where the paths of Couchbase's eventing service begin here; a listener of its own serves them without.
+	// Mount is where the paths of Couchbase's eventing service begin here; a listener of its own
+	// serves them without.
 	Mount = "/_eventing"
 	base  = Mount + "/api/v1"
 )
 
-// Routes are the rows of the route table for functions. Each takes every method and lets everybody pass, since methods
-// and users that are refused get the envelope of this API.
+// Routes are the rows of the route table for functions. Each takes every method and lets everybody
+// pass, since methods and users that are refused get the envelope of this API.
 func (h *Handlers) Routes() []call.Route {
 	rows := h.functionRows()
 	for _, row := range []struct {
@@ -41,7 +42,8 @@ func (h *Handlers) Routes() []call.Route {
 		{"getDebuggerUrl", anyMethod(h.noDebugger), "Refused: there is no debugger."},
 		{"stopDebugger", anyMethod(h.noDebugger), "Refused: there is no debugger."},
 	} {
-		// Couchbase has these at the root of its service; below api/v1 they are for those who expect all in one place.
+		// Couchbase has these at the root of its service; below api/v1 they are for those who
+		// expect all in one place.
 		for _, prefix := range []string{Mount, base} {
 			rows = append(rows, newRow(prefix+"/"+row.name, row.methods, row.doc))
 		}

@@ -221,7 +221,8 @@ func (h *Handlers) getPrometheus(c *call.Call) error {
 // renamed are counters whose series have another name than they have in statistics.
 var renamed = map[string]string{"timer_context_size_exceeded_counter": "timer_context_size_exception_counter"}
 
-// flatten takes over the numbers of a group of counters, those of groups in it with its name before theirs.
+// flatten takes over the numbers of a group of counters, those of groups in it with its name before
+// theirs.
 func flatten(into map[string]any, prefix string, group map[string]any) {
 	for name, value := range group {
 		if other, ok := renamed[name]; ok {

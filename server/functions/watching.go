@@ -17,8 +17,8 @@ const (
 	maxLog   = 16 << 20
 )
 
-// getAppLog: GET /getAppLog?name=f&aggregate=true&size=40960, newest line first. Lines have Couchbase's form, or are
-// JSON with format=json.
+// getAppLog: GET /getAppLog?name=f&aggregate=true&size=40960, newest line first. Lines have
+// Couchbase's form, or are JSON with format=json.
 func (h *Handlers) getAppLog(c *call.Call) error {
 	ref, err := queryRef(c)
 	if err != nil {
@@ -44,8 +44,8 @@ func (h *Handlers) getAppLog(c *call.Call) error {
 	return text(c, "text/plain; charset=utf-8", lines)
 }
 
-// plainLog gives lines of log, each a JSON object, the form that they have in Couchbase: time, level and text. What is
-// no such line stays as it is.
+// plainLog gives lines of log, each a JSON object, the form that they have in Couchbase: time,
+// level and text. What is no such line stays as it is.
 func plainLog(lines []byte) []byte {
 	out := make([]byte, 0, len(lines))
 	for line := range bytes.Lines(lines) {

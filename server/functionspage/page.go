@@ -18,14 +18,16 @@ const (
 	// index is the page itself.
 	index = "index.html"
 
-	// policy is the Content-Security-Policy of all answers: files of this server only, no frames, no markup of others.
+	// policy is the Content-Security-Policy of all answers: files of this server only, no frames,
+	// no markup of others.
 	policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 )
 
 //go:embed page
 var embedded embed.FS
 
-// contentTypes are those of the files that there are; the system's own table differs from place to place.
+// contentTypes are those of the files that there are; the system's own table differs from place to
+// place.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".js": "application/javascript; charset=utf-8", ".svg": "image/svg+xml",
@@ -71,12 +73,14 @@ func Routes() []call.Route {
 // hidden is the key of the mark in the context of requests that do not see the page.
 type hidden struct{}
 
-// Hide gives the request as one that does not see the page. A listener that has no logins has no use for it.
+// Hide gives the request as one that does not see the page. A listener that has no logins has no
+// use for it.
 func Hide(r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), hidden{}, true))
 }
 
-// getPage: GET /_eventing/. Without the slash at the end the page's relative links would lead elsewhere.
+// getPage: GET /_eventing/. Without the slash at the end the page's relative links would lead
+// elsewhere.
 func getPage(c *call.Call) error {
 	if c.Request.URL.Path != mount+"/" && c.Context().Value(hidden{}) == nil {
 		return c.Redirect(http.StatusMovedPermanently, c.BaseURL()+mount+"/")
@@ -90,7 +94,8 @@ func getFile(c *call.Call) error {
 	return send(c, c.Segment(fileSegment))
 }
 
-// send answers with a file. Browsers keep it, and ask each time whether it is still the same: a new binary has others.
+// send answers with a file. Browsers keep it, and ask each time whether it is still the same: a new
+// binary has others.
 func send(c *call.Call, name string) error {
 	f := files[name]
 	if f == nil || c.Context().Value(hidden{}) != nil {

@@ -127,7 +127,8 @@ var (
 	imported = regexp.MustCompile(`(?m)from '([^']+)'|(?:src|href)="([^"]+)"`)
 )
 
-// TestAssetsAreSelfContained: no file names another host or makes markup of data, and what they load is there.
+// TestAssetsAreSelfContained: no file names another host or makes markup of data, and what they
+// load is there.
 func TestAssetsAreSelfContained(t *testing.T) {
 	all := assets(t)
 	for target, text := range all {

@@ -45,7 +45,8 @@ func allDocs(c *call.Call) error {
 	return s.Close()
 }
 
-// Check checks the options of a list together; only those that ask for a partition need to know the database.
+// Check checks the options of a list together; only those that ask for a partition need to know the
+// database.
 func Check(c *call.Call, o *params.ViewOptions) (*documents.ListOptions, error) {
 	rules := &c.Settings.Rules
 	limits := params.Limits{QueryLimit: rules.QueryLimit, PartitionQueryLimit: rules.PartitionQueryLimit}
@@ -58,8 +59,8 @@ func Check(c *call.Call, o *params.ViewOptions) (*documents.ListOptions, error) 
 	return o.List(limits)
 }
 
-// allDocsQueries serves the …/queries endpoints: several lists in one answer. All queries are read before any is
-// answered.
+// allDocsQueries serves the …/queries endpoints: several lists in one answer. All queries are read
+// before any is answered.
 func allDocsQueries(c *call.Call) error {
 	body, err := c.JSONObject()
 	if err != nil {
@@ -122,7 +123,8 @@ type listWriter struct {
 	feed  Feed // takes the rows in place of s
 }
 
-// Feed takes what an answer would show of a list: the members of its head, without the closing brace, and its rows.
+// Feed takes what an answer would show of a list: the members of its head, without the closing
+// brace, and its rows.
 type Feed interface {
 	Head(members []byte) error
 	Row(row []byte) error

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// An answer is the same whichever of a list's reads finds its snapshot too old, in each of the snapshots that the
-// request takes.
+// An answer is the same whichever of a list's reads finds its snapshot too old, in each of the
+// snapshots that the request takes.
 func TestListsOutliveEveryRead(t *testing.T) {
 	armed, base, view, read, failed := false, 0, 0, 0, false
 	engine := faultkv.New(memkv.New(), faultkv.Plan{TooOld: func(r faultkv.Read) bool {

@@ -44,8 +44,8 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// Requests with very many keys, ids or revisions hold their body and its parsed form, and of what they ask for a
-// window.
+// Requests with very many keys, ids or revisions hold their body and its parsed form, and of what
+// they ask for a window.
 func TestManyKeysNeedLittleMemory(t *testing.T) {
 	s := servertest.New(t)
 	s.StopFollowers()

@@ -55,7 +55,8 @@ func refusePartitionPost(c *call.Call) error {
 	return compat.MethodNotAllowed("GET")
 }
 
-// inPartition serves what may be asked of one partition as the same request on the database with ?partition=.
+// inPartition serves what may be asked of one partition as the same request on the database with
+// ?partition=.
 func inPartition(c *call.Call) error {
 	info, err := c.DB.Info(c.Context())
 	if err != nil {
@@ -86,8 +87,8 @@ func inPartition(c *call.Call) error {
 	return c.RunRoute()
 }
 
-// inOrder sorts parameters by name and keeps the first of each: that is how CouchDB reads them below a partition
-// (chttpd_db:handle_partition_req).
+// inOrder sorts parameters by name and keeps the first of each: that is how CouchDB reads them
+// below a partition (chttpd_db:handle_partition_req).
 func inOrder(q compat.Query) compat.Query {
 	slices.SortStableFunc(q, func(a, b compat.Param) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(q, func(a, b compat.Param) bool { return a.Name == b.Name })

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// A partition's rows are skipped where they are read: the offset counts no more of them than there are.
+// A partition's rows are skipped where they are read: the offset counts no more of them than there
+// are.
 func TestOffsetInPartition(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db?partitioned=true", "").Code)

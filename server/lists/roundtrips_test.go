@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What lists of a thousand rows may cost in round trips, one after the other, on a store across a network. Reads that
-// are made one by one show here at once.
+// What lists of a thousand rows may cost in round trips, one after the other, on a store across a
+// network. Reads that are made one by one show here at once.
 func TestRoundTripsOfLists(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	s := servertest.NewQuiet(t, engine)
@@ -95,8 +95,8 @@ func TestRoundTripsOfLists(t *testing.T) {
 	}
 }
 
-// A filter in JavaScript sees every leaf of conflicts: those of many documents are read together, and no more at once
-// than it is asked about, however large they are.
+// A filter in JavaScript sees every leaf of conflicts: those of many documents are read together,
+// and no more at once than it is asked about, however large they are.
 func TestRoundTripsOfFilteredConflicts(t *testing.T) {
 	kvtest.Long(t)
 	engine := latencykv.New(memkv.New(), latencykv.Options{})

@@ -1,8 +1,8 @@
-// Package localpeer makes databases of this server ends of replications, without HTTP in between: package documents
-// under the interface of package replication (ADR 0012, ADR 0027).
+// Package localpeer makes databases of this server ends of replications, without HTTP in between:
+// package documents under the interface of package replication (ADR 0012, ADR 0027).
 //
-// Map: peer.go the database and its local documents · feed.go its changes · documents.go revisions on their way out
-// and in.
+// Map: peer.go the database and its local documents · feed.go its changes · documents.go revisions
+// on their way out and in.
 //
 // Invariants:
 //  1. A peer does what the handlers of the same requests would do for its principal; its errors have the form they

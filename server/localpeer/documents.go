@@ -40,8 +40,8 @@ func (p *peer) BulkGet(ctx context.Context, wanted []replication.Wanted, found f
 	return nil
 }
 
-// bulkGetBytes is the size from which on documents are handed on. That is not done in the snapshot which they are read
-// from: it may take long.
+// bulkGetBytes is the size from which on documents are handed on. That is not done in the snapshot
+// which they are read from: it may take long.
 const bulkGetBytes = 4 << 20
 
 // bulkDoc is a document that was found.
@@ -50,7 +50,8 @@ type bulkDoc struct {
 	doc []byte
 }
 
-// bulkGet reads the documents of the first n requests, of as many as bulkGetBytes allows and of at least one.
+// bulkGet reads the documents of the first n requests, of as many as bulkGetBytes allows and of at
+// least one.
 func bulkGet(
 	ctx context.Context,
 	d *documents.Database,

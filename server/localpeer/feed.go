@@ -15,7 +15,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// chunkRows is how many rows are read in one transaction: the feed must not hold one while the other end is slow.
+// chunkRows is how many rows are read in one transaction: the feed must not hold one while the
+// other end is slow.
 const chunkRows = 1000
 
 // Changes implements replication.Peer.
@@ -101,8 +102,8 @@ func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) err
 	return err
 }
 
-// filterRequest is what filter functions see of a replication: the request that another server would make, without
-// what only its connection has.
+// filterRequest is what filter functions see of a replication: the request that another server
+// would make, without what only its connection has.
 func filterRequest(db string, query compat.Query, posted ejson.Value) *documents.Request {
 	r := &documents.Request{
 		Method: []byte(`"GET"`), Path: []string{db, "_changes"}, Query: query, Headers: []compat.Param{{Name: "Host"}},

@@ -19,8 +19,8 @@ type Options struct {
 	Create func(ctx context.Context, name string, query compat.Query) error
 }
 
-// peer is a database of this server as one end of a replication. It does what the handlers of the same requests would
-// do for the principal, without HTTP in between.
+// peer is a database of this server as one end of a replication. It does what the handlers of the
+// same requests would do for the principal, without HTTP in between.
 type peer struct {
 	o    Options
 	name string
@@ -39,7 +39,8 @@ func (p *peer) URI() string { return p.uri }
 // Close implements replication.Peer.
 func (p *peer) Close() {}
 
-// database is the database under the rules now in force: each call asks for it anew, as each request would.
+// database is the database under the rules now in force: each call asks for it anew, as each
+// request would.
 func (p *peer) database() *documents.Database {
 	return p.o.Docs.Database(p.name, p.who, documents.Origin{})
 }

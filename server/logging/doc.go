@@ -1,5 +1,5 @@
-// Package logging writes the server's log: lines in CouchDB's form or slog's, to standard error, a file or a syslog
-// server.
+// Package logging writes the server's log: lines in CouchDB's form or slog's, to standard error, a
+// file or a syslog server.
 //
 //	lines.go     CouchDB's lines, and the choice between them and slog's
 //	output.go    where lines go; the section log of the configuration

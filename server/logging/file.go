@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// fileCheck is how often a log file is compared with what its name stands for now (couch_log_writer_file).
+// fileCheck is how often a log file is compared with what its name stands for now
+// (couch_log_writer_file).
 const fileCheck = 30 * time.Second
 
-// fileSink appends CouchDB's lines to a file. When the file was moved or removed, by logrotate say, a new one is
-// opened: at the next line after fileCheck, or when asked to.
+// fileSink appends CouchDB's lines to a file. When the file was moved or removed, by logrotate say,
+// a new one is opened: at the next line after fileCheck, or when asked to.
 type fileSink struct {
 	path    string
 	file    *os.File

@@ -79,7 +79,8 @@ func shortAttr(a slog.Attr) slog.Attr {
 	return a
 }
 
-// Cut returns the text, or its beginning and a mark if it is longer than limit; characters stay whole.
+// Cut returns the text, or its beginning and a mark if it is longer than limit; characters stay
+// whole.
 func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -90,8 +91,8 @@ func Cut(text string, limit int) string {
 	return text[:limit] + "…"
 }
 
-// ConnectionLog takes what net/http says of connections. That a handshake of TLS failed is for debugging only:
-// everybody can make any number of them fail, without a name or a request.
+// ConnectionLog takes what net/http says of connections. That a handshake of TLS failed is for
+// debugging only: everybody can make any number of them fail, without a name or a request.
 type ConnectionLog struct{ Log *slog.Logger }
 
 // Write implements io.Writer for a log.Logger, which calls it once for each line.

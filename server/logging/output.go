@@ -32,7 +32,8 @@ type logSink interface {
 	close() error
 }
 
-// Output is where the log goes: log/writer with its settings, followed when they change. It starts with standard error.
+// Output is where the log goes: log/writer with its settings, followed when they change. It starts
+// with standard error.
 type Output struct {
 	stderr io.Writer
 
@@ -51,7 +52,8 @@ func NewOutput(stderr io.Writer) *Output {
 // defaultMessageSize is that of log/max_message_size.
 const defaultMessageSize = 16000
 
-// Configure follows the settings of the section log. When a writer cannot be opened the log goes on where it went.
+// Configure follows the settings of the section log. When a writer cannot be opened the log goes on
+// where it went.
 func (o *Output) Configure(c *config.Config) error {
 	set := make([]string, len(writerKeys))
 	for i, key := range writerKeys {
@@ -77,8 +79,8 @@ func (o *Output) Configure(c *config.Config) error {
 // writerKeys are the settings that a writer depends on.
 var writerKeys = []string{"writer", "file", "syslog_host", "syslog_port", "syslog_appid", "syslog_facility"}
 
-// openSink makes the writer that log/writer names: stderr, file, syslog or journald; framed ones have one form of lines
-// only.
+// openSink makes the writer that log/writer names: stderr, file, syslog or journald; framed ones
+// have one form of lines only.
 func openSink(c *config.Config, stderr io.Writer) (sink logSink, framed bool, err error) {
 	switch name := c.String("log", "writer"); name {
 	case "stderr", "":
@@ -144,8 +146,8 @@ func (s *streamSink) plain(p []byte) (int, error) { return s.out.Write(p) }
 func (*streamSink) reopen() error                 { return nil }
 func (*streamSink) close() error                  { return nil }
 
-// couch is CouchDB's usual form: [level] time node <pid> request message. There are no Erlang processes: the pid is
-// always the same.
+// couch is CouchDB's usual form: [level] time node <pid> request message. There are no Erlang
+// processes: the pid is always the same.
 func (l *logLine) couch(b []byte) []byte {
 	b = append(append(append(b, '['), couchLevels[l.level]...), "] "...)
 	b = l.time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000Z")
@@ -154,7 +156,8 @@ func (l *logLine) couch(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// journalSink writes to standard error what journald understands: a priority, no time (couch_log_writer_journald).
+// journalSink writes to standard error what journald understands: a priority, no time
+// (couch_log_writer_journald).
 type journalSink struct{ out io.Writer }
 
 func (s *journalSink) line(l *logLine) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// syslogSink sends lines to a syslog server over UDP, in the form of RFC 5424 (couch_log_writer_syslog). Without a
-// server they go to standard error in that form.
+// syslogSink sends lines to a syslog server over UDP, in the form of RFC 5424
+// (couch_log_writer_syslog). Without a server they go to standard error in that form.
 type syslogSink struct {
 	out      io.Writer
 	conn     net.Conn // nil without a server

@@ -14,8 +14,9 @@ type acceptItem struct {
 	q    int    // thousandths
 }
 
-// ParseAccept reads an Accept header; an absent one (present false) takes everything. A header that is not well formed
-// takes nothing, so that the answer is plain JSON, where CouchDB fails with a 500 (mochiweb_util:parse_qvalues).
+// ParseAccept reads an Accept header; an absent one (present false) takes everything. A header that
+// is not well formed takes nothing, so that the answer is plain JSON, where CouchDB fails with a
+// 500 (mochiweb_util:parse_qvalues).
 func ParseAccept(header string, present bool) Accept {
 	if !present {
 		header = "*/*"
@@ -24,8 +25,9 @@ func ParseAccept(header string, present bool) Accept {
 	return a
 }
 
-// Takes reports whether a media type, in lower case and without blanks, may be answered: it, its `main/*` or `*/*` is
-// listed with q above 0, and neither it nor its `main/*` with q=0 (mochiweb_request:accepts_content_type).
+// Takes reports whether a media type, in lower case and without blanks, may be answered: it, its
+// `main/*` or `*/*` is listed with q above 0, and neither it nor its `main/*` with q=0
+// (mochiweb_request:accepts_content_type).
 func (a Accept) Takes(mediaType string) bool {
 	main, _, _ := strings.Cut(mediaType, "/")
 	takes := false
@@ -41,8 +43,9 @@ func (a Accept) Takes(mediaType string) bool {
 	return takes
 }
 
-// BulkGetMultipart reports whether POST _bulk_get answers with a multipart body, and with which media type: only if
-// JSON is not taken, and then multipart/mixed before multipart/related (chttpd_db:bulk_get_is_multipart).
+// BulkGetMultipart reports whether POST _bulk_get answers with a multipart body, and with which
+// media type: only if JSON is not taken, and then multipart/mixed before multipart/related
+// (chttpd_db:bulk_get_is_multipart).
 func (a Accept) BulkGetMultipart() (mediaType string, ok bool) {
 	switch {
 	case a.Takes("application/json"):
@@ -55,15 +58,15 @@ func (a Accept) BulkGetMultipart() (mediaType string, ok bool) {
 	return "", false
 }
 
-// WantsLoginPage reports whether a 401 becomes a redirect to the login page: text/html is taken and JSON is not
-// (chttpd:error_headers).
+// WantsLoginPage reports whether a 401 becomes a redirect to the login page: text/html is taken and
+// JSON is not (chttpd:error_headers).
 func (a Accept) WantsLoginPage() bool {
 	return !a.Takes("application/json") && a.Takes("text/html")
 }
 
-// AcceptsGzip tells from an Accept-Encoding header (empty when absent) whether a stored gzip stream may be sent as it
-// is. A header that is not well formed is an error, and so is one that refuses both gzip and identity
-// (couch_httpd:accepted_encodings, mochiweb_util:pick_accepted_encodings).
+// AcceptsGzip tells from an Accept-Encoding header (empty when absent) whether a stored gzip stream
+// may be sent as it is. A header that is not well formed is an error, and so is one that refuses
+// both gzip and identity (couch_httpd:accepted_encodings, mochiweb_util:pick_accepted_encodings).
 func AcceptsGzip(header string) (bool, error) {
 	items, ok := parseQValues(header)
 	if !ok {
@@ -96,9 +99,9 @@ func (a Accept) encoding(name string) encodingChoice {
 	return encodingChoice{taken: !refused && (named.taken || any.taken), refused: refused}
 }
 
-// parseQValues reads a list of names with optional weights (mochiweb_util:parse_qvalues): names and parameters in lower
-// case, every parameter must be `a=b`, the weight has at most three decimals and is at most 1; what stands after the
-// weight is not looked at.
+// parseQValues reads a list of names with optional weights (mochiweb_util:parse_qvalues): names and
+// parameters in lower case, every parameter must be `a=b`, the weight has at most three decimals
+// and is at most 1; what stands after the weight is not looked at.
 func parseQValues(header string) (Accept, bool) {
 	var items Accept
 	for pair := range strings.SplitSeq(strings.ToLower(header), ",") {

@@ -29,7 +29,8 @@ func parseFeed(name string) (f Feed, ok bool) {
 	return "", false
 }
 
-// MaxChangesLimit is the number of rows of a changes feed without `limit`; seq_interval counts down from it.
+// MaxChangesLimit is the number of rows of a changes feed without `limit`; seq_interval counts down
+// from it.
 const MaxChangesLimit = 1000000000000000
 
 // The errors of changes options. The last one stands for a crash of the real server (500 badarg).
@@ -44,8 +45,8 @@ var (
 	errChangesStyle = compat.NewError(compat.KindBadRequest, "Supported `style` values: main_only, all_docs")
 )
 
-// ChangesOptions are the query options of _changes (#changes_args). Names ignore case, values do not; the last of
-// several equal ones counts.
+// ChangesOptions are the query options of _changes (#changes_args). Names ignore case, values do
+// not; the last of several equal ones counts.
 type ChangesOptions struct {
 	documents.FeedOptions // the filter is there after ReadFilter
 
@@ -60,10 +61,10 @@ type ChangesOptions struct {
 	negatives bool // a negative limit or timeout passes
 }
 
-// ParseChanges reads the query of _changes. lastEventID is the Last-Event-ID header, "" if absent; it counts for
-// feed=eventsource only, and there beats `since`. follows36 refuses a negative limit or timeout, as CouchDB 3.6 does;
-// 3.5 takes it for none. The feed, the filter and `since` are not looked at yet: CouchDB looks
-// at the filter before the feed (chttpd_db:parse_changes_query).
+// ParseChanges reads the query of _changes. lastEventID is the Last-Event-ID header, "" if absent;
+// it counts for feed=eventsource only, and there beats `since`. follows36 refuses a negative limit
+// or timeout, as CouchDB 3.6 does; 3.5 takes it for none. The feed, the filter and `since` are not
+// looked at yet: CouchDB looks at the filter before the feed (chttpd_db:parse_changes_query).
 func ParseChanges(q compat.Query, lastEventID string, follows36 bool) (*ChangesOptions, error) {
 	o := &ChangesOptions{feed: string(FeedNormal), since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
 	o.negatives = !follows36
@@ -128,8 +129,8 @@ func (o *ChangesOptions) setStyle(value string) error {
 }
 
 // setNumber takes a parameter that is a number, with CouchDB's error for each of them when it is
-// not. heartbeat=true stands for the server's usual interval and is kept as -1. A negative limit means
-// none where it passes.
+// not. heartbeat=true stands for the server's usual interval and is kept as -1. A negative limit
+// means none where it passes.
 func (o *ChangesOptions) setNumber(name, value string) error {
 	n, ok := compat.ErlangInteger(value)
 	switch name {
@@ -182,8 +183,9 @@ func (o *ChangesOptions) ParseSince() (compat.Since, error) {
 	return compat.ParseSince(o.since)
 }
 
-// Wait tells how long a feed waits for the next change, and whether it then sends a heartbeat and goes on, or ends.
-// limit is chttpd/changes_timeout: the default of both, and their maximum (couch_changes:get_changes_timeout).
+// Wait tells how long a feed waits for the next change, and whether it then sends a heartbeat and
+// goes on, or ends. limit is chttpd/changes_timeout: the default of both, and their maximum
+// (couch_changes:get_changes_timeout).
 func (o *ChangesOptions) Wait(limit time.Duration) (d time.Duration, heartbeat bool) {
 	return o.wait.resolve(limit)
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/settee-db/settee/mango"
 )
 
-// ReadFilter reads `filter`, and what the filter needs: `view` or `doc_ids` of the query, or members of the body that
-// was posted, which is of the kind Invalid if it was empty. The body need not be valid afterwards. plusIsSpace is
-// chttpd/decode_plus_to_space: names are decoded once more after the query (couch_changes:configure_filter).
+// ReadFilter reads `filter`, and what the filter needs: `view` or `doc_ids` of the query, or
+// members of the body that was posted, which is of the kind Invalid if it was empty. The body need
+// not be valid afterwards. plusIsSpace is chttpd/decode_plus_to_space: names are decoded once more
+// after the query (couch_changes:configure_filter).
 func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Value, plusIsSpace bool) (err error) {
 	f := &o.Filter
 	switch o.filter {
@@ -92,8 +93,9 @@ func selectorError(err error) error {
 	return err
 }
 
-// filterIDs gives the ids of the _doc_ids filter: the member `doc_ids` of a POST's body, else (body is the zero
-// Value) the JSON in the first `doc_ids` of the query. Doubles stay (couch_changes:get_doc_ids).
+// filterIDs gives the ids of the _doc_ids filter: the member `doc_ids` of a POST's body, else (body
+// is the zero Value) the JSON in the first `doc_ids` of the query. Doubles stay
+// (couch_changes:get_doc_ids).
 func filterIDs(q compat.Query, body ejson.Value) ([]string, error) {
 	var list ejson.Value
 	if body.Kind() != ejson.Invalid {

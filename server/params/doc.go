@@ -1,7 +1,8 @@
-// Package params is the grammar of what requests ask for: which names there are, in which order they are looked at,
-// what CouchDB says of values that it does not take. What comes out are the plain questions of the packages below:
-// views.Query, documents.ReadOptions, documents.ListOptions, documents.FeedOptions. No handler knows the name of an
-// option of these, and nothing below the handlers does.
+// Package params is the grammar of what requests ask for: which names there are, in which order
+// they are looked at, what CouchDB says of values that it does not take. What comes out are the
+// plain questions of the packages below: views.Query, documents.ReadOptions, documents.ListOptions,
+// documents.FeedOptions. No handler knows the name of an option of these, and nothing below the
+// handlers does.
 //
 //	view.go, viewset.go    options of views and lists: what is read from a query or a body, and name by name
 //	viewcheck.go           what these options mean together

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/documents"
 )
 
-// Names and values of the options of documents are case-sensitive and unknown ones are ignored; booleans act on the
-// exact value `true` only, and any one of several counts (#doc_query_args).
+// Names and values of the options of documents are case-sensitive and unknown ones are ignored;
+// booleans act on the exact value `true` only, and any one of several counts (#doc_query_args).
 type documentOptions struct {
 	documents.ReadOptions
 	keepRev bool // `new_edits=false`; of `true` and `false` the last counts
@@ -23,8 +23,8 @@ func ReadDocument(q compat.Query) (*documents.ReadOptions, error) {
 	return &o.ReadOptions, nil
 }
 
-// WriteDocument reads the query of a PUT of a document; all of it is checked, also what a PUT ignores. replicated is
-// `new_edits=false`: the write keeps its revision.
+// WriteDocument reads the query of a PUT of a document; all of it is checked, also what a PUT
+// ignores. replicated is `new_edits=false`: the write keeps its revision.
 func WriteDocument(q compat.Query) (replicated bool, err error) {
 	o, err := parseDocument(q)
 	if err != nil {
@@ -43,7 +43,8 @@ func parseDocument(q compat.Query) (*documentOptions, error) {
 	return o, nil
 }
 
-// BulkGet reads the query of _bulk_get, where some options are refused (chttpd_db:bulk_get_parse_doc_query).
+// BulkGet reads the query of _bulk_get, where some options are refused
+// (chttpd_db:bulk_get_parse_doc_query).
 func BulkGet(q compat.Query) (*documents.ReadOptions, error) {
 	o := &documentOptions{}
 	for i := range q {
@@ -124,9 +125,10 @@ func parseRevsOption(text string) ([]compat.Rev, error) {
 	return compat.ParseRevs(list)
 }
 
-// RequestRev is the revision that a write, COPY or attachment request names: the first `rev` of the query, or the
-// If-Match header (its values, none if it is absent; an empty one is no revision), which must not contradict each
-// other. ok is false if there is none (chttpd_db:extract_header_rev).
+// RequestRev is the revision that a write, COPY or attachment request names: the first `rev` of the
+// query, or the If-Match header (its values, none if it is absent; an empty one is no revision),
+// which must not contradict each other. ok is false if there is none
+// (chttpd_db:extract_header_rev).
 func RequestRev(q compat.Query, ifMatch []string) (rev compat.Rev, ok bool, err error) {
 	if text, found := q.First("rev"); found {
 		if rev, err = compat.ParseRev(text); err != nil {
@@ -158,8 +160,8 @@ func NamesRev(q compat.Query, ifMatch []string) bool {
 	return found || len(ifMatch) > 0
 }
 
-// SetRequestRev completes the revision of a document to be written with what the request names (see RequestRev); the
-// document's own revision must agree (chttpd_db:couch_doc_from_req).
+// SetRequestRev completes the revision of a document to be written with what the request names (see
+// RequestRev); the document's own revision must agree (chttpd_db:couch_doc_from_req).
 func SetRequestRev(d *compat.Document, q compat.Query, ifMatch []string) error {
 	if len(d.Revs.IDs) == 0 {
 		rev, ok, err := RequestRev(q, ifMatch)
@@ -182,8 +184,8 @@ func SetRequestRev(d *compat.Document, q compat.Query, ifMatch []string) error {
 	return err
 }
 
-// Quorum reads the first `w` or `r` of a query; absent is reported by ok. A text that is no integer is ErrBadArg, as
-// the real server has it.
+// Quorum reads the first `w` or `r` of a query; absent is reported by ok. A text that is no integer
+// is ErrBadArg, as the real server has it.
 func Quorum(q compat.Query, name string) (n int64, ok bool, err error) {
 	text, ok := q.First(name)
 	if !ok {
@@ -199,10 +201,10 @@ func Quorum(q compat.Query, name string) (n int64, ok bool, err error) {
 // BatchOK reports whether a write asks for `batch=ok`: to be answered before it is done.
 func BatchOK(q compat.Query) bool { return q.Is("batch", "ok") }
 
-// Destination reads the Destination header of a COPY (its values, none if it is absent): the id of the target,
-// percent-decoded, and its revision if `?rev=` follows, where any name stands for rev
-// (couch_httpd_db:parse_copy_destination_header). plusIsSpace is chttpd/decode_plus_to_space. A malformed query is an
-// error here and a crash of the real server.
+// Destination reads the Destination header of a COPY (its values, none if it is absent): the id of
+// the target, percent-decoded, and its revision if `?rev=` follows, where any name stands for rev
+// (couch_httpd_db:parse_copy_destination_header). plusIsSpace is chttpd/decode_plus_to_space. A
+// malformed query is an error here and a crash of the real server.
 func Destination(values []string, plusIsSpace bool) (id string, rev compat.Rev, err error) {
 	if len(values) == 0 {
 		return "", compat.Rev{}, compat.NewError(compat.KindBadRequest, "Destination header is mandatory for COPY.")

@@ -5,8 +5,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// IDRange is the range of ids, or of names, that the options ask for. Keys that are no strings compare like Erlang
-// terms: below all strings.
+// IDRange is the range of ids, or of names, that the options ask for. Keys that are no strings
+// compare like Erlang terms: below all strings.
 func (o *ViewOptions) IDRange() storage.RangeOptions {
 	r := storage.RangeOptions{
 		Descending: o.Descending, Skip: o.Skip, Limit: o.Limit, IncludeDocs: o.IncludeDocs,
@@ -29,8 +29,9 @@ func (o *ViewOptions) IDRange() storage.RangeOptions {
 	return r
 }
 
-// bound is one end of the range: the key, else the document id given for the end. empty tells that the key lies
-// beyond all ids in the direction of the listing; upper that the end is the greater one.
+// bound is one end of the range: the key, else the document id given for the end. empty tells that
+// the key lies beyond all ids in the direction of the listing; upper that the end is the greater
+// one.
 func bound(key ejson.Value, docID *string, upper bool) (b storage.Bound, empty bool) {
 	switch {
 	case key.Kind() == ejson.String:
@@ -43,7 +44,8 @@ func bound(key ejson.Value, docID *string, upper bool) (b storage.Bound, empty b
 	return storage.Bound{}, false
 }
 
-// emptyRange keeps what the header shows, but has no rows: the range ends (or begins) below all ids.
+// emptyRange keeps what the header shows, but has no rows: the range ends (or begins) below all
+// ids.
 func emptyRange(r storage.RangeOptions, atStart bool) storage.RangeOptions {
 	lowest := storage.Bound{Set: true, Exclusive: true}
 	if atStart {

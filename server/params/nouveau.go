@@ -24,8 +24,8 @@ type NouveauOptions struct {
 
 	// LeadingWildcard is this project's own option: words such as *ing are taken.
 	LeadingWildcard bool
-	// Beyond are options that Nouveau does not have and _search does: of its groups, highlights, drilldown and
-	// include_fields.
+	// Beyond are options that Nouveau does not have and _search does: of its groups, highlights,
+	// drilldown and include_fields.
 	Beyond SearchOptions
 }
 
@@ -42,8 +42,8 @@ const (
 	defaultTop          = 10
 )
 
-// ParseNouveau reads the options of a GET (body is the zero Value) or POST; the partition is in the query string.
-// Groups have the limits of _search.
+// ParseNouveau reads the options of a GET (body is the zero Value) or POST; the partition is in the
+// query string. Groups have the limits of _search.
 func ParseNouveau(q compat.Query, body ejson.Value, limits SearchLimits) (*NouveauOptions, error) {
 	o := &NouveauOptions{Limit: defaultNouveauLimit, Top: defaultTop, Update: true}
 	for _, name := range nouveauNames {
@@ -158,7 +158,8 @@ func (o *NouveauOptions) setText(name, text string) {
 	}
 }
 
-// invalidValue is the answer to a value of a wrong type. Nouveau prints the text of a query as a binary.
+// invalidValue is the answer to a value of a wrong type. Nouveau prints the text of a query as a
+// binary.
 func invalidValue(name string, v optionValue) error {
 	shown := compat.ErlangBinary(v.text)
 	if v.json.Kind() != ejson.Invalid {
@@ -193,8 +194,8 @@ func texts(name string, list ejson.Value) (all []string, err error) {
 	return all, nil
 }
 
-// setRanges reads {"field":[{"label","min","max","min_inclusive","max_inclusive"}]}; min or max may be left out, and
-// the ends belong to a range unless it says that they do not.
+// setRanges reads {"field":[{"label","min","max","min_inclusive","max_inclusive"}]}; min or max may
+// be left out, and the ends belong to a range unless it says that they do not.
 func (o *NouveauOptions) setRanges(ranges ejson.Value) error {
 	if ranges.Kind() != ejson.Object {
 		return compat.NewError(compat.KindQueryParse, "ranges parameter must be an object")

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// SearchOptions are the options of _search (dreyfus_httpd). They are read by ParseSearch and then have to pass Check.
-// What the search server looks at itself is as it was given.
+// SearchOptions are the options of _search (dreyfus_httpd). They are read by ParseSearch and then
+// have to pass Check. What the search server looks at itself is as it was given.
 type SearchOptions struct {
 	Query         *string
 	Partition     *string
@@ -54,7 +54,8 @@ func newSearchOptions(limits SearchLimits) SearchOptions {
 	}
 }
 
-// ParseSearch reads the options of a GET (body is the zero Value) or POST. Unknown ones are ignored.
+// ParseSearch reads the options of a GET (body is the zero Value) or POST. Unknown ones are
+// ignored.
 func ParseSearch(q compat.Query, body ejson.Value, limits SearchLimits) (*SearchOptions, error) {
 	options := newSearchOptions(limits)
 	o := &options
@@ -233,7 +234,8 @@ var (
 		"`group_field`, `group_sort`, `group_limit` or `group_by` are incompatible")
 )
 
-// Check checks the options together (validate_search_restrictions). The database and the index are partitioned or not.
+// Check checks the options together (validate_search_restrictions). The database and the index are
+// partitioned or not.
 func (o *SearchOptions) Check(database, index bool, limits SearchLimits) (err error) {
 	if o.Query == nil {
 		return errNoQuery

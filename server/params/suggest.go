@@ -4,11 +4,13 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// SuggestOptions are the options of _search_suggest and _nouveau_suggest, which CouchDB does not have.
+// SuggestOptions are the options of _search_suggest and _nouveau_suggest, which CouchDB does not
+// have.
 type SuggestOptions struct {
 	Field string
 	Text  string
-	// Near asks for terms that differ by at most Edits edits, and not for those that begin with Text.
+	// Near asks for terms that differ by at most Edits edits, and not for those that begin with
+	// Text.
 	Near      bool
 	Edits     int
 	Limit     int
@@ -71,8 +73,8 @@ func ParseSuggest(q compat.Query, most int64) (*SuggestOptions, error) {
 	return o, nil
 }
 
-// CheckPartition holds a partition that was named, or was not, to the rules of _search: the database and the index are
-// partitioned or not.
+// CheckPartition holds a partition that was named, or was not, to the rules of _search: the
+// database and the index are partitioned or not.
 func CheckPartition(given, database, index bool) error {
 	switch {
 	case given && (!database || !index):

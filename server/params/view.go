@@ -25,9 +25,9 @@ func optBoolOf(b bool) optBool {
 	return no
 }
 
-// ViewOptions are the options of views, _all_docs, _design_docs, _local_docs, _all_dbs and _dbs_info (#mrargs). They
-// are read by one of the Parse functions below and then have to pass CheckView or List. Keys refer to the JSON body
-// they came from.
+// ViewOptions are the options of views, _all_docs, _design_docs, _local_docs, _all_dbs and
+// _dbs_info (#mrargs). They are read by one of the Parse functions below and then have to pass
+// CheckView or List. Keys refer to the JSON body they came from.
 type ViewOptions struct {
 	views.Query // what the view is asked; its Keys are of another kind than Array only before the checks
 
@@ -37,8 +37,8 @@ type ViewOptions struct {
 	Attachments     bool
 	AttEncodingInfo bool
 
-	// Bookmark is this project's own option: nil if absent, "" or "nil" for a first page, else where the page before
-	// ended.
+	// Bookmark is this project's own option: nil if absent, "" or "nil" for a first page, else
+	// where the page before ended.
 	Bookmark *string
 
 	reduce, conflicts, group optBool
@@ -50,8 +50,8 @@ func newViewOptions() *ViewOptions {
 	return &ViewOptions{Query: views.Query{Limit: MaxLimit, Reduce: true}, groupLevel: -1}
 }
 
-// ParseAllDocs reads the options of a GET (body is the zero Value) or POST of _all_docs, _design_docs or
-// _local_docs. Those of the query override those of the body (chttpd_db:db_req,
+// ParseAllDocs reads the options of a GET (body is the zero Value) or POST of _all_docs,
+// _design_docs or _local_docs. Those of the query override those of the body (chttpd_db:db_req,
 // couch_mrview_http:parse_body_and_query).
 func ParseAllDocs(q compat.Query, body ejson.Value) (*ViewOptions, error) {
 	o := newViewOptions()
@@ -80,8 +80,8 @@ func ParseAllDocs(q compat.Query, body ejson.Value) (*ViewOptions, error) {
 	return o, o.setQuery(q)
 }
 
-// ParseView reads the options of a GET (body is the zero Value) or POST of a view. `keys` with one element acts
-// as `key` (chttpd_view:handle_view_req, couch_mrview_http:treat_single_keys_as_key).
+// ParseView reads the options of a GET (body is the zero Value) or POST of a view. `keys` with one
+// element acts as `key` (chttpd_view:handle_view_req, couch_mrview_http:treat_single_keys_as_key).
 func ParseView(q compat.Query, body ejson.Value) (*ViewOptions, error) {
 	o := newViewOptions()
 	if body.Kind() == ejson.Invalid {
@@ -112,8 +112,9 @@ func ParseView(q compat.Query, body ejson.Value) (*ViewOptions, error) {
 	return o, o.setQuery(q)
 }
 
-// ParseListView reads the options of a list function's view. There `keys` with one element are `keys` as well as the
-// range, and what is no array is refused when the options are checked (chttpd_show:handle_view_list).
+// ParseListView reads the options of a list function's view. There `keys` with one element are
+// `keys` as well as the range, and what is no array is refused when the options are checked
+// (chttpd_show:handle_view_list).
 func ParseListView(q compat.Query, body ejson.Value) (*ViewOptions, error) {
 	o := newViewOptions()
 	if body.Kind() == ejson.Invalid {
@@ -133,8 +134,8 @@ func ParseListView(q compat.Query, body ejson.Value) (*ViewOptions, error) {
 	return o, o.setQuery(q)
 }
 
-// ParseViewDefaults reads the options of _all_dbs and _dbs_info, and those of a `…/queries` endpoint that its queries
-// start from (see ForQuery).
+// ParseViewDefaults reads the options of _all_dbs and _dbs_info, and those of a `…/queries`
+// endpoint that its queries start from (see ForQuery).
 func ParseViewDefaults(q compat.Query) (*ViewOptions, error) {
 	o := newViewOptions()
 	return o, o.setQuery(q)
@@ -152,8 +153,9 @@ func Queries(body ejson.Value) (ejson.Value, error) {
 	return queries, err
 }
 
-// ForQuery gives the options of one element of `queries`. Options of o that it does not name stay, except `keys`,
-// `group` and `group_level`. Something else than an object is an error here and a crash of the real server.
+// ForQuery gives the options of one element of `queries`. Options of o that it does not name stay,
+// except `keys`, `group` and `group_level`. Something else than an object is an error here and a
+// crash of the real server.
 func (o *ViewOptions) ForQuery(query ejson.Value) (*ViewOptions, error) {
 	if query.Kind() != ejson.Object {
 		return nil, compat.NewError(compat.KindBadRequest, "`queries` must be an array of objects.")
@@ -163,7 +165,8 @@ func (o *ViewOptions) ForQuery(query ejson.Value) (*ViewOptions, error) {
 	return &single, single.setBody(query)
 }
 
-// arrayMember gives a member that must be an array if it is there (couch_mrview_util:get_view_keys, get_view_queries).
+// arrayMember gives a member that must be an array if it is there (couch_mrview_util:get_view_keys,
+// get_view_queries).
 func arrayMember(body ejson.Value, name string) (ejson.Value, error) {
 	v, ok := body.Get(name)
 	if ok && v.Kind() != ejson.Array {

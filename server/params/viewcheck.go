@@ -14,13 +14,14 @@ import (
 type Limits struct {
 	// Partitioned reports whether the index is partitioned; for _all_docs, whether the database is.
 	Partitioned bool
-	// QueryLimit and PartitionQueryLimit are query_server_config/query_limit and partition_query_limit; 0 is infinity.
+	// QueryLimit and PartitionQueryLimit are query_server_config/query_limit and
+	// partition_query_limit; 0 is infinity.
 	QueryLimit          int64
 	PartitionQueryLimit int64
 }
 
-// List checks the options of _all_docs and its relatives, _all_dbs and _dbs_info, in CouchDB's order
-// (couch_mrview_util:validate_all_docs_args), and gives the list that they ask for.
+// List checks the options of _all_docs and its relatives, _all_dbs and _dbs_info, in CouchDB's
+// order (couch_mrview_util:validate_all_docs_args), and gives the list that they ask for.
 func (o *ViewOptions) List(limits Limits) (*documents.ListOptions, error) {
 	if err := o.check(false); err != nil {
 		return nil, err
@@ -37,8 +38,8 @@ func (o *ViewOptions) List(limits Limits) (*documents.ListOptions, error) {
 	}, nil
 }
 
-// CheckView checks the options of a view in CouchDB's order (couch_mrview_util:validate_args/3), and fills in
-// GroupLevel and an absent Limit.
+// CheckView checks the options of a view in CouchDB's order (couch_mrview_util:validate_args/3),
+// and fills in GroupLevel and an absent Limit.
 func (o *ViewOptions) CheckView(hasReduce bool, limits Limits) error {
 	if err := o.checkLimit(limits, limits.Partitioned); err != nil {
 		return err
@@ -129,8 +130,8 @@ func (o *ViewOptions) resolveGroup() error {
 	return nil
 }
 
-// keysFitRange reports whether `keys` may stand beside the key range: none, an empty list, a list without a range, or
-// one element that is both ends of the range.
+// keysFitRange reports whether `keys` may stand beside the key range: none, an empty list, a list
+// without a range, or one element that is both ends of the range.
 func (o *ViewOptions) keysFitRange() bool {
 	if o.Keys.Len() == 0 || (o.StartKey.Kind() == ejson.Invalid && o.EndKey.Kind() == ejson.Invalid) {
 		return true

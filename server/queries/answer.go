@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// viewWriter is the views.Sink that writes an answer, row by row into the stream's buffer (couch_mrview_http:view_cb).
+// viewWriter is the views.Sink that writes an answer, row by row into the stream's buffer
+// (couch_mrview_http:view_cb).
 type viewWriter struct {
 	docs  *RowDocs
 	s     *call.Stream
@@ -54,8 +55,8 @@ func (w *viewWriter) end() error {
 	return w.s.Commit(append(b, '}'))
 }
 
-// withRef gives an error of indexing or reading the ref that it has in CouchDB, where it comes from another process.
-// What clients are to try again later is this server's own.
+// withRef gives an error of indexing or reading the ref that it has in CouchDB, where it comes from
+// another process. What clients are to try again later is this server's own.
 func withRef(err error) error {
 	e, ok := compat.AsError(err)
 	if !ok || e.Kind == compat.KindNoDatabase || e.Is(compat.ErrInvalidRev) || e.Retry {
@@ -108,7 +109,8 @@ func (w *viewWriter) write(r *views.Row, doc *RowDoc) (err error) {
 	return w.s.Commit(b)
 }
 
-// AppendRow appends a row with its document, unless doc is nil; send is that of documents.Database.AppendView.
+// AppendRow appends a row with its document, unless doc is nil; send is that of
+// documents.Database.AppendView.
 func (w *RowDocs) AppendRow(
 	b []byte,
 	r *views.Row,
@@ -153,9 +155,10 @@ type RowDoc struct {
 	linked bool // the value names it: it is shown as it is read, whatever the query asks of documents
 }
 
-// Each calls fn with the number of each row and what include_docs adds to it, nil without that. Each document is given
-// as soon as it is read: many large ones are not in memory together. It reports for how many rows fn was called. In a
-// value that is an object, `_id` names another document and `_rev` a revision (couch_mrview_util:maybe_load_doc,
+// Each calls fn with the number of each row and what include_docs adds to it, nil without that.
+// Each document is given as soon as it is read: many large ones are not in memory together. It
+// reports for how many rows fn was called. In a value that is an object, `_id` names another
+// document and `_rev` a revision (couch_mrview_util:maybe_load_doc,
 // fabric_view:possibly_embed_doc).
 func (w *RowDocs) Each(
 	s *storage.Snapshot, rows []views.Row, fn func(i int, doc *RowDoc) error,

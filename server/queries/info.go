@@ -15,7 +15,8 @@ import (
 
 // This file serves what is told and done about indexes besides queries.
 
-// collatorVersions is what _info says of the order of keys: the version of ICU 72's collator, whose order is followed.
+// collatorVersions is what _info says of the order of keys: the version of ICU 72's collator, whose
+// order is followed.
 const collatorVersions = `["153.120"]`
 
 // getDesignInfo serves GET …/_info (fabric_group_info).
@@ -80,8 +81,9 @@ func (h *Handlers) postViewCleanup(c *call.Call) error {
 	return c.OK(http.StatusAccepted)
 }
 
-// getViewErrors serves GET …/_view_errors/{view}, an extension: the documents that have no rows in a view because its
-// map function failed for them, in order of their ids. Options are limit and startkey, the id to begin with.
+// getViewErrors serves GET …/_view_errors/{view}, an extension: the documents that have no rows in
+// a view because its map function failed for them, in order of their ids. Options are limit and
+// startkey, the id to begin with.
 func (h *Handlers) getViewErrors(c *call.Call) error {
 	if err := c.Docs.CheckQuery(c.Context()); err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// This file is an extension: pages of views. With `bookmark=` an answer ends with the bookmark of the next page, null
-// on the last one; a query with that bookmark and otherwise the same options goes on after the last row, whatever was
-// written meanwhile.
+// This file is an extension: pages of views. With `bookmark=` an answer ends with the bookmark of
+// the next page, null on the last one; a query with that bookmark and otherwise the same options
+// goes on after the last row, whatever was written meanwhile.
 
 // viewPage cuts the rows of a query to a page. A bookmark is base64url of a JSON array:
 //
@@ -50,7 +50,8 @@ type pagePlace struct {
 
 var errBadBookmark = compat.NewError(compat.KindQueryParse, "Invalid value for `bookmark`.")
 
-// openPage turns a bookmark into the first place of a query, whose skip counts on the first page only.
+// openPage turns a bookmark into the first place of a query, whose skip counts on the first page
+// only.
 func openPage(bookmark string, q *views.Query, reduced bool) (*viewPage, error) {
 	if q.Keys.Kind() == ejson.Array {
 		return nil, compat.NewError(compat.KindQueryParse, "`bookmark` is incompatible with `keys`")

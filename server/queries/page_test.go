@@ -23,7 +23,8 @@ func parseJSON(t require.TestingT, text []byte) ejson.Value {
 	return v
 }
 
-// answerFrom is a model of a query: the rows from the start on, of which skip are left out, at most limit.
+// answerFrom is a model of a query: the rows from the start on, of which skip are left out, at most
+// limit.
 func answerFrom(t require.TestingT, all []views.Row, q *views.Query) []views.Row {
 	var out []views.Row
 	skip := q.Skip

@@ -12,8 +12,8 @@ type Handlers struct {
 	info func(c *call.Call, b []byte) ([]byte, error)
 }
 
-// New makes the handlers. info appends what other indexes of the design document tell to the object of _info, before
-// its end.
+// New makes the handlers. info appends what other indexes of the design document tell to the object
+// of _info, before its end.
 func New(v *views.Views, info func(*call.Call, []byte) ([]byte, error)) *Handlers {
 	return &Handlers{views: v, info: info}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// This file serves the queries of views: what a request asks for, in the order in which CouchDB looks at it
-// (chttpd_view, fabric:query_view). answer.go writes the answers.
+// This file serves the queries of views: what a request asks for, in the order in which CouchDB
+// looks at it (chttpd_view, fabric:query_view). answer.go writes the answers.
 
 // ErrMissingView is a design document without the view that is asked for.
 var ErrMissingView = compat.NewError(compat.KindNotFound, "missing_named_view")
 
-// openView finds the view that the path names. CouchDB opens the design document first and tells much later that the
-// view is not in it: missing is that error.
+// openView finds the view that the path names. CouchDB opens the design document first and tells
+// much later that the view is not in it: missing is that error.
 func (h *Handlers) openView(c *call.Call) (w *views.View, missing, err error) {
 	w, err = h.views.View(c.Context(), c.DB, c.DocID(), c.Segment(4))
 	if e, ok := compat.AsError(err); ok && e.Is(ErrMissingView) {
@@ -27,7 +27,8 @@ func (h *Handlers) openView(c *call.Call) (w *views.View, missing, err error) {
 	return w, nil, err
 }
 
-// queryView serves GET and POST of …/_view/{view}. Without a body, the view is found and queried in one snapshot.
+// queryView serves GET and POST of …/_view/{view}. Without a body, the view is found and queried in
+// one snapshot.
 func (h *Handlers) queryView(c *call.Call) error {
 	if c.Method == http.MethodPost {
 		return h.queryViewBody(c)
@@ -85,7 +86,8 @@ func (h *Handlers) queryViewBody(c *call.Call) error {
 	return endView(s, w)
 }
 
-// viewOptions reads what is asked of a view; missing is the error of one that is not there, nil for others.
+// viewOptions reads what is asked of a view; missing is the error of one that is not there, nil for
+// others.
 func viewOptions(c *call.Call, v *views.View, body ejson.Value, missing error) (*params.ViewOptions, error) {
 	o, err := params.ParseView(c.Query, body)
 	if err == nil {
@@ -111,7 +113,8 @@ func endView(s *call.Stream, w *viewWriter) error {
 	return s.Close()
 }
 
-// queryViewMany serves …/_view/{view}/queries: several queries in one answer. All are read before any is answered.
+// queryViewMany serves …/_view/{view}/queries: several queries in one answer. All are read before
+// any is answered.
 func (h *Handlers) queryViewMany(c *call.Call) error {
 	w, missing, err := h.openView(c)
 	if err != nil {
@@ -144,8 +147,8 @@ func (h *Handlers) queryViewMany(c *call.Call) error {
 	return s.Close()
 }
 
-// viewQueries reads and checks the queries of a body. What they ask for is read anew as each is answered: there may be
-// a million.
+// viewQueries reads and checks the queries of a body. What they ask for is read anew as each is
+// answered: there may be a million.
 func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*params.ViewOptions, error], error) {
 	body, err := c.JSONRequest()
 	if err != nil {
@@ -189,7 +192,8 @@ func CheckViewOptions(c *call.Call, w *views.View, o *params.ViewOptions) error 
 	})
 }
 
-// withoutRef drops the ref of an error: CouchDB has none where the answer had begun, in its own buffer at least.
+// withoutRef drops the ref of an error: CouchDB has none where the answer had begun, in its own
+// buffer at least.
 func withoutRef(err error) error {
 	e, ok := compat.AsError(err)
 	if !ok || !e.Ref {

@@ -34,7 +34,8 @@ func newViewServer(t testing.TB, options string) *servertest.Server {
 	return s
 }
 
-// TestOtherLanguages: design documents in a language that cannot be run are stored like any other; using them says so.
+// TestOtherLanguages: design documents in a language that cannot be run are stored like any other;
+// using them says so.
 func TestOtherLanguages(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)

@@ -1,4 +1,5 @@
-// Package replicator serves replications: _replicate and _scheduler. It runs the scheduler of package replication.
+// Package replicator serves replications: _replicate and _scheduler. It runs the scheduler of
+// package replication.
 //
 //	replications.go   the scheduler with the databases of this server as ends, and the job that follows documents
 //	sharing.go        which node runs which replication

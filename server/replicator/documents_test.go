@@ -19,7 +19,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestCredentialsOfReplicationsAreHidden reads another user's replication document in every way there is.
+// TestCredentialsOfReplicationsAreHidden reads another user's replication document in every way
+// there is.
 func TestCredentialsOfReplicationsAreHidden(t *testing.T) {
 	s := servertest.NewWithUsers(t, 2)
 	const db = "/team%2F_replicator"
@@ -86,8 +87,8 @@ func TestLocalReplicationHasTheRightsOfItsUser(t *testing.T) {
 	require.Contains(t, replicate("none", "dst"), `"error":"db_not_found"`)
 }
 
-// TestFilterFunctionSeesLocalReplication looks at all that a filter function gets to see of a replication on this
-// server.
+// TestFilterFunctionSeesLocalReplication looks at all that a filter function gets to see of a
+// replication on this server.
 func TestFilterFunctionSeesLocalReplication(t *testing.T) {
 	s := servertest.NewJS(t)
 	require.Equal(t, 201, s.Do("PUT", "/dst", "").Code)
@@ -110,7 +111,8 @@ func TestFilterFunctionSeesLocalReplication(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"docs_written":1`)
 }
 
-// TestFilterThatFails: the error of a replication on this server has the form of one between servers.
+// TestFilterThatFails: the error of a replication on this server has the form of one between
+// servers.
 func TestFilterThatFails(t *testing.T) {
 	s := servertest.NewJS(t)
 	require.Equal(t, 201, s.Do("PUT", "/dst", "").Code)
@@ -141,8 +143,8 @@ func TestSchedulerDocsOptions(t *testing.T) {
 	}
 }
 
-// TestUserContextIsAnObject: a document whose user_ctx is anything else is refused before its endpoints are looked at,
-// in CouchDB's words. In the body of _replicate it says nothing.
+// TestUserContextIsAnObject: a document whose user_ctx is anything else is refused before its
+// endpoints are looked at, in CouchDB's words. In the body of _replicate it says nothing.
 func TestUserContextIsAnObject(t *testing.T) {
 	s := servertest.New(t)
 	if w := s.Do("PUT", "/_replicator", ""); w.Code != 201 && w.Code != 412 {

@@ -48,8 +48,9 @@ func ends(t *testing.T, engine kv.Store, id string) {
 
 const whyPaused = "the server ended without a shutdown three times in a row while it ran"
 
-// TestPausedReplication: a replication of _replicate that ran at three ends of the server is refused with the reason,
-// which _active_tasks shows, too, until it is cancelled. A shutdown while it runs breaks the row.
+// TestPausedReplication: a replication of _replicate that ran at three ends of the server is
+// refused with the reason, which _active_tasks shows, too, until it is cancelled. A shutdown while
+// it runs breaks the row.
 func TestPausedReplication(t *testing.T) {
 	engine := memkv.New()
 	s := begin(t, engine)
@@ -84,8 +85,8 @@ func TestPausedReplication(t *testing.T) {
 	s.end(t)
 }
 
-// TestPausedDocument: the replication of a document that ran at three ends of the server is crashing with the reason
-// when the server begins again, until the document is saved again.
+// TestPausedDocument: the replication of a document that ran at three ends of the server is
+// crashing with the reason when the server begins again, until the document is saved again.
 func TestPausedDocument(t *testing.T) {
 	engine := memkv.New()
 	s := begin(t, engine)

@@ -81,8 +81,8 @@ func appendLocalID(id replication.JobID) []byte {
 	return append(ejson.AppendString([]byte(`{"ok":true,"_local_id":`), id.String()), '}')
 }
 
-// cancelReplication cancels a replication at all nodes that have it: of two that were asked for it before it had its
-// claim one waits for the other. sent is the request's body.
+// cancelReplication cancels a replication at all nodes that have it: of two that were asked for it
+// before it had its claim one waits for the other. sent is the request's body.
 func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec, sent []byte) error {
 	scheduler := r.scheduler
 	if spec.Options.CancelID != nil {
@@ -110,7 +110,8 @@ func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec, s
 	return c.JSON(http.StatusOK, appendLocalID(spec.ID))
 }
 
-// replicateBody is the body of _replicate after names of databases were made endpoints of this server.
+// replicateBody is the body of _replicate after names of databases were made endpoints of this
+// server.
 type replicateBody struct {
 	sent   []byte // as it came, for other nodes
 	value  ejson.Value
@@ -122,7 +123,8 @@ func (b *replicateBody) local(side string) (name string, is bool) {
 	return name, is
 }
 
-// readReplicate makes the checks of the request, and replaces what is no URL (chttpd:possibly_hack, fix_uri).
+// readReplicate makes the checks of the request, and replaces what is no URL (chttpd:possibly_hack,
+// fix_uri).
 func (r *Replications) readReplicate(c *call.Call) (*replicateBody, error) {
 	v, err := c.JSONObject()
 	if err != nil {
@@ -176,8 +178,8 @@ func localName(v ejson.Value) (string, error) {
 	return "", compat.ErrBadArg
 }
 
-// localEndpoint is the endpoint of a database of this server with the caller's credentials (chttpd:make_uri). Only the
-// id of the replication depends on it: nobody connects to it.
+// localEndpoint is the endpoint of a database of this server with the caller's credentials
+// (chttpd:make_uri). Only the id of the replication depends on it: nobody connects to it.
 func (r *Replications) localEndpoint(c *call.Call, name string) []byte {
 	cookie := ""
 	if session, err := c.Request.Cookie("AuthSession"); err == nil {

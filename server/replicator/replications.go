@@ -40,8 +40,8 @@ type Replications struct {
 	follower  sync.WaitGroup
 }
 
-// followerJob is the type, and the id, of the job that follows the documents of replicator databases where one process
-// has the store.
+// followerJob is the type, and the id, of the job that follows the documents of replicator
+// databases where one process has the store.
 const followerJob = "replicator"
 
 // New makes the scheduler; documents are not looked at before start.

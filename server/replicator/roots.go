@@ -26,8 +26,9 @@ var rootFiles = []string{
 	"/etc/ssl/cert.pem",
 }
 
-// get returns the authorities, read again where that was longer ago than an age; nil, which stands for those that
-// crypto/x509 finds, where they are in none of the files (couch_replicator_utils:cacert_get).
+// get returns the authorities, read again where that was longer ago than an age; nil, which stands
+// for those that crypto/x509 finds, where they are in none of the files
+// (couch_replicator_utils:cacert_get).
 func (r *roots) get(now time.Time, age time.Duration) *x509.CertPool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

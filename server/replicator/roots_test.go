@@ -15,8 +15,8 @@ import (
 	"github.com/settee-db/settee/config"
 )
 
-// TestSystemRoots: the authorities of the machine are read again after the time that is set, not before; where they are
-// in no file, crypto/x509 finds them.
+// TestSystemRoots: the authorities of the machine are read again after the time that is set, not
+// before; where they are in no file, crypto/x509 finds them.
 func TestSystemRoots(t *testing.T) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
@@ -38,8 +38,8 @@ func TestSystemRoots(t *testing.T) {
 	require.Nil(t, r.get(now.Add(2*time.Hour), 0))
 }
 
-// TestVerifiedWithoutFile: verify_ssl_certificates alone is no error, and asks for a certificate of the machine's
-// authorities.
+// TestVerifiedWithoutFile: verify_ssl_certificates alone is no error, and asks for a certificate of
+// the machine's authorities.
 func TestVerifiedWithoutFile(t *testing.T) {
 	c, err := config.Load(map[string]map[string]string{"replicator": {"verify_ssl_certificates": "true"}})
 	require.NoError(t, err)

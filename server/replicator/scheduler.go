@@ -76,8 +76,8 @@ func (r *Replications) getSchedulerJob(c *call.Call) error {
 	return compat.ErrMissing
 }
 
-// getSchedulerDocs shows the documents of a replicator database, or one of them. Slashes of the database's name may
-// stand unescaped (couch_replicator_httpd:parse_unquoted_docs_path).
+// getSchedulerDocs shows the documents of a replicator database, or one of them. Slashes of the
+// database's name may stand unescaped (couch_replicator_httpd:parse_unquoted_docs_path).
 func (r *Replications) getSchedulerDocs(c *call.Call) error {
 	path := c.Segments[2:]
 	if len(path) == 0 {
@@ -143,7 +143,8 @@ func (r *Replications) schedulerDoc(c *call.Call, db, id string) error {
 	return c.JSON(http.StatusOK, replication.IdleDocument(db, id, d.Body, r.Settings()).JSON)
 }
 
-// schedulerStates reads the parameter states (couch_replicator_httpd_util:parse_replication_state_filter).
+// schedulerStates reads the parameter states
+// (couch_replicator_httpd_util:parse_replication_state_filter).
 func schedulerStates(c *call.Call) ([]string, error) {
 	text, given := c.Query.First("states")
 	if !given {
@@ -162,8 +163,8 @@ func schedulerStates(c *call.Call) ([]string, error) {
 // errSchedulerKeys is for what CouchDB crashes at; one key it takes as key.
 var errSchedulerKeys = compat.NewError(compat.KindQueryParse, "`keys` of several documents is not supported here.")
 
-// schedulerDocs lists documents by id with the parameters of a view; skip and limit count those that pass states
-// (couch_replicator_httpd:handle_scheduler_docs).
+// schedulerDocs lists documents by id with the parameters of a view; skip and limit count those
+// that pass states (couch_replicator_httpd:handle_scheduler_docs).
 func (r *Replications) schedulerDocs(c *call.Call, db string) error {
 	o, err := params.ParseView(c.Query, ejson.Value{})
 	if err != nil {

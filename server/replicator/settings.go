@@ -19,7 +19,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// replicatorSettings reads the section replicator. What cannot be read is an error of every replication that needs it.
+// replicatorSettings reads the section replicator. What cannot be read is an error of every
+// replication that needs it.
 func replicatorSettings(e *call.Env) *replication.Settings {
 	c := e.Config
 	const section = "replicator"
@@ -113,8 +114,8 @@ func normalizeSelector(v ejson.Value) ([]byte, error) {
 	return selector.AppendJSON(nil), nil
 }
 
-// replicatorTLS are the settings of connections to https endpoints. As in CouchDB certificates are not verified unless
-// verify_ssl_certificates says so.
+// replicatorTLS are the settings of connections to https endpoints. As in CouchDB certificates are
+// not verified unless verify_ssl_certificates says so.
 func replicatorTLS(c *config.Config) (*tls.Config, error) {
 	const section = "replicator"
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -152,5 +153,6 @@ func replicatorTLS(c *config.Config) (*tls.Config, error) {
 	return t, nil
 }
 
-// replicationUser is whom the memory of replications' answers is counted to: no user is called like that.
+// replicationUser is whom the memory of replications' answers is counted to: no user is called like
+// that.
 const replicationUser = "\x00replications"

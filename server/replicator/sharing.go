@@ -77,7 +77,8 @@ func taskOf(spec *replication.Spec) []byte {
 	return append(b, '}')
 }
 
-// cancelPaused forgets that a replication of _replicate is paused, so that it can be asked for again.
+// cancelPaused forgets that a replication of _replicate is paused, so that it can be asked for
+// again.
 func (s *sharing) cancelPaused(
 	ctx context.Context, id replication.JobID, user string, admin bool,
 ) (found bool, err error) {

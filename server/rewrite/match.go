@@ -22,15 +22,16 @@ func lookUp(list []binding, name string) (value, bool) {
 	return value{}, false
 }
 
-// MaxTarget bounds what a request may be rewritten to, in bytes. A rule that names a variable twice and leads to itself
-// makes the text twice as long each time, a hundred times; CouchDB tries.
+// MaxTarget bounds what a request may be rewritten to, in bytes. A rule that names a variable twice
+// and leads to itself makes the text twice as long each time, a hundred times; CouchDB tries.
 const MaxTarget = 64 << 10
 
 // maxElements bounds the array that a rule has for one option.
 const maxElements = MaxTarget / 4
 
-// Target finds the first rule for a method ("GET" for HEAD) and a path, the segments after `_rewrite`, and returns the
-// relative path with its query that the rule leads to; compat.ErrMissing if no rule fits (chttpd_rewrite:do_rewrite).
+// Target finds the first rule for a method ("GET" for HEAD) and a path, the segments after
+// `_rewrite`, and returns the relative path with its query that the rule leads to;
+// compat.ErrMissing if no rule fits (chttpd_rewrite:do_rewrite).
 func Target(rules []Rule, method string, path []string, query compat.Query) (string, error) {
 	given := make([]binding, len(query))
 	for i, p := range query {
@@ -52,7 +53,8 @@ func Target(rules []Rule, method string, path []string, query compat.Query) (str
 	return "", compat.ErrMissing
 }
 
-// bind matches a path; bound are the variables, the last one first, rest is what the star stands for.
+// bind matches a path; bound are the variables, the last one first, rest is what the star stands
+// for.
 func bind(from []segment, path []string) (rest []string, bound []binding, ok bool) {
 	for {
 		switch {
@@ -71,8 +73,8 @@ func bind(from []segment, path []string) (rest []string, bound []binding, ok boo
 	}
 }
 
-// target builds the relative path of a rule that fits. The query begins with the rule's members; then comes, in reverse
-// order, what was bound and the rule does not set.
+// target builds the relative path of a rule that fits. The query begins with the rule's members;
+// then comes, in reverse order, what was bound and the rule does not set.
 func (r *Rule) target(rest []string, bound []binding) (string, error) {
 	query := make([]binding, 0, len(r.query)+len(bound))
 	for i := len(r.query) - 1; i >= 0; i-- { // the last of equal names is found first

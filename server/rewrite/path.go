@@ -6,9 +6,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Resolve makes the path of a request of a target relative to a design document, given by its name without `_design/`.
-// The target may carry a query; "/x" means the same as "x", dots are followed, but not above the root
-// (chttpd_rewrite:normalize_path).
+// Resolve makes the path of a request of a target relative to a design document, given by its name
+// without `_design/`. The target may carry a query; "/x" means the same as "x", dots are followed,
+// but not above the root (chttpd_rewrite:normalize_path).
 func Resolve(db, design, target string) string {
 	var path []string
 	for part := range strings.SplitSeq(compat.EncodeURL(db)+"/_design/"+compat.EncodeURL(design)+"/"+target, "/") {
@@ -33,14 +33,16 @@ func Within(db, path string) bool {
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == '?')
 }
 
-// Harmless reports whether a path that Resolve made is one that everybody may ask for, with whatever method, and that
-// changes and tells nothing: functions of CouchDB that take ids of the server go on with secure rewrites.
+// Harmless reports whether a path that Resolve made is one that everybody may ask for, with
+// whatever method, and that changes and tells nothing: functions of CouchDB that take ids of the
+// server go on with secure rewrites.
 func Harmless(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return path == "/_uuids" || path == "/_up"
 }
 
-// AppendQuery appends the parameters to a path that a rewrite function returned (chttpd_rewrite:rewrite_query_params).
+// AppendQuery appends the parameters to a path that a rewrite function returned
+// (chttpd_rewrite:rewrite_query_params).
 func AppendQuery(path string, query compat.Query) string {
 	var out strings.Builder
 	out.WriteString(path)

@@ -16,7 +16,8 @@ type Rule struct {
 	formats []compat.Param
 }
 
-// segment is a part of a path: a literal, a variable, or the star, which is the variable of that name.
+// segment is a part of a path: a literal, a variable, or the star, which is the variable of that
+// name.
 type segment struct {
 	text     string
 	variable bool
@@ -37,8 +38,9 @@ var (
 	ErrInsecure = compat.Named(compat.KindError, "insecure_rewrite_rule", "too many ../.. segments")
 )
 
-// Parse reads the rules (chttpd_rewrite:make_rule). Elements that are no objects are skipped. With secure
-// (chttpd/secure_rewrites) a path with more than two ".." is an error. The rules keep the value they were read from.
+// Parse reads the rules (chttpd_rewrite:make_rule). Elements that are no objects are skipped. With
+// secure (chttpd/secure_rewrites) a path with more than two ".." is an error. The rules keep the
+// value they were read from.
 func Parse(list ejson.Value, secure bool) ([]Rule, error) {
 	rules := make([]Rule, 0, list.Len())
 	for v := range list.Elements() {

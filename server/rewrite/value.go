@@ -33,8 +33,8 @@ func jsonValue(v ejson.Value) value {
 	return value{kind: rawValue, json: v}
 }
 
-// bytes is iolist_to_binary; ok is false where that is a crash. A text longer than MaxTarget is cut somewhere after
-// it.
+// bytes is iolist_to_binary; ok is false where that is a crash. A text longer than MaxTarget is cut
+// somewhere after it.
 func (v value) bytes() (text string, ok bool) {
 	switch v.kind {
 	case textValue, charsValue:
@@ -137,8 +137,8 @@ func isJSONOption(name string) bool {
 	return false
 }
 
-// formatted converts a value as `formats` of a rule asks for (chttpd_rewrite:format). A text that does not fit becomes
-// a list of characters, which in a key is an array of numbers.
+// formatted converts a value as `formats` of a rule asks for (chttpd_rewrite:format). A text that
+// does not fit becomes a list of characters, which in a key is an array of numbers.
 func formatted(v value, format string) value {
 	text, isText := v.text, v.kind == textValue || v.kind == charsValue
 	if !isText {

@@ -15,8 +15,8 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// NewJS is a server with JavaScript and the database db, which everybody may use. The test's TestMain has to call
-// js.RunWorkerIfAsked.
+// NewJS is a server with JavaScript and the database db, which everybody may use. The test's
+// TestMain has to call js.RunWorkerIfAsked.
 func NewJS(t testing.TB) *Server {
 	t.Helper()
 	return NewJSOn(t, memkv.New())

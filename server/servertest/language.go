@@ -25,8 +25,9 @@ func OpenViews(t testing.TB, store *storage.Store, engine kv.Store) *views.Views
 	return v
 }
 
-// PutViews makes the database db of ten documents, in the partition p if it has partitions, and a design document on
-// them. query is that of the request which makes the database: "" or "?partitioned=true".
+// PutViews makes the database db of ten documents, in the partition p if it has partitions, and a
+// design document on them. query is that of the request which makes the database: "" or
+// "?partitioned=true".
 func (s *Server) PutViews(query string) {
 	s.t.Helper()
 	require.Equal(s.t, 201, s.Do("PUT", "/db"+query, "").Code)

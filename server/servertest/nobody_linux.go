@@ -22,8 +22,8 @@ func ReadOnlyINI(t testing.TB, text string) (path string) {
 	return path
 }
 
-// AsNobody has f work on files as a user without rights of its own, whoever runs the test. What it starts in other
-// goroutines works as before.
+// AsNobody has f work on files as a user without rights of its own, whoever runs the test. What it
+// starts in other goroutines works as before.
 func AsNobody(t testing.TB, f func()) {
 	t.Helper()
 	if os.Geteuid() == 0 {

@@ -47,7 +47,8 @@ func NewOn(t testing.TB, engine kv.Store) *Server {
 	return Start(t, server.Options{Store: store, Views: OpenViews(t, store, engine)})
 }
 
-// NewQuiet is NewOn with nothing that reads beside the requests: for tests that count reads, or let some fail.
+// NewQuiet is NewOn with nothing that reads beside the requests: for tests that count reads, or let
+// some fail.
 func NewQuiet(t testing.TB, engine kv.Store) *Server {
 	t.Helper()
 	store, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
@@ -98,8 +99,9 @@ func OpenStore(t testing.TB, engine kv.Store) *storage.Store {
 	return store
 }
 
-// Start starts a server with options and sets the hooks of its store. Without a store it is over an empty memory store
-// with views in Language or of Mango, without a configuration it has the stock one, without a log none.
+// Start starts a server with options and sets the hooks of its store. Without a store it is over an
+// empty memory store with views in Language or of Mango, without a configuration it has the stock
+// one, without a log none.
 func Start(t testing.TB, o server.Options) *Server {
 	t.Helper()
 	if o.Store == nil {
@@ -135,8 +137,9 @@ func Start(t testing.TB, o server.Options) *Server {
 	return &Server{Server: s, Config: o.Config, JS: o.JS, t: t}
 }
 
-// StopFollowers ends what reads the databases beside the requests: replications, and what follows the users database.
-// The server has shut down then: it takes no connections and ends feeds, and answers Do as before.
+// StopFollowers ends what reads the databases beside the requests: replications, and what follows
+// the users database. The server has shut down then: it takes no connections and ends feeds, and
+// answers Do as before.
 func (s *Server) StopFollowers() {
 	s.t.Helper()
 	require.NoError(s.t, s.Shutdown(context.Background()))
@@ -149,7 +152,8 @@ func (s *Server) Set(section, key, value string) {
 	require.NoError(s.t, err)
 }
 
-// Do makes one request of the administrator. Headers are names and values in turn; an empty value takes a header away.
+// Do makes one request of the administrator. Headers are names and values in turn; an empty value
+// takes a header away.
 func (s *Server) Do(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	var r *http.Request
 	if body == "" {
@@ -176,7 +180,8 @@ func (s *Server) Anyone(method, target, body string, headers ...string) *httptes
 	return s.Do(method, target, body, append(headers, "Authorization", "")...)
 }
 
-// ETag is the tag of an answer, in the quotes that it has. The header is spelt as CouchDB does, not as net/http.
+// ETag is the tag of an answer, in the quotes that it has. The header is spelt as CouchDB does, not
+// as net/http.
 func ETag(w *httptest.ResponseRecorder) string {
 	for name, values := range w.Header() {
 		if strings.EqualFold(name, "ETag") {

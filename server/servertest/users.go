@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NewWithUsers is New with the users joe0, joe1, … of the role r, whose password is p, and a database db with the
-// document doc, which everybody may use.
+// NewWithUsers is New with the users joe0, joe1, … of the role r, whose password is p, and a
+// database db with the document doc, which everybody may use.
 func NewWithUsers(t testing.TB, users int) *Server {
 	t.Helper()
 	s := New(t)

@@ -39,8 +39,8 @@ var (
 )
 
 // basicHandler reads Authorization: Basic. Unknown names are refused without counting them
-// (couch_httpd_auth:default_authentication_handler), but, unlike in CouchDB, not at once: the time does not tell who
-// exists.
+// (couch_httpd_auth:default_authentication_handler), but, unlike in CouchDB, not at once: the time
+// does not tell who exists.
 func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 	header := c.Header("Authorization")
 	if header == "" {
@@ -70,9 +70,10 @@ func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 	return true, nil
 }
 
-// findUser finds a server admin, a user of the users database, or one who is both: then the document adds roles and its
-// password does not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than
-// any account's. Nothing in the users database, which may be open for sign-up, keeps a server admin out.
+// findUser finds a server admin, a user of the users database, or one who is both: then the
+// document adds roles and its password does not count (chttpd_auth_cache:get_user_creds). It is nil
+// for unknown names, among them those longer than any account's. Nothing in the users database,
+// which may be open for sign-up, keeps a server admin out.
 func (h *Handlers) findUser(c *call.Call, name string) (*principal.User, error) {
 	return h.lookUp(c.Context(), c.Settings.Auth, name)
 }
@@ -104,8 +105,8 @@ func (h *Handlers) lookUp(ctx context.Context, set *auth.Settings, name string) 
 	return u, nil
 }
 
-// Roles are those that a user has by the settings and the users database, as after a login; known is false for one who
-// could not log in by name.
+// Roles are those that a user has by the settings and the users database, as after a login; known
+// is false for one who could not log in by name.
 func (h *Handlers) Roles(ctx context.Context, set *auth.Settings, name string) (roles []string, known bool, err error) {
 	u, err := h.lookUp(ctx, set, name)
 	if errors.Is(err, compat.KindUnauthorized) {
@@ -117,11 +118,12 @@ func (h *Handlers) Roles(ctx context.Context, set *auth.Settings, name string) (
 	return u.Roles, true, nil
 }
 
-// maxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept
-// with each counter of failed logins.
+// maxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no
+// bound; a name is kept with each counter of failed logins.
 const maxUserName = 1024
 
-// checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
+// checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil
+// for an unknown name.
 func (h *Handlers) checkPassword(c *call.Call, name, password string, u *principal.User) (bool, error) {
 	var ok, warn bool
 	var err error
@@ -182,10 +184,11 @@ func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 	return false, nil
 }
 
-// proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for
-// one (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody; and where a token
-// is asked for but no secret is set, nobody is believed, whereas CouchDB believes everybody. Of two headers of a kind
-// one may have come through the proxy: both are refused, whereas CouchDB takes one.
+// proxyHandler believes the headers of a proxy that has identified the user, with a token if
+// proxy_use_secret asks for one (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB
+// takes for a user, is nobody; and where a token is asked for but no secret is set, nobody is
+// believed, whereas CouchDB believes everybody. Of two headers of a kind one may have come through
+// the proxy: both are refused, whereas CouchDB takes one.
 func proxyHandler(c *call.Call) (bool, error) {
 	set := c.Settings.Auth
 	for _, header := range []string{set.ProxyUser, set.ProxyRoles, set.ProxyToken} {

@@ -2,8 +2,8 @@ package session
 
 import "github.com/settee-db/settee/server/call"
 
-// Routes are the rows of the route table for who the client is, logins. A login stores nothing: as in CouchDB, the form
-// of it may be a page of another site's, which needs to know the password.
+// Routes are the rows of the route table for who the client is, logins. A login stores nothing: as
+// in CouchDB, the form of it may be a page of another site's, which needs to know the password.
 func (h *Handlers) Routes() []call.Route {
 	return []call.Route{
 		call.Row("GET,HEAD", "/_session", call.Anyone, getSession, "Who the client is.").Tail(call.ServerAdmin),

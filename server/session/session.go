@@ -101,7 +101,8 @@ func loginFailed(c *call.Call) error {
 	return c.ErrorBody(status, auth.ErrBadLogin)
 }
 
-// deleteSession clears the browser's cookie; the session lives on until it times out, as in CouchDB.
+// deleteSession clears the browser's cookie; the session lives on until it times out, as in
+// CouchDB.
 func deleteSession(c *call.Call) error {
 	status, err := redirection(c, "next", http.StatusOK)
 	if err != nil {
@@ -111,7 +112,8 @@ func deleteSession(c *call.Call) error {
 	return c.OK(status)
 }
 
-// redirection sets Location to the path of a query parameter, if it is given, and returns the status of the answer.
+// redirection sets Location to the path of a query parameter, if it is given, and returns the
+// status of the answer.
 func redirection(c *call.Call, parameter string, status int) (int, error) {
 	path, given := c.Query.First(parameter)
 	if !given {
@@ -168,7 +170,8 @@ func readLogin(c *call.Call) (login credentials, err error) {
 	return credentials{name, fields["password"], fields["token"]}, nil
 }
 
-// formFields reads a form. The first of several equal names counts; what is escaped wrongly stays as it is.
+// formFields reads a form. The first of several equal names counts; what is escaped wrongly stays
+// as it is.
 func formFields(c *call.Call) (map[string]string, error) {
 	raw, err := c.ReadBodyWithin(call.SmallBody)
 	if err != nil {
@@ -192,7 +195,8 @@ func formText(s string) string {
 	return s
 }
 
-// jsonFields reads an object of strings. CouchDB crashes on other values; the answers are those of its crashes.
+// jsonFields reads an object of strings. CouchDB crashes on other values; the answers are those of
+// its crashes.
 func jsonFields(c *call.Call) (map[string]string, error) {
 	raw, err := c.ReadBodyWithin(call.SmallBody)
 	if err != nil {
@@ -215,7 +219,8 @@ func jsonFields(c *call.Call) (map[string]string, error) {
 	return fields, nil
 }
 
-// cookieSecret is the secret of cookies. The first login makes one where none is set, for all nodes.
+// cookieSecret is the secret of cookies. The first login makes one where none is set, for all
+// nodes.
 func (h *Handlers) cookieSecret(e *call.Env) (string, error) {
 	h.secretMu.Lock()
 	defer h.secretMu.Unlock()

@@ -153,7 +153,8 @@ func TestHashIsUpgradedAtLogin(t *testing.T) {
 	require.Contains(t, s.Do("GET", "/_users/org.couchdb.user:old", "").Body.String(), `"x":1`)
 }
 
-// A document that a user stores at once after a login is no conflict, though the login has its hash upgraded.
+// A document that a user stores at once after a login is no conflict, though the login has its hash
+// upgraded.
 func TestUpgradeWaitsForTheUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := servertest.NewWithOpenUsers(t, 1)
@@ -264,7 +265,8 @@ func TestUsersBringNoCostlyHashes(t *testing.T) {
 	servertest.Expect(t, s.Do("PUT", path, doc(12, ""), asJoe...), 403, refusal)
 }
 
-// No text of a client fills the log, and names that no account can have are not hashed, looked up or counted.
+// No text of a client fills the log, and names that no account can have are not hashed, looked up
+// or counted.
 func TestLogLinesAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	s := servertest.Start(t, server.Options{Log: slog.New(slog.NewTextHandler(&out, nil))})
@@ -306,8 +308,8 @@ func TestLogLinesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAuthCacheCounts: who is known is a hit, who is not a miss each time; server admins need no document and count
-// only where they have one (chttpd_auth_cache:get_from_cache).
+// TestAuthCacheCounts: who is known is a hit, who is not a miss each time; server admins need no
+// document and count only where they have one (chttpd_auth_cache:get_from_cache).
 func TestAuthCacheCounts(t *testing.T) {
 	s := servertest.NewWithUsers(t, 1)
 	s.StopFollowers() // which may still forget who was written
@@ -348,8 +350,9 @@ func TestLoginThatIsNoObject(t *testing.T) {
 	}
 }
 
-// TestReplacedSecret: a session outlives the secret that it began with, by cookies of the new one; a proxy's token is
-// believed for as long. What no secret has signed is nobody's, whatever it looks like.
+// TestReplacedSecret: a session outlives the secret that it began with, by cookies of the new one;
+// a proxy's token is believed for as long. What no secret has signed is nobody's, whatever it looks
+// like.
 func TestReplacedSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := servertest.NewWithUsers(t, 1)

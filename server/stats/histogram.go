@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Histogram counts values in bins: of the last seconds, of which the moments are shown, as in CouchDB
-// (couch_stats_histogram), so that an incident is not seen for ever; and all of them, for _prometheus.
+// Histogram counts values in bins: of the last seconds, of which the moments are shown, as in
+// CouchDB (couch_stats_histogram), so that an incident is not seen for ever; and all of them, for
+// _prometheus.
 type Histogram struct {
 	mu      sync.Mutex
 	start   time.Time // when the first value came
@@ -25,8 +26,8 @@ type second struct {
 	bins bins
 }
 
-// bins are powers of two that are divided by eight. The first one has what is smaller, too, and the last one what is
-// larger.
+// bins are powers of two that are divided by eight. The first one has what is smaller, too, and the
+// last one what is larger.
 type bins [binCount]uint32
 
 const (

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Four values in the bins of a real 3.5.0, with what it showed of them, up to the last digits of skewness and kurtosis.
+// Four values in the bins of a real 3.5.0, with what it showed of them, up to the last digits of
+// skewness and kurtosis.
 func TestMoments(t *testing.T) {
 	st := &stat{samples: &Histogram{}}
 	for _, v := range []float64{5.6, 9.2, 5.1, 5.9} {

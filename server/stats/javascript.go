@@ -13,7 +13,8 @@ type javaScript struct {
 // javaScriptCalls are those of one kind of calls.
 type javaScriptCalls struct{ count, time *Counter }
 
-// workerCalls are CouchDB's names of the commands that workers get; a command without one counts as other.
+// workerCalls are CouchDB's names of the commands that workers get; a command without one counts as
+// other.
 var workerCalls = map[string]string{
 	"check": "add_fun", "map": "map", "reduce": "reduce", "filter": "ddoc_filter", "validate": "ddoc_vdu",
 	"design": "ddoc_other", "list": "ddoc_other",
@@ -45,7 +46,8 @@ func (s *Stats) javaScript() javaScript {
 	return j
 }
 
-// TakeJavaScript sets the statistics below couchdb.query_server and couchdb.mrview to those of the pool.
+// TakeJavaScript sets the statistics below couchdb.query_server and couchdb.mrview to those of the
+// pool.
 func (s *Stats) TakeJavaScript(p *js.Pool) {
 	if p == nil {
 		return

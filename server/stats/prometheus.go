@@ -6,8 +6,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// promRenamed are the statistics whose names CouchDB does not simply take over (couch_prometheus_util:couch_to_prom).
-// Where another is added, the metric is the total of successes and failures.
+// promRenamed are the statistics whose names CouchDB does not simply take over
+// (couch_prometheus_util:couch_to_prom). Where another is added, the metric is the total of
+// successes and failures.
 var promRenamed = map[string]struct {
 	name, kind, help string
 	plus             string
@@ -118,8 +119,9 @@ func dropCouchDB(path []string) []string {
 	return path
 }
 
-// promSummary is a histogram as a summary in seconds; the samples are milliseconds. Quantiles are those of the last
-// seconds, as everywhere; count and sum are those of all values, which CouchDB does not keep, so that they only grow.
+// promSummary is a histogram as a summary in seconds; the samples are milliseconds. Quantiles are
+// those of the last seconds, as everywhere; count and sum are those of all values, which CouchDB
+// does not keep, so that they only grow.
 func (st *stat) promSummary(name string) prometheus.Metric {
 	recent := st.samples.recent()
 	m := recent.summarise()

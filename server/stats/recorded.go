@@ -133,7 +133,8 @@ func (s *Stats) register() {
 	s.workers = s.javaScript()
 }
 
-// counter finds a counter or gauge. One that has no name in the list is noted; it counts, and nobody sees it.
+// counter finds a counter or gauge. One that has no name in the list is noted; it counts, and
+// nobody sees it.
 func (s *Stats) counter(name string) *Counter {
 	if st := s.byName[name]; st != nil && st.samples == nil {
 		return &st.n

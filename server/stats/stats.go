@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// statsNames are the statistics a CouchDB node reports: path, type and description, one a line. Those this server does
-// not move stay at zero, so that dashboards find every name.
+// statsNames are the statistics a CouchDB node reports: path, type and description, one a line.
+// Those this server does not move stay at zero, so that dashboards find every name.
 //
 //go:embed names.tsv
 var statsNames string
@@ -98,8 +98,8 @@ func (s *Stats) Hashed(slow bool) {
 // Read counts documents that were read.
 func (s *Stats) Read(n int) { s.DatabaseReads.Add(int64(n)) }
 
-// Written counts an update of a database: the documents that it stored, those of them that there were not before, and
-// the local ones besides.
+// Written counts an update of a database: the documents that it stored, those of them that there
+// were not before, and the local ones besides.
 func (s *Stats) Written(documents, inserts, local int) {
 	s.DatabaseWrites.Add(1)
 	s.DocumentWrites.Add(int64(documents))
@@ -130,7 +130,8 @@ func (s *Stats) Logged(level string) {
 // TakeOpenFiles sets how many files the process has open.
 func (s *Stats) TakeOpenFiles(n int) { s.OpenFiles.set(int64(n)) }
 
-// TakeModes sets whether the node is in maintenance mode, and whether an upgrade is said to be in progress.
+// TakeModes sets whether the node is in maintenance mode, and whether an upgrade is said to be in
+// progress.
 func (s *Stats) TakeModes(maintenance, upgrading bool) {
 	for c, on := range map[*Counter]bool{s.Maintenance: maintenance, s.Upgrading: upgrading} {
 		c.set(0)

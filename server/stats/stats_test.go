@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNames: what the server records is there, has a name that CouchDB shows, and shares it with nothing else.
+// TestNames: what the server records is there, has a name that CouchDB shows, and shares it with
+// nothing else.
 func TestNames(t *testing.T) {
 	s := New()
 	require.Empty(t, s.unlisted, "not in names.tsv")

@@ -86,7 +86,8 @@ func (st *stat) appendValue(b []byte) []byte {
 	return append(b, `],"histogram":[[0,0]]}`...) // CouchDB 3.5 no longer fills it
 }
 
-// appendNumber appends a double as JSON; where there is nothing to measure CouchDB has the integer 0.
+// appendNumber appends a double as JSON; where there is nothing to measure CouchDB has the integer
+// 0.
 func appendNumber(b []byte, f float64) []byte {
 	if f == 0 {
 		return append(b, '0')

@@ -18,8 +18,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Directory finds users by name. It remembers documents, and that there is none, until the users database changes: at
-// once for writes through this server, and a wake-up later for those of others.
+// Directory finds users by name. It remembers documents, and that there is none, until the users
+// database changes: at once for writes through this server, and a wake-up later for those of
+// others.
 type Directory struct {
 	store    *storage.Store
 	verifier *principal.Verifier
@@ -65,8 +66,9 @@ func (d *Directory) Close() {
 	d.running.Wait()
 }
 
-// Find reads a user's document; nil if there is none, or no such database. Statistics count who is known as a hit,
-// others as a miss, unless they are server admins, who need no document (chttpd_auth_cache:get_from_cache).
+// Find reads a user's document; nil if there is none, or no such database. Statistics count who is
+// known as a hit, others as a miss, unless they are server admins, who need no document
+// (chttpd_auth_cache:get_from_cache).
 func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*principal.User, error) {
 	key := userKey{db, name}
 	generation := d.generation.Load()
@@ -93,11 +95,12 @@ func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*pri
 // Forget empties the cache of users; it is called when the users database has changed.
 func (d *Directory) Forget() { d.generation.Add(1) }
 
-// upgradePause is how long after a login a hash is rewritten. Programs log in and then store the user's document as
-// they had read it, with a new password: that goes first and is no conflict.
+// upgradePause is how long after a login a hash is rewritten. Programs log in and then store the
+// user's document as they had read it, with a new password: that goes first and is no conflict.
 const upgradePause = 250 * time.Millisecond
 
-// Upgrade rewrites a user's outdated hash in the background (couch_password_hasher). The password was checked.
+// Upgrade rewrites a user's outdated hash in the background (couch_password_hasher). The password
+// was checked.
 func (d *Directory) Upgrade(set *auth.Settings, name, password string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -26,13 +26,14 @@ type peruserState struct {
 // watchPause is how long the directory waits after a failure, or while there is no users database.
 const watchPause = time.Second
 
-// renamePause is how long another database than before that the settings name has no built-in design document, so that
-// administrators can fill it as they like (see documents.EnsureAuthDesign). CouchDB makes it this long after the
-// database before is gone.
+// renamePause is how long another database than before that the settings name has no built-in
+// design document, so that administrators can fill it as they like (see
+// documents.EnsureAuthDesign). CouchDB makes it this long after the database before is gone.
 const renamePause = 5 * time.Second
 
-// watch follows the users database until the server stops or the store is closed: what is remembered is dropped when it
-// changes, and users get databases of their own if couch_peruser says so. settings returns those in force.
+// watch follows the users database until the server stops or the store is closed: what is
+// remembered is dropped when it changes, and users get databases of their own if couch_peruser says
+// so. settings returns those in force.
 func (d *Directory) watch(settings func() *auth.Settings) {
 	before := settings().UsersDB
 	for d.ctx.Err() == nil {
@@ -57,8 +58,8 @@ func (d *Directory) watch(settings func() *auth.Settings) {
 	}
 }
 
-// follow listens to one database until it is gone or the settings name another one. The database gets its design
-// document after pause.
+// follow listens to one database until it is gone or the settings name another one. The database
+// gets its design document after pause.
 func (d *Directory) follow(settings func() *auth.Settings, name string, pause time.Duration) error {
 	l, err := d.store.DB(name).Listen(d.ctx)
 	if err != nil {
@@ -101,8 +102,8 @@ func (d *Directory) ConfigChanged() {
 	}
 }
 
-// syncDatabases brings the databases of users up to date with the feed. When couch_peruser is switched on it begins at
-// the start, so that every user has one.
+// syncDatabases brings the databases of users up to date with the feed. When couch_peruser is
+// switched on it begins at the start, so that every user has one.
 func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error {
 	if !set.PerUser.Enabled {
 		d.peruser = peruserState{}
@@ -133,8 +134,8 @@ func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error
 	return nil
 }
 
-// syncDatabase makes one user's database and lets the user in, or deletes it or takes the rights away after the user
-// was deleted (couch_peruser:changes_handler).
+// syncDatabase makes one user's database and lets the user in, or deletes it or takes the rights
+// away after the user was deleted (couch_peruser:changes_handler).
 func (d *Directory) syncDatabase(ctx context.Context, p *auth.PerUser, user string, deleted bool) error {
 	name := p.Prefix + hex.EncodeToString([]byte(user))
 	if deleted && p.DeleteDBs {
@@ -182,7 +183,8 @@ func (d *Directory) createFor(ctx context.Context, p *auth.PerUser, name, user s
 	return d.store.Create(ctx, name, storage.CreateOptions{Q: p.Q, N: 1, Security: security})
 }
 
-// withMember returns a security object with the user added to the names of admins and members, or removed from them.
+// withMember returns a security object with the user added to the names of admins and members, or
+// removed from them.
 func withMember(security ejson.Value, user string, add bool) (next []byte, changed bool) {
 	b := []byte{'{'}
 	member := func(key string, value []byte) {

@@ -51,8 +51,8 @@ func TestDatabasesOfUsers(t *testing.T) {
 	becomes(404, joe1)
 }
 
-// TestAnotherUsersDatabase: a database that becomes that of the users can be filled by administrators as they like
-// until it has its design document, and by nobody else.
+// TestAnotherUsersDatabase: a database that becomes that of the users can be filled by
+// administrators as they like until it has its design document, and by nobody else.
 func TestAnotherUsersDatabase(t *testing.T) {
 	t.Parallel()
 	s := servertest.NewWithUsers(t, 1)

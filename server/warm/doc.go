@@ -1,3 +1,3 @@
-// Package warm builds and removes indexes without a query: warmer.go, CouchDB's ken and the part of smoosh that cleans
-// up.
+// Package warm builds and removes indexes without a query: warmer.go, CouchDB's ken and the part of
+// smoosh that cleans up.
 package warm

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// warmPause is how long changes are gathered before the indexes of their databases are brought up to date;
-	// CouchDB's delay.
+	// warmPause is how long changes are gathered before the indexes of their databases are brought
+	// up to date; CouchDB's delay.
 	warmPause = 5 * time.Second
-	// CleanupPause is how long indexes that no design document has any more are kept: one that is taken back, or stored
-	// under another name, finds its indexes.
+	// CleanupPause is how long indexes that no design document has any more are kept: one that is
+	// taken back, or stored under another name, finds its indexes.
 	CleanupPause = 5 * time.Minute
 	// maxWarmFailures is how often an index is tried in a row; the next change begins anew.
 	maxWarmFailures = 5
@@ -45,13 +45,14 @@ type Options struct {
 	Pause  time.Duration // 0 is 5 seconds
 }
 
-// Warmer looks after the indexes of views without being asked, with jobs that survive a restart and are shared by the
-// processes of a store.
+// Warmer looks after the indexes of views without being asked, with jobs that survive a restart and
+// are shared by the processes of a store.
 //
-// As CouchDB's ken does, it brings the indexes of changed databases up to date a while after a change, at most
-// ken/batch_channels databases at a time, but for databases listed in ken.ignore and design documents with
-// "autoupdate": false. As CouchDB's smoosh does with its channel index_cleanup, it removes the indexes that no design
-// document has any more. It is safe for concurrent use.
+// As CouchDB's ken does, it brings the indexes of changed databases up to date a while after a
+// change, at most ken/batch_channels databases at a time, but for databases listed in ken.ignore
+// and design documents with "autoupdate": false. As CouchDB's smoosh does with its channel
+// index_cleanup, it removes the indexes that no design document has any more. It is safe for
+// concurrent use.
 type Warmer struct {
 	o       Options
 	ctx     context.Context // the Warmer's life: what it builds ends with it
@@ -63,7 +64,8 @@ type Warmer struct {
 	changed map[string]bool // databases to be looked at
 }
 
-// New makes a Warmer; Start begins its work. The caller closes it after the queue and before the Views.
+// New makes a Warmer; Start begins its work. The caller closes it after the queue and before the
+// Views.
 func New(o Options) *Warmer {
 	if o.Pause == 0 {
 		o.Pause = warmPause
@@ -280,8 +282,8 @@ func (w *Warmer) designs(ctx context.Context, db *storage.DB) (designs []design,
 	return designs, err
 }
 
-// autoupdate reports whether a design document lets its indexes of a kind be built without a query: its member of that
-// name is a boolean for all kinds, or an object with one for each (ken_server).
+// autoupdate reports whether a design document lets its indexes of a kind be built without a query:
+// its member of that name is a boolean for all kinds, or an object with one for each (ken_server).
 func autoupdate(ddoc ejson.Value, kind string) bool {
 	wanted, _ := ddoc.Get("autoupdate")
 	if wanted.Kind() == ejson.Object {

@@ -130,8 +130,8 @@ func TestWarmerFollowsSearch(t *testing.T) {
 	require.False(t, left.Built)
 }
 
-// TestDesignJobs: a changed design document queues the building of its indexes and, for later, the removal of those
-// that are left over.
+// TestDesignJobs: a changed design document queues the building of its indexes and, for later, the
+// removal of those that are left over.
 func TestDesignJobs(t *testing.T) {
 	engine := memkv.New()
 	s := newWarmed(t, engine, engine)

@@ -2,8 +2,9 @@ package wire
 
 import "bytes"
 
-// after follows what comes after the head of a request, to know whether lines of the next head came with it: of that
-// one Read does not see all. It changes nothing, and takes no part in what net/http reads.
+// after follows what comes after the head of a request, to know whether lines of the next head came
+// with it: of that one Read does not see all. It changes nothing, and takes no part in what
+// net/http reads.
 type after struct {
 	state    afterState
 	left     int64 // bytes of the body, or of the chunk

@@ -33,7 +33,8 @@ func (c *Conn) NetConn() net.Conn { return c.Conn }
 
 type listener struct{ net.Listener }
 
-// Listen wraps a listener so that its connections follow the package's rules. The server must be given Configure too.
+// Listen wraps a listener so that its connections follow the package's rules. The server must be
+// given Configure too.
 func Listen(l net.Listener) net.Listener { return listener{l} }
 
 func (l listener) Accept() (net.Conn, error) {
@@ -46,8 +47,8 @@ func (l listener) Accept() (net.Conn, error) {
 
 type contextKey struct{}
 
-// Configure sets the hooks of srv that the wrapped connections need, and switches off what net/http would answer
-// itself.
+// Configure sets the hooks of srv that the wrapped connections need, and switches off what net/http
+// would answer itself.
 func Configure(srv *http.Server) {
 	srv.DisableGeneralOptionsHandler = true
 	srv.ConnState = func(c net.Conn, state http.ConnState) {
@@ -67,7 +68,8 @@ func Configure(srv *http.Server) {
 	}
 }
 
-// FromContext returns the connection of a request's context; nil when the request did not come through Listen.
+// FromContext returns the connection of a request's context; nil when the request did not come
+// through Listen.
 func FromContext(ctx context.Context) *Conn {
 	c, _ := ctx.Value(contextKey{}).(*Conn)
 	return c
@@ -81,19 +83,22 @@ func (c *Conn) Begin() {
 	}
 }
 
-// TakeBadTarget reports, once for each request, whether its target had a percent sign that begins no escape.
+// TakeBadTarget reports, once for each request, whether its target had a percent sign that begins
+// no escape.
 func (c *Conn) TakeBadTarget() bool {
 	return c != nil && c.badTarget.Load() && c.badTarget.Swap(false)
 }
 
-// Ambiguous reports whether the request said in two ways where its body ends, or may have: what came in chunks, and
-// with its head after the request before, is not known. net/http takes the chunks; another server on the way may have
-// taken the length, and what follows for another request: the connection must not be used again (RFC 9112, 6.1).
+// Ambiguous reports whether the request said in two ways where its body ends, or may have: what
+// came in chunks, and with its head after the request before, is not known. net/http takes the
+// chunks; another server on the way may have taken the length, and what follows for another
+// request: the connection must not be used again (RFC 9112, 6.1).
 func (c *Conn) Ambiguous(r *http.Request) bool {
 	return c != nil && (c.ambiguous.Load() || c.unseen.Load() && len(r.TransferEncoding) > 0)
 }
 
-// NotFound announces that the next answer's status is 404, whose reason phrase differs. Call it before WriteHeader.
+// NotFound announces that the next answer's status is 404, whose reason phrase differs. Call it
+// before WriteHeader.
 func (c *Conn) NotFound() {
 	if c != nil {
 		c.notFound.Store(true)
@@ -131,7 +136,8 @@ var (
 		"Server: MochiWeb/1.0 (Any of you quaids got a smint?)\r\n\r\n")
 )
 
-// Write passes answers on, with the status line of announced 404s and of net/http's own refusals replaced.
+// Write passes answers on, with the status line of announced 404s and of net/http's own refusals
+// replaced.
 func (c *Conn) Write(p []byte) (int, error) {
 	if c.notFound.Load() && c.notFound.Swap(false) && len(p) > len(goNotFound) &&
 		bytes.Equal(p[8:len(goNotFound)], goNotFound[8:]) {

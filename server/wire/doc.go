@@ -1,9 +1,9 @@
-// Package wire makes net/http speak the HTTP dialect of CouchDB's server (MochiWeb) where net/http answers on its own,
-// before any handler runs, or writes what a handler cannot choose.
+// Package wire makes net/http speak the HTTP dialect of CouchDB's server (MochiWeb) where net/http
+// answers on its own, before any handler runs, or writes what a handler cannot choose.
 //
-// Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses it · after.go
-// follows what comes after it · tls.go shakes hands, so that all this holds inside of TLS · linger.go ends connections
-// whose requests were answered before they were there.
+// Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses
+// it · after.go follows what comes after it · tls.go shakes hands, so that all this holds inside of
+// TLS · linger.go ends connections whose requests were answered before they were there.
 //
 // What differs, and how it is done:
 //
@@ -21,7 +21,7 @@
 //  5. A request whose body has both a length and chunks is reported, so that the connection ends with its answer; so is
 //     a chunked one with lines of its head read together with the request before it (a pipeline).
 //
-// Invariants: framing is net/http's alone: bytes are overwritten, never added or removed, and only while the connection
-// waits for the head of a request (as net/http's own connection states say), and only before the empty line that
-// ends the head, however reads cut it.
+// Invariants: framing is net/http's alone: bytes are overwritten, never added or removed, and only
+// while the connection waits for the head of a request (as net/http's own connection states say),
+// and only before the empty line that ends the head, however reads cut it.
 package wire

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// spoilt takes the place of a percent sign that begins no escape: a byte net/url lets pass and no client sends
-// unescaped.
+// spoilt takes the place of a percent sign that begins no escape: a byte net/url lets pass and no
+// client sends unescaped.
 const spoilt = 0xff
 
 // head is what has been seen of the head of a request, which may come in any number of reads.
@@ -19,7 +19,8 @@ type head struct {
 	lengthLine      string   // what of the line of Content-Length is kept
 }
 
-// bodyLength is what Content-Length says, 0 where there is none; false if it says nothing that is understood here.
+// bodyLength is what Content-Length says, 0 where there is none; false if it says nothing that is
+// understood here.
 func (h *head) bodyLength() (int64, bool) {
 	if !h.length {
 		return 0, true
@@ -29,10 +30,11 @@ func (h *head) bodyLength() (int64, bool) {
 	return n, err == nil && n >= 0 && len(h.lengthLine) < len(h.start)
 }
 
-// fix looks at bytes read while a head is awaited. It neutralises, in place, what net/http would refuse and CouchDB
-// would not, and reports whether the request line had a broken escape, how many of the bytes are the head's, and
-// whether it ended. Like net/http it takes a line feed alone for the end of a line. What it neutralises must come in
-// one read; what frames a body is seen in any case.
+// fix looks at bytes read while a head is awaited. It neutralises, in place, what net/http would
+// refuse and CouchDB would not, and reports whether the request line had a broken escape, how many
+// of the bytes are the head's, and whether it ended. Like net/http it takes a line feed alone for
+// the end of a line. What it neutralises must come in one read; what frames a body is seen in any
+// case.
 func (h *head) fix(p []byte) (badTarget bool, used int, ended bool) {
 	all := len(p)
 	for len(p) > 0 {
@@ -67,7 +69,8 @@ func (h *head) fix(p []byte) (badTarget bool, used int, ended bool) {
 	return badTarget, all, false
 }
 
-// hideExpectation renames an Expect header whose value is not 100-continue, so that net/http does not see it.
+// hideExpectation renames an Expect header whose value is not 100-continue, so that net/http does
+// not see it.
 func hideExpectation(line []byte) {
 	const name = "expect"
 	if isHeader(line, name) && !bytes.EqualFold(bytes.TrimSpace(line[len(name)+1:]), []byte("100-continue")) {

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// lingerFor is how long a client may go on sending a request that was answered before its end, and lingerIdle how
-	// long nothing may come meanwhile.
+	// lingerFor is how long a client may go on sending a request that was answered before its end,
+	// and lingerIdle how long nothing may come meanwhile.
 	lingerFor  = 30 * time.Second
 	lingerIdle = 5 * time.Second
 )
 
-// CloseWrite is what net/http calls before it closes a connection whose request it has not read to its end: a large
-// body that was refused. Closed at once, what the client still sends would be answered by a reset, which takes the
-// answer out of the client's hands: it would see a broken connection instead of 413 or 503. So only this side is
-// closed, and what comes is thrown away until the client has closed its own, for a time that has a bound (RFC 9112,
-// 9.6).
+// CloseWrite is what net/http calls before it closes a connection whose request it has not read to
+// its end: a large body that was refused. Closed at once, what the client still sends would be
+// answered by a reset, which takes the answer out of the client's hands: it would see a broken
+// connection instead of 413 or 503. So only this side is closed, and what comes is thrown away
+// until the client has closed its own, for a time that has a bound (RFC 9112, 9.6).
 func (c *Conn) CloseWrite() error { return Linger(c.Conn, lingerFor, lingerIdle) }
 
 // Linger closes the sending side of a connection and discards what arrives, until the other side

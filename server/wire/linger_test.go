@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRefusedBodies: a client that sends the whole of a large body before it looks at the answer finds one, with TLS
-// and without, though the handler has read nothing of the body.
+// TestRefusedBodies: a client that sends the whole of a large body before it looks at the answer
+// finds one, with TLS and without, though the handler has read nothing of the body.
 func TestRefusedBodies(t *testing.T) {
 	certificates := httptest.NewTLSServer(http.NotFoundHandler())
 	defer certificates.Close()
@@ -55,7 +55,8 @@ func TestRefusedBodies(t *testing.T) {
 	}
 }
 
-// TestLingerEnds: a client that goes on sending is not listened to for ever, nor one that says nothing.
+// TestLingerEnds: a client that goes on sending is not listened to for ever, nor one that says
+// nothing.
 func TestLingerEnds(t *testing.T) {
 	for _, sends := range []bool{false, true} {
 		client, server := net.Pipe()

@@ -16,7 +16,8 @@ type secureConn struct {
 // ConnectionState tells net/http what was agreed on, for Request.TLS.
 func (c *secureConn) ConnectionState() tls.ConnectionState { return c.state }
 
-// connOf is the connection as the package knows it; nil for one of HTTP/2, which net/http speaks alone.
+// connOf is the connection as the package knows it; nil for one of HTTP/2, which net/http speaks
+// alone.
 func connOf(c net.Conn) *Conn {
 	switch c := c.(type) {
 	case *Conn:
@@ -27,8 +28,8 @@ func connOf(c net.Conn) *Conn {
 	return nil
 }
 
-// tlsListener shakes hands, each connection in a goroutine of its own, before net/http gets the connection: what
-// Conn looks at is inside of TLS.
+// tlsListener shakes hands, each connection in a goroutine of its own, before net/http gets the
+// connection: what Conn looks at is inside of TLS.
 type tlsListener struct {
 	net.Listener
 	config  *tls.Config
@@ -43,8 +44,8 @@ type accepted struct {
 	err  error
 }
 
-// ListenTLS is Listen for a listener whose connections speak TLS. Those that agree on HTTP/2, and those whose handshake
-// fails, come as net/http expects them, which knows what to do.
+// ListenTLS is Listen for a listener whose connections speak TLS. Those that agree on HTTP/2, and
+// those whose handshake fails, come as net/http expects them, which knows what to do.
 func ListenTLS(l net.Listener, config *tls.Config, handshake time.Duration) net.Listener {
 	ctx, stop := context.WithCancel(context.Background()) // ends with Close
 	t := &tlsListener{
@@ -76,7 +77,8 @@ func (l *tlsListener) hand(a accepted) {
 	}
 }
 
-// shake is the connection after its handshake, however that went: net/http sees the same error again.
+// shake is the connection after its handshake, however that went: net/http sees the same error
+// again.
 func (l *tlsListener) shake(ctx context.Context, conn net.Conn) net.Conn {
 	_ = conn.SetDeadline(time.Now().Add(l.timeout))
 	secure := tls.Server(conn, l.config)

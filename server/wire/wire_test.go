@@ -54,8 +54,8 @@ func TestBodiesAreNeverTouched(t *testing.T) {
 	require.Equal(t, body, string(got))
 }
 
-// TestBodiesAreNeverTouchedWhereverTheHeadIsCut: the bytes that end a head may come in two reads, and lines may end
-// without a carriage return.
+// TestBodiesAreNeverTouchedWhereverTheHeadIsCut: the bytes that end a head may come in two reads,
+// and lines may end without a carriage return.
 func TestBodiesAreNeverTouchedWhereverTheHeadIsCut(t *testing.T) {
 	body := "\nExpect: x\nGET /%zz HTTP/1.1\r\nexpect: y\r\n\r\n"
 	for _, start := range []string{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 43\r\n\r\n", "POST / HTTP/1.1\nHost: x\nContent-Length: 43\n\n"} {
@@ -71,7 +71,8 @@ func TestBodiesAreNeverTouchedWhereverTheHeadIsCut(t *testing.T) {
 	}
 }
 
-// TestAmbiguous: a request with a length and chunks is told apart, and the next one on the connection is not.
+// TestAmbiguous: a request with a length and chunks is told apart, and the next one on the
+// connection is not.
 func TestAmbiguous(t *testing.T) {
 	var ambiguous []bool
 	h := func(_ http.ResponseWriter, r *http.Request) {
@@ -91,8 +92,8 @@ func TestAmbiguous(t *testing.T) {
 	require.Equal(t, []bool{true, false, false}, ambiguous)
 }
 
-// TestAmbiguousInAPipeline: what came after another request in the same read is told apart, too, and clients that wait
-// for their answers keep their connections.
+// TestAmbiguousInAPipeline: what came after another request in the same read is told apart, too,
+// and clients that wait for their answers keep their connections.
 func TestAmbiguousInAPipeline(t *testing.T) {
 	const (
 		plain   = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -119,8 +120,8 @@ func TestAmbiguousInAPipeline(t *testing.T) {
 	}
 }
 
-// TestAfter: lines that come after a request are noticed, however reads cut it, and its own bytes are not taken for
-// them.
+// TestAfter: lines that come after a request are noticed, however reads cut it, and its own bytes
+// are not taken for them.
 func TestAfter(t *testing.T) {
 	const lines = "POST / HTTP/1.1\r\n"
 	for _, c := range []struct {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// firstRoom is the memory for the first bytes, so that who only begins holds little. From the second chunk on it is all
-// of the chunk's: as much has come before.
+// firstRoom is the memory for the first bytes, so that who only begins holds little. From the
+// second chunk on it is all of the chunk's: as much has come before.
 const firstRoom = 32 << 10
 
 // Buffer keeps bytes in chunks. It is not for concurrent use.
@@ -18,8 +18,8 @@ type Buffer struct {
 	held  int
 }
 
-// New makes a buffer of chunks of size bytes. Expected is how many bytes are going to come, negative if that is not
-// known.
+// New makes a buffer of chunks of size bytes. Expected is how many bytes are going to come,
+// negative if that is not known.
 func New(size int, expected int64) *Buffer {
 	first := min(firstRoom, size)
 	if expected >= 0 && expected < int64(first) {

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBuffer: whatever the steps in which bytes come, they are there, in chunks of the right size, and little memory is
-// held for those that have not come.
+// TestBuffer: whatever the steps in which bytes come, they are there, in chunks of the right size,
+// and little memory is held for those that have not come.
 func TestBuffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "bytes")
@@ -47,7 +47,8 @@ func TestBuffer(t *testing.T) {
 	})
 }
 
-// TestAddAndFill: both give all bytes to the buffer, tell of them in order, and end with the first error.
+// TestAddAndFill: both give all bytes to the buffer, tell of them in order, and end with the first
+// error.
 func TestAddAndFill(t *testing.T) {
 	want := bytes.Repeat([]byte("0123456789"), 100)
 	for name, fill := range map[string]func(*Buffer, func([]byte) error) error{

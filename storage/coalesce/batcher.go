@@ -16,8 +16,8 @@ type Limits struct {
 	Wait    time.Duration // an item that has waited for so long goes on alone
 }
 
-// Batchers has a batcher for each key, the last used of them: one that is forgotten too early is a second one of its
-// key. Safe for concurrent use.
+// Batchers has a batcher for each key, the last used of them: one that is forgotten too early is a
+// second one of its key. Safe for concurrent use.
 type Batchers[T, R any] struct {
 	limits   Limits
 	batchers *cache.Cache[string, *Batcher[T, R]]
@@ -36,7 +36,8 @@ func (b *Batchers[T, R]) Batcher(key string) *Batcher[T, R] {
 	return b.batchers.GetOrAdd(key, &Batcher[T, R]{limits: b.limits})
 }
 
-// Batcher has items of one kind wait while others are under way, and go on together. Safe for concurrent use.
+// Batcher has items of one kind wait while others are under way, and go on together. Safe for
+// concurrent use.
 type Batcher[T, R any] struct {
 	limits  Limits
 	mu      sync.Mutex
@@ -52,14 +53,15 @@ type place[T, R any] struct {
 	turn chan turn[T, R] // has room for the only one
 }
 
-// turn is what becomes of an item that waited: it leads the work of some, itself the first, or has the result of its
-// own.
+// turn is what becomes of an item that waited: it leads the work of some, itself the first, or has
+// the result of its own.
 type turn[T, R any] struct {
 	lead   []*place[T, R]
 	result Result[R]
 }
 
-// Result is what was done for an item together with others. Where nothing was done it is worked on alone.
+// Result is what was done for an item together with others. Where nothing was done it is worked on
+// alone.
 type Result[R any] struct {
 	Done  bool
 	Value R
@@ -70,14 +72,14 @@ type Result[R any] struct {
 type Work[T, R any] struct {
 	// Alone works on the caller's item.
 	Alone func() (R, error)
-	// Together works on the items of several callers, each of which gets its own of the results. ctx does not end with
-	// the caller's.
+	// Together works on the items of several callers, each of which gets its own of the results.
+	// ctx does not end with the caller's.
 	Together func(ctx context.Context, items []T) []Result[R]
 }
 
-// Do works on an item: alone if few are under way, else together with those that wait as well when it is their turn. No
-// two items with the same id are worked on together; "" is like no other. Do fails when ctx ends while the item waits,
-// but not once somebody else works on it.
+// Do works on an item: alone if few are under way, else together with those that wait as well when
+// it is their turn. No two items with the same id are worked on together; "" is like no other. Do
+// fails when ctx ends while the item waits, but not once somebody else works on it.
 func (b *Batcher[T, R]) Do(ctx context.Context, id string, item T, now time.Time, w Work[T, R]) (R, error) {
 	t, err := b.join(ctx, id, item, now)
 	if err != nil {
@@ -96,7 +98,8 @@ func (b *Batcher[T, R]) Do(ctx context.Context, id string, item T, now time.Time
 	return w.Alone()
 }
 
-// lead works on the items of batch, tells all but the first what was done, and returns what was done for the first.
+// lead works on the items of batch, tells all but the first what was done, and returns what was
+// done for the first.
 func lead[T, R any](
 	ctx context.Context,
 	batch []*place[T, R],
@@ -116,7 +119,8 @@ func lead[T, R any](
 	return results[0]
 }
 
-// join takes a place among those under way, where the item leads itself, or waits until it is its turn.
+// join takes a place among those under way, where the item leads itself, or waits until it is its
+// turn.
 func (b *Batcher[T, R]) join(ctx context.Context, id string, item T, now time.Time) (turn[T, R], error) {
 	p := &place[T, R]{id: id, item: item}
 	b.mu.Lock()

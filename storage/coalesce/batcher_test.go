@@ -81,8 +81,8 @@ func errOf(item string) error {
 	return nil
 }
 
-// TestBatcher: what waits is worked on together when less is under way, not more at once than allowed, and no two of
-// one id; each has its own result, and who has none is worked on alone.
+// TestBatcher: what waits is worked on together when less is under way, not more at once than
+// allowed, and no two of one id; each has its own result, and who has none is worked on alone.
 func TestBatcher(t *testing.T) {
 	w := newWorker(Limits{Running: 2, Batch: 3, Wait: time.Hour})
 	first := []<-chan outcome{w.start(t, t.Context(), "1", "1"), w.start(t, t.Context(), "2", "2")}

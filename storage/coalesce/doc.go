@@ -1,5 +1,5 @@
-// Package coalesce lets work that comes while other work of its kind is under way wait, and go on together. It knows
-// nothing of what is done.
+// Package coalesce lets work that comes while other work of its kind is under way wait, and go on
+// together. It knows nothing of what is done.
 //
 // # File tour
 //
@@ -7,7 +7,8 @@
 //
 // # Invariants
 //
-//  1. Each place is told its turn once. One that has left is not told, and one that was told cannot leave.
+//  1. Each place is told its turn once. One that has left is not told, and one that was told cannot
+//     leave.
 //  2. Items with the same id, if they have one, never go on together.
 //  3. If anything waits, something is under way, and takes what waits on when it ends.
 package coalesce

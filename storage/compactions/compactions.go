@@ -81,7 +81,8 @@ func (l *List) All() []Compaction {
 	return list
 }
 
-// Finished is how many compactions have ended, Removed how many replaced revisions those have removed.
+// Finished is how many compactions have ended, Removed how many replaced revisions those have
+// removed.
 func (l *List) Finished() int64 { return l.finished.Load() }
 
 // Removed is described at Finished.

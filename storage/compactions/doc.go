@@ -1,4 +1,5 @@
-// Package compactions knows the compactions of databases that a process is at, and how far they are.
+// Package compactions knows the compactions of databases that a process is at, and how far they
+// are.
 //
 // Map: compactions.go List and the compactions in it.
 //

@@ -10,9 +10,9 @@ import (
 // foldBytes is about how much of a log one transaction takes.
 const foldBytes = 1 << 20
 
-// Fold takes the first entries of the log into the counts, in a transaction whose reads are those of the reader; more
-// tells that there are others. Of several processes one folds: it reads with a conflict up to where the log is folded,
-// and moves that.
+// Fold takes the first entries of the log into the counts, in a transaction whose reads are those
+// of the reader; more tells that there are others. Of several processes one folds: it reads with a
+// conflict up to where the log is folded, and moves that.
 func (d *Reader) Fold(tx kv.Tx) (more bool, err error) {
 	folded, err := tx.Get(d.Keys.CountFolded(nil))
 	if err != nil {

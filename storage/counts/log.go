@@ -12,10 +12,11 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// The log of counts. A transaction that changes which rows the lists have appends what it did to a log, at its
-// versionstamp, and reads nothing for it: so writers of different documents have nothing in common. A folder takes the
-// log into the counts (fold.go): those of ids (reader.go) and of sequences (seqblocks.go). Who counts takes the
-// counts and what the log says since, from one snapshot: exact at any moment.
+// The log of counts. A transaction that changes which rows the lists have appends what it did to a
+// log, at its versionstamp, and reads nothing for it: so writers of different documents have
+// nothing in common. A folder takes the log into the counts (fold.go): those of ids (reader.go) and
+// of sequences (seqblocks.go). Who counts takes the counts and what the log says since, from one
+// snapshot: exact at any moment.
 //
 //	(TagCountLog, 0)                     sequence of the last entry that was folded
 //	(TagCountLog, 1) + 13 bytes of seq   an entry: format byte, then items, each a byte that tells what it is
@@ -48,8 +49,8 @@ type idDelta struct {
 	delta int64
 }
 
-// Changes are the rows that a transaction puts into lists and the feed, and takes out of them. The zero value has
-// none.
+// Changes are the rows that a transaction puts into lists and the feed, and takes out of them. The
+// zero value has none.
 type Changes struct {
 	Added   int64 // rows put into TagChanges
 	Besides int64 // updates that are no such rows
@@ -67,8 +68,8 @@ func (c *Changes) List(id string, delta int64) {
 	}
 }
 
-// Write appends the changes to the log of a database, with the second of the commit (0: unknown), and tells how many
-// items that are.
+// Write appends the changes to the log of a database, with the second of the commit (0: unknown),
+// and tells how many items that are.
 func (c *Changes) Write(tx kv.Tx, keys keyspace.Space, incarnation byte, second int64) (items int) {
 	if c.Added == 0 && c.Besides == 0 && len(c.removed) == 0 && len(c.ids) == 0 {
 		return 0
@@ -147,8 +148,9 @@ type logScan struct {
 	it kv.Iterator // nil: the snapshot has read it before
 }
 
-// askCountLog asks for the entries that are not folded; folded is the value of that key. It conflicts with nothing.
-// Reading begins after what was folded, as a store that keeps versions would walk over the entries that are gone.
+// askCountLog asks for the entries that are not folded; folded is the value of that key. It
+// conflicts with nothing. Reading begins after what was folded, as a store that keeps versions
+// would walk over the entries that are gone.
 func (d *Reader) askCountLog(folded []byte) logScan {
 	prefix := d.Keys.CountLog(nil)
 	begin, end := prefix, kv.AppendPrefixEnd(nil, prefix)

@@ -8,11 +8,12 @@ import (
 	"github.com/settee-db/settee/storage/timeseq"
 )
 
-// RankLevels is the number of levels of the rank index over the ids, which counts those before the offset of a list.
+// RankLevels is the number of levels of the rank index over the ids, which counts those before the
+// offset of a list.
 const RankLevels = 3
 
-// Sizes are those of the structures that count rows of lists. Heights of stored keys depend on RankFan, so that it is
-// the same for all who write to a store; tests have small ones.
+// Sizes are those of the structures that count rows of lists. Heights of stored keys depend on
+// RankFan, so that it is the same for all who write to a store; tests have small ones.
 type Sizes struct {
 	RankFan      uint64 // one id in so many is a boundary
 	SeqBlockRows int64  // rows from which on a new block of sequences begins
@@ -37,13 +38,15 @@ type Reader struct {
 	Sizes Sizes
 	// TimesFrom is the earliest second that a clock may say; nil: 0.
 	TimesFrom func() int64
-	// rest is what the log of counts has; folded the value of its first key, if that was read: see Reader.Rest.
+	// rest is what the log of counts has; folded the value of its first key, if that was read: see
+	// Reader.Rest.
 	rest       *Rest
 	folded     []byte
 	foldedRead bool
 }
 
-// IDRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded (log.go).
+// IDRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded
+// (log.go).
 func (d *Reader) IDRanks() *rank.Index {
 	o := rank.Options{Rows: d.Keys.Sub(nil, keyspace.TagAllDocs), Fan: d.Sizes.RankFan, Together: d.Sizes.Together}
 	for n := range RankLevels {

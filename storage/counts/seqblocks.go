@@ -10,16 +10,20 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// The sequence index can tell how many rows of the changes feed come after a sequence, which gives `pending` and the
-// number in front of every sequence, without a counter that writers would have to read.
+// The sequence index can tell how many rows of the changes feed come after a sequence, which gives
+// `pending` and the number in front of every sequence, without a counter that writers would have to
+// read.
 //
-// The feed is cut into blocks, and those into blocks of the second level. A block has the key (TagSeqBlocks, level) +
-// the 13 bytes of the sequence where it begins, the first one the zero Seq; its value is the number of rows from there
-// to the next block, 8 bytes little-endian, as far as the log of counts is folded (log.go).
+// The feed is cut into blocks, and those into blocks of the second level. A block has the key
+// (TagSeqBlocks, level) + the 13 bytes of the sequence where it begins, the first one the zero Seq;
+// its value is the number of rows from there to the next block, 8 bytes little-endian, as far as
+// the log of counts is folded (log.go).
 //
-//   - New rows always come at the end, so only the last block grows, and where older ones begin never changes.
+//   - New rows always come at the end, so only the last block grows, and where older ones begin
+//     never changes.
 //   - Where a block of the second level begins there begins one of the first.
-//   - An older block without rows stays so: it is removed, and the block before it covers its range.
+//   - An older block without rows stays so: it is removed, and the block before it covers its
+//     range.
 const SeqLevels = 2
 
 // seqBlock is a block under the hands of the folder.
@@ -90,8 +94,8 @@ func (d *Reader) seqSplits(levels [SeqLevels][]seqBlock, added int64) int {
 	return 0
 }
 
-// foldSeqLevel writes the last blocks of a level without the rows removed from them, and takes those that are older out
-// of the counts of their blocks.
+// foldSeqLevel writes the last blocks of a level without the rows removed from them, and takes
+// those that are older out of the counts of their blocks.
 func (d *Reader) foldSeqLevel(tx kv.Tx, level int, blocks []seqBlock, removed []compat.Seq) error {
 	prefix := d.Keys.SeqLevel(nil, level)
 	var older [][]byte
@@ -151,9 +155,10 @@ func (d *Reader) RowsAfter(seq compat.Seq) (int64, error) {
 	return counts[0], nil
 }
 
-// RowsAfterEach is RowsAfter for several sequences, which ascend and are not zero. On each level it counts the blocks
-// that lie after a sequence in the block of the level above that the sequence is in; sequences of one block share a
-// read, and all reads of a level go together. What the log of counts has beside the blocks comes to that.
+// RowsAfterEach is RowsAfter for several sequences, which ascend and are not zero. On each level it
+// counts the blocks that lie after a sequence in the block of the level above that the sequence is
+// in; sequences of one block share a read, and all reads of a level go together. What the log of
+// counts has beside the blocks comes to that.
 func (d *Reader) RowsAfterEach(seqs []compat.Seq) ([]int64, error) {
 	log, err := d.askRest()
 	if err != nil {
@@ -185,8 +190,8 @@ func (d *Reader) RowsAfterEach(seqs []compat.Seq) ([]int64, error) {
 // rangesAtOnce is how many ranges are counted at once.
 const rangesAtOnce = 64
 
-// countLevel adds what lies between each sequence and its end, and moves the end to the first of it. weight tells what
-// a value counts.
+// countLevel adds what lies between each sequence and its end, and moves the end to the first of
+// it. weight tells what a value counts.
 func (d *Reader) countLevel(prefix []byte, seqs, ends []compat.Seq, counts []int64, weight func([]byte) int64) error {
 	var from [rangesAtOnce + 1]int // of each group of sequences with the same end, the first one
 	for at := 0; at < len(seqs); {
@@ -245,7 +250,8 @@ func countGroup(it kv.Iterator, seqs, ends []compat.Seq, counts []int64, weight 
 	return it.Err()
 }
 
-// SeqRange is the range of keys with a prefix and sequences after one and before another, or all if that is zero.
+// SeqRange is the range of keys with a prefix and sequences after one and before another, or all if
+// that is zero.
 func (d *Reader) SeqRange(prefix []byte, after, end compat.Seq, o kv.RangeOptions) (
 	from, to []byte,
 	opts kv.RangeOptions,

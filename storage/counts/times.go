@@ -10,11 +10,11 @@ import (
 	"github.com/settee-db/settee/storage/timeseq"
 )
 
-// Times of commits. Every entry of the log has the second that the clock of its commit said; the folder takes what is
-// needed of them into the index of package timeseq.
+// Times of commits. Every entry of the log has the second that the clock of its commit said; the
+// folder takes what is needed of them into the index of package timeseq.
 
-// commitTime is how many seconds a commit may take from the look at the clock until everybody sees it, without being
-// missed by who asks for changes since a time at which he did not see it.
+// commitTime is how many seconds a commit may take from the look at the clock until everybody sees
+// it, without being missed by who asks for changes since a time at which he did not see it.
 const commitTime = 1
 
 // from is the earliest second that a clock may say.
@@ -38,9 +38,11 @@ func (d *Reader) Times() timeseq.Index {
 	return timeseq.Index{Prefix: tuple.AppendInt(d.Keys.Sub(nil, keyspace.TagTimes), 1), Exact: d.Sizes.ExactTimes}
 }
 
-// marks are the times in the first n of all entries that the log has, but for those that are forgotten.
+// marks are the times in the first n of all entries that the log has, but for those that are
+// forgotten.
 func (d *Reader) marks(log []entry, n int) ([]timeseq.Mark, error) {
-	// without a conflict: every writer adds to the number, and who forgets times takes the index away besides
+	// without a conflict: every writer adds to the number, and who forgets times takes the index
+	// away besides
 	keys := [][]byte{d.Keys.Stat(nil, keyspace.Updates), d.Keys.Sub(nil, keyspace.TagTimes)}
 	values, err := d.R.Snapshot().GetMany(keys)
 	if err != nil {
@@ -86,9 +88,10 @@ func (d *Reader) foldTimes(tx kv.Tx, log []entry, n int) error {
 	return d.Times().Add(tx, marks)
 }
 
-// Since is the place in the feed after which all comes that was committed at a second or later, by the clocks of
-// whoever committed; now: all that is still to come. What was committed in the second before may come too
-// (commitTime), or more where the index is coarse (package timeseq) or clocks jumped.
+// Since is the place in the feed after which all comes that was committed at a second or later, by
+// the clocks of whoever committed; now: all that is still to come. What was committed in the second
+// before may come too (commitTime), or more where the index is coarse (package timeseq) or clocks
+// jumped.
 func (d *Reader) Since(second int64) (after compat.Seq, now bool, err error) {
 	if second < d.from() {
 		return after, false, nil
@@ -96,7 +99,8 @@ func (d *Reader) Since(second int64) (after compat.Seq, now bool, err error) {
 	return d.Times().Since(d.R, second-commitTime, d.restMarks)
 }
 
-// TimeSeq counts the updates of the database by when they were made, as far as that is known; see timeseq.Histogram.
+// TimeSeq counts the updates of the database by when they were made, as far as that is known; see
+// timeseq.Histogram.
 func (d *Reader) TimeSeq() ([]timeseq.Bin, error) {
 	var h timeseq.Histogram
 	if err := d.Times().Each(d.R, h.Add); err != nil {
@@ -116,7 +120,8 @@ func (d *Reader) TimeSeq() ([]timeseq.Bin, error) {
 	return h.Bins(uint64(updates[0])), nil
 }
 
-// ForgetTimes forgets, in a transaction, when updates were made: a time before the next update is the beginning then.
+// ForgetTimes forgets, in a transaction, when updates were made: a time before the next update is
+// the beginning then.
 func (d *Reader) ForgetTimes(tx kv.Tx, incarnation byte) {
 	key := d.Keys.Sub(nil, keyspace.TagTimes)
 	tx.ClearRange(keyspace.Children(key))

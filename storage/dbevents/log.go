@@ -31,8 +31,8 @@ type Event struct {
 // ID is that of the event's document.
 func (e Event) ID() string { return e.Kind.String() + ":" + e.Database }
 
-// shardMap is CouchDB's database of where the shards of the others are, which is updated whenever one of them comes or
-// goes. It does not exist here, but clients wait for its events.
+// shardMap is CouchDB's database of where the shards of the others are, which is updated whenever
+// one of them comes or goes. It does not exist here, but clients wait for its events.
 const shardMap = "_dbs"
 
 // Log has the events that are not written yet. Its methods are for concurrent use.
@@ -91,8 +91,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Wait returns when events are to be written: what was created or deleted at once, updates after a pause in which many
-// of them are collected. It returns early when ctx ends.
+// Wait returns when events are to be written: what was created or deleted at once, updates after a
+// pause in which many of them are collected. It returns early when ctx ends.
 func (l *Log) Wait(ctx context.Context, pause time.Duration) {
 	select {
 	case <-l.first:
@@ -115,7 +115,8 @@ func (l *Log) Take() []Event {
 	return order
 }
 
-// TakeUpdated returns the databases that were updated since its last call, the one of events among them.
+// TakeUpdated returns the databases that were updated since its last call, the one of events among
+// them.
 func (l *Log) TakeUpdated() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,9 +131,9 @@ func (l *Log) TakeUpdated() []string {
 // batch is how many documents are written in one call.
 const batch = 100
 
-// Batch is those of the events, from the first on, that are written in one call: one of each database, because the
-// documents of a call get their sequences in the order of their ids: a deletion would come after the creation of the
-// next database.
+// Batch is those of the events, from the first on, that are written in one call: one of each
+// database, because the documents of a call get their sequences in the order of their ids: a
+// deletion would come after the creation of the next database.
 func Batch(events []Event) []Event {
 	names := make(map[string]bool, batch)
 	for i, e := range events {

@@ -32,7 +32,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestWait: creations and deletions are not kept waiting, also not that of the database of events itself.
+// TestWait: creations and deletions are not kept waiting, also not that of the database of events
+// itself.
 func TestWait(t *testing.T) {
 	for name, test := range map[string]struct {
 		event Event

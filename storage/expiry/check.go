@@ -99,7 +99,8 @@ func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found 
 	return found, err
 }
 
-// parseOwn reads what a database has of a revision that expires; rev is the revision as it is stored.
+// parseOwn reads what a database has of a revision that expires; rev is the revision as it is
+// stored.
 func parseOwn(key, value []byte) (id string, ms int64, rev []byte, err error) {
 	id, rest, err := tuple.ReadString(key)
 	if err != nil {

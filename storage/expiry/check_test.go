@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// TestCheckFindsDamage: Check names each invariant that is broken, and nothing before; what is left of a deleted
-// database is no violation.
+// TestCheckFindsDamage: Check names each invariant that is broken, and nothing before; what is left
+// of a deleted database is no violation.
 func TestCheckFindsDamage(t *testing.T) {
 	engine := memkv.New()
 	s, err := storage.Open(t.Context(), storage.Options{KV: engine, Manual: true})

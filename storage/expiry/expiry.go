@@ -30,7 +30,8 @@ func corrupt(err error) error {
 // one is what the counter grows by.
 var one = binary.LittleEndian.AppendUint64(nil, 1)
 
-// Set notes, in the transaction that stores a revision, when it expires, in milliseconds since 1970.
+// Set notes, in the transaction that stores a revision, when it expires, in milliseconds since
+// 1970.
 func Set(x *storage.Tx, id string, rev compat.Rev, ms int64) {
 	tx := x.KV()
 	tx.Set(listed(ms, x.Snapshot().UUID(), id), tuple.AppendString(keyspace.AppendRevision(nil, rev), x.Name()))
@@ -38,8 +39,8 @@ func Set(x *storage.Tx, id string, rev compat.Rev, ms int64) {
 	tx.Atomic(kv.Add, Key(), one)
 }
 
-// Of gives for each of some revisions when it expires, in milliseconds since 1970; 0: it does not. Where no document of
-// the database expires, one key is read.
+// Of gives for each of some revisions when it expires, in milliseconds since 1970; 0: it does not.
+// Where no document of the database expires, one key is read.
 func Of(s *storage.Snapshot, revs []storage.ReadRev) ([]int64, error) {
 	times := make([]int64, len(revs))
 	values, err := s.Beside(keyspace.TagExpiry, revs)
@@ -67,9 +68,9 @@ type due struct {
 	name string
 }
 
-// Expire deletes documents whose time has come by a clock, in milliseconds since 1970; at most limit. stored, which may
-// be nil, is storage.DatabaseCommit.Stored of the deletions. It tells how many entries it was done with, and when the
-// next one is due; 0: there is none.
+// Expire deletes documents whose time has come by a clock, in milliseconds since 1970; at most
+// limit. stored, which may be nil, is storage.DatabaseCommit.Stored of the deletions. It tells how
+// many entries it was done with, and when the next one is due; 0: there is none.
 func Expire(
 	ctx context.Context,
 	engine kv.Store,
@@ -153,7 +154,8 @@ type expirer struct {
 	stored func(x *storage.Tx, results []storage.EditResult) error
 }
 
-// delete deletes documents as far as they are still the revisions that expire, and forgets all of the list.
+// delete deletes documents as far as they are still the revisions that expire, and forgets all of
+// the list.
 func (e *expirer) delete(ctx context.Context, list []due) error {
 	db := e.store.DB(list[0].name)
 	current, err := expiring(ctx, db, list)
@@ -200,8 +202,8 @@ func (e *expirer) delete(ctx context.Context, list []due) error {
 	}
 }
 
-// expiring gives those of a list whose revisions expire last of their documents: of one that was put off or brought
-// forward, the other entries mean nothing.
+// expiring gives those of a list whose revisions expire last of their documents: of one that was
+// put off or brought forward, the other entries mean nothing.
 func expiring(ctx context.Context, db *storage.DB, list []due) (current []*due, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		current = current[:0]

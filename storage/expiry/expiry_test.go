@@ -27,7 +27,8 @@ func show(t *testing.T, db *storage.DB, id string) any {
 	return d.Rev.Pos
 }
 
-// TestExpire: a revision that expires is deleted when its time has come, unless another one has taken its place.
+// TestExpire: a revision that expires is deleted when its time has come, unless another one has
+// taken its place.
 func TestExpire(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		s, err := storage.Open(t.Context(), storage.Options{KV: engine, Manual: true})

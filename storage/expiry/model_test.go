@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// modelDoc is what the model knows of a document: what was written last, and when that expires (0: never).
+// modelDoc is what the model knows of a document: what was written last, and when that expires (0:
+// never).
 type modelDoc struct {
 	body    string
 	expires int64
@@ -30,9 +31,10 @@ type model struct {
 	docs   map[string]map[string]modelDoc
 }
 
-// TestAgainstModel: whatever is written, deleted, put off, brought forward and made anew, by whatever steps the clock
-// goes and however few entries a call may take, the documents that are there are those whose last revision has not
-// expired. At the end of all times nothing is stored for expiry any more.
+// TestAgainstModel: whatever is written, deleted, put off, brought forward and made anew, by
+// whatever steps the clock goes and however few entries a call may take, the documents that are
+// there are those whose last revision has not expired. At the end of all times nothing is stored
+// for expiry any more.
 func TestAgainstModel(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		s, err := storage.Open(t.Context(), storage.Options{KV: engine, Manual: true})

@@ -10,9 +10,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Entry is what TagDocs and TagHistory hold of a revision: attachments and body, always in one value. What is too
-// long for it is a blob, bytes under an id of their own (attachments.go), and the entry has a reference to it: then a
-// body moves to TagHistory, or goes away, without its bytes being read or written again.
+// Entry is what TagDocs and TagHistory hold of a revision: attachments and body, always in one
+// value. What is too long for it is a blob, bytes under an id of their own (attachments.go), and
+// the entry has a reference to it: then a body moves to TagHistory, or goes away, without its bytes
+// being read or written again.
 //
 //	value   = format, flags, attachments, body
 //	attachments = nothing unless flagged; a list, or a reference to one if flagged
@@ -25,7 +26,8 @@ type Entry struct {
 	Atts    []compat.Attachment
 	Body    []byte // `{}` if the revision has no entry
 	Size    int64  // bytes of the value and of the blobs that it refers to, but for those of attachments
-	// attsApart and bodyApart are where the list and the body are, unless in the value. What has not been read is nil.
+	// attsApart and bodyApart are where the list and the body are, unless in the value. What has
+	// not been read is nil.
 	AttsApart, BodyApart Blob
 }
 
@@ -140,7 +142,8 @@ func AppendAttachments(dst []byte, atts []compat.Attachment) []byte {
 	return dst
 }
 
-// leastAttachment is what an attachment takes at least: three empty texts, a digest, an encoding and three numbers.
+// leastAttachment is what an attachment takes at least: three empty texts, a digest, an encoding
+// and three numbers.
 const leastAttachment = 3 + md5.Size + 1 + 3
 
 // ReadAttachments takes a list of attachments off r, which is bad if it is none.

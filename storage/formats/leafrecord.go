@@ -14,9 +14,10 @@ import (
 
 // Leaf is one leaf of a document as TagRevs holds it.
 //
-// Value, format 2: format, flags, [seq (13), if the winner], varints external and active, [the entry with its varint
-// length, if flagged], varint number of ancestors; their hashes, newest first: 16 bytes each, or with a varint length
-// each if flagged. A value that is too long goes on in chunks below the key, and has a flag that says so.
+// Value, format 2: format, flags, [seq (13), if the winner], varints external and active, [the
+// entry with its varint length, if flagged], varint number of ancestors; their hashes, newest
+// first: 16 bytes each, or with a varint length each if flagged. A value that is too long goes on
+// in chunks below the key, and has a flag that says so.
 type Leaf struct {
 	revtree.Leaf
 	Seq      compat.Seq // of the document, in the winner
@@ -40,7 +41,8 @@ const (
 	// LeafSeqOffset is where the versionstamp is in a winner's value.
 	LeafSeqOffset = 3
 
-	// BesideKilobytes: the entry of a winner that has less than that (Leaf.kilobytes) is in its record.
+	// BesideKilobytes: the entry of a winner that has less than that (Leaf.kilobytes) is in its
+	// record.
 	BesideKilobytes = 4
 )
 
@@ -82,8 +84,8 @@ func (l *Leaf) Encode(dst []byte) []byte {
 	return dst
 }
 
-// ParseLeaf reads a whole value of TagRevs; suffix is its key after the document's prefix. Its line shares what it has
-// in common with those that lines made before.
+// ParseLeaf reads a whole value of TagRevs; suffix is its key after the document's prefix. Its line
+// shares what it has in common with those that lines made before.
 func ParseLeaf(lines *revtree.Lines, suffix, value []byte) (Leaf, error) {
 	l, line, err := ParseLeafHead(suffix, value)
 	if err != nil {
@@ -99,7 +101,8 @@ func ParseLeaf(lines *revtree.Lines, suffix, value []byte) (Leaf, error) {
 	return l, nil
 }
 
-// LeafLine is the stored line of a leaf's ancestors, or the first part of it, that was not read yet.
+// LeafLine is the stored line of a leaf's ancestors, or the first part of it, that was not read
+// yet.
 type LeafLine struct {
 	count  uint64
 	odd    bool
@@ -141,8 +144,8 @@ func (l *LeafLine) parse(stored []byte, n int) []string {
 	return list
 }
 
-// ParseLeafHead reads what a leaf's own value says, and leaves its line of ancestors as it is. The entry shares memory
-// with the value.
+// ParseLeafHead reads what a leaf's own value says, and leaves its line of ancestors as it is. The
+// entry shares memory with the value.
 func ParseLeafHead(suffix, value []byte) (Leaf, LeafLine, error) {
 	deleted, rev, chunk, err := keyspace.ParseLeafKey(suffix)
 	if err == nil && len(chunk) > 0 {
@@ -186,14 +189,15 @@ func ParseLeafValue(value []byte) (l Leaf, line LeafLine, err error) {
 	return l, line, err
 }
 
-// LeafReader puts the leaves of one document together from the rows of TagRevs, which come in the order of their keys.
+// LeafReader puts the leaves of one document together from the rows of TagRevs, which come in the
+// order of their keys.
 type LeafReader struct {
 	Leaves []Leaf
 	lines  revtree.Lines
 	// heads leaves out the lines of all leaves but the winner.
 	Heads bool
-	// held: a leaf is not read yet, since it goes on in chunks, or may be the winner. Its key after the document's
-	// prefix, the value so far, the number of the next chunk.
+	// held: a leaf is not read yet, since it goes on in chunks, or may be the winner. Its key after
+	// the document's prefix, the value so far, the number of the next chunk.
 	held          bool
 	long          bool
 	suffix, value []byte
@@ -265,13 +269,14 @@ func TreeOf(leaves []Leaf) revtree.Tree {
 	return tree
 }
 
-// Kilobytes is about how long the entry of a leaf is, or how much belongs to it, if that is less than an entry can be.
-// Rows of lists have it, so that who reads the entries of many rows knows how many have room together, and where most
-// of them are.
+// Kilobytes is about how long the entry of a leaf is, or how much belongs to it, if that is less
+// than an entry can be. Rows of lists have it, so that who reads the entries of many rows knows how
+// many have room together, and where most of them are.
 func (l *Leaf) Kilobytes() int { return int(min(l.Active, keyspace.MaxValue) >> 10) }
 
-// EntryTag is the subspace whose key of a winner has its entry, if it became the winner when it was written: TagRevs,
-// where the record has the entry, or TagDocs. Of another winner the record says that its entry is not there.
+// EntryTag is the subspace whose key of a winner has its entry, if it became the winner when it was
+// written: TagRevs, where the record has the entry, or TagDocs. Of another winner the record says
+// that its entry is not there.
 func EntryTag(kilobytes int) keyspace.Tag {
 	if kilobytes < BesideKilobytes {
 		return keyspace.TagRevs
@@ -294,8 +299,8 @@ func (l *Leaf) IsListed(value []byte) bool {
 	return err == nil && rev == l.Rev && kilobytes == l.Kilobytes()
 }
 
-// The value of TagAllDocs: the winner, depth as a signed varint, then the hash. Of an entry from a kilobyte on the
-// depth is negative, and a varint follows it, the kilobytes.
+// The value of TagAllDocs: the winner, depth as a signed varint, then the hash. Of an entry from a
+// kilobyte on the depth is negative, and a varint follows it, the kilobytes.
 
 // EncodeWinner appends a revision as an entry below a kilobyte has it.
 func EncodeWinner(dst []byte, rev compat.Rev) []byte { return EncodeListed(dst, rev, 0) }
@@ -330,8 +335,9 @@ func ParseListed(value []byte) (rev compat.Rev, kilobytes int, err error) {
 	return rev, kilobytes, nil
 }
 
-// Change is a value of TagChanges: flags (1: all leaves are deleted; 2: there are kilobytes), varint number of
-// leaves, winner (signed varint depth, hash with varint length), varint kilobytes if there are any, id to the end.
+// Change is a value of TagChanges: flags (1: all leaves are deleted; 2: there are kilobytes),
+// varint number of leaves, winner (signed varint depth, hash with varint length), varint kilobytes
+// if there are any, id to the end.
 type Change struct {
 	ID        string
 	Winner    compat.Rev

@@ -6,9 +6,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Join makes one Indexer of several, which are asked in turn. Those that may put a document off with
-// storage.ErrPending have to come first, and there can be only one of them: the others would have written their part
-// already.
+// Join makes one Indexer of several, which are asked in turn. Those that may put a document off
+// with storage.ErrPending have to come first, and there can be only one of them: the others would
+// have written their part already.
 func Join(list ...storage.Indexer) storage.PurgeIndexer { return indexers(list) }
 
 type indexers []storage.Indexer

@@ -92,9 +92,9 @@ func (q *Queue) await(typ string, seen outlook) {
 	}
 }
 
-// look reads what is due. Jobs with the same delay lie in the order in which their waits end, so of each delay only
-// those at the front are read. now is by this process's clock, and past what the type's dispatcher has seen of the
-// store before.
+// look reads what is due. Jobs with the same delay lie in the order in which their waits end, so of
+// each delay only those at the front are read. now is by this process's clock, and past what the
+// type's dispatcher has seen of the store before.
 func (q *Queue) look(ctx context.Context, typ string, past *timeline, now time.Time) (o outlook, err error) {
 	err = q.kv.View(ctx, func(tx kv.ReadTx) error {
 		o = outlook{}
@@ -121,7 +121,8 @@ func (q *Queue) look(ctx context.Context, typ string, past *timeline, now time.T
 	return o, err
 }
 
-// lookFrom reads a piece of the entries and tells where to read on: nil when there is nothing more to read.
+// lookFrom reads a piece of the entries and tells where to read on: nil when there is nothing more
+// to read.
 func (q *Queue) lookFrom(
 	tx kv.ReadTx,
 	typ string,
@@ -157,8 +158,8 @@ func (q *Queue) lookFrom(
 	return next, it.Err()
 }
 
-// take leases the job of an entry of keyDue, forgets a finished one, or pauses one whose worker has died too often. The
-// run is nil then, and if another worker was faster.
+// take leases the job of an entry of keyDue, forgets a finished one, or pauses one whose worker has
+// died too often. The run is nil then, and if another worker was faster.
 func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run *Run, err error) {
 	if t.Frees {
 		ctx = kv.UseReserve(ctx)
@@ -195,7 +196,8 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 	return run, nil
 }
 
-// begin leases a job in the transaction x: after is its record as it is but for that, before what was read, or nil.
+// begin leases a job in the transaction x: after is its record as it is but for that, before what
+// was read, or nil.
 func (q *Queue) begin(x transaction, t *Type, id string, before, after *jobRecord, now time.Time) *Run {
 	after.state, after.run, after.serving = Running, q.newRun(), after.request
 	after.order, after.due = 0, 0

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Add adds a job, or is content with the one of that name that waits or runs; a finished one waits again. The ticket is
-// for Wait.
+// Add adds a job, or is content with the one of that name that waits or runs; a finished one waits
+// again. The ticket is for Wait.
 func (q *Queue) Add(ctx context.Context, s Spec) (Ticket, error) { return q.add(ctx, s, q.now()) }
 
 func (q *Queue) add(ctx context.Context, s Spec, now time.Time) (ticket Ticket, err error) {
@@ -67,7 +67,8 @@ func (t *transaction) addRunning(s Spec, r *jobRecord) (request uint64) {
 	return r.request
 }
 
-// addIdle makes a finished job wait again, or one that waits run earlier. The pause after a failure stays.
+// addIdle makes a finished job wait again, or one that waits run earlier. The pause after a failure
+// stays.
 func (t *transaction) addIdle(s Spec, before *jobRecord, now time.Time) (request uint64, err error) {
 	after := *before
 	again := before.state == Finished
@@ -90,8 +91,8 @@ func (t *transaction) addIdle(s Spec, before *jobRecord, now time.Time) (request
 	return after.request, nil
 }
 
-// runsEarlier reports whether a job that waits is to run earlier for s. One that is wanted at once does whatever the
-// clocks say.
+// runsEarlier reports whether a job that waits is to run earlier for s. One that is wanted at once
+// does whatever the clocks say.
 func (r *jobRecord) runsEarlier(s Spec, now time.Time) bool {
 	if r.failures > 0 || r.crashes > 0 || uint64(s.After.Milliseconds()) >= r.delay {
 		return false
@@ -99,7 +100,8 @@ func (r *jobRecord) runsEarlier(s Spec, now time.Time) bool {
 	return s.After <= 0 || now.Add(s.After).UnixMilli() < r.due
 }
 
-// Remove removes a job whatever its state; a running one is told by its context. It is no error if there is none.
+// Remove removes a job whatever its state; a running one is told by its context. It is no error if
+// there is none.
 func (q *Queue) Remove(ctx context.Context, typ, id string) error {
 	_, err := q.kv.Update(ctx, func(tx kv.Tx) error { return q.RemoveTx(tx, typ, id) })
 	return err
@@ -115,10 +117,11 @@ func (q *Queue) RemoveTx(tx kv.Tx, typ, id string) error {
 	return nil
 }
 
-// Wait waits until the run that the ticket is for has ended with the job finished, and gives the job as it is then:
-// finished, or waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished
-// and forgotten, ErrPaused while it is paused, kv.ErrFull while it waits for space, and
-// kv.ErrUnavailable when the store's servers do not answer.
+// Wait waits until the run that the ticket is for has ended with the job finished, and gives the
+// job as it is then: finished, or waiting for a run that was asked for since. The error is
+// ErrNotFound if the job was removed, or finished and forgotten, ErrPaused while it is paused,
+// kv.ErrFull while it waits for space, and kv.ErrUnavailable when the store's servers do not
+// answer.
 func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 	key := q.keys.job(t.Type, t.ID)
 	for {
@@ -151,8 +154,8 @@ func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 	}
 }
 
-// lookEvery is how often who waits for a job looks at a store that other processes share: a watch says nothing while
-// the store's servers are away, and waits have a bound (ADR 0043).
+// lookEvery is how often who waits for a job looks at a store that other processes share: a watch
+// says nothing while the store's servers are away, and waits have a bound (ADR 0043).
 const lookEvery = 2 * time.Second
 
 // watchAwhile returns when the key changes or it is time to look at it again.

@@ -22,8 +22,8 @@ func (k keys) read(tx kv.ReadTx, typ, id string) (*jobRecord, error) {
 	return parseJobRecord(value)
 }
 
-// change writes the job's next state. before is the record as it was read in this transaction, nil if there was none;
-// after is nil to remove the job.
+// change writes the job's next state. before is the record as it was read in this transaction, nil
+// if there was none; after is nil to remove the job.
 func (t *transaction) change(typ, id string, before, after *jobRecord) {
 	if before != nil {
 		t.leave(typ, id, before)
@@ -68,5 +68,6 @@ func (t *transaction) leave(typ, id string, before *jobRecord) {
 // note changes the record of a running job whose run goes on.
 func (t *transaction) note(typ, id string, r *jobRecord) { t.Set(t.job(typ, id), r.append(nil)) }
 
-// renew writes a lease of a running job; the caller has compared the token of its record in this transaction.
+// renew writes a lease of a running job; the caller has compared the token of its record in this
+// transaction.
 func (t *transaction) renew(typ, id string, l *lease) { t.Set(t.lease(typ, id), l.append(nil)) }

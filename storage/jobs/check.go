@@ -14,8 +14,9 @@ import (
 // checkWindow is how many keys Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check holds what is stored below the prefix against invariants 1 to 4 of doc.go and describes each violation. It
-// reads as many snapshots as that takes: what it says is right if nobody worked on the queue meanwhile.
+// Check holds what is stored below the prefix against invariants 1 to 4 of doc.go and describes
+// each violation. It reads as many snapshots as that takes: what it says is right if nobody worked
+// on the queue meanwhile.
 func Check(ctx context.Context, store kv.Store, prefix []byte) (violations []string, err error) {
 	c := checker{keys: keys(prefix), expected: make(map[string]bool)}
 	end := append(prefix[:len(prefix):len(prefix)], 0xff)

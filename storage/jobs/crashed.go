@@ -10,21 +10,25 @@ import (
 )
 
 const (
-	// provenAfter is how long a run must have lasted for the job to go on at once after the death of its worker.
+	// provenAfter is how long a run must have lasted for the job to go on at once after the death
+	// of its worker.
 	provenAfter = 5 * time.Second
-	// wellAfter is how long a run must have lasted for the death of its worker not to be blamed on the job.
+	// wellAfter is how long a run must have lasted for the death of its worker not to be blamed on
+	// the job.
 	wellAfter = 5 * time.Minute
 	// mostCrashes is how many deaths in a row that are blamed on a job make it wait.
 	mostCrashes = 3
-	// pausedFor is how long a job of a type that Pauses is paused then. Each death after that pauses it again.
+	// pausedFor is how long a job of a type that Pauses is paused then. Each death after that
+	// pauses it again.
 	pausedFor = time.Hour
 )
 
-// crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills
-// what it runs, so this is no failure of the job. Only one whose workers die again and again may be the cause. Where
-// that is when it has hardly begun it pauses longer each time from the third one on, so that the process that it kills
-// comes to other work; one of a type that Pauses is paused when it is to be taken. One that ran by Do is kept for
-// whoever begins it again.
+// crashed is the record after the worker died, and the pause until the job runs again. A process
+// that is killed kills what it runs, so this is no failure of the job. Only one whose workers die
+// again and again may be the cause. Where that is when it has hardly begun it pauses longer each
+// time from the third one on, so that the process that it kills comes to other work; one of a type
+// that Pauses is paused when it is to be taken. One that ran by Do is kept for whoever begins it
+// again.
 func (r *jobRecord) crashed(l *lease) (after *jobRecord, pause time.Duration) {
 	next := *r
 	after = &next
@@ -61,8 +65,8 @@ func (q *Queue) logPaused(typ, id string) {
 	q.log.Error("jobs: job is paused", "type", typ, "id", id, "reason", ErrPaused, "for", pausedFor)
 }
 
-// Paused gives at most limit jobs that are paused, of the types that this queue has handlers for. It reads the entries
-// of keyDue whose delay is pausedFor, and no others.
+// Paused gives at most limit jobs that are paused, of the types that this queue has handlers for.
+// It reads the entries of keyDue whose delay is pausedFor, and no others.
 func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) {
 	q.mu.Lock()
 	types := make([]string, 0, len(q.types))
@@ -98,7 +102,8 @@ func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) 
 	return found, nil
 }
 
-// PausedOf gives the jobs that are paused, of any type, whose ids are the given one or begin with it and a zero byte.
+// PausedOf gives the jobs that are paused, of any type, whose ids are the given one or begin with
+// it and a zero byte.
 func (q *Queue) PausedOf(ctx context.Context, id string) ([]Job, error) {
 	list, err := q.Paused(ctx, maxPaused)
 	return slices.DeleteFunc(list, func(j Job) bool { return j.ID != id && !strings.HasPrefix(j.ID, id+"\x00") }), err

@@ -9,14 +9,15 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Do runs fn here and now as a job of a type that has no Run: no other worker has the job meanwhile, and what the death
-// of this process means for it is what it means for other jobs. It waits while another worker has the job. Whatever
-// fn's error is, which is Do's, the job is forgotten then. A job whose worker died is kept for an hour for whoever
-// begins it again.
+// Do runs fn here and now as a job of a type that has no Run: no other worker has the job
+// meanwhile, and what the death of this process means for it is what it means for other jobs. It
+// waits while another worker has the job. Whatever fn's error is, which is Do's, the job is
+// forgotten then. A job whose worker died is kept for an hour for whoever begins it again.
 //
-// fn must return soon after its ctx ends, whose cause is ErrLost if the job was taken away and ErrClosed if the queue
-// is closing. The error is ErrPaused, and fn does not run, while a job of a type that Pauses is paused, and ErrClosed
-// after Close. A store whose servers are away is waited for.
+// fn must return soon after its ctx ends, whose cause is ErrLost if the job was taken away and
+// ErrClosed if the queue is closing. The error is ErrPaused, and fn does not run, while a job of a
+// type that Pauses is paused, and ErrClosed after Close. A store whose servers are away is waited
+// for.
 func (q *Queue) Do(ctx context.Context, s Spec, fn func(ctx context.Context) error) error {
 	t, err := q.enter(s.Type)
 	if err != nil {
@@ -79,8 +80,9 @@ func (q *Queue) claim(ctx context.Context, t *Type, s Spec) (*Run, error) {
 	}
 }
 
-// tryClaim leases a job unless it is paused or another worker has it, whose record is seen then. That is written out of
-// the store's reserve, as what became of the job is: what runs by Do may be what reads a full store.
+// tryClaim leases a job unless it is paused or another worker has it, whose record is seen then.
+// That is written out of the store's reserve, as what became of the job is: what runs by Do may be
+// what reads a full store.
 func (q *Queue) tryClaim(ctx context.Context, t *Type, s Spec, now time.Time) (run *Run, seen []byte, err error) {
 	if len(s.Data) > maxData {
 		return nil, nil, ErrTooLarge
@@ -128,8 +130,8 @@ func (q *Queue) tryClaim(ctx context.Context, t *Type, s Spec, now time.Time) (r
 	return run, seen, nil
 }
 
-// unclaimed is what becomes of a job that nobody has begun again by Do for so long as it is kept: it is forgotten; one
-// that was paused may run once before.
+// unclaimed is what becomes of a job that nobody has begun again by Do for so long as it is kept:
+// it is forgotten; one that was paused may run once before.
 func (t *transaction) unclaimed(typ, id string, before *jobRecord, now time.Time) error {
 	if !before.paused() {
 		t.change(typ, id, before, nil)

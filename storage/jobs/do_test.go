@@ -53,9 +53,10 @@ func do(t *testing.T, store kv.Store, lived time.Duration) (ran bool, err error)
 	return ran, err
 }
 
-// TestDoPauses: what ran by Do at three ends of a process in a row is paused, says so to who begins it and in the list,
-// and may run after an hour, once, or at once when it is resumed. An end of the work, one in order and a run of five
-// minutes break the row. What nobody begins again is forgotten.
+// TestDoPauses: what ran by Do at three ends of a process in a row is paused, says so to who begins
+// it and in the list, and may run after an hour, once, or at once when it is resumed. An end of the
+// work, one in order and a run of five minutes break the row. What nobody begins again is
+// forgotten.
 func TestDoPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -127,8 +128,8 @@ func TestDoPauses(t *testing.T) {
 	})
 }
 
-// TestDoIsExclusive: of several processes one at a time has a job; the next has it when it is done, and when the one
-// that had it is dead. Who waits can give up.
+// TestDoIsExclusive: of several processes one at a time has a job; the next has it when it is done,
+// and when the one that had it is dead. Who waits can give up.
 func TestDoIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()

@@ -1,10 +1,11 @@
-// Package jobs is a durable queue of background work in the store: index builds, replications, clean-up. Several
-// processes on one store share it.
+// Package jobs is a durable queue of background work in the store: index builds, replications,
+// clean-up. Several processes on one store share it.
 //
-// A job is named by its type and an id, and there is one of each name at most: to add one that waits already changes
-// nothing. A [Queue] runs the jobs of the types it has handlers for. While a handler runs, its job is leased: the queue
-// renews the lease, and what a dead process held is queued again. Every run has a token of its own; a handler's
-// transactions check it ([Run.Check]), so that a worker that lost its job without noticing cannot commit.
+// A job is named by its type and an id, and there is one of each name at most: to add one that
+// waits already changes nothing. A [Queue] runs the jobs of the types it has handlers for. While a
+// handler runs, its job is leased: the queue renews the lease, and what a dead process held is
+// queued again. Every run has a token of its own; a handler's transactions check it ([Run.Check]),
+// so that a worker that lost its job without noticing cannot commit.
 //
 // # Keys, below the prefix of the queue
 //
@@ -38,7 +39,8 @@
 //  1. A waiting job has exactly one entry in keyDue, at its delay and version, and no lease.
 //  2. A running job has a lease with the token of its record, and no entry in keyDue.
 //  3. A finished job has no lease, and an entry in keyDue only if it is to be forgotten some day.
-//  4. Nothing else is stored; a job's token is never used again, not even for a later job of the same name.
+//  4. Nothing else is stored; a job's token is never used again, not even for a later job of the
+//     same name.
 //  5. The record changes when the state does, and not with heartbeats or progress: who watches it or checks the token
 //     is not disturbed.
 //  6. To accept a job reads at most acceptWindow entries of each delay, however many wait; delays are few: types use

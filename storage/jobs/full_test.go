@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestFullStore: jobs that meet a full store do not fail: they wait, who waits for them is told, and they go on when
-// there is space. What frees space runs meanwhile.
+// TestFullStore: jobs that meet a full store do not fail: they wait, who waits for them is told,
+// and they go on when there is space. What frees space runs meanwhile.
 func TestFullStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := faultkv.NewDisk(memkv.New())
@@ -59,8 +59,8 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// TestFullAtTheStart: a queue is opened on a store without any space, with a job that a dead process was at. It runs
-// when there is space.
+// TestFullAtTheStart: a queue is opened on a store without any space, with a job that a dead
+// process was at. It runs when there is space.
 func TestFullAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := faultkv.NewDisk(memkv.New())

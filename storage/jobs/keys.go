@@ -31,8 +31,8 @@ func (k keys) lease(typ, id string) []byte {
 	return tuple.AppendString(tuple.AppendString(k.sub(keyLease), typ), id)
 }
 
-// due is the key of a job that waits: those with the same delay follow each other in the order in which their waits
-// end.
+// due is the key of a job that waits: those with the same delay follow each other in the order in
+// which their waits end.
 func (k keys) due(typ string, r *jobRecord, id string) []byte {
 	return tuple.AppendString(tuple.AppendInt(k.delay(typ, r.delay), int64(r.order)), id)
 }
@@ -44,7 +44,8 @@ func (k keys) delay(typ string, ms uint64) []byte {
 
 func (k keys) news(typ string) []byte { return tuple.AppendString(k.sub(keyNews), typ) }
 
-// ofType is the range of all keys of a subspace with the type, or of the whole subspace if typ is empty.
+// ofType is the range of all keys of a subspace with the type, or of the whole subspace if typ is
+// empty.
 func (k keys) ofType(tag int64, typ string) (begin, end []byte) {
 	begin = k.sub(tag)
 	if typ != "" {

@@ -48,8 +48,8 @@ func (q *Queue) List(ctx context.Context, typ, after string, limit int) ([]Job, 
 	return q.list(ctx, begin, end, limit)
 }
 
-// Running gives at most limit running jobs, by type and id; typ may be empty for all types. It costs as much as there
-// are running jobs, however many there are of others.
+// Running gives at most limit running jobs, by type and id; typ may be empty for all types. It
+// costs as much as there are running jobs, however many there are of others.
 func (q *Queue) Running(ctx context.Context, typ string, limit int) ([]Job, error) {
 	begin, end := q.keys.ofType(keyLease, typ)
 	return q.list(ctx, begin, end, limit)

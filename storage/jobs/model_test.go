@@ -46,7 +46,8 @@ type model struct {
 	past timeline
 }
 
-// TestModel takes random steps on a store that fails at random and compares with a model after each.
+// TestModel takes random steps on a store that fails at random and compares with a model after
+// each.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rates := faultkv.Rates{Conflict: 0.15, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05}

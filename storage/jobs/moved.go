@@ -14,8 +14,9 @@ type waiting struct {
 	order   uint64
 }
 
-// Moved prepares the jobs below the prefix for a store whose versions may be lower than those in it: jobs that wait
-// come before all that begin to wait from now on, in the order that they had. It may be called at any time.
+// Moved prepares the jobs below the prefix for a store whose versions may be lower than those in
+// it: jobs that wait come before all that begin to wait from now on, in the order that they had. It
+// may be called at any time.
 func Moved(ctx context.Context, store kv.Store, prefix []byte) error {
 	k := keys(prefix)
 	begin, end := k.ofType(keyJob, "")

@@ -37,8 +37,8 @@ func killed(t *testing.T, store kv.Store, typ Type, lived time.Duration) {
 	must(t, q.Close())
 }
 
-// Unclean stops are not the failures of what ran: it goes on at once however many there were, and uses up no attempts.
-// What dies with its process as soon as it runs waits longer each time.
+// Unclean stops are not the failures of what ran: it goes on at once however many there were, and
+// uses up no attempts. What dies with its process as soon as it runs waits longer each time.
 func TestKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -85,9 +85,9 @@ func TestKills(t *testing.T) {
 	})
 }
 
-// TestPaused: a job of a type that pauses which ran at three ends of a process in a row is not run at the next start,
-// says so to who waits for it and in the list, and runs again after an hour, or at once when it is resumed. An end in
-// order and a run of five minutes break the row.
+// TestPaused: a job of a type that pauses which ran at three ends of a process in a row is not run
+// at the next start, says so to who waits for it and in the list, and runs again after an hour, or
+// at once when it is resumed. An end in order and a run of five minutes break the row.
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -99,7 +99,8 @@ func TestPaused(t *testing.T) {
 				killed(t, store, typ, d)
 			}
 		}
-		// start begins a process that ends in order, and reports whether the job ran within a minute.
+		// start begins a process that ends in order, and reports whether the job ran within a
+		// minute.
 		start := func(more func(*Queue, Ticket)) (ran bool) {
 			q := openQueue(t, store, true)
 			defer q.Close()
@@ -172,8 +173,9 @@ func openNode(t *testing.T, store kv.Store, wrong time.Duration) *Queue {
 	return q
 }
 
-// Nodes whose clocks differ by hours wait for what others want for as long as those meant: not at all, for a pause
-// after a failure, for a delay; and a finished job can be looked up for as long as it is to be kept.
+// Nodes whose clocks differ by hours wait for what others want for as long as those meant: not at
+// all, for a pause after a failure, for a delay; and a finished job can be looked up for as long as
+// it is to be kept.
 func TestClocksDiffer(t *testing.T) {
 	for _, wrong := range []time.Duration{-5 * time.Hour, 5 * time.Hour} {
 		t.Run(wrong.String(), func(t *testing.T) {
@@ -237,7 +239,8 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// A restart prolongs no wait, and a clock that was wrong when the wait began prolongs it by its own length at most.
+// A restart prolongs no wait, and a clock that was wrong when the wait began prolongs it by its own
+// length at most.
 func TestWaitsAcrossARestart(t *testing.T) {
 	for wrong, want := range map[time.Duration]time.Duration{
 		0: 20 * time.Minute, time.Minute: 21 * time.Minute, 9 * time.Hour: time.Hour, -9 * time.Hour: 0,
@@ -288,8 +291,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestInherit: what a process ran that has died goes on elsewhere as soon as it counts as gone, long before the lease
-// of the job has run out; what one runs that lives stays there.
+// TestInherit: what a process ran that has died goes on elsewhere as soon as it counts as gone,
+// long before the lease of the job has run out; what one runs that lives stays there.
 func TestInherit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lease = 4 * time.Second

@@ -8,11 +8,12 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// spacePause is how long a job waits that met a full store. Then it waits until it can be taken, which writes.
+// spacePause is how long a job waits that met a full store. Then it waits until it can be taken,
+// which writes.
 const spacePause = 5 * time.Second
 
-// awayPause is how long a job waits that the store's servers did not answer. It is no failure of the job: an outage
-// would use up its attempts.
+// awayPause is how long a job waits that the store's servers did not answer. It is no failure of
+// the job: an outage would use up its attempts.
 const awayPause = time.Second
 
 // waitsForSpace is the error of such a job.
@@ -21,8 +22,8 @@ var waitsForSpace = kv.ErrFull.Error()
 // outcomeTime is how long a closing queue tries to write what became of a job.
 const outcomeTime = 5 * time.Second
 
-// recordOutcome writes what became of the job, however long the store refuses; a job that stayed leased would never run
-// again here.
+// recordOutcome writes what became of the job, however long the store refuses; a job that stayed
+// leased would never run again here.
 func (r *Run) recordOutcome(result []byte, err error) {
 	q := r.queue
 	closing := q.ctx.Err() != nil
@@ -80,8 +81,8 @@ func (r *Run) finish(ctx context.Context, result []byte, err error, closing bool
 // keepForEver is the pause of a finished job that nobody is to forget.
 const keepForEver = -1
 
-// outcome is the record after a run, nil if the job is to be forgotten, and how long it waits from now on: for its next
-// run, or to be forgotten.
+// outcome is the record after a run, nil if the job is to be forgotten, and how long it waits from
+// now on: for its next run, or to be forgotten.
 func (r *jobRecord) outcome(
 	t *Type,
 	result []byte,

@@ -17,15 +17,17 @@ type Options struct {
 	KV kv.Store
 	// Prefix is of all keys of the queue: storage.JobsPrefix.
 	Prefix []byte
-	// Lease is how long a job stays with a worker that gives no sign of life; 0 means 30 seconds. All queues on a store
-	// should have the same.
+	// Lease is how long a job stays with a worker that gives no sign of life; 0 means 30 seconds.
+	// All queues on a store should have the same.
 	Lease time.Duration
-	// Exclusive says that no other queue runs jobs of this store: whatever runs when the queue is opened was held by a
-	// dead process and is queued again at once, and heartbeats only tell how long a run has lasted.
+	// Exclusive says that no other queue runs jobs of this store: whatever runs when the queue is
+	// opened was held by a dead process and is queued again at once, and heartbeats only tell how
+	// long a run has lasted.
 	Exclusive bool
 	// Owner names this process in Job.Owner.
 	Owner string
-	// Nodes are the processes on the store: what those ran that are gone is queued again at once. nil: leases tell.
+	// Nodes are the processes on the store: what those ran that are gone is queued again at once.
+	// nil: leases tell.
 	Nodes *nodes.Members
 	// Held says that no job is run before Start, whatever Handle is told.
 	Held bool
@@ -106,7 +108,8 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 // Start lets the jobs run of a queue that was opened Held.
 func (q *Queue) Start() { q.start() }
 
-// Handle begins to run the jobs of a type. The error is ErrClosed after Close; a type can be handled once.
+// Handle begins to run the jobs of a type. The error is ErrClosed after Close; a type can be
+// handled once.
 func (q *Queue) Handle(t Type) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,7 +129,8 @@ func (q *Queue) Handle(t Type) error {
 	return nil
 }
 
-// Close tells the running handlers to end and waits for them. Their jobs wait again, for the next process.
+// Close tells the running handlers to end and waits for them. Their jobs wait again, for the next
+// process.
 func (q *Queue) Close() error {
 	q.mu.Lock()
 	q.closed = true

@@ -93,7 +93,8 @@ func TestResultAndError(t *testing.T) {
 	})
 }
 
-// TestLongLists: what belongs to the jobs of a list is read together, and a list outlives snapshots.
+// TestLongLists: what belongs to the jobs of a list is read together, and a list outlives
+// snapshots.
 func TestLongLists(t *testing.T) {
 	far := latencykv.New(memkv.New(), latencykv.Options{RoundTrip: time.Second})
 	q := openQueue(t, far, true)
@@ -210,7 +211,8 @@ func TestProgressIsListed(t *testing.T) {
 	})
 }
 
-// What a process held runs again after Close at once, and after its death when it is opened exclusively.
+// What a process held runs again after Close at once, and after its death when it is opened
+// exclusively.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := memkv.NewDisk()
@@ -249,7 +251,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestHeld: what was left runs when the queue is started and not before, though its type is handled.
+// TestHeld: what was left runs when the queue is started and not before, though its type is
+// handled.
 func TestHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -285,8 +288,9 @@ func first(t testing.TB, q *Queue) entry {
 	return seen.due[0]
 }
 
-// Several queues share a store that fails at random. Workers hang now and then for longer than a lease, and go on: no
-// job is run by two workers that could both commit, every job is done, and what was committed by its runs is whole.
+// Several queues share a store that fails at random. Workers hang now and then for longer than a
+// lease, and go on: no job is run by two workers that could both commit, every job is done, and
+// what was committed by its runs is whole.
 func TestSharedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05, TooOld: 0.02}
@@ -330,9 +334,9 @@ func TestSharedStore(t *testing.T) {
 	})
 }
 
-// countUp makes a counter grow step by step, in transactions that check the run: a worker that commits after it has
-// lost the job would make the counter jump or grow beyond its end. Every fourth job hangs without heartbeats in its
-// first run.
+// countUp makes a counter grow step by step, in transactions that check the run: a worker that
+// commits after it has lost the job would make the counter jump or grow beyond its end. Every
+// fourth job hangs without heartbeats in its first run.
 func countUp(r *Run, steps int, seized *atomic.Int64) error {
 	key := []byte("count" + r.ID)
 	at := -1

@@ -23,7 +23,8 @@ func newToken() (t token) {
 	return t
 }
 
-// mark is what tokens of runs begin with that a process began, where processes know each other: the begin of its id.
+// mark is what tokens of runs begin with that a process began, where processes know each other: the
+// begin of its id.
 type mark [8]byte
 
 func markOf(id nodes.ID) mark { return mark(id[:]) }

@@ -32,8 +32,9 @@ type Run struct {
 // progressEvery is how often a run writes its progress at most.
 const progressEvery = 500 * time.Millisecond
 
-// Check makes a transaction of the handler part of the run: it fails with ErrLost, and does not commit, if the job is
-// not this worker's any more. It reads one key, which does not change while the job runs but for requests to run again.
+// Check makes a transaction of the handler part of the run: it fails with ErrLost, and does not
+// commit, if the job is not this worker's any more. It reads one key, which does not change while
+// the job runs but for requests to run again.
 func (r *Run) Check(tx kv.Tx) error {
 	value, err := tx.Get(r.key)
 	if err != nil {
@@ -52,8 +53,8 @@ func (r *Run) holds(value []byte) bool {
 		bytes.Equal(value[begin:begin+tokenSize], r.token[:])
 }
 
-// Progress shows others what the run is at, as JSON. It costs little: what comes too fast is not written. The bytes
-// belong to the run afterwards. Longer values than 30,000 bytes are not shown.
+// Progress shows others what the run is at, as JSON. It costs little: what comes too fast is not
+// written. The bytes belong to the run afterwards. Longer values than 30,000 bytes are not shown.
 func (r *Run) Progress(json []byte) {
 	if len(json) > maxData {
 		return
@@ -136,8 +137,8 @@ func (r *Run) guard(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// renewals writes progress and heartbeats. A worker that could not do so for the time of a lease gives up: another one
-// may have the job by now.
+// renewals writes progress and heartbeats. A worker that could not do so for the time of a lease
+// gives up: another one may have the job by now.
 func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
 	// also where nobody waits for heartbeats the first one tells that the run has got going
 	every, first := wellAfter, provenAfter

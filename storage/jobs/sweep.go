@@ -66,7 +66,8 @@ func (q *Queue) requeueAll(ctx context.Context) error {
 	return q.leases(ctx, func(key, value []byte) error { return q.requeue(ctx, key, value, nil) })
 }
 
-// requeueLater is requeueAll for a store that was full when the queue was opened. No job is taken before.
+// requeueLater is requeueAll for a store that was full when the queue was opened. No job is taken
+// before.
 func (q *Queue) requeueLater() {
 	for q.sleep(retryEvery) {
 		err := q.requeueAll(q.ctx)
@@ -109,7 +110,8 @@ func (q *Queue) leases(ctx context.Context, fn func(key, value []byte) error) er
 	}
 }
 
-// inherit queues jobs again whose processes are gone, until the queue closes. Leases would tell of it later.
+// inherit queues jobs again whose processes are gone, until the queue closes. Leases would tell of
+// it later.
 func (q *Queue) inherit() {
 	known := make(map[mark]nodes.ID) // that were there and whose jobs were not queued again
 	for {
@@ -152,13 +154,14 @@ func (q *Queue) requeueOf(gone map[mark]nodes.ID) error {
 		if !of {
 			return nil
 		}
-		// What it does is fenced, so that it may be alive after all; but one that has come back keeps its jobs.
+		// What it does is fenced, so that it may be alive after all; but one that has come back
+		// keeps its jobs.
 		return q.requeue(q.ctx, key, value, func(tx kv.ReadTx) (bool, error) { return q.nodes.Gone(tx, id) })
 	})
 }
 
-// requeue takes a job from its dead worker, if its lease is still the one that was seen, and dead, if it is given, says
-// so in the transaction.
+// requeue takes a job from its dead worker, if its lease is still the one that was seen, and dead,
+// if it is given, says so in the transaction.
 func (q *Queue) requeue(ctx context.Context, key, seen []byte, dead func(kv.ReadTx) (bool, error)) error {
 	typ, id, err := q.keys.parseName(key)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// timeline remembers at which time of this process's clock the store was at which version. So a process knows when
-// another one wrote something without asking that one's clock: waits are told by their length, and begin when they were
-// written.
+// timeline remembers at which time of this process's clock the store was at which version. So a
+// process knows when another one wrote something without asking that one's clock: waits are told by
+// their length, and begin when they were written.
 type timeline struct {
 	samples []sample // by version and time
 }
@@ -18,8 +18,8 @@ type sample struct {
 	time    time.Time
 }
 
-// maxSamples bounds a timeline. Where more would be needed those of the past lie farther apart, and long waits end a
-// little late.
+// maxSamples bounds a timeline. Where more would be needed those of the past lie farther apart, and
+// long waits end a little late.
 const maxSamples = 512
 
 // note adds what is seen now.
@@ -38,8 +38,9 @@ func (l *timeline) note(version uint64, now time.Time) {
 	l.samples = append(l.samples, sample{version, now})
 }
 
-// end tells when the wait of e is over. What was there before the timeline began has waited for an unknown time: it is
-// over when the clock that is told to others says so, at the latest after the whole delay.
+// end tells when the wait of e is over. What was there before the timeline began has waited for an
+// unknown time: it is over when the clock that is told to others says so, at the latest after the
+// whole delay.
 func (l *timeline) end(e entry, now, told time.Time) time.Time {
 	delay := time.Duration(e.delay) * time.Millisecond
 	i := sort.Search(len(l.samples), func(i int) bool { return l.samples[i].version > e.order })

@@ -36,18 +36,19 @@ func (s State) String() string {
 type Spec struct {
 	Type string
 	ID   string
-	// Data is the handler's, at most maxData bytes. A job that waits or runs takes the new data over if Again is set.
+	// Data is the handler's, at most maxData bytes. A job that waits or runs takes the new data
+	// over if Again is set.
 	Data []byte
-	// After is how long to wait before it runs, by the clock of whoever runs it; 0 is at once. A job that waits already
-	// runs at the earlier of both times.
+	// After is how long to wait before it runs, by the clock of whoever runs it; 0 is at once. A
+	// job that waits already runs at the earlier of both times.
 	After time.Duration
-	// Again asks for one more run when the job is running already, because the run may have missed what it is to see.
-	// Without it the job is left as it is.
+	// Again asks for one more run when the job is running already, because the run may have missed
+	// what it is to see. Without it the job is left as it is.
 	Again bool
 }
 
-// Ticket is what a caller of Add can wait for: the end of a run that began after the call, or that the call was content
-// with.
+// Ticket is what a caller of Add can wait for: the end of a run that began after the call, or that
+// the call was content with.
 type Ticket struct {
 	Type, ID string
 	birth    token // of the record: a job that was removed and added again is another one
@@ -81,20 +82,23 @@ type Type struct {
 	Name string
 	// Workers is how many jobs of the type this queue runs at once, at least 1.
 	Workers int
-	// Run does the work; nil: jobs of the type are begun by Queue.Do only. It must return soon after its ctx ends,
-	// whose cause is ErrLost if the job was taken away and ErrClosed if the queue is closing. Its error is Permanent,
-	// Later or ErrForget to end in another way than by a new attempt.
+	// Run does the work; nil: jobs of the type are begun by Queue.Do only. It must return soon
+	// after its ctx ends, whose cause is ErrLost if the job was taken away and ErrClosed if the
+	// queue is closing. Its error is Permanent, Later or ErrForget to end in another way than by a
+	// new attempt.
 	Run func(ctx context.Context, r *Run) (result []byte, err error)
-	// Backoff is the pause after so many failures in a row; nil means a second, doubled each time up to five minutes.
+	// Backoff is the pause after so many failures in a row; nil means a second, doubled each time
+	// up to five minutes.
 	Backoff func(failures int) time.Duration
-	// MaxFailures ends a job with its error after so many failures in a row; 0 never. The death of a worker is no
-	// failure.
+	// MaxFailures ends a job with its error after so many failures in a row; 0 never. The death of
+	// a worker is no failure.
 	MaxFailures int
-	// Frees says that the job's work frees space: it is begun out of the store's reserve where the store is full. Other
-	// jobs wait then.
+	// Frees says that the job's work frees space: it is begun out of the store's reserve where the
+	// store is full. Other jobs wait then.
 	Frees bool
-	// Pauses says that a job of the type may be what ends processes: one whose worker died mostCrashes times in a row
-	// waits for pausedFor, or Resume, before it runs again. Who waits for it, or begins it by Do, gets ErrPaused.
+	// Pauses says that a job of the type may be what ends processes: one whose worker died
+	// mostCrashes times in a row waits for pausedFor, or Resume, before it runs again. Who waits
+	// for it, or begins it by Do, gets ErrPaused.
 	Pauses bool
 	// Keep is how long a finished job can be looked up at least; 0 for ever.
 	Keep time.Duration
@@ -107,7 +111,8 @@ var (
 	ErrClosed = errors.New("jobs: queue is closed")
 	// ErrNotFound: there is no such job, or none any more.
 	ErrNotFound = errors.New("jobs: no such job")
-	// ErrForget as a handler's error finishes the job without a trace. Who waits for it gets ErrNotFound.
+	// ErrForget as a handler's error finishes the job without a trace. Who waits for it gets
+	// ErrNotFound.
 	ErrForget = errors.New("jobs: forget the job")
 	// ErrPaused: the job is paused because its worker died three times in a row (Type.Pauses).
 	ErrPaused = errors.New("the server ended without a shutdown three times in a row while it ran")

@@ -6,7 +6,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Stat numbers a counter of a database (TagStats) or of a partition (TagPartStats). The numbers are on disk.
+// Stat numbers a counter of a database (TagStats) or of a partition (TagPartStats). The numbers are
+// on disk.
 type Stat int
 
 // The counters.
@@ -22,8 +23,8 @@ const (
 	StatCount                // how many there are
 )
 
-// StatDelta collects what a transaction adds to counters, so that each counter is written once; the zero value adds
-// nothing.
+// StatDelta collects what a transaction adds to counters, so that each counter is written once; the
+// zero value adds nothing.
 type StatDelta [StatCount]int64
 
 // Flush adds the deltas; key makes the key of a counter.

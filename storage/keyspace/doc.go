@@ -1,6 +1,6 @@
-// Package keyspace says where everything lies in a store: the keys of the root and of a database, the records of
-// databases, the counters. All packages that store something of a database stand on it; it reads and writes nothing
-// but counters.
+// Package keyspace says where everything lies in a store: the keys of the root and of a database,
+// the records of databases, the counters. All packages that store something of a database stand on
+// it; it reads and writes nothing but counters.
 //
 // # File tour
 //

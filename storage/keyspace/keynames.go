@@ -35,8 +35,8 @@ var rootNames = []struct {
 	{LoginsPrefix(), "failed logins"},
 }
 
-// KeyName is what a key is, in words for logs: the number of its database, the subspace, and the first text in it, as
-// an id of a document is.
+// KeyName is what a key is, in words for logs: the number of its database, the subspace, and the
+// first text in it, as an id of a document is.
 func KeyName(key []byte) string {
 	prefix, rest, err := tuple.ReadInt(key)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The key space. Keys are FoundationDB tuples, so that other tools can read them; values are described at their codecs.
+// The key space. Keys are FoundationDB tuples, so that other tools can read them; values are
+// described at their codecs.
 //
 //	(rootMeta)                              format of the store and its uuid           ../../cluster/format/
 //	(rootDBs, name)                         database record                            record.go
@@ -97,8 +98,8 @@ const (
 	TagSearch     Tag = 36
 )
 
-// MaxValue is the number of bytes stored in one value; what is longer is cut into chunks. It leaves room below
-// FoundationDB's 100,000 for what later formats may add.
+// MaxValue is the number of bytes stored in one value; what is longer is cut into chunks. It leaves
+// room below FoundationDB's 100,000 for what later formats may add.
 const MaxValue = 90_000
 
 func rootKey(tag int64) []byte { return tuple.AppendInt(nil, tag) }
@@ -136,7 +137,8 @@ func HomeKey() []byte { return rootKey(rootHome) }
 // RecordKey is the key of the record of the database with a name.
 func RecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 
-// ParseRecordKey gives the name in a key of a record; kv.ErrCorrupt or an error of the tuple if there is none.
+// ParseRecordKey gives the name in a key of a record; kv.ErrCorrupt or an error of the tuple if
+// there is none.
 func ParseRecordKey(key []byte) (string, error) {
 	_, rest, err := tuple.ReadInt(key)
 	if err != nil {
@@ -160,8 +162,8 @@ func (s Space) Sub(dst []byte, tag Tag) []byte {
 	return tuple.AppendInt(append(dst, s...), int64(tag))
 }
 
-// AfterID follows all keys of an id: the keys of lists are a subspace's prefix and an id, and a document's keys in
-// TagDocs go on after that.
+// AfterID follows all keys of an id: the keys of lists are a subspace's prefix and an id, and a
+// document's keys in TagDocs go on after that.
 const AfterID = 0xff
 
 // UsualKey is a length that most keys stay below.
@@ -182,7 +184,8 @@ func (s Space) AllDocs(dst []byte, id string) []byte {
 	return tuple.AppendString(s.Sub(dst, TagAllDocs), id)
 }
 
-// SeqKey is a key of TagChanges or TagPurges; the 10 bytes that a commit fills in are at SeqStampOffset.
+// SeqKey is a key of TagChanges or TagPurges; the 10 bytes that a commit fills in are at
+// SeqStampOffset.
 func (s Space) SeqKey(dst []byte, tag Tag, seq compat.Seq) []byte {
 	return AppendSeq(s.Sub(dst, tag), seq)
 }
@@ -216,7 +219,8 @@ func (s Space) Local(dst []byte, id string) []byte {
 	return tuple.AppendString(s.Sub(dst, TagLocal), id)
 }
 
-// Attachment is the key of a blob in TagAttRefs or TagAttPending, and the prefix of its chunks in TagAtt.
+// Attachment is the key of a blob in TagAttRefs or TagAttPending, and the prefix of its chunks in
+// TagAtt.
 func (s Space) Attachment(dst []byte, tag Tag, ref string) []byte {
 	return tuple.AppendBytes(s.Sub(dst, tag), ref)
 }
@@ -242,8 +246,8 @@ func (s Space) CountFolded(dst []byte) []byte { return tuple.AppendInt(s.Sub(dst
 // CountLog is the prefix of the entries of the log of counts.
 func (s Space) CountLog(dst []byte) []byte { return tuple.AppendInt(s.Sub(dst, TagCountLog), 1) }
 
-// ParseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number, in
-// TagRevs.
+// ParseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a
+// chunk number, in TagRevs.
 func ParseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err error) {
 	live, rest, err := tuple.ReadBool(suffix)
 	if err != nil {
@@ -267,7 +271,8 @@ func AppendRevision(dst []byte, rev compat.Rev) []byte {
 	return tuple.AppendBytes(tuple.AppendInt(dst, rev.Pos), rev.Hash)
 }
 
-// ParseRevision reads what AppendRevision has written, and gives what follows; kv.ErrCorrupt if it is no revision.
+// ParseRevision reads what AppendRevision has written, and gives what follows; kv.ErrCorrupt if it
+// is no revision.
 func ParseRevision(suffix []byte) (compat.Rev, []byte, error) {
 	pos, rest, err := tuple.ReadInt(suffix)
 	if err != nil {
@@ -299,9 +304,9 @@ func ParseSeq(b []byte) (seq compat.Seq, err error) {
 	return seq, nil
 }
 
-// Children gives begin and end of the tuple key and of all keys that extend it by further elements. (A range of all
-// keys with the prefix would be wrong: an element that ends in the key may go on with an escaped zero byte in another
-// one.)
+// Children gives begin and end of the tuple key and of all keys that extend it by further elements.
+// (A range of all keys with the prefix would be wrong: an element that ends in the key may go on
+// with an escaped zero byte in another one.)
 func Children(key []byte) (begin, end []byte) {
 	return key, append(key[:len(key):len(key)], 0xff)
 }

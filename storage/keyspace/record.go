@@ -5,18 +5,20 @@ import (
 	"time"
 )
 
-// Record is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in every transaction on
-// the database, so that a deletion or a new setting conflicts with writers and no cache can be stale.
+// Record is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in
+// every transaction on the database, so that a deletion or a new setting conflicts with writers and
+// no cache can be stale.
 //
-// Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since 1970), revs_limit,
-// purged_infos_limit, q, n. Older versions appended the ranges of hashes that a database was split into, with flag 2.
-// What follows n is dropped.
+// Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since
+// 1970), revs_limit, purged_infos_limit, q, n. Older versions appended the ranges of hashes that a
+// database was split into, with flag 2. What follows n is dropped.
 type Record struct {
 	UUID        [16]byte
 	Prefix      int64     // the number that all keys of the database begin with
 	Created     time.Time // to the microsecond, in UTC
 	Partitioned bool
-	// first byte of new sequences; grows when the data moves to a store whose versionstamps are lower
+	// first byte of new sequences; grows when the data moves to a store whose versionstamps are
+	// lower
 	Incarnation      byte
 	RevsLimit        int64
 	PurgedInfosLimit int64
@@ -46,8 +48,8 @@ func (r *Record) Encode() []byte {
 	return dst
 }
 
-// ParseRecord reads what Encode wrote; kv.ErrCorrupt if it is something else. Bytes after the last number are
-// ignored: older versions wrote ranges of hashes there.
+// ParseRecord reads what Encode wrote; kv.ErrCorrupt if it is something else. Bytes after the last
+// number are ignored: older versions wrote ranges of hashes there.
 func ParseRecord(b []byte) (Record, error) {
 	var r Record
 	if len(b) < 19 || b[0] != recordFormat {

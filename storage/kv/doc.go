@@ -1,13 +1,14 @@
-// Package kv is the store contract: what settee asks of an ordered, transactional key-value store, shaped after
-// FoundationDB because the harder engine sets the rules.
+// Package kv is the store contract: what settee asks of an ordered, transactional key-value store,
+// shaped after FoundationDB because the harder engine sets the rules.
 //
-// Map: kv.go the contract and its errors · keys.go successors of keys · walk.go reads over several snapshots ·
-// reserve.go the mark of transactions that free space, background.go of those that nobody waits for, waits.go of those
-// of one request · race.go the pause after a lost race.
-// tuple has the encoding of keys, wrapkv what can be put around any engine (checks of the contract, counts, limits),
-// internal/txn what the embedded engines share. Engines: memkv (the reference model), pebblekv (embedded, the default),
-// fdbkv (FoundationDB, build tag fdb), faultkv (injects faults into any engine), latencykv (a network in virtual time
-// before any engine). kvtest holds the suite that each engine runs.
+// Map: kv.go the contract and its errors · keys.go successors of keys · walk.go reads over several
+// snapshots · reserve.go the mark of transactions that free space, background.go of those that
+// nobody waits for, waits.go of those of one request · race.go the pause after a lost race. tuple
+// has the encoding of keys, wrapkv what can be put around any engine (checks of the contract,
+// counts, limits), internal/txn what the embedded engines share. Engines: memkv (the reference
+// model), pebblekv (embedded, the default), fdbkv (FoundationDB, build tag fdb), faultkv (injects
+// faults into any engine), latencykv (a network in virtual time before any engine). kvtest holds
+// the suite that each engine runs.
 //
 // Invariants:
 //

@@ -5,8 +5,8 @@ func AppendKeyAfter(dst, key []byte) []byte {
 	return append(append(dst, key...), 0)
 }
 
-// AppendPrefixEnd appends the first key after all keys that begin with prefix to dst. There is none for a prefix of
-// nothing but \xff: then it returns nil.
+// AppendPrefixEnd appends the first key after all keys that begin with prefix to dst. There is none
+// for a prefix of nothing but \xff: then it returns nil.
 func AppendPrefixEnd(dst, prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

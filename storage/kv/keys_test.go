@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Nothing lies between a key and the key after it, and the end of a prefix parts what has the prefix from what follows.
+// Nothing lies between a key and the key after it, and the end of a prefix parts what has the
+// prefix from what follows.
 func TestKeySuccessors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gen := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0xfe, 0xff}), 0, 4)

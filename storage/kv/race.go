@@ -12,9 +12,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// AfterLostRace lets somebody else go on whose commit came in between: who has changed a key is likely to have done, or
-// to do soon, what the caller wants. It returns when the key does not have a value any more, or after a time that grows
-// with the races lost.
+// AfterLostRace lets somebody else go on whose commit came in between: who has changed a key is
+// likely to have done, or to do soon, what the caller wants. It returns when the key does not have
+// a value any more, or after a time that grows with the races lost.
 func AfterLostRace(ctx context.Context, s Store, key, value []byte, lost int) error {
 	pause, cancel := context.WithTimeout(ctx, rand.N(min(firstPause<<min(lost, 10), lastPause)))
 	defer cancel()

@@ -4,9 +4,10 @@ import "context"
 
 type reserveKey struct{}
 
-// UseReserve marks the transactions of ctx as ones that free space, or that freeing it depends on. An engine that keeps
-// a part of its device in reserve goes on to commit them while it refuses others with ErrFull; when the reserve is used
-// up, too, they get ErrFull as well. Wrappers hand the mark on with the context. Other engines know no difference.
+// UseReserve marks the transactions of ctx as ones that free space, or that freeing it depends on.
+// An engine that keeps a part of its device in reserve goes on to commit them while it refuses
+// others with ErrFull; when the reserve is used up, too, they get ErrFull as well. Wrappers hand
+// the mark on with the context. Other engines know no difference.
 func UseReserve(ctx context.Context) context.Context {
 	return context.WithValue(ctx, reserveKey{}, true)
 }

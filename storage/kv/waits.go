@@ -8,18 +8,19 @@ import (
 
 type waitsKey struct{}
 
-// waits is since when the transactions of one piece of work have waited for a store that hardly answers, with none in
-// between that it answered promptly; nil: they have not.
+// waits is since when the transactions of one piece of work have waited for a store that hardly
+// answers, with none in between that it answered promptly; nil: they have not.
 type waits struct{ since atomic.Pointer[time.Time] }
 
-// WithOneWait marks the transactions of ctx as those of one request: each may wait for a store that hardly answers, but
-// all of them together no longer than one. Wrappers hand the mark on with the context.
+// WithOneWait marks the transactions of ctx as those of one request: each may wait for a store that
+// hardly answers, but all of them together no longer than one. Wrappers hand the mark on with the
+// context.
 func WithOneWait(ctx context.Context) context.Context {
 	return context.WithValue(ctx, waitsKey{}, new(waits))
 }
 
-// WaitsSince is since when the transactions of ctx wait, of which one begins now; now, if ctx has no mark or the store
-// answered the last one promptly.
+// WaitsSince is since when the transactions of ctx wait, of which one begins now; now, if ctx has
+// no mark or the store answered the last one promptly.
 func WaitsSince(ctx context.Context, now time.Time) time.Time {
 	if w, ok := ctx.Value(waitsKey{}).(*waits); ok {
 		if since := w.since.Load(); since != nil {
@@ -29,8 +30,8 @@ func WaitsSince(ctx context.Context, now time.Time) time.Time {
 	return now
 }
 
-// Waited tells how a transaction of ctx ended that waited since then: whether the store answered promptly. It is for
-// engines.
+// Waited tells how a transaction of ctx ended that waited since then: whether the store answered
+// promptly. It is for engines.
 func Waited(ctx context.Context, since time.Time, promptly bool) {
 	w, ok := ctx.Value(waitsKey{}).(*waits)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// TestOneWait: the transactions of a request wait since the first that the store answered late, until it answers one
-// promptly; those of others do not.
+// TestOneWait: the transactions of a request wait since the first that the store answered late,
+// until it answers one promptly; those of others do not.
 func TestOneWait(t *testing.T) {
 	plain := context.Background()
 	ctx := kv.InBackground(kv.WithOneWait(plain))

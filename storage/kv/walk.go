@@ -10,24 +10,26 @@ import (
 // Row is an entry of the store.
 type Row struct{ Key, Value []byte }
 
-// walkBytes bounds the rows of a window of Walk; maxAged is how many snapshots in a row may be too old for a single
-// window.
+// walkBytes bounds the rows of a window of Walk; maxAged is how many snapshots in a row may be too
+// old for a single window.
 const (
 	walkBytes = 1 << 20
 	maxAged   = 10
 )
 
-// awayPatience is for how long reads are made again that became too old because the store's servers did not answer.
+// awayPatience is for how long reads are made again that became too old because the store's servers
+// did not answer.
 const awayPatience = 8 * time.Second
 
-// GivesUp tells of reads that have had no success since then, and failed with err, that it is not for age but because
-// the store's servers do not answer: those who make reads again that became too old have waited long enough.
+// GivesUp tells of reads that have had no success since then, and failed with err, that it is not
+// for age but because the store's servers do not answer: those who make reads again that became too
+// old have waited long enough.
 func GivesUp(err error, since time.Time) bool {
 	return errors.Is(err, ErrUnavailable) && time.Since(since) >= awayPatience
 }
 
-// ViewAgain is Store.View for reads that can begin anew: fn is run again when its snapshot became too old, ten times in
-// a row at most.
+// ViewAgain is Store.View for reads that can begin anew: fn is run again when its snapshot became
+// too old, ten times in a row at most.
 func ViewAgain(ctx context.Context, s Store, fn func(ReadTx) error) error {
 	began := time.Now()
 	for aged := 1; ; aged++ {
@@ -38,11 +40,12 @@ func ViewAgain(ctx context.Context, s Store, fn func(ReadTx) error) error {
 	}
 }
 
-// Walk reads begin <= key < end in ascending order, in windows of at most so many rows, from as many snapshots as that
-// takes: a check of the whole store would outlive any of a store that limits their age. fn is called for each window,
-// with a reader of the snapshot that it is from, for what belongs to the rows. When fn fails with ErrTooOld it is
-// called again with the same rows as a newer snapshot has them, or with fewer; so it must change nothing before it is
-// done. Rows are valid until fn returns, and not its to change. Its other errors end Walk.
+// Walk reads begin <= key < end in ascending order, in windows of at most so many rows, from as
+// many snapshots as that takes: a check of the whole store would outlive any of a store that limits
+// their age. fn is called for each window, with a reader of the snapshot that it is from, for what
+// belongs to the rows. When fn fails with ErrTooOld it is called again with the same rows as a
+// newer snapshot has them, or with fewer; so it must change nothing before it is done. Rows are
+// valid until fn returns, and not its to change. Its other errors end Walk.
 func Walk(ctx context.Context, s Store, begin, end []byte, rows int, fn func(r ReadTx, window []Row) error) error {
 	w := walk{begin: bytes.Clone(begin), end: end, most: rows, rows: rows, fn: fn}
 	for aged := 1; ; aged++ {

@@ -87,7 +87,8 @@ func (a *ageing) View(context.Context, func(kv.ReadTx) error) error {
 	return a.err
 }
 
-// Reads that become too old are made ten times; if it is because the servers do not answer, for eight seconds.
+// Reads that become too old are made ten times; if it is because the servers do not answer, for
+// eight seconds.
 func TestViewAgainEnds(t *testing.T) {
 	for _, c := range []struct {
 		err   error

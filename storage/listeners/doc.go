@@ -1,8 +1,9 @@
-// Package listeners wakes those that wait for updates of a database: feeds, replications, event functions.
+// Package listeners wakes those that wait for updates of a database: feeds, replications, event
+// functions.
 //
-// Every write sets one key of its database, creation too, so one watch of that key tells of every update and of the
-// deletion. One goroutine for each database with listeners watches it and fans out: a waiting listener is a channel
-// receive.
+// Every write sets one key of its database, creation too, so one watch of that key tells of every
+// update and of the deletion. One goroutine for each database with listeners watches it and fans
+// out: a waiting listener is a channel receive.
 //
 // Map: listeners.go
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Read tells which database has the name that it was made for, by its UUID, and the key that every update of that
-// database sets, with the value of it.
+// Read tells which database has the name that it was made for, by its UUID, and the key that every
+// update of that database sets, with the value of it.
 type Read func(ctx context.Context) (uuid [16]byte, key, value []byte, err error)
 
 // Listeners are those of all databases of a store. It is safe for concurrent use.
@@ -25,8 +25,8 @@ type Listeners struct {
 	hubs map[string]*hub // of the databases that have listeners
 }
 
-// New makes the listeners of a store whose life is ctx; run begins a task that ends with it, and is false if the store
-// is closed.
+// New makes the listeners of a store whose life is ctx; run begins a task that ends with it, and is
+// false if the store is closed.
 func New(ctx context.Context, store kv.Store, run func(task func(ctx context.Context)) bool) *Listeners {
 	return &Listeners{kv: store, ctx: ctx, run: run, hubs: make(map[string]*hub)}
 }
@@ -57,8 +57,8 @@ type hub struct {
 	err     error         // set when the hub has ended
 }
 
-// Listener tells of the updates of one database. Its methods are not for concurrent use, but Close may be called at any
-// time.
+// Listener tells of the updates of one database. Its methods are not for concurrent use, but Close
+// may be called at any time.
 type Listener struct {
 	hub   *hub
 	seen  uint64 // updates of the hub that Wait has reported, and those before Listen
@@ -72,9 +72,9 @@ var closedChan = func() chan struct{} {
 	return c
 }()
 
-// Listen registers for the updates of the database of a name, which read reads. Updates committed after it returned are
-// reported by the listener, so listen first and read then. The error is compat.ErrNoDatabase if there is none. The
-// caller closes the listener.
+// Listen registers for the updates of the database of a name, which read reads. Updates committed
+// after it returned are reported by the listener, so listen first and read then. The error is
+// compat.ErrNoDatabase if there is none. The caller closes the listener.
 func (ls *Listeners) Listen(ctx context.Context, name string, read Read) (*Listener, error) {
 	for {
 		l := &Listener{hub: ls.join(name, read)}
@@ -169,9 +169,10 @@ func (l *Listener) Close() {
 	})
 }
 
-// Wait returns nil as soon as there was an update since Listen or since the last Wait that returned nil, whatever it
-// updated and at most once for each update. The errors are compat.ErrNoDatabase when the database was deleted (even if
-// there is one of that name again), kv.ErrClosed when the Store was closed, or ctx's.
+// Wait returns nil as soon as there was an update since Listen or since the last Wait that returned
+// nil, whatever it updated and at most once for each update. The errors are compat.ErrNoDatabase
+// when the database was deleted (even if there is one of that name again), kv.ErrClosed when the
+// Store was closed, or ctx's.
 func (l *Listener) Wait(ctx context.Context) error {
 	for {
 		pending, changed, err := l.look()
@@ -186,7 +187,8 @@ func (l *Listener) Wait(ctx context.Context) error {
 	}
 }
 
-// C returns a channel that is closed when Wait would not wait; for use in a select, followed by Wait.
+// C returns a channel that is closed when Wait would not wait; for use in a select, followed by
+// Wait.
 func (l *Listener) C() <-chan struct{} {
 	h := l.hub
 	h.mu.Lock()
@@ -240,7 +242,8 @@ func (h *hub) watch(ctx context.Context) error {
 // awayPause is how long a hub waits that has found the store not answering.
 const awayPause = time.Second
 
-// readPatiently is read, however long the store does not answer: whoever listens goes on when it does.
+// readPatiently is read, however long the store does not answer: whoever listens goes on when it
+// does.
 func (h *hub) readPatiently(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
 	for {
 		uuid, key, value, err = h.read(ctx)

@@ -1,11 +1,12 @@
-// Package moved knows when the keys of a store were brought to it from another one, as a restored backup of a
-// FoundationDB cluster is: they name the cluster that they were on, or have versionstamps that are higher than those
-// that this store gives out now. Where the copy's are not higher, as fdbrestore raises versions, those may be that the
-// other store has given out after it was copied.
+// Package moved knows when the keys of a store were brought to it from another one, as a restored
+// backup of a FoundationDB cluster is: they name the cluster that they were on, or have
+// versionstamps that are higher than those that this store gives out now. Where the copy's are not
+// higher, as fdbrestore raises versions, those may be that the other store has given out after it
+// was copied.
 //
-// Sequences must only grow, or who follows a database misses what is written next. So each such database gets its next
-// incarnation, the first byte of its sequences. What is kept at versionstamps alone, without one, is what Settle has
-// other packages see to.
+// Sequences must only grow, or who follows a database misses what is written next. So each such
+// database gets its next incarnation, the first byte of its sequences. What is kept at
+// versionstamps alone, without one, is what Settle has other packages see to.
 //
 // Map: moved.go Is, Settle · home.go Home: where the store is, and whether it was there before.
 //

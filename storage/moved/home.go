@@ -11,12 +11,13 @@ import (
 // Home is where the keys of a store are.
 type Home struct {
 	KV kv.Store
-	// Cluster is the identity of the cluster that KV is on. With nil nothing is known of it, nor kept.
+	// Cluster is the identity of the cluster that KV is on. With nil nothing is known of it, nor
+	// kept.
 	Cluster []byte
 }
 
-// isOther reports whether the store was somewhere else when it was settled last. One that does not say where is from
-// before homes were kept: it is held to its versionstamps alone.
+// isOther reports whether the store was somewhere else when it was settled last. One that does not
+// say where is from before homes were kept: it is held to its versionstamps alone.
 func (h Home) isOther(r kv.ReadTx) (bool, error) {
 	if h.Cluster == nil {
 		return false, nil

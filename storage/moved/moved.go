@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// looked is how many databases Is looks at. The first ones are those of the system, by their names: with
-// _global_changes, which is written to soon after any other.
+// looked is how many databases Is looks at. The first ones are those of the system, by their names:
+// with _global_changes, which is written to soon after any other.
 const looked = 100
 
 // Is reports whether the keys of the store were brought to it from another one.
@@ -54,8 +54,9 @@ func isMoved(ctx context.Context, db *storage.DB, home Home) (moved bool, err er
 	return moved, err
 }
 
-// isAhead reports whether the last sequence of a database is one that its next ones may be below: because it is of the
-// same incarnation, and above the version of the store, or other ones that followed it elsewhere may be.
+// isAhead reports whether the last sequence of a database is one that its next ones may be below:
+// because it is of the same incarnation, and above the version of the store, or other ones that
+// followed it elsewhere may be.
 func isAhead(s *storage.Snapshot, home Home) (bool, error) {
 	now, err := s.KV().ReadVersion()
 	if err != nil {
@@ -77,9 +78,9 @@ func isAhead(s *storage.Snapshot, home Home) (bool, error) {
 	return false, nil
 }
 
-// Settle gives all databases that were brought from another store their next incarnation, and returns how many these
-// were. Before that prepare is called for each. Databases of the system are the last: those that Is looks at. In the
-// end the store names its home.
+// Settle gives all databases that were brought from another store their next incarnation, and
+// returns how many these were. Before that prepare is called for each. Databases of the system are
+// the last: those that Is looks at. In the end the store names its home.
 func Settle(
 	ctx context.Context,
 	s *storage.Store,

@@ -73,8 +73,9 @@ func is(t *testing.T, s *storage.Store, home moved.Home) bool {
 // errDied ends a Settle in the middle.
 var errDied = errors.New("died")
 
-// TestSettle: databases of a store with lower versions give out higher sequences afterwards, also when the first Settle
-// died in the middle, on an engine with faults; one that is settled, or new, is not touched again.
+// TestSettle: databases of a store with lower versions give out higher sequences afterwards, also
+// when the first Settle died in the middle, on an engine with faults; one that is settled, or new,
+// is not touched again.
 func TestSettle(t *testing.T) {
 	first := memkv.New()
 	s, home := open(t, first), moved.Home{KV: first}
@@ -139,9 +140,10 @@ func TestSettle(t *testing.T) {
 	want(t, "settled twice", n, 0)
 }
 
-// TestHome: a store that was copied to another cluster, whose versions are above the copy's but below those that the
-// first one has given out since, gives out higher sequences than that one; each node of the new cluster finds that, the
-// ones that come later find nothing. What stays where it is, or comes back to where it was, is not touched.
+// TestHome: a store that was copied to another cluster, whose versions are above the copy's but
+// below those that the first one has given out since, gives out higher sequences than that one;
+// each node of the new cluster finds that, the ones that come later find nothing. What stays where
+// it is, or comes back to where it was, is not touched.
 func TestHome(t *testing.T) {
 	first := memkv.New()
 	s, home := open(t, first), moved.Home{KV: first, Cluster: []byte("first")}

@@ -7,10 +7,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// On each level, and of the rows, a sum needs what lies between the last boundary of the level above and the key, and
-// that boundary is known when the level above was read. Across a network the waits for one level after the other would
-// be most of what a sum takes. So there all levels are asked together for what comes before the key, backwards: usually
-// the boundary is in it.
+// On each level, and of the rows, a sum needs what lies between the last boundary of the level
+// above and the key, and that boundary is known when the level above was read. Across a network the
+// waits for one level after the other would be most of what a sum takes. So there all levels are
+// asked together for what comes before the key, backwards: usually the boundary is in it.
 
 // askedBack are such reads, by level, 0 of the rows; none where the store is not across a network.
 type askedBack struct {
@@ -18,10 +18,12 @@ type askedBack struct {
 	its  []kv.Iterator
 }
 
-// stretches is how many times as long as usual a stretch may be for what was asked of it to be enough.
+// stretches is how many times as long as usual a stretch may be for what was asked of it to be
+// enough.
 const stretches = 3
 
-// askBack asks for what the levels below n, and the rows, have before a key. Level n is read from its beginning.
+// askBack asks for what the levels below n, and the rows, have before a key. Level n is read from
+// its beginning.
 func (x *Index) askBack(r kv.ReadTx, n int, to []byte) (a askedBack) {
 	if n < 1 || x.Together <= n {
 		return a
@@ -44,7 +46,8 @@ func (a *askedBack) close() {
 	}
 }
 
-// rangeOf gives what a level has from the key from on: of what was asked for, or by a read of its own.
+// rangeOf gives what a level has from the key from on: of what was asked for, or by a read of its
+// own.
 func (a *askedBack) rangeOf(r kv.ReadTx, n int, prefix, from, to []byte) kv.Iterator {
 	begin := concat(prefix, from)
 	if n < len(a.its) {

@@ -14,9 +14,9 @@ const buildBytes = 1 << 20
 // Guard is run first in each transaction of a long operation; its error ends that.
 type Guard func(tx kv.Tx) error
 
-// Rebuild writes all weights and boundaries anew in one pass over the rows and as many transactions as it
-// takes. The rows must not change meanwhile: guard (it may be nil) sees to that. Readers find wrong weights until it is
-// done.
+// Rebuild writes all weights and boundaries anew in one pass over the rows and as many transactions
+// as it takes. The rows must not change meanwhile: guard (it may be nil) sees to that. Readers find
+// wrong weights until it is done.
 func (x *Index) Rebuild(ctx context.Context, store kv.Store, guard Guard) error {
 	if _, err := store.Update(ctx, func(tx kv.Tx) error {
 		if err := guard.run(tx); err != nil {
@@ -84,7 +84,8 @@ type finished struct {
 	weight Weight
 }
 
-// read reads rows until there is enough to write, or the snapshot is too old; more tells that rows are left.
+// read reads rows until there is enough to write, or the snapshot is too old; more tells that rows
+// are left.
 func (b *builder) read(ctx context.Context, store kv.Store) (more bool, err error) {
 	progress := false
 	err = kv.ViewAgain(ctx, store, func(r kv.ReadTx) error {

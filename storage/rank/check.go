@@ -19,9 +19,9 @@ type bounds struct {
 // checkWindow is how many rows Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check compares all weights with the rows and reports what breaks the package's invariants; rest are the changes that
-// the weights do not have yet. It reads as many snapshots as that takes: what it reports is right if nothing was
-// written meanwhile. It holds the boundaries in memory.
+// Check compares all weights with the rows and reports what breaks the package's invariants; rest
+// are the changes that the weights do not have yet. It reads as many snapshots as that takes: what
+// it reports is right if nothing was written meanwhile. It holds the boundaries in memory.
 func (x *Index) Check(
 	ctx context.Context,
 	store kv.Store,

@@ -17,12 +17,12 @@ type row struct {
 // goes tells that the row is removed.
 func (r row) goes() bool { return r.delta.Rows < 0 }
 
-// Add notes that a row comes (Rows 1), goes (-1), or changes its weight or nothing but its value. A key may come
-// several times. It is without the prefix of the rows.
+// Add notes that a row comes (Rows 1), goes (-1), or changes its weight or nothing but its value. A
+// key may come several times. It is without the prefix of the rows.
 func (b *Batch) Add(key []byte, delta Weight) { b.rows = append(b.rows, row{bytes.Clone(key), delta}) }
 
-// Deltas are changes of rows that the weights of an index do not have yet: net of each key, in order. The zero value
-// has none.
+// Deltas are changes of rows that the weights of an index do not have yet: net of each key, in
+// order. The zero value has none.
 type Deltas struct {
 	rows []row
 	sums []Weight // of all rows before each one, and of all

@@ -1,13 +1,15 @@
-// Package rank counts the rows of a subspace before any key in a number of reads that grows with the logarithm of the
-// rows. It may add up a number of each row in the same way.
+// Package rank counts the rows of a subspace before any key in a number of reads that grows with
+// the logarithm of the rows. It may add up a number of each row in the same way.
 //
-// A rank index is a skip list over the rows' keys. A key's height is given by its hash: one in fan reaches level 1, one
-// of those in fan level 2, and so on. On each level the boundaries (keys that reach it, and the empty key before all)
-// have the weight of the rows from there up to the next boundary. A boundary comes and goes with its row.
+// A rank index is a skip list over the rows' keys. A key's height is given by its hash: one in fan
+// reaches level 1, one of those in fan level 2, and so on. On each level the boundaries (keys that
+// reach it, and the empty key before all) have the weight of the rows from there up to the next
+// boundary. A boundary comes and goes with its row.
 //
-// An index has one writer at a time: Fold takes changes of rows into the weights after the rows are written, at once or
-// later. Where many write rows at once they note what they change elsewhere, and one of them folds it; whoever reads
-// gives the changes that are not folded to what it calls (Deltas).
+// An index has one writer at a time: Fold takes changes of rows into the weights after the rows are
+// written, at once or later. Where many write rows at once they note what they change elsewhere,
+// and one of them folds it; whoever reads gives the changes that are not folded to what it calls
+// (Deltas).
 //
 // Map:
 //

@@ -10,8 +10,9 @@ import (
 // Floor is a stored key, without its prefix, and its value.
 type Floor struct{ Key, Value []byte }
 
-// Floors finds for each of some keys, which ascend, the last one stored below a prefix that is not after it; the empty
-// key without a value where there is none. Keys that lie close together are found with one range, others by themselves.
+// Floors finds for each of some keys, which ascend, the last one stored below a prefix that is not
+// after it; the empty key without a value where there is none. Keys that lie close together are
+// found with one range, others by themselves.
 func Floors(r kv.ReadTx, prefix []byte, keys [][]byte) ([]Floor, error) {
 	found, err := FloorsOf(r, [][]byte{prefix}, keys)
 	if err != nil {

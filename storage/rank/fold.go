@@ -7,14 +7,17 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Fold takes changes into the weights. It runs after the rows are written, in the same transaction or in a later one;
-// rest are changes that the rows have as well, and that stay for later. Whoever calls it must be alone with the index:
-// of two transactions that fold the same one only one may commit. It declares no conflicts of its own.
+// Fold takes changes into the weights. It runs after the rows are written, in the same transaction
+// or in a later one; rest are changes that the rows have as well, and that stay for later. Whoever
+// calls it must be alone with the index: of two transactions that fold the same one only one may
+// commit. It declares no conflicts of its own.
 //
-// It finds for each level and each of some keys, in order, the boundary before it, without those that are new.
+// It finds for each level and each of some keys, in order, the boundary before it, without those
+// that are new.
 func (x *Index) Fold(tx kv.Tx, deltas, rest *Deltas, keys [][]byte) ([][]Floor, error) {
 	rows := deltas.rows
-	// Where boundaries go, all rows that go are folded first: then none goes while others are opened before it.
+	// Where boundaries go, all rows that go are folded first: then none goes while others are
+	// opened before it.
 	if slices.ContainsFunc(rows, func(r row) bool { return r.goes() && x.Height(r.key) > 0 }) {
 		var going, others []row
 		for _, r := range rows {
@@ -65,7 +68,8 @@ func (x *Index) foldRows(tx kv.Tx, rows []row, rest *Deltas, keys [][]byte) ([][
 	return asked, nil
 }
 
-// folded is a stretch under the hands of Fold: the changes of rows between a boundary and the next one.
+// folded is a stretch under the hands of Fold: the changes of rows between a boundary and the next
+// one.
 type folded struct {
 	bound  Floor
 	rows   []row
@@ -102,8 +106,8 @@ func (x *Index) foldLevel(tx kv.Tx, n int, rows []row, floors []Floor, rest *Del
 	return nil
 }
 
-// foldStretch takes the changes of a stretch into the weights, opens boundaries, and takes the stretch's own away if
-// its row goes: its weight goes to the one before.
+// foldStretch takes the changes of a stretch into the weights, opens boundaries, and takes the
+// stretch's own away if its row goes: its weight goes to the one before.
 func (x *Index) foldStretch(tx kv.Tx, n int, s *folded) error {
 	level := x.level(n)
 	stored := Parse(s.bound.Value)
@@ -130,9 +134,10 @@ func (x *Index) foldStretch(tx kv.Tx, n int, s *folded) error {
 	return nil
 }
 
-// weighOpened weighs the rows from each new boundary of stretches to the next one, as they are without rest: on level 1
-// by reading them, on others by the weights below, where all of these are boundaries by now. Of several stretches at
-// once it reads what comes after the last new boundary, and then the rows.
+// weighOpened weighs the rows from each new boundary of stretches to the next one, as they are
+// without rest: on level 1 by reading them, on others by the weights below, where all of these are
+// boundaries by now. Of several stretches at once it reads what comes after the last new boundary,
+// and then the rows.
 func (x *Index) weighOpened(r kv.ReadTx, n int, stretches []folded, rest *Deltas) error {
 	var list []*folded
 	for i := range stretches {
@@ -219,7 +224,8 @@ func (x *Index) opens(n int, r *row, bound []byte) bool {
 	return r.delta.Rows > 0 && x.Height(r.key) >= n && !bytes.Equal(r.key, bound)
 }
 
-// weightBelow is what level n makes of a row of what is below it: the rows, or the weights of another level.
+// weightBelow is what level n makes of a row of what is below it: the rows, or the weights of
+// another level.
 func (x *Index) weightBelow(n int, key, value []byte) (w Weight, err error) {
 	switch {
 	case n > 1:

@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// Whatever part of the changes is folded, and when, the weights with the rest of them count every row.
+// Whatever part of the changes is folded, and when, the weights with the rest of them count every
+// row.
 func TestFoldAgainstCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()

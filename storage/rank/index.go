@@ -14,8 +14,8 @@ type Options struct {
 	// Together is how many reads are best asked for at once, as kv.Limits has it.
 	Together int
 
-	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes
-	// instead of 32. The key comes without the prefix.
+	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and
+	// weights take 8 bytes instead of 32. The key comes without the prefix.
 	Weigh func(key, value []byte) (Weight, error)
 }
 
@@ -40,8 +40,8 @@ func Height(key []byte, levels int, fan uint64) int {
 }
 
 const (
-	// The boundaries of a level that changed rows lie between are read in one go, unless they are more than
-	// boundsPerRow for each.
+	// The boundaries of a level that changed rows lie between are read in one go, unless they are
+	// more than boundsPerRow for each.
 	boundsPerRow = 8
 	// seeksAtOnce is how many boundaries are sought together.
 	seeksAtOnce = 64

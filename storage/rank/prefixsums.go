@@ -7,8 +7,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// PrefixSums are the weights of all rows before each boundary of one level, in one state of the rows. They stay right
-// as long as no row comes, goes or changes. They are not changed once they are read.
+// PrefixSums are the weights of all rows before each boundary of one level, in one state of the
+// rows. They stay right as long as no row comes, goes or changes. They are not changed once they
+// are read.
 type PrefixSums struct {
 	level  int
 	keys   []byte // one after the other
@@ -16,8 +17,8 @@ type PrefixSums struct {
 	before []Weight
 }
 
-// ReadPrefixSums reads those of a level; nil if there are more boundaries than most. rest are the changes that the
-// weights do not have yet; the boundaries whose rows are gone are left out.
+// ReadPrefixSums reads those of a level; nil if there are more boundaries than most. rest are the
+// changes that the weights do not have yet; the boundaries whose rows are gone are left out.
 func (x *Index) ReadPrefixSums(r kv.ReadTx, level, most int, rest *Deltas) (*PrefixSums, error) {
 	p := &PrefixSums{level: level, ends: []int{0}, before: []Weight{{}}} // the empty boundary is before all rows
 	prefix := x.level(level)
@@ -64,8 +65,9 @@ func (p *PrefixSums) First(key []byte) int {
 	return sort.Search(p.Len(), func(i int) bool { return bytes.Compare(p.Key(i), key) >= 0 })
 }
 
-// Before weighs the rows with keys < key; key is without the prefix of the rows, nil is after all. p are prefix sums of
-// the state that the snapshot shows, nil is without; rest are the changes that the weights do not have yet.
+// Before weighs the rows with keys < key; key is without the prefix of the rows, nil is after all.
+// p are prefix sums of the state that the snapshot shows, nil is without; rest are the changes that
+// the weights do not have yet.
 func (x *Index) Before(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas) (Weight, error) {
 	return x.before(r, p, key, rest, true)
 }

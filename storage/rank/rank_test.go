@@ -17,7 +17,8 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// number is the weight of a row of these tests: its value as 8 bytes; any other value has no number.
+// number is the weight of a row of these tests: its value as 8 bytes; any other value has no
+// number.
 func number(_, value []byte) (rank.Weight, error) {
 	if len(value) != 8 {
 		return rank.Weight{Rows: 1, Rest: 1}, nil
@@ -172,8 +173,8 @@ func TestAgainstRows(t *testing.T) {
 	})
 }
 
-// A transaction may open any number of boundaries in a row, and remove the rows of any number: what it reads is bounded
-// by its rows and those around them.
+// A transaction may open any number of boundaries in a row, and remove the rows of any number: what
+// it reads is bounded by its rows and those around them.
 func TestManyBoundariesInARow(t *testing.T) {
 	const size = 2400
 	for _, remote := range []bool{false, true} {

@@ -6,16 +6,16 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// BeforeFolded weighs the rows with keys < key as Before does, but for the changes before a key that the weights do not
-// have yet; it returns that key.
+// BeforeFolded weighs the rows with keys < key as Before does, but for the changes before a key
+// that the weights do not have yet; it returns that key.
 func (x *Index) BeforeFolded(r kv.ReadTx, key []byte) (w Weight, from []byte, err error) {
 	w, from, err = x.between(r, len(x.Levels), nil, key, true)
 	return w, append([]byte{}, from...), err // not nil, which would be after all changes
 }
 
-// between weighs the rows with from <= row < to with the help of levels up to n, and tells the last boundary that it
-// came by; from is empty or a boundary of all these levels, a nil to is after all rows. Without all only the number of
-// rows is right.
+// between weighs the rows with from <= row < to with the help of levels up to n, and tells the last
+// boundary that it came by; from is empty or a boundary of all these levels, a nil to is after all
+// rows. Without all only the number of rows is right.
 func (x *Index) between(r kv.ReadTx, n int, from, to []byte, all bool) (total Weight, last []byte, err error) {
 	asked := x.askBack(r, n, to)
 	defer asked.close()
@@ -31,8 +31,8 @@ func (x *Index) between(r kv.ReadTx, n int, from, to []byte, all bool) (total We
 	return total.Add(rows), from, err
 }
 
-// sumStretches adds up the weights that it gives of level n, which begin with the boundary from, up to the last
-// boundary, which it returns.
+// sumStretches adds up the weights that it gives of level n, which begin with the boundary from, up
+// to the last boundary, which it returns.
 func (x *Index) sumStretches(it kv.Iterator, n int, from []byte) (sum Weight, last []byte, err error) {
 	last = from
 	level := x.level(n)
@@ -64,8 +64,8 @@ func (x *Index) weighRows(it kv.Iterator, all bool) (w Weight, err error) {
 	return w, it.Err()
 }
 
-// Select finds the row with exactly n rows before it; nil if there are not so many. rest are the changes that the
-// weights do not have yet. The key comes without the prefix.
+// Select finds the row with exactly n rows before it; nil if there are not so many. rest are the
+// changes that the weights do not have yet. The key comes without the prefix.
 func (x *Index) Select(r kv.ReadTx, n int64, rest *Deltas) ([]byte, error) {
 	if n < 0 {
 		return nil, nil
@@ -80,8 +80,8 @@ func (x *Index) Select(r kv.ReadTx, n int64, rest *Deltas) ([]byte, error) {
 	return x.selectRow(r, from, to, n)
 }
 
-// selectStretch finds the stretch on level n, between the boundaries first and next, that has the row with left rows
-// before it, counted from from on; and how many of those are in the stretch.
+// selectStretch finds the stretch on level n, between the boundaries first and next, that has the
+// row with left rows before it, counted from from on; and how many of those are in the stretch.
 func (x *Index) selectStretch(
 	r kv.ReadTx,
 	n int,
@@ -109,7 +109,8 @@ func (x *Index) selectStretch(
 	return first, to, left, it.Err()
 }
 
-// selectRow finds the row with n rows before it, counted from from on; nil if there is none before to.
+// selectRow finds the row with n rows before it, counted from from on; nil if there is none before
+// to.
 func (x *Index) selectRow(r kv.ReadTx, from, to []byte, n int64) ([]byte, error) {
 	it := r.Range(concat(x.Rows, from), x.rowsEnd(to), kv.RangeOptions{})
 	defer it.Close()

@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Weight is what rows weigh together: their number, the sum of a number of each, and how many of them have none.
+// Weight is what rows weigh together: their number, the sum of a number of each, and how many of
+// them have none.
 type Weight struct {
 	Rows int64
 	Sum  Int128
@@ -47,8 +48,8 @@ func (a Int128) Neg() Int128 {
 	return Int128{int64(hi), lo}
 }
 
-// A weight is stored as one little-endian integer, Rows + Sum·2^64 + Rest·2^192: a negative sum borrows one from what
-// is above it. Where rows are only counted it is the lowest 8 bytes.
+// A weight is stored as one little-endian integer, Rows + Sum·2^64 + Rest·2^192: a negative sum
+// borrows one from what is above it. Where rows are only counted it is the lowest 8 bytes.
 const (
 	narrowSize = 8
 	wideSize   = 32

@@ -26,8 +26,8 @@ func count(t interface{ Fatal(...any) }, store kv.Store, prefix string) (n int) 
 	return n
 }
 
-// churn is a way of rows to come and go: what the step with that number changes, and how many rows there are at the end
-// at most.
+// churn is a way of rows to come and go: what the step with that number changes, and how many rows
+// there are at the end at most.
 type churn struct {
 	name  string
 	rows  int
@@ -82,7 +82,8 @@ var churns = []churn{
 	}},
 }
 
-// TestBoundariesGo: boundaries go with their rows, however many there were, and weights are exact at any moment.
+// TestBoundariesGo: boundaries go with their rows, however many there were, and weights are exact
+// at any moment.
 func TestBoundariesGo(t *testing.T) {
 	kvtest.Long(t)
 	for _, c := range churns {

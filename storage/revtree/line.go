@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Line is the hashes of a line of ancestors, newest first; they end where the line was stemmed or began. The zero Line
-// has none. A line does not change, and may be used by several goroutines.
+// Line is the hashes of a line of ancestors, newest first; they end where the line was stemmed or
+// began. The zero Line has none. A line does not change, and may be used by several goroutines.
 //
-// Lines that meet share memory: 20,000 leaves of 1,000 ancestors each would have 20 million of them. So a line consists
-// of blocks, which begin and end at the same depths in all lines; Lines gives those that read the same the same block.
+// Lines that meet share memory: 20,000 leaves of 1,000 ancestors each would have 20 million of
+// them. So a line consists of blocks, which begin and end at the same depths in all lines; Lines
+// gives those that read the same the same block.
 type Line struct {
 	top    int64 // depth of the newest
 	count  int
@@ -23,7 +24,8 @@ const blockDepths = 64
 // blockBelow is how many depths the block covers in which a depth is, down from that one.
 func blockBelow(pos int64) int { return int(pos&(blockDepths-1)) + 1 }
 
-// NewLine makes a line of hashes, newest first, the first of which is at depth top. It keeps the slice.
+// NewLine makes a line of hashes, newest first, the first of which is at depth top. It keeps the
+// slice.
 func NewLine(top int64, hashes []string) Line {
 	if len(hashes) == 0 {
 		return Line{}
@@ -121,7 +123,8 @@ func (l Line) From(i int) Line {
 	return Line{l.top - int64(i), l.count - i, blocks}
 }
 
-// Append is the line that goes on with older ancestors, the newest of which is the parent of the oldest one of l.
+// Append is the line that goes on with older ancestors, the newest of which is the parent of the
+// oldest one of l.
 func (l Line) Append(older Line) Line {
 	switch {
 	case l.count == 0:
@@ -165,7 +168,8 @@ func compareLists(a, b Line) int {
 	return a.count - b.count
 }
 
-// skipShared tells how far two leaves' lines are in one block from a depth on: the next depth that has to be compared.
+// skipShared tells how far two leaves' lines are in one block from a depth on: the next depth that
+// has to be compared.
 func skipShared(a, b *Leaf, pos int64) int64 {
 	i, j := a.Rev.Pos-1-pos, b.Rev.Pos-1-pos
 	if i < 0 || j < 0 || i >= int64(a.Ancestors.count) || j >= int64(b.Ancestors.count) {
@@ -179,21 +183,24 @@ func skipShared(a, b *Leaf, pos int64) int64 {
 	return pos + int64(x) + 1
 }
 
-// Lines makes lines of hashes as they are stored, which share their blocks. It is for one goroutine.
+// Lines makes lines of hashes as they are stored, which share their blocks. It is for one
+// goroutine.
 type Lines struct {
 	blocks map[storedBlock][]string // nil as long as there is one line
 	last   Line
 }
 
-// storedBlock is a block as it is stored, in one form or the other, with the depth of its newest hash.
+// storedBlock is a block as it is stored, in one form or the other, with the depth of its newest
+// hash.
 type storedBlock struct {
 	top    int64
 	odd    bool
 	stored string
 }
 
-// Line makes a line of count hashes, the first of which is at depth top. odd tells the form in which they are stored:
-// take gives the next n of them in it, parse makes hashes of that; either gives nil where it cannot.
+// Line makes a line of count hashes, the first of which is at depth top. odd tells the form in
+// which they are stored: take gives the next n of them in it, parse makes hashes of that; either
+// gives nil where it cannot.
 func (s *Lines) Line(top int64, count int, odd bool, take func(n int) []byte,
 	parse func(stored []byte, n int) []string) (Line, bool) {
 	if count == 0 {

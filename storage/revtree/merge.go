@@ -19,14 +19,16 @@ const (
 // Result is the outcome of Merge.
 type Result struct {
 	Outcome Outcome
-	// Extended: lines of the tree grew towards the root, because the new line begins above a stemmed root.
+	// Extended: lines of the tree grew towards the root, because the new line begins above a
+	// stemmed root.
 	Extended bool
 }
 
-// Merge adds a line to the tree and returns the tree, which may share memory with t (couch_key_tree:merge). The line is
-// merged into the first tree of the forest, in the order of roots, that has the same node where the two begin to
-// overlap; if there is none it becomes a tree of its own. That can make a second leaf of a revision, or a leaf that is
-// an inner node of another tree; Stem joins them.
+// Merge adds a line to the tree and returns the tree, which may share memory with t
+// (couch_key_tree:merge). The line is merged into the first tree of the forest, in the order of
+// roots, that has the same node where the two begin to overlap; if there is none it becomes a tree
+// of its own. That can make a second leaf of a revision, or a leaf that is an inner node of another
+// tree; Stem joins them.
 func Merge(t Tree, n Leaf) (Tree, Result) {
 	base := overlap(t, &n)
 	if base < 0 {
@@ -39,7 +41,8 @@ func Merge(t Tree, n Leaf) (Tree, Result) {
 	return t.mergeInto(base, n)
 }
 
-// lines are the indexes of the leaves, trees of the forest in ascending order, from left to right in each.
+// lines are the indexes of the leaves, trees of the forest in ascending order, from left to right
+// in each.
 func (t Tree) lines() []int {
 	order := make([]int, len(t))
 	for i := range order {
@@ -51,9 +54,9 @@ func (t Tree) lines() []int {
 	return order
 }
 
-// overlap is the index of the line that n is merged at: of those that have the same node as n where both have begun,
-// the first in the order of lines; -1 if there is none (couch_key_tree:merge_at). Trees of many leaves are merged into
-// once for each edit, so nothing is sorted.
+// overlap is the index of the line that n is merged at: of those that have the same node as n where
+// both have begun, the first in the order of lines; -1 if there is none (couch_key_tree:merge_at).
+// Trees of many leaves are merged into once for each edit, so nothing is sorted.
 func overlap(t Tree, n *Leaf) int {
 	best := -1
 	for i := range t {

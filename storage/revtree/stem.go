@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Stem cuts the lines so that of every branch the newest limit revisions stay; an older one stays as long as a shorter
-// branch needs it. Where two trees of the forest have a revision in common, as happens when the part of the history
-// between two stemmed fragments arrives, it joins them instead (couch_key_tree:stem). It may change t and returns the
-// tree. limit must be at least 1.
+// Stem cuts the lines so that of every branch the newest limit revisions stay; an older one stays
+// as long as a shorter branch needs it. Where two trees of the forest have a revision in common, as
+// happens when the part of the history between two stemmed fragments arrives, it joins them instead
+// (couch_key_tree:stem). It may change t and returns the tree. limit must be at least 1.
 func Stem(t Tree, limit int64) Tree {
 	if len(t) > 1 && t.hasDuplicates() {
 		return repair(t, limit)
@@ -19,8 +19,8 @@ func Stem(t Tree, limit int64) Tree {
 	return t
 }
 
-// Reread is the tree that the leaves make when each is read with its newest limit revisions (fabric_open_revs): a
-// revision that Stem keeps for another branch is not in it. It may change t.
+// Reread is the tree that the leaves make when each is read with its newest limit revisions
+// (fabric_open_revs): a revision that Stem keeps for another branch is not in it. It may change t.
 func (t Tree) Reread(limit int64) Tree {
 	cut := false
 	for i := range t {
@@ -56,21 +56,23 @@ func cutLines(t Tree, limit int64) {
 	}
 }
 
-// span is a part of the lines, neighbours in their order, that have a node in common: the deepest common one, and the
-// lowest depth that any of the lines needs by itself.
+// span is a part of the lines, neighbours in their order, that have a node in common: the deepest
+// common one, and the lowest depth that any of the lines needs by itself.
 type span struct {
 	shared, start int64
 	above         int // the span that it is a part of, -1 for none
 }
 
-// keptStarts is the depth down to which each line stays. A line needs the newest limit revisions; where what it needs
-// reaches down to where it meets another line, or to next below it, it stays as long as that one.
+// keptStarts is the depth down to which each line stays. A line needs the newest limit revisions;
+// where what it needs reaches down to where it meets another line, or to next below it, it stays as
+// long as that one.
 func (t Tree) keptStarts(limit int64) []int64 {
 	order := t.lines()
 	starts, in := make([]int64, len(t)), make([]int, len(t)) // of a line: what it needs, the smallest span
 	spans := make([]span, 0, len(t))
 	var open []int // spans that may go on, each a part of the one before it
-	// closeTo ends the spans that reach deeper than shared, and returns the last of them, or child if there are none.
+	// closeTo ends the spans that reach deeper than shared, and returns the last of them, or child
+	// if there are none.
 	closeTo := func(shared int64, child int) int {
 		for len(open) > 0 && spans[open[len(open)-1]].shared > shared {
 			last := open[len(open)-1]
@@ -134,8 +136,9 @@ func (t Tree) keptStarts(limit int64) []int64 {
 	return starts
 }
 
-// repair cuts the lines to limit and merges them anew (couch_key_tree:repair_tree). Leaves that turn out to be inner
-// nodes vanish, and so does one of two leaves of the same revision that contradicting histories leave apart.
+// repair cuts the lines to limit and merges them anew (couch_key_tree:repair_tree). Leaves that
+// turn out to be inner nodes vanish, and so does one of two leaves of the same revision that
+// contradicting histories leave apart.
 func repair(t Tree, limit int64) Tree {
 	for i := range t {
 		if int64(t[i].Ancestors.Len()) >= limit {

@@ -18,10 +18,12 @@ type Leaf struct {
 	Tag int
 }
 
-// Tree is the set of a document's leaves, in any order. The zero Tree is a document that does not exist.
+// Tree is the set of a document's leaves, in any order. The zero Tree is a document that does not
+// exist.
 type Tree []Leaf
 
-// FromPath makes a leaf of a line as it comes from the wire; of a path without revisions the zero revision.
+// FromPath makes a leaf of a line as it comes from the wire; of a path without revisions the zero
+// revision.
 func FromPath(path compat.RevPath, deleted bool, tag int) Leaf {
 	if len(path.IDs) == 0 {
 		return Leaf{Deleted: deleted, Tag: tag}
@@ -56,8 +58,8 @@ func (l *Leaf) PathTo(rev compat.Rev) compat.RevPath {
 	return compat.RevPath{Start: rev.Pos, IDs: l.Ancestors.AppendTo(ids, int(l.Rev.Pos-rev.Pos))}
 }
 
-// Compare orders leaves as winners: first those that are not deleted, then the deeper, then the greater hash
-// (couch_doc:to_doc_info_path).
+// Compare orders leaves as winners: first those that are not deleted, then the deeper, then the
+// greater hash (couch_doc:to_doc_info_path).
 func Compare(a, b *Leaf) int {
 	if a.Deleted != b.Deleted {
 		if a.Deleted {
@@ -101,7 +103,8 @@ func (t Tree) Leaf(rev compat.Rev) int {
 	return slices.IndexFunc(t, func(l Leaf) bool { return l.Rev == rev })
 }
 
-// Find is the index of a leaf whose line has rev, the leaf itself before others; -1 if no line has it.
+// Find is the index of a leaf whose line has rev, the leaf itself before others; -1 if no line has
+// it.
 func (t Tree) Find(rev compat.Rev) int {
 	if i := t.Leaf(rev); i >= 0 {
 		return i
@@ -109,7 +112,8 @@ func (t Tree) Find(rev compat.Rev) int {
 	return slices.IndexFunc(t, func(l Leaf) bool { return l.Has(rev) })
 }
 
-// Missing are those of the revisions that no line has, in their order. Many are looked for in one walk over all lines.
+// Missing are those of the revisions that no line has, in their order. Many are looked for in one
+// walk over all lines.
 func (t Tree) Missing(revs []compat.Rev) (missing []compat.Rev) {
 	const few = 16
 	if len(t) <= few || len(revs) <= few {
@@ -143,8 +147,8 @@ func (t Tree) Missing(revs []compat.Rev) (missing []compat.Rev) {
 	return missing
 }
 
-// Ancestors gives the ancestors of all lines. One that several lines have may come more than once, but not for each of
-// many.
+// Ancestors gives the ancestors of all lines. One that several lines have may come more than once,
+// but not for each of many.
 func (t Tree) Ancestors() iter.Seq[compat.Rev] {
 	type placed struct {
 		block *string
@@ -169,8 +173,8 @@ func (t Tree) Ancestors() iter.Seq[compat.Rev] {
 	}
 }
 
-// PossibleAncestors are the leaves less deep than the deepest of the missing revisions, in the order of winners
-// (couch_db:possible_ancestors). It sorts t.
+// PossibleAncestors are the leaves less deep than the deepest of the missing revisions, in the
+// order of winners (couch_db:possible_ancestors). It sorts t.
 func (t Tree) PossibleAncestors(missing []compat.Rev) []compat.Rev {
 	if len(missing) == 0 {
 		return nil
@@ -189,8 +193,8 @@ func (t Tree) PossibleAncestors(missing []compat.Rev) []compat.Rev {
 	return found
 }
 
-// SortByRoots puts the leaves in the order of couch_key_tree:get_all_leafs: trees of the forest by descending root, the
-// leaves of each from left to right.
+// SortByRoots puts the leaves in the order of couch_key_tree:get_all_leafs: trees of the forest by
+// descending root, the leaves of each from left to right.
 func (t Tree) SortByRoots() {
 	slices.SortFunc(t, func(a, b Leaf) int {
 		if c := compareRoots(&a, &b); c != 0 {
@@ -214,7 +218,8 @@ func compareRoots(a, b *Leaf) int {
 	return strings.Compare(ah, bh)
 }
 
-// compareForest orders lines by the trees of the forest in ascending order, from left to right in each.
+// compareForest orders lines by the trees of the forest in ascending order, from left to right in
+// each.
 func compareForest(a, b *Leaf) int {
 	if c := compareRoots(a, b); c != 0 {
 		return c

@@ -46,8 +46,8 @@ func treeString(t []Leaf) string {
 	return strings.Join(lines, " ")
 }
 
-// TestTrees keeps a tree from command to command: testdata/trees. `go test ./storage/revtree -run TestTrees -rewrite`
-// writes down what is there now.
+// TestTrees keeps a tree from command to command: testdata/trees. `go test ./storage/revtree -run
+// TestTrees -rewrite` writes down what is there now.
 //
 //	tree             begins with the lines of the input
 //	merge            merges the line of the input, and says what it was
@@ -55,7 +55,8 @@ func treeString(t []Leaf) string {
 //	reread limit=…   the lines from the left to the right; the tree stays
 //	ancestors        possible ancestors of the revisions of the input
 //
-// A line is `3-c,b,a`, a tombstone ends in `!`. The lines of a tree are printed in the order in which they win.
+// A line is `3-c,b,a`, a tombstone ends in `!`. The lines of a tree are printed in the order in
+// which they win.
 func TestTrees(t *testing.T) {
 	var tree Tree
 	datadriven.RunTest(t, "testdata/trees", func(t *testing.T, d *datadriven.TestData) string {
@@ -126,7 +127,8 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// genLine makes lines over few hashes, so that they meet. With honest, a hash names one history, as real revisions do.
+// genLine makes lines over few hashes, so that they meet. With honest, a hash names one history, as
+// real revisions do.
 func genLine(honest bool) *rapid.Generator[Leaf] {
 	return rapid.Custom(func(t *rapid.T) Leaf {
 		depth := rapid.IntRange(1, 8).Draw(t, "depth")
@@ -216,7 +218,8 @@ func BenchmarkMergeEdit(b *testing.B) {
 	}
 }
 
-// Lines are merged and looked for without sorting, or walking, a large tree for each one: else these took minutes.
+// Lines are merged and looked for without sorting, or walking, a large tree for each one: else
+// these took minutes.
 func TestLargeTrees(t *testing.T) {
 	kvtest.Long(t)
 	const n = 100_000

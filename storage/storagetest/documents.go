@@ -7,8 +7,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Doc makes a document as a request brings it. rev is the revision that an edit replaces, or for replicated ones the
-// newest and, after commas, the hashes of its ancestors; empty for a new document. An empty body makes a tombstone.
+// Doc makes a document as a request brings it. rev is the revision that an edit replaces, or for
+// replicated ones the newest and, after commas, the hashes of its ancestors; empty for a new
+// document. An empty body makes a tombstone.
 func Doc(t T, id, rev, body string) *compat.Document {
 	t.Helper()
 	d := &compat.Document{ID: id, HasID: true, Revs: Path(t, rev), Deleted: body == ""}

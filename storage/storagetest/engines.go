@@ -11,8 +11,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// Engines are the kinds of store that code above the store contract has to work on: the reference in memory, one that
-// fails at random and runs transactions again, one with FoundationDB's limits, and the embedded engine on a disk.
+// Engines are the kinds of store that code above the store contract has to work on: the reference
+// in memory, one that fails at random and runs transactions again, one with FoundationDB's limits,
+// and the embedded engine on a disk.
 var Engines = map[string]func(t testing.TB) kv.Store{
 	"memory": func(testing.TB) kv.Store { return memkv.New() },
 	"faults": func(testing.TB) kv.Store {
@@ -27,8 +28,8 @@ var Engines = map[string]func(t testing.TB) kv.Store{
 	},
 }
 
-// OnEngines runs a test on each kind of store, on all at the same time; it returns when all are done. The test closes
-// the store.
+// OnEngines runs a test on each kind of store, on all at the same time; it returns when all are
+// done. The test closes the store.
 func OnEngines(t *testing.T, test func(t *testing.T, store kv.Store)) {
 	t.Run("on", func(t *testing.T) {
 		for name, open := range Engines {

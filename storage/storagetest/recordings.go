@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Scenario is a sequence of requests with the answers of a CouchDB 3.5.0, as package conformance has recorded them.
+// Scenario is a sequence of requests with the answers of a CouchDB 3.5.0, as package conformance
+// has recorded them.
 type Scenario struct {
 	Name  string
 	Steps []Step

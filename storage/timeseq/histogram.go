@@ -8,8 +8,8 @@ type Bin struct {
 	Updates uint64
 }
 
-// maxBins is how many bins a histogram has at most, bin how wide they are in seconds, and wider what older ones are
-// merged to while there are more: the numbers are those of couch_time_seq.
+// maxBins is how many bins a histogram has at most, bin how wide they are in seconds, and wider
+// what older ones are merged to while there are more: the numbers are those of couch_time_seq.
 const (
 	maxBins = 60
 	bin     = 3 * 3600
@@ -19,8 +19,8 @@ const (
 var wider = []int64{6 * 3600, 12 * 3600, day, 10 * day, 30 * day, 180 * day, 365 * day, 730 * day, 1460 * day,
 	2920 * day, 5840 * day}
 
-// Histogram counts updates in stretches of time, as GET /db/_time_seq of CouchDB does. Updates before the first mark
-// are in a bin that begins in 1970.
+// Histogram counts updates in stretches of time, as GET /db/_time_seq of CouchDB does. Updates
+// before the first mark are in a bin that begins in 1970.
 type Histogram struct{ bins []Bin } // Updates are those before the bin
 
 // Add takes in a mark. Those that are not after all others add nothing. There is no error.
@@ -54,8 +54,8 @@ func (h *Histogram) Bins(updates uint64) []Bin {
 	return bins
 }
 
-// merge makes neighbours one that begin in the same stretch of a width, the oldest first, as long as there are too
-// many.
+// merge makes neighbours one that begin in the same stretch of a width, the oldest first, as long
+// as there are too many.
 func merge(bins []Bin, width int64) []Bin {
 	excess := len(bins) - maxBins
 	merged := bins[:0]

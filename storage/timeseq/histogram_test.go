@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// TestHistogram: every update is counted once, in at most 60 bins that ascend, whatever the stretch of time; those of
-// the last day are three hours wide.
+// TestHistogram: every update is counted once, in at most 60 bins that ascend, whatever the stretch
+// of time; those of the last day are three hours wide.
 func TestHistogram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, step := range []int64{1, 3600, 3 * 3600, 24 * 3600, 400 * 24 * 3600, 20_000 * 24 * 3600} {

@@ -69,9 +69,10 @@ func (x Index) parse(key, value []byte) (m Mark, err error) {
 	return m, nil
 }
 
-// Since is the place in the feed after which all comes that was committed at a second or later; now: all that is still
-// to come. It is the beginning where the database may have commits of that second without a time. log gives the marks
-// that are not in the index yet, in the order of their places.
+// Since is the place in the feed after which all comes that was committed at a second or later;
+// now: all that is still to come. It is the beginning where the database may have commits of that
+// second without a time. log gives the marks that are not in the index yet, in the order of their
+// places.
 func (x Index) Since(r kv.ReadTx, second int64, log func() ([]Mark, error)) (after compat.Seq, now bool, err error) {
 	begin, end := x.from(second)
 	m, found, err := x.one(r, begin, end, false)
@@ -133,8 +134,8 @@ func (x Index) next(it kv.Iterator) (m Mark, found bool, err error) {
 	return m, false, it.Err()
 }
 
-// Add takes in commits in their order, which come after all that were taken in before, and thins out what has become
-// old. It conflicts with another one that takes some in meanwhile.
+// Add takes in commits in their order, which come after all that were taken in before, and thins
+// out what has become old. It conflicts with another one that takes some in meanwhile.
 func (x Index) Add(tx kv.Tx, commits []Mark) error {
 	if len(commits) == 0 {
 		return nil
@@ -195,9 +196,9 @@ func (s *stretches) with(added []Mark) []Mark {
 	return s.marks
 }
 
-// stretches reads the marks, from the oldest on, that have become old enough to be thinned out while the newest mark
-// moved from one second to another; each stretch of each width is looked at once. Those of a width lie in one of twice
-// that width, which comes later in the list.
+// stretches reads the marks, from the oldest on, that have become old enough to be thinned out
+// while the newest mark moved from one second to another; each stretch of each width is looked at
+// once. Those of a width lie in one of twice that width, which comes later in the list.
 func (x Index) stretches(tx kv.Tx, oldest, was, now int64) (list []stretches, err error) {
 	var reads []kv.Iterator // all at once
 	for width, age := int64(2), x.Exact; now-age >= oldest; width, age = 2*width, 2*age {

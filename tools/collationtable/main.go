@@ -16,10 +16,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unicodeVersion is the version of Unicode that the file and the library of combining classes must both be of.
+// unicodeVersion is the version of Unicode that the file and the library of combining classes must
+// both be of.
 const unicodeVersion = "15.0.0"
 
-// hanLead is the first byte of Han's weights; nothing else uses it or those up to the unassigned characters' lead byte.
+// hanLead is the first byte of Han's weights; nothing else uses it or those up to the unassigned
+// characters' lead byte.
 const hanLead = 0x7e
 
 type element struct {
@@ -148,8 +150,8 @@ func (t *table) ideographs(line string) error {
 	return nil
 }
 
-// mapping reads `0061; [2A, 05, 05]`. Where the weights depend on the character before, `006C | 00B7; …`, that is
-// written as a contraction of both characters, which comes to the same.
+// mapping reads `0061; [2A, 05, 05]`. Where the weights depend on the character before, `006C |
+// 00B7; …`, that is written as a contraction of both characters, which comes to the same.
 func (t *table) mapping(line string) error {
 	left, right, ok := strings.Cut(line, ";")
 	if !ok {
@@ -171,7 +173,8 @@ func (t *table) mapping(line string) error {
 	if hasBefore {
 		i := slices.IndexFunc(t.mappings, func(o mapping) bool { return slices.Equal(o.runes, m.runes[:1]) })
 		if i < 0 {
-			// The character before is further down the file; its weights go in front when all are known.
+			// The character before is further down the file; its weights go in front when all are
+			// known.
 			m.elements = append(m.elements, element{primary: uint32(m.runes[0])})
 		} else {
 			m.elements = append(m.elements, t.mappings[i].elements...)
@@ -194,7 +197,8 @@ func (t *table) mapping(line string) error {
 	return nil
 }
 
-// element reads `2A, 05, 9C` or `U+4E00, 10`: the weights of an ideograph, with a tertiary or with both lower weights.
+// element reads `2A, 05, 9C` or `U+4E00, 10`: the weights of an ideograph, with a tertiary or with
+// both lower weights.
 func (t *table) element(weights []string) (e element, ignorable bool, err error) {
 	for i := range weights {
 		weights[i] = strings.TrimSpace(weights[i])
@@ -296,8 +300,8 @@ func (e element) check(lead byte) error {
 	return nil
 }
 
-// append writes the table: single characters, contractions, ranges of ideographs in their order, combining classes,
-// first bytes.
+// append writes the table: single characters, contractions, ranges of ideographs in their order,
+// combining classes, first bytes.
 func (t *table) append(b []byte) []byte {
 	var singles, contractions []mapping
 	for _, m := range t.mappings {
@@ -358,8 +362,8 @@ func (w *writer) elements(es []element) {
 	}
 }
 
-// classes writes the canonical combining classes of the first and last character of the decomposition, where the first
-// one is not 0.
+// classes writes the canonical combining classes of the first and last character of the
+// decomposition, where the first one is not 0.
 func (w *writer) classes() {
 	var found []rune
 	for r := range rune(0x110000) {

@@ -8,17 +8,19 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// Change is a row that comes (Old nil), goes (New nil), or gets another value. Key is the row's, without the prefix;
-// Old and New are as stored. Where NeedsOld is false, any slice that is not nil does for Old.
+// Change is a row that comes (Old nil), goes (New nil), or gets another value. Key is the row's,
+// without the prefix; Old and New are as stored. Where NeedsOld is false, any slice that is not nil
+// does for Old.
 type Change struct{ Key, Old, New []byte }
 
-// Stale are the boundaries whose aggregates a transaction marked as stale, for Refresh: of each slot that has
-// aggregates and each level, in order.
+// Stale are the boundaries whose aggregates a transaction marked as stale, for Refresh: of each
+// slot that has aggregates and each level, in order.
 type Stale [][][][]byte
 
-// Apply changes the weights, and marks aggregates as stale. It runs after the rows themselves are written in the
-// transaction; each key at most once in it. Of two transactions at the same time that change the same index one runs
-// again: builders of it are alone by their claim, but documents are purged meanwhile. Logged indexes have Log instead.
+// Apply changes the weights, and marks aggregates as stale. It runs after the rows themselves are
+// written in the transaction; each key at most once in it. Of two transactions at the same time
+// that change the same index one runs again: builders of it are alone by their claim, but documents
+// are purged meanwhile. Logged indexes have Log instead.
 func (x *Index) Apply(tx kv.Tx, changes []Change) (Stale, error) {
 	tx.AddReadConflictRange(x.Levels, prefixEnd(x.Levels))
 	u := &unfolded{}
@@ -102,8 +104,8 @@ func (u *unfolded) touching(restOnly bool) touchedKeys {
 	return u.all
 }
 
-// fold takes changes into the weights, and marks the aggregates that they are below as stale; later are changes that
-// the rows have as well, and that stay for later.
+// fold takes changes into the weights, and marks the aggregates that they are below as stale; later
+// are changes that the rows have as well, and that stay for later.
 func (x *Index) fold(tx kv.Tx, now *unfolded, later *rank.Deltas) (Stale, error) {
 	floors, err := x.ranks.Fold(tx, now.deltas, later, now.all)
 	if err != nil || len(now.all) == 0 {
@@ -112,8 +114,9 @@ func (x *Index) fold(tx kv.Tx, now *unfolded, later *rank.Deltas) (Stale, error)
 	return x.markAggregates(tx, now, floors), nil
 }
 
-// markAggregates marks the aggregates that changes are below as stale, enters boundaries that came, and takes away
-// those that went; floors are for each level the boundaries before the keys of now.all, without new ones.
+// markAggregates marks the aggregates that changes are below as stale, enters boundaries that came,
+// and takes away those that went; floors are for each level the boundaries before the keys of
+// now.all, without new ones.
 func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][]rank.Floor) Stale {
 	stale := make(Stale, len(x.kept))
 	for level := 1; level <= x.height(); level++ {
@@ -143,8 +146,8 @@ func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][]rank.Floor) S
 	return stale
 }
 
-// staleFloors are the boundaries of a level whose aggregates are stale: floors are those before the keys of now.all,
-// without boundaries that are opened.
+// staleFloors are the boundaries of a level whose aggregates are stale: floors are those before the
+// keys of now.all, without boundaries that are opened.
 func (x *Index) staleFloors(s Slot, floors []rank.Floor, now *unfolded) (stale [][]byte) {
 	for i, f := range floors {
 		if len(stale) > 0 && bytes.Equal(stale[len(stale)-1], f.Key) {

@@ -57,8 +57,8 @@ func benchStore(b *testing.B, rows int) (kv.Store, *levels.Index, []levels.Slot)
 	return store, x, slots
 }
 
-// BenchmarkBuild makes all levels of an index of _sum, _stats and a function that costs nothing; LEVELS_ROWS says of
-// how many rows.
+// BenchmarkBuild makes all levels of an index of _sum, _stats and a function that costs nothing;
+// LEVELS_ROWS says of how many rows.
 func BenchmarkBuild(b *testing.B) {
 	rows := 100_000
 	if s := os.Getenv("LEVELS_ROWS"); s != "" {
@@ -164,7 +164,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// What queries and changes cost, as numbers of operations on the store: they grow with the logarithm of the rows.
+// What queries and changes cost, as numbers of operations on the store: they grow with the
+// logarithm of the rows.
 func TestCosts(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
@@ -223,7 +224,8 @@ func TestCosts(t *testing.T) {
 			c := count.Counts()
 			t.Logf("%d rows, settle %v: a new row makes %.1f writes, %.1f ranges, %.0f rows read", n, refresh,
 				float64(c.Sets+c.Atomics)/changes, float64(c.Ranges)/changes, float64(c.Rows)/changes)
-			// The row itself; for each level a weight, and for two functions a mark and, if settled, an aggregate.
+			// The row itself; for each level a weight, and for two functions a mark and, if
+			// settled, an aggregate.
 			if (c.Sets+c.Atomics)/changes > 1+4*(1+2*2)+6 {
 				t.Errorf("%d rows: %d writes for a new row", n, (c.Sets+c.Atomics)/changes)
 			}

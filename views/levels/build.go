@@ -7,9 +7,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Build makes all levels of all slots anew, reading the rows in order, in as many transactions as it takes and with
-// bounded memory. The rows must not change meanwhile: guard sees to that. Until it is done, the levels must not be
-// used.
+// Build makes all levels of all slots anew, reading the rows in order, in as many transactions as
+// it takes and with bounded memory. The rows must not change meanwhile: guard sees to that. Until
+// it is done, the levels must not be used.
 func (x *Index) Build(ctx context.Context, store kv.Store, guard Guard) error {
 	if err := update(ctx, store, guard, x.Clear); err != nil {
 		return err
@@ -25,9 +25,9 @@ func (x *Index) Build(ctx context.Context, store kv.Store, guard Guard) error {
 	return nil
 }
 
-// BuildSlot makes the aggregates of one function anew, which has been added to the levels of an index. Rows may change
-// meanwhile if all writers know of the slot. Until it is done, the slot must not be used. A first _sum needs Build,
-// since it has sums in the weights.
+// BuildSlot makes the aggregates of one function anew, which has been added to the levels of an
+// index. Rows may change meanwhile if all writers know of the slot. Until it is done, the slot must
+// not be used. A first _sum needs Build, since it has sums in the weights.
 func (x *Index) BuildSlot(ctx context.Context, store kv.Store, guard Guard, number uint32) error {
 	for _, s := range x.kept {
 		if s.Number != number {

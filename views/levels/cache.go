@@ -113,8 +113,9 @@ func (k *Cache) worth(s Slot, level, entries int) bool {
 	return true
 }
 
-// fill reads all entries of the cached level and of those above it into the cache. If one of them is
-// stale, or if they are too large together, nothing is cached and queries go on reading the store.
+// fill reads all entries of the cached level and of those above it into the cache. If one of them
+// is stale, or if they are too large together, nothing is cached and queries go on reading the
+// store.
 func (c *cover) fill(k *Cache) error {
 	levels, size := make([][]entry, 0, c.x.height()), 0
 	for n := k.Level(); n <= c.x.height(); n++ {
@@ -136,8 +137,8 @@ func (c *cover) fill(k *Cache) error {
 	return nil
 }
 
-// readAll reads all entries of a level, which hold memory of their own; nil if one but the first is stale, or if they
-// take more than most bytes.
+// readAll reads all entries of a level, which hold memory of their own; nil if one but the first is
+// stale, or if they take more than most bytes.
 func (c *cover) readAll(level, most int) ([]entry, error) {
 	own := cover{gatherer: c.gatherer, x: c.x, slot: c.slot, r: c.r, rest: c.rest}
 	it := &boundedIterator{Iterator: own.openEntries(level, nil, nil), left: most}

@@ -20,8 +20,9 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// With cached sums before the boundaries of any level every query gives what it gives over the rows; also where
-// boundaries are open, aggregates stale, and a log is not folded, or folded meanwhile.
+// With cached sums before the boundaries of any level every query gives what it gives over the
+// rows; also where boundaries are open, aggregates stale, and a log is not folded, or folded
+// meanwhile.
 func TestCacheEqualsRows(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
@@ -91,8 +92,8 @@ func TestCacheIsBounded(t *testing.T) {
 	}))
 }
 
-// Functions whose queries have read as many aggregates as there are have them in memory: then only rows are read. Those
-// of a function whose aggregates are large are read as before.
+// Functions whose queries have read as many aggregates as there are have them in memory: then only
+// rows are read. Those of a function whose aggregates are large are read as before.
 func TestCacheAggregates(t *testing.T) {
 	for _, one := range []struct {
 		source string

@@ -10,9 +10,9 @@ import (
 // checkWindow is how many entries Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check compares all levels with the rows and reports what breaks the package's invariants: it makes every aggregate
-// anew. It reads as many snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds
-// the boundaries in memory.
+// Check compares all levels with the rows and reports what breaks the package's invariants: it
+// makes every aggregate anew. It reads as many snapshots as that takes: what it reports is right if
+// nothing was written meanwhile. It holds the boundaries in memory.
 func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
 	var rest *unfolded
 	if err := store.View(ctx, func(r kv.ReadTx) (err error) {

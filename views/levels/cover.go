@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// A cover takes ranges of rows apart into rows and aggregates, in the order of keys, and adds them to groups.
+// A cover takes ranges of rows apart into rows and aggregates, in the order of keys, and adds them
+// to groups.
 type cover struct {
 	*gatherer
 	x     *Index
@@ -34,8 +35,9 @@ type entry struct {
 	agg   []byte
 }
 
-// add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty or any key; to is a
-// boundary of the levels up to closed. A nil to, after all rows, is one of all levels.
+// add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty
+// or any key; to is a boundary of the levels up to closed. A nil to, after all rows, is one of all
+// levels.
 func (c *cover) add(group *gathered, n int, from, to []byte, closed int) error {
 	if n == 0 {
 		return c.addRows(group, from, to)
@@ -62,8 +64,8 @@ func (c *cover) add(group *gathered, n int, from, to []byte, closed int) error {
 	return c.add(group, n-1, entries[last].bound, to, closed)
 }
 
-// addStretches adds the stretches from each of the boundaries of level n, which follow each other, up to the boundary
-// to.
+// addStretches adds the stretches from each of the boundaries of level n, which follow each other,
+// up to the boundary to.
 func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte) error {
 	for i := 0; i < len(entries); {
 		if e := entries[i]; e.agg != nil {
@@ -88,7 +90,8 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 	return nil
 }
 
-// entries reads the boundaries of level n with from <= boundary < to; an empty from, which begins all levels, is one.
+// entries reads the boundaries of level n with from <= boundary < to; an empty from, which begins
+// all levels, is one.
 func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
 	cache := c.x.cache
 	if entries, ok := cache.lookup(c.slot, n, from, to); ok {
@@ -108,8 +111,9 @@ func (c *cover) openEntries(n int, from, to []byte) kv.Iterator {
 	return c.r.Range(concat(prefix, from), rangeEnd(prefix, to), kv.RangeOptions{WantAll: true})
 }
 
-// readEntries reads entries with from <= boundary < to. Where changes are not folded yet an aggregate is stale: of the
-// last one that is so only if to is the boundary after it, as it has to be where its aggregate counts.
+// readEntries reads entries with from <= boundary < to. Where changes are not folded yet an
+// aggregate is stale: of the last one that is so only if to is the boundary after it, as it has to
+// be where its aggregate counts.
 func (c *cover) readEntries(it kv.Iterator, n int, from, to []byte) ([]entry, error) {
 	rest, err := c.unfolded()
 	if err != nil {
@@ -173,8 +177,8 @@ func (c *cover) tallyRows(kind reduce.Kind, from, to []byte) (t reduce.Tally, er
 	return t, it.Err()
 }
 
-// eachRow calls fn for the rows with from <= row < to, or, if restOnly, those of them that are not in the weights'
-// sums. Rows stay valid, their keys do not.
+// eachRow calls fn for the rows with from <= row < to, or, if restOnly, those of them that are not
+// in the weights' sums. Rows stay valid, their keys do not.
 func (c *cover) eachRow(from, to []byte, restOnly bool, fn func(key []byte, r gatheredRow) error) error {
 	it := c.openRows(from, to)
 	defer it.Close()

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// A gatherer reduces groups, many of them in one call of their function. A group is a list of parts in the order of
-// keys, each rows or an aggregate.
+// A gatherer reduces groups, many of them in one call of their function. A group is a list of parts
+// in the order of keys, each rows or an aggregate.
 type gatherer struct {
 	ctx        context.Context // of the query, in which it begins and ends
 	fn         reduce.Func
@@ -100,8 +100,9 @@ func (g *gatherer) reduceRows() error {
 	return nil
 }
 
-// fold puts rows in the order in which CouchDB hands them to a function: against the direction of reading, but those of
-// one document with one key always in their order (couch_mrview_util:expand_dups).
+// fold puts rows in the order in which CouchDB hands them to a function: against the direction of
+// reading, but those of one document with one key always in their order
+// (couch_mrview_util:expand_dups).
 func (g *gatherer) fold(rows []gatheredRow, backward bool) []reduce.Row {
 	out := make([]reduce.Row, len(rows))
 	for i := range rows {
@@ -114,7 +115,8 @@ func (g *gatherer) fold(rows []gatheredRow, backward bool) []reduce.Row {
 	if g.descending {
 		return out
 	}
-	// The rows are against the order of keys now; turn those of one place round, but not keys that only sort alike.
+	// The rows are against the order of keys now; turn those of one place round, but not keys that
+	// only sort alike.
 	same := func(i, k int) bool {
 		if !backward {
 			i, k = len(rows)-1-i, len(rows)-1-k

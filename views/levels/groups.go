@@ -19,8 +19,8 @@ type current struct {
 	jump  jump
 }
 
-// tallies reports whether rows are tallied. Of _stats they no longer are once a tally was not enough, since then they
-// have to be read again.
+// tallies reports whether rows are tallied. Of _stats they no longer are once a tally was not
+// enough, since then they have to be read again.
 func (u *reduction) tallies() bool {
 	kind := u.fn.Kind()
 	return kind.Tallied() && !(kind == reduce.KindStats && u.untallied)
@@ -62,8 +62,9 @@ func (u *reduction) grouped() error {
 // empty tells that no key is in start <= key < end.
 func empty(start, end []byte) bool { return end != nil && bytes.Compare(start, end) >= 0 }
 
-// walk reads rows until all are read or the limit is reached, or, then more is true, a group has so many that its rest
-// is taken from the levels: the next one begins, or with Descending ends, at next.
+// walk reads rows until all are read or the limit is reached, or, then more is true, a group has so
+// many that its rest is taken from the levels: the next one begins, or with Descending ends, at
+// next.
 func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, start), rangeEnd(prefix, end), kv.RangeOptions{Reverse: u.q.Descending})
@@ -184,8 +185,8 @@ func (u *reduction) close(c *current, start, end []byte) error {
 	return u.flushFull()
 }
 
-// within is the range of the group's rows in start <= row < end, with as much of what is empty before it as possible,
-// so that ranges of groups that follow each other meet.
+// within is the range of the group's rows in start <= row < end, with as much of what is empty
+// before it as possible, so that ranges of groups that follow each other meet.
 func (u *reduction) within(c *current, start, end []byte) (from, to []byte) {
 	from, to = c.prefix, prefixEnd(c.prefix)
 	if bytes.Compare(from, start) < 0 || c.first && !u.q.Descending {

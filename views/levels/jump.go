@@ -7,9 +7,9 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// Where the cache has the number of rows before each boundary of level 1, groups with many rows are found without
-// reading so many: of such a group the rows before its first boundary and after its last one are read, in the walk
-// over the rows, which jumps from the one to the other.
+// Where the cache has the number of rows before each boundary of level 1, groups with many rows are
+// found without reading so many: of such a group the rows before its first boundary and after its
+// last one are read, in the walk over the rows, which jumps from the one to the other.
 
 // jump is what a walk leaves out of a group.
 type jump struct {
@@ -39,8 +39,8 @@ func (u *reduction) findJump(prefix, key, end []byte) (j jump) {
 	return j
 }
 
-// cachedWithin gives the first and the last cached boundary with start <= boundary < end; a nil end is open. There are
-// none if the last one is before the first.
+// cachedWithin gives the first and the last cached boundary with start <= boundary < end; a nil end
+// is open. There are none if the last one is before the first.
 func (u *reduction) cachedWithin(start, end []byte) (first, last int) {
 	if len(start) > 0 {
 		first = u.x.cache.First(start)
@@ -69,7 +69,8 @@ func (u *reduction) cachedMany(start, end []byte) bool {
 	return u.cachedRows(first, last) > directRows
 }
 
-// levelFor is the highest level that is worth reading for a range: on average one that has some boundaries in it.
+// levelFor is the highest level that is worth reading for a range: on average one that has some
+// boundaries in it.
 func (u *reduction) levelFor(start, end []byte) int {
 	if u.x.cache == nil {
 		return u.x.height()
@@ -88,8 +89,8 @@ func (u *reduction) levelOf(rows int64) int {
 	return level
 }
 
-// fewBoundaries are so few that finding them costs more than they save: the level below has as many aggregates at both
-// ends of a range as its fan is, and each is parsed.
+// fewBoundaries are so few that finding them costs more than they save: the level below has as many
+// aggregates at both ends of a range as its fan is, and each is parsed.
 const fewBoundaries = 2
 
 // leap adds what the walk leaves out to the group.

@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// layout is a simple one: the collation key, the id as a tuple string, the number of the row among its equals; values
-// hold the length of the first, that of the key's JSON, and both JSON texts.
+// layout is a simple one: the collation key, the id as a tuple string, the number of the row among
+// its equals; values hold the length of the first, that of the key's JSON, and both JSON texts.
 type layout struct{}
 
 var errRow = errors.New("malformed row")

@@ -22,7 +22,8 @@ const (
 	MaxFan    = 255
 )
 
-// Shape gives the number of levels and the fan, with what DefaultConfig has instead of what cannot be.
+// Shape gives the number of levels and the fan, with what DefaultConfig has instead of what cannot
+// be.
 func (c Config) Shape() (count, fan int) {
 	count, fan = c.Levels, c.Fan
 	if count < 1 || count > MaxLevels {
@@ -42,11 +43,11 @@ const Exact = -1
 
 // Layout tells what rows are. Keys come without the prefix of the rows.
 type Layout interface {
-	// Row takes a stored row apart; keyed is the length of the part of the key that is the emitted key, with a
-	// partition before it. What it returns may share memory with key and value.
+	// Row takes a stored row apart; keyed is the length of the part of the key that is the emitted
+	// key, with a partition before it. What it returns may share memory with key and value.
 	Row(key, value []byte) (row reduce.Row, keyed int, err error)
-	// Group is the number of bytes of such a part that the rows of its group, and no others, begin with; level is not
-	// Exact.
+	// Group is the number of bytes of such a part that the rows of its group, and no others, begin
+	// with; level is not Exact.
 	Group(keyed []byte, level int) int
 }
 
@@ -118,8 +119,8 @@ func New(o Options) *Index {
 // height is the number of levels.
 func (x *Index) height() int { return x.Config.Levels }
 
-// keeps reports whether a function has aggregates on disk: others are answered from the weights or from the rows at the
-// ends.
+// keeps reports whether a function has aggregates on disk: others are answered from the weights or
+// from the rows at the ends.
 func (x *Index) keeps(s Slot) bool {
 	switch s.Func.Kind() {
 	case reduce.KindCount, reduce.KindFirst, reduce.KindLast:
@@ -128,7 +129,8 @@ func (x *Index) keeps(s Slot) bool {
 	return true
 }
 
-// restOnly reports whether the aggregates of a function are only over rows that are not in the weights' sums.
+// restOnly reports whether the aggregates of a function are only over rows that are not in the
+// weights' sums.
 func (x *Index) restOnly(s Slot) bool { return x.Sums && s.Func.Kind() == reduce.KindSum }
 
 // NeedsOld reports whether Change.Old has to be the stored row.

@@ -10,9 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// Logged indexes. Where many write the rows of an index at once, they would meet at its boundaries. So they only append
-// what they change to a log, at the versionstamp of their commit, and Fold takes the log into the weights later. Who
-// counts reads the weights and the log of one snapshot.
+// Logged indexes. Where many write the rows of an index at once, they would meet at its boundaries.
+// So they only append what they change to a log, at the versionstamp of their commit, and Fold
+// takes the log into the weights later. Who counts reads the weights and the log of one snapshot.
 //
 //	(keyLog, 0)                 last 12 bytes of the key of the last entry that was folded
 //	(keyLog, 1) + versionstamp  an entry: changes, each a byte (1 a row comes, 2 goes, 3 has another value; 4 is
@@ -21,8 +21,9 @@ import (
 //
 // An entry that would be too long for a value goes on in the next one of the same commit.
 //
-// Aggregates that rows are added to, or taken from, stay as they are until the changes are folded: readers take those
-// for stale that changes in the log are below (cover.readEntries), and Fold marks them.
+// Aggregates that rows are added to, or taken from, stay as they are until the changes are folded:
+// readers take those for stale that changes in the log are below (cover.readEntries), and Fold
+// marks them.
 const (
 	logComes   = 1
 	logGoes    = 2
@@ -41,8 +42,8 @@ const (
 // errLog is of a log that no code of ours has written.
 var errLog = errors.New("levels: malformed log of changes")
 
-// Log appends changes of a transaction to the log. Nothing is read. order numbers the entries: no number comes twice in
-// a transaction.
+// Log appends changes of a transaction to the log. Nothing is read. order numbers the entries: no
+// number comes twice in a transaction.
 func (x *Index) Log(tx kv.Tx, changes []Change, order func() uint16) error {
 	var value []byte
 	put := func() {
@@ -94,7 +95,8 @@ type logEntry struct {
 	changes int
 }
 
-// readLog reads the entries that are not folded, in order, without conflicts, and tells up to where the others are.
+// readLog reads the entries that are not folded, in order, without conflicts, and tells up to where
+// the others are.
 func (x *Index) readLog(r kv.ReadTx, folded []byte) ([]logEntry, error) {
 	prefix := x.space(keyLog, 1)
 	begin := prefix
@@ -160,8 +162,8 @@ func (x *Index) rest(r kv.ReadTx) (*unfolded, error) {
 	return x.changesOf(log)
 }
 
-// Fold takes the first entries of the log into the weights; more tells that others are left. Of two transactions that
-// fold at the same time one runs again.
+// Fold takes the first entries of the log into the weights; more tells that others are left. Of two
+// transactions that fold at the same time one runs again.
 func (x *Index) Fold(tx kv.Tx) (more bool, err error) {
 	if !x.Logged {
 		return false, nil
@@ -198,8 +200,8 @@ func (x *Index) Fold(tx kv.Tx) (more bool, err error) {
 	return n < len(log), nil
 }
 
-// FoldAll folds what the log has, as Fold does, and once nothing is left forgets up to where: entries that come later
-// may have lower versionstamps, when the store has moved.
+// FoldAll folds what the log has, as Fold does, and once nothing is left forgets up to where:
+// entries that come later may have lower versionstamps, when the store has moved.
 func (x *Index) FoldAll(tx kv.Tx) (more bool, err error) {
 	if more, err = x.Fold(tx); err == nil && !more && x.Logged {
 		tx.Clear(x.space(keyLog, 0))

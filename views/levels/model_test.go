@@ -178,8 +178,8 @@ func config(rng *rand.Rand, sums bool) levels.Config {
 	return levels.Config{Levels: 2 + rng.IntN(3), Fan: 2 + rng.IntN(6), Sums: sums}
 }
 
-// Random changes, refreshed at once, later or never, and rebuilt: every query equals that over the rows. Each round has
-// one of the engines.
+// Random changes, refreshed at once, later or never, and rebuilt: every query equals that over the
+// rows. Each round has one of the engines.
 func TestQueriesEqualRows(t *testing.T) {
 	if testing.Short() { // under the race detector
 		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
@@ -238,8 +238,8 @@ func TestQueriesEqualRows(t *testing.T) {
 	})
 }
 
-// Concurrent writers, with folding and refreshing going on between them, leave an index that is right, and so it is for
-// readers meanwhile.
+// Concurrent writers, with folding and refreshing going on between them, leave an index that is
+// right, and so it is for readers meanwhile.
 func TestConcurrentWriters(t *testing.T) {
 	t.Run("one at a time", func(t *testing.T) { testConcurrentWriters(t, false) })
 	t.Run("logged", func(t *testing.T) { testConcurrentWriters(t, true) })
@@ -318,7 +318,8 @@ func clearAll(ctx context.Context, t *rapid.T, store kv.Store) {
 	}
 }
 
-// slotsFor are the slots of all reduces; where values are not plain, without the one that takes no arrays.
+// slotsFor are the slots of all reduces; where values are not plain, without the one that takes no
+// arrays.
 func slotsFor(t *rapid.T, rng *rand.Rand) (plain bool, slots []levels.Slot) {
 	plain = rng.IntN(2) == 0
 	slots = slotsOf(t, adder{}, allSources...)

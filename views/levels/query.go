@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// Query asks for the groups of a range of rows, each reduced. A query that ends with an error has been moved on: with
-// another snapshot it goes on after the last group that was given.
+// Query asks for the groups of a range of rows, each reduced. A query that ends with an error has
+// been moved on: with another snapshot it goes on after the last group that was given.
 type Query struct {
 	Start, End  []byte // start <= key < end, also with Descending; a nil End is open
 	Descending  bool
@@ -21,8 +21,8 @@ type Query struct {
 	View        string // that an overflow of its reduce function names
 	// RowsOnly does without the levels, which need not exist.
 	RowsOnly bool
-	// Stale counts the stale aggregates that the query has met: where they are many, RefreshAll makes the next one
-	// faster.
+	// Stale counts the stale aggregates that the query has met: where they are many, RefreshAll
+	// makes the next one faster.
 	Stale int
 }
 
@@ -37,8 +37,8 @@ type Group struct {
 // directRows is the number of rows up to which a group is reduced row by row.
 const directRows = 64
 
-// Reduce calls emit for each group of a query in the order of reading. The function of slot must be one of
-// Options.Slots unless q.RowsOnly.
+// Reduce calls emit for each group of a query in the order of reading. The function of slot must be
+// one of Options.Slots unless q.RowsOnly.
 func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, emit func(*Group) error) error {
 	if q.Limit < 0 {
 		q.Limit = math.MaxInt64
@@ -61,8 +61,8 @@ func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, em
 // Range is a range of rows.
 type Range struct{ Start, End []byte }
 
-// ReduceRanges reduces each of several ranges as a whole; emit gets the number of the range, and is not called for one
-// without rows. It has no part of a query but the direction and RowsOnly.
+// ReduceRanges reduces each of several ranges as a whole; emit gets the number of the range, and is
+// not called for one without rows. It has no part of a query but the direction and RowsOnly.
 func (x *Index) ReduceRanges(
 	ctx context.Context,
 	r kv.ReadTx,
@@ -135,7 +135,8 @@ func (u *reduction) whole(number int) error {
 	return nil
 }
 
-// few reduces the rows of the query's range if they are few; over tells that they are not, and nothing was done.
+// few reduces the rows of the query's range if they are few; over tells that they are not, and
+// nothing was done.
 func (u *reduction) few(group *pendingGroup) (rows int, over bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, u.q.Start), rangeEnd(prefix, u.q.End), kv.RangeOptions{})
@@ -166,7 +167,8 @@ func (u *reduction) few(group *pendingGroup) (rows int, over bool, err error) {
 	return rows, false, u.tallied(group, &t, u.q.Start, u.q.End)
 }
 
-// partsOf gives a group its place in the gatherer; groups come in the order in which they become pending.
+// partsOf gives a group its place in the gatherer; groups come in the order in which they become
+// pending.
 func (u *reduction) partsOf(group *pendingGroup) *gathered {
 	if group.parts == nil {
 		group.parts = u.begin(false)
@@ -210,7 +212,8 @@ func (u *reduction) many(group *pendingGroup, start, end []byte) error {
 	return u.add(u.partsOf(group), u.levelFor(start, end), start, end, closed)
 }
 
-// between weighs the rows with start <= row < end. Groups follow each other: where one begins the last one has ended.
+// between weighs the rows with start <= row < end. Groups follow each other: where one begins the
+// last one has ended.
 func (u *reduction) between(start, end []byte) (w rank.Weight, err error) {
 	known, weight := u.beforeKey, u.before
 	keys := [2][]byte{start, end}

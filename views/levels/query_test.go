@@ -73,7 +73,8 @@ func TestReduceRanges(t *testing.T) {
 	}
 }
 
-// A query whose snapshot has become too old goes on in another one after the last group that it gave.
+// A query whose snapshot has become too old goes on in another one after the last group that it
+// gave.
 func TestQueriesGoOn(t *testing.T) {
 	store := memkv.New()
 	defer store.Close()
@@ -119,7 +120,8 @@ func TestQueriesGoOn(t *testing.T) {
 	}
 }
 
-// Levels are made and made anew in snapshots that become too old after a few reads, many of them before the first one.
+// Levels are made and made anew in snapshots that become too old after a few reads, many of them
+// before the first one.
 func TestBuildAged(t *testing.T) {
 	store := memkv.New()
 	defer store.Close()

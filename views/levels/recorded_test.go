@@ -193,8 +193,8 @@ func queryOf(options url.Values) (q levels.Query, ok bool) {
 
 var masked = regexp.MustCompile(`<masked>|<ref>`)
 
-// Every value that CouchDB gave for a reduce query is what these packages give, byte for byte, with levels that are
-// settled and without.
+// Every value that CouchDB gave for a reduce query is what these packages give, byte for byte, with
+// levels that are settled and without.
 func TestRecordedValues(t *testing.T) {
 	compared := 0
 	for _, file := range []string{"views-reduce", "views-matrix", "views-options"} {
@@ -286,7 +286,8 @@ func compareRecorded(
 	}
 }
 
-// brokenLine is where CouchDB breaks a printed term into lines, which is one line here (docs/adr/0061).
+// brokenLine is where CouchDB breaks a printed term into lines, which is one line here
+// (docs/adr/0061).
 var brokenLine = regexp.MustCompile(`\n *`)
 
 // The errors with which CouchDB refuses to index rows below _stats.

@@ -11,11 +11,12 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// maxAggregate is the size from which on an aggregate is not stored but made anew by each query. It leaves room below
-// the limit of values.
+// maxAggregate is the size from which on an aggregate is not stored but made anew by each query. It
+// leaves room below the limit of values.
 const maxAggregate = 90_000
 
-// Refresh makes the aggregates anew that Apply marked, in the same transaction. ctx is for functions in JavaScript.
+// Refresh makes the aggregates anew that Apply marked, in the same transaction. ctx is for
+// functions in JavaScript.
 func (x *Index) Refresh(ctx context.Context, tx kv.Tx, stale Stale) error {
 	for n, levels := range stale {
 		for at, bounds := range levels {
@@ -81,11 +82,13 @@ func (x *Index) made(ctx context.Context, r kv.ReadTx, s Slot, level int, bounds
 const (
 	// rangesAtOnce is how many ranges are read together.
 	rangesAtOnce = 32
-	// manyBounds is the number of boundaries from which on those after them are looked for in one range first.
+	// manyBounds is the number of boundaries from which on those after them are looked for in one
+	// range first.
 	manyBounds = 8
 )
 
-// nextEntries finds the boundary after each of some boundaries, which are in order; nil if there is none.
+// nextEntries finds the boundary after each of some boundaries, which are in order; nil if there is
+// none.
 func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]byte, error) {
 	nexts := make([][]byte, 0, len(bounds))
 	if len(bounds) >= manyBounds {
@@ -116,7 +119,8 @@ func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]by
 	return nexts, nil
 }
 
-// scanNext finds those after the first of the boundaries in one range; they often follow each other.
+// scanNext finds those after the first of the boundaries in one range; they often follow each
+// other.
 func (x *Index) scanNext(r kv.ReadTx, prefix []byte, bounds, nexts [][]byte) ([][]byte, error) {
 	limit := len(bounds) + len(bounds)/4 + 1
 	it := r.Range(kv.AppendKeyAfter(nil, concat(prefix, bounds[0])), prefixEnd(prefix), kv.RangeOptions{Limit: limit})
@@ -145,8 +149,8 @@ type boundRun struct {
 	to     []byte
 }
 
-// addRuns adds the stretches of boundaries of a level, each to a group of its own, in one read for each run, all at
-// once.
+// addRuns adds the stretches of boundaries of a level, each to a group of its own, in one read for
+// each run, all at once.
 func (c *cover) addRuns(level int, runs []boundRun) error {
 	its := make([]kv.Iterator, len(runs))
 	for i, run := range runs {
@@ -201,10 +205,12 @@ func (c *cover) addRun(level int, run boundRun, it kv.Iterator) error {
 	return nil
 }
 
-// Guard is run first in each transaction of a long operation; its error ends that. nil checks nothing.
+// Guard is run first in each transaction of a long operation; its error ends that. nil checks
+// nothing.
 type Guard = rank.Guard
 
-// RefreshAll makes all stale aggregates anew, in as many transactions as it takes; writers may go on meanwhile.
+// RefreshAll makes all stale aggregates anew, in as many transactions as it takes; writers may go
+// on meanwhile.
 func (x *Index) RefreshAll(ctx context.Context, store kv.Store, guard Guard) error {
 	for _, s := range x.kept {
 		if err := x.refreshSlot(ctx, store, guard, s); err != nil {
@@ -250,10 +256,12 @@ func (x *Index) refreshSlot(ctx context.Context, store kv.Store, guard Guard, s 
 // errCrowded ends a transaction that writers come in between again and again.
 var errCrowded = errors.New("levels: too many conflicts")
 
-// refreshRuns is how often the transaction of refreshStale is run before fewer boundaries are tried.
+// refreshRuns is how often the transaction of refreshStale is run before fewer boundaries are
+// tried.
 const refreshRuns = 3
 
-// refreshStale makes those of some aggregates of a level anew that are still there and stale, in one transaction.
+// refreshStale makes those of some aggregates of a level anew that are still there and stale, in
+// one transaction.
 func (x *Index) refreshStale(
 	ctx context.Context,
 	store kv.Store,
@@ -298,8 +306,8 @@ func (x *Index) refreshStale(
 // maxScanned bounds the boundaries that one read looks at.
 const maxScanned = 20_000
 
-// findStale finds the next stale boundaries of a level, as many as the snapshot lasts for; next is where to go on, nil
-// at the end.
+// findStale finds the next stale boundaries of a level, as many as the snapshot lasts for; next is
+// where to go on, nil at the end.
 func (x *Index) findStale(r kv.ReadTx, prefix, begin []byte) (bounds [][]byte, next []byte, err error) {
 	it := r.Range(begin, prefixEnd(prefix), kv.RangeOptions{})
 	defer it.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/views/levels"
 )
 
-// TestMovingWindow: of rows that come at one end and go at the other, boundaries and aggregates do not outnumber those
-// that are there, and every query gives what the rows say, at any moment.
+// TestMovingWindow: of rows that come at one end and go at the other, boundaries and aggregates do
+// not outnumber those that are there, and every query gives what the rows say, at any moment.
 func TestMovingWindow(t *testing.T) {
 	for _, refresh := range []bool{false, true} {
 		t.Run(fmt.Sprintf("refreshed=%v", refresh), func(t *testing.T) {

@@ -11,7 +11,8 @@ type count struct{}
 // CountAggregate is the aggregate of _count for n rows.
 func CountAggregate(n int64) Aggregate { return strconv.AppendInt(nil, n, 10) }
 
-// SumAggregate is the aggregate of _sum for rows whose values are integers with that sum: hi·2^64 + lo.
+// SumAggregate is the aggregate of _sum for rows whose values are integers with that sum: hi·2^64 +
+// lo.
 func SumAggregate(hi int64, lo uint64) Aggregate {
 	if hi == int64(lo)>>63 {
 		return strconv.AppendInt(nil, int64(lo), 10)

@@ -11,8 +11,8 @@ import (
 
 // distinct is _approx_count_distinct: HyperLogLog over the SHA-1 of the keys' terms (couch_hyper).
 //
-// An aggregate is sparseMark and, for each register that is not 0, its number (2 bytes, big-endian, ascending) and
-// value; or denseMark and all registers, a byte each.
+// An aggregate is sparseMark and, for each register that is not 0, its number (2 bytes, big-endian,
+// ascending) and value; or denseMark and all registers, a byte each.
 type distinct struct{}
 
 const (

@@ -8,10 +8,11 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// ends is _first and _last: the value of the row with the lowest or highest key and id, whatever the direction of the
-// query.
+// ends is _first and _last: the value of the row with the lowest or highest key and id, whatever
+// the direction of the query.
 //
-// Of rows with one key and id, which come in their order, _first keeps the first and _last the last.
+// Of rows with one key and id, which come in their order, _first keeps the first and _last the
+// last.
 //
 // An aggregate is endsMark, the lengths of key and id as varints, key, id and value.
 type ends struct{ last bool }

@@ -1,7 +1,7 @@
 package reduce
 
-// Measured raw estimates of HyperLogLog with 2^11 registers, and how much each is too high: S. Heule, M. Nunkesser, A.
-// Hall, "HyperLogLog in Practice", 2013, appendix.
+// Measured raw estimates of HyperLogLog with 2^11 registers, and how much each is too high: S.
+// Heule, M. Nunkesser, A. Hall, "HyperLogLog in Practice", 2013, appendix.
 var (
 	estimateData = [...]float64{
 		1477, 1501.6014, 1526.5802, 1551.7942, 1577.3042, 1603.2062, 1629.8402, 1656.2292, 1682.9462, 1709.9926,

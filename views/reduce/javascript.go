@@ -6,16 +6,17 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// JavaScript runs reduce functions; js has it. Each method is one crossing to the process that runs them:
-// results[i] is that of groups[i]. A function that throws gives null, one whose result is too large an overflow
-// (reduce_limit).
+// JavaScript runs reduce functions; js has it. Each method is one crossing to the process that runs
+// them: results[i] is that of groups[i]. A function that throws gives null, one whose result is too
+// large an overflow (reduce_limit).
 type JavaScript interface {
 	Reduce(ctx context.Context, source string, groups [][]Row) (results []Value, err error)
 	// Rereduce has the view that an overflow names, "" for none.
 	Rereduce(ctx context.Context, source, view string, groups [][][]byte) (results []Value, err error)
 }
 
-// javaScript is a function in JavaScript. An aggregate is JSON, or overflowMark and the reason of an overflow.
+// javaScript is a function in JavaScript. An aggregate is JSON, or overflowMark and the reason of
+// an overflow.
 type javaScript struct {
 	source string
 	run    JavaScript

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// ranked is _top_N (sign -1) and _bottom_N (sign 1): the first values in the order of keys, each once; of equal ones
-// the first met. An aggregate is their JSON array.
+// ranked is _top_N (sign -1) and _bottom_N (sign 1): the first values in the order of keys, each
+// once; of equal ones the first met. An aggregate is their JSON array.
 type ranked struct{ n, sign int }
 
 func (ranked) kind() Kind { return KindOther }

@@ -23,8 +23,8 @@ type Aggregate []byte
 // Value is a finished reduction.
 type Value struct {
 	JSON []byte
-	// Overflow, if not empty, is the reason for which a JavaScript function has no value: the row of the answer is
-	// {"key":null,"error":"reduce_overflow_error","reason":Overflow}.
+	// Overflow, if not empty, is the reason for which a JavaScript function has no value: the row
+	// of the answer is {"key":null,"error":"reduce_overflow_error","reason":Overflow}.
 	Overflow string
 }
 
@@ -41,16 +41,18 @@ const (
 	KindLast       // depends on the rows of the highest key and id alone
 )
 
-// Func is one reduce function. Each method works on several independent groups at once, which with a JavaScript
-// function is one crossing to its process. Rows and aggregates come against the direction of reading, for an ascending
-// query the highest first, but rows with one key and document always in their order. Methods are safe for concurrent
-// use; errors are *compat.Error where a client is to blame. No group is empty.
+// Func is one reduce function. Each method works on several independent groups at once, which with
+// a JavaScript function is one crossing to its process. Rows and aggregates come against the
+// direction of reading, for an ascending query the highest first, but rows with one key and
+// document always in their order. Methods are safe for concurrent use; errors are *compat.Error
+// where a client is to blame. No group is empty.
 type Func interface {
 	Kind() Kind
 	Reduce(ctx context.Context, groups [][]Row) ([]Aggregate, error)
 	Rereduce(ctx context.Context, groups [][]Aggregate) ([]Aggregate, error)
-	// Finish makes the values of rows of an answer: the coordinator's rereduce and couch_query_servers:finalize. The
-	// reason of an overflow names the view, db/_design/name/_view/name.
+	// Finish makes the values of rows of an answer: the coordinator's rereduce and
+	// couch_query_servers:finalize. The reason of an overflow names the view,
+	// db/_design/name/_view/name.
 	Finish(ctx context.Context, view string, aggregates []Aggregate) ([]Value, error)
 }
 
@@ -61,8 +63,8 @@ type Options struct {
 	Limit func() Limit
 }
 
-// Limit says which results are too large (query_server_config/reduce_limit): those above Threshold bytes that, Ratio
-// times, are larger than what they were made of.
+// Limit says which results are too large (query_server_config/reduce_limit): those above Threshold
+// bytes that, Ratio times, are larger than what they were made of.
 type Limit struct {
 	On        bool // such a result is an error
 	Log       bool // it is a line of the log
@@ -118,7 +120,8 @@ func Canonical(source string) string {
 	return source
 }
 
-// CheckName checks the name of a built-in function when a design document is saved (couch_mrview:validate).
+// CheckName checks the name of a built-in function when a design document is saved
+// (couch_mrview:validate).
 func CheckName(source string) error {
 	for _, b := range builtins {
 		if rest, ok := strings.CutPrefix(source, b.prefix); ok {
@@ -145,7 +148,8 @@ func rankOf(text string) (int, error) {
 	return n, nil
 }
 
-// New makes the function of a source. The error is that of CheckName; sources in JavaScript are not checked.
+// New makes the function of a source. The error is that of CheckName; sources in JavaScript are not
+// checked.
 func New(source string, o Options) (Func, error) {
 	if !Builtin(source) {
 		return &javaScript{source, o.JavaScript}, nil

@@ -133,7 +133,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// However rows are put in groups, what comes out is the same, where the order of additions does not show.
+// However rows are put in groups, what comes out is the same, where the order of additions does not
+// show.
 func TestPartitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source := rapid.SampledFrom(
@@ -177,8 +178,8 @@ func TestPartitions(t *testing.T) {
 	})
 }
 
-// An exact tally is what the function makes of the rows one by one; only fractions, other values and sums beyond 64
-// bits are not.
+// An exact tally is what the function makes of the rows one by one; only fractions, other values
+// and sums beyond 64 bits are not.
 func TestTally(t *testing.T) {
 	kinds := map[string]reduce.Kind{"_count": reduce.KindCount, "_sum": reduce.KindSum, "_stats": reduce.KindStats}
 	rapid.Check(t, func(t *rapid.T) {
@@ -295,7 +296,8 @@ func TestSumOverflow(t *testing.T) {
 	}
 }
 
-// TestSumLimit: what the settings say decides, the coordinator's overflow names the view, and log only tells.
+// TestSumLimit: what the settings say decides, the coordinator's overflow names the view, and log
+// only tells.
 func TestSumLimit(t *testing.T) {
 	var told []string
 	warn := func(message string) { told = append(told, message) }
@@ -377,7 +379,8 @@ func TestJavaScript(t *testing.T) {
 	}
 }
 
-// Whatever is stored, nothing panics, and errors say that the store is corrupt or what CouchDB says.
+// Whatever is stored, nothing panics, and errors say that the store is corrupt or what CouchDB
+// says.
 func FuzzAggregates(f *testing.F) {
 	for i, s := range []string{"1", "[1,2,3,4,5]", "[[1,2,3,4,5],[]]", "\x02\x00\x01\x05", "\x03", "\x04\x01\x011a2", `{"a":1}`, "[null]", "\x01x", ""} {
 		f.Add(i, []byte(s), []byte(s))

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// stats is _stats. An aggregate is JSON: [sum,count,min,max,sumsqr], or an array of such for values that are arrays, at
-// any depth.
+// stats is _stats. An aggregate is JSON: [sum,count,min,max,sumsqr], or an array of such for values
+// that are arrays, at any depth.
 type stats struct{}
 
 // usualStat is a length in bytes that most aggregates stay below.

@@ -5,8 +5,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// CheckRows gives the error with which CouchDB fails the whole index when rows, in order of their keys, are written
-// below a reduce function: only _stats does that (couch_query_servers:builtin_stats). nil is fine.
+// CheckRows gives the error with which CouchDB fails the whole index when rows, in order of their
+// keys, are written below a reduce function: only _stats does that
+// (couch_query_servers:builtin_stats). nil is fine.
 func CheckRows(source string, rows []Row) error {
 	if Canonical(source) != "_stats" || len(rows) == 0 {
 		return nil
@@ -15,7 +16,8 @@ func CheckRows(source string, rows []Row) error {
 	return err
 }
 
-// errFunctionClause is what CouchDB answers for arrays of different lengths; its reason is the trace of a process.
+// errFunctionClause is what CouchDB answers for arrays of different lengths; its reason is the
+// trace of a process.
 var errFunctionClause = compat.Named(compat.KindError, "function_clause",
 	"arrays of different lengths below _stats").WithRef()
 

@@ -15,7 +15,8 @@ const sumError = "The _sum function requires that map values be numbers, arrays 
 	"with other data structures. Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, " +
 	"arrays of numbers, or objects."
 
-// errBadSum is a value, as JSON, that cannot be added; errFailedSum an error of an earlier sum among the values.
+// errBadSum is a value, as JSON, that cannot be added; errFailedSum an error of an earlier sum
+// among the values.
 type (
 	errBadSum    struct{ cause []byte }
 	errFailedSum struct{ object []byte }
@@ -33,8 +34,8 @@ func (e errBadSum) appendJSON(dst []byte) []byte {
 	return append(append(dst, e.cause...), '}')
 }
 
-// caseClause is what CouchDB answers for a value that it has no case for, given as JSON, with what its term stands in;
-// its reason is the trace of a process.
+// caseClause is what CouchDB answers for a value that it has no case for, given as JSON, with what
+// its term stands in; its reason is the trace of a process.
 func caseClause(json []byte, before, after string) error {
 	v, err := ejson.Parse(json)
 	if err != nil {
@@ -66,8 +67,8 @@ func (s *sum) resum(view string, aggregates []Aggregate) (Aggregate, error) {
 		func() int { return aggregatesSize(aggregates) })
 }
 
-// sum adds up n values, JSON texts; inputSize gives the size of all that the function got, view is what an overflow
-// names.
+// sum adds up n values, JSON texts; inputSize gives the size of all that the function got, view is
+// what an overflow names.
 func (s *sum) sum(view string, n int, value func(int) []byte, inputSize func() int) (Aggregate, error) {
 	total, first := sumInts(n, value)
 	acc := term{n: intNumber(total)}
@@ -121,8 +122,8 @@ func valueOf(p *ejson.Parser, json []byte) (term, error) {
 	return termOf(v, 0)
 }
 
-// check replaces a sum that is too large (couch_query_servers:check_sum_overflow). Sizes are bytes of Erlang's external
-// term format.
+// check replaces a sum that is too large (couch_query_servers:check_sum_overflow). Sizes are bytes
+// of Erlang's external term format.
 func (s *sum) check(view string, json []byte, inputSize func() int) (Aggregate, error) {
 	limit := DefaultLimit
 	if s.limit != nil {

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// Tally reduces rows without keeping them, where they are only counted, or have values that are integers of 64 bits.
-// The zero Tally has no rows.
+// Tally reduces rows without keeping them, where they are only counted, or have values that are
+// integers of 64 bits. The zero Tally has no rows.
 type Tally struct {
 	Rows, Sum       int64
 	lowest, highest int64

@@ -24,7 +24,8 @@ func Open(dir string) (*Store, error) {
 	return &Store{db}, nil
 }
 
-// Commit writes the pairs in one batch and returns when they are durable. values must be as long as keys.
+// Commit writes the pairs in one batch and returns when they are durable. values must be as long as
+// keys.
 func (s *Store) Commit(keys, values [][]byte) error {
 	b := s.db.NewBatch()
 	for i, key := range keys {

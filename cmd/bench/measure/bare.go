@@ -17,8 +17,9 @@ type bareAnswer struct {
 	Chunked bool        `json:"chunked"`
 }
 
-// ServeBare answers every request with the same bytes, by net/http alone: what a Go server could reach that had nothing
-// to look up. The answer comes as JSON from r. It runs until ctx ends or r, after the answer, is closed.
+// ServeBare answers every request with the same bytes, by net/http alone: what a Go server could
+// reach that had nothing to look up. The answer comes as JSON from r. It runs until ctx ends or r,
+// after the answer, is closed.
 func ServeBare(ctx context.Context, listen string, r io.Reader) error {
 	var answer bareAnswer
 	if err := json.NewDecoder(r).Decode(&answer); err != nil {

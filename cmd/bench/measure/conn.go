@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// requestLimit bounds how long a round may take beyond its time; a server that does not answer ends the run.
+	// requestLimit bounds how long a round may take beyond its time; a server that does not answer
+	// ends the run.
 	requestLimit = 2 * time.Minute
 	// joinBelow is the body size up to which head and body are sent with one write.
 	joinBelow = 64 << 10

@@ -14,8 +14,8 @@ var errNotHere = errors.New("needs the server's process or data directory on thi
 // compactLimit bounds how long a compaction may take.
 const compactLimit = 5 * time.Minute
 
-// diskSize measures how much a data directory grows by documents, of which one in five was edited once, after
-// compaction.
+// diskSize measures how much a data directory grows by documents, of which one in five was edited
+// once, after compaction.
 func diskSize() *workload {
 	const name = "disk"
 	return &workload{
@@ -71,8 +71,8 @@ func (s *session) appendEdits(ctx context.Context, c *conn, b []byte, name strin
 	return s.appendRevisions(ctx, c, b, name, count, func(i int64) int64 { return first + 5*i })
 }
 
-// appendRevisions writes a _bulk_docs request with new revisions of count documents, which pick chooses. The revisions
-// come from _all_docs.
+// appendRevisions writes a _bulk_docs request with new revisions of count documents, which pick
+// chooses. The revisions come from _all_docs.
 func (s *session) appendRevisions(
 	ctx context.Context,
 	c *conn,

@@ -123,8 +123,8 @@ func (s *session) get(ctx context.Context, conns int, p plan) (sample, error) {
 	}}, p.duration)
 }
 
-// editDocuments reads a document and writes a new revision of it. Connections work on documents of their own, so that
-// there are no conflicts.
+// editDocuments reads a document and writes a new revision of it. Connections work on documents of
+// their own, so that there are no conflicts.
 func editDocuments(name string, conns int) *workload {
 	return &workload{
 		name: name, unit: "edits/s", databases: []string{name},

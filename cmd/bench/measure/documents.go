@@ -7,9 +7,11 @@ import (
 )
 
 const (
-	// documentSize is the length of a document's JSON as it is sent by PUT, without _id and _rev, in bytes.
+	// documentSize is the length of a document's JSON as it is sent by PUT, without _id and _rev,
+	// in bytes.
 	documentSize = 1024
-	// poolSize is how many different documents there are. A store's compression does not look as far back as that.
+	// poolSize is how many different documents there are. A store's compression does not look as
+	// far back as that.
 	poolSize = 4096
 )
 
@@ -42,7 +44,8 @@ func newDocuments() *documents {
 // body returns the n-th document's JSON; the caller must not modify it.
 func (d *documents) body(n int64) []byte { return d.bodies[n%poolSize] }
 
-// appendDocument writes an order of a shop: strings, numbers, booleans, a date, nested objects and arrays.
+// appendDocument writes an order of a shop: strings, numbers, booleans, a date, nested objects and
+// arrays.
 func appendDocument(b []byte, rnd *rand.Rand, n int) []byte {
 	word := func() string { return words[rnd.IntN(len(words))] }
 	b = fmt.Appendf(b, `{"type":"order","number":%d,"created":"2025-%02d-%02dT%02d:%02d:%02d.%03dZ","active":%t`,

@@ -17,14 +17,17 @@ const (
 	eventPoll = 5 * time.Millisecond
 	// eventLimit bounds how long a function may take for what it is given.
 	eventLimit = 30 * time.Minute
-	// followLimit bounds how long a program in a function's place is measured: many writes one by one take minutes.
+	// followLimit bounds how long a program in a function's place is measured: many writes one by
+	// one take minutes.
 	followLimit = 10 * time.Second
 )
 
-// errNoFunctions says that a server has no event functions, and that no other program can be measured in their place.
+// errNoFunctions says that a server has no event functions, and that no other program can be
+// measured in their place.
 var errNoFunctions = errors.New("has no event functions")
 
-// The handlers. eventTimers makes as many timers as the document says; those with a name write it elsewhere.
+// The handlers. eventTimers makes as many timers as the document says; those with a name write it
+// elsewhere.
 const (
 	eventNothing = `function OnUpdate(doc, meta) {}`
 	eventCopy    = `function OnUpdate(doc, meta) { dst[meta.id] = doc; }`
@@ -86,8 +89,8 @@ func (s *session) needFunctions(ctx context.Context) error {
 	return err
 }
 
-// needFunctionsOrFeed is an error if the server has neither event functions nor a feed that a program can follow in
-// their place.
+// needFunctionsOrFeed is an error if the server has neither event functions nor a feed that a
+// program can follow in their place.
 func (s *session) needFunctionsOrFeed(ctx context.Context) error {
 	err := s.needFunctions(ctx)
 	if !errors.Is(err, errNoFunctions) {

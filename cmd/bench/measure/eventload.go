@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// delayRate is how many documents are written in a second while the delay of their effect is measured.
+	// delayRate is how many documents are written in a second while the delay of their effect is
+	// measured.
 	delayRate = 100
 	// delayWriters write them in turn, so that a slow answer does not slow the others.
 	delayWriters = 4
@@ -42,8 +43,8 @@ const (
 	copyAlone              // with a PUT for each document
 )
 
-// followFeed has a function see all documents of the database of the views: from its deployment on, or, without
-// functions, from when a program opens the feed, up to the last one.
+// followFeed has a function see all documents of the database of the views: from its deployment on,
+// or, without functions, from when a program opens the feed, up to the last one.
 func followFeed(name, about, code string, does following) *workload {
 	target := ""
 	if does != followOnly {
@@ -147,8 +148,8 @@ func (s *session) runNode(ctx context.Context, target string, does following) (o
 	return f.followAll(s, target, does == copyAlone)
 }
 
-// eventDelay measures the time from the acknowledgement of a write to the row of its effect in a continuous feed of the
-// other database, which takes part in it on all servers.
+// eventDelay measures the time from the acknowledgement of a write to the row of its effect in a
+// continuous feed of the other database, which takes part in it on all servers.
 func eventDelay() *workload {
 	const name, source, target = "event-delay", "event-delay", "event-delay-effects"
 	w := &workload{
@@ -278,7 +279,8 @@ func (s *session) delays(ctx context.Context, source, target string, p plan) (ou
 	return out, nil
 }
 
-// writeSteadily writes each delayWriters-th of the documents when it is its turn, and notes when that was acknowledged.
+// writeSteadily writes each delayWriters-th of the documents when it is its turn, and notes when
+// that was acknowledged.
 func (s *session) writeSteadily(
 	ctx context.Context, db string, start time.Time, acknowledged []time.Time, first int,
 ) error {

@@ -227,8 +227,8 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 	}
 }
 
-// design stores nothing: every view has a row for each document and key, and a reduction is 13 lines, as many as asked
-// for at most.
+// design stores nothing: every view has a row for each document and key, and a reduction is 13
+// lines, as many as asked for at most.
 func (d *fakeDB) design(w http.ResponseWriter, r *http.Request, path []string) {
 	switch {
 	case r.Method == "PUT":

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// fakeFunction is an event function of a fake. What it does follows from its code: it copies, or makes timers.
+// fakeFunction is an event function of a fake. What it does follows from its code: it copies, or
+// makes timers.
 type fakeFunction struct {
 	definition struct {
 		Code string `json:"appcode"`
@@ -107,7 +108,8 @@ func (f *fake) event(fn *fakeFunction, id, body string) {
 	}
 }
 
-// continuous tells of all documents, and of those that come, until the client goes. The mutex is held.
+// continuous tells of all documents, and of those that come, until the client goes. The mutex is
+// held.
 func (f *fake) continuous(w http.ResponseWriter, r *http.Request, db *fakeDB) {
 	fmt.Fprintln(w)
 	told := map[string]int{}

@@ -28,7 +28,8 @@ type feeds struct {
 	err     error
 }
 
-// openFeeds opens s.size.feeds longpolls, spread over the databases, and waits until the server has them waiting.
+// openFeeds opens s.size.feeds longpolls, spread over the databases, and waits until the server has
+// them waiting.
 func (s *session) openFeeds(ctx context.Context, databases []string) (*feeds, error) {
 	f := &feeds{}
 	turn := make(chan struct{}, dialers)
@@ -92,7 +93,8 @@ func (f *feeds) close() {
 	f.ended.Wait()
 }
 
-// wake writes a document to each database and returns how long it took until all feeds had their answers.
+// wake writes a document to each database and returns how long it took until all feeds had their
+// answers.
 func (s *session) wake(ctx context.Context, f *feeds, databases []string, round int) (time.Duration, error) {
 	writers := make([]*conn, len(databases))
 	for i := range writers {

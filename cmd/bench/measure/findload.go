@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// findDB is the database of the Mango workloads that read; fieldsDB is the same with an index over all fields where
-	// a server has one.
+	// findDB is the database of the Mango workloads that read; fieldsDB is the same with an index
+	// over all fields where a server has one.
 	findDB   = "find"
 	fieldsDB = "find-fields"
 	// writtenDB is the database of a round that writes.
@@ -62,7 +62,8 @@ func (s *session) createIndex(ctx context.Context, db, field string) error {
 	return err
 }
 
-// createFieldsIndex makes an index over all fields; a server without such an index refuses, and goes without.
+// createFieldsIndex makes an index over all fields; a server without such an index refuses, and
+// goes without.
 func (s *session) createFieldsIndex(ctx context.Context, db string) error {
 	if _, err := s.request(ctx, "POST", s.db(db)+"/_index", []byte(`{"index":{},"type":"auto"}`), 200); err != nil {
 		_, err = s.request(ctx, "GET", s.db(db), nil, 200)
@@ -98,7 +99,8 @@ func fillFields(ctx context.Context, s *session) error {
 	return s.fillExisting(ctx, fieldsDB, s.size.viewDocuments)
 }
 
-// findOnce sends one query with all the time it takes and returns the number of lines of the answer.
+// findOnce sends one query with all the time it takes and returns the number of lines of the
+// answer.
 func (s *session) findOnce(ctx context.Context, db, query string) (lines int64, err error) {
 	c, err := s.connect(ctx, buildLimit)
 	if err != nil {
@@ -185,7 +187,8 @@ func findAnyField() *workload {
 	}
 }
 
-// writeBesideIndexes measures bulk writes together with the first query on each of the indexes after them.
+// writeBesideIndexes measures bulk writes together with the first query on each of the indexes
+// after them.
 func writeBesideIndexes(name string, count int, allFields bool) *workload {
 	about := fmt.Sprintf("POST /_bulk_docs of new documents with %d JSON indexes, and a query on each of them", count)
 	if allFields {

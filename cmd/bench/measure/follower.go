@@ -18,7 +18,8 @@ type change struct {
 	Doc     map[string]json.RawMessage `json:"doc"`
 }
 
-// followed is told of the changes that have come together. It is an error to fail, and a way to end the feed.
+// followed is told of the changes that have come together. It is an error to fail, and a way to end
+// the feed.
 type followed func([]*change) error
 
 // errEnough ends a feed that has shown all that is wanted.
@@ -34,8 +35,8 @@ type feed struct {
 	ended  chan struct{}
 }
 
-// follow has a function told of all changes of a database, and of those that come, until stop is called. The feed is
-// open when it returns: some part of its answer has come.
+// follow has a function told of all changes of a database, and of those that come, until stop is
+// called. The feed is open when it returns: some part of its answer has come.
 func (s *session) follow(ctx context.Context, db string, documents bool, seen followed) (*feed, error) {
 	c, err := dial(ctx, s.target, bufferLarge)
 	if err != nil {
@@ -125,7 +126,8 @@ func (f *feed) stop() error {
 	return f.failed
 }
 
-// copier writes changed documents to another database: what a program does in a function's place, where there are none.
+// copier writes changed documents to another database: what a program does in a function's place,
+// where there are none.
 type copier struct {
 	c     *conn
 	path  string
@@ -187,7 +189,8 @@ func (w *copier) write(ctx context.Context, rows []*change) error {
 	return nil
 }
 
-// followAll follows a database until it has seen so many documents, or time is up, and returns how many it has seen.
+// followAll follows a database until it has seen so many documents, or time is up, and returns how
+// many it has seen.
 func (s *session) followAll(ctx context.Context, db string, count int64, seen followed) (done int64, err error) {
 	end := time.Now().Add(followLimit)
 	f, err := s.follow(ctx, db, true, func(rows []*change) error {

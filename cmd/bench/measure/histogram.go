@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// subBuckets is how many buckets there are for each doubling; a percentile is off by at most 1/subBuckets.
+// subBuckets is how many buckets there are for each doubling; a percentile is off by at most
+// 1/subBuckets.
 const subBuckets = 64
 
-// histogram counts durations in buckets of constant relative width. The zero value is empty. Not safe for concurrent
-// use.
+// histogram counts durations in buckets of constant relative width. The zero value is empty. Not
+// safe for concurrent use.
 type histogram struct {
 	counts [64 * subBuckets]int64
 	total  int64
@@ -45,7 +46,8 @@ func (h *histogram) merge(other *histogram) {
 	h.total += other.total
 }
 
-// quantile returns the duration that the share q (0 to 1) of all is not above; 0 when there are none.
+// quantile returns the duration that the share q (0 to 1) of all is not above; 0 when there are
+// none.
 func (h *histogram) quantile(q float64) time.Duration {
 	if h.total == 0 {
 		return 0

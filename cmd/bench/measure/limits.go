@@ -31,14 +31,14 @@ type RawStore interface {
 	Close() error
 }
 
-// Limits compares a server with the limits it cannot pass: what net/http can answer with the same bytes, and what its
-// store can write in the same batches.
+// Limits compares a server with the limits it cannot pass: what net/http can answer with the same
+// bytes, and what its store can write in the same batches.
 type Limits struct {
 	Options        // A and B are not used
 	Dir     string // for the data, removed at the end
 
-	// Serve returns the command of the server, not started, on a data directory and an address; it has the named
-	// administrator.
+	// Serve returns the command of the server, not started, on a data directory and an address; it
+	// has the named administrator.
 	Serve func(dir, listen, user, password string) *exec.Cmd
 	// Bare returns a command that calls ServeBare with its standard input.
 	Bare func(listen string) *exec.Cmd
@@ -88,7 +88,8 @@ func (l *Limits) Run(ctx context.Context) (_ *Report, err error) {
 	return l.compare(ctx, a, constant[0], constant[1], filepath.Join(dir, "raw"))
 }
 
-// compare runs the workloads on the server a and on those that always give the same document, or the same 100 rows.
+// compare runs the workloads on the server a and on those that always give the same document, or
+// the same 100 rows.
 func (l *Limits) compare(ctx context.Context, a, document, rows *session, rawDir string) (*Report, error) {
 	r := &runner{options: l.Options, sessions: []*session{a, document}, peak: make([]int64, 2)}
 	report, err := r.begin(ctx)
@@ -124,8 +125,8 @@ func (l *Limits) compare(ctx context.Context, a, document, rows *session, rawDir
 	return report, errors.Join(err, raw.Close())
 }
 
-// orRaw is a workload of new documents on A; on the session raw the same documents go straight to the store, batch
-// at a time.
+// orRaw is a workload of new documents on A; on the session raw the same documents go straight to
+// the store, batch at a time.
 func orRaw(w *workload, raw *session, store RawStore, batch int) *workload {
 	overHTTP := *w
 	next := counters{}

@@ -16,8 +16,8 @@ func listWorkloads(size sizes) []*workload {
 	}
 }
 
-// list reads a whole list of the read database again and again. The servers write each row on a line of its own, so
-// newlines tell whether it is complete.
+// list reads a whole list of the read database again and again. The servers write each row on a
+// line of its own, so newlines tell whether it is complete.
 func list(name, path, about string) *workload {
 	return &workload{
 		name: name, unit: "rows/s", about: about + ", 1 connection", prepare: fillReadDB,

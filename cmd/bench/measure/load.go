@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// step is one request of a connection, or a few that belong together. It returns how many units were done.
+// step is one request of a connection, or a few that belong together. It returns how many units
+// were done.
 type step func(c *conn) (units int64, err error)
 
 // demand is how a round loads a server.
@@ -17,8 +18,8 @@ type demand struct {
 	newStep  func(worker int) step
 }
 
-// load sends one request after the other on each connection until the time is over, and waits for the last answers. The
-// sample's value is units per second.
+// load sends one request after the other on each connection until the time is over, and waits for
+// the last answers. The sample's value is units per second.
 func (s *session) load(ctx context.Context, d demand, duration time.Duration) (sample, error) {
 	workers := make([]*worker, d.conns)
 	for i := range workers {

@@ -17,7 +17,8 @@ type resources struct {
 	peakRSS   int64 // of the server, bytes
 }
 
-// meter watches a server's process from start to stop. Of a server that runs elsewhere it knows nothing.
+// meter watches a server's process from start to stop. Of a server that runs elsewhere it knows
+// nothing.
 type meter struct {
 	pid    int
 	before usage
@@ -40,7 +41,8 @@ func startMeter(t *Target) (*meter, error) {
 	return m, nil
 }
 
-// watch looks at the processes that there were at the start; those that come later show in the last look.
+// watch looks at the processes that there were at the start; those that come later show in the last
+// look.
 func (m *meter) watch(pids []int) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
@@ -57,14 +59,16 @@ func (m *meter) watch(pids []int) {
 }
 
 const (
-	// restful is the part of a core that a server at rest takes at most, in one pause after the other.
+	// restful is the part of a core that a server at rest takes at most, in one pause after the
+	// other.
 	restful     = 0.1
 	restfulness = 3 // pauses in a row
 	maxRest     = 100
 )
 
-// comeToRest waits until a server does nothing any more, or for maxRest pauses, so that what it has put off does not
-// run while the other server is measured. It returns the CPU time that this took: it belongs to what was done before.
+// comeToRest waits until a server does nothing any more, or for maxRest pauses, so that what it has
+// put off does not run while the other server is measured. It returns the CPU time that this took:
+// it belongs to what was done before.
 func comeToRest(ctx context.Context, t *Target, pause time.Duration) (later time.Duration, err error) {
 	if t.PID == 0 {
 		return 0, sleep(ctx, pause)

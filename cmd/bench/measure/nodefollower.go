@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// nodeProgram follows a feed in a function's place, as follower.go does, for those who would write that for Node.
+// nodeProgram follows a feed in a function's place, as follower.go does, for those who would write
+// that for Node.
 //
 //go:embed nodefollower.js
 var nodeProgram string
@@ -102,7 +103,8 @@ func (f *nodeFollower) stop() error {
 	return f.cmd.Wait()
 }
 
-// followAll has the program follow the database of the views until it has seen all documents, or time is up.
+// followAll has the program follow the database of the views until it has seen all documents, or
+// time is up.
 func (f *nodeFollower) followAll(s *session, target string, alone bool) (out sample, err error) {
 	before, err := usageOf(f.cmd.Process.Pid)
 	if err != nil {

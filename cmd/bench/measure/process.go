@@ -24,7 +24,8 @@ type usage struct {
 	rss int64         // resident now, in bytes; see residentOf
 }
 
-// usageOf sums up a process and all its descendants: CouchDB's JavaScript processes count as CouchDB.
+// usageOf sums up a process and all its descendants: CouchDB's JavaScript processes count as
+// CouchDB.
 func usageOf(root int) (usage, error) {
 	stats, err := processes()
 	if err != nil {
@@ -70,8 +71,9 @@ func family(root int) []int {
 	return pids
 }
 
-// residentOf sums up the memory of those of the processes that still run, in bytes: of the root all that is resident,
-// of its descendants what is theirs alone. Workers that are the same program as the server would count its pages again.
+// residentOf sums up the memory of those of the processes that still run, in bytes: of the root all
+// that is resident, of its descendants what is theirs alone. Workers that are the same program as
+// the server would count its pages again.
 func residentOf(root int, pids []int) int64 {
 	var total int64
 	for _, pid := range pids {
@@ -147,7 +149,8 @@ func readStat(pid int) (processStat, error) {
 // parseStat reads a line of /proc/PID/stat (proc(5)). Processor time counts children that have
 // ended, too: workers that are replaced would else lose theirs.
 func parseStat(line []byte) (processStat, error) {
-	// The name in parentheses may hold anything; the fields are counted from its end: state is 0, ppid 1.
+	// The name in parentheses may hold anything; the fields are counted from its end: state is 0,
+	// ppid 1.
 	end := bytes.LastIndexByte(line, ')')
 	fields := strings.Fields(string(line[end+1:]))
 	const ppid, utime, cstime, rss = 1, 11, 14, 21

@@ -23,8 +23,8 @@ func replicationWorkloads() []*workload {
 	}
 }
 
-// replicate measures one replication of a whole database into a new one of the same server. Which end is behind a URL
-// makes a difference to a server that can do without HTTP.
+// replicate measures one replication of a whole database into a new one of the same server. Which
+// end is behind a URL makes a difference to a server that can do without HTTP.
 func replicate(name, about string, sourceURL, targetURL bool) *workload {
 	return &workload{
 		name: name, unit: "docs/s", once: true, about: "POST /_replicate of the database of the views, " + about,
@@ -52,8 +52,8 @@ func (s *session) endpoint(db string, asURL bool) string {
 	return fmt.Sprintf(`{"url":%q,"headers":{"Authorization":%q}}`, "http://"+s.target.Addr+s.db(db), s.target.Auth)
 }
 
-// withoutJitter switches off the random pause before replications, and returns what switches it on again. A server that
-// does not let us is measured with it.
+// withoutJitter switches off the random pause before replications, and returns what switches it on
+// again. A server that does not let us is measured with it.
 func (s *session) withoutJitter(ctx context.Context) (restore func()) {
 	const path = "/_node/_local/_config/replicator/startup_jitter"
 	if _, err := s.request(ctx, "PUT", path, []byte(`"1"`), 200); err != nil {

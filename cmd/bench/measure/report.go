@@ -30,7 +30,8 @@ type ServerInfo struct {
 	Welcome string  `json:"welcome"` // its answer to GET /
 	Version string  `json:"version"` // which server it says it is, in words
 	CPU     float64 `json:"cpu_seconds"`
-	// Resident memory in bytes: before the run, the highest in any round, and some seconds after the last one.
+	// Resident memory in bytes: before the run, the highest in any round, and some seconds after
+	// the last one.
 	StartRSS int64 `json:"start_rss_bytes"`
 	PeakRSS  int64 `json:"peak_rss_bytes"`
 	EndRSS   int64 `json:"end_rss_bytes"`
@@ -62,8 +63,9 @@ func (r *runner) begin(ctx context.Context) (*Report, error) {
 	return report, nil
 }
 
-// versionOf says which server gives these answers to GET / and /_node/_local/_versions: versions of CouchDB, of Erlang
-// and of the JavaScript engine, by which figures differ. What an answer does not tell is left out.
+// versionOf says which server gives these answers to GET / and /_node/_local/_versions: versions of
+// CouchDB, of Erlang and of the JavaScript engine, by which figures differ. What an answer does not
+// tell is left out.
 func versionOf(welcome, versions string) string {
 	var said struct {
 		Version string
@@ -191,8 +193,8 @@ func (r *Report) totals(w io.Writer) error {
 // row writes tab-separated cells; what cannot be written shows when the table is flushed.
 func row(w io.Writer, cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
 
-// number prints three significant digits, and whole numbers from 100 on. It cuts, so that nothing looks better or worse
-// than it is by more than a digit, and 0.999 never reads as 1.
+// number prints three significant digits, and whole numbers from 100 on. It cuts, so that nothing
+// looks better or worse than it is by more than a digit, and 0.999 never reads as 1.
 func number(v float64) string {
 	decimals := 3
 	for limit := 1.0; limit <= 100 && v >= limit; limit *= 10 {

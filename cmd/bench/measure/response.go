@@ -28,7 +28,8 @@ type head struct {
 	closed  bool
 }
 
-// responseReader reads responses off a connection. It allocates nothing but its buffer, and body when that is kept.
+// responseReader reads responses off a connection. It allocates nothing but its buffer, and body
+// when that is kept.
 type responseReader struct {
 	src  io.Reader
 	buf  []byte // the part r:w is unread
@@ -38,7 +39,8 @@ type responseReader struct {
 	body []byte // the body of the last response, if it was kept or its status is an error
 	// waiting, if set, is told when the head and the first byte of a body have come.
 	waiting func()
-	// part, if set, gets the parts of a body as they come; last tells that nothing more has come yet.
+	// part, if set, gets the parts of a body as they come; last tells that nothing more has come
+	// yet.
 	part func(part []byte, last bool)
 }
 
@@ -273,7 +275,8 @@ func (p *responseReader) fillSome() error {
 	return p.fill()
 }
 
-// fill reads more into the buffer; what is unread moves to its front when there is no room after it.
+// fill reads more into the buffer; what is unread moves to its front when there is no room after
+// it.
 func (p *responseReader) fill() error {
 	if p.r == p.w {
 		p.r, p.w = 0, 0

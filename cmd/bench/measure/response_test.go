@@ -107,7 +107,8 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzResponse holds the reader against net/http: what both accept, both understand in the same way.
+// FuzzResponse holds the reader against net/http: what both accept, both understand in the same
+// way.
 func FuzzResponse(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nab\ncd\n"))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na\nb\r\n0\r\n\r\n"))
@@ -124,7 +125,8 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("%d bytes of body, %d kept, from %d bytes", got.length, len(p.body), len(text))
 		}
 		if bytes.Count(text, []byte("\n")) != bytes.Count(text, []byte("\r\n")) {
-			// net/http also takes bare line feeds as ends of lines; no server that is measured sends them in its head
+			// net/http also takes bare line feeds as ends of lines; no server that is measured
+			// sends them in its head
 			return
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)

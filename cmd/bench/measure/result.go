@@ -25,8 +25,8 @@ type Side struct {
 	P50 float64 `json:"p50_ms,omitempty"`
 	P99 float64 `json:"p99_ms,omitempty"`
 	Max float64 `json:"max_ms,omitempty"`
-	// CPUPerUnit is the server's CPU time for each document, row, edit, feed or MB, in microseconds, with what it went
-	// on to do until it came to rest.
+	// CPUPerUnit is the server's CPU time for each document, row, edit, feed or MB, in
+	// microseconds, with what it went on to do until it came to rest.
 	CPUPerUnit float64 `json:"server_cpu_us_per_unit,omitempty"`
 	// ServerCPU and ClientCPU are CPU time over time: 1 is a core that is busy all the time.
 	ServerCPU float64 `json:"server_cpu_cores,omitempty"`

@@ -16,11 +16,11 @@ type Options struct {
 	Rounds   int            // counted rounds, besides the one that warms up
 	Quick    bool           // small databases
 	Only     *regexp.Regexp // names of the workloads, nil for all
-	// Timers is how many timers of an event function are pending while others are measured, Workers how many workers
-	// event functions have; 0 for what a run of this size has.
+	// Timers is how many timers of an event function are pending while others are measured, Workers
+	// how many workers event functions have; 0 for what a run of this size has.
 	Timers, Workers int
-	// Node is the command that runs programs for Node, which follow feeds in the place of functions where there are
-	// none; "" has programs in Go do that.
+	// Node is the command that runs programs for Node, which follow feeds in the place of functions
+	// where there are none; "" has programs in Go do that.
 	Node     string
 	Progress io.Writer // gets a line for each workload
 }
@@ -32,8 +32,8 @@ type runner struct {
 	peak     []int64 // highest resident memory of each server in any round
 }
 
-// Run runs the workloads on both servers in turn. It deletes the databases it made, also when ctx ends. The report is
-// complete only if the error is nil.
+// Run runs the workloads on both servers in turn. It deletes the databases it made, also when ctx
+// ends. The report is complete only if the error is nil.
 func Run(ctx context.Context, o Options) (*Report, error) { return run(ctx, o, o.sizes()) }
 
 func (o Options) sizes() sizes {

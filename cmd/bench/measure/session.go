@@ -108,7 +108,8 @@ func newSession(
 	return &session{target: t, docs: docs, blob: blob, size: size, prefix: prefix, control: control}, nil
 }
 
-// request sends a request outside the measured time and returns the body of the answer, valid until the next call.
+// request sends a request outside the measured time and returns the body of the answer, valid until
+// the next call.
 func (s *session) request(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
 	if s.control.nc != nil {
 		if err := s.control.limit(requestLimit); err != nil {

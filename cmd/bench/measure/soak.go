@@ -13,13 +13,15 @@ import (
 const (
 	// lineEvery is how often a soak tells what it has seen.
 	lineEvery = time.Minute
-	// stallAfter is what counts as a stall: of a request, or of the whole server when no request ends for so long.
+	// stallAfter is what counts as a stall: of a request, or of the whole server when no request
+	// ends for so long.
 	stallAfter = time.Second
 	// stallsNamed is how many stalls of an interval are printed one by one.
 	stallsNamed = 5
 )
 
-// Soak is a mixed load on one server over a long time: what grows, slows down or stands still only then.
+// Soak is a mixed load on one server over a long time: what grows, slows down or stands still only
+// then.
 type Soak struct {
 	Target   *Target
 	Duration time.Duration
@@ -28,7 +30,8 @@ type Soak struct {
 	Out      io.Writer     // gets the lines
 }
 
-// Run loads the server and prints a line for each interval and a summary. It deletes the databases it made.
+// Run loads the server and prints a line for each interval and a summary. It deletes the databases
+// it made.
 func (o Soak) Run(ctx context.Context) error {
 	size := fullSizes
 	if o.Quick {

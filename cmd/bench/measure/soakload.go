@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	// soakDB is the database that is read, edited and queried. Its number of documents stays the same.
+	// soakDB is the database that is read, edited and queried. Its number of documents stays the
+	// same.
 	soakDB = "soak"
 	// soakBatch is how many documents a _bulk_docs request of a soak has.
 	soakBatch = 100
 	// soakPage is how many rows of the feed are read at a time.
 	soakPage = 1000
-	// largePause is how long connections wait that send much at a time: the others are to be seen beside them.
+	// largePause is how long connections wait that send much at a time: the others are to be seen
+	// beside them.
 	largePause = 100 * time.Millisecond
 )
 
@@ -47,8 +49,9 @@ func (r *soaking) loads() []*soakKind {
 	}
 }
 
-// ring gives new documents their places. They fill one database after the other; an older one is deleted, so that what
-// is stored stays as much as it was. It also has the session's own connection, one user at a time.
+// ring gives new documents their places. They fill one database after the other; an older one is
+// deleted, so that what is stored stays as much as it was. It also has the session's own
+// connection, one user at a time.
 type ring struct {
 	session *session
 	per     int64 // documents of a database
@@ -57,12 +60,14 @@ type ring struct {
 	made    int64 // databases that were made
 }
 
-// ringKept is how many databases there are: the one that is filled, and those in which requests may still be under way.
+// ringKept is how many databases there are: the one that is filled, and those in which requests may
+// still be under way.
 const ringKept = 3
 
 func ringName(n int64) string { return fmt.Sprintf("soak-%d", n) }
 
-// take reserves the numbers of count documents and returns the first with the path of the database of all of them.
+// take reserves the numbers of count documents and returns the first with the path of the database
+// of all of them.
 func (r *ring) take(ctx context.Context, count int64) (first int64, db string, err error) {
 	first = r.next.Add(count) - count
 	n := first / r.per
@@ -115,7 +120,8 @@ func (r *soaking) puts(int) step {
 	}
 }
 
-// edits writes new revisions of documents that belong to this connection, so that there are no conflicts.
+// edits writes new revisions of documents that belong to this connection, so that there are no
+// conflicts.
 func (r *soaking) edits(worker int) step {
 	rnd, e := rand.New(rand.NewPCG(2, uint64(worker))), &editor{session: r.session, base: r.db(soakDB) + "/"}
 	return func(c *conn) (int64, error) {

@@ -23,7 +23,8 @@ type soakLine struct {
 	writeAmp  float64
 }
 
-// ends are at which part of the run its beginning ends and its end begins, for the comparison of both.
+// ends are at which part of the run its beginning ends and its end begins, for the comparison of
+// both.
 const ends = 3
 
 // head prints what the columns are called.
@@ -93,8 +94,8 @@ func (r *soaking) line(ctx context.Context, used resources) error {
 	return nil
 }
 
-// amplification asks settee how many places a read may have to look at, and how often its store has written each byte.
-// Other servers do not tell.
+// amplification asks settee how many places a read may have to look at, and how often its store has
+// written each byte. Other servers do not tell.
 func (r *soaking) amplification(ctx context.Context) (read, write float64) {
 	r.ring.mu.Lock()
 	defer r.ring.mu.Unlock()

@@ -18,7 +18,8 @@ type Target struct {
 	DataDir string // its data directory on this machine, "" if unknown
 }
 
-// ParseTarget reads http://user:password@host:port. It finds the process by the port when the host is this machine.
+// ParseTarget reads http://user:password@host:port. It finds the process by the port when the host
+// is this machine.
 func ParseTarget(name, rawURL string) (*Target, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {

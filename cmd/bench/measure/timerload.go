@@ -12,7 +12,8 @@ import (
 const (
 	// timersEach is how many timers a document makes.
 	timersEach = 100
-	// timerDB is the source of the function with many timers, timerEffects where its callbacks write.
+	// timerDB is the source of the function with many timers, timerEffects where its callbacks
+	// write.
 	timerDB, timerEffects = "event-timers", "event-timers-effects"
 	// fewTimers is how many timers the function has that is undeployed with few.
 	fewTimers = 10
@@ -25,8 +26,9 @@ const (
 // timersOf are the functions with many pending timers.
 type timersOf map[*session]*eventFunction
 
-// timerWorkloads measure a function with many pending timers, in this order: it makes them, others are fired beside
-// them, it is undeployed with them. Each of them makes the function if it is not there.
+// timerWorkloads measure a function with many pending timers, in this order: it makes them, others
+// are fired beside them, it is undeployed with them. Each of them makes the function if it is not
+// there.
 func timerWorkloads(size sizes) []*workload {
 	of := timersOf{}
 	pending := fmt.Sprintf(" beside %d pending ones", size.timers)
@@ -120,7 +122,8 @@ type timerBatch struct {
 	visible bool          // whether the callback writes
 }
 
-// scheduleTimers writes the documents that have a function make timers, with ids that begin with a word.
+// scheduleTimers writes the documents that have a function make timers, with ids that begin with a
+// word.
 func (s *session) scheduleTimers(ctx context.Context, db, word string, b timerBatch) error {
 	const together = 1000
 	documents := (b.count + timersEach - 1) / timersEach
@@ -145,8 +148,8 @@ func (s *session) scheduleTimers(ctx context.Context, db, word string, b timerBa
 	return nil
 }
 
-// fire has many timers be due at one time, and measures from then on until all have fired. They have to be there by
-// then: otherwise it is done again with more time before.
+// fire has many timers be due at one time, and measures from then on until all have fired. They
+// have to be there by then: otherwise it is done again with more time before.
 func (of timersOf) fire(ctx context.Context, s *session, p plan) (sample, error) {
 	f := of[s]
 	for lead := s.size.timerLead; ; lead *= 2 {
@@ -179,8 +182,8 @@ func (of timersOf) fire(ctx context.Context, s *session, p plan) (sample, error)
 	}
 }
 
-// late has timers be due one after the other, and measures how much later than that their writes are seen. The clocks
-// of this machine and the server's have to agree.
+// late has timers be due one after the other, and measures how much later than that their writes
+// are seen. The clocks of this machine and the server's have to agree.
 func (of timersOf) late(ctx context.Context, s *session, p plan) (out sample, err error) {
 	count := max(1, int(p.duration*latenessRate/time.Second))
 	due := time.Now().Add(s.size.timerLead)

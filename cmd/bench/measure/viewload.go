@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// viewDB is the database of the view workloads, fewDB one with a hundredth of its documents. They stay until the
-	// run's end.
+	// viewDB is the database of the view workloads, fewDB one with a hundredth of its documents.
+	// They stay until the run's end.
 	viewDB = "views"
 	fewDB  = "views-few"
 	// statsDesign is a design document whose views have the reduce function _stats.
@@ -33,8 +33,8 @@ const (
 	mapTens  = `function (doc) { for (var i = 0; i < 10; i++) emit([i, doc._id], doc.number); }`
 )
 
-// designDocument writes one with a view of each map function, all with the same reduce function, that no server builds
-// unasked.
+// designDocument writes one with a view of each map function, all with the same reduce function,
+// that no server builds unasked.
 func designDocument(reduce string, sources map[string]string) []byte {
 	b := []byte(`{"autoupdate":false,"views":{`)
 	for i, name := range slices.Sorted(maps.Keys(sources)) {
@@ -126,7 +126,8 @@ func (s *session) timed(units int64, do func() error) (sample, error) {
 	return out, err
 }
 
-// buildView builds the index of one map function over all documents, with a source of its own in each round.
+// buildView builds the index of one map function over all documents, with a source of its own in
+// each round.
 func buildView(name, about, source, reduce string) *workload {
 	return &workload{
 		name: name, unit: "docs/s", about: about, prepare: fillViews,
@@ -168,8 +169,8 @@ func updateView() *workload {
 	}
 }
 
-// changeDocuments writes new revisions of some documents, spread over the database of viewDocuments, other ones in each
-// round.
+// changeDocuments writes new revisions of some documents, spread over the database of
+// viewDocuments, other ones in each round.
 func (s *session) changeDocuments(ctx context.Context, db string, round int) (count int64, err error) {
 	count = min(changedDocuments, s.size.viewDocuments)
 	step := s.size.viewDocuments / count

@@ -105,7 +105,8 @@ func randomDates(_ *session, rnd *rand.Rand) string {
 	return "startkey=" + key(min(a, b)) + "&endkey=" + key(max(a, b))
 }
 
-// randomTens asks for a range of the view tens, of a database that has the documents divided by part.
+// randomTens asks for a range of the view tens, of a database that has the documents divided by
+// part.
 func randomTens(part int64) func(*session, *rand.Rand) string {
 	return func(s *session, rnd *rand.Rand) string {
 		count := max(1, s.size.viewDocuments/part)

@@ -13,7 +13,8 @@ type workload struct {
 	once         bool // one round without warm-up: what is measured shows only once, or takes long
 	prepare      func(ctx context.Context, s *session) error
 	round        func(ctx context.Context, s *session, p plan) (sample, error)
-	// databases are those of prepare and round, deleted at the workload's end. What is not named stays for others.
+	// databases are those of prepare and round, deleted at the workload's end. What is not named
+	// stays for others.
 	databases []string
 }
 
@@ -31,7 +32,8 @@ type sample struct {
 	used    resources
 }
 
-// The order matters: memory of feeds and disk are measured while the servers have done nothing else.
+// The order matters: memory of feeds and disk are measured while the servers have done nothing
+// else.
 func workloads(size sizes) []*workload {
 	all := []*workload{feedMemory(), diskSize()}
 	all = append(all, documentWorkloads()...)

@@ -26,8 +26,8 @@ type routeChanges struct {
 	diffs []string
 }
 
-// routeOf returns the route of a request, "METHOD /path?query". A part of the path that begins with an underscore
-// belongs to the route; of the others the first is a database.
+// routeOf returns the route of a request, "METHOD /path?query". A part of the path that begins with
+// an underscore belongs to the route; of the others the first is a database.
 func routeOf(request string) route {
 	method, path, _ := strings.Cut(request, " ")
 	path, _, _ = strings.Cut(path, "?")
@@ -44,7 +44,8 @@ func routeOf(request string) route {
 	return route{strings.Join(parts, "/"), method}
 }
 
-// collect performs a scenario and keeps the steps that are answered otherwise than recorded, or not at all.
+// collect performs a scenario and keeps the steps that are answered otherwise than recorded, or not
+// at all.
 func (t *tool) collect(ctx context.Context, f *conformance.File, sc *conformance.Scenario) error {
 	results, err := conformance.Replay(ctx, t.addr, sc)
 	if err != nil {

@@ -22,8 +22,8 @@ const recorded = `{"area":"a","scenarios":[{"name":"s","about":"","steps":[
  {"do":"GET /_hang_up","expect":{"status":200,"headers":{},"body":""}}
  ]}]}`
 
-// The report has the server's version, the changed steps, and them only, below their routes, and the counts. The
-// recordings stay as they were.
+// The report has the server's version, the changed steps, and them only, below their routes, and
+// the counts. The recordings stay as they were.
 func TestChanged(t *testing.T) {
 	newer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := `{"v":1}`

@@ -93,7 +93,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// file performs the scenarios of one file; a recording is written back when all of them went through.
+// file performs the scenarios of one file; a recording is written back when all of them went
+// through.
 func (t *tool) file(
 	ctx context.Context,
 	path string,

@@ -16,8 +16,8 @@ const (
 	None                 // none does
 )
 
-// Disk is a Store whose disk is as full as a test says, also in the middle of a transaction: it counts when that is to
-// be committed. It is safe for concurrent use.
+// Disk is a Store whose disk is as full as a test says, also in the middle of a transaction: it
+// counts when that is to be committed. It is safe for concurrent use.
 type Disk struct {
 	kv.Store
 	left atomic.Int32

@@ -12,13 +12,14 @@ type Outcome uint8
 const (
 	// Commit lets the engine commit.
 	Commit Outcome = iota
-	// Conflict discards the run, as if another commit had written what it read; the function runs again.
+	// Conflict discards the run, as if another commit had written what it read; the function runs
+	// again.
 	Conflict
-	// UnknownAborted is a commit without an answer that turns out not to have happened: after Plan.Unknown the function
-	// runs again.
+	// UnknownAborted is a commit without an answer that turns out not to have happened: after
+	// Plan.Unknown the function runs again.
 	UnknownAborted
-	// UnknownCommitted is a commit without an answer that turns out to have happened: others see it during
-	// Plan.Unknown, before Update returns.
+	// UnknownCommitted is a commit without an answer that turns out to have happened: others see it
+	// during Plan.Unknown, before Update returns.
 	UnknownCommitted
 	// TooOld discards the run, as if it had taken too long; the function runs again.
 	TooOld
@@ -36,10 +37,11 @@ type Read struct {
 	N      int  // within the run, from 1
 }
 
-// Plan decides what happens. Its functions are called by several goroutines at once; nil functions let everything pass.
+// Plan decides what happens. Its functions are called by several goroutines at once; nil functions
+// let everything pass.
 type Plan struct {
-	// Commit tells the outcome of run number run (from 1) of the Update number call (from 1). It is asked only about
-	// runs whose function returned nil.
+	// Commit tells the outcome of run number run (from 1) of the Update number call (from 1). It is
+	// asked only about runs whose function returned nil.
 	Commit func(call, run int) Outcome
 	// TooOld reports whether the read, and all later ones of the same run, fail with kv.ErrTooOld.
 	TooOld func(Read) bool
@@ -72,8 +74,9 @@ type Rates struct {
 	MaxDelay   time.Duration // each delay is below it
 }
 
-// Random returns a Plan that follows rates with the randomness of seed. The same seed repeats the same decisions as
-// long as transactions ask in the same order, which is so with one caller at a time.
+// Random returns a Plan that follows rates with the randomness of seed. The same seed repeats the
+// same decisions as long as transactions ask in the same order, which is so with one caller at a
+// time.
 func Random(seed uint64, rates Rates) Plan {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -107,7 +107,8 @@ func TestContextEndsConflicts(t *testing.T) {
 	}
 }
 
-// From the chosen read on, all reads of a View fail; an Update runs again, also when its function hides the error.
+// From the chosen read on, all reads of a View fail; an Update runs again, also when its function
+// hides the error.
 func TestTooOldReads(t *testing.T) {
 	s := faultkv.New(memkv.New(), faultkv.Plan{TooOld: func(r faultkv.Read) bool { return r.Run == 1 && r.N == 3 }})
 	reads := func(tx kv.ReadTx) (failed [4]bool) {

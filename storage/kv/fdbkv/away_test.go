@@ -73,8 +73,8 @@ func TestOneWaitAway(t *testing.T) {
 	}
 }
 
-// TestOutcomeStaysUnknown: a commit that the cluster did not answer, nor what became of it, is told as such, and its
-// marker is not used again.
+// TestOutcomeStaysUnknown: a commit that the cluster did not answer, nor what became of it, is told
+// as such, and its marker is not used again.
 func TestOutcomeStaysUnknown(t *testing.T) {
 	s := openStore(t, t.Name())
 	there := s.markers.db
@@ -92,8 +92,8 @@ func TestOutcomeStaysUnknown(t *testing.T) {
 	}
 }
 
-// TestRetryAfterTimeout: a transaction whose time has passed when FoundationDB asks for another attempt gets one, in
-// the state that a new one has.
+// TestRetryAfterTimeout: a transaction whose time has passed when FoundationDB asks for another
+// attempt gets one, in the state that a new one has.
 func TestRetryAfterTimeout(t *testing.T) {
 	s := openStore(t, t.Name())
 	for _, code := range []int{codeConflict, codeUnknownResult, codeTooOld, codeTimedOut} {
@@ -117,7 +117,8 @@ func TestRetryAfterTimeout(t *testing.T) {
 	}
 }
 
-// TestStalled: of what made a transaction too old, only a long wait for the servers is said to be their fault.
+// TestStalled: of what made a transaction too old, only a long wait for the servers is said to be
+// their fault.
 func TestStalled(t *testing.T) {
 	for _, c := range []struct {
 		code   int

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// offsetSize is the size of the offset that FoundationDB wants after a key or value with a versionstamp.
+// offsetSize is the size of the offset that FoundationDB wants after a key or value with a
+// versionstamp.
 const offsetSize = 4
 
 // atomics sends the contract's atomic operations.
@@ -34,7 +35,8 @@ type filler struct {
 	err     error  // the first write that is refused
 }
 
-// fill puts what overlay has collected into tr. A write over a limit, or out of the store's space, is refused.
+// fill puts what overlay has collected into tr. A write over a limit, or out of the store's space,
+// is refused.
 func (s *Store) fill(tr fdb.Transaction, overlay *txn.Tx) error {
 	f := &filler{tr: tr, space: s.space, limits: s.Limits()}
 	read := txn.NewRangeSet(overlay.Reads())
@@ -59,8 +61,9 @@ func (s *Store) fill(tr fdb.Transaction, overlay *txn.Tx) error {
 	return f.err
 }
 
-// contested sends the versionstamped keys that a later range clear may cover, in the order of writing: that is decided
-// when the stamp is known. The clears come once more after them, before what has been written into the cleared ranges.
+// contested sends the versionstamped keys that a later range clear may cover, in the order of
+// writing: that is decided when the stamp is known. The clears come once more after them, before
+// what has been written into the cleared ranges.
 func (f *filler) contested(stamped []txn.StampedKey) {
 	for _, k := range stamped {
 		if len(k.Clears) > 0 {
@@ -76,7 +79,8 @@ func (f *filler) keep(err error) {
 	}
 }
 
-// check reports whether the key and the value, with what FoundationDB wants after each, can be written.
+// check reports whether the key and the value, with what FoundationDB wants after each, can be
+// written.
 func (f *filler) check(key []byte, keyExtra int, value []byte, valueExtra int) bool {
 	switch {
 	case isReserved(key):

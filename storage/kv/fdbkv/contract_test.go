@@ -26,7 +26,8 @@ func needCluster(t testing.TB) {
 	}
 }
 
-// openDir opens the store of a directory: the directory becomes a prefix of this run, which is cleared in the end.
+// openDir opens the store of a directory: the directory becomes a prefix of this run, which is
+// cleared in the end.
 func openDir(t testing.TB, dir string) kv.Store { return openStore(t, dir) }
 
 func openStore(t testing.TB, dir string) *Store {
@@ -60,8 +61,8 @@ func TestContract(t *testing.T) {
 	kvtest.Run(t, openDir)
 }
 
-// agedVersions is less than what a snapshot is behind by when it cannot be read any more: five seconds on a slow
-// machine, or nothing but a recovery of the cluster.
+// agedVersions is less than what a snapshot is behind by when it cannot be read any more: five
+// seconds on a slow machine, or nothing but a recovery of the cluster.
 const agedVersions = 4_500_000
 
 func TestMetamorphic(t *testing.T) {

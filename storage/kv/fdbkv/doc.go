@@ -1,15 +1,17 @@
-// Package fdbkv is the engine of the store contract kv.Store for FoundationDB 7.3, on its official binding. It is built
-// with the tag fdb and needs FoundationDB's client library; without the tag the package is empty.
+// Package fdbkv is the engine of the store contract kv.Store for FoundationDB 7.3, on its official
+// binding. It is built with the tag fdb and needs FoundationDB's client library; without the tag
+// the package is empty.
 //
-// Map: store.go open, close, View · update.go Update: attempts and their outcomes · commit.go what an attempt sends ·
-// marker.go the markers that tell the outcome of a commit · transaction.go a transaction that ends with its context ·
-// snapshot.go, iter.go its reads · space.go keys below the prefix · watch.go watches · errors.go FoundationDB's errors
-// · status.go what the cluster says of itself · identity.go what tells it from others · include a header for checking
-// the code where the client is not installed.
+// Map: store.go open, close, View · update.go Update: attempts and their outcomes · commit.go what
+// an attempt sends · marker.go the markers that tell the outcome of a commit · transaction.go a
+// transaction that ends with its context · snapshot.go, iter.go its reads · space.go keys below the
+// prefix · watch.go watches · errors.go FoundationDB's errors · status.go what the cluster says of
+// itself · identity.go what tells it from others · include a header for checking the code where the
+// client is not installed.
 //
-// The overlay of a transaction's own writes, its conflict ranges and its errors are internal/txn's, as in the other
-// engines: FoundationDB's own is switched off, reads go to it as snapshot reads, and a commit sends conflicts and
-// writes.
+// The overlay of a transaction's own writes, its conflict ranges and its errors are internal/txn's,
+// as in the other engines: FoundationDB's own is switched off, reads go to it as snapshot reads,
+// and a commit sends conflicts and writes.
 //
 // Invariants:
 //

@@ -46,10 +46,12 @@ func isLate(err error) bool {
 	return code == codeTooOld || code == codeTimedOut
 }
 
-// stall is how long a call waits at least for servers that, by then, cannot be said to answer: it takes milliseconds.
+// stall is how long a call waits at least for servers that, by then, cannot be said to answer: it
+// takes milliseconds.
 const stall = 3 * time.Second
 
-// stalled marks an error that made a transaction too old and is that of a call that waited since began for the servers.
+// stalled marks an error that made a transaction too old and is that of a call that waited since
+// began for the servers.
 func stalled(err error, began time.Time) error {
 	if isLate(err) && time.Since(began) >= stall {
 		return fmt.Errorf("%w: %w", kv.ErrUnavailable, err)
@@ -72,7 +74,8 @@ func isBehind(err error) bool {
 	return code == codeFutureVersion || code == codeProcessBehind
 }
 
-// contractError returns the contract's error for one of FoundationDB, which it wraps; ctx is the transaction's.
+// contractError returns the contract's error for one of FoundationDB, which it wraps; ctx is the
+// transaction's.
 func contractError(ctx context.Context, err error) error {
 	switch codeOf(err) {
 	case codeTooOld, codeTimedOut: // kv.ErrUnavailable besides, if the servers were slow

@@ -9,11 +9,13 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 )
 
-// identityKey is where FoundationDB gives the identity that a cluster gets when it is made. It is neither that of the
-// cluster file, which changes with the coordinators, nor part of a backup of a range of keys.
+// identityKey is where FoundationDB gives the identity that a cluster gets when it is made. It is
+// neither that of the cluster file, which changes with the coordinators, nor part of a backup of a
+// range of keys.
 const identityKey = "\xff\xff/cluster_id"
 
-// Identity names the cluster: no other one is called so, and it is called so whatever becomes of its machines.
+// Identity names the cluster: no other one is called so, and it is called so whatever becomes of
+// its machines.
 func (s *Store) Identity(ctx context.Context) ([]byte, error) {
 	var id []byte
 	_, err := s.db.Transact(func(tr fdb.Transaction) (any, error) {

@@ -15,10 +15,11 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A marker reports whether a commit happened that FoundationDB lost track of. Each Update owns a marker while it runs;
-// each of its attempts writes the attempt's number and the commit's versionstamp there, in the transaction itself.
-// Markers are used again by later Updates of the process, so there are never more of them than Updates at once; they go
-// when the store is closed, and those of a process that died go when some store is opened a day later.
+// A marker reports whether a commit happened that FoundationDB lost track of. Each Update owns a
+// marker while it runs; each of its attempts writes the attempt's number and the commit's
+// versionstamp there, in the transaction itself. Markers are used again by later Updates of the
+// process, so there are never more of them than Updates at once; they go when the store is closed,
+// and those of a process that died go when some store is opened a day later.
 //
 // The key is prefix \xff m session number, the value is attempt (8 bytes) versionstamp (10 bytes).
 
@@ -31,7 +32,8 @@ const (
 	// noAttempt is the attempt of a marker that keeps a lost commit from happening.
 	noAttempt = 0
 
-	// markerAge is after how many versions, a million a second, nobody can be interested in a marker any more.
+	// markerAge is after how many versions, a million a second, nobody can be interested in a
+	// marker any more.
 	markerAge = 24 * 3600 * 1_000_000
 
 	// sweepRows is how many markers Open looks at.
@@ -74,8 +76,8 @@ func prefixRange(prefix fdb.Key) fdb.KeyRange {
 	return fdb.KeyRange{Begin: prefix, End: fdb.Key(kv.AppendPrefixEnd(nil, prefix))}
 }
 
-// take returns a marker that no running Update uses. The caller must not have a snapshot yet: a former use of the
-// marker would conflict with it.
+// take returns a marker that no running Update uses. The caller must not have a snapshot yet: a
+// former use of the marker would conflict with it.
 func (m *markers) take() *marker {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,8 +99,9 @@ func (m *markers) release(last *marker) {
 	}
 }
 
-// mark makes tr write the marker for a new attempt, in such a way that outcome can keep it from committing: the
-// conflict comes first, as FoundationDB leaves out conflicts over what a transaction has written itself.
+// mark makes tr write the marker for a new attempt, in such a way that outcome can keep it from
+// committing: the conflict comes first, as FoundationDB leaves out conflicts over what a
+// transaction has written itself.
 func (m *marker) mark(tr fdb.Transaction) error {
 	m.attempt++
 	err := tr.AddReadConflictKey(m.key)
@@ -112,9 +115,9 @@ func (m *marker) set(tr fdb.Transaction, attempt uint64) {
 	tr.SetVersionstampedValue(m.key, withOffset(value, attemptSize))
 }
 
-// outcome reports whether the last attempt was committed, and with which versionstamp. If not, it never will be: the
-// attempt conflicts with what outcome has written. It fails when the cluster does not answer in so much time: then the
-// attempt may have been committed, or may be.
+// outcome reports whether the last attempt was committed, and with which versionstamp. If not, it
+// never will be: the attempt conflicts with what outcome has written. It fails when the cluster
+// does not answer in so much time: then the attempt may have been committed, or may be.
 func (m *marker) outcome(within time.Duration) (stamp kv.Versionstamp, committed bool, err error) {
 	deadline := time.Now().Add(within)
 	_, err = m.db.Transact(func(tr fdb.Transaction) (any, error) {

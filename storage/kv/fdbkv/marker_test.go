@@ -43,7 +43,8 @@ func expectCounter(t *testing.T, s *Store, want byte, stamp kv.Versionstamp) {
 	}
 }
 
-// A commit whose outcome was lost counts once, whatever became of it, and Update knows its versionstamp.
+// A commit whose outcome was lost counts once, whatever became of it, and Update knows its
+// versionstamp.
 func TestLostOutcome(t *testing.T) {
 	for name, happens := range map[string]bool{"committed": true, "not committed": false} {
 		for _, code := range []int{codeUnknownResult, codeTimedOut} {

@@ -15,7 +15,8 @@ import (
 // behindPause is how long a read waits for a storage server that is behind the snapshot.
 const behindPause = 10 * time.Millisecond
 
-// snapshot is the state that a transaction reads. Its reads add no conflicts: internal/txn keeps account of them.
+// snapshot is the state that a transaction reads. Its reads add no conflicts: internal/txn keeps
+// account of them.
 type snapshot struct {
 	tr fdb.Transaction
 	space
@@ -75,7 +76,8 @@ func (s *snapshot) fail(err error, began time.Time) error {
 	return contractError(s.ctx, err)
 }
 
-// SizeEstimate implements txn.Snapshot: from FoundationDB's samples, coarse for ranges of less than some megabytes.
+// SizeEstimate implements txn.Snapshot: from FoundationDB's samples, coarse for ranges of less than
+// some megabytes.
 func (s *snapshot) SizeEstimate(begin, end []byte) (int64, error) {
 	for began := time.Now(); ; {
 		size, err := s.tr.GetEstimatedRangeSizeBytes(s.keyRange(begin, end)).Get()

@@ -25,7 +25,8 @@ func (s space) append(b, key []byte) []byte { return append(append(b, s.prefix..
 // key returns the cluster's key for key, in memory of its own.
 func (s space) key(key []byte) fdb.Key { return s.append(make([]byte, 0, len(s.prefix)+len(key)), key) }
 
-// keyRange returns the cluster's range for begin <= key < end without the reserved keys; it may be empty.
+// keyRange returns the cluster's range for begin <= key < end without the reserved keys; it may be
+// empty.
 func (s space) keyRange(begin, end []byte) fdb.KeyRange {
 	if bytes.Compare(end, reservedBegin) > 0 {
 		end = reservedBegin

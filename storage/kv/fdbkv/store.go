@@ -29,12 +29,12 @@ const maxPrefix = 256
 
 // Options say where in which cluster the store is.
 type Options struct {
-	// ClusterFile is the path of the cluster file; if empty, FDB_CLUSTER_FILE names it, or it is at the client's
-	// default.
+	// ClusterFile is the path of the cluster file; if empty, FDB_CLUSTER_FILE names it, or it is at
+	// the client's default.
 	ClusterFile string
 
-	// Prefix begins all keys of the store; empty: DefaultPrefix. Stores share a cluster if neither one's prefix begins
-	// with the other's.
+	// Prefix begins all keys of the store; empty: DefaultPrefix. Stores share a cluster if neither
+	// one's prefix begins with the other's.
 	Prefix string
 }
 
@@ -80,7 +80,8 @@ func Open(options Options) (*Store, error) {
 	return s, nil
 }
 
-// openDatabase starts the client's network once per process, and returns the process's one handle for the cluster.
+// openDatabase starts the client's network once per process, and returns the process's one handle
+// for the cluster.
 func openDatabase(clusterFile string) (fdb.Database, error) {
 	opening.Lock()
 	defer opening.Unlock()
@@ -150,8 +151,8 @@ func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
 	return s.watches.wait(ctx, s.space.key(key), seen)
 }
 
-// Health implements kv.Store. A read version is given only by a cluster that can commit; the key is some storage
-// server's.
+// Health implements kv.Store. A read version is given only by a cluster that can commit; the key is
+// some storage server's.
 func (s *Store) Health(ctx context.Context) error {
 	return s.View(ctx, func(tx kv.ReadTx) error {
 		_, err := tx.Get(nil)
@@ -166,7 +167,8 @@ func (s *Store) Limits() kv.Limits {
 	return limits
 }
 
-// Close implements kv.Store. The process's connection to the cluster stays, for stores that are open or will be.
+// Close implements kv.Store. The process's connection to the cluster stays, for stores that are
+// open or will be.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {

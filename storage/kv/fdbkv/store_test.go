@@ -48,8 +48,8 @@ func TestKeysStayBelowThePrefix(t *testing.T) {
 	}
 }
 
-// TestThrottlingTags: tags are no longer than FoundationDB takes, and what the documentation has operators compute; the
-// cluster takes transactions with them.
+// TestThrottlingTags: tags are no longer than FoundationDB takes, and what the documentation has
+// operators compute; the cluster takes transactions with them.
 func TestThrottlingTags(t *testing.T) {
 	for tenant, want := range map[string]string{
 		"db:reports":             "db:reports",
@@ -186,7 +186,8 @@ func TestReadsOfALargeRange(t *testing.T) {
 	}
 }
 
-// Versionstamped keys that a later range clear may cover, beside clears before them and writes after them.
+// Versionstamped keys that a later range clear may cover, beside clears before them and writes
+// after them.
 func TestContestedVersionstamps(t *testing.T) {
 	stamped := func(tx kv.Tx, prefix string, user uint16, value string) {
 		key, offset := tuple.AppendVersionstampHole([]byte(prefix), user)

@@ -16,33 +16,34 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// How long a call waits at most for a cluster that does not answer, or hardly (ADR 0043). A recovery of the cluster
-// takes less, and a snapshot lives five seconds.
+// How long a call waits at most for a cluster that does not answer, or hardly (ADR 0043). A
+// recovery of the cluster takes less, and a snapshot lives five seconds.
 const (
 	beginTimeout   = 8 * time.Second
 	readTimeout    = 6 * time.Second
 	commitTimeout  = 10 * time.Second
 	outcomeTimeout = 8 * time.Second
 
-	// waitBound is for all that one call waits for; only leastTimeout of each that comes then. Of it, reserve is kept
-	// for what comes after a snapshot or a commit.
+	// waitBound is for all that one call waits for; only leastTimeout of each that comes then. Of
+	// it, reserve is kept for what comes after a snapshot or a commit.
 	waitBound    = 18 * time.Second
 	reserve      = 4 * time.Second
 	leastTimeout = 2 * time.Second
 
-	// patience is for how long after its begin a call makes another attempt of what failed because the servers did not
-	// answer.
+	// patience is for how long after its begin a call makes another attempt of what failed because
+	// the servers did not answer.
 	patience = 8 * time.Second
 
 	// prompt is how long a wait for the servers takes at most, if they answer as they should.
 	prompt = time.Second
 
-	// backgroundTimeout is beginTimeout of transactions in the background, which a cluster that is busy lets wait.
+	// backgroundTimeout is beginTimeout of transactions in the background, which a cluster that is
+	// busy lets wait.
 	backgroundTimeout = time.Minute
 )
 
-// transaction is a FoundationDB transaction that is cancelled when a context ends. The zero value of leave means that
-// it follows no context now.
+// transaction is a FoundationDB transaction that is cancelled when a context ends. The zero value
+// of leave means that it follows no context now.
 type transaction struct {
 	fdb.Transaction
 	store *Store
@@ -53,7 +54,8 @@ type transaction struct {
 	lost  bool // cancelled, perhaps still being cancelled: not to be used again
 }
 
-// take returns a transaction in its initial state, of a call that begins with ctx. The caller releases it.
+// take returns a transaction in its initial state, of a call that begins with ctx. The caller
+// releases it.
 func (s *Store) take(ctx context.Context) (*transaction, error) {
 	now := time.Now()
 	since := kv.WaitsSince(ctx, now)
@@ -68,13 +70,15 @@ func (s *Store) take(ctx context.Context) (*transaction, error) {
 	return &transaction{Transaction: tr, store: s, born: now, since: since}, nil
 }
 
-// end releases the transaction of a call that fails with err or succeeds, and tells the request how it waited.
+// end releases the transaction of a call that fails with err or succeeds, and tells the request how
+// it waited.
 func (t *transaction) end(ctx context.Context, err error) {
 	kv.Waited(ctx, t.since, !t.late && !errors.Is(err, kv.ErrUnavailable))
 	t.release()
 }
 
-// release ends the transaction and keeps it for others: the binding frees one only when the garbage collector finds it.
+// release ends the transaction and keeps it for others: the binding frees one only when the garbage
+// collector finds it.
 func (t *transaction) release() {
 	t.unfollow()
 	if !t.lost {
@@ -139,19 +143,22 @@ func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
 // waited notes a wait for the servers that began then.
 func (t *transaction) waited(began time.Time) { t.late = t.late || time.Since(began) > prompt }
 
-// left is how long a wait may take that takes wait at most, when so much is kept for what comes after it.
+// left is how long a wait may take that takes wait at most, when so much is kept for what comes
+// after it.
 func (t *transaction) left(wait, keep time.Duration) time.Duration {
 	return min(wait, max(leastTimeout, waitBound-time.Since(t.since)-keep))
 }
 
-// impatient tells that there shall be no other attempt after one that failed because the servers did not answer.
+// impatient tells that there shall be no other attempt after one that failed because the servers
+// did not answer.
 func (t *transaction) impatient() bool { return time.Since(t.since) >= patience }
 
 // maxTag is FoundationDB's limit of a tag's length.
 const maxTag = 16
 
-// throttlingTag is FoundationDB's tag of a tenant, "kind:name": that itself if it is not too long, else as much of the
-// SHA-256 of the name in hexadecimal digits as has room in place of it. Operators give it to fdbcli.
+// throttlingTag is FoundationDB's tag of a tenant, "kind:name": that itself if it is not too long,
+// else as much of the SHA-256 of the name in hexadecimal digits as has room in place of it.
+// Operators give it to fdbcli.
 func throttlingTag(tenant string) string {
 	if len(tenant) <= maxTag {
 		return tenant
@@ -166,8 +173,9 @@ func (t *transaction) timeout(left time.Duration) error {
 	return t.Options().SetTimeout((time.Since(t.born) + left).Milliseconds())
 }
 
-// retry prepares the transaction for another attempt after it failed with err, an error of FoundationDB, and waits as
-// long as FoundationDB finds right. It returns the contract's error when there shall be no other attempt.
+// retry prepares the transaction for another attempt after it failed with err, an error of
+// FoundationDB, and waits as long as FoundationDB finds right. It returns the contract's error when
+// there shall be no other attempt.
 func (t *transaction) retry(ctx context.Context, err error) error {
 	var failed fdb.Error
 	switch {

@@ -15,7 +15,8 @@ import (
 // maxLate is how often a transaction that becomes too old is run.
 const maxLate = 3
 
-// Update implements kv.Store. It returns with the outcome known, unless the cluster does not tell it in time.
+// Update implements kv.Store. It returns with the outcome known, unless the cluster does not tell
+// it in time.
 func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (_ kv.Versionstamp, err error) {
 	if err := s.enter(ctx); err != nil {
 		return kv.Versionstamp{}, err
@@ -50,8 +51,8 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (_ kv.Versions
 	}
 }
 
-// attempt runs fn once and commits. failed is what FoundationDB failed with, and the transaction left nothing; err is
-// Update's result.
+// attempt runs fn once and commits. failed is what FoundationDB failed with, and the transaction
+// left nothing; err is Update's result.
 func (s *Store) attempt(
 	ctx context.Context,
 	t *transaction,

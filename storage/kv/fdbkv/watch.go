@@ -16,7 +16,8 @@ import (
 // watchPause is how long a failed watch waits before it begins again.
 const watchPause = 200 * time.Millisecond
 
-// watches are those of a store. Each watched key has one watch in FoundationDB and one goroutine that renews it.
+// watches are those of a store. Each watched key has one watch in FoundationDB and one goroutine
+// that renews it.
 type watches struct {
 	db fdb.Database
 

@@ -25,7 +25,8 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Watches of one key share one of FoundationDB, which goes with the last of them; each looks for what it has not seen.
+// Watches of one key share one of FoundationDB, which goes with the last of them; each looks for
+// what it has not seen.
 func TestWatchesAreShared(t *testing.T) {
 	s := openStore(t, t.Name())
 	ctx, cancel := context.WithCancel(context.Background())

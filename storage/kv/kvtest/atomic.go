@@ -64,7 +64,8 @@ var atomicCases = []struct {
 	},
 }
 
-// Each rule holds at commit over what is stored, in reads over what is stored, and over what the transaction has set.
+// Each rule holds at commit over what is stored, in reads over what is stored, and over what the
+// transaction has set.
 func testAtomic(t *testing.T, s *store) {
 	put := func(tx kv.Tx, key, value string) {
 		if value == absent {

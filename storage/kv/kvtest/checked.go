@@ -11,12 +11,13 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Checked returns store with both sides of the contract watched, for tests. report is called at each violation, from
-// the call that violates, so that its stack shows the place. Caught of callers: use of a transaction or an iterator
-// after its end or by two goroutines at once, iterators left open, ranges that begin after their end, keys beyond \xff
-// (which FoundationDB keeps for itself), values that are modified, and what depends on whether an open iterator sees
-// later writes. Slices kept for too long are overwritten. Caught of engines: rows out of order, out of the range or
-// over the limit, and versionstamps that do not grow.
+// Checked returns store with both sides of the contract watched, for tests. report is called at
+// each violation, from the call that violates, so that its stack shows the place. Caught of
+// callers: use of a transaction or an iterator after its end or by two goroutines at once,
+// iterators left open, ranges that begin after their end, keys beyond \xff (which FoundationDB
+// keeps for itself), values that are modified, and what depends on whether an open iterator sees
+// later writes. Slices kept for too long are overwritten. Caught of engines: rows out of order, out
+// of the range or over the limit, and versionstamps that do not grow.
 func Checked(store kv.Store, report func(violation string)) kv.Store {
 	return &checked{Store: store, report: report}
 }
@@ -129,8 +130,8 @@ func (s *scope) lend(value []byte) []byte {
 	return c
 }
 
-// scribbles is what overwritten slices hold. They are copied over, since under the race detector a loop over bytes
-// takes longer than all else that tests do.
+// scribbles is what overwritten slices hold. They are copied over, since under the race detector a
+// loop over bytes takes longer than all else that tests do.
 var scribbles = bytes.Repeat([]byte{0xdb}, 64<<10)
 
 func scribble(b []byte) {

@@ -6,7 +6,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// conflictCase is a transaction that reads (and then writes a key of its own), during which another one commits.
+// conflictCase is a transaction that reads (and then writes a key of its own), during which another
+// one commits.
 type conflictCase struct {
 	name  string
 	read  func(t testing.TB, tx kv.Tx)
@@ -212,7 +213,8 @@ func testConflicts(t *testing.T, s *store) {
 	}
 }
 
-// runs commits write while a transaction with read runs for the first time, and tells how often that ran.
+// runs commits write while a transaction with read runs for the first time, and tells how often
+// that ran.
 func (s *store) runs(read, write func(tx kv.Tx), writes bool) int {
 	n := 0
 	s.update(func(tx kv.Tx) {

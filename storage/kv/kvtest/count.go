@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Counts is what was asked of a store. What transactions that were run again or rolled back did is counted too.
+// Counts is what was asked of a store. What transactions that were run again or rolled back did is
+// counted too.
 type Counts struct {
 	Views   int64 // calls of View
 	Updates int64 // calls of Update
@@ -28,8 +29,8 @@ type Counts struct {
 	BytesWritten int64 // keys and values of Set, SetVersionstamped… and Atomic
 }
 
-// Counting is a Store that counts what is asked of it, for tests of what an operation costs. It is safe for concurrent
-// use.
+// Counting is a Store that counts what is asked of it, for tests of what an operation costs. It is
+// safe for concurrent use.
 type Counting struct {
 	kv.Store
 	counts atomicCounts

@@ -1,13 +1,14 @@
-// Package kvtest is the suite that each engine of the store contract passes, alone and inside the wrappers, and the
-// wrappers that only tests use: Checked reports callers and engines that break the contract, Counting counts what
-// operations cost.
+// Package kvtest is the suite that each engine of the store contract passes, alone and inside the
+// wrappers, and the wrappers that only tests use: Checked reports callers and engines that break
+// the contract, Counting counts what operations cost.
 //
-// Map: run.go the list of tests, and what they are written with · order.go, writes.go, iterators.go reading and writing
-// in one transaction · conflicts.go what conflicts with what · isolation.go anomalies under concurrency · atomic.go ·
-// stamps.go versionstamps · watches.go · lifecycle.go errors, contexts, closing, limits · metamorphic.go, history.go
-// one random history on the reference model and on the engine · endings.go attempts that an engine may end ·
-// linear.go linearizability of concurrent histories · long.go which tests the race detector is spared · checked.go,
-// checkediterator.go, checkedwriter.go are Checked · count.go Counting.
+// Map: run.go the list of tests, and what they are written with · order.go, writes.go, iterators.go
+// reading and writing in one transaction · conflicts.go what conflicts with what · isolation.go
+// anomalies under concurrency · atomic.go · stamps.go versionstamps · watches.go · lifecycle.go
+// errors, contexts, closing, limits · metamorphic.go, history.go one random history on the
+// reference model and on the engine · endings.go attempts that an engine may end · linear.go
+// linearizability of concurrent histories · long.go which tests the race detector is spared ·
+// checked.go, checkediterator.go, checkedwriter.go are Checked · count.go Counting.
 //
 // Invariants:
 //

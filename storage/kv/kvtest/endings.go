@@ -7,13 +7,14 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// An engine may end an attempt at a transaction without a fault of its own and without a conflict: a snapshot can be
-// read for a limited time, and servers may lose what became of a commit. When that happens depends on how fast the
-// machine is, so the reference model cannot foresee it. It learns from the engine's player which attempts ended so, and
-// ends the same ones: from there on the two histories are compared as ever. What such an attempt read is forgotten.
+// An engine may end an attempt at a transaction without a fault of its own and without a conflict:
+// a snapshot can be read for a limited time, and servers may lose what became of a commit. When
+// that happens depends on how fast the machine is, so the reference model cannot foresee it. It
+// learns from the engine's player which attempts ended so, and ends the same ones: from there on
+// the two histories are compared as ever. What such an attempt read is forgotten.
 
-// Allows reports whether an engine may have ended an attempt whose snapshot was of version was, when the snapshot after
-// it is of version is. nil: never.
+// Allows reports whether an engine may have ended an attempt whose snapshot was of version was,
+// when the snapshot after it is of version is. nil: never.
 type Allows func(was, is uint64) bool
 
 // ending is how an attempt of the engine's ended that may end for no reason of the history's.
@@ -52,7 +53,8 @@ func (p *player) begin(tx kv.ReadTx, again bool) {
 	p.attempts++
 }
 
-// end notes that the last attempt at a transaction was the last one, and that err is what it returned.
+// end notes that the last attempt at a transaction was the last one, and that err is what it
+// returned.
 func (p *player) end(view bool, err error) {
 	last, failed := p.attempt, errors.Is(err, kv.ErrTooOld)
 	reads := last.tooOld && (view || err != nil) // an Update must not commit after them

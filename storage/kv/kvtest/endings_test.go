@@ -58,7 +58,8 @@ func (s *twice) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 	return s.Store.Update(ctx, fn)
 }
 
-// TestEndingsHideNoFault: an engine that commits a transaction twice is found also where attempts may end.
+// TestEndingsHideNoFault: an engine that commits a transaction twice is found also where attempts
+// may end.
 func TestEndingsHideNoFault(t *testing.T) {
 	found := 0
 	for seed := range uint64(20) {

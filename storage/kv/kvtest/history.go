@@ -24,9 +24,10 @@ type transaction struct {
 	actions []any // action or *transaction
 }
 
-// randomKey returns one of few keys, so that actions meet: most below k/, some below v/, where versionstamped values
-// are, and some that belong to documents. Keys below s/ are versionstamped. No atomic operation is done below v/: what
-// it makes of a versionstamp depends on the engine's numbers.
+// randomKey returns one of few keys, so that actions meet: most below k/, some below v/, where
+// versionstamped values are, and some that belong to documents. Keys below s/ are versionstamped.
+// No atomic operation is done below v/: what it makes of a versionstamp depends on the engine's
+// numbers.
 func randomKey(rng *rand.Rand) string {
 	const letters = "ab\x00\xfe\xff"
 	var key strings.Builder

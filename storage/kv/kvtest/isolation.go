@@ -81,7 +81,8 @@ func testWriteSkew(t *testing.T, s *store) {
 	s.expect("a", "1", "b", "0")
 }
 
-// A snapshot stays what it is while others commit, and does not make them wait; the next one has it all.
+// A snapshot stays what it is while others commit, and does not make them wait; the next one has it
+// all.
 func testSnapshotStays(t *testing.T, s *store) {
 	s.set("a", "old", "b", "old", "c", "old")
 	s.view(func(tx kv.ReadTx) {

@@ -43,7 +43,8 @@ func testIteratorMisuse(t *testing.T, s *store) {
 	})
 }
 
-// Several iterators are open at once and do not disturb each other; keys and values keep until Next.
+// Several iterators are open at once and do not disturb each other; keys and values keep until
+// Next.
 func testIteratorsAtOnce(t *testing.T, s *store) {
 	s.set("a", "1", "b", "2", "c", "3", "d", "4")
 	check := func(tx kv.ReadTx) {

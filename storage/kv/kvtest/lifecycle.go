@@ -170,8 +170,8 @@ func testReopen(t *testing.T, s *store) {
 	s.expect("a", "1", "c", "3", "d", "4", "n", "\x07")
 }
 
-// Keys and values as large as FoundationDB's limits, or the engine's if lower, fit; what is over an engine's limit is
-// refused with the error for it, and nothing of the transaction stays.
+// Keys and values as large as FoundationDB's limits, or the engine's if lower, fit; what is over an
+// engine's limit is refused with the error for it, and nothing of the transaction stays.
 func testLimits(t *testing.T, s *store) {
 	size := kv.FDBLimits.KeySize
 	if own := s.Limits().KeySize; own > 0 {

@@ -25,7 +25,8 @@ type registerOp struct {
 	value    int
 }
 
-// registerKinds are the transactions, each as its steps on the store and on the state. Both return what was read.
+// registerKinds are the transactions, each as its steps on the store and on the state. Both return
+// what was read.
 var registerKinds = map[string]struct {
 	run   func(t testing.TB, s *store, op registerOp) registerState
 	model func(state registerState, op registerOp) (next, read registerState)
@@ -115,7 +116,8 @@ func readRegisters(t testing.TB, tx kv.ReadTx) (state registerState) {
 	return state
 }
 
-// Each transaction of a concurrent history has taken effect at one moment between its call and its return.
+// Each transaction of a concurrent history has taken effect at one moment between its call and its
+// return.
 func testLinearizable(t *testing.T, s *store) {
 	rng, _ := seeded(t)
 	rounds, clients, each := 20, 4, 12

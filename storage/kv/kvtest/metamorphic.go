@@ -12,12 +12,14 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// OpenRandom is Open with options of the engine drawn from rng. A reopened store may have other options than before.
+// OpenRandom is Open with options of the engine drawn from rng. A reopened store may have other
+// options than before.
 type OpenRandom func(t testing.TB, dir string, rng *rand.Rand) kv.Store
 
-// Metamorphic runs random histories, each on the engine and on the reference model, and compares everything that the
-// two tell: what each read saw, how often each function ran, and what was there in the end. Where the engine ended an
-// attempt for a reason that allows accepts, the model ends it, too.
+// Metamorphic runs random histories, each on the engine and on the reference model, and compares
+// everything that the two tell: what each read saw, how often each function ran, and what was there
+// in the end. Where the engine ended an attempt for a reason that allows accepts, the model ends
+// it, too.
 func Metamorphic(t *testing.T, open OpenRandom, allows Allows) {
 	rounds, length := 60, 60
 	if testing.Short() {
@@ -39,7 +41,8 @@ func Metamorphic(t *testing.T, open OpenRandom, allows Allows) {
 	}
 }
 
-// compareHistory plays the history of seed on both stores and returns where they part; "" if they do not.
+// compareHistory plays the history of seed on both stores and returns where they part; "" if they
+// do not.
 func compareHistory(t testing.TB, open OpenRandom, allows Allows, seed uint64, length int) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var history []*transaction
@@ -68,7 +71,8 @@ func compareHistory(t testing.TB, open OpenRandom, allows Allows, seed uint64, l
 	return ""
 }
 
-// OpenMem opens the memkv store of dir, whose data is kept in disks. It is an [Open] for memkv with disks bound.
+// OpenMem opens the memkv store of dir, whose data is kept in disks. It is an [Open] for memkv with
+// disks bound.
 func OpenMem(t testing.TB, disks map[string]*memkv.Disk, dir string) kv.Store {
 	if disks[dir] == nil {
 		disks[dir] = memkv.NewDisk()
@@ -98,7 +102,8 @@ func (p *player) saw(format string, args ...any) {
 	p.lines = append(p.lines, "  "+fmt.Sprintf(format, args...))
 }
 
-// known replaces the versionstamps in b, which differ from engine to engine, by their place in the order of commits.
+// known replaces the versionstamps in b, which differ from engine to engine, by their place in the
+// order of commits.
 func (p *player) known(b []byte) []byte {
 	if b == nil {
 		return []byte("<nil>")
@@ -116,7 +121,8 @@ func (p *player) known(b []byte) []byte {
 	return b
 }
 
-// between returns the versionstamp in text after prefix and before rest more bytes; "" when there is none.
+// between returns the versionstamp in text after prefix and before rest more bytes; "" when there
+// is none.
 func between(text, prefix string, rest int) string {
 	if strings.HasPrefix(text, prefix) && len(text) >= len(prefix)+kv.VersionstampSize+rest {
 		return text[len(prefix) : len(prefix)+kv.VersionstampSize]
@@ -166,7 +172,8 @@ var everything = action{text: "in the end", read: func(p *player, tx kv.ReadTx) 
 
 var errFails = errors.New("rolled back")
 
-// play runs one transaction. What is nested in it runs only the first time, or a conflict would never end.
+// play runs one transaction. What is nested in it runs only the first time, or a conflict would
+// never end.
 func (p *player) play(tr *transaction) {
 	outer := p.attempt
 	defer func() { p.attempt = outer }()

@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Keys are ordered by bytes, whatever the order of writing and however they are spread over transactions.
+// Keys are ordered by bytes, whatever the order of writing and however they are spread over
+// transactions.
 func testOrder(t *testing.T, s *store) {
 	keys := []string{
 		"",

@@ -12,11 +12,12 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Open opens the store whose data belongs to dir, an absolute path that the engine may use as it likes: the same dir is
-// the same data, also after the store was closed.
+// Open opens the store whose data belongs to dir, an absolute path that the engine may use as it
+// likes: the same dir is the same data, also after the store was closed.
 type Open func(t testing.TB, dir string) kv.Store
 
-// tests are the contract suite. Those with again hold also when functions of Update are run again for no reason.
+// tests are the contract suite. Those with again hold also when functions of Update are run again
+// for no reason.
 var tests = []struct {
 	name  string
 	run   func(*testing.T, *store)
@@ -73,7 +74,8 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// RunAgain runs the tests that hold also on a store that runs functions of Update again for no reason, as faultkv does.
+// RunAgain runs the tests that hold also on a store that runs functions of Update again for no
+// reason, as faultkv does.
 func RunAgain(t *testing.T, open Open) {
 	for _, test := range tests {
 		if test.again {

@@ -51,7 +51,8 @@ func testVersionstamps(t *testing.T, s *store) {
 	}
 }
 
-// Versionstamps grow from commit to commit, in the order in which commits are seen, also across restarts.
+// Versionstamps grow from commit to commit, in the order in which commits are seen, also across
+// restarts.
 func testVersionstampsGrow(t *testing.T, s *store) {
 	var last kv.Versionstamp
 	for restart := range 3 {
@@ -84,8 +85,8 @@ func testVersionstampsGrow(t *testing.T, s *store) {
 	}
 }
 
-// Who reads a log of versionstamped keys while others append to it never sees an entry appear before one that he has
-// seen.
+// Who reads a log of versionstamped keys while others append to it never sees an entry appear
+// before one that he has seen.
 func testLogOnlyGrows(t *testing.T, s *store) {
 	var writing atomic.Int32
 	const writers, each = 3, 40

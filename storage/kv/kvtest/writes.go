@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A transaction reads what it wrote, also through ranges both ways with limits, over what is stored.
+// A transaction reads what it wrote, also through ranges both ways with limits, over what is
+// stored.
 func testReadYourWrites(t *testing.T, s *store) {
 	s.set("a", "1", "c", "3", "e", "5", "g", "7")
 	s.update(func(tx kv.Tx) {
@@ -32,7 +33,8 @@ func testReadYourWrites(t *testing.T, s *store) {
 	s.expect("a", "1", "c", "changed", "e", "back", "g", "7", "h", "last")
 }
 
-// A value that is handed over without a copy may be written over as soon as Update has returned, by whoever gave it.
+// A value that is handed over without a copy may be written over as soon as Update has returned, by
+// whoever gave it.
 func testOwnedValues(t *testing.T, s *store) {
 	large, empty := bytes.Repeat([]byte("x"), 50_000), []byte(nil)
 	want := string(large)
@@ -49,7 +51,8 @@ func testOwnedValues(t *testing.T, s *store) {
 	s.expect("a", want, "b", "xxx", "c", "")
 }
 
-// A range clear removes what was stored and what was written before it, and nothing that is written after it.
+// A range clear removes what was stored and what was written before it, and nothing that is written
+// after it.
 func testRangeClears(t *testing.T, s *store) {
 	var pairs []string
 	for c := 'a'; c <= 'j'; c++ {

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// defaultRoundTrip is about what a read takes on a FoundationDB cluster in one data centre under load.
+// defaultRoundTrip is about what a read takes on a FoundationDB cluster in one data centre under
+// load.
 const defaultRoundTrip = 3 * time.Millisecond
 
 // Options of a Store; the zero value is FoundationDB with round trips of 3 ms.
@@ -64,9 +65,9 @@ func New(inner kv.Store, o Options) *Store {
 // Limits implements kv.Store.
 func (s *Store) Limits() kv.Limits { return s.limits }
 
-// BeforeCommit has fn called whenever the function of an Update has returned nil, before its commit; nil: no more. What
-// fn itself commits calls no fn. It stands for a writer that is always faster: with one that writes what is read,
-// Update ends only when fn stops.
+// BeforeCommit has fn called whenever the function of an Update has returned nil, before its
+// commit; nil: no more. What fn itself commits calls no fn. It stands for a writer that is always
+// faster: with one that writes what is read, Update ends only when fn stops.
 func (s *Store) BeforeCommit(fn func()) {
 	if fn == nil {
 		s.beforeCommit.Store(nil)
@@ -75,7 +76,8 @@ func (s *Store) BeforeCommit(fn func()) {
 	s.beforeCommit.Store(&fn)
 }
 
-// Elapse lets time pass for all transactions that are running: what a slow function or client takes between two reads.
+// Elapse lets time pass for all transactions that are running: what a slow function or client takes
+// between two reads.
 func (s *Store) Elapse(d time.Duration) { s.elapsed.Add(int64(d)) }
 
 // Counts returns the counts since the last Reset.
@@ -103,7 +105,8 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	})
 }
 
-// Update implements kv.Store. A function whose transactions become too old runs as often as with wrapkv.WithLimits.
+// Update implements kv.Store. A function whose transactions become too old runs as often as with
+// wrapkv.WithLimits.
 func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
 	s.updates.Add(1)
 	stamp, err := s.Store.Update(ctx, func(tx kv.Tx) error { return s.run(tx, fn) })

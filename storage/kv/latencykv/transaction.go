@@ -108,8 +108,8 @@ func (r *reader) Range(begin, end []byte, o kv.RangeOptions) kv.Iterator {
 // exactRows is the limit up to which fdbkv asks for all rows of a range at once.
 const exactRows = 16
 
-// pieces are the bytes that FoundationDB sends at once to a reader that may stop at any row; the last size repeats. A
-// reader that wants all gets the last size from the beginning.
+// pieces are the bytes that FoundationDB sends at once to a reader that may stop at any row; the
+// last size repeats. A reader that wants all gets the last size from the beginning.
 var pieces = []int{4096, 6144, 9216, 13824, 20736, 31104, 46656, 69984, 80000}
 
 type iterator struct {

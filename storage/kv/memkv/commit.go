@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// commit publishes the state after t, unless something t read was written since its snapshot: then it returns false.
+// commit publishes the state after t, unless something t read was written since its snapshot: then
+// it returns false.
 func (s *Store) commit(t *txn.Tx, readVersion uint64) (stamp kv.Versionstamp, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +59,8 @@ func (s *Store) forget() []committed {
 	return s.recent[seen:]
 }
 
-// sink applies the effects of a transaction to a state that is not published yet. Memory is copied: that of the
-// transaction would be held as a whole for each small value in it.
+// sink applies the effects of a transaction to a state that is not published yet. Memory is copied:
+// that of the transaction would be held as a whole for each small value in it.
 type sink struct{ *state }
 
 // Set implements txn.Sink.

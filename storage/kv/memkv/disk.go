@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// Disk is what survives when a store is closed, so that tests can model a restart: close the store and open the disk
-// again.
+// Disk is what survives when a store is closed, so that tests can model a restart: close the store
+// and open the disk again.
 type Disk struct {
 	inUse   sync.Mutex
 	current atomic.Pointer[state]
@@ -22,8 +22,8 @@ func NewDisk() *Disk {
 	return d
 }
 
-// Copy returns another disk with what is on this one now. It costs nothing, however much that is, so that tests can
-// begin with the same data each. No store may write to d meanwhile.
+// Copy returns another disk with what is on this one now. It costs nothing, however much that is,
+// so that tests can begin with the same data each. No store may write to d meanwhile.
 func (d *Disk) Copy() *Disk {
 	last := d.current.Load()
 	c := &Disk{}

@@ -1,7 +1,9 @@
-// Package memkv is the reference model of the store contract: the whole store in memory, each part in the plainest way
-// that is right. Other engines are tested against it, and tests of upper layers run on it.
+// Package memkv is the reference model of the store contract: the whole store in memory, each part
+// in the plainest way that is right. Other engines are tested against it, and tests of upper layers
+// run on it.
 //
-// Map: store.go the store · commit.go the commit · snapshot.go its states · disk.go what survives a restart.
+// Map: store.go the store · commit.go the commit · snapshot.go its states · disk.go what survives a
+// restart.
 //
 // Invariants:
 //

@@ -1,5 +1,5 @@
-// Package packed reads and writes what is stored under keys: bytes, varints, byte strings behind their lengths. Keys
-// themselves are package tuple's.
+// Package packed reads and writes what is stored under keys: bytes, varints, byte strings behind
+// their lengths. Keys themselves are package tuple's.
 //
 // Map: packed.go the reader, and what appends what it reads beside encoding/binary's varints.
 //

@@ -58,7 +58,8 @@ func (r *Reader) Varint() int64 {
 	return v
 }
 
-// Count reads a number of things of which each takes at least size bytes: a damaged count makes no memory.
+// Count reads a number of things of which each takes at least size bytes: a damaged count makes no
+// memory.
 func (r *Reader) Count(size int) int {
 	n := r.Uvarint()
 	if n > uint64(len(r.B)/size) {

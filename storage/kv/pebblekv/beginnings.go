@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// beginnings are the versions at which the running Updates began, those that wait for the committer included.
+// beginnings are the versions at which the running Updates began, those that wait for the committer
+// included.
 type beginnings struct {
 	mu  sync.Mutex
 	all []beginning // by version

@@ -51,8 +51,8 @@ func benchDoc(i int) []byte {
 	return append(doc, "]}"...)
 }
 
-// writeDoc writes what storage writes for one document, roughly: the body, the revision, two index rows, the sequence
-// and four counters.
+// writeDoc writes what storage writes for one document, roughly: the body, the revision, two index
+// rows, the sequence and four counters.
 func writeDoc(tx kv.Tx, i int, body []byte) {
 	id := fmt.Appendf(nil, "doc-%08d", i)
 	key := func(space byte, parts ...string) []byte {
@@ -179,7 +179,8 @@ func (t rawTx) Atomic(_ kv.AtomicOp, _, _ []byte)                  {}
 func (t rawTx) SetVersionstampedKey(key []byte, _ int, v []byte)   { t.batch.Set(key, v, nil) }
 func (t rawTx) SetVersionstampedValue(key []byte, v []byte, _ int) {}
 
-// fillBench writes docs documents of 1 KB and waits until they are in compacted tables, unless fresh.
+// fillBench writes docs documents of 1 KB and waits until they are in compacted tables, unless
+// fresh.
 func fillBench(b *testing.B, s *Store, docs int) {
 	b.Helper()
 	for n := 0; n < docs; {
@@ -196,7 +197,8 @@ func fillBench(b *testing.B, s *Store, docs int) {
 	}
 }
 
-// BenchmarkRawCommit is the floor of BenchmarkCommit/writers=1: Pebble's own commit of one kilobyte with a sync.
+// BenchmarkRawCommit is the floor of BenchmarkCommit/writers=1: Pebble's own commit of one kilobyte
+// with a sync.
 func BenchmarkRawCommit(b *testing.B) {
 	db, err := pebble.Open(
 		b.TempDir(),

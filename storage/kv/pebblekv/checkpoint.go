@@ -13,15 +13,17 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// copyFile marks a directory that Checkpoint has made and that nobody has committed to. The store that it was made of
-// has gone on since, and may have given out the versions that come next; so the versions of a copy go on from the time
-// at which it is opened, in microseconds since 1970. That is above all that any store gives out by counting commits,
-// and above what an earlier opening of the same copy has given out.
+// copyFile marks a directory that Checkpoint has made and that nobody has committed to. The store
+// that it was made of has gone on since, and may have given out the versions that come next; so the
+// versions of a copy go on from the time at which it is opened, in microseconds since 1970. That is
+// above all that any store gives out by counting commits, and above what an earlier opening of the
+// same copy has given out.
 const copyFile = "SETTEE-COPY"
 
-// Checkpoint makes a directory that Open opens as a store of its own, with all that was committed before the call; it
-// may have more. The directory must not exist; one that is not whole cannot be opened. Tables are linked where that is
-// possible, which takes no space until compactions replace them here.
+// Checkpoint makes a directory that Open opens as a store of its own, with all that was committed
+// before the call; it may have more. The directory must not exist; one that is not whole cannot be
+// opened. Tables are linked where that is possible, which takes no space until compactions replace
+// them here.
 func (s *Store) Checkpoint(ctx context.Context, to string) error {
 	if err := ctx.Err(); err != nil {
 		return err

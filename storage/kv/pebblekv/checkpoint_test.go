@@ -37,9 +37,9 @@ func put(t *testing.T, s *Store, key, value string) kv.Versionstamp {
 	return stamp
 }
 
-// TestCheckpoint: a copy that is made while writers go on has all that was acknowledged before it began, and of each
-// writer a beginning: nothing without what came before it. Large values are in files of their own, and logs are cut
-// anywhere.
+// TestCheckpoint: a copy that is made while writers go on has all that was acknowledged before it
+// began, and of each writer a beginning: nothing without what came before it. Large values are in
+// files of their own, and logs are cut anywhere.
 func TestCheckpoint(t *testing.T) {
 	s := openDir(t, filepath.Join(t.TempDir(), "store"))
 	defer s.Close()
@@ -123,8 +123,8 @@ func checkCopy(t *testing.T, dir string, before []int64) {
 	}
 }
 
-// TestCopyGoesOn: versions of a copy are above all that the store has given out since, each time that it is opened
-// before its first commit; afterwards it is a store like others.
+// TestCopyGoesOn: versions of a copy are above all that the store has given out since, each time
+// that it is opened before its first commit; afterwards it is a store like others.
 func TestCopyGoesOn(t *testing.T) {
 	s := openDir(t, filepath.Join(t.TempDir(), "store"))
 	put(t, s, "a", "1")

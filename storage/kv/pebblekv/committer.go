@@ -10,14 +10,16 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// maxGroupBytes bounds what one sync carries, so that small transactions do not wait long for large ones.
+// maxGroupBytes bounds what one sync carries, so that small transactions do not wait long for large
+// ones.
 const maxGroupBytes = 4 << 20
 
 // batchOverhead is what a batch has beside the writes of its requests.
 const batchOverhead = 256
 
-// committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on;
-// another (complete) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
+// committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it
+// and hands it on; another (complete) waits for its sync, publishes it and answers. So the next
+// group is prepared while one syncs.
 type committer struct {
 	db          *pebble.DB
 	queue       *queue
@@ -45,8 +47,8 @@ type committer struct {
 	moved   atomic.Int64 // when that began or went on, in nanoseconds since 1970
 }
 
-// stalledAfter is how long a group may take to be written until the store counts as ill: a disk that does not answer.
-// Waits for flushes and compactions are shorter.
+// stalledAfter is how long a group may take to be written until the store counts as ill: a disk
+// that does not answer. Waits for flushes and compactions are shorter.
 const stalledAfter = 30 * time.Second
 
 // stalled returns an error if commits do not come to their end.
@@ -65,8 +67,8 @@ func (c *committer) start() {
 	go c.run()
 }
 
-// stop commits what is queued and ends the goroutines. After a failure of the store it does not wait for those that
-// Pebble may hold for good.
+// stop commits what is queued and ends the goroutines. After a failure of the store it does not
+// wait for those that Pebble may hold for good.
 func (c *committer) stop() {
 	c.queue.close()
 	select {
@@ -106,7 +108,8 @@ func (c *committer) run() {
 	}
 }
 
-// build makes a group of the taken requests and applies it. An error means that Pebble is in an unknown state.
+// build makes a group of the taken requests and applies it. An error means that Pebble is in an
+// unknown state.
 func (c *committer) build(taken []*request) (*group, error) {
 	g := &group{version: c.version + 1, began: time.Now()}
 	if err := c.space.refusal(); err != nil {
@@ -167,8 +170,9 @@ func (c *committer) build(taken []*request) (*group, error) {
 	return g, nil
 }
 
-// room tells what a group may take of the device. Far from the reserve it goes by what was free a moment ago, less what
-// groups took since then: asking the system costs a single write a thirtieth of its time.
+// room tells what a group may take of the device. Far from the reserve it goes by what was free a
+// moment ago, less what groups took since then: asking the system costs a single write a thirtieth
+// of its time.
 func (c *committer) room(now time.Time) *room {
 	if c.left.ordinary < plenty || now.Sub(c.asked) > plentyFor {
 		c.left, c.asked = c.space.room(), now
@@ -179,8 +183,8 @@ func (c *committer) room(now time.Time) *room {
 // maxRetained is up to which size a batch's memory serves later ones: that of a few bulk writes.
 const maxRetained = 4 << 20
 
-// newBatch makes a batch with room for what the requests write: one that grew to megabytes would copy them, and leave
-// as much to the collector.
+// newBatch makes a batch with room for what the requests write: one that grew to megabytes would
+// copy them, and leave as much to the collector.
 func (c *committer) newBatch(taken []*request) *pebble.Batch {
 	size := batchOverhead
 	for _, q := range taken {
@@ -240,8 +244,8 @@ func (c *committer) complete() {
 	}
 }
 
-// answer tells all requests of a complete group what became of them. Conflicts are told after the publication, so that
-// the next attempt reads what this one conflicted with.
+// answer tells all requests of a complete group what became of them. Conflicts are told after the
+// publication, so that the next attempt reads what this one conflicted with.
 func (c *committer) answer(g *group) {
 	c.stats.conflicts.Add(uint64(len(g.conflicts)))
 	for _, q := range g.accepted {

@@ -15,15 +15,16 @@ const (
 	busyBytes = 1 << 20
 	// quietTicks are how many ticks in a row without so much end that.
 	quietTicks = 3
-	// patientSublevels is up to how many sublevels of L0 compactions wait for busy writers. Each is one place more for
-	// a read to look.
+	// patientSublevels is up to how many sublevels of L0 compactions wait for busy writers. Each is
+	// one place more for a read to look.
 	patientSublevels = 10
 )
 
-// compactions says when Pebble may compact: not while writers are busy, who need the processors, unless L0 has grown to
-// patientSublevels, more than a gigabyte waits to be compacted, or somebody asked for it. What waits is compacted
-// together later, which is less work than one part after the other: L0's tables are merged into those below them once
-// (docs/adr/0049). It is Pebble's own ConcurrencyLimitScheduler but for the waiting.
+// compactions says when Pebble may compact: not while writers are busy, who need the processors,
+// unless L0 has grown to patientSublevels, more than a gigabyte waits to be compacted, or somebody
+// asked for it. What waits is compacted together later, which is less work than one part after the
+// other: L0's tables are merged into those below them once (docs/adr/0049). It is Pebble's own
+// ConcurrencyLimitScheduler but for the waiting.
 type compactions struct {
 	written atomic.Int64
 
@@ -95,7 +96,8 @@ func (c *compactions) watch() {
 	}
 }
 
-// allowed is how many compactions may run now; c.mu is held. Pebble allows one that nothing presses for.
+// allowed is how many compactions may run now; c.mu is held. Pebble allows one that nothing presses
+// for.
 func (c *compactions) allowed() int {
 	n := c.db.GetAllowedWithoutPermission()
 	if n == 1 && c.busy > 0 {
@@ -115,7 +117,8 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	return true, grantedCompaction{c}
 }
 
-// UpdateGetAllowedWithoutPermission implements pebble.CompactionScheduler. Pebble holds its lock: the next tick looks.
+// UpdateGetAllowedWithoutPermission implements pebble.CompactionScheduler. Pebble holds its lock:
+// the next tick looks.
 func (c *compactions) UpdateGetAllowedWithoutPermission() {}
 
 // grant starts what waits and is allowed.

@@ -38,8 +38,8 @@ func (b *backlog) Schedule(h pebble.CompactionGrantHandle) bool {
 	return true
 }
 
-// TestCompactionsWait: compactions wait while writers are busy, run one by one after that, and do not wait where much
-// has come together.
+// TestCompactionsWait: compactions wait while writers are busy, run one by one after that, and do
+// not wait where much has come together.
 func TestCompactionsWait(t *testing.T) {
 	const busy = 5 * time.Second
 	for name, tc := range map[string]struct {
@@ -93,8 +93,8 @@ func TestCompactionsWait(t *testing.T) {
 	}
 }
 
-// TestWritersBeforeCompactions: under a load without a pause L0 grows to patientSublevels and about as much as is
-// written while it is compacted, and is compacted when the load ends.
+// TestWritersBeforeCompactions: under a load without a pause L0 grows to patientSublevels and about
+// as much as is written while it is compacted, and is compacted when the load ends.
 func TestWritersBeforeCompactions(t *testing.T) {
 	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 256 << 10, device: 100 << 30})

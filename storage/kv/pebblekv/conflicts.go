@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// The window of commits that a transaction can be checked against is kept in generations. One ends when it has
-// generationKeys; where hardly anybody writes after generationMaxAge, so that the keys of a busy time do not stay for
-// good. The two youngest are always kept, since a transaction that has just begun is counted as running a moment later;
-// older ones as long as a running transaction began before them, up to maxGenerations: about 70 MB of keys. A
-// transaction that is older than that gets a turn. Generations are small, for what nobody needs goes by whole ones: two
-// of 150,000 keys were 26 of the 34 MB that a server under load had in use.
+// The window of commits that a transaction can be checked against is kept in generations. One ends
+// when it has generationKeys; where hardly anybody writes after generationMaxAge, so that the keys
+// of a busy time do not stay for good. The two youngest are always kept, since a transaction that
+// has just begun is counted as running a moment later; older ones as long as a running transaction
+// began before them, up to maxGenerations: about 70 MB of keys. A transaction that is older than
+// that gets a turn. Generations are small, for what nobody needs goes by whole ones: two of 150,000
+// keys were 26 of the 34 MB that a server under load had in use.
 const (
 	generationKeys   = 20_000
 	generationMaxAge = time.Minute
@@ -19,13 +20,13 @@ const (
 	maxGenerations   = 30
 )
 
-// maxWriteSet bounds the keys of a merged write set: merging further would cost the committer more than looking at some
-// sets more.
+// maxWriteSet bounds the keys of a merged write set: merging further would cost the committer more
+// than looking at some sets more.
 const maxWriteSet = 4096
 
-// conflictSet knows what was written lately, so that the committer can tell whether a transaction's reads still hold.
-// Single keys are looked up by hash; ranges in sorted write sets, of which only those younger than the transaction's
-// snapshot are looked at. Only the committer uses it.
+// conflictSet knows what was written lately, so that the committer can tell whether a transaction's
+// reads still hold. Single keys are looked up by hash; ranges in sorted write sets, of which only
+// those younger than the transaction's snapshot are looked at. Only the committer uses it.
 type conflictSet struct {
 	seed      maphash.Seed
 	all       []generation // oldest first; what is written comes into the last one
@@ -104,7 +105,8 @@ func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []
 	return false
 }
 
-// youngSets returns the write sets that hold a version above since. The slice is good until the next call.
+// youngSets returns the write sets that hold a version above since. The slice is good until the
+// next call.
 func (c *conflictSet) youngSets(since uint64) []*writeSet {
 	c.scratch = c.scratch[:0]
 	for n := len(c.all) - 1; n >= 0 && c.all[n].newest > since; n-- {
@@ -116,7 +118,8 @@ func (c *conflictSet) youngSets(since uint64) []*writeSet {
 	return c.scratch
 }
 
-// add notes what an accepted transaction wrote. hashes are those of r's keys; versions never fall from call to call.
+// add notes what an accepted transaction wrote. hashes are those of r's keys; versions never fall
+// from call to call.
 func (c *conflictSet) add(r writeSet, hashes []uint64) {
 	if r.len() == 0 {
 		return
@@ -139,8 +142,8 @@ func (c *conflictSet) add(r writeSet, hashes []uint64) {
 	g.sets = append(g.sets, r)
 }
 
-// rotate begins a new generation when the last one is complete, and forgets what no transaction needs that began at
-// version oldest or later. The committer calls it between groups.
+// rotate begins a new generation when the last one is complete, and forgets what no transaction
+// needs that began at version oldest or later. The committer calls it between groups.
 func (c *conflictSet) rotate(oldest uint64) {
 	now, last := c.clock(), &c.all[len(c.all)-1]
 	age := now.Sub(c.startedAt)

@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestForgottenWritesAreFree: of a time in which much was written nothing is left when the window has passed, though
-// little is written then. Scratch room and the map of counters kept 90 MB after an hour of attacks.
+// TestForgottenWritesAreFree: of a time in which much was written nothing is left when the window
+// has passed, though little is written then. Scratch room and the map of counters kept 90 MB after
+// an hour of attacks.
 func TestForgottenWritesAreFree(t *testing.T) {
 	set := newConflictSet(maphash.MakeSeed(), 1)
 	now := time.Unix(0, 0)
@@ -184,7 +185,8 @@ func BenchmarkConflictSet(b *testing.B) {
 	}
 }
 
-// The keys of a busy time go within two minutes of few writes, unless a transaction that began before them still runs.
+// The keys of a busy time go within two minutes of few writes, unless a transaction that began
+// before them still runs.
 func TestConflictsOfABusyTimeGo(t *testing.T) {
 	for _, runs := range []bool{false, true} {
 		set := newConflictSet(maphash.MakeSeed(), 0)

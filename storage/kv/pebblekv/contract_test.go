@@ -26,8 +26,8 @@ func opener(opts Options) kvtest.Open {
 	}
 }
 
-// tiny are options under which everything happens often that is rare otherwise: flushes, compactions, evictions, full
-// groups, forgotten commits.
+// tiny are options under which everything happens often that is rare otherwise: flushes,
+// compactions, evictions, full groups, forgotten commits.
 var tiny = Options{CacheSize: 256 << 10, MemTableSize: 64 << 10, MaxOpenFiles: 100, MaxGroup: 2, conflictKeys: 50}
 
 func TestContract(t *testing.T) { kvtest.Run(t, opener(Options{})) }
@@ -36,8 +36,9 @@ func TestContractTiny(t *testing.T) { kvtest.Run(t, opener(tiny)) }
 
 func TestContractInMemory(t *testing.T) { kvtest.Run(t, opener(Options{fs: vfs.NewMem()})) }
 
-// TestMetamorphic compares the engine with the reference model, under options from tiny to normal. The conflict window
-// stays long: a transaction older than the window runs once more than in the model.
+// TestMetamorphic compares the engine with the reference model, under options from tiny to normal.
+// The conflict window stays long: a transaction older than the window runs once more than in the
+// model.
 func TestMetamorphic(t *testing.T) {
 	kvtest.Metamorphic(t, func(t testing.TB, dir string, rng *rand.Rand) kv.Store {
 		return opener(Options{

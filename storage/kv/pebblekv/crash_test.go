@@ -53,7 +53,8 @@ func crashOptions() Options {
 	return opts
 }
 
-// crashChild writes the ledger until it is killed, and says on standard output what was acknowledged.
+// crashChild writes the ledger until it is killed, and says on standard output what was
+// acknowledged.
 func crashChild(dir string) error {
 	s, err := Open(dir, crashOptions())
 	if err != nil {
@@ -149,7 +150,8 @@ func killed(t *testing.T, dir string, last [ledgerWriters]int) *acks {
 	return done
 }
 
-// TestCrashPower takes copies of a running store's disk that lack what was not synced, or some of it.
+// TestCrashPower takes copies of a running store's disk that lack what was not synced, or some of
+// it.
 func TestCrashPower(t *testing.T) {
 	for round := range crashRounds(t, 10) {
 		disk := vfs.NewCrashableMem()
@@ -207,8 +209,8 @@ func writeUntil(t *testing.T, s *Store, w int, done *acks, stop chan struct{}) {
 	}
 }
 
-// checkPowerLoss opens the copy of a disk. sure was acknowledged before the copy was made; while it was made, more may
-// have been.
+// checkPowerLoss opens the copy of a disk. sure was acknowledged before the copy was made; while it
+// was made, more may have been.
 func checkPowerLoss(t *testing.T, disk vfs.FS, sure, later *acks) {
 	t.Helper()
 	opts := crashOptions()

@@ -23,8 +23,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
-// damagedStore makes a store with tables, blob files and a log as of a process that was killed, and returns its files
-// by name.
+// damagedStore makes a store with tables, blob files and a log as of a process that was killed, and
+// returns its files by name.
 func damagedStore(t *testing.T) map[string][]byte {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -56,7 +56,8 @@ func damagedStore(t *testing.T) map[string][]byte {
 				t.Fatal(err)
 			}
 		}
-		// What is written during a flush may hide that a manifest was cut before it (docs/operations.md).
+		// What is written during a flush may hide that a manifest was cut before it
+		// (docs/operations.md).
 		for s.db.Metrics().MemTable.Count > 1 {
 			time.Sleep(time.Millisecond)
 		}
@@ -121,9 +122,9 @@ func last(t *testing.T, all map[string][]byte, part string) string {
 	return ""
 }
 
-// TestOpenRefusesBrokenFiles: a store with files that are missing or broken is not opened, the error names them, and
-// nothing is changed: Pebble would begin a new store without a marker, and remove the tables that a broken manifest
-// does not name.
+// TestOpenRefusesBrokenFiles: a store with files that are missing or broken is not opened, the
+// error names them, and nothing is changed: Pebble would begin a new store without a marker, and
+// remove the tables that a broken manifest does not name.
 func TestOpenRefusesBrokenFiles(t *testing.T) {
 	whole := damagedStore(t)
 	remove := func(all map[string][]byte, name string) { delete(all, name) }
@@ -189,8 +190,8 @@ func refused(t *testing.T, all map[string][]byte, named string) {
 	}
 }
 
-// TestCutManifestIsNeverServed: a manifest that was cut is one of an earlier time. Opened with it, the store has
-// everything, or is refused.
+// TestCutManifestIsNeverServed: a manifest that was cut is one of an earlier time. Opened with it,
+// the store has everything, or is refused.
 func TestCutManifestIsNeverServed(t *testing.T) {
 	whole := damagedStore(t)
 	name := last(t, whole, "MANIFEST-")
@@ -232,8 +233,8 @@ func TestCutManifestIsNeverServed(t *testing.T) {
 	}
 }
 
-// TestStartTellsOfACutLog: Pebble reads a log up to where it breaks off. What was acknowledged after that is counted,
-// and sequences are not given out again.
+// TestStartTellsOfACutLog: Pebble reads a log up to where it breaks off. What was acknowledged
+// after that is counted, and sequences are not given out again.
 func TestStartTellsOfACutLog(t *testing.T) {
 	whole := damagedStore(t)
 	name := last(t, whole, ".log")
@@ -294,8 +295,8 @@ func opened(t *testing.T, disk vfs.FS) *Store {
 	return s
 }
 
-// TestAnyDamageIsSurvived damages files at random: nothing panics, neither the opening nor the reading of single files,
-// and what is read has only values that were written.
+// TestAnyDamageIsSurvived damages files at random: nothing panics, neither the opening nor the
+// reading of single files, and what is read has only values that were written.
 func TestAnyDamageIsSurvived(t *testing.T) {
 	kvtest.Long(t)
 	whole := damagedStore(t)

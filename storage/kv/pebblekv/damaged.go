@@ -40,8 +40,8 @@ func (s *Store) Damaged() []string {
 	return slices.Clone(s.damaged.names)
 }
 
-// Open implements vfs.FS. Pebble panics, in its own goroutines, too, at a blob file whose end is broken, unless it is
-// not even opened.
+// Open implements vfs.FS. Pebble panics, in its own goroutines, too, at a blob file whose end is
+// broken, unless it is not even opened.
 func (f *guardedFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if filepath.Ext(name) == ".blob" {
 		if err := files.CheckBlob(f.FS, name); err != nil {

@@ -1,19 +1,20 @@
-// Package pebblekv is the embedded, default engine of the store contract kv.Store: one directory, one process, on
-// Pebble.
+// Package pebblekv is the embedded, default engine of the store contract kv.Store: one directory,
+// one process, on Pebble.
 //
-// Map: store.go, open.go, gate.go open, close, View, Update, Watch · options.go what can be chosen, and Pebble's
-// settings · format.go the format of the directory · snapshot.go shared snapshots · running.go what slow readers may
-// hold · reader.go reads of one transaction · valuecache.go the cache of values that are read again
-// and again · iter.go ranges ·
-// request.go, queue.go a transaction on its way to the committer · committer.go gathering, syncing, answering ·
-// group.go the check of a group and its batch · turn.go, beginnings.go against starvation · fold.go atomic operations ·
-// conflicts.go, writeset.go what was written lately · keys.go stored keys, whose order and prefixes are in files/ ·
-// space.go the full disk, reserve.go who may use what is left of it, reclaim.go what was freed, and ranges that are
-// compacted when asked · readonly.go opening without any space · compactions.go when Pebble compacts · subspaces.go
-// what has tables of its own · failure.go errors · metrics.go, prometheus.go numbers · logger.go Pebble's log lines ·
-// mark.go what a start has lost · place.go two processes on one directory · checkpoint.go copies of the store as it is
-// now · heap_*.go where the cache is · damaged.go files in which something cannot be read · recover.go, files/ what can
-// be read of such files.
+// Map: store.go, open.go, gate.go open, close, View, Update, Watch · options.go what can be chosen,
+// and Pebble's settings · format.go the format of the directory · snapshot.go shared snapshots ·
+// running.go what slow readers may hold · reader.go reads of one transaction · valuecache.go the
+// cache of values that are read again and again · iter.go ranges · request.go, queue.go a
+// transaction on its way to the committer · committer.go gathering, syncing, answering · group.go
+// the check of a group and its batch · turn.go, beginnings.go against starvation · fold.go atomic
+// operations · conflicts.go, writeset.go what was written lately · keys.go stored keys, whose order
+// and prefixes are in files/ · space.go the full disk, reserve.go who may use what is left of it,
+// reclaim.go what was freed, and ranges that are compacted when asked · readonly.go opening without
+// any space · compactions.go when Pebble compacts · subspaces.go what has tables of its own ·
+// failure.go errors · metrics.go, prometheus.go numbers · logger.go Pebble's log lines · mark.go
+// what a start has lost · place.go two processes on one directory · checkpoint.go copies of the
+// store as it is now · heap_*.go where the cache is · damaged.go files in which something cannot be
+// read · recover.go, files/ what can be read of such files.
 //
 // Invariants:
 //

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// translate gives an error of Pebble or the file system its meaning in the contract; others are returned as they are.
+// translate gives an error of Pebble or the file system its meaning in the contract; others are
+// returned as they are.
 func translate(err error) error {
 	switch {
 	case err == nil:
@@ -35,13 +36,14 @@ func isNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// isRefused reports whether the device takes nothing at present: it is full, or it or a directory has become read-only.
-// That passes when somebody makes room or gives the permission back.
+// isRefused reports whether the device takes nothing at present: it is full, or it or a directory
+// has become read-only. That passes when somebody makes room or gives the permission back.
 func isRefused(err error) bool {
 	return isNoSpace(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// unwritten is the error of a commit that was not begun because the device refuses what Pebble writes, with err.
+// unwritten is the error of a commit that was not begun because the device refuses what Pebble
+// writes, with err.
 func unwritten(err error) error {
 	meaning := kv.ErrFull
 	if !isNoSpace(err) {
@@ -50,7 +52,8 @@ func unwritten(err error) error {
 	return fmt.Errorf("%w: the log or a table could not be written: %w", meaning, err)
 }
 
-// isLockHeld reports whether locking a directory failed because another process, or this one, has it locked.
+// isLockHeld reports whether locking a directory failed because another process, or this one, has
+// it locked.
 func isLockHeld(err error) bool {
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
 		var path *fs.PathError

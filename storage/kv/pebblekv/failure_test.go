@@ -26,7 +26,8 @@ type troubledFS struct {
 	full    atomic.Bool  // writes fail with ENOSPC, half way
 	failing atomic.Value // string: the syncs of files with this in their names fail with EIO
 	refuses atomic.Value // error: no file can be made, and files go on being written
-	// readOnly makes writes fail as after a remount; those that have begun meet it when it is unlocked.
+	// readOnly makes writes fail as after a remount; those that have begun meet it when it is
+	// unlocked.
 	readOnly   atomic.Bool
 	remounting sync.RWMutex
 	met        atomic.Int32 // failures
@@ -168,7 +169,8 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// TestReserve: commits are refused before the disk is full; reads go on, and commits as soon as there is space.
+// TestReserve: commits are refused before the disk is full; reads go on, and commits as soon as
+// there is space.
 func TestReserve(t *testing.T) {
 	disk := newTroubledFS()
 	s := openTroubled(t, disk)
@@ -191,8 +193,9 @@ func TestReserve(t *testing.T) {
 	expectKey(t, s, "a", "3")
 }
 
-// TestFull: the disk is full without a warning. What is under way waits, what comes later is refused, reads go on; with
-// space everything goes on, and what was reported as done is there after a restart.
+// TestFull: the disk is full without a warning. What is under way waits, what comes later is
+// refused, reads go on; with space everything goes on, and what was reported as done is there after
+// a restart.
 func TestFull(t *testing.T) {
 	disk := newTroubledFS()
 	s := openTroubled(t, disk)
@@ -291,8 +294,8 @@ func TestFullOpen(t *testing.T) {
 	}
 }
 
-// TestLogFails: the log cannot be synced. Commits fail from then on, reads go on, and after the store was opened again
-// everything is there that was acknowledged.
+// TestLogFails: the log cannot be synced. Commits fail from then on, reads go on, and after the
+// store was opened again everything is there that was acknowledged.
 func TestLogFails(t *testing.T) {
 	disk := newTroubledFS()
 	s := openTroubled(t, disk)
@@ -347,9 +350,9 @@ func TestManifestFails(t *testing.T) {
 	}
 }
 
-// TestDirectoryRefuses: no file can be made any more, as in a directory that has become read-only. Pebble would end the
-// process at its next log; instead commits wait or are refused, reads go on, and everything goes on with the
-// permission.
+// TestDirectoryRefuses: no file can be made any more, as in a directory that has become read-only.
+// Pebble would end the process at its next log; instead commits wait or are refused, reads go on,
+// and everything goes on with the permission.
 func TestDirectoryRefuses(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
 		disk := newTroubledFS()
@@ -378,10 +381,10 @@ func TestDirectoryRefuses(t *testing.T) {
 	}
 }
 
-// TestRemountedReadOnly: the file system becomes read-only under commits. Those that are under way are told that they
-// may be stored or not, the one that the committer has not begun with is withdrawn, later ones are refused, all with
-// what the matter is; reads go on. When it can be written again all goes on, and the one that was withdrawn never
-// happens.
+// TestRemountedReadOnly: the file system becomes read-only under commits. Those that are under way
+// are told that they may be stored or not, the one that the committer has not begun with is
+// withdrawn, later ones are refused, all with what the matter is; reads go on. When it can be
+// written again all goes on, and the one that was withdrawn never happens.
 func TestRemountedReadOnly(t *testing.T) {
 	disk := newTroubledFS()
 	s := openPatient(t, disk, time.Millisecond)
@@ -433,8 +436,8 @@ func TestRemountedReadOnly(t *testing.T) {
 	}
 }
 
-// TestNewLogFails: a new log cannot be made on a device that fails, or while a store on a full one is closed. Pebble's
-// panic would end the process.
+// TestNewLogFails: a new log cannot be made on a device that fails, or while a store on a full one
+// is closed. Pebble's panic would end the process.
 func TestNewLogFails(t *testing.T) {
 	for errno, happens := range map[syscall.Errno]func(s *Store){
 		syscall.EIO:    func(*Store) {},

@@ -10,15 +10,16 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// maxCounters bounds the values that are remembered from group to group, maxCounterValue their size.
+// maxCounters bounds the values that are remembered from group to group, maxCounterValue their
+// size.
 const (
 	maxCounters     = 4096
 	maxCounterValue = 64
 )
 
-// folder evaluates the atomic operations of a group: all of them on one key become one plain write. It remembers the
-// values for the next groups; whether a remembered value still holds is asked of the conflict set, as for a read.
-// Only the committer uses it, but for the two numbers.
+// folder evaluates the atomic operations of a group: all of them on one key become one plain write.
+// It remembers the values for the next groups; whether a remembered value still holds is asked of
+// the conflict set, as for a read. Only the committer uses it, but for the two numbers.
 type folder struct {
 	db        *pebble.DB
 	conflicts *conflictSet
@@ -61,8 +62,8 @@ func (f *folder) anyOpen(r txn.KeyRange) bool {
 	return false
 }
 
-// load makes the value of key known that it has before the current group, and opens the key. The key must not have
-// been written in the group except through the folder.
+// load makes the value of key known that it has before the current group, and opens the key. The
+// key must not have been written in the group except through the folder.
 func (f *folder) load(key []byte) (*counter, error) {
 	c := f.counters[string(key)]
 	switch {
@@ -87,7 +88,8 @@ func (f *folder) load(key []byte) (*counter, error) {
 	return c, nil
 }
 
-// read returns the newest value of key, durable or not: what is applied is durable before this group is.
+// read returns the newest value of key, durable or not: what is applied is durable before this
+// group is.
 func (f *folder) read(key []byte) ([]byte, error) {
 	f.stored = appendStored(f.stored[:0], key)
 	value, closer, err := f.db.Get(f.stored)
@@ -134,8 +136,9 @@ func (f *folder) close(batch *pebble.Batch, version uint64) error {
 	if len(f.counters) <= maxCounters {
 		return nil
 	}
-	// Half of them go at a time: writers that count under keys of their own, as blobs do, bring new ones with each
-	// group, and all that stay are moved to a new map, since one that was large stays so.
+	// Half of them go at a time: writers that count under keys of their own, as blobs do, bring new
+	// ones with each group, and all that stay are moved to a new map, since one that was large
+	// stays so.
 	kept := make(map[string]*counter, maxCounters)
 	for key, c := range f.counters {
 		if len(kept) == maxCounters/2 {

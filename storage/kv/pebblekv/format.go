@@ -16,16 +16,17 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// formatVersion is the version of this package's own layout of the directory. It grows when an older settee must not
-// open what a newer one wrote. 2: keys have prefixes (package prefix), which those of format 1 had not.
+// formatVersion is the version of this package's own layout of the directory. It grows when an
+// older settee must not open what a newer one wrote. 2: keys have prefixes (package prefix), which
+// those of format 1 had not.
 const formatVersion = 2
 
-// formatFile holds formatVersion in decimal. It is a file of its own, and not a key, so that it is read before Pebble
-// replays logs or raises its own format.
+// formatFile holds formatVersion in decimal. It is a file of its own, and not a key, so that it is
+// read before Pebble replays logs or raises its own format.
 const formatFile = "SETTEE-FORMAT"
 
-// pebbleFormat is the version of Pebble's files. Raising it needs no migration, but older binaries cannot open the
-// directory afterwards.
+// pebbleFormat is the version of Pebble's files. Raising it needs no migration, but older binaries
+// cannot open the directory afterwards.
 const pebbleFormat = pebble.FormatValueSeparation
 
 // checkFormat refuses a directory that another version of settee wrote, and marks a new one.
@@ -40,8 +41,8 @@ func checkFormat(fsys vfs.FS, dir string) error {
 	return checkPebbleFormat(fsys, dir)
 }
 
-// knownFormat fails with kv.ErrFormat where another version of settee wrote a directory, and with fs.ErrNotExist where
-// it is not marked.
+// knownFormat fails with kv.ErrFormat where another version of settee wrote a directory, and with
+// fs.ErrNotExist where it is not marked.
 func knownFormat(fsys vfs.FS, dir string) error {
 	name := fsys.PathJoin(dir, formatFile)
 	file, err := fsys.Open(name)
@@ -63,7 +64,8 @@ func knownFormat(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// checkPebbleFormat refuses what a newer Pebble wrote; Pebble's own error for it cannot be told from others.
+// checkPebbleFormat refuses what a newer Pebble wrote; Pebble's own error for it cannot be told
+// from others.
 func checkPebbleFormat(fsys vfs.FS, dir string) error {
 	text, err := atomicfs.ReadMarker(fsys, dir, "format-version")
 	if err != nil || text == "" {
@@ -104,7 +106,8 @@ func createFormat(fsys vfs.FS, dir, name string) error {
 	return syncDir(fsys, dir)
 }
 
-// makeDir creates dir and what is missing above it, durably: a log is not safe in a directory that a crash may remove.
+// makeDir creates dir and what is missing above it, durably: a log is not safe in a directory that
+// a crash may remove.
 func makeDir(fsys vfs.FS, dir string) error {
 	_, err := fsys.Stat(dir)
 	parent := fsys.PathDir(dir)

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// filledDir returns a directory with a closed store: keys 0 to 1999 with values of 1 KB, in tables if compacted, else
-// in the log.
+// filledDir returns a directory with a closed store: keys 0 to 1999 with values of 1 KB, in tables
+// if compacted, else in the log.
 func filledDir(t *testing.T, compacted bool) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,8 @@ func filledDir(t *testing.T, compacted bool) string {
 	return dir
 }
 
-// flip changes a byte in the middle of the largest file whose name contains part, and returns the name.
+// flip changes a byte in the middle of the largest file whose name contains part, and returns the
+// name.
 func flip(t *testing.T, dir, part string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"+part+"*"))
@@ -66,7 +67,8 @@ func flip(t *testing.T, dir, part string) string {
 	return filepath.Base(victim)
 }
 
-// TestCorruptTable: a read that meets a damaged block says so and names the file; other reads go on.
+// TestCorruptTable: a read that meets a damaged block says so and names the file; other reads go
+// on.
 func TestCorruptTable(t *testing.T) {
 	dir := filledDir(t, true)
 	name := flip(t, dir, ".sst")
@@ -101,7 +103,8 @@ func TestCorruptTable(t *testing.T) {
 	}
 }
 
-// TestCorruptCommit: an atomic operation on a value that cannot be read fails its transaction alone.
+// TestCorruptCommit: an atomic operation on a value that cannot be read fails its transaction
+// alone.
 func TestCorruptCommit(t *testing.T) {
 	dir := filledDir(t, true)
 	flip(t, dir, ".sst")

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// group is the transactions that are committed together, in order, with one version, one batch and one sync.
+// group is the transactions that are committed together, in order, with one version, one batch and
+// one sync.
 type group struct {
 	version   uint64
 	batch     *pebble.Batch
@@ -49,8 +50,8 @@ type builder struct {
 	group     *group
 }
 
-// admit checks q against all that was written since its snapshot and, if it can, adds its effects to the group. Its
-// error is about q alone if q is unreadable; otherwise the group is spoilt.
+// admit checks q against all that was written since its snapshot and, if it can, adds its effects
+// to the group. Its error is about q alone if q is unreadable; otherwise the group is spoilt.
 func (b *builder) admit(q *request) (verdict, error) {
 	if !q.reads.empty() && b.conflicts.conflicts(&q.reads, q.since) {
 		q.lost = !b.conflicts.checkable(q.since)
@@ -60,7 +61,8 @@ func (b *builder) admit(q *request) (verdict, error) {
 		return postponed, nil
 	}
 	for _, w := range q.atomics {
-		// Before anything is written: a key that cannot be read must not leave half a transaction in the batch.
+		// Before anything is written: a key that cannot be read must not leave half a transaction
+		// in the batch.
 		if _, err := b.fold.load(w.Key); err != nil {
 			return unreadable, err
 		}
@@ -81,8 +83,9 @@ func (b *builder) admit(q *request) (verdict, error) {
 	return accepted, nil
 }
 
-// mustWait reports whether q mixes badly with the group. Folded values are written at the end of the batch: so a key
-// with an atomic operation in the group must not be written plainly in it, neither before nor after.
+// mustWait reports whether q mixes badly with the group. Folded values are written at the end of
+// the batch: so a key with an atomic operation in the group must not be written plainly in it,
+// neither before nor after.
 func (b *builder) mustWait(q *request) bool {
 	for _, w := range q.atomics {
 		if !b.fold.isOpen(w.Key) && !b.conflicts.keyUnchanged(string(w.Key), b.group.version-1) {
@@ -105,8 +108,8 @@ func (b *builder) mustWait(q *request) bool {
 	return wait
 }
 
-// write adds the effects of q to the batch and to the folder. It fails only when the batch has no room, which ends the
-// store's writing: the batch is not committed then.
+// write adds the effects of q to the batch and to the folder. It fails only when the batch has no
+// room, which ends the store's writing: the batch is not committed then.
 func (b *builder) write(q *request) error {
 	batch, stamp := b.group.batch, q.stamp[:kv.VersionstampSize]
 	for _, r := range q.tx.Cleared() {

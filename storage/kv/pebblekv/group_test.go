@@ -60,8 +60,9 @@ func (o blindOp) model(rows map[string][]byte) {
 	}
 }
 
-// TestGroupOrder: many transactions that do not read write the same few keys in every way at once. The result is that
-// of running them one after another in the order of their versionstamps, whatever groups they met in.
+// TestGroupOrder: many transactions that do not read write the same few keys in every way at once.
+// The result is that of running them one after another in the order of their versionstamps,
+// whatever groups they met in.
 func TestGroupOrder(t *testing.T) {
 	type committed struct {
 		stamp kv.Versionstamp
@@ -149,7 +150,8 @@ func compareRows(t *testing.T, s kv.Store, want map[string][]byte) {
 	}
 }
 
-// TestFolding: additions to one key by many transactions at once become few writes, and none is lost.
+// TestFolding: additions to one key by many transactions at once become few writes, and none is
+// lost.
 func TestFolding(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{Log: silent})
 	if err != nil {
@@ -231,8 +233,8 @@ func TestNoStarvation(t *testing.T) {
 	}
 }
 
-// TestSlowTransaction: one whose function takes much longer than a group gets through as well, and one that cannot,
-// since it waits for another commit, does not stop the store.
+// TestSlowTransaction: one whose function takes much longer than a group gets through as well, and
+// one that cannot, since it waits for another commit, does not stop the store.
 func TestSlowTransaction(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{Log: silent, fs: vfs.NewMem()})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // cancelEvery is after how many rows an iteration looks at its context.
 const cancelEvery = 64
 
-// keptValue bounds the room for a value that an iterator keeps when it is closed; room up to maxRoom goes to whoever
-// reads a long value next.
+// keptValue bounds the room for a value that an iterator keeps when it is closed; room up to
+// maxRoom goes to whoever reads a long value next.
 const (
 	keptValue = 4 << 10
 	maxRoom   = 256 << 10
@@ -25,8 +25,8 @@ var rooms sync.Pool
 // emptyValue is what an empty value reads as: nil would mean that the key is absent.
 var emptyValue = []byte{}
 
-// rangeIterator is the kv.Iterator over a snapshot. It is reused by later transactions, never within one, because Close
-// may be called twice. All but the row is guarded by the reader's mu.
+// rangeIterator is the kv.Iterator over a snapshot. It is reused by later transactions, never
+// within one, because Close may be called twice. All but the row is guarded by the reader's mu.
 type rangeIterator struct {
 	r            *reader
 	it           *pebble.Iterator // nil before the first row, while parked, and at the end
@@ -54,7 +54,8 @@ func (i *rangeIterator) link(r *reader) {
 	r.further = i
 }
 
-// unlink takes it out of that list, where it is in, and leaves its room to the next one. mu is held.
+// unlink takes it out of that list, where it is in, and leaves its room to the next one. mu is
+// held.
 func (i *rangeIterator) unlink() {
 	if !i.linked {
 		return
@@ -71,9 +72,9 @@ func (i *rangeIterator) unlink() {
 	i.linked, i.previous, i.next, i.lower, i.upper = false, nil, nil, nil, nil
 }
 
-// open makes it stand before the first row of begin <= key < end, which is neither empty nor reversed. mu is held.
-// Pebble's iterator is taken when the first row is asked for: of ranges that are opened together and read one after the
-// other, all then use the transaction's one.
+// open makes it stand before the first row of begin <= key < end, which is neither empty nor
+// reversed. mu is held. Pebble's iterator is taken when the first row is asked for: of ranges that
+// are opened together and read one after the other, all then use the transaction's one.
 func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions) {
 	i.r, i.limit, i.reverse = r, opts.Limit, opts.Reverse
 	i.lower, i.upper = appendStored(i.lower, begin), appendStored(i.upper, end)
@@ -136,8 +137,8 @@ func (i *rangeIterator) move() bool {
 // mostOfPrefix is how many keys of a prefix are walked over for its last one.
 const mostOfPrefix = 4
 
-// lastOfFew goes to the last key of a prefix, if it has few: forward, since only that way tables without the prefix are
-// passed over. Not known: it has many.
+// lastOfFew goes to the last key of a prefix, if it has few: forward, since only that way tables
+// without the prefix are passed over. Not known: it has many.
 func (i *rangeIterator) lastOfFew() (found, known bool) {
 	n := 0
 	for ok := i.it.SeekPrefixGE(i.lower); ok; ok = i.it.Next() {
@@ -211,7 +212,8 @@ func (i *rangeIterator) step() bool {
 	return i.it.Next()
 }
 
-// park closes Pebble's iterator; what is left of the range is read by another one, if at all. mu is held.
+// park closes Pebble's iterator; what is left of the range is read by another one, if at all. mu is
+// held.
 func (i *rangeIterator) park() {
 	if i.it == nil {
 		return

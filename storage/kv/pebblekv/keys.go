@@ -2,8 +2,9 @@ package pebblekv
 
 import "github.com/cockroachdb/pebble/v2"
 
-// Keys of the contract are stored after the byte userSpace, the engine's own after ownSpace. So no key is taken from
-// the callers, and Pebble never meets the empty key, which its tables do not order correctly.
+// Keys of the contract are stored after the byte userSpace, the engine's own after ownSpace. So no
+// key is taken from the callers, and Pebble never meets the empty key, which its tables do not
+// order correctly.
 const (
 	ownSpace  = 0
 	userSpace = 1

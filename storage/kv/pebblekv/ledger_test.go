@@ -12,9 +12,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// The ledger is a workload whose traces tell after a crash whether something is missing, half there, or out of order.
-// Transaction n of writer w sets a/w/n and b/w/n, counts itself, logs itself under its versionstamp, moves money from
-// one account to another, and clears the filler of an earlier transaction.
+// The ledger is a workload whose traces tell after a crash whether something is missing, half
+// there, or out of order. Transaction n of writer w sets a/w/n and b/w/n, counts itself, logs
+// itself under its versionstamp, moves money from one account to another, and clears the filler of
+// an earlier transaction.
 const (
 	ledgerWriters  = 8
 	ledgerAccounts = 10
@@ -117,7 +118,8 @@ func ledgerLast(tx kv.ReadTx, writer int) (int, error) {
 	return n, it.Close()
 }
 
-// ledgerCheck finds what is wrong in a store that was opened after a crash. It returns the last transaction per writer.
+// ledgerCheck finds what is wrong in a store that was opened after a crash. It returns the last
+// transaction per writer.
 func ledgerCheck(t testing.TB, s kv.Store, done *acks) (last [ledgerWriters]int) {
 	t.Helper()
 	var newest []byte
@@ -158,7 +160,8 @@ func ledgerCheck(t testing.TB, s kv.Store, done *acks) (last [ledgerWriters]int)
 	return last
 }
 
-// checkLog compares the log with the transactions that are there, and returns the newest versionstamp in it.
+// checkLog compares the log with the transactions that are there, and returns the newest
+// versionstamp in it.
 func checkLog(t testing.TB, tx kv.ReadTx, done *acks, last [ledgerWriters]int) (newest []byte) {
 	t.Helper()
 	var seen [ledgerWriters]int

@@ -15,7 +15,8 @@ type logger struct {
 
 var _ pebble.Logger = (*logger)(nil)
 
-// Infof implements pebble.Logger. Pebble's informational lines are about its own files: debug level for settee.
+// Infof implements pebble.Logger. Pebble's informational lines are about its own files: debug level
+// for settee.
 func (l *logger) Infof(format string, args ...any) {
 	l.log.Debug("pebble", "msg", fmt.Sprintf(format, args...))
 }
@@ -25,9 +26,9 @@ func (l *logger) Errorf(format string, args ...any) {
 	l.log.Error("pebble", "msg", fmt.Sprintf(format, args...))
 }
 
-// Fatalf implements pebble.Logger. Pebble calls it when it cannot go on (its manifest cannot be written) and relies on
-// it not to return. Ending the process would take the readers along, whose files are intact: so the goroutine stops
-// here for good, and the store refuses writes from now on.
+// Fatalf implements pebble.Logger. Pebble calls it when it cannot go on (its manifest cannot be
+// written) and relies on it not to return. Ending the process would take the readers along, whose
+// files are intact: so the goroutine stops here for good, and the store refuses writes from now on.
 func (l *logger) Fatalf(format string, args ...any) {
 	l.fatal(fmt.Errorf("pebblekv: "+format, args...))
 	select {}

@@ -12,18 +12,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The mark is a small file beside Pebble's that holds the commit version up to which all commits are durable. Pebble
-// reads its last log up to where it breaks off, as it has to after a crash; only the mark reports whether that was
-// before a commit that had been acknowledged.
+// The mark is a small file beside Pebble's that holds the commit version up to which all commits
+// are durable. Pebble reads its last log up to where it breaks off, as it has to after a crash;
+// only the mark reports whether that was before a commit that had been acknowledged.
 //
-// It is written in place before each group is answered, and never synced: after the end of a process it is exact, after
-// one of the machine it may be some seconds old, but it is never ahead of what was durable.
+// It is written in place before each group is answered, and never synced: after the end of a
+// process it is exact, after one of the machine it may be some seconds old, but it is never ahead
+// of what was durable.
 
 const (
 	markFile = "SETTEE-MARK"
 	markSize = 12
-	// versionsSkipped is how far versions move on where some are missing: beyond all that may have been given out since
-	// the mark.
+	// versionsSkipped is how far versions move on where some are missing: beyond all that may have
+	// been given out since the mark.
 	versionsSkipped = 1 << 24
 	// lossesFile has a line for each time that commits or parts of logs were missing.
 	lossesFile = "SETTEE-LOSSES"
@@ -64,7 +65,8 @@ func openMark(fsys vfs.FS, dir string, version uint64) (vfs.File, error) {
 	return fsys.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 }
 
-// raiseMark marks a version up to which everything is durable. An error is of no consequence: the old mark stays true.
+// raiseMark marks a version up to which everything is durable. An error is of no consequence: the
+// old mark stays true.
 func (s *Store) raiseMark(version uint64) {
 	if s.copied { // what it went on from is stored now
 		if s.endCopy() != nil {
@@ -75,8 +77,8 @@ func (s *Store) raiseMark(version uint64) {
 	_, _ = s.mark.WriteAt(encodeMark(version), 0)
 }
 
-// unproved tells why it is not known that all acknowledged commits are there, where the store has come to version; ""
-// if they are.
+// unproved tells why it is not known that all acknowledged commits are there, where the store has
+// come to version; "" if they are.
 func unproved(fsys vfs.FS, dir string, version uint64) string {
 	marked, ok := readMark(fsys, dir)
 	switch {

@@ -91,7 +91,8 @@ func (s *Store) Metrics() Metrics {
 	p := s.db.Metrics()
 	m.BlockCacheHits, m.BlockCacheMisses, m.BlockCacheBytes = p.BlockCache.Hits, p.BlockCache.Misses, p.BlockCache.Size
 	m.MemTableBytes, m.DiskBytes, m.LogBytes = p.MemTable.Size, p.DiskSpaceUsage(), p.WAL.PhysicalSize
-	// Pebble subtracts what it has read one after the other: below zero while a memtable is being made or given back.
+	// Pebble subtracts what it has read one after the other: below zero while a memtable is being
+	// made or given back.
 	m.HeldBytes = uint64(max(0, int64(p.MemTable.ZombieSize)))
 	total := p.Total()
 	m.TableBytes, m.Tables, m.ReadAmp, m.WriteAmp = total.TablesSize, total.TablesCount, p.ReadAmp(), total.WriteAmp()
@@ -109,7 +110,8 @@ func (s *Store) HeapBlocks() int64 {
 	return c.Size()
 }
 
-// ForgetBlocks empties the cache of blocks, whose memory goes back to the process. What is read then comes from files.
+// ForgetBlocks empties the cache of blocks, whose memory goes back to the process. What is read
+// then comes from files.
 func (s *Store) ForgetBlocks() {
 	if !s.gate.enter() {
 		return

@@ -17,9 +17,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
-// Open opens the store in directory dir, which is created if it is missing. It fails with kv.ErrLocked when the
-// directory is in use, kv.ErrFormat when a newer version wrote it, kv.ErrCorrupt, and kv.ErrFull when there is no space
-// for a new store; one that exists is opened for reading then (readonly.go).
+// Open opens the store in directory dir, which is created if it is missing. It fails with
+// kv.ErrLocked when the directory is in use, kv.ErrFormat when a newer version wrote it,
+// kv.ErrCorrupt, and kv.ErrFull when there is no space for a new store; one that exists is opened
+// for reading then (readonly.go).
 func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	if err := makeDir(opts.fs, dir); err != nil {
@@ -87,8 +88,8 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 	return s, nil
 }
 
-// inspect refuses a directory with files that are missing or broken: Pebble would go on without some of them, and then
-// remove others.
+// inspect refuses a directory with files that are missing or broken: Pebble would go on without
+// some of them, and then remove others.
 func inspect(opts Options, dir string) (files.Inspection, error) {
 	in, err := files.Inspect(opts.fs, dir)
 	if err != nil || len(in.Broken) == 0 {
@@ -108,9 +109,9 @@ func inspect(opts Options, dir string) (files.Inspection, error) {
 // maxNamed is how many broken files an error names.
 const maxNamed = 20
 
-// missing tells what the start had to pass over, and returns the version to go on from: where versions are missing, one
-// above all that were given out, so that no sequence is used twice. A store that is open for reading only notes
-// nothing.
+// missing tells what the start had to pass over, and returns the version to go on from: where
+// versions are missing, one above all that were given out, so that no sequence is used twice. A
+// store that is open for reading only notes nothing.
 func (s *Store) missing(db *pebble.DB, in files.Inspection, version uint64, readOnly bool) (uint64, error) {
 	var losses []string
 	var err error
@@ -144,8 +145,9 @@ func (s *Store) missing(db *pebble.DB, in files.Inspection, version uint64, read
 	return version, err
 }
 
-// openPebble opens the database. Pebble may not come back from it: its goroutine stops where an error is declared
-// fatal, and waits while tables cannot be written. Then f has failed, and so does the open.
+// openPebble opens the database. Pebble may not come back from it: its goroutine stops where an
+// error is declared fatal, and waits while tables cannot be written. Then f has failed, and so does
+// the open.
 func openPebble(dir string, p *pebble.Options, f *failure) (*pebble.DB, error) {
 	type opened struct {
 		db  *pebble.DB
@@ -183,8 +185,8 @@ func openRecovered(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	return pebble.Open(dir, p)
 }
 
-// isBroken reports whether an open failed because of what files have, or because they are not there, rather than
-// because they could not be read.
+// isBroken reports whether an open failed because of what files have, or because they are not
+// there, rather than because they could not be read.
 func isBroken(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, pebble.ErrDBNotPristine)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// TestBaseLevel: what comes in any order is merged into a small level at first, not into all that there is.
+// TestBaseLevel: what comes in any order is merged into a small level at first, not into all that
+// there is.
 func TestBaseLevel(t *testing.T) {
 	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 2 << 20, device: 100 << 30})

@@ -11,12 +11,12 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A lock belongs to a file, not to its name: when somebody removes LOCK, or puts another directory in this one's place,
-// a second process locks the new file, and both would acknowledge commits of which one half is lost. So the process
-// looks whether LOCK is still the file that it has locked: after each group's sync, before it is answered; before
-// Pebble makes, renames or removes a file; and now and then while nobody writes. A group that was synced while LOCK was
-// the own file is read by whoever takes the directory later, for that process reads the logs after it has made its
-// LOCK.
+// A lock belongs to a file, not to its name: when somebody removes LOCK, or puts another directory
+// in this one's place, a second process locks the new file, and both would acknowledge commits of
+// which one half is lost. So the process looks whether LOCK is still the file that it has locked:
+// after each group's sync, before it is answered; before Pebble makes, renames or removes a file;
+// and now and then while nobody writes. A group that was synced while LOCK was the own file is read
+// by whoever takes the directory later, for that process reads the logs after it has made its LOCK.
 
 // lockFile is the name that Pebble gives it.
 const lockFile = "LOCK"

@@ -13,8 +13,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// TestPlaceIsLost: whatever happens to the directory while a store has it open, a second store on it and the first one
-// do not both acknowledge: all that either has acknowledged is there afterwards.
+// TestPlaceIsLost: whatever happens to the directory while a store has it open, a second store on
+// it and the first one do not both acknowledge: all that either has acknowledged is there
+// afterwards.
 func TestPlaceIsLost(t *testing.T) {
 	remove := func(t *testing.T, dir string) string {
 		t.Helper()
@@ -83,8 +84,8 @@ func TestPlaceIsLost(t *testing.T) {
 	}
 }
 
-// alias is another name of a directory: Pebble knows by the name what this process has locked, and the first store
-// keeps its lock.
+// alias is another name of a directory: Pebble knows by the name what this process has locked, and
+// the first store keeps its lock.
 func alias(t *testing.T, dir string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "alias")

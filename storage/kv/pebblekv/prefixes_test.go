@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// TestPrefixFilters: whether a document is there is not looked up in the tables of others, whichever way it is read.
+// TestPrefixFilters: whether a document is there is not looked up in the tables of others,
+// whichever way it is read.
 func TestPrefixFilters(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{Log: silent})
 	if err != nil {

@@ -60,7 +60,8 @@ var (
 		"time from building a group of transactions until it is on disk", nil, nil)
 )
 
-// The buckets shown: group sizes up to 2^12-1, latencies from 2^5 microseconds (32 µs) to 2^24 (17 s).
+// The buckets shown: group sizes up to 2^12-1, latencies from 2^5 microseconds (32 µs) to 2^24 (17
+// s).
 const (
 	maxGroupBucket   = 12
 	minLatencyBucket = 5
@@ -76,7 +77,8 @@ func (s *Store) Describe(out chan<- *prometheus.Desc) {
 	out <- latencyDesc
 }
 
-// Collect implements prometheus.Collector with the numbers of Metrics; there are none once the store is closed.
+// Collect implements prometheus.Collector with the numbers of Metrics; there are none once the
+// store is closed.
 func (s *Store) Collect(out chan<- prometheus.Metric) {
 	if !s.gate.enter() {
 		return
@@ -94,7 +96,8 @@ func (s *Store) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstHistogram(latencyDesc, m.SyncLatency.Count, float64(m.SyncLatency.Sum)/1e6, latencies)
 }
 
-// cumulative gives the counts of values up to the bounds of the buckets first to last; unit converts a bound.
+// cumulative gives the counts of values up to the bounds of the buckets first to last; unit
+// converts a bound.
 func (h *Histogram) cumulative(first, last int, unit func(bound float64) float64) map[float64]uint64 {
 	counts := make(map[float64]uint64, last-first+1)
 	sum := uint64(0)

@@ -2,8 +2,8 @@ package pebblekv
 
 import "sync"
 
-// queue holds the requests that wait for the committer. Requests that were run again go first, so that a stream of
-// new ones cannot starve them.
+// queue holds the requests that wait for the committer. Requests that were run again go first, so
+// that a stream of new ones cannot starve them.
 type queue struct {
 	mu      sync.Mutex
 	arrived sync.Cond
@@ -38,9 +38,9 @@ func (q *queue) close() {
 	q.arrived.Broadcast()
 }
 
-// take appends what waits to taken, in the order in which it is to be committed, up to count requests and about size
-// bytes, at least one. With wait it blocks until there is something. It returns false when the queue is closed and
-// empty.
+// take appends what waits to taken, in the order in which it is to be committed, up to count
+// requests and about size bytes, at least one. With wait it blocks until there is something. It
+// returns false when the queue is closed and empty.
 func (q *queue) take(taken []*request, count, size int, wait bool) ([]*request, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

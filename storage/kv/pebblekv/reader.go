@@ -15,7 +15,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// reader is the txn.Snapshot of one transaction: a shared snapshot and what the transaction holds of it.
+// reader is the txn.Snapshot of one transaction: a shared snapshot and what the transaction holds
+// of it.
 type reader struct {
 	ctx            context.Context // of the transaction: txn.Snapshot's methods get none
 	done           <-chan struct{} // of ctx
@@ -26,7 +27,8 @@ type reader struct {
 	stored         []byte    // scratch, for a stored key
 	previous, next *reader   // of store.readers
 
-	// mu is held in each call into Pebble, since the store takes iterators away in between (running.go).
+	// mu is held in each call into Pebble, since the store takes iterators away in between
+	// (running.go).
 	mu      sync.Mutex
 	snap    *snapshot        // nil once it has ended
 	endable bool             // the snapshot may end before the transaction
@@ -37,8 +39,8 @@ type reader struct {
 	bounds  [2][]byte        // room that a closed one of further leaves to the next
 }
 
-// pooledRanges is how many iterators a reader keeps for the next transaction. A query of a million keys opens as many
-// ranges in one transaction: those beyond are forgotten when they are closed.
+// pooledRanges is how many iterators a reader keeps for the next transaction. A query of a million
+// keys opens as many ranges in one transaction: those beyond are forgotten when they are closed.
 const pooledRanges = 64
 
 // maxKeptValues bounds the room for values that a pooled reader keeps.
@@ -121,7 +123,8 @@ func (r *reader) letGo() {
 	}
 }
 
-// end ends the snapshot if it may end and is outdated; see snapshot.outdated. It reports whether it did.
+// end ends the snapshot if it may end and is outdated; see snapshot.outdated. It reports whether it
+// did.
 func (r *reader) end(time time.Time, flushes int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,8 +175,9 @@ func (r *reader) cancelled() error {
 // Version implements txn.Snapshot.
 func (r *reader) Version() uint64 { return r.version }
 
-// Get implements txn.Snapshot. What the cache does not have is read with the transaction's iterator: repeated
-// reads cost half of Pebble's Get, which builds one each time. The value is copied, since the iterator moves on.
+// Get implements txn.Snapshot. What the cache does not have is read with the transaction's
+// iterator: repeated reads cost half of Pebble's Get, which builds one each time. The value is
+// copied, since the iterator moves on.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +208,8 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	return value, nil
 }
 
-// iterator returns an iterator over the stored keys lower <= key < upper: the transaction's, or one of the snapshot.
+// iterator returns an iterator over the stored keys lower <= key < upper: the transaction's, or one
+// of the snapshot.
 func (r *reader) iterator(lower, upper []byte) (*pebble.Iterator, error) {
 	if it := r.spare; it != nil {
 		r.spare = nil

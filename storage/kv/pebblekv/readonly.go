@@ -10,9 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A store on a device without any space is opened for reading: Pebble replays its logs in memory and writes nothing.
-// Once there is space it is opened anew, for writing, by itself: its readers lose their snapshot (kv.ErrTooOld, as
-// those that are slow) and go on with the next one.
+// A store on a device without any space is opened for reading: Pebble replays its logs in memory
+// and writes nothing. Once there is space it is opened anew, for writing, by itself: its readers
+// lose their snapshot (kv.ErrTooOld, as those that are slow) and go on with the next one.
 
 // errReadOnly is of commits to a store that is open for reading only.
 var errReadOnly = fmt.Errorf("%w: the store is open for reading only until there is", kv.ErrFull)
@@ -120,7 +120,8 @@ func (s *Store) pause(d time.Duration) bool {
 	}
 }
 
-// quiesce takes the snapshot from all readers and closes Pebble. Those that come wait for the next snapshot.
+// quiesce takes the snapshot from all readers and closes Pebble. Those that come wait for the next
+// snapshot.
 func (s *Store) quiesce() {
 	last := s.current.Load()
 	last.retain()

@@ -12,28 +12,30 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// What is deleted takes space until the deletions have come down to the tables below, which Pebble leaves to the writes
-// to come. Where there is no space there are none; so what transactions out of the reserve have written over is
-// compacted then and there.
+// What is deleted takes space until the deletions have come down to the tables below, which Pebble
+// leaves to the writes to come. Where there is no space there are none; so what transactions out of
+// the reserve have written over is compacted then and there.
 
 const (
-	// defaultSpaceEvery is how often the store looks after the ballast, what was freed, and where it is open for
-	// reading only, after space.
+	// defaultSpaceEvery is how often the store looks after the ballast, what was freed, and where
+	// it is open for reading only, after space.
 	defaultSpaceEvery = time.Second
-	// spanPrefix is how many bytes the keys of a span have in common: a database's prefix and a subspace of it, say.
+	// spanPrefix is how many bytes the keys of a span have in common: a database's prefix and a
+	// subspace of it, say.
 	spanPrefix = 6
 	// maxSpans bounds the spans that are remembered; more become one.
 	maxSpans = 256
-	// compactPiece is how large the tables are, in bytes, that CompactRange has rewritten together: what a piece
-	// replaces stays until its new tables are there.
+	// compactPiece is how large the tables are, in bytes, that CompactRange has rewritten together:
+	// what a piece replaces stays until its new tables are there.
 	compactPiece = 256 << 20
-	// compactAtLeast is the size in bytes from which on CompactRange does something: less than that shares its tables
-	// with others, which would be rewritten for it.
+	// compactAtLeast is the size in bytes from which on CompactRange does something: less than that
+	// shares its tables with others, which would be rewritten for it.
 	compactAtLeast = 1 << 20
-	// maxReclaim is the largest span that is compacted at once, in reserves: the tables of a larger one take too long
-	// to be rewritten for what it may hold.
+	// maxReclaim is the largest span that is compacted at once, in reserves: the tables of a larger
+	// one take too long to be rewritten for what it may hold.
 	maxReclaim = 32
-	// shortGarbage is the part of large values that may be garbage while space is short; see separation.
+	// shortGarbage is the part of large values that may be garbage while space is short; see
+	// separation.
 	shortGarbage = 0.05
 )
 
@@ -104,7 +106,8 @@ func (f *freed) take(since time.Time) (spans []*span) {
 	return spans
 }
 
-// watchSpace makes the ballast again when there is space, and has compacted what was freed, until the store closes.
+// watchSpace makes the ballast again when there is space, and has compacted what was freed, until
+// the store closes.
 func (s *Store) watchSpace() {
 	ctx, cancel := s.untilClosed(context.Background())
 	defer cancel()
@@ -150,9 +153,9 @@ func (s *Store) reclaim(ctx context.Context, span *span) error {
 	return s.db.Compact(ctx, span.first, end, true)
 }
 
-// CompactRange brings all that is in [begin, end) down to the last level, where nothing that was deleted takes space
-// and compression is the densest, and returns when it is there. It does so piece by piece, and beside writers. Ranges
-// below a megabyte are left to Pebble's own compactions.
+// CompactRange brings all that is in [begin, end) down to the last level, where nothing that was
+// deleted takes space and compression is the densest, and returns when it is there. It does so
+// piece by piece, and beside writers. Ranges below a megabyte are left to Pebble's own compactions.
 func (s *Store) CompactRange(ctx context.Context, begin, end []byte) error {
 	if !s.gate.enter() {
 		return kv.ErrClosed
@@ -196,7 +199,8 @@ func (s *Store) pieces(first, last []byte, most uint64) ([]span, error) {
 	return append(pieces, span{first, last}), nil
 }
 
-// valueSeparation is Pebble's policy about large values. What is rewritten of them costs less than no space.
+// valueSeparation is Pebble's policy about large values. What is rewritten of them costs less than
+// no space.
 func (g *spaceGuard) valueSeparation() pebble.ValueSeparationPolicy {
 	policy := separation
 	if g.room().ordinary < 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
-// TestCompactRange: what is deleted in a range takes no space after it, beside writers, and what lies around it stays
-// where it is.
+// TestCompactRange: what is deleted in a range takes no space after it, beside writers, and what
+// lies around it stays where it is.
 func TestCompactRange(t *testing.T) {
 	s := openBench(t, Options{MemTableSize: 512 << 10, device: 100 << 30})
 	key := func(space string, i int) []byte { return fmt.Appendf(nil, "%s%06d", space, i) }
@@ -91,7 +91,8 @@ func TestCompactRange(t *testing.T) {
 	}
 }
 
-// TestPiecesOfARange: the pieces of a range meet, and none but the last is smaller than asked for, nor much larger.
+// TestPiecesOfARange: the pieces of a range meet, and none but the last is smaller than asked for,
+// nor much larger.
 func TestPiecesOfARange(t *testing.T) {
 	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 256 << 10, device: 100 << 30})

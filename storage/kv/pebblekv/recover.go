@@ -27,10 +27,10 @@ type Recovered struct {
 // recoverBatch is how many bytes are written together.
 const recoverBatch = 4 << 20
 
-// Recover reads all that can be read of the store in directory dir, whatever state its files are in, and writes it to a
-// new store in the directory to, which must not exist. dir is locked meanwhile, where that is possible, and not
-// changed. What is in the new store is what single keys had: it is for the layers above to see what of it still belongs
-// together.
+// Recover reads all that can be read of the store in directory dir, whatever state its files are
+// in, and writes it to a new store in the directory to, which must not exist. dir is locked
+// meanwhile, where that is possible, and not changed. What is in the new store is what single keys
+// had: it is for the layers above to see what of it still belongs together.
 func Recover(ctx context.Context, dir, to string, progress func(keys, bytes int64)) (Recovered, error) {
 	return recoverStore(ctx, vfs.Default, dir, to, progress)
 }
@@ -84,8 +84,9 @@ func recoverStore(
 	return result, err
 }
 
-// Verify reads all that there is to be read of the store in directory dir, changes nothing, and says what cannot be
-// read, or may be missing. The error is kv.ErrLocked where a process has it open.
+// Verify reads all that there is to be read of the store in directory dir, changes nothing, and
+// says what cannot be read, or may be missing. The error is kv.ErrLocked where a process has it
+// open.
 func Verify(ctx context.Context, dir string, progress func(keys, bytes int64)) (result Recovered, err error) {
 	lock, err := lockIfThere(vfs.Default, dir)
 	if err != nil {
@@ -126,7 +127,8 @@ func readFiles(
 	return result, err
 }
 
-// lockIfThere locks a directory that has a lock file: one that has none is used by nobody, and is not written to.
+// lockIfThere locks a directory that has a lock file: one that has none is used by nobody, and is
+// not written to.
 func lockIfThere(fsys vfs.FS, dir string) (*pebble.Lock, error) {
 	if _, err := fsys.Stat(fsys.PathJoin(dir, lockFile)); err != nil {
 		return nil, nil //nolint:nilerr // nobody uses it
@@ -148,8 +150,8 @@ func damage(d files.Damage) kv.Damage {
 	return out
 }
 
-// userBound is the caller's key of a stored one. Keys of the engine's own come before all of those, what is after them
-// has no bound.
+// userBound is the caller's key of a stored one. Keys of the engine's own come before all of those,
+// what is after them has no bound.
 func userBound(stored string) []byte {
 	if len(stored) < 2 || stored[0] != userSpace {
 		return nil

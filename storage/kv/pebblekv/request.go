@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// request is a transaction on its way to the committer. What can be worked out without the other transactions is
-// worked out here, by the transaction's own goroutine.
+// request is a transaction on its way to the committer. What can be worked out without the other
+// transactions is worked out here, by the transaction's own goroutine.
 type request struct {
 	tx      *txn.Tx
 	since   uint64 // version of the snapshot it read
@@ -28,8 +28,8 @@ type request struct {
 	stamp kv.Versionstamp // once it is accepted
 	done  chan outcome    // gets the one answer
 
-	// claimed is set by whoever comes first: the committer, which then checks and commits it, or the transaction's own
-	// goroutine, which does not wait any longer.
+	// claimed is set by whoever comes first: the committer, which then checks and commits it, or
+	// the transaction's own goroutine, which does not wait any longer.
 	claimed atomic.Bool
 }
 
@@ -92,8 +92,8 @@ func (q *request) collectReads(seed maphash.Seed) {
 	}
 }
 
-// collectWrites copies what other transactions can conflict with. The copies outlive the transaction, in the conflict
-// set, so they must not hold on to its values.
+// collectWrites copies what other transactions can conflict with. The copies outlive the
+// transaction, in the conflict set, so they must not hold on to its values.
 func (q *request) collectWrites(seed maphash.Seed) {
 	cleared, explicit := q.tx.Cleared(), q.tx.ExplicitWriteConflicts()
 	size, keys := 0, 0

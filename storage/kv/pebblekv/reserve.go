@@ -19,9 +19,9 @@ import (
 //	floor … reserve    transactions that free space (kv.UseReserve), and compactions
 //	above              all
 //
-// A device that other processes fill up goes below the floor without a commit of ours. For that there is the ballast: a
-// file without a use but that its blocks are let go then, so that documents can be deleted and tables compacted all the
-// same.
+// A device that other processes fill up goes below the floor without a commit of ours. For that
+// there is the ballast: a file without a use but that its blocks are let go then, so that documents
+// can be deleted and tables compacted all the same.
 
 const (
 	// largestReserve is the reserve of a device of a gigabyte and more.
@@ -35,16 +35,18 @@ const (
 	// plenty, in bytes beyond the reserve, is not written full by others within plentyFor.
 	plenty    = 1 << 30
 	plentyFor = 20 * time.Millisecond
-	// largestMemTable and memTableShare are the same of a memtable: of the log that goes with each there are several.
+	// largestMemTable and memTableShare are the same of a memtable: of the log that goes with each
+	// there are several.
 	largestMemTable  = 8 << 20
 	smallestMemTable = 256 << 10
 	memTableShare    = 128
-	// memTableMemory is which part of the process's memory a memtable may be: two stay after busy times. Smaller ones
-	// cost much more processor time (ADR 0006).
+	// memTableMemory is which part of the process's memory a memtable may be: two stay after busy
+	// times. Smaller ones cost much more processor time (ADR 0006).
 	memTableMemory = 128
-	// cacheMemory is which part of it blocks of tables and memtables have, from smallestCache to commonCache. What is
-	// not there comes from the system's page cache, but has to be decompressed for every read: where memory is plenty
-	// there are more of them, spareMemory's part of it, up to largestCache (ADR 0006).
+	// cacheMemory is which part of it blocks of tables and memtables have, from smallestCache to
+	// commonCache. What is not there comes from the system's page cache, but has to be decompressed
+	// for every read: where memory is plenty there are more of them, spareMemory's part of it, up
+	// to largestCache (ADR 0006).
 	cacheMemory   = 16
 	spareMemory   = 64
 	smallestCache = 8 << 20
@@ -97,8 +99,8 @@ func (g *spaceGuard) room() room {
 	return room{free, int64(free) - int64(g.reserve), int64(free) - int64(g.floor)}
 }
 
-// take takes the room of a request, or returns kv.ErrFull. What is left may be less than the request, for it may
-// replace as much.
+// take takes the room of a request, or returns kv.ErrFull. What is left may be less than the
+// request, for it may replace as much.
 func (r *room) take(q *request) error {
 	left := r.ordinary
 	if q.frees {
@@ -130,15 +132,15 @@ func (g *spaceGuard) check() error {
 // errCompactionPaused keeps a compaction from the floor of the reserve.
 var errCompactionPaused = fmt.Errorf("pebblekv: compactions wait for space: %w", syscall.ENOSPC)
 
-// compactionPause is how long the next compaction waits after one that found no space. It doubles with each, up to a
-// minute.
+// compactionPause is how long the next compaction waits after one that found no space. It doubles
+// with each, up to a minute.
 const (
 	compactionPause    = time.Second
 	maxCompactionPause = time.Minute
 )
 
-// mayCompact holds up a compaction that would meet a full disk: Pebble tries again at once. It returns sooner when
-// there is more space.
+// mayCompact holds up a compaction that would meet a full disk: Pebble tries again at once. It
+// returns sooner when there is more space.
 func (g *spaceGuard) mayCompact() error {
 	failed := g.failed.Load()
 	if failed == 0 {
@@ -175,8 +177,8 @@ func (g *spaceGuard) compacted() { g.failed.Store(0) }
 // ballastFile is the name of the ballast.
 const ballastFile = "BALLAST"
 
-// ballast is a file whose only use is that it can be removed. It has no length, only blocks, so that nobody reads or
-// copies it.
+// ballast is a file whose only use is that it can be removed. It has no length, only blocks, so
+// that nobody reads or copies it.
 type ballast struct {
 	fs   vfs.FS
 	name string
@@ -198,7 +200,8 @@ func (b *ballast) drop() bool {
 	return b.fs.Remove(b.name) == nil
 }
 
-// take makes the ballast where it is missing. Where blocks cannot be had before they are written there is none.
+// take makes the ballast where it is missing. Where blocks cannot be had before they are written
+// there is none.
 func (b *ballast) take() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,8 +21,8 @@ func clearKeys(s kv.Store, begin, end string) error {
 	return err
 }
 
-// TestReserveIsForFreeing: below the reserve only transactions that free space are taken, also out of one group; below
-// the floor none.
+// TestReserveIsForFreeing: below the reserve only transactions that free space are taken, also out
+// of one group; below the floor none.
 func TestReserveIsForFreeing(t *testing.T) {
 	disk := newTroubledFS()
 	s := openTroubled(t, disk)
@@ -60,7 +60,8 @@ func TestReserveIsForFreeing(t *testing.T) {
 	}
 }
 
-// TestPlentyOfSpace: the system is not asked for each group while much is free, and the committer counts what it takes.
+// TestPlentyOfSpace: the system is not asked for each group while much is free, and the committer
+// counts what it takes.
 func TestPlentyOfSpace(t *testing.T) {
 	disk := newTroubledFS()
 	s := openTroubled(t, disk)
@@ -95,7 +96,8 @@ func TestPlentyOfSpace(t *testing.T) {
 	}
 }
 
-// fill writes keys with values that cannot be compressed until there is no space, and returns how many.
+// fill writes keys with values that cannot be compressed until there is no space, and returns how
+// many.
 func fill(t *testing.T, s kv.Store, size int) (keys int) {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{})
@@ -119,8 +121,9 @@ func fill(t *testing.T, s kv.Store, size int) (keys int) {
 	}
 }
 
-// TestSmallDisk: a store fills a small device for the most part, and what is deleted then comes back without a restart,
-// whether it was in values of their own or in tables. What was acknowledged is there.
+// TestSmallDisk: a store fills a small device for the most part, and what is deleted then comes
+// back without a restart, whether it was in values of their own or in tables. What was acknowledged
+// is there.
 func TestSmallDisk(t *testing.T) {
 	kvtest.Long(t)
 	for _, size := range []int{1 << 10, 60 << 10} {
@@ -140,7 +143,8 @@ func TestSmallDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "the space comes back", func() bool { return disk.free() > device*2/3 })
-			// a table that met the full disk just before has commits refused for a second (failingFor)
+			// a table that met the full disk just before has commits refused for a second
+			// (failingFor)
 			eventually(t, "writes go on", func() bool { return setKey(s, "more", "1") == nil })
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -165,7 +169,8 @@ func TestSmallDisk(t *testing.T) {
 	}
 }
 
-// TestBallast: others take all space. The ballast makes room to delete, and is back when they have gone.
+// TestBallast: others take all space. The ballast makes room to delete, and is back when they have
+// gone.
 func TestBallast(t *testing.T) {
 	disk := newSmallDisk(32 << 20)
 	s, err := Open("/store", Options{fs: disk, Log: silent, spaceEvery: 20 * time.Millisecond})
@@ -190,8 +195,8 @@ func TestBallast(t *testing.T) {
 	expectKey(t, s, "a", "")
 }
 
-// TestOpenWithoutSpace: nothing at all is left, not even the ballast. The store opens and is read; when there is space
-// it is written, too, and those that were reading go on.
+// TestOpenWithoutSpace: nothing at all is left, not even the ballast. The store opens and is read;
+// when there is space it is written, too, and those that were reading go on.
 func TestOpenWithoutSpace(t *testing.T) {
 	disk := newSmallDisk(32 << 20)
 	options := Options{fs: disk, Log: silent, spaceEvery: 20 * time.Millisecond}
@@ -265,7 +270,8 @@ func TestOpenWithoutSpace(t *testing.T) {
 	expectHealth(t, s, nil)
 }
 
-// TestCloseWithoutSpace: a store that is open for reading only can be closed, and no new store is made without space.
+// TestCloseWithoutSpace: a store that is open for reading only can be closed, and no new store is
+// made without space.
 func TestCloseWithoutSpace(t *testing.T) {
 	disk := newSmallDisk(32 << 20)
 	options := Options{fs: disk, Log: silent, spaceEvery: 20 * time.Millisecond}

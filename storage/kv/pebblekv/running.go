@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// What running readers hold on to. A Pebble iterator keeps the memtables and tables that it was opened on, however long
-// ago that was, so a client that reads slowly would keep all of those that the store has replaced meanwhile. So
-// iterators are only lent: whenever Pebble has written or rewritten tables, those of all readers are closed, between
-// two calls of theirs, and opened again where they were when they are used next. The rows they gave last are copies. A
-// snapshot in turn keeps replaced and deleted keys from being dropped, on disk. So one that was replaced a while ago,
-// and that the store has moved far away from, ends: its readers get kv.ErrTooOld. Reads of an Update never do, because
-// the function would begin anew with no better prospects.
+// What running readers hold on to. A Pebble iterator keeps the memtables and tables that it was
+// opened on, however long ago that was, so a client that reads slowly would keep all of those that
+// the store has replaced meanwhile. So iterators are only lent: whenever Pebble has written or
+// rewritten tables, those of all readers are closed, between two calls of theirs, and opened again
+// where they were when they are used next. The rows they gave last are copies. A snapshot in turn
+// keeps replaced and deleted keys from being dropped, on disk. So one that was replaced a while
+// ago, and that the store has moved far away from, ends: its readers get kv.ErrTooOld. Reads of an
+// Update never do, because the function would begin anew with no better prospects.
 
 const (
 	// defaultReadTime is how long a replaced snapshot can be read at least.
 	defaultReadTime = time.Minute
 	// endsPerReadTime is how often within that time the store looks for old snapshots.
 	endsPerReadTime = 4
-	// keptFlushes is how many memtables must have been written since a snapshot was replaced for it to end: on a store
-	// with few writes an old one keeps next to nothing.
+	// keptFlushes is how many memtables must have been written since a snapshot was replaced for it
+	// to end: on a store with few writes an old one keeps next to nothing.
 	keptFlushes = 4
 )
 
@@ -54,7 +55,8 @@ func (l *runningReaders) remove(r *reader) {
 	r.previous, r.next = nil, nil
 }
 
-// each calls fn for all readers, without the lock: some may have ended, and be other transactions' by then.
+// each calls fn for all readers, without the lock: some may have ended, and be other transactions'
+// by then.
 func (l *runningReaders) each(fn func(*reader)) {
 	l.mu.Lock()
 	var all []*reader

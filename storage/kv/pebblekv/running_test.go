@@ -54,8 +54,8 @@ func (f *filler) write(t *testing.T, bytes int) {
 	}
 }
 
-// TestSlowReaders: readers that stand still keep no memory of what was written since, and go on where they were, with
-// the row that they had and with what their snapshot holds.
+// TestSlowReaders: readers that stand still keep no memory of what was written since, and go on
+// where they were, with the row that they had and with what their snapshot holds.
 func TestSlowReaders(t *testing.T) {
 	const memTable = 256 << 10
 	s := opener(Options{fs: vfs.NewMem(), MemTableSize: memTable})(t, "store").(*Store)
@@ -104,8 +104,8 @@ func TestSlowReaders(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRangesKeepNoRows: a transaction that reads many large values one after the other holds none of those it is
-// through with.
+// TestRangesKeepNoRows: a transaction that reads many large values one after the other holds none
+// of those it is through with.
 func TestRangesKeepNoRows(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem()})(t, "store").(*Store)
 	defer s.Close()
@@ -128,8 +128,9 @@ func TestRangesKeepNoRows(t *testing.T) {
 	}
 }
 
-// TestRangesAreForgotten: a transaction that opens a great many ranges, a million with as many keys, keeps none of
-// those it has closed, and can read on in all that are open when its iterators are taken away.
+// TestRangesAreForgotten: a transaction that opens a great many ranges, a million with as many
+// keys, keeps none of those it has closed, and can read on in all that are open when its iterators
+// are taken away.
 func TestRangesAreForgotten(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem()})(t, "store").(*Store)
 	defer s.Close()
@@ -170,8 +171,8 @@ func TestRangesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestOldSnapshotsEnd: a View ends when its snapshot was replaced long ago and much was written since; one of a store
-// that rests does not, and an Update never does.
+// TestOldSnapshotsEnd: a View ends when its snapshot was replaced long ago and much was written
+// since; one of a store that rests does not, and an Update never does.
 func TestOldSnapshotsEnd(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem(), MemTableSize: 256 << 10, ReadTime: time.Hour})(t, "store").(*Store)
 	defer s.Close()

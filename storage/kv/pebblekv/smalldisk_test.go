@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// smallDisk is a file system in memory on a device of so many bytes, some of which others may take. Removed files give
-// theirs back.
+// smallDisk is a file system in memory on a device of so many bytes, some of which others may take.
+// Removed files give theirs back.
 type smallDisk struct {
 	vfs.FS
 	mu     sync.Mutex

@@ -11,8 +11,8 @@ import (
 // maxIdleIterators bounds the iterators that a snapshot keeps for the next readers.
 const maxIdleIterators = 8
 
-// snapshot is a state of the store that transactions share. It is closed when it has been replaced and the last of them
-// has ended.
+// snapshot is a state of the store that transactions share. It is closed when it has been replaced
+// and the last of them has ended.
 type snapshot struct {
 	db      *pebble.DB
 	next    chan struct{} // of what stands in for a snapshot while the store is opened anew: closed when that is done
@@ -20,8 +20,9 @@ type snapshot struct {
 	version uint64
 	refs    atomic.Int64 // one for being current, one per transaction
 
-	// Iterators are worth keeping: opening one costs several times a seek. They hold on to tables and memtables, so
-	// they are dropped when the snapshot is replaced, and when Pebble has rewritten files.
+	// Iterators are worth keeping: opening one costs several times a seek. They hold on to tables
+	// and memtables, so they are dropped when the snapshot is replaced, and when Pebble has
+	// rewritten files.
 	mu       sync.Mutex
 	idle     []*pebble.Iterator
 	replaced bool
@@ -55,8 +56,8 @@ func (s *snapshot) release() {
 	}
 }
 
-// replace tells that the snapshot is no longer current, and drops that reference. flushes is how many memtables the
-// store has written so far.
+// replace tells that the snapshot is no longer current, and drops that reference. flushes is how
+// many memtables the store has written so far.
 func (s *snapshot) replace(now time.Time, flushes int64) {
 	s.mu.Lock()
 	s.replaced, s.since, s.flushes = true, now, flushes

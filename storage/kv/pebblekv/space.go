@@ -15,17 +15,19 @@ import (
 // spaceRetry is how often an operation that met a full disk is tried again.
 const spaceRetry = 50 * time.Millisecond
 
-// failingFor is how long commits are refused after a table could not be written. Pebble tries again sooner.
+// failingFor is how long commits are refused after a table could not be written. Pebble tries again
+// sooner.
 const failingFor = time.Second
 
 // defaultPatience is how long commits that were under way wait for a device that refuses them.
 const defaultPatience = 5 * time.Second
 
-// spaceGuard keeps a full disk from breaking the store. The first line of defence is the reserve (reserve.go): groups
-// are refused while less is free, so Pebble's own work goes on. Should the disk fill up all the same, because of other
-// processes, what Pebble cannot recover from (log, manifest, directory entries) waits until there is space again;
-// tables fail, and Pebble writes them again later. A directory that has become read-only is treated in the same way.
-// Clients of commits that were under way are answered after a while, see lapse.
+// spaceGuard keeps a full disk from breaking the store. The first line of defence is the reserve
+// (reserve.go): groups are refused while less is free, so Pebble's own work goes on. Should the
+// disk fill up all the same, because of other processes, what Pebble cannot recover from (log,
+// manifest, directory entries) waits until there is space again; tables fail, and Pebble writes
+// them again later. A directory that has become read-only is treated in the same way. Clients of
+// commits that were under way are answered after a while, see lapse.
 type spaceGuard struct {
 	fs      vfs.FS // the file system below the guard
 	dir     string
@@ -64,8 +66,8 @@ func (g *spaceGuard) noticed(err error) {
 	}
 }
 
-// refusal returns kv.ErrFull, or kv.ErrUnwritable, while Pebble meets a device that takes nothing: the committer may be
-// held up then, and answer late.
+// refusal returns kv.ErrFull, or kv.ErrUnwritable, while Pebble meets a device that takes nothing:
+// the committer may be held up then, and answer late.
 func (g *spaceGuard) refusal() error {
 	if g.waiting.Load() > 0 || time.Since(time.Unix(0, g.failing.Load())) < failingFor {
 		return unwritten(*g.met.Load())
@@ -152,9 +154,9 @@ type guardedFS struct {
 	fatal   func(error) // ends the store's writing
 }
 
-// orStop returns nil, or err while the store is opened, and does not return otherwise. It is for what Pebble does
-// without its lock when it begins a new log: it panics at errors then, and releases that lock while it panics, which
-// ends the process whoever recovers.
+// orStop returns nil, or err while the store is opened, and does not return otherwise. It is for
+// what Pebble does without its lock when it begins a new log: it panics at errors then, and
+// releases that lock while it panics, which ends the process whoever recovers.
 func (f *guardedFS) orStop(err error) error {
 	if err == nil || !f.guard.armed.Load() {
 		return err
@@ -163,8 +165,8 @@ func (f *guardedFS) orStop(err error) error {
 	select {}
 }
 
-// mine lets Pebble change files only while the directory is this process's: what another one has there is not to be
-// removed or written over.
+// mine lets Pebble change files only while the directory is this process's: what another one has
+// there is not to be removed or written over.
 func (f *guardedFS) mine() error { return f.orStop(f.place.check()) }
 
 // isTable reports whether Pebble can fail to write the file and go on.
@@ -302,7 +304,8 @@ func (f *guardedFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Preallocate implements vfs.File. It is only about speed: without space the file grows as it is written.
+// Preallocate implements vfs.File. It is only about speed: without space the file grows as it is
+// written.
 func (f *guardedFile) Preallocate(offset, length int64) error {
 	if err := f.File.Preallocate(offset, length); err != nil && !isNoSpace(err) {
 		return err
@@ -310,9 +313,9 @@ func (f *guardedFile) Preallocate(offset, length int64) error {
 	return nil
 }
 
-// tableFile slows Pebble down, which repeats a flush without a pause when the table could not be written. Compactions
-// leave the floor of the reserve to flushes: as they need room for their output before they free their input, they
-// would take it all.
+// tableFile slows Pebble down, which repeats a flush without a pause when the table could not be
+// written. Compactions leave the floor of the reserve to flushes: as they need room for their
+// output before they free their input, they would take it all.
 type tableFile struct {
 	vfs.File
 	guard     *spaceGuard

@@ -39,8 +39,9 @@ func beside(t *testing.T, s *Store, fn func(written *atomic.Int64)) {
 	wg.Wait()
 }
 
-// TestSlowTransactionKeepsItsWindow: what is written while a slow transaction runs is remembered for it: it conflicts
-// with nobody and ends in its first run, although others began and ended generations of the window meanwhile.
+// TestSlowTransactionKeepsItsWindow: what is written while a slow transaction runs is remembered
+// for it: it conflicts with nobody and ends in its first run, although others began and ended
+// generations of the window meanwhile.
 func TestSlowTransactionKeepsItsWindow(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem(), conflictKeys: 1000})(t, "store").(*Store)
 	defer s.Close()
@@ -63,8 +64,8 @@ func TestSlowTransactionKeepsItsWindow(t *testing.T) {
 	}
 }
 
-// TestSlowTransactionGetsItsTurn: a transaction that always takes longer than the window reaches back gets a turn that
-// is long enough.
+// TestSlowTransactionGetsItsTurn: a transaction that always takes longer than the window reaches
+// back gets a turn that is long enough.
 func TestSlowTransactionGetsItsTurn(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem(), conflictKeys: 100})(t, "store").(*Store)
 	defer s.Close()
@@ -89,7 +90,8 @@ func TestSlowTransactionGetsItsTurn(t *testing.T) {
 	})
 }
 
-// A turn is as long as the transaction took in it the time before, so that it ends in the second turn at the latest.
+// A turn is as long as the transaction took in it the time before, so that it ends in the second
+// turn at the latest.
 func TestLengthOfTurns(t *testing.T) {
 	var p prospects
 	for range starvingAfter {

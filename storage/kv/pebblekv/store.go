@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// maxTransaction is the size in bytes of the largest transaction: what Pebble can take in one batch, with some room.
+// maxTransaction is the size in bytes of the largest transaction: what Pebble can take in one
+// batch, with some room.
 const maxTransaction = 1 << 30
 
 // Store is the embedded kv.Store. Open returns one. All methods are safe for concurrent use.
@@ -48,8 +49,8 @@ type Store struct {
 	copied      bool     // the directory is a copy that nobody has committed to
 	blocks      atomic.Pointer[pebble.Cache]
 
-	// readOnly is set while the store is open for reading only; db and committer belong to awaitSpace then. writing is
-	// closed when that ends.
+	// readOnly is set while the store is open for reading only; db and committer belong to
+	// awaitSpace then. writing is closed when that ends.
 	readOnly atomic.Bool
 	writing  chan struct{}
 }
@@ -75,10 +76,11 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	return fn(r.view)
 }
 
-// Update implements kv.Store. A ctx that ends before the commit is handed to the committer ends Update; after that the
-// outcome, which is certain and soon, is waited for. When the engine itself fails under a commit (see failure), the
-// error does not tell whether the commit will be there when the store is opened again; when the device refuses it for
-// long, the error (kv.ErrUnavailable) does not tell whether it will be there when the device takes writes again.
+// Update implements kv.Store. A ctx that ends before the commit is handed to the committer ends
+// Update; after that the outcome, which is certain and soon, is waited for. When the engine itself
+// fails under a commit (see failure), the error does not tell whether the commit will be there when
+// the store is opened again; when the device refuses it for long, the error (kv.ErrUnavailable)
+// does not tell whether it will be there when the device takes writes again.
 func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
 	if !s.gate.enter() {
 		return kv.Versionstamp{}, kv.ErrClosed
@@ -140,7 +142,8 @@ func (s *Store) attempt(
 	return q.stamp, false, nil
 }
 
-// takeTurn waits until all commits that were before it are complete and the committer does nothing more.
+// takeTurn waits until all commits that were before it are complete and the committer does nothing
+// more.
 func (s *Store) takeTurn(length time.Duration) (*turn, error) {
 	wish := &request{turn: newTurn(length), retried: true, done: make(chan outcome, 1)}
 	s.committer.queue.put(wish)
@@ -167,8 +170,9 @@ func (s *Store) prepare(ctx context.Context, t *txn.Tx, r *reader, fn func(kv.Tx
 	return newRequest(t, since, s.seed)
 }
 
-// await waits for the committer's answer to q, or for the failure of the store, which leaves it open whether q was
-// committed; so does a device that refuses it, if the committer has begun with it.
+// await waits for the committer's answer to q, or for the failure of the store, which leaves it
+// open whether q was committed; so does a device that refuses it, if the committer has begun with
+// it.
 func (s *Store) await(q *request) (o outcome, answered bool) {
 	var cause error
 	select {
@@ -213,8 +217,8 @@ func (s *Store) writable() error {
 	return s.space.refusal()
 }
 
-// snapshot returns the current snapshot with a reference for the caller; nil if there is none any more because the
-// store is closing.
+// snapshot returns the current snapshot with a reference for the caller; nil if there is none any
+// more because the store is closing.
 func (s *Store) snapshot() *snapshot {
 	for {
 		current := s.current.Load()
@@ -264,8 +268,8 @@ func (s *Store) Health(context.Context) error {
 	return s.committer.stalled(time.Now())
 }
 
-// Limits implements kv.Store. Only the age of a snapshot is limited, and it may become older while little is written; a
-// transaction of more than a gibibyte is refused.
+// Limits implements kv.Store. Only the age of a snapshot is limited, and it may become older while
+// little is written; a transaction of more than a gibibyte is refused.
 func (s *Store) Limits() kv.Limits { return kv.Limits{ReadTime: int(s.readTime.Milliseconds())} }
 
 // Close implements kv.Store.

@@ -10,11 +10,12 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// subspaces finds those to which much is written in order, so that they get tables of their own. A subspace are the
-// keys with the same first two integers, such as the bodies of a database. What is written to several of them at their
-// ends, as with rising ids, would otherwise be in tables that reach from the first one to the last: each overlaps all
-// before it, and compactions merge them again and again. In tables of its own what comes later lies behind what was
-// there, and is moved rather than merged (docs/adr/0056).
+// subspaces finds those to which much is written in order, so that they get tables of their own. A
+// subspace are the keys with the same first two integers, such as the bodies of a database. What is
+// written to several of them at their ends, as with rising ids, would otherwise be in tables that
+// reach from the first one to the last: each overlaps all before it, and compactions merge them
+// again and again. In tables of its own what comes later lies behind what was there, and is moved
+// rather than merged (docs/adr/0056).
 type subspaces struct {
 	apart int64 // bytes from which on a subspace has tables of its own
 
@@ -36,7 +37,8 @@ const (
 	maxSubspaces = 256
 )
 
-// newSubspaces keeps subspaces apart that have a quarter of a memtable, or, written to for long, an eighth.
+// newSubspaces keeps subspaces apart that have a quarter of a memtable, or, written to for long, an
+// eighth.
 func newSubspaces(memTable int) *subspaces {
 	return &subspaces{apart: max(int64(memTable)/4, leastApart), counts: make(map[string]*ordered)}
 }
@@ -98,7 +100,8 @@ func subspaceOf(key []byte) []byte {
 	return key[:len(key)-len(rest)]
 }
 
-// flushed takes note that a memtable is a table: what was written before counts for half from now on.
+// flushed takes note that a memtable is a table: what was written before counts for half from now
+// on.
 func (s *subspaces) flushed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +113,8 @@ func (s *subspaces) flushed() {
 	}
 }
 
-// end is where a table that begins with a key has to end: with its subspace if that is kept apart, or else before the
-// next one that is; nil for nowhere. It is a pebble.SpanPolicyFunc.
+// end is where a table that begins with a key has to end: with its subspace if that is kept apart,
+// or else before the next one that is; nil for nowhere. It is a pebble.SpanPolicyFunc.
 func (s *subspaces) end(key []byte) (_ pebble.SpanPolicy, end []byte, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,8 @@ func subspace(database, tag int64) []byte {
 	return tuple.AppendInt(tuple.AppendInt(nil, database), tag)
 }
 
-// TestSubspacesApart: what is written to much has tables of its own, beside subspaces with little and a key that every
-// transaction writes.
+// TestSubspacesApart: what is written to much has tables of its own, beside subspaces with little
+// and a key that every transaction writes.
 func TestSubspacesApart(t *testing.T) {
 	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 2 << 20, device: 100 << 30})
@@ -56,7 +56,8 @@ func TestSubspacesApart(t *testing.T) {
 	}
 }
 
-// TestSubspacesCounted: a subspace is kept apart from a quarter of a memtable on, as long as it is written to in order.
+// TestSubspacesCounted: a subspace is kept apart from a quarter of a memtable on, as long as it is
+// written to in order.
 func TestSubspacesCounted(t *testing.T) {
 	const memTable = 8 << 20
 	s := newSubspaces(memTable)

@@ -4,15 +4,16 @@ import (
 	"sync/atomic"
 )
 
-// What every transaction reads (the record of a database, its last sequence, the records of indexes) are few short
-// values that change seldom, while a read costs Pebble a seek in each level. valueCache has the values of keys that
-// are read again and again.
+// What every transaction reads (the record of a database, its last sequence, the records of
+// indexes) are few short values that change seldom, while a read costs Pebble a seek in each level.
+// valueCache has the values of keys that are read again and again.
 //
-// A value is kept with the version of the snapshot that it was read in, and nothing removes it when its key is
-// written. Instead the committer notes, before a group's snapshot is there for readers, the group's version for each
-// key that it writes, in one of a number of places that the key's hash leads to. A value is right in a snapshot if
-// nothing was noted at its key's place after the older of the two. Two keys that share a place make values be read
-// again, never be wrong. So neither readers nor the committer wait for a lock.
+// A value is kept with the version of the snapshot that it was read in, and nothing removes it when
+// its key is written. Instead the committer notes, before a group's snapshot is there for readers,
+// the group's version for each key that it writes, in one of a number of places that the key's hash
+// leads to. A value is right in a snapshot if nothing was noted at its key's place after the older
+// of the two. Two keys that share a place make values be read again, never be wrong. So neither
+// readers nor the committer wait for a lock.
 type valueCache struct {
 	values  [cacheSlots]atomic.Pointer[cachedValue]
 	asked   [cacheSlots]atomic.Uint64 // hash of the last key here whose value was not cached
@@ -47,7 +48,8 @@ func (c *valueCache) wrote(hashes []uint64, version uint64) {
 // clears notes that a group clears ranges of keys.
 func (c *valueCache) clears(version uint64) { c.cleared.Store(version) }
 
-// get gives the value that a key has in the snapshot of a version, if the cache has it. It must not be modified.
+// get gives the value that a key has in the snapshot of a version, if the cache has it. It must not
+// be modified.
 func (c *valueCache) get(hash uint64, key []byte, version uint64) (value []byte, found bool) {
 	v := c.values[hash%cacheSlots].Load()
 	if v == nil || v.key != string(key) {
@@ -60,8 +62,8 @@ func (c *valueCache) get(hash uint64, key []byte, version uint64) (value []byte,
 	return v.value, true
 }
 
-// put notes what was read in the snapshot of a version, when the key was asked for twice in a row: keys that are read
-// once do not drive others out.
+// put notes what was read in the snapshot of a version, when the key was asked for twice in a row:
+// keys that are read once do not drive others out.
 func (c *valueCache) put(hash uint64, key, value []byte, version uint64) {
 	if len(value) > maxCached {
 		return

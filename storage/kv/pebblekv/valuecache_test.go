@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// TestKnownValues: while few keys are written in every way, what Get gives of them is what a range of the same snapshot
-// has, which never comes from the cache; and values do come from it.
+// TestKnownValues: while few keys are written in every way, what Get gives of them is what a range
+// of the same snapshot has, which never comes from the cache; and values do come from it.
 func TestKnownValues(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{Log: silent})
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"sort"
 )
 
-// writtenKey and writtenRange say at which commit version a key or all keys of a range were last written.
+// writtenKey and writtenRange say at which commit version a key or all keys of a range were last
+// written.
 type writtenKey struct {
 	key     string
 	version uint64
@@ -17,8 +18,8 @@ type writtenRange struct {
 	version    uint64
 }
 
-// writeSet holds what one or several consecutive transactions wrote: keys sorted and distinct, ranges sorted and
-// disjoint.
+// writeSet holds what one or several consecutive transactions wrote: keys sorted and distinct,
+// ranges sorted and disjoint.
 type writeSet struct {
 	keys        []writtenKey
 	ranges      []writtenRange
@@ -96,7 +97,8 @@ func mergeKeys(older, newer []writtenKey) []writtenKey {
 	return append(append(merged, older...), newer...)
 }
 
-// mergeRanges lays the newer ranges over the older ones, of which the parts beside the newer ones stay.
+// mergeRanges lays the newer ranges over the older ones, of which the parts beside the newer ones
+// stay.
 func mergeRanges(older, newer []writtenRange) []writtenRange {
 	switch {
 	case len(older) == 0:

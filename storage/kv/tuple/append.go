@@ -62,8 +62,8 @@ func AppendBool(dst []byte, b bool) []byte {
 	return append(dst, codeFalse)
 }
 
-// AppendVersionstampHole appends a versionstamp that the commit fills in, with its user part, and returns the offset
-// for [kv.Tx.SetVersionstampedKey] or [kv.Tx.SetVersionstampedValue].
+// AppendVersionstampHole appends a versionstamp that the commit fills in, with its user part, and
+// returns the offset for [kv.Tx.SetVersionstampedKey] or [kv.Tx.SetVersionstampedValue].
 func AppendVersionstampHole(dst []byte, user uint16) (b []byte, offset int) {
 	v := kv.Versionstamp{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	binary.BigEndian.PutUint16(v[kv.VersionstampSize:], user)

@@ -1,9 +1,11 @@
-// Package tuple encodes keys in FoundationDB's tuple encoding (its design/tuple.md): keys sort by bytes as the tuples
-// sort element by element, a shorter tuple before its extensions. Types sort as their codes: byte strings, texts,
-// integers of up to 8 bytes, booleans, versionstamps. It has the types that keys of settee are made of, byte by byte
-// equal to FoundationDB's, so that tools of FoundationDB can read all of them.
+// Package tuple encodes keys in FoundationDB's tuple encoding (its design/tuple.md): keys sort by
+// bytes as the tuples sort element by element, a shorter tuple before its extensions. Types sort as
+// their codes: byte strings, texts, integers of up to 8 bytes, booleans, versionstamps. It has the
+// types that keys of settee are made of, byte by byte equal to FoundationDB's, so that tools of
+// FoundationDB can read all of them.
 //
-// Map: tuple.go the codes of the types · append.go one function per type, without allocations · read.go their inverses.
+// Map: tuple.go the codes of the types · append.go one function per type, without allocations ·
+// read.go their inverses.
 //
 // Invariants:
 //

@@ -63,7 +63,8 @@ func unpack(src []byte) (elements []any, err error) {
 
 func unboxed[T any](v T, rest []byte, err error) (any, []byte, error) { return v, rest, err }
 
-// vectors are what FoundationDB documents (design/tuple.md) and its Python binding prints for these tuples.
+// vectors are what FoundationDB documents (design/tuple.md) and its Python binding prints for these
+// tuples.
 var vectors = []struct {
 	tuple  []any
 	packed string // hex

@@ -2,8 +2,8 @@ package wrapkv
 
 import "github.com/settee-db/settee/storage/kv"
 
-// GateReads returns tx with gate asked before each read: an error of gate is the read's error. Iterators ask it in
-// Next. It is for wrappers of a Store that make reads fail.
+// GateReads returns tx with gate asked before each read: an error of gate is the read's error.
+// Iterators ask it in Next. It is for wrappers of a Store that make reads fail.
 func GateReads(tx kv.ReadTx, gate func() error) kv.ReadTx { return &gatedReader{tx, gate} }
 
 type gatedReader struct {

@@ -11,9 +11,10 @@ import (
 // maxLateRuns is how often a transaction that becomes too old is run before the wrapper gives up.
 const maxLateRuns = 3
 
-// WithLimits returns store held to limits, so that code which would fail on an engine with hard limits fails on any.
-// now is the clock for Limits.ReadTime, time.Now outside of tests. As on FoundationDB, the time of a transaction runs
-// from its first read, and the limits of keys and values hold for writes alone.
+// WithLimits returns store held to limits, so that code which would fail on an engine with hard
+// limits fails on any. now is the clock for Limits.ReadTime, time.Now outside of tests. As on
+// FoundationDB, the time of a transaction runs from its first read, and the limits of keys and
+// values hold for writes alone.
 func WithLimits(store kv.Store, limits kv.Limits, now func() time.Time) kv.Store {
 	own := store.Limits()
 	return &limited{store, now, kv.Limits{

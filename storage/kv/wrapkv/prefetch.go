@@ -14,20 +14,23 @@ import (
 const (
 	// cachedKeys is how many keys of kv.GetCached are remembered with their values.
 	cachedKeys = 4096
-	// prefetchKinds is of how many kinds of reads the first keys are remembered, firstKeys how many keys of each.
+	// prefetchKinds is of how many kinds of reads the first keys are remembered, firstKeys how many
+	// keys of each.
 	prefetchKinds = 4096
 	firstKeys     = 8
 )
 
-// Prefetching returns store with fewer waits, for an engine across a network; any other store comes back as it is.
+// Prefetching returns store with fewer waits, for an engine across a network; any other store comes
+// back as it is.
 //
-// A transaction that asks for a key by kv.GetCached gets the value that the key had the last time, while the key is
-// read. The first read after it waits for both. If the value was another one, nothing of what was read is given, and
-// the function runs again: a View's in the same snapshot, an Update's in another transaction. So the function never
-// sees anything that goes with a wrong value, except for that value.
+// A transaction that asks for a key by kv.GetCached gets the value that the key had the last time,
+// while the key is read. The first read after it waits for both. If the value was another one,
+// nothing of what was read is given, and the function runs again: a View's in the same snapshot, an
+// Update's in another transaction. So the function never sees anything that goes with a wrong
+// value, except for that value.
 //
-// Views with a kind (kv.WithPrefetch) that begin with the same keys each time, one after the other, read these
-// together. What is read does not depend on what is remembered, only when it is read.
+// Views with a kind (kv.WithPrefetch) that begin with the same keys each time, one after the other,
+// read these together. What is read does not depend on what is remembered, only when it is read.
 func Prefetching(store kv.Store) kv.Store {
 	if store.Limits().Together <= 1 {
 		return store
@@ -108,8 +111,8 @@ func (s *prefetched) run(fn func() error) error {
 	return err
 }
 
-// confirm waits until it is known that the values which were given are right. A wrong one is forgotten, and the run of
-// the function is void.
+// confirm waits until it is known that the values which were given are right. A wrong one is
+// forgotten, and the run of the function is void.
 func (s *prefetched) confirm() error {
 	for _, c := range s.pending {
 		same := c.read.Next() && bytes.Equal(c.read.Value(), c.value)
@@ -139,7 +142,8 @@ func (s *prefetched) remember() {
 	}
 }
 
-// ask notes which keys a View reads first, and reports whether all of keys are among those of its kind.
+// ask notes which keys a View reads first, and reports whether all of keys are among those of its
+// kind.
 func (s *prefetched) ask(keys [][]byte) bool {
 	known := true
 	for _, key := range keys {
@@ -170,15 +174,16 @@ func (t *prefetchTx) Clear(key []byte) {
 	t.Writer.Clear(key)
 }
 
-// settle confirms a cached key before it is written, since its read would see that. What was wrong fails the run in the
-// end.
+// settle confirms a cached key before it is written, since its read would see that. What was wrong
+// fails the run in the end.
 func (s *prefetched) settle(key []byte) {
 	if slices.ContainsFunc(s.pending, func(c cachedValue) bool { return bytes.Equal(c.key, key) }) {
 		_ = s.confirm()
 	}
 }
 
-// prefetchReader gives what it has read once the cached values are confirmed. Its reads are under way by then.
+// prefetchReader gives what it has read once the cached values are confirmed. Its reads are under
+// way by then.
 type prefetchReader struct {
 	kv.ReadTx
 	*prefetched

@@ -28,8 +28,9 @@ func TestNothingIsPrefetchedHere(t *testing.T) {
 	}
 }
 
-// TestPrefetchedKinds: what is read is what the snapshot has, whatever was read by others of the kind before, and what
-// writers do meanwhile; reads that begin with the same keys cost one round trip.
+// TestPrefetchedKinds: what is read is what the snapshot has, whatever was read by others of the
+// kind before, and what writers do meanwhile; reads that begin with the same keys cost one round
+// trip.
 func TestPrefetchedKinds(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	defer engine.Close()
@@ -49,7 +50,8 @@ func TestPrefetchedKinds(t *testing.T) {
 	if err := write(0); err != nil {
 		t.Fatal(err)
 	}
-	// get compares what r gives of keys with what a range of the snapshot has, which nothing is prefetched for.
+	// get compares what r gives of keys with what a range of the snapshot has, which nothing is
+	// prefetched for.
 	get := func(r kv.ReadTx, list ...int) error {
 		var keys [][]byte
 		for _, i := range list {
@@ -126,8 +128,8 @@ func TestPrefetchedKinds(t *testing.T) {
 	}
 }
 
-// TestCachedKeys: what goes with a cached value is given only if the key has it, whoever has written it meanwhile, and
-// a transaction that began with another value changes nothing.
+// TestCachedKeys: what goes with a cached value is given only if the key has it, whoever has
+// written it meanwhile, and a transaction that began with another value changes nothing.
 func TestCachedKeys(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	defer engine.Close()

@@ -11,17 +11,18 @@ import (
 // SlowTransaction is what Slow tells of a transaction.
 type SlowTransaction struct {
 	Update bool
-	// Waited is the time that the transaction spent in the store, all runs together; Begin, Reads and Commit are its
-	// parts.
+	// Waited is the time that the transaction spent in the store, all runs together; Begin, Reads
+	// and Commit are its parts.
 	Waited, Begin, Reads, Commit time.Duration
 	Runs                         int
 	Rows                         int64 // keys and rows that were read
-	// Longest is the key, or the begin of the range, of the read that took longest; nil if there was none.
+	// Longest is the key, or the begin of the range, of the read that took longest; nil if there
+	// was none.
 	Longest []byte
 }
 
-// Slow returns store with a report of each transaction that spends more than limit in it. What its function does
-// between reads does not count: that may be a client that takes its time.
+// Slow returns store with a report of each transaction that spends more than limit in it. What its
+// function does between reads does not count: that may be a client that takes its time.
 func Slow(store kv.Store, limit time.Duration, report func(SlowTransaction)) kv.Store {
 	return &slowStore{store, limit, report}
 }

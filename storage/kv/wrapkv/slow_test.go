@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// TestSlow: a transaction is told of that waits for the store, with the read that took longest; one whose function
-// takes its time is not.
+// TestSlow: a transaction is told of that waits for the store, with the read that took longest; one
+// whose function takes its time is not.
 func TestSlow(t *testing.T) {
 	const pause = 30 * time.Millisecond
 	inner := memkv.New()

@@ -8,16 +8,18 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// leastSlice is what a snapshot of a throttled store may read in any case, in bytes: what belongs together has to fit.
+// leastSlice is what a snapshot of a throttled store may read in any case, in bytes: what belongs
+// together has to fit.
 const leastSlice = 16 << 20
 
-// throttledReadTime is the limit of the age of snapshots that a throttled store tells, in milliseconds, where the one
-// within has none.
+// throttledReadTime is the limit of the age of snapshots that a throttled store tells, in
+// milliseconds, where the one within has none.
 const throttledReadTime = 5000
 
-// Throttled returns store with Views that read so many bytes a second together. None holds a snapshot while it waits:
-// one that has read what a second allows becomes too old (kv.ErrTooOld), and the next View waits before it begins. So
-// it is for readers that go on in another snapshot. Updates are not bounded.
+// Throttled returns store with Views that read so many bytes a second together. None holds a
+// snapshot while it waits: one that has read what a second allows becomes too old (kv.ErrTooOld),
+// and the next View waits before it begins. So it is for readers that go on in another snapshot.
+// Updates are not bounded.
 func Throttled(store kv.Store, bytesPerSecond int64) kv.Store {
 	return &throttled{Store: store, rate: max(1, bytesPerSecond)}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// TestThrottled: a walk over more than a snapshot may read goes on in others, reads everything once, and takes the time
-// that its bytes cost; the one that is paid for afterwards is the last one's.
+// TestThrottled: a walk over more than a snapshot may read goes on in others, reads everything
+// once, and takes the time that its bytes cost; the one that is paid for afterwards is the last
+// one's.
 func TestThrottled(t *testing.T) {
 	store := memkv.New()
 	defer store.Close()

@@ -12,9 +12,9 @@ type Sink interface {
 	Clear(key []byte)
 }
 
-// Apply sends to sink what the transaction does when it is committed with stamp (8 bytes version, 2 bytes order).
-// current reads the newest committed state, for atomic operations on keys that the transaction has neither set nor
-// cleared.
+// Apply sends to sink what the transaction does when it is committed with stamp (8 bytes version, 2
+// bytes order). current reads the newest committed state, for atomic operations on keys that the
+// transaction has neither set nor cleared.
 func (t *Tx) Apply(stamp []byte, current func(key []byte) ([]byte, error), sink Sink) error {
 	for _, r := range t.Cleared() {
 		sink.ClearRange(r.Begin, r.End)
@@ -45,7 +45,8 @@ func (t *Tx) Apply(stamp []byte, current func(key []byte) ([]byte, error), sink 
 // Cleared returns the cleared ranges, disjoint and in order. They come before all other effects.
 func (t *Tx) Cleared() []KeyRange { return t.buf.cleared.Ranges() }
 
-// Writes calls yield for each key written other than by a range clear or a versionstamped key, in order.
+// Writes calls yield for each key written other than by a range clear or a versionstamped key, in
+// order.
 func (t *Tx) Writes(yield func(*Write) bool) { t.buf.entries.Scan(yield) }
 
 // Stamped calls yield for each versionstamped key in the order written, with stamp in place.
@@ -59,8 +60,8 @@ func (t *Tx) Stamped(stamp []byte, yield func(key, value []byte)) {
 	}
 }
 
-// StampedKeys returns the versionstamped keys in the order written, for an engine that leaves the stamp to its store.
-// The slice is the caller's, the keys are the Tx's.
+// StampedKeys returns the versionstamped keys in the order written, for an engine that leaves the
+// stamp to its store. The slice is the caller's, the keys are the Tx's.
 func (t *Tx) StampedKeys() []StampedKey {
 	var all []StampedKey
 	for _, g := range t.buf.stamped.groups {
@@ -70,8 +71,9 @@ func (t *Tx) StampedKeys() []StampedKey {
 	return all
 }
 
-// WriteConflicts returns what transactions that read it conflict with: the keys written and the explicit ranges. In no
-// order, overlaps possible; the slice is the caller's, the keys are the Tx's.
+// WriteConflicts returns what transactions that read it conflict with: the keys written and the
+// explicit ranges. In no order, overlaps possible; the slice is the caller's, the keys are the
+// Tx's.
 func (t *Tx) WriteConflicts(stamp []byte) []KeyRange {
 	ranges := make([]KeyRange, 0, len(t.writes)+len(t.Cleared())+t.buf.entries.Len())
 	ranges = append(append(ranges, t.writes...), t.Cleared()...)

@@ -2,7 +2,8 @@ package txn
 
 import "github.com/settee-db/settee/storage/kv"
 
-// arena keeps copies of keys and values in large chunks. Its slices stay valid as long as somebody holds them.
+// arena keeps copies of keys and values in large chunks. Its slices stay valid as long as somebody
+// holds them.
 type arena struct {
 	free []byte // the unused rest of the current chunk, as capacity
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Eval returns what op with param makes of existing (nil: absent); nil means that the key is absent afterwards. The
-// rules are FoundationDB's (fdbclient/Atomic.h, the second version of Min and ByteMin): integers are unsigned and
-// little-endian, the result of Add, Max and Min has the width of param. The result may share memory with its arguments,
-// which are not changed.
+// Eval returns what op with param makes of existing (nil: absent); nil means that the key is absent
+// afterwards. The rules are FoundationDB's (fdbclient/Atomic.h, the second version of Min and
+// ByteMin): integers are unsigned and little-endian, the result of Add, Max and Min has the width
+// of param. The result may share memory with its arguments, which are not changed.
 func Eval(op kv.AtomicOp, existing, param []byte) []byte {
 	switch op {
 	case kv.Add:
@@ -64,7 +64,8 @@ func add(existing, param []byte) []byte {
 	return sum
 }
 
-// compareLittleEndian compares two unsigned integers in the width of param: existing is cut or padded with zeros.
+// compareLittleEndian compares two unsigned integers in the width of param: existing is cut or
+// padded with zeros.
 func compareLittleEndian(existing, param []byte) int {
 	for i := len(param) - 1; i >= 0; i-- {
 		var e byte

@@ -24,8 +24,8 @@ func (noIterator) Value() []byte { return nil }
 func (noIterator) Err() error    { return nil }
 func (noIterator) Close() error  { return nil }
 
-// BenchmarkBatch is a transaction of 15,000 writes in the pattern of a bulk edit: per document a few scattered keys, a
-// counter and a range read.
+// BenchmarkBatch is a transaction of 15,000 writes in the pattern of a bulk edit: per document a
+// few scattered keys, a counter and a range read.
 func BenchmarkBatch(b *testing.B) {
 	tx, value, key, one := txn.New(noSnapshot{}), make([]byte, 100), make([]byte, 24), []byte{1, 0, 0, 0, 0, 0, 0, 0}
 	b.ReportAllocs()

@@ -50,8 +50,8 @@ func (b *buffer) find(key []byte) *Write {
 	return e
 }
 
-// touch returns the entry of key, a new one if there is none; what it says of a new key's value is what the range
-// clears say.
+// touch returns the entry of key, a new one if there is none; what it says of a new key's value is
+// what the range clears say.
 func (b *buffer) touch(key []byte) *Write {
 	b.gen++
 	if e := b.find(key); e != nil {
@@ -110,7 +110,8 @@ func (b *buffer) atomic(o kv.AtomicOp, key, param []byte) {
 		e.Value = Eval(o, e.Value, param)
 		return
 	}
-	// Consecutive additions of one width are one addition: a batch adds to its counters once per document.
+	// Consecutive additions of one width are one addition: a batch adds to its counters once per
+	// document.
 	if n := len(e.Ops); n > 0 && o == kv.Add && e.Ops[n-1].Atomic == kv.Add && len(e.Ops[n-1].Param) == len(param) {
 		e.Ops[n-1].Param = add(e.Ops[n-1].Param, param)
 		return

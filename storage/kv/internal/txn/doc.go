@@ -1,10 +1,12 @@
-// Package txn is the part of a transaction that does not depend on the engine: the buffer of writes, reads that see
-// them over a snapshot, the conflict ranges, the evaluation of atomic operations, and the registry of watches. memkv
-// and pebblekv are built on it; an engine supplies a [Snapshot] and a commit.
+// Package txn is the part of a transaction that does not depend on the engine: the buffer of
+// writes, reads that see them over a snapshot, the conflict ranges, the evaluation of atomic
+// operations, and the registry of watches. memkv and pebblekv are built on it; an engine supplies a
+// [Snapshot] and a commit.
 //
-// Map: tx.go the transaction: its writes and conflicts · reader.go its reads · iter.go a range of the snapshot with the
-// writes laid over it · buffer.go, write.go what it wrote · stamped.go its versionstamped keys · apply.go the effects
-// at commit · atomic.go atomic operations · ranges.go key ranges and sets of them · watch.go watches · arena.go memory.
+// Map: tx.go the transaction: its writes and conflicts · reader.go its reads · iter.go a range of
+// the snapshot with the writes laid over it · buffer.go, write.go what it wrote · stamped.go its
+// versionstamped keys · apply.go the effects at commit · atomic.go atomic operations · ranges.go
+// key ranges and sets of them · watch.go watches · arena.go memory.
 //
 // Invariants:
 //

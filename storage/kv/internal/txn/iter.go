@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// iterator walks over a range of the snapshot with the buffer's writes laid over it, and records what it read.
+// iterator walks over a range of the snapshot with the buffer's writes laid over it, and records
+// what it read.
 type iterator struct {
 	t           *Tx
 	asked       KeyRange // what the caller asked for
@@ -44,7 +45,8 @@ func (t *Tx) newIterator(r KeyRange, opts kv.RangeOptions, conflicting bool) *it
 	return it
 }
 
-// openBase opens the base over rest; its limit must not be the caller's, since rows of it may be cleared.
+// openBase opens the base over rest; its limit must not be the caller's, since rows of it may be
+// cleared.
 func (it *iterator) openBase() {
 	it.base, it.baseOK = nil, false
 	if bytes.Compare(it.rest.Begin, it.rest.End) < 0 {
@@ -116,8 +118,8 @@ func (it *iterator) nextMerged() bool {
 	}
 }
 
-// compare reports whether the base's row comes before the entry (<0), lies under it (0), or comes after it or is
-// missing (>0).
+// compare reports whether the base's row comes before the entry (<0), lies under it (0), or comes
+// after it or is missing (>0).
 func (it *iterator) compare(e *Write) int {
 	switch {
 	case !it.baseOK:
@@ -130,7 +132,8 @@ func (it *iterator) compare(e *Write) int {
 	return bytes.Compare(it.base.Key(), e.Key)
 }
 
-// advanceBase moves the base to a row that was neither consumed nor cleared, or to its end; false on an error.
+// advanceBase moves the base to a row that was neither consumed nor cleared, or to its end; false
+// on an error.
 func (it *iterator) advanceBase() bool {
 	for it.base != nil {
 		if !it.baseOK {
@@ -166,7 +169,8 @@ func (it *iterator) reopen(r KeyRange) {
 	it.rest = whole
 }
 
-// finish ends the iteration and records the part of the range that was read: all of it, or up to the last row.
+// finish ends the iteration and records the part of the range that was read: all of it, or up to
+// the last row.
 func (it *iterator) finish(all bool) {
 	it.done = true
 	if !it.conflicting || (!all && it.rows == 0) {
@@ -212,8 +216,8 @@ func (it *iterator) Close() error {
 	return it.err
 }
 
-// overlay finds the entries of a buffer in the order of an iteration. It stays right when the buffer is written to
-// between two calls.
+// overlay finds the entries of a buffer in the order of an iteration. It stays right when the
+// buffer is written to between two calls.
 type overlay struct {
 	buf     *buffer
 	reverse bool

@@ -155,7 +155,8 @@ func TestReadYourWrites(t *testing.T) {
 	})
 }
 
-// An iterator over a range that is written to goes on in order, and shows each key that was not written to.
+// An iterator over a range that is written to goes on in order, and shows each key that was not
+// written to.
 func TestWritesDuringIteration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := memkv.New()

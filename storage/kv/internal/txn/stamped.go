@@ -6,8 +6,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// stampedKeys holds the versionstamped keys of a transaction, grouped by what precedes the versionstamp: a transaction
-// that writes thousands of them has only a few such prefixes.
+// stampedKeys holds the versionstamped keys of a transaction, grouped by what precedes the
+// versionstamp: a transaction that writes thousands of them has only a few such prefixes.
 type stampedKeys struct {
 	groups []stampedGroup
 }
@@ -78,8 +78,8 @@ func (s *stampedKeys) unreadable(key []byte) bool {
 	return false
 }
 
-// clip cuts r to the part that can be read, in the direction of the read, before a versionstamped key could be met, and
-// reports whether it did cut.
+// clip cuts r to the part that can be read, in the direction of the read, before a versionstamped
+// key could be met, and reports whether it did cut.
 func (s *stampedKeys) clip(r KeyRange, reverse bool) (KeyRange, bool) {
 	cut := false
 	for i := range s.groups {

@@ -7,28 +7,31 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Snapshot is a consistent state of the store, as the engine keeps it. It is used by one goroutine at a time. What it
-// returns may be read until the engine releases it, after the transaction function has returned.
+// Snapshot is a consistent state of the store, as the engine keeps it. It is used by one goroutine
+// at a time. What it returns may be read until the engine releases it, after the transaction
+// function has returned.
 type Snapshot interface {
 	// Version is the commit version of the snapshot.
 	Version() uint64
 	// Get returns the value of key: nil when absent, not nil when empty.
 	Get(key []byte) ([]byte, error)
-	// Range iterates over [begin, end), which is neither empty nor reversed, and honours all of opts.
+	// Range iterates over [begin, end), which is neither empty nor reversed, and honours all of
+	// opts.
 	Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator
 	// SizeEstimate returns about how many bytes [begin, end) takes on disk.
 	SizeEstimate(begin, end []byte) (int64, error)
 }
 
-// What a conflict range and a write add to Size beyond their bytes; about FoundationDB's own. And what a write adds to
-// Data: its kind, two lengths.
+// What a conflict range and a write add to Size beyond their bytes; about FoundationDB's own. And
+// what a write adds to Data: its kind, two lengths.
 const (
 	rangeOverhead = 24
 	writeOverhead = 32
 	dataOverhead  = 8
 )
 
-// Tx is a read-write transaction on a snapshot: it implements kv.Tx and collects what the engine needs to commit it.
+// Tx is a read-write transaction on a snapshot: it implements kv.Tx and collects what the engine
+// needs to commit it.
 type Tx struct {
 	reader           // reads with conflicts
 	unchecked reader // reads without
@@ -54,8 +57,8 @@ func New(snap Snapshot) *Tx {
 	return t
 }
 
-// Reset begins another transaction, on snap, in the memory of t: all that t and its iterators have handed out becomes
-// invalid.
+// Reset begins another transaction, on snap, in the memory of t: all that t and its iterators have
+// handed out becomes invalid.
 func (t *Tx) Reset(snap Snapshot) {
 	t.snap = snap
 	t.buf.reset()
@@ -64,8 +67,8 @@ func (t *Tx) Reset(snap Snapshot) {
 	t.size, t.data, t.err = 0, 0, nil
 }
 
-// Finish ends what the transaction function left open, and returns the first error of its writes. The engine calls it
-// after the function returned nil and before it looks at the conflicts.
+// Finish ends what the transaction function left open, and returns the first error of its writes.
+// The engine calls it after the function returned nil and before it looks at the conflicts.
 func (t *Tx) Finish() error {
 	for _, it := range t.iters {
 		_ = it.Close()
@@ -83,7 +86,8 @@ func (t *Tx) Reads() []KeyRange { return t.reads }
 // Size implements kv.Tx. It only grows: writing a key again counts again.
 func (t *Tx) Size() int { return t.size }
 
-// Data is about how many bytes the writes take in an engine's log: less than Size, which counts conflicts.
+// Data is about how many bytes the writes take in an engine's log: less than Size, which counts
+// conflicts.
 func (t *Tx) Data() int { return t.data }
 
 // fail keeps the first error of a write for Finish.
@@ -120,7 +124,8 @@ func (t *Tx) Clear(key []byte) {
 	t.buf.clear(key)
 }
 
-// ClearRange implements kv.Tx. A range that begins after its end fails the commit with kv.ErrInvalidRange.
+// ClearRange implements kv.Tx. A range that begins after its end fails the commit with
+// kv.ErrInvalidRange.
 func (t *Tx) ClearRange(begin, end []byte) {
 	if c := bytes.Compare(begin, end); c >= 0 {
 		if c > 0 {
@@ -151,8 +156,8 @@ func (t *Tx) SetVersionstampedKey(key []byte, offset int, value []byte) {
 	}
 }
 
-// SetVersionstampedValue implements kv.Tx. An offset without room for the stamp fails the commit with
-// kv.ErrInvalidOperation.
+// SetVersionstampedValue implements kv.Tx. An offset without room for the stamp fails the commit
+// with kv.ErrInvalidOperation.
 func (t *Tx) SetVersionstampedValue(key []byte, value []byte, offset int) {
 	if t.stampFits(value, offset) {
 		t.count(len(key), len(value), 2*len(key)+1)

@@ -10,8 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Watches is the registry of the watches of an embedded engine. It wakes a watch when a commit wrote its key; nothing
-// runs while nothing is written. The zero value is not usable; all methods are safe for concurrent use.
+// Watches is the registry of the watches of an embedded engine. It wakes a watch when a commit
+// wrote its key; nothing runs while nothing is written. The zero value is not usable; all methods
+// are safe for concurrent use.
 type Watches struct {
 	mu     sync.Mutex
 	keys   *btree.BTreeG[*watched]
@@ -80,7 +81,8 @@ func (w *Watches) leave(entry *watched) {
 	}
 }
 
-// Notify wakes the watches of keys in r. The engine calls it when the commit that wrote them is durable and visible.
+// Notify wakes the watches of keys in r. The engine calls it when the commit that wrote them is
+// durable and visible.
 func (w *Watches) Notify(r KeyRange) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,8 @@ type Write struct {
 	Ops   []Op   // to be applied at commit, in order
 }
 
-// Op is a step of a Write that waits for the commit: an atomic operation, or the setting of a versionstamped value.
+// Op is a step of a Write that waits for the commit: an atomic operation, or the setting of a
+// versionstamped value.
 type Op struct {
 	Atomic kv.AtomicOp // 0: Param is the new value, with the versionstamp at Offset
 	Param  []byte
@@ -24,9 +25,9 @@ func (w *Write) unreadable() bool {
 	return len(w.Ops) > 0 && w.Ops[0].Atomic == 0 // setting a versionstamped value drops what was there
 }
 
-// Eval returns the value after the commit with stamp, over base, the value that the key has below it (nil: absent). It
-// may share memory with base, and with what the transaction has written, where it puts the stamp: of calls with several
-// stamps the last one counts.
+// Eval returns the value after the commit with stamp, over base, the value that the key has below
+// it (nil: absent). It may share memory with base, and with what the transaction has written, where
+// it puts the stamp: of calls with several stamps the last one counts.
 func (w *Write) Eval(base, stamp []byte) []byte {
 	value := base
 	if w.Known {

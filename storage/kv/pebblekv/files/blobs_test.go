@@ -112,8 +112,9 @@ func blobOf(t *testing.T, file []byte, at blob.HandleSuffix, n int) (string, err
 	return string(value), err
 }
 
-// TestBlobLengthsAreBounded: whatever length a blob file names, or whichever block and value a place
-// names that are not in it, nothing is taken for it, and it is an error. What is there is read.
+// TestBlobLengthsAreBounded: whatever length a blob file names, or whichever block and value a
+// place names that are not in it, nothing is taken for it, and it is an error. What is there is
+// read.
 func TestBlobLengthsAreBounded(t *testing.T) {
 	var values []string
 	for i := range 40 {

@@ -12,15 +12,15 @@ import (
 
 // Inspection is what is to be seen of a directory before Pebble opens it.
 type Inspection struct {
-	// Broken says, for each file, why the store must not be opened: Pebble would refuse to, or go on without what is
-	// missing, and remove files.
+	// Broken says, for each file, why the store must not be opened: Pebble would refuse to, or go
+	// on without what is missing, and remove files.
 	Broken []Damage
 	// Dropped is what the opening will pass over: ends of logs.
 	Dropped []Damage
 }
 
-// Inspect looks at the files of a store that Pebble reads when it opens it: manifest and logs as a whole, of tables
-// whether they are there. The error is one of reading.
+// Inspect looks at the files of a store that Pebble reads when it opens it: manifest and logs as a
+// whole, of tables whether they are there. The error is one of reading.
 func Inspect(fsys vfs.FS, dir string) (in Inspection, err error) {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -69,8 +69,8 @@ func (in *Inspection) broken(file, what string) {
 	in.Broken = append(in.Broken, Damage{File: file, What: what})
 }
 
-// options looks at the newest file with the options that the store was opened with. Pebble only compares them, but does
-// not open without.
+// options looks at the newest file with the options that the store was opened with. Pebble only
+// compares them, but does not open without.
 func (in *Inspection) options(fsys vfs.FS, dir string, found listing) error {
 	newest, name := uint64(0), ""
 	for _, n := range found.names {
@@ -96,8 +96,8 @@ func compatible(dir, text string) (err error) {
 	return options().CheckCompatibility(dir, text)
 }
 
-// missing looks for the tables and blob files that the manifest names: whether they are there, and as long as they
-// were.
+// missing looks for the tables and blob files that the manifest names: whether they are there, and
+// as long as they were.
 func (in *Inspection) missing(fsys vfs.FS, dir string, m *Manifest, found listing) error {
 	look := func(n uint64, name string) error {
 		if !slices.Contains(found.names, name) {
@@ -142,8 +142,8 @@ func compareNames(a, b string) int {
 	return 0
 }
 
-// logs looks at the logs that are going to be read. What Pebble refuses, it may say itself; what it passes over is
-// told.
+// logs looks at the logs that are going to be read. What Pebble refuses, it may say itself; what it
+// passes over is told.
 func (in *Inspection) logs(fsys vfs.FS, dir string, m *Manifest, found listing) error {
 	follow := following{last: m.LastSeq}
 	for _, n := range found.logs {

@@ -68,7 +68,8 @@ func (l *logRows) sort() {
 // firstSeq is the first sequence number of a store.
 const firstSeq = 10
 
-// following sees whether each log begins where what is before it ends: all that is written has a number.
+// following sees whether each log begins where what is before it ends: all that is written has a
+// number.
 type following struct {
 	last  uint64 // what was written last before, as far as that is known
 	first uint64 // of all logs, 0 if there is none

@@ -26,8 +26,8 @@ type Manifest struct {
 	LastSeq uint64
 	// NextFile is a number above those of all files when it was written.
 	NextFile uint64
-	// Known are the numbers of all tables and blob files that are named, also of those that are part of the store no
-	// more.
+	// Known are the numbers of all tables and blob files that are named, also of those that are
+	// part of the store no more.
 	Known map[uint64]bool
 	// Damage is what could not be read of it. Then Tables may have some that were replaced.
 	Damage []Gap
@@ -58,7 +58,8 @@ func newManifest(name string) *Manifest {
 	}
 }
 
-// readManifest reads a manifest, the records after a damage, too: they say what later tables refer to.
+// readManifest reads a manifest, the records after a damage, too: they say what later tables refer
+// to.
 func readManifest(name string, file []byte) *Manifest {
 	records := readRecords(file, 0)
 	m := newManifest(name)
@@ -212,7 +213,8 @@ func (e *editReader) key() []byte {
 	return slices.Clone(b[:len(b)-8])
 }
 
-// resized tells that a file has not the length that was written down; "" if it has, or if that is not known.
+// resized tells that a file has not the length that was written down; "" if it has, or if that is
+// not known.
 func (m *Manifest) resized(file uint64, now int64) string {
 	if size, ok := m.Sizes[file]; ok && size != now {
 		return fmt.Sprintf("it has %d bytes, it had %d", now, size)
@@ -220,9 +222,10 @@ func (m *Manifest) resized(file uint64, now int64) string {
 	return ""
 }
 
-// behind gives a table that the manifest does not name, and that has what is neither in named ones nor in the logs,
-// whose first sequence number is firstLogged: the manifest was cut before it. What an unfinished flush wrote is in the
-// logs, and what a compaction wrote is no newer than what it read.
+// behind gives a table that the manifest does not name, and that has what is neither in named ones
+// nor in the logs, whose first sequence number is firstLogged: the manifest was cut before it. What
+// an unfinished flush wrote is in the logs, and what a compaction wrote is no newer than what it
+// read.
 func (m *Manifest) behind(fsys vfs.FS, dir string, found listing, firstLogged uint64) (table uint64, ok bool) {
 	named := uint64(0)
 	for _, t := range m.Tables {

@@ -6,10 +6,10 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Comparer orders stored keys by their bytes, and tells Pebble which of them belong together. Keys that go on after two
-// integers and a text, such as the leaves of a document, share these three as their prefix; any other key is its own
-// (docs/adr/0058). The filters of tables know prefixes: a read of all keys of one passes over the tables that have none
-// of them, as a read of one key does.
+// Comparer orders stored keys by their bytes, and tells Pebble which of them belong together. Keys
+// that go on after two integers and a text, such as the leaves of a document, share these three as
+// their prefix; any other key is its own (docs/adr/0058). The filters of tables know prefixes: a
+// read of all keys of one passes over the tables that have none of them, as a read of one key does.
 var Comparer = func() *pebble.Comparer {
 	c := *pebble.DefaultComparer
 	c.Name = "settee.prefixes"

@@ -16,7 +16,8 @@ type Damage struct {
 	What string
 	// Blocks is how many blocks of a table are broken.
 	Blocks int
-	// From and To bound the keys, as Pebble has them, that were there: From <= key < To. An empty one is not known.
+	// From and To bound the keys, as Pebble has them, that were there: From <= key < To. An empty
+	// one is not known.
 	From, To string
 }
 
@@ -35,8 +36,8 @@ type Report struct {
 	Tables, Logs int // that were read
 	Rows, Bytes  int64
 	Damages      []Damage
-	// Torn is the end of the last log, where it breaks off as after a process that stopped during a commit. Whether
-	// that is all it was the files do not say.
+	// Torn is the end of the last log, where it breaks off as after a process that stopped during a
+	// commit. Whether that is all it was the files do not say.
 	Torn []Damage
 }
 
@@ -48,8 +49,8 @@ type Sink interface {
 	Lost(key []byte)
 }
 
-// Read gives out of directory dir all that can be read. It changes nothing there. The error is of the sink or ctx; of
-// the directory only if it cannot be listed.
+// Read gives out of directory dir all that can be read. It changes nothing there. The error is of
+// the sink or ctx; of the directory only if it cannot be listed.
 func Read(ctx context.Context, fsys vfs.FS, dir string, sink Sink) (Report, error) {
 	r := reader{fs: fsys, dir: dir}
 	names, err := fsys.List(dir)
@@ -164,7 +165,8 @@ func number(name, prefix, suffix string, n *uint64) bool {
 	return true
 }
 
-// manifest reads the newest manifest that says anything; older ones add what they know of blob files.
+// manifest reads the newest manifest that says anything; older ones add what they know of blob
+// files.
 func (r *reader) manifest(found listing) {
 	r.m = &Manifest{}
 	for _, n := range slices.Backward(found.manifests) {
@@ -276,7 +278,8 @@ func (r *reader) tables(found listing) (sources []*tableSource) {
 	for id, n := range r.m.Blobs {
 		if info, err := r.fs.Stat(r.fs.PathJoin(r.dir, blobName(n))); err == nil {
 			if what := r.m.resized(n, info.Size()); what != "" {
-				// Its end, which leads to the values, is gone, or it is another file: Pebble would trust what it finds.
+				// Its end, which leads to the values, is gone, or it is another file: Pebble would
+				// trust what it finds.
 				r.damaged(Damage{File: blobName(n), What: what})
 				delete(r.m.Blobs, id)
 			}

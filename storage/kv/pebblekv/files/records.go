@@ -5,10 +5,10 @@ import (
 	"hash/crc32"
 )
 
-// The format of Pebble's logs and manifests: blocks of 32 KiB with chunks that do not cross them. A chunk has a
-// checksum (4 bytes), a length (2), a type (1), in logs the number of the log (4), in newer ones also an offset up to
-// which the log was synced (8), and its bytes. Package record of Pebble reads it up to the first chunk that is broken;
-// here reading goes on after it.
+// The format of Pebble's logs and manifests: blocks of 32 KiB with chunks that do not cross them. A
+// chunk has a checksum (4 bytes), a length (2), a type (1), in logs the number of the log (4), in
+// newer ones also an offset up to which the log was synced (8), and its bytes. Package record of
+// Pebble reads it up to the first chunk that is broken; here reading goes on after it.
 const (
 	recordBlock   = 32 << 10
 	chunkHeader   = 7
@@ -21,8 +21,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // masked is a CRC as Pebble stores it.
 func masked(crc uint32) uint32 { return (crc>>15 | crc<<17) + 0xa282ead8 }
 
-// Gap is a stretch of a log or manifest that cannot be read. What is after the last record is one only if it was
-// written to this very file: not the zeros, or the chunks of an older log, that a file has there from the beginning.
+// Gap is a stretch of a log or manifest that cannot be read. What is after the last record is one
+// only if it was written to this very file: not the zeros, or the chunks of an older log, that a
+// file has there from the beginning.
 type Gap struct {
 	Offset, Length int64
 	// Records is the number of readable records after it, up to the next gap.
@@ -34,7 +35,8 @@ type Records struct {
 	Whole [][]byte
 	// Ends are the offsets after the records.
 	Ends []int64
-	// Gaps are what could not be read, in order. Zeros and bytes of an older log after the last record are none.
+	// Gaps are what could not be read, in order. Zeros and bytes of an older log after the last
+	// record are none.
 	Gaps []Gap
 	// Closed tells that the log ends as one that was closed.
 	Closed bool
@@ -63,7 +65,8 @@ type chunk struct {
 	synced      int64
 }
 
-// readRecords reads the records of a file; number is the low half of a log's number, 0 for a manifest.
+// readRecords reads the records of a file; number is the low half of a log's number, 0 for a
+// manifest.
 func readRecords(file []byte, number uint32) Records {
 	r := recordReader{number: number, result: Records{Size: int64(len(file))}, gap: -1}
 	for start := 0; start < len(file) && !r.result.Closed; start += recordBlock {

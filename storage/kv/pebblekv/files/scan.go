@@ -7,14 +7,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 )
 
-// scan finds the blocks of a table whose index cannot be read: they follow each other, and each ends with a byte and a
-// checksum of all of it, so that a length is right if the checksum after it is.
+// scan finds the blocks of a table whose index cannot be read: they follow each other, and each
+// ends with a byte and a checksum of all of it, so that a length is right if the checksum after it
+// is.
 
 const (
-	// longestBlock bounds the length of the blocks that are looked for, in bytes. Blocks of rows have 8 KiB, unless a
-	// row is longer.
+	// longestBlock bounds the length of the blocks that are looked for, in bytes. Blocks of rows
+	// have 8 KiB, unless a row is longer.
 	longestBlock = 256 << 10
-	// longestAfterGap is that for a block after bytes that are none; shorter, since each byte may be where it begins.
+	// longestAfterGap is that for a block after bytes that are none; shorter, since each byte may
+	// be where it begins.
 	longestAfterGap = 12 << 10
 	// maxTries bounds how often that is tried in a table.
 	maxTries = 1 << 17

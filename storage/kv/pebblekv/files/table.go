@@ -49,7 +49,8 @@ type blockFile struct {
 	size int64
 }
 
-// maxBlock bounds the length of a block before and after decompression, against lengths that are wrong.
+// maxBlock bounds the length of a block before and after decompression, against lengths that are
+// wrong.
 const maxBlock = 1 << 30
 
 // openTable finds the blocks of a table. The error says that nothing of it can be read.
@@ -113,7 +114,8 @@ func options() *pebble.Options {
 	return o
 }
 
-// recovered makes an error of a panic: Pebble's readers rely on checksums, which damage may get past.
+// recovered makes an error of a panic: Pebble's readers rely on checksums, which damage may get
+// past.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("malformed: %v", r)
@@ -211,15 +213,16 @@ func (t *table) rows(h block.Handle, blobs []uint64) (rows []row, err error) {
 	return rows, it.Error()
 }
 
-// handles stands for what makes values of the places of values that are apart; it only remembers the place. (V is a
-// type that cannot be named outside of Pebble.)
+// handles stands for what makes values of the places of values that are apart; it only remembers
+// the place. (V is a type that cannot be named outside of Pebble.)
 type handles[V any] struct{ handle []byte }
 
 func newHandles[V any](func(block.GetInternalValueForPrefixAndValueHandler, []byte) V) *handles[V] {
 	return &handles[V]{}
 }
 
-// GetInternalValueForPrefixAndValueHandle implements block.GetInternalValueForPrefixAndValueHandler.
+// GetInternalValueForPrefixAndValueHandle implements
+// block.GetInternalValueForPrefixAndValueHandler.
 func (h *handles[V]) GetInternalValueForPrefixAndValueHandle(handle []byte) (v V) {
 	h.handle = handle
 	return v
