@@ -60,7 +60,7 @@ func newMapper(definition []byte) (*mapper, error) {
 		if err := checkFilterSize(filter); err != nil {
 			return nil, err
 		}
-		if m.filter, err = ParseSelector(filter); err != nil {
+		if m.filter, err = parseNormal(filter); err != nil {
 			return nil, err
 		}
 		if err := m.filter.checkFilter(); err != nil {

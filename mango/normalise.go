@@ -50,6 +50,18 @@ func newField(name string, inner *condition) *condition {
 	}
 }
 
+// withoutNoName takes the name "" off conditions again, which newField gave to those on an element
+// itself.
+func (c *condition) withoutNoName() *condition {
+	for i, kid := range c.kids {
+		c.kids[i] = kid.withoutNoName()
+	}
+	if c.op == opField && c.name == "" && c.kids[0].op != opField {
+		return c.kids[0]
+	}
+	return c
+}
+
 // isText tells a $text, or its normal form {"$default": {"$text": …}}, from another $default.
 func (c *condition) isText() bool {
 	if !c.raw {

@@ -23,8 +23,11 @@ func (Views) CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool,
 	if err != nil {
 		return nil, err
 	}
-	return func(change ejson.Value) bool {
-		passes, err := selector.Match(change)
-		return passes && err == nil
-	}, nil
+	return selector.allows, nil
+}
+
+// allows reports whether a change passes.
+func (s *Selector) allows(change ejson.Value) bool {
+	passes, err := s.Match(change)
+	return passes && err == nil
 }

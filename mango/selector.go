@@ -25,6 +25,16 @@ type Selector struct {
 // negations are pushed down to the operators (mango_selector:normalize/1). Errors are compat.Errors
 // with Mango's error word and reason.
 func ParseSelector(v ejson.Value) (*Selector, error) {
+	return parseSelector(v, func(c *condition) *condition { return c })
+}
+
+// parseNormal is ParseSelector for what may be a normal form that was stored: there a condition on
+// an element itself has the name "", which clients may not write.
+func parseNormal(v ejson.Value) (*Selector, error) {
+	return parseSelector(v, (*condition).withoutNoName)
+}
+
+func parseSelector(v ejson.Value, prepare func(*condition) *condition) (*Selector, error) {
 	if v.Len() == 0 {
 		return new(Selector), nil
 	}
@@ -36,7 +46,7 @@ func ParseSelector(v ejson.Value) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, err = pushFields(c, ""); err != nil {
+	if c, err = pushFields(prepare(c), ""); err != nil {
 		return nil, err
 	}
 	if c, err = resolveNegations(c); err != nil {
