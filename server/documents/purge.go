@@ -23,6 +23,9 @@ func postPurge(c *call.Call) error {
 			return err
 		}
 	}
+	if err := c.TakeForDocuments(v.Len()); err != nil { // what was purged of each is kept for the answer
+		return err
+	}
 	purged, err := c.Docs.Purge(c.Context(), revisionsIn(v.Members()))
 	if err != nil {
 		return err
