@@ -23,14 +23,17 @@ func (h *handlers) dbUpdates(c *call.Call) error {
 		return err
 	}
 	db := c.Env.Store.DB(storage.GlobalChanges)
-	if _, err := db.LastSeq(c.Context()); err != nil {
+	var first storage.UpdateSeq
+	err = deep(func() error {
+		if _, err := db.LastSeq(c.Context()); err != nil { // of no database, whatever since is
+			return err
+		}
+		since, err := o.ParseSince()
+		if err == nil {
+			first, err = db.Begin(c.Context(), since)
+		}
 		return err
-	}
-	since, err := o.ParseSince()
-	if err != nil {
-		return err
-	}
-	first, err := db.Begin(c.Context(), since)
+	})
 	if err != nil {
 		return err
 	}
