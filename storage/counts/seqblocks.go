@@ -24,6 +24,8 @@ import (
 //   - Where a block of the second level begins there begins one of the first.
 //   - An older block without rows stays so: it is removed, and the block before it covers its
 //     range.
+
+// SeqLevels is how many levels of blocks there are.
 const SeqLevels = 2
 
 // seqBlock is a block under the hands of the folder.
