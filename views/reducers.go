@@ -107,7 +107,7 @@ func (r reducer) run(ctx context.Context, source, view string, calls []js.Reduce
 		switch e := results[i].Overflow; {
 		case e == nil:
 		case limit.Log:
-			limit.Warn(e.Error())
+			limit.Tell(e.Error())
 		default:
 			values[i] = reduce.Value{Overflow: e.Reason}
 		}

@@ -76,7 +76,8 @@ type Limit struct {
 // DefaultLimit is CouchDB's.
 var DefaultLimit = Limit{On: true, Threshold: 5000, Ratio: 2}
 
-func (l Limit) warn(message string) {
+// Tell writes a line of the log, if there is who does.
+func (l Limit) Tell(message string) {
 	if l.Warn != nil {
 		l.Warn(message)
 	}

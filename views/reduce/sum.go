@@ -142,7 +142,7 @@ func (s *sum) check(view string, json []byte, inputSize func() int) (Aggregate, 
 	}
 	reason := fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d context: %s", in, out, view)
 	if limit.Log {
-		limit.warn(reason)
+		limit.Tell(reason)
 		return json, nil
 	}
 	return append(ejson.AppendString([]byte(`{"error":"builtin_reduce_error","reason":`), reason), '}'), nil
