@@ -104,6 +104,7 @@ func testQueriesGoOn(t *testing.T, remote bool, least int) {
 		"reduce=false", "reduce=false&descending=true", "reduce=false&skip=333&limit=200", "reduce=false&skip=333&descending=true",
 		`reduce=false&keys=[1,[1,3],2,1]`, "group=true", "group=true&descending=true&skip=3", "group_level=1", "",
 		`group=true&keys=[[1,3],2,7,[1,4],1,[1,3]]`,
+		`group=true&keys=[[1,3],2,7,[1,4],1.0,[1,3]]&stored_keys=true&skip=1&limit=4&descending=true`,
 	}
 	answers := make(map[string]*collected)
 	for _, o := range options {

@@ -1,10 +1,14 @@
 package views
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -59,7 +63,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 	switch {
 	case g.done:
 	case q.asked.Keys.Kind() == ejson.Array:
-		err = q.serveKeys(ctx, s, x, slot)
+		err = q.serveKeys(ctx, s, ix, x, slot)
 	default:
 		err = x.Reduce(ctx, s.KV(), slot, &g.query, func(group *levels.Group) error {
 			return q.addGroup(s, group.Key, &group.Value)
@@ -118,7 +122,9 @@ func (q *query) startGroups() {
 }
 
 // serveKeys gives the rows of a query with `keys`.
-func (q *query) serveKeys(ctx context.Context, s *storage.Snapshot, x *levels.Index, slot levels.Slot) error {
+func (q *query) serveKeys(
+	ctx context.Context, s *storage.Snapshot, ix *index, x *levels.Index, slot levels.Slot,
+) error {
 	g := &q.groups
 	for q.limit > 0 {
 		for len(g.keys) < keysTogether {
@@ -133,32 +139,81 @@ func (q *query) serveKeys(ctx context.Context, s *storage.Snapshot, x *levels.In
 		if len(g.keys) == 0 {
 			break
 		}
-		if err := q.serveSomeKeys(ctx, s, x, slot); err != nil {
+		if err := q.serveSomeKeys(ctx, s, ix, x, slot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// serveSomeKeys gives the rows of the keys at hand.
-func (q *query) serveSomeKeys(ctx context.Context, s *storage.Snapshot, x *levels.Index, slot levels.Slot) error {
+// keyGroup is the group of one of the keys at hand.
+type keyGroup struct {
+	number int    // of its key
+	key    []byte // as it is shown
+	value  reduce.Value
+}
+
+// serveSomeKeys gives the rows of the keys at hand. Those that are in the batch count as given,
+// even if it cannot be given to the sink now.
+func (q *query) serveSomeKeys(
+	ctx context.Context, s *storage.Snapshot, ix *index, x *levels.Index, slot levels.Slot,
+) error {
 	g := &q.groups
-	done := 0
-	err := x.ReduceRanges(ctx, s.KV(), slot, g.query, g.ranges, func(i int, group *levels.Group) error {
-		done = i + 1 // it is in the batch, even if that cannot be given to the sink now
-		if q.skip > 0 {
-			q.skip--
-		} else if q.limit > 0 {
-			q.limit--
-			return q.addGroup(s, g.keys[i], &group.Value)
-		}
+	var groups []keyGroup
+	add := func(i int, group *levels.Group) error {
+		groups = append(groups, keyGroup{number: i, key: g.keys[i], value: group.Value})
 		return nil
-	})
-	if err == nil {
-		done = len(g.ranges)
+	}
+	if err := x.ReduceRanges(ctx, s.KV(), slot, g.query, g.ranges, add); err != nil {
+		return err
+	}
+	skipped := min(q.skip, int64(len(groups)))
+	groups = groups[skipped:]
+	groups = groups[:min(q.limit, int64(len(groups)))]
+	if q.asked.StoredKeys {
+		if err := q.storedKeys(s, ix, groups); err != nil {
+			return err
+		}
+	}
+	q.skip -= skipped
+	done, err := len(g.ranges), error(nil)
+	for i := range groups {
+		q.limit--
+		if err = q.addGroup(s, groups[i].key, &groups[i].value); err != nil {
+			done = groups[i].number + 1
+			break
+		}
 	}
 	g.keys, g.ranges = g.keys[done:], g.ranges[done:]
 	return err
+}
+
+// storedKeys gives groups the keys of their first rows in reading direction
+// (fabric_view:reduce_take of CouchDB 3.6): one read a group, as many at a time as the store takes
+// together.
+func (q *query) storedKeys(s *storage.Snapshot, ix *index, groups []keyGroup) error {
+	for some := range slices.Chunk(groups, max(1, min(prefetchedSpans, q.w.v.together()))) {
+		opened := make([]kv.Iterator, len(some))
+		for i, group := range some {
+			r := q.groups.ranges[group.number]
+			o := kv.RangeOptions{Limit: 1, Reverse: q.asked.Descending}
+			opened[i] = ix.rows(s.KV(), span{lo: r.Start, hi: r.End}, o)
+		}
+		var err error
+		for i, it := range opened {
+			if err == nil && it.Next() {
+				var r storedRow
+				r, err = parseRow(it.Key()[len(ix.keys.rows):], it.Value())
+				some[i].key = bytes.Clone(r.key)
+			}
+			err = cmp.Or(err, it.Err())
+			it.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addGroup puts a row into the batch. Its memory stays valid.

@@ -176,6 +176,8 @@ func (q *Query) read(name, value string) (err error) {
 		q.EndKey, err = ejson.Parse([]byte(value))
 	case "keys":
 		q.Keys, err = ejson.Parse([]byte(value))
+	case "stored_keys":
+		q.StoredKeys = yes
 	case "descending":
 		q.Descending = yes
 	case "inclusive_end":

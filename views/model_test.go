@@ -149,6 +149,7 @@ func runModel(rt *rapid.T, b *bench) {
 		"purge":      b.modelPurge,
 		"query":      func(rt *rapid.T) { b.modelQuery(rt, raw) },
 		"reductions": func(rt *rapid.T) { b.modelCount(rt, raw) },
+		"groups":     func(rt *rapid.T) { b.modelGroups(rt, raw) },
 	})
 	b.modelQuery(rt, raw)
 }

@@ -27,6 +27,9 @@ type Query struct {
 	// Keys, an Array, takes the place of the range: the rows of each of its elements in turn. Else
 	// it is of kind Invalid.
 	Keys ejson.Value
+	// StoredKeys shows a group that Keys asks for with the key of its first row, as CouchDB 3.6
+	// does; else with the key as it is in Keys. They are equal in the order of keys.
+	StoredKeys bool
 
 	Partition  string // one of the index, if that is partitioned; else ""
 	Descending bool

@@ -184,9 +184,10 @@ func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*params.
 	return asked, c.Docs.CheckQuery(c.Context())
 }
 
-// CheckViewOptions checks the options of a query together.
+// CheckViewOptions checks the options of a query together, and adds to them what the settings say.
 func CheckViewOptions(c *call.Call, w *views.View, o *params.ViewOptions) error {
 	rules := &c.Settings.Rules
+	o.StoredKeys = c.Settings.Follows36
 	return o.CheckView(w.HasReduce(), params.Limits{
 		Partitioned: w.Partitioned(), QueryLimit: rules.QueryLimit, PartitionQueryLimit: rules.PartitionQueryLimit,
 	})
