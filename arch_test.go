@@ -49,8 +49,10 @@ var rooms = map[string][]string{
 	"storage/timeseq":   {"compat", "storage/kv"},
 	"storage/counts":    {"compat", "storage/kv", keyspace, "storage/rank", "storage/timeseq"},
 	"storage/listeners": {"compat", "storage/kv"},
+	docread:             {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts"},
+	verify:              {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
-		"storage/timeseq"},
+		"storage/timeseq", docread, verify}, // the last one for tests
 	"views":  {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
 	"mango":  {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
 	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
@@ -184,8 +186,14 @@ var rooms = map[string][]string{
 // them.
 const keyspace = "storage/keyspace"
 
+// docread is how documents are read in one snapshot, verify what checks all that is stored.
+const (
+	docread = "storage/docread"
+	verify  = "storage/verify"
+)
+
 // withStorage are the floors of storage that those may name who stand on it.
-var withStorage = []string{keyspace, "storage/listeners"}
+var withStorage = []string{keyspace, "storage/listeners", docread, verify}
 
 // handlers are the rooms that the handlers of any resource may import, and some more.
 func handlers(more ...string) []string {
@@ -220,7 +228,7 @@ var engineLibraries = map[string][]string{
 var forbidden = map[string][]string{
 	"compat":     {"net", "net/http", "os", "os/exec"},
 	"storage/kv": {"net/http", "encoding/json"},
-	"storage":    {"net/http"},
+	"storage":    {"net/http", modulePath + verify},
 	"js":         {"net/http", modulePath + "storage", modulePath + "storage/kv"},
 	"js/confine": {"net", "net/http"},
 	"js/script":  {"net", "net/http", "os", "os/exec"},

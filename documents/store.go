@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Options are what a Store works with.
@@ -75,7 +76,7 @@ type Origin struct {
 	Rules   *Rules         // those of the request's begin, nil: those now in force
 	Address func() string  // of the client; at most one password at a time is hashed for each. nil: none
 	Request string         // id of the request, for the log
-	Memory  storage.Memory // for the documents that are read; nil: without bound
+	Memory  docread.Memory // for the documents that are read; nil: without bound
 }
 
 // Database gives a database, which need not exist, as a principal sees it. It touches nothing.

@@ -111,7 +111,7 @@ func (h *holding) sorting() (keep func(bytes int) error, end func()) {
 	return keep, func() { h.give(kept) }
 }
 
-// Hold implements storage.Memory: documents of so many bytes are read, and shown to the worker
+// Hold implements docread.Memory: documents of so many bytes are read, and shown to the worker
 // process.
 func (h *holding) Hold(ctx context.Context, bytes int) error { return h.cross(ctx, 2*int64(bytes)) }
 

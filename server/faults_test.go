@@ -20,6 +20,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/verify"
 )
 
 // faults are what every run of a transaction has to reckon with, and now and then a full disk.
@@ -43,7 +44,7 @@ func newFaultyServer(t *testing.T, seed uint64) *servertest.Server {
 	}
 	t.Cleanup(func() {
 		require.NoError(t, store.Close())
-		violations, err := storage.Check(context.Background(), engine, nil)
+		violations, err := verify.Check(context.Background(), engine, nil)
 		require.NoError(t, err)
 		require.Empty(t, violations)
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/verify"
 	"github.com/settee-db/settee/views"
 )
 
@@ -56,7 +57,7 @@ func newLimitedServer(t *testing.T) *servertest.Server {
 	require.NoError(t, err)
 	s := servertest.Start(t, server.Options{Store: store, Views: v, JS: pool, AllFields: fields, Jobs: queue})
 	t.Cleanup(func() { // before the others
-		violations, err := storage.Check(context.Background(), engine, nil)
+		violations, err := verify.Check(context.Background(), engine, nil)
 		require.NoError(t, err)
 		require.Empty(t, violations)
 		broken, err := views.Check(context.Background(), engine, store)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -185,7 +186,7 @@ func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) 
 		}
 	}
 	o.took(r.ID)
-	d.advance()
+	d.Advance()
 	return nil
 }
 
@@ -220,34 +221,34 @@ type idList struct {
 	next     func() (string, bool)
 	ids      []string // those that were taken and have no row yet
 	row      func(*ListRow) error
-	prefetch prefetchWindow
-	room     bodyRoom
+	prefetch docread.Window
+	room     docread.BodyRoom
 }
 
 // give gives the rows that are left, by windows.
 func (l *idList) give(d *dbRead) error {
-	l.prefetch.begin(d.wide(prefetchMostWide))
+	l.prefetch.Begin(d.Wide(docread.MostWide))
 	for {
-		if l.ids = takeMore(l.ids, l.next, l.prefetch.size()); len(l.ids) == 0 {
+		if l.ids = docread.TakeMore(l.ids, l.next, l.prefetch.Size()); len(l.ids) == 0 {
 			return nil
 		}
 		size, err := l.giveSome(d, l.ids[:l.window()])
 		if err != nil {
 			return err
 		}
-		l.prefetch.took(size)
+		l.prefetch.Took(size)
 	}
 }
 
 // window is how many of the ids have their rows together. Local documents are read with their
 // bodies, so that they are no part of what makes a window wide.
 func (l *idList) window() int {
-	n := min(len(l.ids), l.prefetch.size())
-	if n <= l.prefetch.rows {
+	n := min(len(l.ids), l.prefetch.Size())
+	if n <= l.prefetch.Rows {
 		return n
 	}
-	if local := slices.IndexFunc(l.ids[l.prefetch.rows:n], compat.IsLocalID); local >= 0 {
-		return l.prefetch.rows + local
+	if local := slices.IndexFunc(l.ids[l.prefetch.Rows:n], compat.IsLocalID); local >= 0 {
+		return l.prefetch.Rows + local
 	}
 	return n
 }
@@ -268,7 +269,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	}
 	rows := make([]ListRow, len(ids))
 	trees := make([]string, len(ids)) // ids of documents whose leaves are needed
-	reads := make([]entryRead, len(ids))
+	reads := make([]docread.EntryRead, len(ids))
 	for i, id := range ids {
 		rows[i] = ListRow{ID: id}
 		switch {
@@ -282,7 +283,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			rows[i].Found = true
 			var size int
 			if rows[i].Rev, size, err = formats.ParseListed(values[i]); err == nil && l.o.IncludeDocs {
-				reads[i], _ = d.winnerRead(nil, id, false, rows[i].Rev, size)
+				reads[i], _ = d.WinnerRead(nil, id, false, rows[i].Rev, size)
 				if l.o.Conflicts {
 					trees[i] = id
 				}
@@ -292,19 +293,19 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			return 0, err
 		}
 	}
-	leaves, err := d.leavesEach(trees, true)
+	leaves, err := d.LeavesEach(trees, true)
 	if err != nil {
 		return 0, err
 	}
-	l.prefetch.reached(len(leaves), len(ids))
-	err = d.readEntries(&l.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
+	l.prefetch.Reached(len(leaves), len(ids))
+	err = d.ReadEntries(&l.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
 		r := &rows[i]
 		switch {
 		case found:
 			size += int(e.Size)
 			r.Doc = newDocument(r.ID, r.Rev, false, *e)
 			r.Doc.addConflicts(leaves[i], true, false)
-		case reads[i].key != nil:
+		case reads[i].Key != nil:
 			return keyspace.Corrupt("winner without its entry", nil)
 		case r.Found && l.o.IncludeDocs: // a local one
 			if err := d.localRow(r, values[i], true); err != nil {
@@ -319,7 +320,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		}
 		r.Doc = nil // the next ones need the memory
 		l.ids = l.ids[1:]
-		d.advance()
+		d.Advance()
 		return nil
 	})
 	return size, err

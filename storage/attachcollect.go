@@ -93,7 +93,7 @@ func (db *DB) removeUploads(ctx context.Context, refs []string, now time.Time) (
 // expiredUploads lists some uploads whose lease has ended, after the cursor, which it moves.
 func (db *DB) expiredUploads(ctx context.Context, now time.Time, cursor *[]byte) (refs []string, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
-		err := walk(d, d.Keys.Sub(nil, keyspace.TagAttPending), cursor, func(suffix, lease []byte) error {
+		err := d.Walk(d.Keys.Sub(nil, keyspace.TagAttPending), cursor, func(suffix, lease []byte) error {
 			if len(refs) == collectBatch {
 				return ErrStop
 			}

@@ -100,7 +100,7 @@ func (u *Uploads) Discard(ctx context.Context) error {
 		return nil
 	}
 	err := u.db.update(ctx, func(t *dbTx) error {
-		if t.rec.UUID != u.uuid {
+		if t.Rec.UUID != u.uuid {
 			return nil
 		}
 		for _, ref := range u.streamed {
@@ -238,9 +238,9 @@ func (s *uploadSink) store() error {
 	}
 	err := u.db.update(s.ctx, func(t *dbTx) error {
 		if len(u.streamed) == 0 {
-			uuid = t.rec.UUID
+			uuid = t.Rec.UUID
 		}
-		if uuid != t.rec.UUID {
+		if uuid != t.Rec.UUID {
 			return compat.ErrNoDatabase
 		}
 		if err := u.renew(t); err != nil {

@@ -56,7 +56,7 @@ func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w 
 			if err != nil {
 				return err
 			}
-			d.advance()
+			d.Advance()
 		}
 		if err := it.Err(); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/keyspace"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -65,8 +66,8 @@ func TestSlowDownloads(t *testing.T) {
 		if !bytes.Equal(client.Bytes(), c.want) {
 			t.Errorf("%s: %d bytes that are not the %d stored", name, client.Len(), len(c.want))
 		}
-		if aged := slow.Reset().TooOld; aged <= maxAged {
-			t.Errorf("%s: %d snapshots became too old, want more than %d", name, aged, maxAged)
+		if aged := slow.Reset().TooOld; aged <= kv.MaxAged {
+			t.Errorf("%s: %d snapshots became too old, want more than %d", name, aged, kv.MaxAged)
 		}
 	}
 

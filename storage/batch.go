@@ -90,11 +90,11 @@ func (b *batch) large() bool {
 func (b *batch) prepare() (err error) {
 	hooks := &b.db.store.hooks
 	if hooks.Validator != nil && !b.mode.trusted {
-		if b.mode.each, err = hooks.Validator.Prepare(b.t.ctx, &Tx{b.t}); err != nil {
+		if b.mode.each, err = hooks.Validator.Prepare(b.t.Ctx, &Tx{b.t}); err != nil {
 			return err
 		}
 		if v, ok := hooks.Validator.(BatchValidator); ok {
-			if b.mode.many, err = v.PrepareBatch(b.t.ctx, &Tx{b.t}); err != nil {
+			if b.mode.many, err = v.PrepareBatch(b.t.Ctx, &Tx{b.t}); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func (b *batch) prepare() (err error) {
 		}
 	}
 	if hooks.Indexer != nil {
-		b.index, err = hooks.Indexer.Prepare(b.t.ctx, &Tx{b.t})
+		b.index, err = hooks.Indexer.Prepare(b.t.Ctx, &Tx{b.t})
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
 	if b.mode.checked {
 		return nil
 	}
-	long := func(l revtree.Leaf) bool { return int64(l.Ancestors.Len()) >= b.t.rec.RevsLimit }
+	long := func(l revtree.Leaf) bool { return int64(l.Ancestors.Len()) >= b.t.Rec.RevsLimit }
 	for n, g := range groups {
 		e := &edits[n]
 		var matters bool
@@ -197,7 +197,7 @@ func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err erro
 	if decided {
 		return nil
 	}
-	e.tree = revtree.Stem(e.tree, b.t.rec.RevsLimit)
+	e.tree = revtree.Stem(e.tree, b.t.Rec.RevsLimit)
 	return e.flush(b.index)
 }
 
@@ -299,7 +299,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 				if b.index != nil || b.mode.validates() {
 					budget -= l.External
 				} else { // what is apart stays where it is
-					budget -= min(l.External, maxInline)
+					budget -= min(l.External, formats.MaxInline)
 				}
 			}
 		}
@@ -400,14 +400,14 @@ func (b *batch) loadEntries(reads *editReads, leaves []*formats.Leaf, owners []*
 		owners[i].remember(l.Rev, &e)
 		entries[i] = &e
 	}
-	return b.t.complete(b.index != nil || b.mode.validates(), entries...)
+	return b.t.Complete(b.index != nil || b.mode.validates(), entries...)
 }
 
 // partitionFull reports whether the document's partition has reached couchdb/max_partition_size.
 // The size is read without a conflict: CouchDB, too, lets the writes through that cross the limit.
 func (b *batch) partitionFull(id string) (bool, error) {
 	limit := b.db.store.hooks.MaxPartitionSize
-	if limit == nil || !b.t.rec.Partitioned || b.mode.replicated {
+	if limit == nil || !b.t.Rec.Partitioned || b.mode.replicated {
 		return false, nil
 	}
 	name, ok := keyspace.PartitionOf(id)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -81,7 +82,7 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 // and purged, on every engine, and leaves nothing behind.
 func TestBodiesOfAllSizes(t *testing.T) {
 	kvtest.Long(t)
-	sizes := []int{maxInline, maxInline + 1, keyspace.MaxValue, keyspace.MaxValue + 1,
+	sizes := []int{formats.MaxInline, formats.MaxInline + 1, keyspace.MaxValue, keyspace.MaxValue + 1,
 		1_000_000, 1_000_001, 5_500_000, 8_000_000}
 	sizes = shorter(sizes, sizes[1:6])
 	onEngines(t, func(t *testing.T, db *DB) {
@@ -137,7 +138,7 @@ func TestListsOfLargeBodies(t *testing.T) {
 		bodies := map[string]string{}
 		rows := shorter(150, 60)
 		for i := range rows {
-			size := []int{100, maxInline + 1, 3 * keyspace.MaxValue, 10}[i%4]
+			size := []int{100, formats.MaxInline + 1, 3 * keyspace.MaxValue, 10}[i%4]
 			d := sized(fmt.Sprintf("%03d", i), compat.Rev{}, size, string(rune('a'+i%26)))
 			if i%40 == 3 {
 				d.Attachments = manyAttachments(1000)
@@ -270,7 +271,7 @@ var md5Empty = [16]byte{0xd4, 0x1d, 0x8c, 0xd9, 0x8f, 0x00, 0xb2, 0x04, 0xe9, 0x
 func TestLongListOfAttachments(t *testing.T) {
 	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
-		for _, size := range []int{10, maxInline + 1} {
+		for _, size := range []int{10, formats.MaxInline + 1} {
 			id := fmt.Sprint("doc", size)
 			d := sized(id, compat.Rev{}, size, "a")
 			d.Attachments = manyAttachments(2000)
@@ -337,7 +338,7 @@ func TestBulkRequestsOfLargeDocuments(t *testing.T) {
 		{70_000, 200},
 		{1_000_000, 12},
 		{20_000, 200},
-		{maxInline, 200},
+		{formats.MaxInline, 200},
 		{89_000, 200},
 		{200_000, 60},
 		{7_900_000, 3},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -60,7 +61,7 @@ func (db *DB) TimeSeq(ctx context.Context) (bins []timeseq.Bin, err error) {
 func (db *DB) ForgetTimes(ctx context.Context) error {
 	return fromReserve(ctx, func(ctx context.Context) error {
 		return db.update(ctx, func(t *dbTx) error {
-			t.Reader.ForgetTimes(t.tx, t.rec.Incarnation)
+			t.Reader.ForgetTimes(t.tx, t.Rec.Incarnation)
 			return nil
 		})
 	})
@@ -92,17 +93,17 @@ func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) er
 type changesScan struct {
 	o     ChangesOptions
 	fn    func(*Change) error
-	left  int64 // rows that may still be given, < 0: any number
+	left  int64 // Rows that may still be given, < 0: any number
 	given bool  // end.Last is a row given to fn
 	end   ChangesEnd
 	// count are the rows given, of a scan that looks its rows up.
 	lookup   bool
 	count    int64
-	prefetch prefetchWindow
-	rows     []feedRow   // the window
-	reads    []entryRead // of their documents
-	mem      []byte      // of the keys
-	room     bodyRoom    // of their bodies
+	prefetch docread.Window
+	rows     []feedRow           // the window
+	reads    []docread.EntryRead // of their documents
+	mem      []byte              // of the keys
+	room     docread.BodyRoom    // of their bodies
 
 	// Of a descending scan:
 	top   Seq  // the end of the feed in the snapshot of the first row
@@ -118,7 +119,7 @@ type changesScan struct {
 type feedRow struct {
 	seq   Seq
 	value formats.Change
-	after int64 // rows after it in the feed
+	after int64 // Rows after it in the feed
 }
 
 // scan gives the rows that one snapshot has after those given before.
@@ -127,11 +128,11 @@ func (c *changesScan) scan(d *dbRead) error {
 	if err != nil || c.left == 0 {
 		return err
 	}
-	first := prefetchFirstWide
+	first := docread.FirstWide
 	if c.o.Unnumbered {
-		first = prefetchMostWide
+		first = docread.MostWide
 	}
-	c.prefetch.begin(d.wide(first))
+	c.prefetch.Begin(d.Wide(first))
 	if !c.moved {
 		err := c.scanRest(d, updates)
 		c.end.More = c.o.Unnumbered && (err != nil || c.left == 0)
@@ -139,14 +140,14 @@ func (c *changesScan) scan(d *dbRead) error {
 			return err
 		}
 		c.moved = true
-		d.advance()
+		d.Advance()
 	}
 	return c.scanMoved(d, updates)
 }
 
 // scanRest gives what is left in the scan's direction.
 func (c *changesScan) scanRest(d *dbRead, updates int64) error {
-	after := c.end.Pending // rows after the row before
+	after := c.end.Pending // Rows after the row before
 	first := true
 	return c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
 		switch {
@@ -199,7 +200,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 			return err
 		}
 		if c.readsMore() {
-			window = c.prefetch.size()
+			window = c.prefetch.Size()
 		}
 		if c.rows = append(c.rows, row); len(c.rows) < window {
 			continue
@@ -295,7 +296,7 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 	}
 	o := kv.RangeOptions{
 		Reverse: c.o.Descending && !c.moved,
-		WantAll: c.left < 0 || c.left >= prefetchMost,
+		WantAll: c.left < 0 || c.left >= docread.MostRows,
 		Limit:   int(max(c.left, 0)),
 	}
 	r.begin, r.end, r.o = d.SeqRange(d.Keys.Sub(nil, keyspace.TagChanges), after, before, o)
@@ -320,7 +321,7 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		return nil
 	}
 	for len(rows) > 0 {
-		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.prefetch.size())])
+		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.prefetch.Size())])
 		if err != nil {
 			return err
 		}
@@ -337,7 +338,7 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		return 0, err
 	}
 	if leaves != nil {
-		c.prefetch.reached(len(leaves), len(rows))
+		c.prefetch.Reached(len(leaves), len(rows))
 		rows = rows[:len(leaves)]
 	}
 	give := func(i int, e *formats.Entry) error {
@@ -353,25 +354,25 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 				return 0, err
 			}
 		}
-		c.prefetch.took(0)
+		c.prefetch.Took(0)
 		return len(rows), nil
 	}
 	c.reads, c.mem = c.reads[:0], c.mem[:0]
 	for i := range rows {
 		row := &rows[i].value
-		var read entryRead
-		read, c.mem = d.winnerRead(c.mem, row.ID, row.Deleted, row.Winner, row.Kilobytes)
+		var read docread.EntryRead
+		read, c.mem = d.WinnerRead(c.mem, row.ID, row.Deleted, row.Winner, row.Kilobytes)
 		c.reads = append(c.reads, read)
 	}
 	size := 0
-	err = d.readEntries(&c.room, c.reads, true, func(i int, e *formats.Entry, found bool) error {
+	err = d.ReadEntries(&c.room, c.reads, true, func(i int, e *formats.Entry, found bool) error {
 		if !found && !rows[i].value.Deleted {
 			return keyspace.Corrupt("change without its document", nil)
 		}
 		size += int(e.Size)
 		return give(i, e)
 	})
-	c.prefetch.took(size)
+	c.prefetch.Took(size)
 	return len(rows), err
 }
 
@@ -394,7 +395,7 @@ func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]formats.Leaf, e
 	if ids == nil {
 		return nil, nil
 	}
-	return d.leavesEach(ids, true)
+	return d.LeavesEach(ids, true)
 }
 
 // give calls fn for a row; leaves are nil where only the winner is shown, e is nil without
@@ -428,7 +429,7 @@ func (c *changesScan) give(
 
 // took moves the scan past a row that the callback has taken.
 func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
-	d.advance()
+	d.Advance()
 	c.count++
 	if c.left > 0 {
 		c.left--
@@ -474,7 +475,7 @@ func (db *DB) Listen(ctx context.Context) (*listeners.Listener, error) {
 // readLastSeq implements listeners.Read: every write sets the last sequence.
 func (db *DB) readLastSeq(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
-		uuid, key, value = d.rec.UUID, d.Keys.Sub(nil, keyspace.TagLastSeq), nil
+		uuid, key, value = d.Rec.UUID, d.Keys.Sub(nil, keyspace.TagLastSeq), nil
 		v, err := d.R.Get(key)
 		if v != nil {
 			value = bytes.Clone(v)

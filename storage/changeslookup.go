@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -34,7 +35,7 @@ func (db *DB) lookup(
 	find rowLookup,
 ) (ChangesEnd, error) {
 	c := changesScan{o: o, left: o.Limit, lookup: true}
-	given := make(map[string]int) // rows given of each document
+	given := make(map[string]int) // Rows given of each document
 	c.fn = func(ch *Change) error {
 		err := fn(ch)
 		if err == nil {
@@ -62,7 +63,7 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 	if err != nil || c.left == 0 {
 		return err
 	}
-	before := make(map[string]int) // rows of each document that come before one
+	before := make(map[string]int) // Rows of each document that come before one
 	rows = slices.DeleteFunc(rows, func(r feedRow) bool {
 		switch {
 		case r.seq.Compare(c.o.Since) <= 0:
@@ -77,7 +78,7 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 	if err := d.countAfter(rows); err != nil {
 		return err
 	}
-	c.prefetch.begin(d.wide(prefetchMostWide))
+	c.prefetch.Begin(d.Wide(docread.MostWide))
 	if !c.o.Descending {
 		if err := c.giveByWindows(d, updates, rows); err != nil || c.left == 0 {
 			return err
@@ -106,7 +107,7 @@ func (c *changesScan) giveByWindows(d *dbRead, updates int64, rows []feedRow) er
 		rows = rows[:min(int64(len(rows)), c.left)]
 	}
 	for len(rows) > 0 {
-		n := min(len(rows), c.prefetch.size())
+		n := min(len(rows), c.prefetch.Size())
 		if err := c.giveRows(d, updates, rows[:n]); err != nil {
 			return err
 		}
@@ -144,14 +145,14 @@ func (l *idLookup) find(d *dbRead) ([]feedRow, error) {
 		return nil, err
 	}
 	for l.done < len(l.ids) {
-		ids := l.ids[l.done:min(len(l.ids), l.done+max(leavesAhead, d.wide(prefetchMostWide)))]
+		ids := l.ids[l.done:min(len(l.ids), l.done+max(docread.LeavesAhead, d.Wide(docread.MostWide)))]
 		rows, err := d.lookUpEach(ids)
 		if err != nil {
 			return nil, err
 		}
 		l.rows = append(l.rows, rows...)
 		l.done += len(ids)
-		d.advance()
+		d.Advance()
 	}
 	return slices.Clone(l.rows), nil
 }
@@ -189,7 +190,7 @@ func (l *idLookup) refresh(d *dbRead) error {
 func (d *dbRead) lookUpEach(ids []string) ([]feedRow, error) {
 	rows := make([]feedRow, 0, len(ids))
 	for len(ids) > 0 {
-		all, err := d.leavesEach(ids, true)
+		all, err := d.LeavesEach(ids, true)
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +216,7 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 	it := d.R.Range(begin[:len(begin)-1], end[:len(end)-1], kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var rows []feedRow
-	var doc []byte // key of the document at hand
+	var doc []byte // Key of the document at hand
 	for it.Next() {
 		key := it.Key()
 		id, suffix, err := tuple.ReadString(key[len(prefix):])

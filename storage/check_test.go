@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/revtree"
+	"github.com/settee-db/settee/storage/verify"
 )
 
 // fullStore has something in every subspace.
@@ -175,7 +176,7 @@ var damages = map[string]damage{
 	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.Keys.SeqBlock(nil, 0, Seq{}) }, 1)},
 	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.Keys.SeqBlock(nil, 1, Seq{}) }, 1)},
 	"counts logged": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		(&counts.Changes{Added: 5}).Write(tx, d.Keys, d.rec.Incarnation, 0)
+		(&counts.Changes{Added: 5}).Write(tx, d.Keys, d.Rec.Incarnation, 0)
 	}},
 	"counts garbled": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		key, _ := firstKey(t, tx, d.Keys.CountLog(nil), true)
@@ -266,7 +267,7 @@ var damages = map[string]damage{
 	"two of a prefix": {
 		11,
 		"twin",
-		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Set(keyspace.RecordKey("twin"), d.rec.Encode()) },
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Set(keyspace.RecordKey("twin"), d.Rec.Encode()) },
 	},
 	"key of nobody": {
 		11,
@@ -322,11 +323,11 @@ func TestCheckFindsDamage(t *testing.T) {
 				c.change(t, tx.tx, &tx.dbRead)
 				return nil
 			}))
-			violations, err := Check(t.Context(), s.kv, nil)
+			violations, err := verify.Check(t.Context(), s.kv, nil)
 			must(t, err)
 			found := slices.ContainsFunc(
 				violations,
-				func(v Violation) bool { return v.Invariant == c.invariant && v.Database == c.database },
+				func(v verify.Violation) bool { return v.Invariant == c.invariant && v.Database == c.database },
 			)
 			if !found {
 				t.Errorf("want a violation of %d in %q, got %v", c.invariant, c.database, violations)
@@ -341,7 +342,7 @@ func TestCheckOutlivesSnapshots(t *testing.T) {
 	s, _ := fullStore(t)
 	k := &agingStore{Store: s.kv, reads: 1500}
 	var last, total int64
-	violations, err := Check(t.Context(), k, func(done, of int64) {
+	violations, err := verify.Check(t.Context(), k, func(done, of int64) {
 		if done < last || of < done {
 			t.Errorf("progress from %d to %d of %d", last, done, of)
 		}
@@ -359,15 +360,15 @@ func TestCheckOutlivesSnapshots(t *testing.T) {
 // TestCheckEnds: a store that is wrong throughout is not described in full.
 func TestCheckEnds(t *testing.T) {
 	s, db := fullStore(t)
-	for i := range maxViolations {
+	for i := range verify.MaxViolations {
 		must(t, db.update(t.Context(), func(tx *dbTx) error {
 			tx.tx.Set(tx.Keys.AllDocs(nil, fmt.Sprint("nobody", i)), []byte("?"))
 			return nil
 		}))
 	}
-	violations, err := Check(t.Context(), s.kv, nil)
+	violations, err := verify.Check(t.Context(), s.kv, nil)
 	must(t, err)
-	if len(violations) < maxViolations || len(violations) > maxViolations+100 {
+	if len(violations) < verify.MaxViolations || len(violations) > verify.MaxViolations+100 {
 		t.Errorf("%d violations", len(violations))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/verify"
 )
 
 // checkStore fails the test for every violation of the package's invariants.
@@ -20,8 +21,7 @@ func checkStore(t testing.TB, k kv.Store) {
 // checkSized is checkStore of one whose sizes a test has chosen.
 func checkSized(t testing.TB, k kv.Store, sizes counts.Sizes) {
 	t.Helper()
-	s := &Store{kv: k, limits: k.Limits(), sizes: sizes, securities: newSecurities()}
-	violations, err := s.check(context.Background(), nil)
+	violations, err := verify.CheckSized(context.Background(), k, sizes, nil)
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}

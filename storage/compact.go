@@ -203,7 +203,7 @@ func (t *dbTx) forget(suffixes [][]byte) error {
 		}
 		entries, found = append(entries, &old), append(found, keys[i])
 	}
-	if err := t.complete(false, entries...); err != nil {
+	if err := t.Complete(false, entries...); err != nil {
 		return err
 	}
 	for i, old := range entries {
@@ -218,7 +218,7 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 	var cursor []byte // the last request that was looked at, beginning with the newest
 	kept, more := int64(0), false
 	err := db.view(ctx, func(d *dbRead) error {
-		uuid = d.rec.UUID
+		uuid = d.Rec.UUID
 		prefix := d.Keys.Sub(nil, keyspace.TagPurges)
 		begin, end := keyspace.Children(prefix)
 		if cursor != nil {
@@ -228,11 +228,11 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 		defer it.Close()
 		for it.Next() {
 			cursor = append(cursor[:0], it.Key()[len(prefix):]...)
-			if more = kept == d.rec.PurgedInfosLimit; more {
+			if more = kept == d.Rec.PurgedInfosLimit; more {
 				return nil
 			}
 			kept++
-			d.advance()
+			d.Advance()
 		}
 		return it.Err()
 	})
@@ -240,7 +240,7 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 		return err
 	}
 	return db.update(ctx, func(t *dbTx) error {
-		if t.rec.UUID != uuid {
+		if t.Rec.UUID != uuid {
 			return compat.ErrNoDatabase
 		}
 		prefix := t.Keys.Sub(nil, keyspace.TagPurges)

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -47,8 +48,8 @@ func (s *Store) create(
 			return nil
 		}
 		reader := counts.Reader{R: tx, Keys: keyspace.NewSpace(prefix), Sizes: s.sizes}
-		d := dbRead{Reader: reader, rec: *rec, name: name, ctx: ctx}
-		t := dbTx{dbRead: d, tx: tx, now: s.now}
+		d := docread.Reader{Reader: reader, Rec: *rec, Name: name, Ctx: ctx}
+		t := dbTx{dbRead: dbRead{Reader: d}, tx: tx, now: s.now}
 		t.setSecurity(security)
 		return nil
 	})
@@ -95,7 +96,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	err := fromReserve(ctx, func(ctx context.Context) error {
 		_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
 			var d dbRead
-			if err := d.open(tx, name); err != nil {
+			if err := d.Open(tx, name); err != nil {
 				return err
 			}
 			tx.Clear(keyspace.RecordKey(name))
@@ -115,7 +116,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 // on in a newer one.
 func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string) error) error {
 	prefix := keyspace.DatabasesPrefix()
-	return goOn(ctx, func() (advanced bool, err error) {
+	return kv.GoOn(ctx, func() (advanced bool, err error) {
 		begin, end := o.keys(prefix)
 		err = s.kv.View(ctx, func(r kv.ReadTx) error {
 			it := r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
@@ -199,8 +200,8 @@ func (d *dbRead) info() (*Info, error) {
 		}
 	}
 	return &Info{
-		Name: d.name, UUID: d.rec.UUID, Created: d.rec.Created, Partitioned: d.rec.Partitioned,
-		Q: int(d.rec.Q), N: int(d.rec.N),
+		Name: d.Name, UUID: d.Rec.UUID, Created: d.Rec.Created, Partitioned: d.Rec.Partitioned,
+		Q: int(d.Rec.Q), N: int(d.Rec.N),
 		DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
 		SizeFile: counts[3] + counts[5], SizeExternal: counts[2], SizeActive: counts[3],
 	}, nil

@@ -24,7 +24,7 @@ func (s *Snapshot) AppendDesignStamp(dst []byte) ([]byte, error) {
 
 // stampDesigns has the transaction change what AppendDesignStamp tells.
 func (t *dbTx) stampDesigns() {
-	stamp := Seq{Incarnation: t.rec.Incarnation}
+	stamp := Seq{Incarnation: t.Rec.Incarnation}
 	t.tx.SetVersionstampedValue(t.Keys.Sub(nil, keyspace.TagDesigns), keyspace.AppendSeq(nil, stamp), 1)
 }
 

@@ -25,7 +25,7 @@
 //	keyspace/                           keys, database records, counters
 //	store.go, database.go               the store, create/delete/list/info
 //	formats/                            values: attachments and bodies; leaves with their lines, winners, changes
-//	leafscan.go                         the leaves of a document as they are read
+//	docread/                            leaves and entries of documents as they are read in a snapshot
 //	tx.go                               a snapshot of one database, a transaction on it
 //	types.go, document.go               options and results
 //	read.go, openrevs.go, winner.go     documents as they are read: one revision, open_revs and _bulk_get, the winner
@@ -35,7 +35,7 @@
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
-//	prefetch.go, leafwindow.go          windows of rows whose documents and leaves are read together
+//	leafwindow.go                       leaves of the documents of a request, read together
 //	counts/, rank/                      counts of rows of lists and the feed; the indexable skip list of those of ids
 //	countfold.go                        when the log of counts is folded
 //	local.go, purge.go, settings.go     _local documents, _purge, limits
@@ -47,7 +47,7 @@
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go                          compaction
-//	check*.go                           the check of the invariants below
+//	verify/                             the check of the invariants below
 //	full.go                             what a full store still takes
 //	salvage.go, salvagedocs.go          documents out of a store of which keys are missing
 //	metrics.go                          what a Store counts, for Prometheus
@@ -57,7 +57,7 @@
 //	snapshot.go                         what they read and write themselves: snapshots, transactions beside documents
 //	revtree/                            the revision tree, without any I/O
 //
-// # Invariants (checked by Check)
+// # Invariants (checked by verify.Check)
 //
 //  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it
 //     carries a sequence.
@@ -91,5 +91,5 @@
 //  16. No transaction waits for another process: hooks defer callbacks, and the transaction runs again with their
 //     results (deferred.go).
 //
-// (8 to 10 and 16 are about code; Check looks at what is stored.)
+// (8 to 10 and 16 are about code; verify looks at what is stored.)
 package storage

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -32,8 +33,8 @@ type winnerScan struct {
 	docs       kv.Iterator // over TagDocs, nil: not begun
 	prefetched []*Document
 	// window is how many documents are read ahead.
-	window prefetchWindow
-	room   bodyRoom
+	window docread.Window
+	room   docread.BodyRoom
 	entry  formats.Entry // of the document that was read last
 }
 
@@ -50,7 +51,7 @@ func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 		conflicts: o.Conflicts,
 	}
 	s.it = s.walk(keyspace.TagRevs, o.Start, 0)
-	s.window.begin(0)
+	s.window.Begin(0)
 	return s
 }
 
@@ -88,16 +89,16 @@ func (s *winnerScan) next() (*Document, error) {
 // readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
 func (s *winnerScan) readAhead(doc *Document, e *formats.Entry) error {
 	var entries []*formats.Entry
-	rows := s.window.rows
+	rows := s.window.Rows
 	if left := s.o.scanLimit(); left > 0 {
 		rows = min(rows, left)
 	}
 	size := 0
 	for doc != nil {
 		own := *e
-		own.Body = owned(own.Body)
+		own.Body = docread.Owned(own.Body)
 		entries, s.prefetched = append(entries, &own), append(s.prefetched, doc)
-		if size += int(e.Size); size > largeAhead || len(entries) == rows {
+		if size += int(e.Size); size > docread.LargeAhead || len(entries) == rows {
 			break
 		}
 		var err error
@@ -105,10 +106,10 @@ func (s *winnerScan) readAhead(doc *Document, e *formats.Entry) error {
 			return err
 		}
 	}
-	if err := s.d.completeIn(&s.room, 0, true, entries...); err != nil {
+	if err := s.d.CompleteIn(&s.room, 0, true, entries...); err != nil {
 		return err
 	}
-	s.window.took(size)
+	s.window.Took(size)
 	for i, e := range entries {
 		s.prefetched[i].Body, s.prefetched[i].Attachments = e.Body, e.Atts
 	}

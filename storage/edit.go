@@ -234,7 +234,7 @@ func (e *docEdit) parentOf(m *editMode, doc *compat.Document) (parent *Document,
 		if l := &e.before[i]; l.Rev == rev {
 			old, err := e.stored(l)
 			if err == nil && m.validates() {
-				err = e.t.complete(true, old)
+				err = e.t.Complete(true, old)
 			}
 			if err != nil {
 				return nil, false, err
@@ -262,7 +262,7 @@ func (e *docEdit) stored(l *formats.Leaf) (*formats.Entry, error) {
 	}
 	old, err := e.t.leafEntry(e.id, l)
 	if err == nil {
-		err = e.t.complete(false, &old)
+		err = e.t.Complete(false, &old)
 	}
 	if err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func (e *docEdit) stored(l *formats.Leaf) (*formats.Entry, error) {
 func (e *docEdit) storedWhole(l *formats.Leaf) (*formats.Entry, error) {
 	old, err := e.stored(l)
 	if err == nil {
-		err = e.t.complete(true, old)
+		err = e.t.Complete(true, old)
 	}
 	return old, err
 }

@@ -274,7 +274,7 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 	if err := it.Err(); err != nil {
 		return err
 	}
-	if err := t.complete(false, entries...); err != nil {
+	if err := t.Complete(false, entries...); err != nil {
 		return err
 	}
 	for i, old := range entries {
@@ -458,7 +458,7 @@ func (e *docEdit) callIndex(index IndexFunc) error {
 			}
 		}
 	}
-	return index(e.t.ctx, &Tx{e.t}, e.id, was, is)
+	return index(e.t.Ctx, &Tx{e.t}, e.id, was, is)
 }
 
 // putLeaf writes a leaf's record; before is the one that the key has so far, nil if there is none.

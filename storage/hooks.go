@@ -76,8 +76,8 @@ func (x *Tx) KV() kv.Tx { return x.t.tx }
 // RaiseIncarnation has the sequences that the database gives out from now on be above all others of
 // it. There must be a next incarnation.
 func (x *Tx) RaiseIncarnation() {
-	x.t.rec.Incarnation++
-	x.t.tx.Set(keyspace.RecordKey(x.t.name), x.t.rec.Encode())
+	x.t.Rec.Incarnation++
+	x.t.tx.Set(keyspace.RecordKey(x.t.Name), x.t.Rec.Encode())
 }
 
 // HeadIndexer is an Indexer whose Prepare reads the same keys in every transaction on a database.
@@ -126,7 +126,7 @@ func (t *dbTx) appendHead(keys [][]byte, hooks *Hooks, trusted bool) [][]byte {
 }
 
 // Name is the name of the database.
-func (x *Tx) Name() string { return x.t.name }
+func (x *Tx) Name() string { return x.t.Name }
 
 // AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers
 // (TagViews, TagMango, TagEventing, TagExpiry, TagSearch).

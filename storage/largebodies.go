@@ -28,7 +28,7 @@ type largeBody struct {
 // uploadedBefore reports whether a document's body is uploaded before the document's transaction.
 func (s *Store) uploadedBefore(doc *compat.Document) bool {
 	limit := s.limits.TransactionSize
-	return limit > 0 && len(doc.Body.JSON) > max(limit/10, maxInline)
+	return limit > 0 && len(doc.Body.JSON) > max(limit/10, formats.MaxInline)
 }
 
 // upload stores the bodies of those documents of the groups that need it, once.

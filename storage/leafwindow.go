@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -28,7 +29,7 @@ type leafWindow struct {
 	groups []editGroup // they ascend by id
 	window kv.Iterator // nil: each by itself
 	limit  int         // of the window
-	scans  []leafScan
+	scans  []docread.LeafScan
 }
 
 // askLeaves asks for the leaves of the documents of groups; the answer is on its way when it
@@ -46,19 +47,19 @@ func (t *dbTx) askLeaves(groups []editGroup) *leafWindow {
 }
 
 func (w *leafWindow) scan(t *dbTx, groups []editGroup) {
-	w.scans = make([]leafScan, len(groups))
+	w.scans = make([]docread.LeafScan, len(groups))
 	for i := range groups {
-		w.scans[i] = t.scanLeaves(groups[i].id, false)
+		w.scans[i] = t.ScanLeaves(groups[i].id, false)
 	}
 }
 
-// close ends reads that nobody needs any more.
+// Close ends reads that nobody needs any more.
 func (w *leafWindow) close() {
 	if w.window != nil {
 		_ = w.window.Close()
 	}
 	for _, s := range w.scans {
-		_ = s.it.Close()
+		s.Close()
 	}
 }
 
@@ -75,7 +76,7 @@ func (w *leafWindow) read(t *dbTx) ([][]formats.Leaf, error) {
 		w.scan(t, w.groups[known:])
 	}
 	for i := range w.scans {
-		leaves, err := w.scans[i].read()
+		leaves, err := w.scans[i].Read()
 		if err != nil {
 			return nil, err
 		}

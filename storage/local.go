@@ -128,12 +128,12 @@ func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
 	if !chunked {
 		return &Document{ID: id, Rev: rev, Body: bytes.Clone(body)}, nil
 	}
-	if d.memory != nil {
-		if err := d.memory.Hold(d.ctx, length); err != nil {
+	if d.Memory != nil {
+		if err := d.Memory.Hold(d.Ctx, length); err != nil {
 			return nil, err
 		}
 	}
-	body, err = d.readChunks(d.Keys.Local(nil, id), length)
+	body, err = d.ReadChunks(d.Keys.Local(nil, id), length)
 	return &Document{ID: id, Rev: rev, Body: body}, err
 }
 

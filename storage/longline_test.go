@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
+	"github.com/settee-db/settee/storage/verify"
 )
 
 // longLine is a line of revisions as it is replicated: of so many, the newest with the given hash.
@@ -97,7 +98,7 @@ func TestLeafReader(t *testing.T) {
 		store(t, db, UpdateOptions{Replicated: true}, d)
 	}
 	must(t, db.view(t.Context(), func(d *dbRead) error {
-		leaves, err := d.leaves("doc")
+		leaves, err := d.Leaves("doc")
 		want(t, "leaves", len(leaves), len(hashes))
 		for i := range leaves {
 			want(t, "line", leaves[i].Ancestors.Len(), 5999)
@@ -109,7 +110,7 @@ func TestLeafReader(t *testing.T) {
 		t.tx.ClearRange(kv.AppendKeyAfter(nil, key), append(key, keyspace.AfterID))
 		return nil
 	}))
-	violations, err := Check(t.Context(), db.store.kv, nil)
+	violations, err := verify.Check(t.Context(), db.store.kv, nil)
 	must(t, err)
 	if len(violations) == 0 {
 		t.Error("a lost chunk of a line was not found")

@@ -10,12 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/revtree"
+	"github.com/settee-db/settee/storage/verify"
 )
 
 // model is a database as plain maps: trees and the body of every revision that was ever accepted
@@ -175,7 +177,7 @@ func (m *model) compare(t *rapid.T, db *DB) {
 		[]any{info.DocCount, info.DocDelCount, info.UpdateSeq.N},
 		fmt.Sprint([]any{live, dead, m.updates}),
 	)
-	violations, err := Check(ctx, db.store.kv, func(done, total int64) {})
+	violations, err := verify.Check(ctx, db.store.kv, func(done, total int64) {})
 	must(t, err)
 	for _, v := range violations {
 		t.Errorf("%s", v)
@@ -228,7 +230,7 @@ func runModel(t *rapid.T, db *DB, m *model) {
 		isDeleted := rapid.IntRange(0, 3).Draw(t, "deleted") == 0
 		body := fmt.Sprintf(`{"n":%d}`, n)
 		if rapid.IntRange(0, 4).Draw(t, "large") == 0 {
-			body = fmt.Sprintf(`{"n":%d,"s":%q}`, n, strings.Repeat("s", maxInline))
+			body = fmt.Sprintf(`{"n":%d,"s":%q}`, n, strings.Repeat("s", formats.MaxInline))
 		}
 		switch rapid.IntRange(0, 9).Draw(t, "op") {
 		case 0, 1, 2, 3:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 )
@@ -36,15 +37,15 @@ type eachRead struct {
 	refs []DocRef
 	fn   func(i int, doc *Document) error
 	next int // refs before it are done
-	room bodyRoom
+	room docread.BodyRoom
 }
 
 // readSome gives what is left, or the first documents of it whose leaves have room together.
 func (r *eachRead) readSome() error {
 	from, refs := r.next, r.refs[r.next:]
 	local := func(ref DocRef) bool { return compat.IsLocalID(ref.ID) } // they come with their bodies
-	if len(refs) > prefetchMost && slices.ContainsFunc(refs, local) {
-		refs = refs[:prefetchMost]
+	if len(refs) > docread.MostRows && slices.ContainsFunc(refs, local) {
+		refs = refs[:docread.MostRows]
 	}
 	keys, trees := make([][]byte, len(refs)), make([]string, len(refs))
 	for i := range refs {
@@ -59,26 +60,26 @@ func (r *eachRead) readSome() error {
 			trees[i] = ref.ID
 		}
 	}
-	values, err := r.d.getPresent(keys)
+	values, err := r.d.GetPresent(keys)
 	if err != nil {
 		return err
 	}
 	wanted := make([]wantedRev, len(refs))
-	reads := make([]entryRead, len(refs))
+	reads := make([]docread.EntryRead, len(refs))
 	for i := range refs {
 		if ref := &refs[i]; values[i] != nil && !compat.IsLocalID(ref.ID) {
 			var size int
 			if wanted[i].rev, size, err = formats.ParseListed(values[i]); err != nil {
 				return err
 			}
-			reads[i], _ = r.d.winnerRead(nil, ref.ID, false, wanted[i].rev, size)
+			reads[i], _ = r.d.WinnerRead(nil, ref.ID, false, wanted[i].rev, size)
 			if ref.Conflicts {
 				trees[i] = ref.ID
 			}
 		}
 	}
 	heads := !slices.ContainsFunc(refs, func(ref DocRef) bool { return !ref.Rev.IsZero() })
-	leaves, err := r.d.leavesEach(trees, heads)
+	leaves, err := r.d.LeavesEach(trees, heads)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (r *eachRead) readSome() error {
 			reads[i] = wanted[i].where(r.d, refs[i].ID)
 		}
 	}
-	return r.d.readEntries(&r.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
+	return r.d.ReadEntries(&r.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
 		doc, err := r.document(&refs[i], &wanted[i], values[i], e, found)
 		if err != nil {
 			return err

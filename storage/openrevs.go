@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 )
@@ -16,7 +17,7 @@ import (
 // (fabric_doc_open_revs). Results are valid until fn returns. All leaves of an unknown document are
 // the error compat.ErrMissing. See BulkGet for what changes meanwhile.
 func (db *DB) OpenRevs(ctx context.Context, id string, o OpenRevsOptions, fn func(revs []RevResult) error) error {
-	r := revsRead{next: one(id, o), sorted: true, room: new(bodyRoom)}
+	r := revsRead{next: one(id, o), sorted: true, room: new(docread.BodyRoom)}
 	r.fn = func(_ int, revs []RevResult, _ bool) error {
 		if len(revs) == 0 && o.All {
 			return compat.ErrMissing
@@ -28,7 +29,7 @@ func (db *DB) OpenRevs(ctx context.Context, id string, o OpenRevsOptions, fn fun
 
 // OpenRevs reads revisions of one document and calls fn as DB.BulkGet does.
 func (s *Snapshot) OpenRevs(id string, o OpenRevsOptions, fn func(revs []RevResult) error) error {
-	r := revsRead{next: one(id, o), room: new(bodyRoom)}
+	r := revsRead{next: one(id, o), room: new(docread.BodyRoom)}
 	r.fn = func(_ int, revs []RevResult, _ bool) error { return fn(revs) }
 	err := r.run(s.d)
 	return cmp.Or(r.failed, err)
@@ -68,7 +69,7 @@ func (db *DB) BulkGet(
 ) error {
 	next, stop := iter.Pull(requests)
 	defer stop()
-	r := revsRead{next: next, fn: fn, room: new(bodyRoom)}
+	r := revsRead{next: next, fn: fn, room: new(docread.BodyRoom)}
 	return r.view(ctx, db)
 }
 
@@ -76,14 +77,14 @@ func (db *DB) BulkGet(
 const revsAhead = 1024
 
 // revsRead reads the revisions that some requests ask for, by windows of requests. It can go on in
-// another snapshot, after the revision given last. No more than what readEntries reads together is
+// another snapshot, after the revision given last. No more than what ReadEntries reads together is
 // in memory, however many revisions a document has.
 type revsRead struct {
 	next     func() (OpenRevsRequest, bool)
 	sorted   bool // the revisions of a request ascend, each once
 	fn       func(i int, revs []RevResult, more bool) error
-	prefetch prefetchWindow
-	room     *bodyRoom         // nil: bodies that are apart have memory of their own
+	prefetch docread.Window
+	room     *docread.BodyRoom // nil: bodies that are apart have memory of their own
 	taken    []OpenRevsRequest // those that are not done
 	done     int               // how many were before them
 	failed   error             // what fn ended it with
@@ -105,28 +106,28 @@ func (r *revsRead) view(ctx context.Context, db *DB) error {
 // run gives what is left.
 func (r *revsRead) run(d *dbRead) error {
 	r.last = nil
-	for r.prefetch.begin(d.wide(prefetchMostWide)); ; {
-		if r.taken = takeMore(r.taken, r.next, r.prefetch.size()); len(r.taken) == 0 {
+	for r.prefetch.Begin(d.Wide(docread.MostWide)); ; {
+		if r.taken = docread.TakeMore(r.taken, r.next, r.prefetch.Size()); len(r.taken) == 0 {
 			return nil
 		}
 		size, err := r.readWindow(d)
 		if err != nil {
 			return err
 		}
-		r.prefetch.took(size)
+		r.prefetch.Took(size)
 	}
 }
 
 // readWindow gives the results of some requests and tells the size of the documents.
 func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
-	window := r.taken[:min(len(r.taken), r.prefetch.size())]
+	window := r.taken[:min(len(r.taken), r.prefetch.Size())]
 	leaves, err := r.leaves(d, window)
 	if err != nil {
 		return 0, err
 	}
-	r.prefetch.reached(len(leaves), len(window))
+	r.prefetch.Reached(len(leaves), len(window))
 	var wanted [][]wantedRev
-	var reads []entryRead
+	var reads []docread.EntryRead
 	bodies := false
 	for i := 0; i < len(leaves) && len(reads) < revsAhead; i++ {
 		revs := r.choose(i, leaves[i])
@@ -142,7 +143,7 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 		if r.failed = r.fn(r.done, revs, more); r.failed != nil {
 			return ErrStop
 		}
-		d.advance()
+		d.Advance()
 		if more {
 			r.begun, r.left, r.missing = true, wanted[at][read:], slices.Clip(missing)
 			return nil
@@ -164,7 +165,7 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 	if err := end(); err != nil { // those that want nothing
 		return 0, err
 	}
-	err = d.readEntries(r.room, reads, bodies, func(_ int, e *formats.Entry, found bool) error {
+	err = d.ReadEntries(r.room, reads, bodies, func(_ int, e *formats.Entry, found bool) error {
 		request, w := &window[at], &wanted[at][read]
 		doc, err := w.document(d, request.ID, e, found, request.Open)
 		if err != nil {
@@ -194,7 +195,7 @@ func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*leafIndex, er
 	}
 	// The order of leaves is that of their lines, if they are not to be sorted anyway.
 	heads := r.sorted && !r.begun && window[0].All && !window[0].Open.Revs
-	leaves, err := d.leavesEach(ids, heads)
+	leaves, err := d.LeavesEach(ids, heads)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*leafIndex, er
 	for i := range leaves {
 		id := window[i].ID
 		if of[id] == nil {
-			of[id] = &leafIndex{id: id, leaves: leaves[i], revsLimit: d.rec.RevsLimit}
+			of[id] = &leafIndex{id: id, leaves: leaves[i], revsLimit: d.Rec.RevsLimit}
 		}
 		indexes[i] = of[id]
 	}
@@ -362,14 +363,14 @@ func lineOf(leaves []formats.Leaf, rev compat.Rev) *formats.Leaf {
 
 // where tells where the revision's entry is; of one that was replaced only a bound of its size is
 // known.
-func (w *wantedRev) where(d *dbRead, id string) entryRead {
+func (w *wantedRev) where(d *dbRead, id string) docread.EntryRead {
 	switch {
 	case w.line == nil:
-		return entryRead{}
+		return docread.EntryRead{}
 	case w.line.Rev == w.rev:
-		return d.leafRead(id, w.line)
+		return d.LeafRead(id, w.line)
 	}
-	return entryRead{key: d.Keys.History(nil, id, w.rev), kilobytes: keyspace.MaxValue >> 10}
+	return docread.EntryRead{Key: d.Keys.History(nil, id, w.rev), Kilobytes: keyspace.MaxValue >> 10}
 }
 
 // document makes the document of a revision; nil if it is missing.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -59,7 +60,7 @@ func TestRevisionsAreNotHeld(t *testing.T) {
 		given, ahead = 0, 0
 		must(t, read())
 		want(t, name+", whole documents", given%leaves == 0 && given > 0, true)
-		if ahead > largeAhead+size {
+		if ahead > docread.LargeAhead+size {
 			t.Errorf("%s holds %d KB", name, ahead>>10)
 		}
 	}
@@ -151,14 +152,14 @@ func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 	}
 	must(t, db.view(t.Context(), func(d *dbRead) error {
 		for at := 0; at < count; {
-			read, err := d.leavesEach(ids[at:], false)
+			read, err := d.LeavesEach(ids[at:], false)
 			must(t, err)
 			size := 0
 			for _, l := range read {
 				want(t, "leaves", len(l), leaves)
-				size += sizeOf(l)
+				size += docread.SizeOf(l)
 			}
-			if len(read) == 0 || size > leafBytes+leaves*(ancestors+10)*32 {
+			if len(read) == 0 || size > docread.LeafBytes+leaves*(ancestors+10)*32 {
 				t.Fatalf("%d KB of %d documents are read together", size>>10, len(read))
 			}
 			at += len(read)

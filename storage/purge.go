@@ -8,7 +8,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
-	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with
@@ -100,7 +99,7 @@ func mergeRequests(requests []IDRevs) [][]int {
 // document changed.
 func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) (left int, changed bool, err error) {
 	id := requests[group[0]].ID
-	leaves, err := t.leaves(id)
+	leaves, err := t.Leaves(id)
 	if err != nil {
 		return 0, false, err
 	}
@@ -131,16 +130,10 @@ func (e *docEdit) dropUnreachable() error {
 	return e.dropHistory(begin, end)
 }
 
-// notePurges remembers the requests. A value of TagPurges: id (with varint length), then each
-// revision likewise.
+// notePurges remembers the requests.
 func (t *dbTx) notePurges(requests []IDRevs) error {
 	for i := range requests {
-		value := packed.AppendText(nil, requests[i].ID)
-		revs := slices.Clone(requests[i].Revs)
-		slices.SortFunc(revs, compat.Rev.Compare)
-		for _, rev := range revs {
-			value = packed.AppendText(value, string(formats.EncodeWinner(nil, rev)))
-		}
+		value := formats.EncodePurge(requests[i].ID, requests[i].Revs)
 		if len(value) > keyspace.MaxValue {
 			return compat.NewError(compat.KindBadRequest, "Exceeded maximum number of revisions.")
 		}
@@ -159,10 +152,10 @@ func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
 	var cursor []byte
 	err := db.view(ctx, func(d *dbRead) error {
-		return walk(d, d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
-			info, err := parsePurge(value)
+		return d.Walk(d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
+			id, revs, err := formats.ParsePurge(value)
 			if err == nil {
-				infos = append(infos, info)
+				infos = append(infos, IDRevs{ID: id, Revs: revs})
 			}
 			return err
 		})
@@ -179,20 +172,4 @@ func compareIDRevs(a, b IDRevs) int {
 		return 1
 	}
 	return slices.CompareFunc(a.Revs, b.Revs, compat.Rev.Compare)
-}
-
-func parsePurge(value []byte) (IDRevs, error) {
-	r := packed.Reader{B: value}
-	info := IDRevs{ID: r.Text()}
-	for len(r.B) > 0 {
-		rev, err := formats.ParseWinner(r.Bytes())
-		if err != nil {
-			return info, err
-		}
-		info.Revs = append(info.Revs, rev)
-	}
-	if r.Bad {
-		return info, keyspace.Corrupt("purge", nil)
-	}
-	return info, nil
 }

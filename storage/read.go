@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -99,26 +100,26 @@ func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error)
 	results, asked := make([]coalesce.Result[openedDoc], len(ids)), make([]lastRead, len(ids))
 	give := func(i int, doc *Document, err error) {
 		results[i] = coalesce.Result[openedDoc]{
-			Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.rec.Partitioned},
+			Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.Rec.Partitioned},
 		}
 	}
 	for i, id := range ids {
 		asked[i] = d.askLast(id)
 		defer asked[i].it.Close()
 	}
-	reads := make([]entryRead, len(ids))
+	reads := make([]docread.EntryRead, len(ids))
 	revs := make([]compat.Rev, len(ids))
 	for i, id := range ids {
 		switch l, err := asked[i].read(false); {
 		case errors.Is(err, compat.ErrMissing) || errors.Is(err, compat.ErrDeleted):
 			give(i, nil, err)
 		case err == nil:
-			reads[i], revs[i] = d.leafRead(id, &l), l.Rev
+			reads[i], revs[i] = d.LeafRead(id, &l), l.Rev
 		case err != errLongRecord:
 			return nil, err
 		}
 	}
-	values, err := d.entryValues(reads)
+	values, err := d.EntryValues(reads)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error)
 			return nil, err
 		}
 		if e.Whole() {
-			e.Body = owned(e.Body)
+			e.Body = docread.Owned(e.Body)
 			give(i, newDocument(ids[i], revs[i], false, e), nil)
 		}
 	}
@@ -154,7 +155,7 @@ func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {
 		fn: func(_ int, revs []RevResult, _ bool) error {
 			for i := range revs {
 				if doc := revs[i].Doc; doc != nil && (best == nil || best.losesTo(doc)) {
-					doc.Body = owned(doc.Body)
+					doc.Body = docread.Owned(doc.Body)
 					best = doc
 				}
 			}
@@ -193,7 +194,8 @@ func (db *DB) RevsDiff(
 	var failed error // what fn ended it with: not for another snapshot
 	err := db.view(ctx, func(d *dbRead) error {
 		for {
-			if taken = takeMore(taken, next, max(leavesAhead, d.wide(leavesWide))); len(taken) == 0 {
+			rows := max(docread.LeavesAhead, d.Wide(docread.LeavesWide))
+			if taken = docread.TakeMore(taken, next, rows); len(taken) == 0 {
 				return nil
 			}
 			window := taken
@@ -201,7 +203,7 @@ func (db *DB) RevsDiff(
 			for i := range window {
 				ids[i] = window[i].ID
 			}
-			leaves, err := d.leavesEach(ids, false)
+			leaves, err := d.LeavesEach(ids, false)
 			if err != nil {
 				return err
 			}
@@ -211,7 +213,7 @@ func (db *DB) RevsDiff(
 					return ErrStop
 				}
 				taken = taken[1:]
-				d.advance()
+				d.Advance()
 			}
 		}
 	})

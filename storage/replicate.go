@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/revtree"
 )
@@ -43,20 +44,21 @@ func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult,
 // lies beyond is asked for together.
 func (e *docEdit) nearestAncestor(tree revtree.Tree, rev compat.Rev) (nearest *Document, err error) {
 	line, d := tree[tree.Leaf(rev)].Ancestors, &e.t.dbRead
-	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = min(max(2*n, prefetchFirst), prefetchMost) {
+	more := func(n int) int { return min(max(2*n, docread.FirstRows), docread.MostRows) }
+	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = more(n) {
 		var wanted []wantedRev
-		var reads []entryRead
+		var reads []docread.EntryRead
 		for isLeaf := false; len(wanted) < n && i < line.Len() && !isLeaf; i++ {
 			ancestor := compat.Rev{Pos: rev.Pos - 1 - int64(i), Hash: line.At(i)}
 			w := wantedRev{ancestor, lineOf(e.before, ancestor)}
 			read := w.where(d, e.id)
-			read.kilobytes = 0 // n are few enough
+			read.Kilobytes = 0 // n are few enough
 			wanted, reads = append(wanted, w), append(reads, read)
 			isLeaf = w.line != nil && w.line.Rev == ancestor
 		}
-		err = d.readEntries(nil, reads, true, func(i int, stored *formats.Entry, found bool) (err error) {
+		err = d.ReadEntries(nil, reads, true, func(i int, stored *formats.Entry, found bool) (err error) {
 			if nearest == nil {
-				stored.Body = owned(stored.Body)
+				stored.Body = docread.Owned(stored.Body)
 				nearest, err = wanted[i].document(d, e.id, stored, found, OpenOptions{Revs: true})
 			}
 			return err

@@ -11,6 +11,8 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/counts"
+	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -173,12 +175,8 @@ func (w *salvage) lost(id string, rev compat.Rev, format string, args ...any) {
 // view runs fn on the damaged database.
 func (w *salvage) view(fn func(*dbRead) error) error {
 	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
-		return fn(&dbRead{
-			Reader: counts.Reader{R: r, Keys: keyspace.NewSpace(w.found.rec.Prefix), Sizes: counts.DefaultSizes()},
-			shared: newSecurities(),
-			rec:    w.found.rec,
-			name:   w.found.name,
-		})
+		read := counts.Reader{R: r, Keys: keyspace.NewSpace(w.found.rec.Prefix), Sizes: counts.DefaultSizes()}
+		return fn(&dbRead{Reader: docread.Reader{Reader: read, Rec: w.found.rec, Name: w.found.name}})
 	})
 }
 
@@ -197,7 +195,11 @@ func (w *salvage) run() error {
 
 // create makes the database in the new store, with the settings that it had.
 func (w *salvage) create(d *dbRead) error {
-	security, err := d.security()
+	var security []byte
+	stored, err := d.StoredSecurity()
+	if err == nil && stored != nil {
+		security, err = d.SecurityText(stored)
+	}
 	if errors.Is(err, kv.ErrCorrupt) {
 		w.lost("", compat.Rev{}, "the security object cannot be read: only administrators have access")
 		security, err = nil, nil
@@ -239,7 +241,7 @@ func hasAny(d *dbRead, tag keyspace.Tag) (bool, error) {
 
 // lastIncarnation is the highest one of which the database may have given out sequences.
 func (d *dbRead) lastIncarnation() (byte, error) {
-	last := max(d.rec.Incarnation, firstIncarnation)
+	last := max(d.Rec.Incarnation, firstIncarnation)
 	for _, tag := range [...]keyspace.Tag{keyspace.TagChanges, keyspace.TagPurges} {
 		begin, end := keyspace.Children(d.Keys.Sub(nil, tag))
 		it := d.R.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
@@ -277,13 +279,13 @@ func (w *salvage) purges(d *dbRead) error {
 		return err
 	}
 	var cursor []byte
-	err := walk(d, d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
-		request, err := parsePurge(value)
+	err := d.Walk(d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
+		id, revs, err := formats.ParsePurge(value)
 		if err != nil {
 			w.lost("", compat.Rev{}, "a purge request cannot be read")
 			return nil //nolint:nilerr // it is reported as lost
 		}
-		if requests = append(requests, request); len(requests) == purgeBatch {
+		if requests = append(requests, IDRevs{ID: id, Revs: revs}); len(requests) == purgeBatch {
 			return flush()
 		}
 		return nil
@@ -296,7 +298,7 @@ func (w *salvage) purges(d *dbRead) error {
 
 // locals brings back the local documents.
 func (w *salvage) locals(d *dbRead) error {
-	err := walk(d, d.Keys.Sub(nil, keyspace.TagLocal), new([]byte), func(suffix, value []byte) error {
+	err := d.Walk(d.Keys.Sub(nil, keyspace.TagLocal), new([]byte), func(suffix, value []byte) error {
 		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil || len(chunk) > 0 {
 			return nil //nolint:nilerr // no key of a document
@@ -356,7 +358,7 @@ func isCheckpoint(body []byte) bool {
 // expiries tells how many documents do not expire any more.
 func (w *salvage) expiries(d *dbRead) error {
 	n := 0
-	err := walk(d, d.Keys.Sub(nil, keyspace.TagExpiry), new([]byte), func(_, _ []byte) error {
+	err := d.Walk(d.Keys.Sub(nil, keyspace.TagExpiry), new([]byte), func(_, _ []byte) error {
 		n++
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -43,27 +44,27 @@ func (w *salvage) documents(d *dbRead) error {
 // otherDocuments brings back those that the feed has lost.
 func (w *salvage) otherDocuments(d *dbRead) error {
 	tags := [...]keyspace.Tag{keyspace.TagRevs, keyspace.TagDocs, keyspace.TagHistory, keyspace.TagAllDocs}
-	var streams [len(tags)]*idStream
+	var streams [len(tags)]*docread.IDStream
 	for i, tag := range tags {
-		streams[i] = d.idStream(tag, "", false)
-		defer streams[i].it.Close()
+		streams[i] = d.IDs(tag, "", false)
+		defer streams[i].Close()
 		if err := w.nextID(streams[i]); err != nil {
 			return err
 		}
 	}
 	for {
-		var first *idStream
+		var first *docread.IDStream
 		for _, s := range streams {
-			if s.ok && (first == nil || s.id < first.id) {
+			if s.OK && (first == nil || s.ID < first.ID) {
 				first = s
 			}
 		}
 		if first == nil {
 			return w.flush()
 		}
-		id := first.id
+		id := first.ID
 		for _, s := range streams {
-			for s.ok && s.id == id {
+			for s.OK && s.ID == id {
 				if err := w.nextID(s); err != nil {
 					return err
 				}
@@ -79,11 +80,11 @@ func (w *salvage) otherDocuments(d *dbRead) error {
 	}
 }
 
-func (w *salvage) nextID(s *idStream) error {
-	err := s.next()
+func (w *salvage) nextID(s *docread.IDStream) error {
+	err := s.Next()
 	for errors.Is(err, kv.ErrCorrupt) {
 		w.lost("", compat.Rev{}, "a key cannot be read")
-		err = s.next()
+		err = s.Next()
 	}
 	return err
 }
@@ -112,7 +113,7 @@ func (w *salvage) restored(id string) (found bool, err error) {
 		return false, err
 	}
 	err = w.db.view(w.ctx, func(d *dbRead) error {
-		leaves, err := d.leaves(id)
+		leaves, err := d.Leaves(id)
 		found = len(leaves) > 0
 		return err
 	})
@@ -125,7 +126,7 @@ type damagedDoc struct {
 	leaves  []formats.Leaf          // as far as they are whole
 	lines   map[compat.Rev]bool     // of leaves whose line of ancestors is lost: true
 	entries map[compat.Rev][]byte   // of leaves
-	deleted map[compat.Rev]bool     // leaves that are tombstones
+	deleted map[compat.Rev]bool     // Leaves that are tombstones
 	history map[compat.Rev][]byte   // entries of replaced revisions
 	back    map[compat.Rev]struct{} // what was brought back
 }
@@ -182,7 +183,7 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 
 // rowsOf gives the rows of a document in a subspace.
 func (d *dbRead) rowsOf(tag keyspace.Tag, id string, row func(suffix, value []byte)) error {
-	return walk(d, d.Keys.Doc(nil, tag, id), new([]byte), func(suffix, value []byte) error {
+	return d.Walk(d.Keys.Doc(nil, tag, id), new([]byte), func(suffix, value []byte) error {
 		row(suffix, value)
 		return nil
 	})

@@ -1,10 +1,8 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"sync"
 
 	"github.com/settee-db/settee/compat"
@@ -12,17 +10,11 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
-	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Security objects. Each request of a user reads the one of its database. Most are a few hundred
 // bytes and are parsed each time; large ones are parsed once and shared by all requests, and have a
 // bound: what can be shared is never copied for a request.
-//
-// Value of TagSecurity: varint length of the JSON text, the text. An object of more than
-// sharedSecurity bytes has instead: a zero byte, the SHA-256 of the text, varint length; the text
-// follows in chunks below the key. (Before 0.2: the length, the text's beginning, its rest in
-// chunks.)
 
 const (
 	// MaxSecurity is the size of the largest security object, in bytes: some 40,000 names.
@@ -145,31 +137,16 @@ func (d *dbRead) security() ([]byte, error) {
 // securityObject reads the security object: either as a text of its own, nil if there is none, or
 // as a shared one.
 func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err error) {
-	key := d.Keys.Sub(nil, keyspace.TagSecurity)
-	value, err := d.R.Get(key)
-	if err != nil || value == nil {
+	stored, err := d.StoredSecurity()
+	if err != nil || stored == nil {
 		return nil, nil, err
 	}
-	r := packed.Reader{B: value}
-	length := r.Uvarint()
-	if length == 0 && !r.Bad && len(r.B) > sha256.Size {
-		hash := securityHash(r.B)
-		r.B = r.B[sha256.Size:]
-		if length = r.Uvarint(); r.Bad || length > formats.MaxBlob || len(r.B) > 0 {
-			return nil, nil, keyspace.Corrupt("security object", nil)
-		}
-		shared, err = d.shared.load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
-		return nil, shared, err
+	if !stored.Hashed {
+		object, err = d.SecurityText(stored)
+		return object, nil, err
 	}
-	if r.Bad || length > formats.MaxBlob || len(r.B) > int(length) {
-		return nil, nil, keyspace.Corrupt("security object", nil)
-	}
-	object = bytes.Clone(r.B)
-	if len(object) < int(length) {
-		rest, err := d.readChunks(key, int(length)-len(object))
-		return append(object, rest...), nil, err
-	}
-	return object, nil, nil
+	shared, err = d.shared.load(stored.Hash, func() ([]byte, error) { return d.SecurityText(stored) })
+	return nil, shared, err
 }
 
 // SetSecurity replaces the security object, which is stored as it is. The error is
@@ -187,11 +164,8 @@ func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
 func (t *dbTx) setSecurity(object []byte) {
 	key := t.Keys.Sub(nil, keyspace.TagSecurity)
 	t.tx.ClearRange(keyspace.Children(key))
-	if len(object) <= sharedSecurity {
-		t.tx.Set(key, append(binary.AppendUvarint(nil, uint64(len(object))), object...))
-		return
+	apart := len(object) > sharedSecurity
+	if t.tx.Set(key, formats.EncodeSecurity(object, apart)); apart {
+		t.putChunks(key, object)
 	}
-	hash := sha256.Sum256(object)
-	t.tx.Set(key, binary.AppendUvarint(append([]byte{0}, hash[:]...), uint64(len(object))))
-	t.putChunks(key, object)
 }

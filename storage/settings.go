@@ -13,11 +13,11 @@ func (db *DB) changeRecord(ctx context.Context, change func(*keyspace.Record)) e
 	return fromReserve(ctx, func(ctx context.Context) error {
 		_, err := db.store.kv.Update(ctx, func(tx kv.Tx) error {
 			var d dbRead
-			if err := d.open(tx, db.name); err != nil {
+			if err := d.Open(tx, db.name); err != nil {
 				return err
 			}
-			change(&d.rec)
-			tx.Set(keyspace.RecordKey(db.name), d.rec.Encode())
+			change(&d.Rec)
+			tx.Set(keyspace.RecordKey(db.name), d.Rec.Encode())
 			return nil
 		})
 		return err
@@ -26,7 +26,7 @@ func (db *DB) changeRecord(ctx context.Context, change func(*keyspace.Record)) e
 
 func (db *DB) record(ctx context.Context) (rec keyspace.Record, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
-		rec = d.rec
+		rec = d.Rec
 		return nil
 	})
 	return rec, err

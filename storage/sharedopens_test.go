@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -70,7 +71,7 @@ func TestSharedOpens(t *testing.T) {
 	tombstone.Deleted = true
 	update(t, db, UpdateOptions{Replicated: true}, tombstone)
 	replicate(t, db, "conflicts", "1-aa", "1-bb", "2-cc!")
-	put(t, db, "large", "", `{"large":"`+strings.Repeat("x", maxInline)+`"}`)
+	put(t, db, "large", "", `{"large":"`+strings.Repeat("x", formats.MaxInline)+`"}`)
 	putAtts(t, db, "attachment", "", upload(t, db.Uploads(), "a", []byte("text"), nil))
 
 	ids := []string{

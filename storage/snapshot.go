@@ -32,7 +32,7 @@ func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
 }
 
 // Advance says, in ViewAgain, that what was done so far need not be done again in another snapshot.
-func (s *Snapshot) Advance() { s.d.advance() }
+func (s *Snapshot) Advance() { s.d.Advance() }
 
 // Transact runs fn in a serialisable transaction on the subspaces of higher layers; see
 // kv.Store.Update. It conflicts with the deletion of the database; compat.ErrNoDatabase if there is
@@ -49,7 +49,7 @@ func (x *Tx) Snapshot() *Snapshot { return &Snapshot{&x.t.dbRead} }
 // if there is none.
 func (db *DB) Join(ctx context.Context, r kv.ReadTx) (*Snapshot, error) {
 	d := db.reading(ctx)
-	if err := d.open(r, db.name); err != nil {
+	if err := d.Open(r, db.name); err != nil {
 		return nil, err
 	}
 	return &Snapshot{d}, nil
@@ -59,16 +59,16 @@ func (db *DB) Join(ctx context.Context, r kv.ReadTx) (*Snapshot, error) {
 func (s *Snapshot) KV() kv.ReadTx { return s.d.R }
 
 // Name is the name of the database.
-func (s *Snapshot) Name() string { return s.d.name }
+func (s *Snapshot) Name() string { return s.d.Name }
 
 // UUID tells a database from another one that had the name before.
-func (s *Snapshot) UUID() [16]byte { return s.d.rec.UUID }
+func (s *Snapshot) UUID() [16]byte { return s.d.Rec.UUID }
 
 // Incarnation is the first byte of the sequences that the database gives out now.
-func (s *Snapshot) Incarnation() byte { return s.d.rec.Incarnation }
+func (s *Snapshot) Incarnation() byte { return s.d.Rec.Incarnation }
 
 // Partitioned tells the kind of the database.
-func (s *Snapshot) Partitioned() bool { return s.d.rec.Partitioned }
+func (s *Snapshot) Partitioned() bool { return s.d.Rec.Partitioned }
 
 // AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
 func (s *Snapshot) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return s.d.Keys.Sub(dst, tag) }

@@ -3,12 +3,11 @@ package storage
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"time"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -18,20 +17,12 @@ import (
 type DB struct {
 	store  *Store
 	name   string
-	memory Memory                       // nil: what is read has no bound
+	memory docread.Memory               // nil: what is read has no bound
 	begins func(partitioned bool) error // see Beginning; nil: nothing is checked
 }
 
-// Memory bounds what the documents that are read for somebody take, all together.
-type Memory interface {
-	// Hold is called before bodies that are apart from their entries are read together, with their
-	// bytes. It may wait, and its error ends the read. What it was called with before is not needed
-	// any more then.
-	Hold(ctx context.Context, bytes int) error
-}
-
 // Within is the same database, whose documents are read within a memory. Writes do not ask it.
-func (db *DB) Within(m Memory) *DB {
+func (db *DB) Within(m docread.Memory) *DB {
 	return &DB{store: db.store, name: db.name, memory: m, begins: db.begins}
 }
 
@@ -47,21 +38,9 @@ func (db *DB) Name() string { return db.name }
 
 // dbRead is one snapshot of one database.
 type dbRead struct {
-	counts.Reader
-	rec  keyspace.Record
-	name string
-	// memory is asked with ctx before large bodies are read; nil in transactions that write, and
-	// where nobody bounds it.
-	memory Memory
-	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
-	// shared holds large security objects.
-	shared *securities
-	// advanced is set when a part of the work is done for good; see view.
-	advanced bool
+	docread.Reader
+	shared *securities // which hold large security objects
 }
-
-// advance notes that what was done so far need not be done again in another snapshot.
-func (d *dbRead) advance() { d.advanced = true }
 
 // dbTx is a read-write transaction on one database. Counters and sequences are collected in it and
 // written by finish.
@@ -72,12 +51,12 @@ type dbTx struct {
 	parts map[string]*keyspace.StatDelta // by partition, nil for databases that are not partitioned
 	// orders is the number of sequences given out: the user part of the next versionstamp.
 	orders      uint16
-	counted     counts.Changes // rows that lists and the feed gain and lose; goes to the log of counts
+	counted     counts.Changes // Rows that lists and the feed gain and lose; goes to the log of counts
 	logged      int            // items of the log that finish has written
 	atts        attachmentRefs
 	claims      map[string]claimState
 	large       *largeBodies // of the request, nil for none
-	scratch     []byte       // memory for an entry, leafScratch for the record of a leaf that may hold it
+	scratch     []byte       // Memory for an entry, leafScratch for the record of a leaf that may hold it
 	leafScratch []byte
 	short       bool // the store is full: what is replaced is not kept
 	now         func() time.Time
@@ -95,23 +74,6 @@ type dbTx struct {
 // two bytes.
 const maxOrders = 60_000
 
-// open begins with the record as it was the last time, where that saves a round trip: see
-// kv.GetCached.
-func (d *dbRead) open(r kv.ReadTx, name string) error {
-	value, err := kv.GetCached(r, keyspace.RecordKey(name))
-	if err != nil {
-		return err
-	}
-	if value == nil {
-		return compat.ErrNoDatabase
-	}
-	if d.rec, err = keyspace.ParseRecord(value); err != nil {
-		return err
-	}
-	d.R, d.name, d.Keys = r, name, keyspace.NewSpace(d.rec.Prefix)
-	return nil
-}
-
 // tagged is ctx marked with the tag that the hooks give the database (kv.WithTag).
 func (db *DB) tagged(ctx context.Context) context.Context {
 	if tag := db.store.hooks.Tag; tag != nil {
@@ -124,7 +86,7 @@ func (db *DB) tagged(ctx context.Context) context.Context {
 // called with a newer one, and starts over or goes on where it was. It says with dbRead.advance
 // that part of it is done for good; snapshots in a row that were too old for any progress end it.
 func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
-	return goOn(ctx, func() (advanced bool, err error) { return db.read(ctx, fn) })
+	return kv.GoOn(ctx, func() (advanced bool, err error) { return db.read(ctx, fn) })
 }
 
 // read runs fn once on a snapshot of the database, and tells whether it has advanced;
@@ -133,14 +95,14 @@ func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
 func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, err error) {
 	err = db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error {
 		d := db.reading(ctx)
-		err := d.open(r, db.name)
+		err := d.Open(r, db.name)
 		if err == nil && db.begins != nil {
-			err = db.begins(d.rec.Partitioned)
+			err = db.begins(d.Rec.Partitioned)
 		}
 		if err == nil {
 			err = fn(d)
 		}
-		advanced = d.advanced
+		advanced = d.Advanced
 		return err
 	})
 	return advanced, err
@@ -148,34 +110,14 @@ func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, 
 
 func (db *DB) reading(ctx context.Context) *dbRead {
 	d := db.store.reading(ctx)
-	d.memory = db.memory
+	d.Memory = db.memory
 	return &d
 }
 
 // reading is a snapshot that is still to be opened.
 func (s *Store) reading(ctx context.Context) dbRead {
-	return dbRead{ctx: ctx, shared: s.securities, Reader: counts.Reader{Sizes: s.sizes, TimesFrom: s.hooks.TimesFrom}}
-}
-
-// maxAged is how many snapshots in a row may become too old without progress.
-const maxAged = 10
-
-// goOn calls read until it does not fail with kv.ErrTooOld any more, or does so again and again
-// without having advanced, or the store's servers do not answer (ADR 0043).
-func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
-	since := time.Now()
-	for aged := 1; ; aged++ {
-		advanced, err := read()
-		if !errors.Is(err, kv.ErrTooOld) || ctx.Err() != nil {
-			return err
-		}
-		if advanced {
-			aged, since = 0, time.Now()
-		}
-		if aged == maxAged || kv.GivesUp(err, since) {
-			return err
-		}
-	}
+	read := counts.Reader{Sizes: s.sizes, TimesFrom: s.hooks.TimesFrom}
+	return dbRead{shared: s.securities, Reader: docread.Reader{Ctx: ctx, Reader: read}}
 }
 
 // update runs fn in a transaction on the database, again when it conflicts: fn must not change
@@ -207,13 +149,13 @@ func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error
 	t := &dbTx{
 		dbRead: s.reading(ctx), tx: tx, short: kv.UsesReserve(ctx), now: s.now,
 	}
-	return t, t.open(tx, name)
+	return t, t.Open(tx, name)
 }
 
 // nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit
 // fills in.
 func (t *dbTx) nextSeq() Seq {
-	s := Seq{Incarnation: t.rec.Incarnation}
+	s := Seq{Incarnation: t.Rec.Incarnation}
 	binary.BigEndian.PutUint16(s.Versionstamp[kv.VersionstampSize:], t.orders)
 	t.orders++
 	return s
@@ -234,7 +176,7 @@ func (t *dbTx) removeChange(seq Seq) {
 
 // partition gives the counters of the partition of a document, nil where none are kept.
 func (t *dbTx) partition(id string) *keyspace.StatDelta {
-	if !t.rec.Partitioned {
+	if !t.Rec.Partitioned {
 		return nil
 	}
 	name, ok := keyspace.PartitionOf(id)
@@ -271,12 +213,12 @@ func (t *dbTx) finish() error {
 		return err
 	}
 	t.counted.Besides = t.stats[keyspace.Updates]
-	t.logged = t.counted.Write(t.tx, t.Keys, t.rec.Incarnation, t.Second(t.now()))
+	t.logged = t.counted.Write(t.tx, t.Keys, t.Rec.Incarnation, t.Second(t.now()))
 	if err := t.finishAttachments(); err != nil {
 		return err
 	}
 	if t.orders > 0 {
-		last := Seq{Incarnation: t.rec.Incarnation}
+		last := Seq{Incarnation: t.Rec.Incarnation}
 		binary.BigEndian.PutUint16(last.Versionstamp[kv.VersionstampSize:], t.orders-1)
 		t.tx.SetVersionstampedValue(t.Keys.Sub(nil, keyspace.TagLastSeq), keyspace.AppendSeq(nil, last), 1)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -61,7 +63,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		for range 100 {
 			size := 200
 			if i >= small {
-				size = maxInline - 100
+				size = formats.MaxInline - 100
 			}
 			ids = append(ids, fmt.Sprintf("doc-%04d", i))
 			docs = append(docs, doc(t, ids[i], "", fmt.Sprintf(`{"pad":%q}`, strings.Repeat("x", size))))
@@ -85,7 +87,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		trips int64
 		read  func() error
 	}{
-		{"feed", 2 * prefetchMost, small + large, 60, func() error {
+		{"feed", 2 * docread.MostRows, small + large, 60, func() error {
 			_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, IncludeDocs: true}, func(c *Change) error {
 				rows++
 				want(t, "body", len(c.Doc.Body) > 100, true)
@@ -93,12 +95,12 @@ func TestWideWindowsAreBounded(t *testing.T) {
 			})
 			return err
 		}},
-		{"feed of some", 2 * prefetchMost, small + large, 60, func() error {
+		{"feed of some", 2 * docread.MostRows, small + large, 60, func() error {
 			o := ChangesOptions{Limit: -1, IncludeDocs: true}
 			_, err := db.ChangesByID(t.Context(), ids, o, func(*Change) error { rows++; return nil })
 			return err
 		}},
-		{"by id", 2 * prefetchMost, len(ids), 60, func() error {
+		{"by id", 2 * docread.MostRows, len(ids), 60, func() error {
 			o := RangeOptions{Limit: -1, IncludeDocs: true}
 			return db.DocsByID(t.Context(), slices.Values(ids), o, func(ListHeader) error { return nil },
 				func(r *ListRow) error { rows++; want(t, "found", r.Found, r.ID != "unknown"); return nil })
@@ -122,7 +124,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		} else {
 			t.Logf("%s: %d round trips, %d keys and %d KB at most", c.name, n.RoundTrips, s.keys, s.bytes>>10)
 		}
-		if s.keys < c.keys || s.bytes > prefetchBytes+prefetchFirst*keyspace.MaxValue {
+		if s.keys < c.keys || s.bytes > docread.WindowBytes+docread.FirstRows*keyspace.MaxValue {
 			t.Errorf("%s: %d keys or %d KB at once", c.name, s.keys, s.bytes>>10)
 		}
 	}

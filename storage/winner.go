@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -55,7 +56,7 @@ func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
 			return nil, err
 		}
 	}
-	leaves, err := d.heads(id)
+	leaves, err := d.Heads(id)
 	if err != nil {
 		return nil, err
 	}
@@ -99,12 +100,12 @@ func (d *dbRead) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 func (d *dbRead) openLeaf(id string, l *formats.Leaf, o OpenOptions) (*Document, error) {
 	e, err := d.leafEntry(id, l)
 	if err == nil {
-		e, err = d.completed(!o.NoBody, e)
+		e, err = d.Completed(!o.NoBody, e)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e.Body = owned(e.Body)
+	e.Body = docread.Owned(e.Body)
 	doc := newDocument(id, l.Rev, l.Deleted, e)
 	if o.Revs {
 		doc.Revs = d.visibleRevs(l, l.Rev)
@@ -134,7 +135,7 @@ func (d *dbRead) leafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
 // (couch_db:make_doc).
 func (d *dbRead) visibleRevs(l *formats.Leaf, rev compat.Rev) compat.RevPath {
 	path := l.PathTo(rev)
-	if limit := d.rec.RevsLimit; int64(len(path.IDs)) > limit {
+	if limit := d.Rec.RevsLimit; int64(len(path.IDs)) > limit {
 		path.IDs = path.IDs[:limit]
 	}
 	return path

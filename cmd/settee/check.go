@@ -24,6 +24,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/verify"
 	"github.com/settee-db/settee/views"
 )
 
@@ -205,7 +206,7 @@ func (c *checker) part(ctx context.Context, name string, find func(context.Conte
 // documents checks package storage's part.
 func (c *checker) documents(ctx context.Context) ([]string, error) {
 	bar := countBar(c.progress, "checking")
-	violations, err := storage.Check(ctx, c.store, func(done, total int64) {
+	violations, err := verify.Check(ctx, c.store, func(done, total int64) {
 		bar.ChangeMax64(total)
 		_ = bar.Set64(done) // a terminal that cannot be written to does not stop the check
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/verify"
 )
 
 // Any number of nodes may start at once on an empty store: all of them do, as the same store.
@@ -44,7 +45,7 @@ func TestNodesStartTogetherOnAnEmptyStore(t *testing.T) {
 		}))
 		require.ElementsMatch(t, systemDatabases, names)
 		require.NoError(t, documents.EnsureAuthDesign(t.Context(), s.DB("_users")))
-		violations, err := storage.Check(t.Context(), engine, nil)
+		violations, err := verify.Check(t.Context(), engine, nil)
 		require.NoError(t, err)
 		require.Empty(t, violations)
 		require.NoError(t, engine.Close())

@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
+	"github.com/settee-db/settee/storage/verify"
 )
 
 var must = storagetest.Must
@@ -29,7 +30,7 @@ func openStoreOn(t testing.TB, store kv.Store) *storage.Store {
 	s, err := storage.Open(context.Background(), storage.Options{KV: store, Manual: true})
 	must(t, err)
 	t.Cleanup(func() {
-		violations, err := storage.Check(context.Background(), store, nil)
+		violations, err := verify.Check(context.Background(), store, nil)
 		must(t, err)
 		for _, v := range violations {
 			t.Error(v)
@@ -101,7 +102,7 @@ func walk(t testing.TB, data []byte) (*archive.Reader, archive.Header) {
 	return a, h
 }
 
-func verify(t testing.TB, data []byte, db *storage.DB) (differences []string) {
+func verified(t testing.TB, data []byte, db *storage.DB) (differences []string) {
 	a, h := walk(t, data)
 	_, err := archive.Verify(t.Context(), a, h, db, func(id string, rev compat.Rev, what string) {
 		differences = append(differences, fmt.Sprint(id, " ", rev, " ", what))
@@ -118,7 +119,7 @@ func TestRoundTrip(t *testing.T) {
 		must(t, s.Create(t.Context(), "to", storage.CreateOptions{}))
 		fill(t, s.DB("from"), 80)
 		data, wrote := write(t, s.DB("from"), form)
-		if len(verify(t, data, s.DB("to"))) == 0 {
+		if len(verified(t, data, s.DB("to"))) == 0 {
 			t.Error("an empty database passes for the archived one")
 		}
 		for range 2 { // again does no harm
@@ -132,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("after the last database: %v", err)
 			}
 		}
-		if d := verify(t, data, s.DB("to")); len(d) > 0 {
+		if d := verified(t, data, s.DB("to")); len(d) > 0 {
 			t.Errorf("form %d: %v", form, d)
 		}
 		if form == archive.FormNative { // the copy's archive is the same, but for the header
@@ -225,7 +226,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	for old, changed := range map[string]string{
 		`"float":1.0`: `"float":1`, `"content_type":"text/plain"`: `"content_type":"text/html"`, `_id":"doc0003"`: `_id":"other"`,
 	} {
-		d := verify(t, bytes.Replace(data, []byte(old), []byte(changed), 1), s.DB("db"))
+		d := verified(t, bytes.Replace(data, []byte(old), []byte(changed), 1), s.DB("db"))
 		if len(d) == 0 {
 			t.Errorf("%s is not found", changed)
 		}
@@ -287,7 +288,7 @@ func TestAttachmentsOfCouchBackup(t *testing.T) {
 	if len(doc.Attachments) != 1 || doc.Attachments[0].Type != "text/plain" || doc.Attachments[0].Length != 3 {
 		t.Errorf("restored as %+v", doc.Attachments)
 	}
-	if d := verify(t, data, s.DB("db")); len(d) > 0 {
+	if d := verified(t, data, s.DB("db")); len(d) > 0 {
 		t.Error(d)
 	}
 }

@@ -49,7 +49,7 @@ func (o *outgoing) of(user string) {
 	}
 }
 
-// Hold implements storage.Memory: from now on the answer holds documents of bytes in total, which
+// Hold implements docread.Memory: from now on the answer holds documents of bytes in total, which
 // replaces what an earlier call said. It blocks while the budget is used up.
 func (o *outgoing) Hold(ctx context.Context, bytes int) error {
 	o.turn.Lock()

@@ -1,11 +1,13 @@
 // Package formats says what the values of documents look like in a store: leaves with their lines,
-// entries with attachments and bodies, rows of lists and of the changes feed, local documents. It
-// only writes and parses bytes. Parsers answer kv.ErrCorrupt, with words, for bytes that no code of
-// ours writes; they never panic.
+// entries with attachments and bodies, rows of lists and of the changes feed, local documents, purge
+// requests, security objects. It only writes and parses bytes. Parsers answer kv.ErrCorrupt, with
+// words, for bytes that no code of ours writes; they never panic.
 //
 // # File tour
 //
 //	entry.go       entries: attachments and bodies, or where those are
 //	leafrecord.go  leaves with their lines, winners in lists, changes
 //	localvalue.go  local documents
+//	purge.go       purge requests
+//	security.go    the security object
 package formats

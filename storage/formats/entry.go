@@ -113,6 +113,9 @@ func ParseEntry(value []byte) (e Entry, err error) {
 	return e, nil
 }
 
+// MaxInline is the length up to which a body is in its entry (ADR 0014).
+const MaxInline = 64 << 10
+
 // MaxBlob is more than any list or body has.
 const MaxBlob = 1 << 32
 

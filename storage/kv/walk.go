@@ -10,12 +10,12 @@ import (
 // Row is an entry of the store.
 type Row struct{ Key, Value []byte }
 
-// walkBytes bounds the rows of a window of Walk; maxAged is how many snapshots in a row may be too
-// old for a single window.
-const (
-	walkBytes = 1 << 20
-	maxAged   = 10
-)
+// walkBytes bounds the rows of a window of Walk.
+const walkBytes = 1 << 20
+
+// MaxAged is how many snapshots in a row may be too old for any progress: then who reads from
+// several of them gives up.
+const MaxAged = 10
 
 // awayPatience is for how long reads are made again that became too old because the store's servers
 // did not answer.
@@ -28,16 +28,29 @@ func GivesUp(err error, since time.Time) bool {
 	return errors.Is(err, ErrUnavailable) && time.Since(since) >= awayPatience
 }
 
-// ViewAgain is Store.View for reads that can begin anew: fn is run again when its snapshot became
-// too old, ten times in a row at most.
-func ViewAgain(ctx context.Context, s Store, fn func(ReadTx) error) error {
-	began := time.Now()
+// GoOn calls read until it does not fail with ErrTooOld any more, or does so again and again without
+// having advanced, or the store's servers do not answer (ADR 0043). Read goes on in a newer snapshot
+// where it was in the one before, and tells whether a part of its work was done for good.
+func GoOn(ctx context.Context, read func() (advanced bool, err error)) error {
+	since := time.Now()
 	for aged := 1; ; aged++ {
-		err := s.View(ctx, fn)
-		if !errors.Is(err, ErrTooOld) || aged == maxAged || GivesUp(err, began) || ctx.Err() != nil {
+		advanced, err := read()
+		if !errors.Is(err, ErrTooOld) || ctx.Err() != nil {
+			return err
+		}
+		if advanced {
+			aged, since = 0, time.Now()
+		}
+		if aged == MaxAged || GivesUp(err, since) {
 			return err
 		}
 	}
+}
+
+// ViewAgain is Store.View for reads that can begin anew: fn is run again when its snapshot became
+// too old, ten times in a row at most.
+func ViewAgain(ctx context.Context, s Store, fn func(ReadTx) error) error {
+	return GoOn(ctx, func() (bool, error) { return false, s.View(ctx, fn) })
 }
 
 // Walk reads begin <= key < end in ascending order, in windows of at most so many rows, from as
@@ -57,7 +70,7 @@ func Walk(ctx context.Context, s Store, begin, end []byte, rows int, fn func(r R
 		if w.windows > before {
 			aged = 0
 		}
-		if aged == maxAged {
+		if aged == MaxAged {
 			return err
 		}
 		w.rows = max(1, w.rows/2)

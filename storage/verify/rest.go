@@ -1,4 +1,4 @@
-package storage
+package verify
 
 import (
 	"crypto/md5"
@@ -7,13 +7,16 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // checkCounters compares the counters with the documents.
-func (c *dbCheck) checkCounters(d *dbRead) error {
+func (c *dbCheck) checkCounters(d *docread.Reader) error {
 	compared := [...]struct {
 		n         keyspace.Stat
 		invariant int
@@ -39,9 +42,9 @@ func (c *dbCheck) checkCounters(d *dbRead) error {
 }
 
 // checkPartitions compares the counters of the partitions.
-func (c *dbCheck) checkPartitions(d *dbRead) error {
+func (c *dbCheck) checkPartitions(d *docread.Reader) error {
 	stored := c.rest.partitions
-	err := walk(d, d.Keys.Sub(nil, keyspace.TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
+	err := d.Walk(d.Keys.Sub(nil, keyspace.TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
 		name, rest, err := tuple.ReadString(suffix)
 		if err != nil {
 			return keyspace.Corrupt("partition counter", err)
@@ -93,12 +96,12 @@ type attachmentBytesCheck struct {
 }
 
 // checkRefs compares the reference counts with the entries.
-func (c *dbCheck) checkRefs(d *dbRead) error {
+func (c *dbCheck) checkRefs(d *docread.Reader) error {
 	a := &c.atts
 	if a.seen == nil {
 		a.seen = make(map[string]bool)
 	}
-	err := walk(d, d.Keys.Sub(nil, keyspace.TagAttRefs), &a.refs, func(suffix, value []byte) error {
+	err := d.Walk(d.Keys.Sub(nil, keyspace.TagAttRefs), &a.refs, func(suffix, value []byte) error {
 		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return keyspace.Corrupt("attachment id", err)
@@ -127,12 +130,12 @@ func (c *dbCheck) checkRefs(d *dbRead) error {
 }
 
 // checkPending reads the uploads that wait for their documents.
-func (c *dbCheck) checkPending(d *dbRead) error {
+func (c *dbCheck) checkPending(d *docread.Reader) error {
 	a := &c.atts
 	if a.pending == nil {
 		a.pending = make(map[string]bool)
 	}
-	return walk(d, d.Keys.Sub(nil, keyspace.TagAttPending), &a.pendings, func(suffix, _ []byte) error {
+	return d.Walk(d.Keys.Sub(nil, keyspace.TagAttPending), &a.pendings, func(suffix, _ []byte) error {
 		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return keyspace.Corrupt("attachment id", err)
@@ -146,12 +149,12 @@ func (c *dbCheck) checkPending(d *dbRead) error {
 }
 
 // checkBytes reads the bytes of all attachments.
-func (c *dbCheck) checkBytes(d *dbRead) error {
+func (c *dbCheck) checkBytes(d *docread.Reader) error {
 	a := &c.atts
 	if a.found == nil {
 		a.found = make(map[string]bool)
 	}
-	err := walk(d, d.Keys.Sub(nil, keyspace.TagAtt), &a.chunks, func(suffix, value []byte) error {
+	err := d.Walk(d.Keys.Sub(nil, keyspace.TagAtt), &a.chunks, func(suffix, value []byte) error {
 		ref, rest, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return keyspace.Corrupt("attachment id", err)
@@ -218,9 +221,9 @@ type localCheck struct {
 }
 
 // checkLocals reads all local documents.
-func (c *dbCheck) checkLocals(d *dbRead) error {
+func (c *dbCheck) checkLocals(d *docread.Reader) error {
 	l := &c.rest.local
-	err := walk(d, d.Keys.Sub(nil, keyspace.TagLocal), &c.rest.locals, func(suffix, value []byte) error {
+	err := d.Walk(d.Keys.Sub(nil, keyspace.TagLocal), &c.rest.locals, func(suffix, value []byte) error {
 		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil {
 			return keyspace.Corrupt("local document's key", err)
@@ -262,26 +265,26 @@ func (c *dbCheck) endLocal() {
 }
 
 // checkRest reads what is left: the purge requests, the security object.
-func (c *dbCheck) checkRest(d *dbRead) error {
+func (c *dbCheck) checkRest(d *docread.Reader) error {
 	value, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagPurgeSeq))
 	if err != nil {
 		return err
 	}
-	var newest Seq
+	var newest compat.Seq
 	if value != nil {
 		if newest, err = keyspace.ParseSeq(value); err != nil {
 			return err
 		}
 	}
-	err = walk(d, d.Keys.Sub(nil, keyspace.TagPurges), &c.rest.purges, func(suffix, value []byte) error {
+	err = d.Walk(d.Keys.Sub(nil, keyspace.TagPurges), &c.rest.purges, func(suffix, value []byte) error {
 		seq, err := keyspace.ParseSeq(suffix)
 		if err != nil {
 			return err
 		}
 		c.rest.purgeRows++
-		info, err := parsePurge(value)
+		id, _, err := formats.ParsePurge(value)
 		if err != nil || newest.Before(seq) {
-			c.violation(12, info.ID, "purge request at %x, the last one is %x: %v", seq, newest, err)
+			c.violation(12, id, "purge request at %x, the last one is %x: %v", seq, newest, err)
 		}
 		return nil
 	})
@@ -295,20 +298,41 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 	if rows := c.rest.purgeRows; counts[0] < rows {
 		c.sum(12, "", "%d purge requests, but %d are remembered", counts[0], rows)
 	}
-	security, err := d.security()
-	if err == nil && security != nil && !isObject(security) {
-		c.violation(12, "_security", "is no JSON object")
-	}
+	return c.checkSettings(d)
+}
+
+// checkSettings checks the security object, and that there is a stamp where there are design
+// documents.
+func (c *dbCheck) checkSettings(d *docread.Reader) error {
+	stored, err := d.StoredSecurity()
 	if err != nil {
 		return err
 	}
-	stamp, err := (&Snapshot{d}).AppendDesignStamp(nil)
+	if stored != nil {
+		security, err := d.SecurityText(stored)
+		if err != nil {
+			return err
+		}
+		if !isObject(security) {
+			c.violation(12, "_security", "is no JSON object")
+		}
+	}
+	stamp, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagDesigns))
 	if err != nil || len(stamp) > 0 {
 		return err
 	}
-	designs, err := designDocs(d.R, d.Keys)
-	if len(designs) > 0 {
-		c.violation(3, designs[0].ID, "is listed, but no design document was ever changed")
+	prefix := d.Keys.Sub(nil, keyspace.TagAllDocs)
+	begin, end := d.Keys.AllDocs(nil, compat.DesignPrefix), kv.AppendPrefixEnd(nil, prefix)
+	it := d.R.Range(begin, end, kv.RangeOptions{Limit: 1})
+	defer it.Close()
+	if it.Next() {
+		id, _, err := tuple.ReadString(it.Key()[len(prefix):])
+		if err != nil {
+			return keyspace.Corrupt("list of ids", err)
+		}
+		if compat.IsDesignID(id) {
+			c.violation(3, id, "is listed, but no design document was ever changed")
+		}
 	}
-	return err
+	return it.Err()
 }

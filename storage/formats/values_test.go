@@ -1,4 +1,4 @@
-package storage
+package formats_test
 
 import (
 	"bytes"
@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
-	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -21,8 +22,8 @@ func TestRecordOfASplitDatabase(t *testing.T) {
 	old := binary.AppendUvarint(append(rec.Encode(), 0), 1<<30)
 	old[1] |= 2
 	got, err := keyspace.ParseRecord(old)
-	must(t, err)
-	want(t, "record", got == rec, true)
+	require.NoError(t, err)
+	require.Equal(t, rec, got)
 }
 
 // FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept
@@ -48,7 +49,8 @@ func FuzzValues(f *testing.F) {
 		nil, rec.Encode(), leaf.Encode(nil), odd.Encode(nil), change.Encode(nil),
 		formats.EncodeWinner(nil, change.Winner), formats.EncodeListed(nil, change.Winner, 7), whole.Encode(nil),
 		inline.Encode(nil), apart.Encode(nil), {formats.LocalInline, 1, '1', '{', '}'},
-		packed.AppendText(packed.AppendText(nil, "id"), string(formats.EncodeWinner(nil, change.Winner))),
+		formats.EncodePurge("id", []compat.Rev{change.Winner}),
+		formats.EncodeSecurity([]byte("{}"), false), formats.EncodeSecurity([]byte("{}"), true),
 	} {
 		f.Add(seed)
 	}
@@ -78,7 +80,8 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		_, _ = formats.ParseWinner(b)
-		_, _ = parsePurge(b)
+		_, _, _ = formats.ParsePurge(b)
+		_, _ = formats.ParseSecurity(b)
 		_, _, _, _, _ = formats.ParseLocal(b)
 		_, _, _, _ = keyspace.ParseLeafKey(b)
 		_, _, _ = keyspace.ParseRevision(b)

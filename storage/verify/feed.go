@@ -1,10 +1,12 @@
-package storage
+package verify
 
 import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -17,21 +19,25 @@ type feedCheck struct {
 	cursor []byte
 	seqs   [counts.SeqLevels]blockCount
 	counts *counts.Rest // what the blocks do not have yet
-	last   Seq
+	last   compat.Seq
 }
 
 // blockCount compares the blocks of one level with the rows, both in their order.
 type blockCount struct {
-	begins []Seq
+	begins []compat.Seq
 	counts []int64 // as stored
 	rows   []int64 // as found
 }
 
 // checkFeed checks that each row of the changes feed is that of a document's winner, and counts the
 // rows of each block.
-func (c *dbCheck) checkFeed(d *dbRead) error {
+func (c *dbCheck) checkFeed(d *docread.Reader) error {
 	f := &c.feed
 	return c.walkWindows(d, d.Keys.Sub(nil, keyspace.TagChanges), &f.cursor, func(window []kv.Row) error {
+		type feedRow struct {
+			seq   compat.Seq
+			value formats.Change
+		}
 		rows := make([]feedRow, 0, len(window))
 		ids := make([]string, 0, len(window))
 		var broken []string
@@ -70,13 +76,13 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 
 // winners reads the winning leaves of documents; those that cannot be read, or are not there, are
 // empty.
-func (c *dbCheck) winners(d *dbRead, ids []string) ([]formats.Leaf, error) {
+func (c *dbCheck) winners(d *docread.Reader, ids []string) ([]formats.Leaf, error) {
 	winners := make([]formats.Leaf, 0, len(ids))
 	for len(winners) < len(ids) {
-		all, err := d.leavesEach(ids[len(winners):], true)
+		all, err := d.LeavesEach(ids[len(winners):], true)
 		if isCorrupt(err) {
 			var leaves []formats.Leaf
-			if leaves, err = d.heads(ids[len(winners)]); isCorrupt(err) {
+			if leaves, err = d.Heads(ids[len(winners)]); isCorrupt(err) {
 				leaves, err = nil, nil
 			}
 			all = [][]formats.Leaf{leaves}
@@ -96,7 +102,7 @@ func (c *dbCheck) winners(d *dbRead, ids []string) ([]formats.Leaf, error) {
 }
 
 // readBlocks reads the counts that are going to be compared with rows.
-func (f *feedCheck) readBlocks(d *dbRead) error {
+func (f *feedCheck) readBlocks(d *docread.Reader) error {
 	var err error
 	if f.counts, err = d.Rest(); err != nil {
 		return err
@@ -104,7 +110,7 @@ func (f *feedCheck) readBlocks(d *dbRead) error {
 	for level := range f.seqs {
 		b := blockCount{}
 		var cursor []byte
-		err := walk(d, d.Keys.SeqLevel(nil, level), &cursor, func(suffix, value []byte) error {
+		err := d.Walk(d.Keys.SeqLevel(nil, level), &cursor, func(suffix, value []byte) error {
 			begin, err := keyspace.ParseSeq(suffix)
 			b.begins, b.counts = append(b.begins, begin), append(b.counts, keyspace.Counter(value))
 			return err
@@ -112,8 +118,8 @@ func (f *feedCheck) readBlocks(d *dbRead) error {
 		if err != nil {
 			return err
 		}
-		if len(b.begins) == 0 || b.begins[0] != (Seq{}) { // it need not be stored
-			b.begins, b.counts = slices.Insert(b.begins, 0, Seq{}), slices.Insert(b.counts, 0, 0)
+		if len(b.begins) == 0 || b.begins[0] != (compat.Seq{}) { // it need not be stored
+			b.begins, b.counts = slices.Insert(b.begins, 0, compat.Seq{}), slices.Insert(b.counts, 0, 0)
 		}
 		b.rows = make([]int64, len(b.begins))
 		f.seqs[level] = b
@@ -122,8 +128,8 @@ func (f *feedCheck) readBlocks(d *dbRead) error {
 }
 
 // count notes a row.
-func (b *blockCount) count(seq Seq) {
-	n, found := slices.BinarySearchFunc(b.begins, seq, Seq.Compare)
+func (b *blockCount) count(seq compat.Seq) {
+	n, found := slices.BinarySearchFunc(b.begins, seq, compat.Seq.Compare)
 	if !found {
 		n--
 	}
@@ -132,7 +138,7 @@ func (b *blockCount) count(seq Seq) {
 
 // checkBlocks compares the counts of the blocks, and what the log has beside them, with the rows
 // found.
-func (c *dbCheck) checkBlocks(d *dbRead) error {
+func (c *dbCheck) checkBlocks(d *docread.Reader) error {
 	f := &c.feed
 	for level := range f.seqs {
 		b := &f.seqs[level]
@@ -148,15 +154,15 @@ func (c *dbCheck) checkBlocks(d *dbRead) error {
 			}
 		}
 	}
-	end, err := d.updateSeq()
+	updates, last, err := d.Last()
 	if err != nil {
 		return err
 	}
-	if end.Seq.Before(f.last) {
-		c.violation(14, "", "the last sequence %x is before the row at %x", end.Seq, f.last)
+	if last.Before(f.last) {
+		c.violation(14, "", "the last sequence %x is before the row at %x", last, f.last)
 	}
-	if rows := c.docs.sums[keyspace.DocCount] + c.docs.sums[keyspace.DelCount]; int64(end.N) < rows {
-		c.sum(14, "", "%d updates, but %d documents", end.N, rows)
+	if rows := c.docs.sums[keyspace.DocCount] + c.docs.sums[keyspace.DelCount]; int64(updates) < rows {
+		c.sum(14, "", "%d updates, but %d documents", updates, rows)
 	}
 	return nil
 }

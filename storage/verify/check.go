@@ -1,4 +1,4 @@
-package storage
+package verify
 
 import (
 	"bytes"
@@ -9,16 +9,17 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Violation is something stored that breaks an invariant of this package.
+// Violation is something stored that breaks an invariant of package storage.
 type Violation struct {
 	Database string // "" if it is outside of databases
 	ID       string // the document, or what else it is about; may be empty
-	// Invariant is its number in the package's documentation.
+	// Invariant is its number in the documentation of package storage.
 	Invariant int
 	Detail    string
 }
@@ -28,36 +29,39 @@ func (v Violation) String() string {
 	return fmt.Sprintf("database %q, %q: invariant %d: %s", v.Database, v.ID, v.Invariant, v.Detail)
 }
 
-// maxViolations ends a check: what has so many needs no more.
-const maxViolations = 1000
+// MaxViolations ends a check: what has so many needs no more.
+const MaxViolations = 1000
 
-// Check reads the whole store and reports what breaks the invariants of this package, at most about
-// 1000 violations. Where the store limits the time of a snapshot (Limits.ReadTime) a database is
+// Check reads the whole store and reports what breaks the invariants of package storage, at most
+// about 1000 violations. Where the store limits the time of a snapshot (Limits.ReadTime) a database is
 // read from several. So it may run beside writers, but what is the sum of many documents, like a
 // counter, is compared only in databases that nobody has written to since the first of their
 // snapshots. progress, if not nil, is told how many documents were looked at, and about how many
 // there are. The error is of the store, or ctx's.
 func Check(ctx context.Context, store kv.Store, progress func(done, total int64)) ([]Violation, error) {
-	return (&Store{
-		kv: store, limits: store.Limits(), sizes: counts.DefaultSizes(), securities: newSecurities(),
-	}).check(ctx, progress)
+	return CheckSized(ctx, store, counts.DefaultSizes(), progress)
 }
 
-// check is Check of a store with its own sizes.
-func (s *Store) check(ctx context.Context, progress func(done, total int64)) ([]Violation, error) {
-	c := storeCheck{progress: progress}
+// CheckSized is Check of a store whose structures for counts have other sizes than usual.
+func CheckSized(
+	ctx context.Context,
+	store kv.Store,
+	sizes counts.Sizes,
+	progress func(done, total int64),
+) ([]Violation, error) {
+	c := storeCheck{kv: store, sizes: sizes, progress: progress}
 	if c.progress == nil {
 		c.progress = func(int64, int64) {}
 	}
-	databases, err := c.records(ctx, s)
+	databases, err := c.records(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, db := range databases {
 		check := newDBCheck(&c, db.name)
-		err := s.DB(db.name).view(ctx, check.run)
+		err := check.view(ctx, check.run)
 		if err == nil {
-			err = check.checkRanks(ctx, s.DB(db.name))
+			err = check.checkRanks(ctx)
 		}
 		if err == nil {
 			c.addSums(check)
@@ -76,6 +80,8 @@ func (s *Store) check(ctx context.Context, progress func(done, total int64)) ([]
 
 // storeCheck is a running Check.
 type storeCheck struct {
+	kv          kv.Store
+	sizes       counts.Sizes
 	violations  []Violation
 	done, total int64
 	progress    func(done, total int64)
@@ -90,10 +96,10 @@ type checkedRecord struct {
 
 // records checks the database records and that there is nothing outside of databases, and returns
 // the databases.
-func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checkedRecord, err error) {
+func (c *storeCheck) records(ctx context.Context) (databases []checkedRecord, err error) {
 	begin, end := keyspace.Children(keyspace.DatabasesPrefix())
 	owners := make(map[int64]string)
-	err = kv.Walk(ctx, s.kv, begin, end, prefetchMost, func(r kv.ReadTx, window []kv.Row) error {
+	err = kv.Walk(ctx, c.kv, begin, end, docread.MostRows, func(r kv.ReadTx, window []kv.Row) error {
 		some := make([]checkedRecord, 0, len(window))
 		var broken []Violation
 		keys := [][]byte{keyspace.NextPrefixKey()}
@@ -127,7 +133,7 @@ func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checked
 	if err != nil {
 		return nil, err
 	}
-	return databases, c.strayKeys(ctx, s, owners)
+	return databases, c.strayKeys(ctx, owners)
 }
 
 // checkPrefix checks that a database has a prefix of its own, below the next one to be given out.
@@ -142,10 +148,10 @@ func (c *storeCheck) checkPrefix(db checkedRecord, next int64, owners map[int64]
 }
 
 // strayKeys looks for keys with a prefix that no database has.
-func (c *storeCheck) strayKeys(ctx context.Context, s *Store, owners map[int64]string) error {
+func (c *storeCheck) strayKeys(ctx context.Context, owners map[int64]string) error {
 	prefix := int64(keyspace.FirstPrefix)
-	return goOn(ctx, func() (advanced bool, err error) {
-		err = s.kv.View(ctx, func(r kv.ReadTx) error {
+	return kv.GoOn(ctx, func() (advanced bool, err error) {
+		err = c.kv.View(ctx, func(r kv.ReadTx) error {
 			for ; ; prefix++ {
 				it := r.Range([]byte(keyspace.NewSpace(prefix)), []byte{0xff}, kv.RangeOptions{Limit: 1})
 				defer it.Close()
@@ -197,10 +203,10 @@ type dbCheck struct {
 	// sums are violations only if the database was not written to since first: they compare what
 	// different snapshots said.
 	sums     []Violation
-	first    *Seq
+	first    *compat.Seq
 	folded   []byte // up to where the log of counts was folded then
 	moved    bool
-	prefetch prefetchWindow
+	prefetch docread.Window
 
 	docs docsCheck
 	feed feedCheck
@@ -211,7 +217,7 @@ type dbCheck struct {
 // checkPhase is a part of the check that can be called again to go on where it was.
 type checkPhase struct {
 	invariant int // the one that is broken where something cannot be read
-	run       func(*dbRead) error
+	run       func(*docread.Reader) error
 }
 
 func newDBCheck(store *storeCheck, name string) *dbCheck {
@@ -224,21 +230,37 @@ func newDBCheck(store *storeCheck, name string) *dbCheck {
 	return c
 }
 
+// view runs fn on a snapshot of the database, and on with newer ones where that became too old.
+func (c *dbCheck) view(ctx context.Context, fn func(*docread.Reader) error) error {
+	return kv.GoOn(ctx, func() (advanced bool, err error) {
+		err = c.store.kv.View(ctx, func(r kv.ReadTx) error {
+			d := docread.Reader{Ctx: ctx, Reader: counts.Reader{Sizes: c.store.sizes}}
+			err := d.Open(r, c.name)
+			if err == nil {
+				err = fn(&d)
+			}
+			advanced = d.Advanced
+			return err
+		})
+		return advanced, err
+	})
+}
+
 func (c *dbCheck) phase() checkPhase { return c.phases[0] }
 
 // run makes the phases in order. A phase that is done is dropped at once, so that the next
 // snapshot, when this one became too old, goes on with the phase that was interrupted. The last
 // phase stays: calling it again finds nothing.
-func (c *dbCheck) run(d *dbRead) error {
+func (c *dbCheck) run(d *docread.Reader) error {
 	if err := c.notice(d); err != nil {
 		return err
 	}
-	c.prefetch.begin(0)
+	c.prefetch.Begin(0)
 	for len(c.phases) > 0 {
 		if err := c.phases[0].run(d); err != nil {
 			return err
 		}
-		if len(c.store.violations) > maxViolations {
+		if len(c.store.violations) > MaxViolations {
 			return errEnoughViolations
 		}
 		if len(c.phases) == 1 {
@@ -251,8 +273,8 @@ func (c *dbCheck) run(d *dbRead) error {
 
 // notice finds out whether the database was written to since the first snapshot, or its counts were
 // folded.
-func (c *dbCheck) notice(d *dbRead) error {
-	last, err := d.updateSeq()
+func (c *dbCheck) notice(d *docread.Reader) error {
+	_, last, err := d.Last()
 	if err != nil {
 		return err
 	}
@@ -261,9 +283,9 @@ func (c *dbCheck) notice(d *dbRead) error {
 		return err
 	}
 	if c.first == nil {
-		c.first, c.folded = &last.Seq, bytes.Clone(folded)
+		c.first, c.folded = &last, bytes.Clone(folded)
 	}
-	c.moved = c.moved || *c.first != last.Seq || !bytes.Equal(c.folded, folded)
+	c.moved = c.moved || *c.first != last || !bytes.Equal(c.folded, folded)
 	return nil
 }
 
@@ -283,31 +305,8 @@ func (c *dbCheck) violation(invariant int, id, format string, args ...any) {
 	c.store.report(Violation{c.name, id, invariant, fmt.Sprintf(format, args...)})
 }
 
-// walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the
-// cursor past every one that fn has taken.
-func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte) error) error {
-	begin, end := keyspace.Children(prefix)
-	if *cursor != nil {
-		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))
-	}
-	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for it.Next() {
-		suffix := it.Key()[len(prefix):]
-		if err := fn(suffix, it.Value()); err != nil {
-			return err
-		}
-		*cursor = append((*cursor)[:0], suffix...)
-		if *cursor == nil {
-			*cursor = []byte{}
-		}
-		d.advance()
-	}
-	return it.Err()
-}
-
-// walkWindows is walk for windows of keys, for checks that read more of each.
-func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(window []kv.Row) error) error {
+// walkWindows is Reader.Walk for windows of keys, for checks that read more of each.
+func (c *dbCheck) walkWindows(d *docread.Reader, prefix []byte, cursor *[]byte, fn func(window []kv.Row) error) error {
 	begin, end := keyspace.Children(prefix)
 	if *cursor != nil {
 		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))
@@ -315,10 +314,10 @@ func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(
 	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for more := true; more; {
-		window := make([]kv.Row, 0, prefetchMost)
+		window := make([]kv.Row, 0, docread.MostRows)
 		for more = it.Next(); more; more = it.Next() {
 			window = append(window, kv.Row{Key: bytes.Clone(it.Key()[len(prefix):]), Value: bytes.Clone(it.Value())})
-			if len(window) >= c.prefetch.rows {
+			if len(window) >= c.prefetch.Rows {
 				break
 			}
 		}
@@ -329,8 +328,8 @@ func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(
 			return err
 		}
 		*cursor = window[len(window)-1].Key
-		d.advance()
-		c.prefetch.took(0)
+		d.Advance()
+		c.prefetch.Took(0)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package storage
+package verify
 
 import (
 	"bytes"
@@ -6,10 +6,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
-	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // docsCheck is the first phase: the documents in the order of their ids, in four subspaces at once.
@@ -27,35 +26,6 @@ type attachmentUse struct {
 	length int64 // stored bytes
 	digest [16]byte
 	id     string // a document that names it
-}
-
-// idStream reads one subspace whose keys begin with a document's id.
-type idStream struct {
-	it     kv.Iterator
-	prefix int
-	ok     bool
-	id     string
-	key    []byte // the part of the key after the id
-}
-
-func (d *dbRead) idStream(tag keyspace.Tag, after string, begun bool) *idStream {
-	prefix := d.Keys.Sub(nil, tag)
-	begin, end := keyspace.Children(prefix)
-	if begun {
-		_, begin = keyspace.Children(d.Keys.Doc(nil, tag, after))
-	}
-	return &idStream{it: d.R.Range(begin, end, kv.RangeOptions{}), prefix: len(prefix)}
-}
-
-// next moves to the next row.
-func (s *idStream) next() (err error) {
-	if s.ok = s.it.Next(); !s.ok {
-		return s.it.Err()
-	}
-	if s.id, s.key, err = tuple.ReadString(s.it.Key()[s.prefix:]); err != nil {
-		err = keyspace.Corrupt("document key", err)
-	}
-	return err
 }
 
 // docRows is what is stored of one document.
@@ -80,19 +50,19 @@ type revEntry struct {
 }
 
 // checkDocs checks invariants 1 to 4 of every document, and sums up what the counters have to say.
-func (c *dbCheck) checkDocs(d *dbRead) error {
-	var streams [4]*idStream
+func (c *dbCheck) checkDocs(d *docread.Reader) error {
+	var streams [4]*docread.IDStream
 	tags := [...]keyspace.Tag{keyspace.TagRevs, keyspace.TagDocs, keyspace.TagHistory, keyspace.TagAllDocs}
 	for i, tag := range tags {
-		streams[i] = d.idStream(tag, c.docs.last, c.docs.begun)
-		defer streams[i].it.Close()
-		if err := streams[i].next(); err != nil {
+		streams[i] = d.IDs(tag, c.docs.last, c.docs.begun)
+		defer streams[i].Close()
+		if err := streams[i].Next(); err != nil {
 			return err
 		}
 	}
 	for more := true; more; {
 		var docs []*docRows
-		for len(docs) < c.prefetch.rows {
+		for len(docs) < c.prefetch.Rows {
 			doc, err := nextDoc(d, streams)
 			if err != nil {
 				return err
@@ -105,8 +75,8 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 		if err := c.checkSome(d, docs); err != nil {
 			return err
 		}
-		c.prefetch.took(0)
-		if len(c.store.violations) > maxViolations {
+		c.prefetch.Took(0)
+		if len(c.store.violations) > MaxViolations {
 			return errEnoughViolations
 		}
 	}
@@ -114,12 +84,12 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 }
 
 // nextDoc takes the next document from the streams, nil at the end.
-func nextDoc(d *dbRead, streams [4]*idStream) (*docRows, error) {
+func nextDoc(d *docread.Reader, streams [4]*docread.IDStream) (*docRows, error) {
 	doc := &docRows{}
 	found := false
 	for _, s := range streams {
-		if s.ok && (!found || s.id < doc.id) {
-			doc.id, found = s.id, true
+		if s.OK && (!found || s.ID < doc.id) {
+			doc.id, found = s.ID, true
 		}
 	}
 	if !found {
@@ -129,21 +99,21 @@ func nextDoc(d *dbRead, streams [4]*idStream) (*docRows, error) {
 }
 
 // checkSome checks a window of documents, whose rows of the changes feed it reads together.
-func (c *dbCheck) checkSome(d *dbRead, docs []*docRows) error {
+func (c *dbCheck) checkSome(d *docread.Reader, docs []*docRows) error {
 	keys := make([][]byte, len(docs))
 	for i, doc := range docs {
 		if n := len(doc.leaves); n > 0 {
 			keys[i] = d.Keys.SeqKey(nil, keyspace.TagChanges, doc.leaves[n-1].Seq)
 		}
 	}
-	rows, err := d.getPresent(keys)
+	rows, err := d.GetPresent(keys)
 	if err != nil {
 		return err
 	}
 	for i, doc := range docs {
 		c.checkDoc(d, doc, rows[i])
 		c.docs.last, c.docs.begun = doc.id, true
-		d.advance()
+		d.Advance()
 		if len(doc.leaves) > 0 {
 			c.store.done++
 			c.store.progress(c.store.done, max(c.store.total, c.store.done))
@@ -153,7 +123,7 @@ func (c *dbCheck) checkSome(d *dbRead, docs []*docRows) error {
 }
 
 // read takes the document's rows from the streams.
-func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
+func (doc *docRows) read(d *docread.Reader, streams [4]*docread.IDStream) error {
 	revs, docs, history, all := streams[0], streams[1], streams[2], streams[3]
 	var leaves formats.LeafReader
 	stray := func(err error) {
@@ -161,9 +131,9 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 			doc.stray = append(doc.stray, "leaf: "+err.Error())
 		}
 	}
-	for revs.ok && revs.id == doc.id {
-		stray(leaves.Add(revs.key, revs.it.Value()))
-		if err := revs.next(); err != nil {
+	for revs.OK && revs.ID == doc.id {
+		stray(leaves.Add(revs.Key, revs.Value()))
+		if err := revs.Next(); err != nil {
 			return err
 		}
 	}
@@ -189,41 +159,41 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 	for i := range doc.history {
 		doc.history[i].deleted = doc.history[i].e.Deleted
 	}
-	if all.ok && all.id == doc.id {
-		doc.listed = append([]byte{}, all.it.Value()...)
-		return all.next()
+	if all.OK && all.ID == doc.id {
+		doc.listed = append([]byte{}, all.Value()...)
+		return all.Next()
 	}
 	return nil
 }
 
 // readEntries takes the document's entries from a stream.
 func (doc *docRows) readEntries(
-	d *dbRead,
-	s *idStream,
+	d *docread.Reader,
+	s *docread.IDStream,
 	entries *[]revEntry,
 	parse func([]byte) (bool, compat.Rev, []byte, error),
 ) error {
-	for s.ok && s.id == doc.id {
-		deleted, rev, rest, err := parse(s.key)
+	for s.OK && s.ID == doc.id {
+		deleted, rev, rest, err := parse(s.Key)
 		switch {
 		case err != nil:
 			doc.stray = append(doc.stray, err.Error())
 		case len(rest) > 0:
 			doc.stray = append(doc.stray, "a key below the entry of "+rev.String())
 		default:
-			if err := doc.addEntry(d, entries, deleted, rev, s.it.Value()); err != nil {
+			if err := doc.addEntry(d, entries, deleted, rev, s.Value()); err != nil {
 				return err
 			}
 		}
-		if err := s.next(); err != nil {
+		if err := s.Next(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (doc *docRows) addEntry(d *dbRead, entries *[]revEntry, deleted bool, rev compat.Rev, value []byte) error {
-	e, err := d.entryOf(value)
+func (doc *docRows) addEntry(d *docread.Reader, entries *[]revEntry, deleted bool, rev compat.Rev, value []byte) error {
+	e, err := d.EntryOf(value)
 	broken := isCorrupt(err)
 	if broken {
 		doc.stray = append(doc.stray, rev.String()+": "+err.Error())
@@ -246,7 +216,7 @@ func isObject(body []byte) bool {
 }
 
 // checkDoc checks one document; row is that of the changes feed.
-func (c *dbCheck) checkDoc(d *dbRead, doc *docRows, row []byte) {
+func (c *dbCheck) checkDoc(d *docread.Reader, doc *docRows, row []byte) {
 	n := len(doc.leaves)
 	for _, detail := range doc.stray {
 		c.violation(2, doc.id, "%s", detail)
@@ -352,7 +322,7 @@ func (c *dbCheck) checkEntries(doc *docRows) {
 }
 
 // sumUp adds the document to what the counters have to say.
-func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
+func (c *dbCheck) sumUp(d *docread.Reader, doc *docRows) {
 	s := &c.docs
 	var own keyspace.StatDelta
 	if n := len(doc.leaves); n > 0 && doc.leaves[n-1].Deleted {
@@ -364,7 +334,7 @@ func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
 		own[keyspace.ExternalSize] += doc.leaves[i].External
 		own[keyspace.ActiveSize] += doc.leaves[i].Active
 	}
-	if name, ok := keyspace.PartitionOf(doc.id); ok && d.rec.Partitioned {
+	if name, ok := keyspace.PartitionOf(doc.id); ok && d.Rec.Partitioned {
 		if s.parts == nil {
 			s.parts = make(map[string]*keyspace.StatDelta)
 		}

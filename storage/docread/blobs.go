@@ -1,0 +1,213 @@
+package docread
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/formats"
+	"github.com/settee-db/settee/storage/keyspace"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// EntryOf parses an entry whose value was read already, and reads what is stored apart from it.
+func (d *Reader) EntryOf(value []byte) (formats.Entry, error) {
+	e, err := formats.ParseEntry(value)
+	if err == nil {
+		e, err = d.Completed(true, e)
+	}
+	return e, err
+}
+
+// Completed is complete for a single entry. Most entries have nothing stored apart, and return at
+// once.
+func (d *Reader) Completed(bodies bool, e formats.Entry) (formats.Entry, error) {
+	if e.Whole() {
+		return e, nil
+	}
+	read := e
+	err := d.Complete(bodies, &read)
+	return read, err
+}
+
+// Complete reads what entries have apart, all of it together: the lists of attachments and, if they
+// are wanted, the bodies. An error leaves an entry with what was in its value.
+func (d *Reader) Complete(bodies bool, entries ...*formats.Entry) error {
+	return d.CompleteIn(nil, 0, bodies, entries...)
+}
+
+// attachmentCopies is how many times its stored form a list of attachments takes in memory.
+const attachmentCopies = 4
+
+// CompleteIn is complete for bodies that nobody needs any more when it is called with the same room
+// again: they are in its memory. beside is how many bytes the reader has in memory besides.
+func (d *Reader) CompleteIn(room *BodyRoom, beside int, bodies bool, entries ...*formats.Entry) error {
+	var reads []blobRead
+	size := 0
+	for _, e := range entries {
+		if e.Atts == nil && !e.AttsApart.IsZero() {
+			reads = append(reads, blobRead{b: &e.AttsApart, atts: &e.Atts})
+			beside += attachmentCopies * e.AttsApart.Length
+		}
+		if bodies && e.Body == nil && !e.BodyApart.IsZero() {
+			reads = append(reads, blobRead{b: &e.BodyApart, body: &e.Body})
+			size += e.BodyApart.Length
+		}
+	}
+	held := room.begin(size)
+	if d.Memory != nil && size+beside > 0 {
+		if err := d.Memory.Hold(d.Ctx, held+beside); err != nil {
+			return err
+		}
+	}
+	for i := range reads {
+		reads[i].start(d)
+	}
+	room.fill(size)
+	var failure error
+	for i := range reads {
+		if err := reads[i].finish(room, failure != nil); failure == nil {
+			failure = err
+		}
+	}
+	return failure
+}
+
+// BodyRoom is memory for the bodies that a list reads together, used again for the next ones; nil:
+// each body has its own.
+type BodyRoom struct{ all, free []byte }
+
+// Begin ends the use of the bodies before, and tells how much memory the next ones take. What is
+// too small for them is gone while they wait for theirs, and what is much too large.
+func (r *BodyRoom) begin(size int) int {
+	if r == nil {
+		return size
+	}
+	if n := cap(r.all); n < size || n > LargeAhead && size <= LargeAhead {
+		*r = BodyRoom{}
+	}
+	return max(size, cap(r.all))
+}
+
+// fill makes room for that many bytes of bodies, where those before were.
+func (r *BodyRoom) fill(size int) {
+	if r == nil {
+		return
+	}
+	if cap(r.all) < size {
+		r.all = make([]byte, 0, size)
+	}
+	r.free = r.all[:0]
+}
+
+// take gives memory for one body.
+func (r *BodyRoom) take(size int) []byte {
+	if r == nil || cap(r.free) < size {
+		return make([]byte, 0, size)
+	}
+	b := r.free[:0:size]
+	r.free = r.free[size:size:cap(r.free)]
+	return b
+}
+
+// blobRead is a running read of a blob. Each chunk is a range of its own, so that all of them come
+// in one round trip.
+type blobRead struct {
+	b      *formats.Blob
+	body   *[]byte
+	atts   *[]compat.Attachment
+	chunks []kv.Iterator
+}
+
+func (r *blobRead) start(d *Reader) {
+	key := d.Keys.Attachment(nil, keyspace.TagAtt, r.b.Ref)
+	prefix := len(key)
+	reader := d.R.Snapshot() // nobody changes a blob: the entry is what conflicts
+	for n := range int64((r.b.Length + keyspace.MaxValue - 1) / keyspace.MaxValue) {
+		key = tuple.AppendInt(key[:prefix], n)
+		r.chunks = append(r.chunks, reader.Range(key, append(key, 0), kv.RangeOptions{Limit: 1}))
+	}
+}
+
+// finish ends the read; it only closes it if another one has failed.
+func (r *blobRead) finish(room *BodyRoom, failed bool) (err error) {
+	if r.body == nil {
+		room = nil
+	}
+	var joined []byte
+	if !failed {
+		joined = room.take(r.b.Length)
+	}
+	for _, it := range r.chunks {
+		if !failed && err == nil && it.Next() {
+			joined = append(joined, it.Value()...)
+		}
+		if closed := it.Close(); err == nil {
+			err = closed
+		}
+	}
+	switch {
+	case failed || err != nil:
+		return err
+	case len(joined) != r.b.Length:
+		return keyspace.Corrupt("chunks", nil)
+	case r.body != nil:
+		*r.body = joined
+		return nil
+	}
+	list := packed.Reader{B: joined}
+	if *r.atts = formats.ReadAttachments(&list); !list.Done() {
+		return keyspace.Corrupt("attachments", nil)
+	}
+	return nil
+}
+
+// ReadChunks reads what putChunks wrote.
+func (d *Reader) ReadChunks(key []byte, length int) ([]byte, error) {
+	_, end := keyspace.Children(key)
+	it := d.R.Range(kv.AppendKeyAfter(nil, key), end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	b := make([]byte, 0, min(length, 16<<20))
+	for it.Next() {
+		b = append(b, it.Value()...)
+	}
+	if err := it.Err(); err != nil {
+		return nil, err
+	}
+	if len(b) != length {
+		return nil, keyspace.Corrupt("chunks", nil)
+	}
+	return b, nil
+}
+
+// Owned gives a body that is independent of the store's memory. What was apart is so already.
+func Owned(body []byte) []byte {
+	if len(body) > formats.MaxInline {
+		return body
+	}
+	return bytes.Clone(body)
+}
+
+// StoredSecurity reads where the security object is; nil if there is none.
+func (d *Reader) StoredSecurity() (*formats.Security, error) {
+	value, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagSecurity))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	stored, err := formats.ParseSecurity(value)
+	return &stored, err
+}
+
+// SecurityText reads the text of a security object, in memory of its own.
+func (d *Reader) SecurityText(stored *formats.Security) ([]byte, error) {
+	text := bytes.Clone(stored.Begin)
+	if len(text) == stored.Length {
+		return text, nil
+	}
+	rest, err := d.ReadChunks(d.Keys.Sub(nil, keyspace.TagSecurity), stored.Length-len(text))
+	if err != nil || len(text) == 0 {
+		return rest, err
+	}
+	return append(text, rest...), nil
+}

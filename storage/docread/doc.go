@@ -1,0 +1,24 @@
+// Package docread reads the documents of a database in one snapshot: leaves and their entries, and
+// what entries have apart from them. It reads what belongs to many documents together, which on a
+// store across a network takes one round trip instead of one for each.
+//
+// A [Reader] is the snapshot. Lists read a [Window] of rows first, then what belongs to the rows
+// with [Reader.LeavesEach] and [Reader.ReadEntries], whose memory is bounded however large leaves
+// and bodies are.
+//
+// # File tour
+//
+//	reader.go    the snapshot; walks over a subspace
+//	leaves.go    the leaves of a document
+//	entries.go   entries and leaves of many documents together; windows
+//	blobs.go     what is apart: long bodies and lists of attachments, the security object
+//	idstream.go  subspaces in the order of ids
+//
+// # Invariants
+//
+//  1. Nothing is written, and nothing is read outside of the snapshot and the database.
+//  2. What a reader was given by a callback is valid until the callback returns, or its next row is
+//     read; Owned copies what is to stay.
+//  3. What is read together is bounded: LeafBytes of leaves, WindowBytes of entries, LargeAhead of
+//     what is apart, or one of them if that is more. Memory is asked before more is held.
+package docread

@@ -1,0 +1,76 @@
+package docread
+
+import (
+	"context"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/counts"
+	"github.com/settee-db/settee/storage/keyspace"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Memory bounds what the documents that are read for somebody take, all together.
+type Memory interface {
+	// Hold is called before bodies that are apart from their entries are read together, with their
+	// bytes. It may wait, and its error ends the read. What it was called with before is not needed
+	// any more then.
+	Hold(ctx context.Context, bytes int) error
+}
+
+// Reader reads one database in one snapshot. It is for one goroutine, and valid as long as the
+// snapshot.
+type Reader struct {
+	counts.Reader
+	Rec  keyspace.Record
+	Name string
+	// Memory is asked with Ctx before large bodies are read; nil in transactions that write, and
+	// where nobody bounds it.
+	Memory Memory
+	Ctx    context.Context // of the call that the snapshot was taken for
+	// Advanced is set when a part of the work is done for good; see kv.GoOn.
+	Advanced bool
+}
+
+// Open begins with the record as it was the last time, where that saves a round trip: see
+// kv.GetCached. The error is compat.ErrNoDatabase if there is no database of that name.
+func (d *Reader) Open(r kv.ReadTx, name string) error {
+	value, err := kv.GetCached(r, keyspace.RecordKey(name))
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		return compat.ErrNoDatabase
+	}
+	if d.Rec, err = keyspace.ParseRecord(value); err != nil {
+		return err
+	}
+	d.R, d.Name, d.Keys = r, name, keyspace.NewSpace(d.Rec.Prefix)
+	return nil
+}
+
+// Advance notes that what was done so far need not be done again in another snapshot.
+func (d *Reader) Advance() { d.Advanced = true }
+
+// Walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the
+// cursor past every one that fn has taken.
+func (d *Reader) Walk(prefix []byte, cursor *[]byte, fn func(suffix, value []byte) error) error {
+	begin, end := keyspace.Children(prefix)
+	if *cursor != nil {
+		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))
+	}
+	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for it.Next() {
+		suffix := it.Key()[len(prefix):]
+		if err := fn(suffix, it.Value()); err != nil {
+			return err
+		}
+		*cursor = append((*cursor)[:0], suffix...)
+		if *cursor == nil {
+			*cursor = []byte{}
+		}
+		d.Advance()
+	}
+	return it.Err()
+}
