@@ -54,17 +54,19 @@ var rooms = map[string][]string{
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/timeseq", docread, verify}, // the last one for tests
 	"views":  {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
-	"mango":  {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
-	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/query"},
+	"mango":  {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/segment", "search/query"},
+	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
-	"search/index":    {"compat", "storage/kv", "search/query"},
+	"search/segment":  {"compat", "storage/kv"},
+	"search/index":    {"compat", "storage/kv", "search/segment", "search/query"},
 	// Who asks, and how that is proved; what comes in headers is read in server/auth.
 	"principal": {"compat"},
 	// Documents as one principal sees them have no requests.
 	"documents": {"compat", "js", "storage", "storage/kv", "config", "principal"},
-	"eventing": {"compat", "js", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views", "mango",
+	"eventing": {"compat", "js", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views",
+		"mango",
 		"config", "eventing/n1ql", "replication/site"},
 	"replication": {"compat", "storage", "storage/kv", "replication/site"},
 	// What follows a redirection is the same for all who send credentials.
@@ -108,7 +110,8 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin":   handlers("js", "cluster", "replication", "search", "server/auth", "principal", "config", "server/forward"),
+	"server/admin": handlers("js", "cluster", "replication", "search", "server/auth", "principal", "config",
+		"server/forward"),
 	"server/session": handlers("server/auth", "principal", "server/users"),
 	"server/replicator": handlers(
 		"js", "principal",
@@ -131,12 +134,13 @@ var rooms = map[string][]string{
 	"server/queries":   handlers(),
 	"server/designs":   handlers("js", "server/documents", "server/lists", "server/queries", "server/rewrite"),
 	"server/find":      handlers("mango", "search", "config"),
-	"server/fulltext":  handlers("js", "search", "search/analysis", "search/index", "search/query"),
+	"server/fulltext": handlers("js", "search", "search/analysis", "search/index", "search/segment",
+		"search/query"),
 	"server/functions": handlers("eventing"),
 	// The page asks everything of the API, from the browser; its tests start servers that have
 	// functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
-	"server/warm":          {"compat", "js", "storage", "views", "search", "search/index", "config"},
+	"server/warm":          {"compat", "js", "storage", "views", "search", "search/segment", "config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
@@ -151,7 +155,8 @@ var rooms = map[string][]string{
 	"server/stats":     {"compat", "js", "views"},
 	"server/users":     {"compat", "storage", "storage/kv", "server/auth", "principal", "documents", "server/stats"},
 	// servertest starts whole servers for tests of the packages below server.
-	serverTest: {"compat", "js", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "principal", "config",
+	serverTest: {"compat", "js", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth",
+		"principal", "config",
 		"documents"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's
 	// selectors find.
@@ -179,7 +184,8 @@ var rooms = map[string][]string{
 	"conformance": {}, // talks to the running server only
 	"cmd/bench":   {}, // so does the benchmark, a module of its own
 	// a module of its own, which measures the engine of search without a server
-	"cmd/searchpeers": {"compat", "js", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
+	"cmd/searchpeers": {"compat", "js", "storage", "storage/kv", "views", "search", "search/index", "search/segment",
+		"search/query"},
 }
 
 // keyspace is where the keys of a store are named. Who may use databases may name what it keeps in

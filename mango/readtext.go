@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -77,7 +78,8 @@ func (f *finder) readText() error {
 	}
 	h := &textHits{finder: f, kind: kind, seen: map[string]bool{}, size: leastTextHits}
 	if f.from != nil {
-		if h.after, err = parseTextPosition(f.from.key); err != nil || f.from.orderName() != p.text.orderName() {
+		if h.after, err = parseTextPosition(f.from.key); err != nil ||
+			f.from.orderName() != p.text.orderName() {
 			return errBookmark(p.req.Bookmark)
 		}
 	}
@@ -90,7 +92,7 @@ func (f *finder) readText() error {
 // textHits goes through the hits of a query.
 type textHits struct {
 	*finder
-	kind  index.Kind
+	kind  segment.Kind
 	after *index.After // the hit that was looked at last
 	size  int
 	seen  map[string]bool // documents that were given: a later snapshot may have them in another place
@@ -129,10 +131,13 @@ func (h *textHits) read(ctx context.Context, s *search.Searcher) error {
 }
 
 // errTime is of a query of a text index that takes longer than search/timeout.
-var errTime = compat.NewError(compat.KindTimeout, "The query took longer than [search] timeout allows.")
+var errTime = compat.NewError(compat.KindTimeout,
+	"The query took longer than [search] timeout allows.")
 
 // search finds some hits, in the time that there is for it.
-func (h *textHits) search(ctx context.Context, s *search.Searcher, request *index.Request) (*index.Result, error) {
+func (h *textHits) search(
+	ctx context.Context, s *search.Searcher, request *index.Request,
+) (*index.Result, error) {
 	if h.src.SearchTime > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, h.src.SearchTime, errTime)
@@ -215,7 +220,7 @@ func parseTextPosition(key ejson.Value) (*index.After, error) {
 		}
 	}
 	identity, err := base64.RawURLEncoding.DecodeString(last.Text())
-	after.Identity = index.Identity(identity)
+	after.Identity = segment.Identity(identity)
 	return after, err
 }
 

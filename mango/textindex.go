@@ -6,7 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Text indexes are those of full-text search: of the types "text", as Clouseau keeps them, and
@@ -16,11 +16,11 @@ import (
 func (k Kind) IsText() bool { return k == KindText || k == KindNouveau }
 
 // SearchKind is the kind that package search knows an index of full-text search by.
-func (k Kind) SearchKind() index.Kind {
+func (k Kind) SearchKind() segment.Kind {
 	if k == KindNouveau {
-		return index.Nouveau
+		return segment.Nouveau
 	}
-	return index.Clouseau
+	return segment.Clouseau
 }
 
 // textDefinition is what a text index has of documents.
@@ -104,7 +104,8 @@ func areTextFields(v ejson.Value, kind Kind) bool {
 func readTextField(v ejson.Value) (name, typ string, ok bool) {
 	n, hasName := v.Get("name")
 	t, hasType := v.Get("type")
-	ok = v.Kind() == ejson.Object && v.Len() == 2 && hasName && hasType && n.Kind() == ejson.String &&
+	ok = v.Kind() == ejson.Object && v.Len() == 2 && hasName && hasType &&
+		n.Kind() == ejson.String &&
 		t.Kind() == ejson.String
 	return n.Text(), t.Text(), ok
 }
@@ -116,7 +117,8 @@ func errTextFields(v ejson.Value, kind Kind) error {
 	if kind == KindNouveau {
 		types = `"boolean,number,string or text"}. Def: `
 	}
-	return compat.Named(compat.KindBadRequest, "invalid_index_fields_definition", form+types+compat.ErlangTerm(v))
+	return compat.Named(compat.KindBadRequest, "invalid_index_fields_definition",
+		form+types+compat.ErlangTerm(v))
 }
 
 var errIndexAllDisabled = compat.Named(compat.KindForbidden, "index_all_disabled",

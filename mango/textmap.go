@@ -6,7 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Texts is the language of design documents that hold indexes, for package search: an index's
@@ -14,9 +14,9 @@ import (
 type Texts struct{}
 
 // Compile implements search.Language.
-func (Texts) Compile(kind index.Kind, definition ejson.Value) (search.Mapper, error) {
+func (Texts) Compile(kind segment.Kind, definition ejson.Value) (search.Mapper, error) {
 	of := KindText
-	if kind == index.Nouveau {
+	if kind == segment.Nouveau {
 		of = KindNouveau
 	}
 	d, err := readTextDefinition(definition, of)
@@ -32,11 +32,11 @@ func (Texts) Compile(kind index.Kind, definition ejson.Value) (search.Mapper, er
 // all that it should.
 type textMapper struct {
 	*textDefinition
-	kind index.Kind
+	kind segment.Kind
 }
 
 // Map implements search.Mapper.
-func (m *textMapper) Map(doc ejson.Value) ([]index.Value, bool, error) {
+func (m *textMapper) Map(doc ejson.Value) ([]segment.Value, bool, error) {
 	if !m.filter.Empty() {
 		if passes, err := m.filter.Match(doc); !passes || err != nil {
 			return nil, false, err
@@ -44,9 +44,10 @@ func (m *textMapper) Map(doc ejson.Value) ([]index.Value, bool, error) {
 	}
 	w := &textWalk{textMapper: m, names: map[string]bool{}}
 	w.object(nil, doc)
-	names := make([]index.Value, 0, len(w.names))
+	names := make([]segment.Value, 0, len(w.names))
 	for _, name := range slices.Sorted(maps.Keys(w.names)) {
-		names = append(names, index.Value{Name: fieldNames, Text: name, Norms: m.kind == index.Clouseau})
+		names = append(names,
+			segment.Value{Name: fieldNames, Text: name, Norms: m.kind == segment.Clouseau})
 	}
 	return append(names, w.values...), true, nil
 }
@@ -59,7 +60,7 @@ const maxTextName = 4096
 type textWalk struct {
 	*textMapper
 	names  map[string]bool
-	values []index.Value
+	values []segment.Value
 }
 
 // object goes through the members of an object (mango_native_proc:get_text_field_values_obj/3).
@@ -107,7 +108,7 @@ func (w *textWalk) array(path []byte, v ejson.Value) {
 	if w.lengths {
 		name := string(inner) + "_3alength"
 		w.names[name] = true
-		w.add(index.Value{Name: name, IsNumber: true, Number: float64(v.Len())})
+		w.add(segment.Value{Name: name, IsNumber: true, Number: float64(v.Len())})
 	} else if v.Len() == 0 {
 		w.names[string(inner)+"_3a"+typeEmptyArray] = true
 	}
@@ -120,8 +121,9 @@ func (w *textWalk) array(path []byte, v ejson.Value) {
 
 // scalar adds the value of a field, if the index has it.
 func (w *textWalk) scalar(path []byte, name string, v ejson.Value) {
-	if typed := string(path) + "_3atext"; v.Kind() == ejson.String && w.textDefinition.names[typed] {
-		w.add(index.Value{Name: typed, Text: v.Text(), Analyzed: true, Norms: true})
+	if typed := string(path) + "_3atext"; v.Kind() == ejson.String &&
+		w.textDefinition.names[typed] {
+		w.add(segment.Value{Name: typed, Text: v.Text(), Analyzed: true, Norms: true})
 	}
 	if !w.has(name) {
 		return
@@ -129,22 +131,22 @@ func (w *textWalk) scalar(path []byte, name string, v ejson.Value) {
 	switch v.Kind() {
 	case ejson.String:
 		text := v.Text()
-		w.add(index.Value{
-			Name: name, Text: textTerm(text), Norms: w.kind == index.Clouseau, Facet: w.kind == index.Nouveau,
+		w.add(segment.Value{
+			Name: name, Text: textTerm(text), Norms: w.kind == segment.Clouseau, Facet: w.kind == segment.Nouveau,
 		})
 		if w.byDefault {
 			w.names[defaultTextField] = true
-			w.add(index.Value{Name: defaultTextField, Text: text, Analyzed: true, Norms: true})
+			w.add(segment.Value{Name: defaultTextField, Text: text, Analyzed: true, Norms: true})
 		}
 	case ejson.Bool:
-		w.add(index.Value{Name: name, Text: string(v.Raw()), Norms: w.kind == index.Clouseau})
+		w.add(segment.Value{Name: name, Text: string(v.Raw()), Norms: w.kind == segment.Clouseau})
 	case ejson.Null:
-		w.add(index.Value{Name: name, Text: "true", Norms: w.kind == index.Clouseau})
+		w.add(segment.Value{Name: name, Text: "true", Norms: w.kind == segment.Clouseau})
 	default:
 		if f, ok := v.Float(); ok {
-			w.add(index.Value{Name: name, IsNumber: true, Number: f})
+			w.add(segment.Value{Name: name, IsNumber: true, Number: f})
 		}
 	}
 }
 
-func (w *textWalk) add(v index.Value) { w.values = append(w.values, v) }
+func (w *textWalk) add(v segment.Value) { w.values = append(w.values, v) }

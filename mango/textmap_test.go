@@ -8,12 +8,12 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // mapped are the fields that a text index has of a document, in the order that they are given in:
 // name=value, with ~ for text that is analysed. Names of fields are on their own.
-func mapped(t *testing.T, kind index.Kind, definition, doc string) (names, values string) {
+func mapped(t *testing.T, kind segment.Kind, definition, doc string) (names, values string) {
 	t.Helper()
 	m, err := Texts{}.Compile(kind, parsed(t, definition))
 	if err != nil {
@@ -49,29 +49,31 @@ func mapped(t *testing.T, kind index.Kind, definition, doc string) (names, value
 func TestFieldsOfTextIndexes(t *testing.T) {
 	const doc = `{"_id":"x","a":{"b":"B","c d":1.5},"l":[1,"L",[true]],"n":null,"e":{},"f":[],"A.é":false}`
 	for _, row := range []struct {
-		kind                          index.Kind
+		kind                          segment.Kind
 		definition, doc, names, value string
 	}{
-		{index.Clouseau, `{}`, doc, "$default A_2e_c3_a9_3aboolean _5fid_3astring a.b_3astring a.c_20d_3anumber e_3aobject " +
-			"f._5b_5d_3alength l._5b_5d._5b_5d_3aboolean l._5b_5d._5b_5d_3alength l._5b_5d_3alength l._5b_5d_3anumber " +
-			"l._5b_5d_3astring n_3anull",
+		{segment.Clouseau, `{}`, doc,
+			"$default A_2e_c3_a9_3aboolean _5fid_3astring a.b_3astring a.c_20d_3anumber e_3aobject " +
+				"f._5b_5d_3alength l._5b_5d._5b_5d_3aboolean l._5b_5d._5b_5d_3alength l._5b_5d_3alength l._5b_5d_3anumber " +
+				"l._5b_5d_3astring n_3anull",
 			"_5fid_3astring=x $default=~x a.b_3astring=B $default=~B a.c_20d_3anumber=1.5 l._5b_5d_3alength=3 " +
 				"l._5b_5d_3anumber=1 l._5b_5d_3astring=L $default=~L l._5b_5d._5b_5d_3alength=1 " +
 				"l._5b_5d._5b_5d_3aboolean=true n_3anull=true f._5b_5d_3alength=0 A_2e_c3_a9_3aboolean=false"},
-		{index.Clouseau, `{"default_field":false,"index_array_lengths":false}`, `{"f":[],"g":["x"]}`,
+		{segment.Clouseau, `{"default_field":false,"index_array_lengths":false}`, `{"f":[],"g":["x"]}`,
 			"f._5b_5d_3aarray g._5b_5d_3astring", "g._5b_5d_3astring=x"},
-		{index.Clouseau, `{"fields":[{"name":"a.b","type":"string"},{"name":"l.[]","type":"number"},` +
+		{segment.Clouseau, `{"fields":[{"name":"a.b","type":"string"},{"name":"l.[]","type":"number"},` +
 			`{"name":"A\\.é","type":"boolean"},{"name":"n","type":"string"}]}`,
 			`{"a":{"b":"B"},"l":[1,"L"],"n":1,"A.é":true}`,
 			"$default A_2e_c3_a9_3aboolean a.b_3astring l._5b_5d_3alength l._5b_5d_3anumber l._5b_5d_3astring n_3anumber",
 			"a.b_3astring=B $default=~B l._5b_5d_3alength=2 l._5b_5d_3anumber=1 A_2e_c3_a9_3aboolean=true"},
-		{index.Nouveau, `{"fields":[{"name":"a","type":"text"},{"name":"a","type":"string"}]}`, `{"a":"x y"}`,
+		{segment.Nouveau, `{"fields":[{"name":"a","type":"text"},{"name":"a","type":"string"}]}`, `{"a":"x y"}`,
 			"$default a_3astring", "a_3atext=~x y a_3astring=x y $default=~x y"},
-		{index.Clouseau, `{"partial_filter_selector":{"a":1}}`, `{"a":2}`, "", "out"},
-		{index.Clouseau, `{"selector":{"a":1}}`, `{"a":2}`, "", "out"},
-		{index.Clouseau, `{"default_field":{"enabled":false},"selector":{"a":1}}`, `{"a":1}`,
+		{segment.Clouseau, `{"partial_filter_selector":{"a":1}}`, `{"a":2}`, "", "out"},
+		{segment.Clouseau, `{"selector":{"a":1}}`, `{"a":2}`, "", "out"},
+		{segment.Clouseau, `{"default_field":{"enabled":false},"selector":{"a":1}}`, `{"a":1}`,
 			"a_3anumber", "a_3anumber=1"},
-		{index.Clouseau, `{}`, `{"` + strings.Repeat("k", maxTextName+1) + `":1,"l":1` + strings.Repeat("0", 400) + `}`,
+		{segment.Clouseau, `{}`, `{"` + strings.Repeat("k", maxTextName+1) + `":1,"l":1` + strings.Repeat("0", 400) +
+			`}`,
 			"l_3anumber", ""},
 	} {
 		names, values := mapped(t, row.kind, row.definition, row.doc)
@@ -94,7 +96,8 @@ func TestTextIndexesThatAreNone(t *testing.T) {
 	if len(list) != 2 || list[0].Kind != KindText || list[1].Kind != KindNouveau || list[0].Name != "good" {
 		t.Errorf("there are %v", list)
 	}
-	if list = IndexesOf("_design/d", parsed(t, strings.Replace(body, "query", "javascript", 1)), false); len(list) > 0 {
+	if list = IndexesOf("_design/d", parsed(t, strings.Replace(body, "query", "javascript", 1)),
+		false); len(list) > 0 {
 		t.Errorf("in a design document of another language there are %v", list)
 	}
 	_, _, err := RemoveFrom(parsed(t, body), true, KindText, "nothing")
@@ -102,7 +105,8 @@ func TestTextIndexesThatAreNone(t *testing.T) {
 	if e == nil || e.Word() != "index_not_found" || e.Reason != "Text index nothing not found in this design doc." {
 		t.Errorf("removing what is not there: %v", err)
 	}
-	next, empty, err := RemoveFrom(parsed(t, `{"language":"query","indexes":{"a":{"index":{}}}}`), true, KindText, "a")
+	next, empty, err := RemoveFrom(parsed(t, `{"language":"query","indexes":{"a":{"index":{}}}}`), true, KindText,
+		"a")
 	if err != nil || !empty {
 		t.Errorf("removing the last index leaves %s, %v", next, err)
 	}

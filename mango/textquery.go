@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // textQuery makes the query of a tree. What it finds goes through the selector again, so it may
@@ -17,7 +18,7 @@ import (
 // digits and quotes.
 type textQuery struct {
 	*textDefinition
-	kind index.Kind
+	kind segment.Kind
 	// collated says that ids are not compared by their bytes, as terms are.
 	collated bool
 	// phrase makes a query of $text.
@@ -62,7 +63,8 @@ func (q *textQuery) over(n *textNode) query.Node {
 }
 
 func without(n, not query.Node) query.Node {
-	return &query.Bool{Clauses: []query.BoolClause{{Occur: query.Must, Node: n}, {Occur: query.MustNot, Node: not}}}
+	return &query.Bool{Clauses: []query.BoolClause{{Occur: query.Must, Node: n},
+		{Occur: query.MustNot, Node: not}}}
 }
 
 // list joins the queries of kids.
@@ -145,7 +147,8 @@ func there(n *textNode) query.Node {
 	}
 	b := &query.Bool{}
 	for _, typ := range []string{"string", "number", "boolean", "null", typeEmptyObject} {
-		b.Clauses = append(b.Clauses, query.BoolClause{Occur: query.Should, Node: hasName(textName(n.path, typ))})
+		b.Clauses = append(b.Clauses,
+			query.BoolClause{Occur: query.Should, Node: hasName(textName(n.path, typ))})
 	}
 	inside := &query.Prefix{Field: fieldNames, Text: textPath(n.path) + "."}
 	b.Clauses = append(b.Clauses, query.BoolClause{Occur: query.Should, Node: inside})
@@ -155,7 +158,8 @@ func there(n *textNode) query.Node {
 
 // hasName holds for documents with a field of a name and type, and counts as 1 in scores.
 func hasName(name string) query.Node {
-	return &query.Range{Field: fieldNames, Lower: name, Upper: name, LowerInclude: true, UpperInclude: true}
+	return &query.Range{Field: fieldNames, Lower: name, Upper: name, LowerInclude: true,
+		UpperInclude: true}
 }
 
 // leaf compares values of a field. Where the index does not have them, it holds for all documents
@@ -179,14 +183,15 @@ func (q *textQuery) leaf(n *textNode) query.Node {
 	if !ok {
 		return hasName(name)
 	}
-	r := &query.NumRange{Field: name, Min: math.Inf(-1), Max: math.Inf(1), MinInclude: true, MaxInclude: true}
+	r := &query.NumRange{Field: name, Min: math.Inf(-1), Max: math.Inf(1), MinInclude: true,
+		MaxInclude: true}
 	switch n.cmp {
 	case opGt, opGte:
 		r.Min = v
 	case opLt, opLte:
 		r.Max = v
 	default:
-		if q.kind == index.Clouseau {
+		if q.kind == segment.Clouseau {
 			return &query.Number{Field: name, Value: v}
 		}
 		r.Min, r.Max = v, v
@@ -213,7 +218,8 @@ func leafOfTerms(name string, n *textNode) query.Node {
 	if n.arg.Kind() == ejson.Bool {
 		term = string(n.arg.Raw())
 	}
-	r := &query.Range{Field: name, LowerOpen: true, UpperOpen: true, LowerInclude: true, UpperInclude: true}
+	r := &query.Range{Field: name, LowerOpen: true, UpperOpen: true, LowerInclude: true,
+		UpperInclude: true}
 	switch n.cmp {
 	case opEq:
 		return &query.Term{Field: name, Term: term}
@@ -272,7 +278,8 @@ func (r *Request) textSort(kind Kind) (*textSort, error) {
 				by, shown = index.ByString, "<string>"
 			}
 		}
-		s.fields = append(s.fields, index.SortField{By: by, Field: escaped, Reverse: r.Sort.Descending})
+		s.fields = append(s.fields,
+			index.SortField{By: by, Field: escaped, Reverse: r.Sort.Descending})
 		if kind == KindNouveau {
 			shown = ""
 		}

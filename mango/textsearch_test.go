@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // What an index refuses is CouchDB's error of its kind, with the reason; a query that takes too
@@ -20,7 +21,7 @@ func TestTextSearchErrors(t *testing.T) {
 		KindNouveau: `500 nouveau_search_error bad_request: dim "nowhere" does not exist`,
 	} {
 		h := &textHits{finder: &finder{ctx: t.Context(), plan: &Plan{index: &Index{Kind: kind}}, src: &Source{}}}
-		s := &search.Searcher{Index: &index.Index{Kind: index.Clouseau}}
+		s := &search.Searcher{Index: &index.Index{Kind: segment.Clouseau}}
 		_, err := h.search(t.Context(), s, &index.Request{Query: &query.All{}, Counts: []string{"nowhere"}})
 		e, ok := compat.AsError(err)
 		if !ok {
@@ -32,9 +33,9 @@ func TestTextSearchErrors(t *testing.T) {
 	}
 	plan := &Plan{index: &Index{Kind: KindText}}
 	h := &textHits{finder: &finder{plan: plan, src: &Source{SearchTime: time.Nanosecond}}}
-	segment := index.NewRAM()
-	segment.Add("a", &index.Document{ID: "a"})
-	s := &search.Searcher{Index: &index.Index{Segments: []index.Segment{segment.View("a")}}}
+	ram := segment.NewRAM()
+	ram.Add("a", &segment.Document{ID: "a"})
+	s := &search.Searcher{Index: &index.Index{Segments: []segment.Segment{ram.View("a")}}}
 	if _, err := h.search(context.Background(), s, &index.Request{Query: &query.All{}}); err != errTime {
 		t.Error(err)
 	}

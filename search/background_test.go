@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -37,7 +37,7 @@ func TestLargeBuildsAreInBackground(t *testing.T) {
 	for n := range 10 * fewEntries {
 		b.put(t, fmt.Sprint("doc", n), `{"index":[["default","word",{}]]}`)
 	}
-	c := b.lookup(t, index.Clouseau, "c")
+	c := b.lookup(t, segment.Clouseau, "c")
 	engine.background.Store(0)
 	want(t, "documents", b.ask(t, c, "word")[:2], "80")
 	if engine.background.Load() == 0 {

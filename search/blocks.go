@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat/cache"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -20,7 +20,7 @@ type cachedBlock struct {
 	database [16]byte
 	number   int64 // of the index
 	segment  int64
-	key      index.BlockKey
+	key      segment.BlockKey
 }
 
 // largestBlock is the size of most blocks in bytes.
@@ -43,7 +43,7 @@ type segmentBlocks struct {
 var errNoBlock = errors.New("search: a block of a segment is missing")
 
 // ReadBlock implements index.Blocks.
-func (b *segmentBlocks) ReadBlock(key index.BlockKey) ([]byte, error) {
+func (b *segmentBlocks) ReadBlock(key segment.BlockKey) ([]byte, error) {
 	id := b.id
 	id.key = key
 	return b.cache.Load(id, func() ([]byte, error) {
@@ -74,11 +74,12 @@ func (x *Indexes) blocksOver(
 		})
 		return value, err
 	}
-	return &segmentBlocks{x.blocks, x.frequent, cachedBlock{database: uuid, number: number, segment: segment}, k, get}
+	return &segmentBlocks{x.blocks, x.frequent,
+		cachedBlock{database: uuid, number: number, segment: segment}, k, get}
 }
 
 // readLive reads the set of documents of a segment that are alive; nil: all are.
-func (k *keys) readLive(r kv.ReadTx, s *segmentInfo) (*index.Bitmap, error) {
+func (k *keys) readLive(r kv.ReadTx, s *segmentInfo) (*segment.Bitmap, error) {
 	if s.live == 0 {
 		return nil, nil
 	}
@@ -92,7 +93,7 @@ func (k *keys) readLive(r kv.ReadTx, s *segmentInfo) (*index.Bitmap, error) {
 	if err := it.Err(); err != nil {
 		return nil, err
 	}
-	live, ok := index.ReadBitmap(b, int32(s.docs))
+	live, ok := segment.ReadBitmap(b, int32(s.docs))
 	if !ok {
 		return nil, corrupt("set of documents that are alive")
 	}
@@ -100,7 +101,7 @@ func (k *keys) readLive(r kv.ReadTx, s *segmentInfo) (*index.Bitmap, error) {
 }
 
 // writeLive writes such a set as the next version, and removes the one before.
-func (k *keys) writeLive(tx kv.Tx, s *segmentInfo, live *index.Bitmap) {
+func (k *keys) writeLive(tx kv.Tx, s *segmentInfo, live *segment.Bitmap) {
 	if s.live > 0 {
 		tx.ClearRange(children(k.live(s.id, s.live)))
 	}

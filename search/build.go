@@ -11,7 +11,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -99,11 +99,13 @@ func (b *build) prepare(ctx context.Context) error {
 		}
 		sp := spaceOf(s)
 		b.recordKey = sp.record(b.def.signature)
-		if b.rec, b.stored, err = readRecord(s.KV(), sp, b.def.signature); err != nil || b.rec == nil {
+		if b.rec, b.stored, err = readRecord(s.KV(), sp, b.def.signature); err != nil ||
+			b.rec == nil {
 			return err
 		}
 		b.began, b.keys = b.rec.began, sp.keysOf(b.rec.number)
-		counts, err := s.KV().GetMany([][]byte{b.keys.count(countLogEntries), b.keys.count(countLogBytes)})
+		counts, err := s.KV().GetMany([][]byte{b.keys.count(countLogEntries),
+			b.keys.count(countLogBytes)})
 		if err != nil {
 			return err
 		}
@@ -160,7 +162,7 @@ type batch struct {
 	pending int64 // changes that follow it
 	later   bool  // of an interactive index: changes since writers know of it
 	direct  bool  // it goes into a segment without a detour by the log
-	part    *index.Batch
+	part    *segment.Batch
 }
 
 // source is one document on its way into the index.
@@ -175,9 +177,9 @@ type source struct {
 	memory int    // of the record once it is read from the log
 
 	// In a segment that is made directly: where it is, nil if it is not, and its identity.
-	part     *index.Batch
+	part     *segment.Batch
 	number   int32
-	identity index.Identity
+	identity segment.Identity
 }
 
 var errNoJavaScript = compat.NewError(compat.KindNotImplemented, "This server runs no JavaScript.")
@@ -186,7 +188,7 @@ var errNoJavaScript = compat.NewError(compat.KindNotImplemented, "This server ru
 func (b *build) pass(ctx context.Context) error {
 	if b.def.native == nil {
 		kind := js.ClouseauIndex
-		if b.def.Kind == index.Nouveau {
+		if b.def.Kind == segment.Nouveau {
 			kind = js.NouveauIndex
 		}
 		if b.x.opts.JS == nil {
@@ -407,7 +409,8 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 func appendSource(dst []byte, doc *storage.Document) []byte {
 	view := compat.DocumentView{ID: doc.ID, Rev: doc.Rev, Body: doc.Body}
 	for i := range doc.Attachments {
-		view.Attachments = append(view.Attachments, compat.AttachmentView{Attachment: &doc.Attachments[i]})
+		view.Attachments = append(view.Attachments,
+			compat.AttachmentView{Attachment: &doc.Attachments[i]})
 	}
 	return compat.AppendDocument(dst, &view)
 }

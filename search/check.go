@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -81,7 +81,9 @@ func (c *indexCheck) report(format string, args ...any) {
 }
 
 // view calls fn with the index in a snapshot.
-func (c *indexCheck) view(ctx context.Context, fn func(s *storage.Snapshot, o *opened) error) error {
+func (c *indexCheck) view(
+	ctx context.Context, fn func(s *storage.Snapshot, o *opened) error,
+) error {
 	return c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		o, err := c.x.open(ctx, s, c.def)
 		if err != nil || o == nil {
@@ -97,20 +99,20 @@ func (c *indexCheck) view(ctx context.Context, fn func(s *storage.Snapshot, o *o
 // same place at the end as it was at the beginning.
 func (c *indexCheck) run(ctx context.Context) error {
 	segments, alive := 0, int64(0)
-	var before, after index.Identity
+	var before, after segment.Identity
 	err := c.view(ctx, func(s *storage.Snapshot, o *opened) error {
 		segments, alive, before = len(o.segments), o.alive(), o.at
 		return c.counters(s, o, alive)
 	})
-	for segment := 0; segment < segments && err == nil; segment++ {
+	for n := 0; n < segments && err == nil; n++ {
 		for from, more := int32(0), true; more && err == nil; from += checkWindow {
 			more = false
 			err = c.view(ctx, func(s *storage.Snapshot, o *opened) error {
-				if segment >= len(o.segments) {
+				if n >= len(o.segments) {
 					return nil
 				}
-				more = from+checkWindow < o.segments[segment].Docs()
-				return c.documents(ctx, s, o, o.segments[segment], from)
+				more = from+checkWindow < o.segments[n].Docs()
+				return c.documents(ctx, s, o, o.segments[n], from)
 			})
 		}
 	}
@@ -239,21 +241,22 @@ func (c *indexCheck) blocks(s *storage.Snapshot, o *opened) error {
 
 // documents looks up the entries of documents that are alive.
 func (c *indexCheck) documents(
-	ctx context.Context, s *storage.Snapshot, o *opened, segment index.Segment, from int32,
+	ctx context.Context, s *storage.Snapshot, o *opened, of segment.Segment, from int32,
 ) error {
 	var keys [][]byte
 	var ids []string
-	var identities []index.Identity
-	live := segment.Live()
-	for doc := from; doc < min(from+checkWindow, segment.Docs()); doc++ {
+	var identities []segment.Identity
+	live := of.Live()
+	for doc := from; doc < min(from+checkWindow, of.Docs()); doc++ {
 		if live != nil && !live.Has(doc) {
 			continue
 		}
-		id, identity, err := index.NameOf(ctx, segment, doc)
+		id, identity, err := segment.NameOf(ctx, of, doc)
 		if err != nil {
 			return err
 		}
-		ids, identities, keys = append(ids, id), append(identities, identity), append(keys, o.keys.document(id))
+		ids, identities, keys = append(ids, id), append(identities, identity), append(keys,
+			o.keys.document(id))
 	}
 	values, err := s.KV().GetMany(keys)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -47,7 +47,7 @@ const defaultClaimTime = 30 * time.Second
 var errClaimed = errors.New("search: another process writes the segment")
 
 type pendingBlock struct {
-	key   index.BlockKey
+	key   segment.BlockKey
 	value []byte
 }
 
@@ -63,7 +63,9 @@ func claimedSegment(value []byte) int64 { return int64(binary.BigEndian.Uint64(v
 
 // take takes a claim, with a new number for the segment, and removes what a dead process has left
 // of its own. The error is errClaimed while another process holds it and gives signs of life.
-func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k *keys, of int64) (*claim, error) {
+func (x *Indexes) take(
+	ctx context.Context, db *storage.DB, recordKey []byte, k *keys, of int64,
+) (*claim, error) {
 	c := &claim{x: x, db: db, keys: k, of: of, token: make([]byte, claimToken)}
 	if _, err := rand.Read(c.token); err != nil {
 		return nil, err
@@ -85,7 +87,8 @@ func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k 
 				return corrupt("claim of an index")
 			}
 			seen := time.UnixMilli(int64(binary.BigEndian.Uint64(old[claimToken:])))
-			if !x.alone(of) && time.Since(seen).Abs() < x.opts.claimTime && !bytes.Equal(old[:claimToken], c.token) {
+			if !x.alone(of) && time.Since(seen).Abs() < x.opts.claimTime &&
+				!bytes.Equal(old[:claimToken], c.token) {
 				return errClaimed
 			}
 			if left := claimedSegment(old); m.find(left) < 0 {
@@ -105,8 +108,8 @@ func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k 
 func (x *Indexes) alone(of int64) bool { return of == claimMerge && x.opts.Jobs != nil }
 
 // put takes a block; it is index.Encode's. Blocks are written many in a transaction.
-func (c *claim) put(ctx context.Context) func(index.BlockKey, []byte) error {
-	return func(key index.BlockKey, value []byte) error {
+func (c *claim) put(ctx context.Context) func(segment.BlockKey, []byte) error {
+	return func(key segment.BlockKey, value []byte) error {
 		c.pending = append(c.pending, pendingBlock{key, value})
 		c.bytes += int64(len(value))
 		if c.size += len(value) + blockBytes; c.size < c.x.transactionBudget()/2 {

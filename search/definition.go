@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/analysis"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -22,7 +22,7 @@ type signature [16]byte
 
 // Definition is an index of a design document. It is immutable.
 type Definition struct {
-	Kind index.Kind
+	Kind segment.Kind
 	// DesignDoc is the id of the design document, Name the name of the index in it.
 	DesignDoc, Name string
 	// Signature is what CouchDB names the index by, in hexadecimal digits.
@@ -42,8 +42,8 @@ type Definition struct {
 }
 
 // member is where definitions of a kind are in a design document.
-func member(kind index.Kind) string {
-	if kind == index.Nouveau {
+func member(kind segment.Kind) string {
+	if kind == segment.Nouveau {
 		return "nouveau"
 	}
 	return "indexes"
@@ -53,7 +53,7 @@ func member(kind index.Kind) string {
 // what CouchDB says of a definition that is none; then there is a Definition all the same, which
 // cannot be used.
 func (x *Indexes) Lookup(
-	ctx context.Context, db *storage.DB, kind index.Kind, ddoc, name string,
+	ctx context.Context, db *storage.DB, kind segment.Kind, ddoc, name string,
 ) (def *Definition, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		doc, err := s.Open(ddoc, storage.OpenOptions{})
@@ -73,7 +73,7 @@ func (x *Indexes) Lookup(
 // newDefinition reads a definition (dreyfus_index, nouveau_util: design_doc_to_index). partitioned
 // is the kind of the database.
 func (x *Indexes) newDefinition(
-	body ejson.Value, kind index.Kind, ddoc, name string, partitioned bool,
+	body ejson.Value, kind segment.Kind, ddoc, name string, partitioned bool,
 ) (*Definition, error) {
 	def := &Definition{Kind: kind, DesignDoc: ddoc, Name: name, Partitioned: partitioned}
 	if options, ok := body.Get("options"); ok {
@@ -131,7 +131,7 @@ func errNoAnalyzerNamed(name string) error {
 // readAnalyzers reads the analyzers of an index of JavaScript, and gives what the definition has of
 // them.
 func (def *Definition) readAnalyzers(d ejson.Value) (analyzers []ejson.Value, err error) {
-	if def.Kind == index.Nouveau {
+	if def.Kind == segment.Nouveau {
 		standard, _ := d.Get("default_analyzer")
 		fields, _ := d.Get("field_analyzers")
 		var unknown string
@@ -187,7 +187,7 @@ func (def *Definition) sign(source, d ejson.Value, analyzers []ejson.Value, part
 		}
 	}
 	term = source.AppendTerm(term)
-	if def.Kind == index.Nouveau {
+	if def.Kind == segment.Nouveau {
 		sum := sha256.Sum256(term)
 		def.Signature = hex.EncodeToString(sum[:])
 	} else {
@@ -215,5 +215,6 @@ func appendTermMap(term []byte, object ejson.Value) []byte {
 
 // wants reports whether a document goes through the index function at all.
 func (def *Definition) wants(id string, partitioned bool) bool {
-	return !compat.IsDesignID(id) || def.Kind == index.Clouseau && !partitioned && def.native == nil
+	return !compat.IsDesignID(id) || def.Kind == segment.Clouseau && !partitioned &&
+		def.native == nil
 }

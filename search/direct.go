@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -32,7 +32,7 @@ type direct struct {
 
 // collected are the documents that are on their way into one segment.
 type collected struct {
-	parts []*index.Batch
+	parts []*segment.Batch
 	docs  []source       // each once, as it was last
 	at    map[string]int // where they are in docs
 	types map[string]fieldType
@@ -103,7 +103,8 @@ func (d *direct) add(ctx context.Context, batch *batch) error {
 		c.parts = append(c.parts, batch.part)
 		c.bytes += batch.part.Bytes()
 	}
-	if c.bytes < d.b.x.directBytes() && c.keys < d.b.x.transactionBudget() && len(c.docs) < d.b.x.opts.directDocs {
+	if c.bytes < d.b.x.directBytes() && c.keys < d.b.x.transactionBudget() &&
+		len(c.docs) < d.b.x.opts.directDocs {
 		return nil
 	}
 	return d.write(ctx)
@@ -190,7 +191,8 @@ func (b *build) writeDirect(ctx context.Context, s *collected) error {
 		return nil
 	}
 	c.drop()
-	if errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || errors.Is(err, errCrowded) {
+	if errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) ||
+		errors.Is(err, errCrowded) {
 		b.indirect.Store(true)
 		err = errMoved
 	}
@@ -208,7 +210,7 @@ func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error 
 			return err
 		}
 	}
-	var segments []index.Segment
+	var segments []segment.Segment
 	order := uint16(0)
 	for _, part := range s.parts {
 		if part.Len() == 0 {
@@ -221,9 +223,9 @@ func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error 
 			}
 			src := &s.docs[s.at[part.ID(nil, doc)]]
 			if b.interactive() {
-				src.identity = index.Identity(keyspace.AppendSeq(nil, src.seq))
+				src.identity = segment.Identity(keyspace.AppendSeq(nil, src.seq))
 			} else {
-				src.identity = index.Identity(binary.BigEndian.AppendUint16(place[:len(place):len(place)], order))
+				src.identity = segment.Identity(binary.BigEndian.AppendUint16(place[:len(place):len(place)], order))
 			}
 			part.SetIdentity(doc, src.identity)
 			c.docs++
@@ -233,7 +235,7 @@ func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error 
 	if len(segments) == 0 {
 		return nil
 	}
-	if err := index.Encode(ctx, segments, c.put(ctx)); err != nil {
+	if err := segment.Encode(ctx, segments, c.put(ctx)); err != nil {
 		return err
 	}
 	return c.write(ctx)
@@ -328,7 +330,7 @@ func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error
 }
 
 // live gives the documents of the segment that are among docs; nil: all of them.
-func (s *collected) live(docs []source, n int32) *index.Bitmap {
+func (s *collected) live(docs []source, n int32) *segment.Bitmap {
 	if len(docs) == len(s.docs) {
 		return nil
 	}
@@ -336,7 +338,7 @@ func (s *collected) live(docs []source, n int32) *index.Bitmap {
 	for i := range docs {
 		there[docs[i].id] = true
 	}
-	live, at := index.All(n), int32(0)
+	live, at := segment.All(n), int32(0)
 	for _, part := range s.parts {
 		for doc := range part.Docs() {
 			if !part.Has(doc) {

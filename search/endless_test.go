@@ -8,7 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -51,7 +51,7 @@ func TestEndlessFunctions(t *testing.T) {
 			b.indexes.Close()
 			b.indexes = New(o)
 			b.put(t, "_design/d", design)
-			def := b.lookup(t, index.Clouseau, "c")
+			def := b.lookup(t, segment.Clouseau, "c")
 			put := func(n int, endless bool) {
 				member := ""
 				if endless {

@@ -8,7 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/analysis"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // This file makes values of fields of what an index function called index() with.
@@ -23,7 +23,8 @@ const (
 	doubleField
 )
 
-var fieldTypes = map[string]fieldType{"text": textField, "string": stringField, "double": doubleField}
+var fieldTypes = map[string]fieldType{"text": textField, "string": stringField,
+	"double": doubleField}
 
 func (t fieldType) String() string {
 	return [...]string{"", "TEXT", "STRING", "DOUBLE"}[t]
@@ -39,7 +40,7 @@ var nouveauName = regexp.MustCompile(`^\$?[a-zA-Z][a-zA-Z0-9_]*$`)
 
 // fields are what an index function made of a document.
 type fields struct {
-	values []index.Value
+	values []segment.Value
 	types  []typedField
 	// failure is why the document cannot be indexed; thrown says that the function threw it.
 	failure string
@@ -67,7 +68,7 @@ func (def *Definition) fieldsOf(id, partition string, result *js.MapResult) *fie
 		for v := range key.Elements() {
 			arguments = append(arguments, v)
 		}
-		if def.Kind == index.Nouveau {
+		if def.Kind == segment.Nouveau {
 			f.nouveau(arguments, options)
 		} else {
 			f.clouseau(arguments, options)
@@ -84,13 +85,13 @@ func (def *Definition) fieldsOf(id, partition string, result *js.MapResult) *fie
 
 // name adds the fields that name the document and its partition.
 func (f *fields) name(id, partition string) {
-	f.add(index.Value{Name: "_id", Text: id})
+	f.add(segment.Value{Name: "_id", Text: id})
 	if partition != "" {
-		f.add(index.Value{Name: "_partition", Text: partition})
+		f.add(segment.Value{Name: "_partition", Text: partition})
 	}
 }
 
-func (f *fields) add(v index.Value) { f.values = append(f.values, v) }
+func (f *fields) add(v segment.Value) { f.values = append(f.values, v) }
 
 // clouseau reads a call of index(name, value, options) (ClouseauTypeFactory: constructField). What
 // is neither a text nor a number nor a boolean, such as the null that JSON makes of NaN, is passed
@@ -99,7 +100,8 @@ func (f *fields) clouseau(arguments []ejson.Value, options ejson.Value) {
 	if len(arguments) != 2 {
 		return
 	}
-	v := index.Value{Name: arguments[0].Text(), Analyzed: true, Norms: true, Store: isSet(options, "store")}
+	v := segment.Value{Name: arguments[0].Text(), Analyzed: true, Norms: true,
+		Store: isSet(options, "store")}
 	if how, ok := options.Get("index"); ok {
 		switch off, isBool := how.Bool(); {
 		case isBool && !off, how.TextIs("no"):
@@ -154,13 +156,14 @@ func (f *fields) nouveau(arguments []ejson.Value, options ejson.Value) {
 		f.failure = fmt.Sprintf("name of field %s must match \"%s\"", name, nouveauName)
 		return
 	}
-	v := index.Value{Name: name, Store: of == 0 || isSet(options, "store"), NotIndexed: of == 0}
+	v := segment.Value{Name: name, Store: of == 0 || isSet(options, "store"), NotIndexed: of == 0}
 	switch value.Kind() {
 	case ejson.String:
 		v.Text = value.Text()
 		v.Analyzed, v.Norms, v.Facet = of == textField, of == textField, of == stringField
 		if of == stringField && len(v.Text) > analysis.MaxTerm {
-			f.failure = fmt.Sprintf("field %s has a string of more than %d bytes", name, analysis.MaxTerm)
+			f.failure = fmt.Sprintf("field %s has a string of more than %d bytes", name,
+				analysis.MaxTerm)
 			return
 		}
 	case ejson.Int, ejson.Double:
@@ -202,7 +205,7 @@ func (f *fields) checkTypes(known map[string]fieldType) (fresh []typedField) {
 
 // maker makes documents of values, for one goroutine.
 type maker struct {
-	of     *index.Maker
+	of     *segment.Maker
 	tokens analysis.Tokens
 	most   int // bytes of a record
 }
@@ -212,13 +215,16 @@ func (def *Definition) newMaker() *maker {
 	if def.native != nil && !def.later {
 		m.most = maxInteractive
 	}
-	m.of = index.NewMaker(def.Kind, func(field, text string, add func(term []byte, increment, start, end int)) {
+	m.of = segment.NewMaker(def.Kind, func(field, text string,
+		add func(term []byte, increment, start, end int)) {
 		m.analyze(def.analyzers.For(field), text, add)
 	})
 	return m
 }
 
-func (m *maker) analyze(a *analysis.Analyzer, text string, add func(term []byte, increment, start, end int)) {
+func (m *maker) analyze(
+	a *analysis.Analyzer, text string, add func(term []byte, increment, start, end int),
+) {
 	m.tokens.Reset()
 	a.Each(&m.tokens, text, func(t analysis.Token, term []byte) {
 		add(term, int(t.Increment), int(t.Start), int(t.End))

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -36,7 +36,8 @@ func (x *Indexes) isLarge(entries, bytes int64) bool {
 // build goes on, but not for long: what is in the log is in the memory of whoever queries.
 func (b *build) flushIfLarge(ctx context.Context) error {
 	// An empty log is not large, however little memory there is.
-	for tries := 0; b.entries > 0 && (b.x.isLarge(b.entries, b.logBytes) || b.logMemory >= b.x.logMemory()); tries++ {
+	for tries := 0; b.entries > 0 &&
+		(b.x.isLarge(b.entries, b.logBytes) || b.logMemory >= b.x.logMemory()); tries++ {
 		err := b.x.flush(ctx, b.db, b.def, b.recordKey, b.keys)
 		switch {
 		case err == nil:
@@ -67,7 +68,9 @@ const (
 
 // flush flushes the log up to where it is now. Each has its log in memory, so that few run at a
 // time.
-func (x *Indexes) flush(ctx context.Context, db *storage.DB, def *Definition, recordKey []byte, k *keys) error {
+func (x *Indexes) flush(
+	ctx context.Context, db *storage.DB, def *Definition, recordKey []byte, k *keys,
+) error {
 	select {
 	case x.flushing <- struct{}{}:
 		defer func() { <-x.flushing }()
@@ -111,7 +114,7 @@ func (x *Indexes) flushInto(ctx context.Context, c *claim, def *Definition) erro
 		c.drop()
 		return nil
 	}
-	var fresh []index.Segment
+	var fresh []segment.Segment
 	for _, s := range o.segments[len(o.manifest.segments):] {
 		fresh = append(fresh, s)
 		if live := s.Live(); live != nil {
@@ -120,7 +123,7 @@ func (x *Indexes) flushInto(ctx context.Context, c *claim, def *Definition) erro
 			c.docs += int64(s.Docs())
 		}
 	}
-	if err := index.Encode(ctx, fresh, c.put(ctx)); err != nil {
+	if err := segment.Encode(ctx, fresh, c.put(ctx)); err != nil {
 		return err
 	}
 	if err := c.write(ctx); err != nil {
@@ -164,7 +167,7 @@ func (c *claim) publishFlush(
 				return err
 			}
 			if live == nil {
-				live = index.All(int32(info.docs))
+				live = segment.All(int32(info.docs))
 			}
 			for _, doc := range docs {
 				live.Clear(doc)
@@ -177,7 +180,8 @@ func (c *claim) publishFlush(
 		addCounter(tx.KV(), c.keys.count(countLogBytes), -bytes)
 		m.flushed = o.at
 		if c.docs > 0 {
-			m.segments = append(m.segments, segmentInfo{id: c.segment, docs: c.docs, bytes: c.bytes})
+			m.segments = append(m.segments,
+				segmentInfo{id: c.segment, docs: c.docs, bytes: c.bytes})
 		} else {
 			tx.KV().ClearRange(children(c.keys.segment(c.segment)))
 		}

@@ -8,26 +8,29 @@ import (
 
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // frequentOf is a set that takes about as many bytes as it is asked to.
 func frequentOf(t *testing.T, docs int) *index.Frequent {
 	t.Helper()
-	ram, maker := index.NewRAM(), index.NewMaker(index.Clouseau, func(_, text string, add func([]byte, int, int, int)) {
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Clouseau, func(_, text string,
+		add func([]byte, int, int, int)) {
 		add([]byte(text), 1, 0, len(text))
 	})
 	for i := range docs {
-		ram.Add(index.Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []index.Value{
+		ram.Add(segment.Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []segment.Value{
 			{Name: "t", Text: "x", Analyzed: true}}))
 	}
-	b := &keptInTest{blocks: map[index.BlockKey][]byte{}}
-	must(t, index.Encode(context.Background(), []index.Segment{ram.View("9")}, func(k index.BlockKey, v []byte) error {
-		b.blocks[k] = v
-		return nil
-	}))
-	s, err := index.OpenBlocks(context.Background(), b, nil)
+	b := &keptInTest{blocks: map[segment.BlockKey][]byte{}}
+	must(t, segment.Encode(context.Background(), []segment.Segment{ram.View("9")},
+		func(k segment.BlockKey, v []byte) error {
+			b.blocks[k] = v
+			return nil
+		}))
+	s, err := segment.OpenBlocks(context.Background(), b, nil)
 	must(t, err)
-	x := &index.Index{Kind: index.Clouseau, Segments: []index.Segment{s}}
+	x := &index.Index{Kind: segment.Clouseau, Segments: []segment.Segment{s}}
 	_, err = x.Search(context.Background(), &index.Request{Query: &query.Term{Field: "t", Term: "x"}, Limit: 1})
 	must(t, err)
 	if b.kept == nil {
@@ -37,14 +40,14 @@ func frequentOf(t *testing.T, docs int) *index.Frequent {
 }
 
 type keptInTest struct {
-	blocks map[index.BlockKey][]byte
+	blocks map[segment.BlockKey][]byte
 	kept   *index.Frequent
 }
 
-func (b *keptInTest) ReadBlock(k index.BlockKey) ([]byte, error) { return b.blocks[k], nil }
-func (b *keptInTest) Kept(string) *index.Frequent                { return b.kept }
-func (b *keptInTest) Keep(_ string, f *index.Frequent)           { b.kept = f }
-func (b *keptInTest) Worth(int32, int32) bool                    { return true }
+func (b *keptInTest) ReadBlock(k segment.BlockKey) ([]byte, error) { return b.blocks[k], nil }
+func (b *keptInTest) Kept(string) *index.Frequent                  { return b.kept }
+func (b *keptInTest) Keep(_ string, f *index.Frequent)             { b.kept = f }
+func (b *keptInTest) Worth(int32, int32) bool                      { return true }
 
 // TestFrequentCache: what is kept is bounded in bytes, segments are kept apart, and a set that is
 // as large as half of the cache is not kept.
@@ -75,7 +78,7 @@ func TestFrequentCache(t *testing.T) {
 // there are in all, and that those that are answered are among them, the better ones first.
 func (m *model) checkBest(t tester, b *bench, def *Definition, rng *rand.Rand) {
 	text := "default"
-	if def.Kind == index.Nouveau {
+	if def.Kind == segment.Nouveau {
 		text = "body"
 	}
 	q := randomQuery(rng, text, 2)

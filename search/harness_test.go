@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -170,7 +171,7 @@ func (b *bench) purge(t tester, id string) {
 	must(t, err)
 }
 
-func (b *bench) lookup(t tester, kind index.Kind, name string) *Definition {
+func (b *bench) lookup(t tester, kind segment.Kind, name string) *Definition {
 	t.Helper()
 	def, err := b.indexes.Lookup(context.Background(), b.db, kind, "_design/d", name)
 	must(t, err)
@@ -226,10 +227,11 @@ const design = `{"indexes":{"c":{"index":"f"},"broken":{"index":"broken"}},"nouv
 func TestSmoke(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		b.put(t, "_design/d", design)
-		c := b.lookup(t, index.Clouseau, "c")
+		c := b.lookup(t, segment.Clouseau, "c")
 		want(t, "nothing", b.ask(t, c, "*:*"), "0 ")
 		for i := range 40 {
-			b.put(t, fmt.Sprintf("d%02d", i), fmt.Sprintf(`{"index":[["default","word w%d",{}],["n",%d,{}]]}`, i%4, i))
+			b.put(t, fmt.Sprintf("d%02d", i), fmt.Sprintf(`{"index":[["default","word w%d",{}],["n",%d,{}]]}`, i%4,
+				i))
 			if i%7 == 0 {
 				b.ask(t, c, "word")
 			}
@@ -254,7 +256,7 @@ func TestSmoke(t *testing.T) {
 		must(t, err)
 		want(t, "documents", info.Docs, int64(36))
 		want(t, "errors in info", info.Errors, int64(2))
-		_, err = b.try(b.lookup(t, index.Clouseau, "broken"), "x")
+		_, err = b.try(b.lookup(t, segment.Clouseau, "broken"), "x")
 		var e *compat.Error
 		if !errors.As(err, &e) || e.Kind != compat.KindCompilationError {
 			t.Errorf("a function that does not compile: %v", err)

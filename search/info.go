@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -69,9 +69,9 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 			return err
 		}
 		info.Docs, info.Errors, info.Bytes = counter(values[1]), counter(values[2]), counter(values[3])
-		for _, segment := range m.segments {
-			info.Deleted += segment.killed
-			info.Bytes += segment.bytes
+		for _, s := range m.segments {
+			info.Deleted += s.killed
+			info.Bytes += s.bytes
 		}
 		return nil
 	})
@@ -199,7 +199,7 @@ func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]boo
 
 // definitions are all indexes of a design document that can be built.
 func (x *Indexes) definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Definition) {
-	for _, kind := range []index.Kind{index.Clouseau, index.Nouveau} {
+	for _, kind := range []segment.Kind{segment.Clouseau, segment.Nouveau} {
 		members, _ := body.Get(member(kind))
 		if members.Kind() != ejson.Object {
 			continue

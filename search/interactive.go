@@ -10,7 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -26,7 +26,7 @@ import (
 type interactiveEntry struct {
 	signature  signature
 	number     int64
-	kind       index.Kind
+	kind       segment.Kind
 	language   string
 	definition []byte // as design documents have it
 }
@@ -64,7 +64,7 @@ func parseInteractive(b []byte) (list interactiveList, err error) {
 	for len(d.B) > 0 && !d.Bad {
 		var e interactiveEntry
 		copy(e.signature[:], d.Take(len(e.signature)))
-		e.number, e.kind = d.int(), index.Kind(d.Byte())
+		e.number, e.kind = d.int(), segment.Kind(d.Byte())
 		e.language, e.definition = d.Text(), d.Bytes()
 		list = append(list, e)
 	}
@@ -312,7 +312,7 @@ func (b *build) leaveOut(s *storage.Snapshot, read *batch) error {
 	if err != nil {
 		return err
 	}
-	began := index.Identity(keyspace.AppendSeq(nil, b.began))
+	began := segment.Identity(keyspace.AppendSeq(nil, b.began))
 	left := read.docs[:0]
 	for i := range read.docs {
 		at, err := identityIn(values[i])
@@ -334,15 +334,15 @@ func (b *build) segmentsBefore(ctx context.Context) (n int, err error) {
 	if !b.interactive() {
 		return 0, nil
 	}
-	began := index.Identity(keyspace.AppendSeq(nil, b.began))
+	began := segment.Identity(keyspace.AppendSeq(nil, b.began))
 	err = b.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		n = 0
 		o, err := b.x.open(ctx, s, b.def)
 		if err != nil || o == nil {
 			return err
 		}
-		for _, segment := range o.segments[:len(o.manifest.segments)] {
-			_, at, err := index.NameOf(ctx, segment, 0)
+		for _, s := range o.segments[:len(o.manifest.segments)] {
+			_, at, err := segment.NameOf(ctx, s, 0)
 			if err != nil || at > began {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -25,9 +25,9 @@ import (
 // listed is a language of tests: a document lists what it has in an index, as for script.
 type listed struct{}
 
-func (listed) Compile(index.Kind, ejson.Value) (Mapper, error) { return listed{}, nil }
+func (listed) Compile(segment.Kind, ejson.Value) (Mapper, error) { return listed{}, nil }
 
-func (listed) Map(doc ejson.Value) ([]index.Value, bool, error) {
+func (listed) Map(doc ejson.Value) ([]segment.Value, bool, error) {
 	if fail, ok := doc.Get("fail"); ok {
 		return nil, false, errors.New(fail.Text())
 	}
@@ -47,7 +47,7 @@ const interactiveDesign = `{"language":"listed","indexes":{"i":{"index":{}}}}`
 func (b *bench) interactive(t tester) *Definition {
 	t.Helper()
 	b.put(t, "_design/i", interactiveDesign)
-	def, err := b.indexes.Lookup(context.Background(), b.db, index.Clouseau, "_design/i", "i")
+	def, err := b.indexes.Lookup(context.Background(), b.db, segment.Clouseau, "_design/i", "i")
 	must(t, err)
 	return def
 }

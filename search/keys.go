@@ -3,7 +3,7 @@ package search
 import (
 	"fmt"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -63,13 +63,13 @@ func (k *keys) key(part int64) []byte {
 }
 
 // log is the key of an entry of the log, whose place is the identity of what it indexes.
-func (k *keys) log(at index.Identity) []byte { return append(k.key(keyLog), at...) }
+func (k *keys) log(at segment.Identity) []byte { return append(k.key(keyLog), at...) }
 
 func (k *keys) document(id string) []byte { return tuple.AppendString(k.key(keyDocument), id) }
 
 func (k *keys) segment(id int64) []byte { return tuple.AppendInt(k.key(keyBlock), id) }
 
-func (k *keys) block(segment int64, b index.BlockKey) []byte {
+func (k *keys) block(segment int64, b segment.BlockKey) []byte {
 	key := tuple.AppendInt(k.segment(segment), int64(b.Stream))
 	return tuple.AppendInt(tuple.AppendInt(key, int64(b.Field)), int64(b.Number))
 }

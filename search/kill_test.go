@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -87,7 +87,7 @@ func TestKills(t *testing.T) {
 		b.dead = true
 		b.restart()
 		b.put(t, "_design/d", design)
-		defs := []*Definition{b.lookup(t, index.Clouseau, "c"), b.lookup(t, index.Nouveau, "n")}
+		defs := []*Definition{b.lookup(t, segment.Clouseau, "c"), b.lookup(t, segment.Nouveau, "n")}
 		m := newModel()
 		first := &modelDoc{id: "first", words: vocabulary, place: "red"}
 		b.put(t, first.id, first.body())
@@ -134,7 +134,7 @@ func TestWritesWhileBuilding(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		b := newBench(t, engine, storage.CreateOptions{})
 		b.put(t, "_design/d", design)
-		def := b.lookup(t, index.Nouveau, "n")
+		def := b.lookup(t, segment.Nouveau, "n")
 		processes := []*bench{b, b.beside(t), b.beside(t)}
 		body := func(n int) string {
 			return fmt.Sprintf(`{"nouveau":[["text","body","all n%d",{}],["double","n",%d,{}]]}`, n, n)

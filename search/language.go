@@ -6,8 +6,8 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/analysis"
-	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Language makes documents of an index without JavaScript: that of design documents whose
@@ -15,7 +15,7 @@ import (
 type Language interface {
 	// Compile reads the member `index` of a definition. The error is what a query of the index
 	// answers.
-	Compile(kind index.Kind, definition ejson.Value) (Mapper, error)
+	Compile(kind segment.Kind, definition ejson.Value) (Mapper, error)
 }
 
 // Mapper gives the fields of documents. It is safe for concurrent use.
@@ -23,7 +23,7 @@ type Mapper interface {
 	// Map gives the values of a document, which has _id, _rev and all that clients see of it; false
 	// leaves it out of the index. A document with an error is listed among those that could not be
 	// indexed.
-	Map(doc ejson.Value) (values []index.Value, ok bool, err error)
+	Map(doc ejson.Value) (values []segment.Value, ok bool, err error)
 }
 
 // nativeFormat is what goes into the signature of an index without JavaScript; another one makes
@@ -38,7 +38,7 @@ func (def *Definition) compile(language Language, d, source ejson.Value) (analyz
 	}
 	def.text = d.AppendJSON(nil)
 	analyzer, _ := d.Get("analyzer")
-	if def.Kind == index.Clouseau {
+	if def.Kind == segment.Clouseau {
 		if def.analyzers, err = analysis.ClouseauSet(analyzer); err != nil {
 			return nil, errNoAnalyzer
 		}
@@ -96,7 +96,7 @@ func (def *Definition) nativeFields(id string, doc ejson.Value, partitioned bool
 // Phrase is a query for a text in quotes.
 func (s *Searcher) Phrase(field, text string) (query.Node, error) {
 	dialect := query.Classic
-	if s.Kind == index.Nouveau {
+	if s.Kind == segment.Nouveau {
 		dialect = query.Flexible
 	}
 	return query.Resolve(&query.Text{Field: field, Text: text, Quoted: true}, text, dialect, s)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Documents of a batch are made as their rows come, and handed over in pieces: what functions give
@@ -19,10 +19,10 @@ type making struct {
 	b     *build
 	batch *batch
 	m     *maker
-	part  *index.Batch // nil: records are made
-	next  int          // the document of the batch that comes next
-	from  int          // the first one of the piece
-	held  int          // bytes of memory that the piece takes
+	part  *segment.Batch // nil: records are made
+	next  int            // the document of the batch that comes next
+	from  int            // the first one of the piece
+	held  int            // bytes of memory that the piece takes
 }
 
 // make has the documents of a batch mapped, analyses what comes out, and hands it over.
@@ -61,7 +61,7 @@ func (k *making) take(ctx context.Context, src *source) error {
 			k.held += src.memory
 		} else {
 			if k.part == nil {
-				k.part = index.NewBatch(k.b.def.Kind, k.m.of.Analyze)
+				k.part = segment.NewBatch(k.b.def.Kind, k.m.of.Analyze)
 			}
 			before := k.part.Bytes()
 			k.m.invert(k.part, src)
@@ -107,7 +107,7 @@ func (m *maker) record(src *source) {
 		src.fields.failure = tooManyFields
 		return
 	}
-	if src.record = index.AppendRecord(nil, d); len(src.record) > m.most {
+	if src.record = segment.AppendRecord(nil, d); len(src.record) > m.most {
 		src.record, src.fields.failure = nil, tooMuchText
 		return
 	}
@@ -116,7 +116,7 @@ func (m *maker) record(src *source) {
 
 // invert adds a document to a batch. Whether it fits an index does not depend on how it comes
 // there.
-func (m *maker) invert(part *index.Batch, src *source) {
+func (m *maker) invert(part *segment.Batch, src *source) {
 	size := 0
 	for i := range src.fields.values {
 		size += len(src.fields.values[i].Text)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -19,15 +19,15 @@ func TestLogsInMemory(t *testing.T) {
 	const docs, fields = 24, 100
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", design)
-	record := &index.Document{}
+	record := &segment.Document{}
 	for n := range docs {
 		id := fmt.Sprintf("d%02d", n)
 		var calls []string
-		record = &index.Document{ID: id}
+		record = &segment.Document{ID: id}
 		for f := range fields {
 			name := fmt.Sprintf("f%d%s", f, id)
 			calls = append(calls, fmt.Sprintf(`[%q,"x",{}]`, name))
-			record.Fields = append(record.Fields, index.Field{Name: name, Terms: []index.Term{{Term: "x"}}})
+			record.Fields = append(record.Fields, segment.Field{Name: name, Terms: []segment.Term{{Term: "x"}}})
 		}
 		b.put(t, id, `{"index":[`+strings.Join(calls, ",")+`]}`)
 	}
@@ -37,7 +37,7 @@ func TestLogsInMemory(t *testing.T) {
 	b.indexes.Close()
 	b.indexes = New(o)
 	b.store.SetHooks(storage.Hooks{Indexer: b.indexes})
-	def := b.lookup(t, index.Clouseau, "c")
+	def := b.lookup(t, segment.Clouseau, "c")
 	must(t, b.indexes.Update(context.Background(), b.db, def))
 	most := int32(b.indexes.logMemory()/record.Memory() + 1)
 	must(t, b.db.View(context.Background(), func(s *storage.Snapshot) error {
@@ -46,9 +46,9 @@ func TestLogsInMemory(t *testing.T) {
 			return err
 		}
 		all := int32(0)
-		for i, segment := range opened.segments {
-			if all += segment.Docs(); segment.Docs() > most {
-				t.Errorf("part %d has %d documents, and no more than %d are in memory at a time", i, segment.Docs(), most)
+		for i, s := range opened.segments {
+			if all += s.Docs(); s.Docs() > most {
+				t.Errorf("part %d has %d documents, and no more than %d are in memory at a time", i, s.Docs(), most)
 			}
 		}
 		if all != docs {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -175,7 +175,7 @@ func (m *manifest) choose() (from, to int) {
 // merging is a segment that is merged: which of its documents were alive when the merge began.
 type merging struct {
 	info segmentInfo
-	live *index.Bitmap
+	live *segment.Bitmap
 }
 
 // mergeInto makes one segment of several that follow each other. Which documents are alive is read
@@ -186,7 +186,7 @@ func (x *Indexes) mergeInto(
 	ctx context.Context, c *claim, uuid [16]byte, number int64, infos []segmentInfo,
 ) error {
 	sources := make([]merging, len(infos))
-	segments := make([]index.Segment, len(infos))
+	segments := make([]segment.Segment, len(infos))
 	err := c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		value, err := s.KV().Get(c.keys.key(keyManifest))
 		if err != nil {
@@ -213,14 +213,14 @@ func (x *Indexes) mergeInto(
 	}
 	for i := range sources {
 		blocks := x.blocksOver(ctx, c.db, uuid, c.keys, number, sources[i].info.id)
-		s, err := index.OpenBlocks(ctx, blocks, sources[i].live)
+		s, err := segment.OpenBlocks(ctx, blocks, sources[i].live)
 		if err != nil {
 			return err
 		}
 		segments[i] = s
 		c.docs += sources[i].info.docs - sources[i].info.killed
 	}
-	if err := index.Encode(ctx, segments, c.put(ctx)); err != nil {
+	if err := segment.Encode(ctx, segments, c.put(ctx)); err != nil {
 		return err
 	}
 	if err := c.write(ctx); err != nil {
@@ -244,7 +244,7 @@ func (c *claim) publishMerge(ctx context.Context, sources []merging) error {
 			return errMoved
 		}
 		merged := segmentInfo{id: c.segment, docs: c.docs, bytes: c.bytes}
-		var live *index.Bitmap
+		var live *segment.Bitmap
 		at := int32(0) // number of the next document in the merged segment
 		for i := range sources {
 			now := &m.segments[from+i]
@@ -261,7 +261,7 @@ func (c *claim) publishMerge(ctx context.Context, sources []merging) error {
 				}
 				if alive != nil && !alive.Has(doc) {
 					if live == nil {
-						live = index.All(int32(c.docs))
+						live = segment.All(int32(c.docs))
 					}
 					live.Clear(at)
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -129,7 +130,7 @@ func (m *model) change(t tester, b *bench, rng *rand.Rand) {
 // check asks an index, by pages of a few hits, and compares with the model.
 func (m *model) check(t tester, b *bench, def *Definition, rng *rand.Rand, stale bool) {
 	text := "default"
-	if def.Kind == index.Nouveau {
+	if def.Kind == segment.Nouveau {
 		text = "body"
 	}
 	q := randomQuery(rng, text, 3)
@@ -142,7 +143,7 @@ func (m *model) check(t tester, b *bench, def *Definition, rng *rand.Rand, stale
 		}
 	}
 	slices.SortFunc(found, func(x, y *modelDoc) int {
-		if def.Kind == index.Nouveau {
+		if def.Kind == segment.Nouveau {
 			return cmp.Or(cmp.Compare(x.n, y.n), cmp.Compare(x.id, y.id))
 		}
 		return cmp.Or(cmp.Compare(x.n, y.n), cmp.Compare(x.updated, y.updated))
@@ -198,7 +199,7 @@ func (m *model) checkErrors(t tester, b *bench, def *Definition) {
 		return nil
 	}))
 	failed := maps.Clone(m.failed)
-	maps.DeleteFunc(failed, func(_ string, all bool) bool { return !all && def.Kind != index.Nouveau })
+	maps.DeleteFunc(failed, func(_ string, all bool) bool { return !all && def.Kind != segment.Nouveau })
 	want(t, "documents that cannot be indexed", fmt.Sprint(listed), fmt.Sprint(slices.Sorted(maps.Keys(failed))))
 }
 
@@ -211,7 +212,7 @@ func TestModel(t *testing.T) {
 	}
 	onEngines(t, func(t *testing.T, b *bench) {
 		b.put(t, "_design/d", design)
-		defs := []*Definition{b.lookup(t, index.Clouseau, "c"), b.lookup(t, index.Nouveau, "n")}
+		defs := []*Definition{b.lookup(t, segment.Clouseau, "c"), b.lookup(t, segment.Nouveau, "n")}
 		m := newModel()
 		// A first document says which types the fields have.
 		first := &modelDoc{id: "first", words: vocabulary, place: "red"}
@@ -270,7 +271,7 @@ func TestTwoProcesses(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		b := newBench(t, engine, storage.CreateOptions{})
 		b.put(t, "_design/d", design)
-		def := b.lookup(t, index.Clouseau, "c")
+		def := b.lookup(t, segment.Clouseau, "c")
 		other := New(Options{
 			Store: b.store, KV: b.engine, JS: script{}, flushEntries: fewEntries, directDocs: fewDirect,
 		})

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/jobs/jobstest"
@@ -19,7 +19,7 @@ import (
 func TestPausedMerge(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", design)
-	def := b.lookup(t, index.Clouseau, "c")
+	def := b.lookup(t, segment.Clouseau, "c")
 	want(t, "documents", b.ask(t, def, "word")[:1], "0")
 	var k *keys
 	var number int64

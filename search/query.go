@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/search/analysis"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -77,7 +78,7 @@ func (x *Indexes) searcher(ctx context.Context, snapshot *storage.Snapshot, def 
 		return s, nil
 	}
 	s.Segments, s.keys = o.segments, o.keys
-	if def.Kind == index.Nouveau {
+	if def.Kind == segment.Nouveau {
 		s.types, err = x.types(snapshot, o)
 	}
 	return s, err
@@ -99,9 +100,9 @@ func (x *Indexes) types(s *storage.Snapshot, o *opened) (types map[string]fieldT
 
 // HasStrings reports whether any field has values that are counted.
 func (s *Searcher) HasStrings() bool {
-	for _, segment := range s.Segments {
-		for field := range segment.Fields() {
-			if info, ok := segment.Field(field); ok && info.Strings {
+	for _, of := range s.Segments {
+		for field := range of.Fields() {
+			if info, ok := of.Field(field); ok && info.Strings {
 				return true
 			}
 		}
@@ -137,7 +138,7 @@ func (s *Searcher) Refused() (reason string, err error) {
 func (s *Searcher) Parse(text, locale string, o query.Options) (query.Node, error) {
 	o.DefaultField = cmp.Or(o.DefaultField, "default")
 	o.Dialect = query.Classic
-	if s.Kind == index.Nouveau {
+	if s.Kind == segment.Nouveau {
 		o.Dialect, s.locale = query.Flexible, query.LocaleOf(locale)
 	}
 	n, err := query.Parse(text, o)
@@ -181,7 +182,7 @@ func (s *Searcher) Analyze(field, text string, add func(term []byte, increment, 
 // are, though the index has them whole: so does Nouveau, whose users give such fields the analyzer
 // keyword.
 func (s *Searcher) analyzer(field string) *analysis.Analyzer {
-	if s.Kind == index.Nouveau && strings.HasPrefix(field, "_") {
+	if s.Kind == segment.Nouveau && strings.HasPrefix(field, "_") {
 		keyword, _ := analysis.Lookup(analysis.Nouveau, "keyword")
 		return keyword
 	}
@@ -191,7 +192,7 @@ func (s *Searcher) analyzer(field string) *analysis.Analyzer {
 // Normalize implements query.Schema. Clouseau makes parts of terms small for all analyzers but one.
 func (s *Searcher) Normalize(field, text string) string {
 	a := s.analyzer(field)
-	if s.Kind == index.Clouseau {
+	if s.Kind == segment.Clouseau {
 		if a.Name() == "keyword" {
 			return text
 		}

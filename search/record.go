@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -73,7 +73,7 @@ func parseRecord(b []byte) (r record, err error) {
 type manifest struct {
 	version  int64 // grows with each change
 	next     int64 // number of the next segment
-	flushed  index.Identity
+	flushed  segment.Identity
 	segments []segmentInfo
 }
 
@@ -116,7 +116,7 @@ func parseManifest(b []byte) (*manifest, error) {
 		return nil, corrupt("manifest of an index")
 	}
 	m.version, m.next = d.int(), d.int()
-	m.flushed = index.Identity(d.Bytes())
+	m.flushed = segment.Identity(d.Bytes())
 	for range d.Count(leastSegment) {
 		m.segments = append(m.segments, segmentInfo{d.int(), d.int(), d.int(), d.int(), d.int()})
 	}
@@ -165,12 +165,12 @@ const (
 )
 
 // identityIn reads such a value; "" if the document is not in the index.
-func identityIn(value []byte) (index.Identity, error) {
+func identityIn(value []byte) (segment.Identity, error) {
 	switch {
 	case value == nil || len(value) == 1 && value[0] == documentFailed:
 		return "", nil
 	case len(value) == 1+keyspace.SeqSize && value[0] == documentIndexed:
-		return index.Identity(value[1:]), nil
+		return segment.Identity(value[1:]), nil
 	}
 	return "", corrupt("entry of a document")
 }
@@ -178,8 +178,8 @@ func identityIn(value []byte) (index.Identity, error) {
 // logEntry is an entry of the log: a document that is not alive any more, one that is indexed, or
 // both.
 type logEntry struct {
-	at   index.Identity
-	kill index.Identity
+	at   segment.Identity
+	kill segment.Identity
 	doc  []byte // its record
 }
 
@@ -201,12 +201,12 @@ func (e *logEntry) encode() []byte {
 	return append(append(b, e.kill...), e.doc...)
 }
 
-func parseLogEntry(at index.Identity, b []byte) (*logEntry, error) {
+func parseLogEntry(at segment.Identity, b []byte) (*logEntry, error) {
 	d := reader{packed.Reader{B: b}}
 	e := &logEntry{at: at}
 	format, flags := d.Byte(), d.Byte()
 	if flags&logKill != 0 {
-		e.kill = index.Identity(d.Take(keyspace.SeqSize))
+		e.kill = segment.Identity(d.Take(keyspace.SeqSize))
 	}
 	if flags&logDoc != 0 {
 		e.doc = d.B
@@ -239,7 +239,7 @@ func (e *logEntry) size() int64 { return int64(len(e.doc) + len(e.kill)) }
 
 // readLog calls fn for the entries of the log after one place and up to another, in order. A large
 // entry is stored in pieces, which follow each other and are joined here; fn may keep the entry.
-func (k *keys) readLog(r kv.ReadTx, after, upTo index.Identity, fn func(*logEntry) error) error {
+func (k *keys) readLog(r kv.ReadTx, after, upTo segment.Identity, fn func(*logEntry) error) error {
 	prefix := k.key(keyLog)
 	begin := prefix
 	if after != "" {
@@ -253,7 +253,7 @@ func (k *keys) readLog(r kv.ReadTx, after, upTo index.Identity, fn func(*logEntr
 		if at == nil {
 			return nil
 		}
-		e, err := parseLogEntry(index.Identity(at), value)
+		e, err := parseLogEntry(segment.Identity(at), value)
 		if err != nil {
 			return err
 		}
@@ -280,7 +280,7 @@ func (k *keys) readLog(r kv.ReadTx, after, upTo index.Identity, fn func(*logEntr
 }
 
 // lastOfLog is the place of the last entry of the log; "" if it is empty.
-func (k *keys) lastOfLog(r kv.ReadTx) (index.Identity, error) {
+func (k *keys) lastOfLog(r kv.ReadTx) (segment.Identity, error) {
 	prefix := k.key(keyLog)
 	begin, end := children(prefix)
 	it := r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
@@ -292,7 +292,7 @@ func (k *keys) lastOfLog(r kv.ReadTx) (index.Identity, error) {
 	if len(place) < keyspace.SeqSize {
 		return "", corrupt("key of a log")
 	}
-	return index.Identity(place[:keyspace.SeqSize]), nil
+	return segment.Identity(place[:keyspace.SeqSize]), nil
 }
 
 func counter(value []byte) int64 {

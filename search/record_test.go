@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -20,7 +20,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add((&record{number: 3, fields: 40}).encode())
 	segments := []segmentInfo{{8, 100, 3, 2, 4096}, {1, 2, 3, 4, 5}}
 	f.Add((&manifest{version: 2, next: 9, flushed: "at", segments: segments}).encode())
-	f.Add((&logEntry{kill: index.Identity(make([]byte, 13)), doc: []byte("document")}).encode())
+	f.Add((&logEntry{kill: segment.Identity(make([]byte, 13)), doc: []byte("document")}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, err := parseRecord(b); err == nil {
 			again, err := parseRecord(r.encode())

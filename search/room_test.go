@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -37,7 +37,7 @@ func TestBuildsShareTheirRoom(t *testing.T) {
 	b.store.SetHooks(storage.Hooks{Indexer: b.indexes})
 	var all sync.WaitGroup
 	for i := range indexes {
-		def := b.lookup(t, index.Clouseau, fmt.Sprintf("i%02d", i))
+		def := b.lookup(t, segment.Clouseau, fmt.Sprintf("i%02d", i))
 		all.Go(func() {
 			if err := b.indexes.Update(context.Background(), b.db, def); err != nil {
 				t.Error(err)
@@ -60,15 +60,15 @@ func TestBuildsShareTheirRoom(t *testing.T) {
 		t.Error("a build has kept a part of the room")
 	}
 	for i := range indexes {
-		def := b.lookup(t, index.Clouseau, fmt.Sprintf("i%02d", i))
+		def := b.lookup(t, segment.Clouseau, fmt.Sprintf("i%02d", i))
 		must(t, b.db.View(context.Background(), func(s *storage.Snapshot) error {
 			opened, err := b.indexes.open(context.Background(), s, def)
 			if err != nil {
 				return err
 			}
 			n := int32(0)
-			for _, segment := range opened.segments {
-				n += segment.Docs()
+			for _, s := range opened.segments {
+				n += s.Docs()
 			}
 			if n != docs+1 {
 				t.Errorf("index %d has %d documents", i, n)
@@ -125,7 +125,7 @@ func TestBlocksOfATransaction(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", design)
 	b.put(t, "a", `{"index":[["a","x",{}]]}`)
-	def := b.lookup(t, index.Clouseau, "c")
+	def := b.lookup(t, segment.Clouseau, "c")
 	must(t, b.indexes.Update(t.Context(), b.db, def))
 	bd := &build{x: b.indexes, db: b.db, def: def, flight: &flight{}}
 	must(t, bd.prepare(t.Context()))
@@ -134,7 +134,7 @@ func TestBlocksOfATransaction(t *testing.T) {
 	defer c.drop()
 	put, most := c.put(t.Context()), 0
 	for i := range 50_000 {
-		must(t, put(index.BlockKey{Field: int32(i)}, []byte{1}))
+		must(t, put(segment.BlockKey{Field: int32(i)}, []byte{1}))
 		most = max(most, len(c.pending))
 	}
 	if most > b.indexes.transactionBudget()/2/blockBytes {
@@ -150,15 +150,15 @@ func TestTermsOfADocument(t *testing.T) {
 	for i := range 120_000 {
 		fmt.Fprintf(&text, "w%d ", i)
 	}
-	values := []index.Value{{Name: "a", Text: text.String(), Analyzed: true}}
+	values := []segment.Value{{Name: "a", Text: text.String(), Analyzed: true}}
 	for memory, fits := range map[int64]bool{50 << 20: false, 280 << 20: true} {
 		b := newBench(t, memkv.New(), storage.CreateOptions{})
 		b.put(t, "_design/d", design)
-		m := b.lookup(t, index.Clouseau, "c").newMaker()
+		m := b.lookup(t, segment.Clouseau, "c").newMaker()
 		b.indexes.opts.Memory = memory
 		m.of.Most = b.indexes.documentMemory()
 		for _, way := range []func(*source){m.record, func(src *source) {
-			m.invert(index.NewBatch(index.Clouseau, m.of.Analyze), src)
+			m.invert(segment.NewBatch(segment.Clouseau, m.of.Analyze), src)
 		}} {
 			src := &source{id: "d", fields: &fields{values: values}}
 			way(src)
@@ -167,7 +167,7 @@ func TestTermsOfADocument(t *testing.T) {
 			}
 		}
 	}
-	m := index.NewMaker(index.Clouseau, func(_, text string, add func([]byte, int, int, int)) {
+	m := segment.NewMaker(segment.Clouseau, func(_, text string, add func([]byte, int, int, int)) {
 		for _, word := range strings.Fields(text) {
 			add([]byte(word), 1, 0, 0)
 		}
@@ -183,13 +183,13 @@ func TestTermsOfADocument(t *testing.T) {
 func TestPiecesAreLetGo(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "_design/d", design)
-	def := b.lookup(t, index.Clouseau, "c")
+	def := b.lookup(t, segment.Clouseau, "c")
 	b.indexes.opts.Memory = 1 // pieces of leastDirect
 	words := strings.Fields(strings.Repeat("word ", 400))
 	for i := range words {
 		words[i] += fmt.Sprint(i)
 	}
-	values := []index.Value{{Name: "a", Text: strings.Join(words, " "), Analyzed: true}}
+	values := []segment.Value{{Name: "a", Text: strings.Join(words, " "), Analyzed: true}}
 	all := &batch{docs: make([]source, 40), made: make(chan *batch, 40)}
 	k := &making{b: &build{x: b.indexes, def: def}, batch: all, m: def.newMaker()}
 	for i := range all.docs {

@@ -7,7 +7,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -15,21 +15,21 @@ import (
 // the log has after them. It grows with the log, and serves every snapshot that has this manifest.
 type state struct {
 	mu       sync.Mutex
-	segments []*index.BlockSegment
-	live     []*index.Bitmap // of the segments, as the manifest has it; nil: all
-	ram      *index.RAM
-	last     index.Identity       // the log was read up to here
+	segments []*segment.BlockSegment
+	live     []*segment.Bitmap // of the segments, as the manifest has it; nil: all
+	ram      *segment.RAM
+	last     segment.Identity     // the log was read up to here
 	kills    []segmentKill        // in the order of the log
 	types    map[string]fieldType // of the fields
 
 	// What the segments look like after the first kills; nil: not made yet.
-	shown      []*index.Bitmap
+	shown      []*segment.Bitmap
 	shownKills int
 }
 
 // segmentKill says that a document of a segment was not alive from an identity on.
 type segmentKill struct {
-	at      index.Identity
+	at      segment.Identity
 	segment int
 	doc     int32
 }
@@ -97,8 +97,8 @@ func (st *state) memory() (bytes int) {
 	if st.ram != nil {
 		bytes = st.ram.Bytes()
 	}
-	for _, segment := range st.segments {
-		bytes += segment.Bytes()
+	for _, s := range st.segments {
+		bytes += s.Bytes()
 	}
 	return bytes
 }
@@ -109,8 +109,8 @@ type opened struct {
 	keys     *keys
 	manifest *manifest
 	state    *state
-	at       index.Identity // the end of the log
-	segments []index.Segment
+	at       segment.Identity // the end of the log
+	segments []segment.Segment
 }
 
 // open opens an index in a snapshot; nil if it was never built. The state of the manifest is shared
@@ -165,8 +165,8 @@ func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (gro
 		}
 	}
 	live := st.liveAt(o.at)
-	for i, segment := range st.segments {
-		o.segments = append(o.segments, segment.Over(blocks[i], live[i]))
+	for i, of := range st.segments {
+		o.segments = append(o.segments, of.Over(blocks[i], live[i]))
 	}
 	if view := st.ram.View(o.at); view.Docs() > 0 {
 		o.segments = append(o.segments, view)
@@ -176,21 +176,21 @@ func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (gro
 
 // load opens the segments of the manifest.
 func (st *state) load(ctx context.Context, o *opened, x *Indexes, s *storage.Snapshot) error {
-	var segments []*index.BlockSegment
-	var live []*index.Bitmap
+	var segments []*segment.BlockSegment
+	var live []*segment.Bitmap
 	for i := range o.manifest.segments {
 		info := &o.manifest.segments[i]
 		alive, err := o.keys.readLive(s.KV(), info)
 		if err != nil {
 			return err
 		}
-		segment, err := index.OpenBlocks(ctx, x.blocksIn(s, o.keys, o.rec.number, info.id), alive)
+		opened, err := segment.OpenBlocks(ctx, x.blocksIn(s, o.keys, o.rec.number, info.id), alive)
 		if err != nil {
 			return err
 		}
-		segments, live = append(segments, segment), append(live, alive)
+		segments, live = append(segments, opened), append(live, alive)
 	}
-	st.segments, st.live, st.last, st.ram = segments, live, o.manifest.flushed, index.NewRAM()
+	st.segments, st.live, st.last, st.ram = segments, live, o.manifest.flushed, segment.NewRAM()
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (st *state) grow(ctx context.Context, o *opened, blocks []*segmentBlocks, s
 			}
 		}
 		if e.doc != nil {
-			d, err := index.ReadRecord(e.doc)
+			d, err := segment.ReadRecord(e.doc)
 			if err != nil {
 				return err
 			}
@@ -219,8 +219,8 @@ func (st *state) grow(ctx context.Context, o *opened, blocks []*segmentBlocks, s
 
 // killIn finds the document that an entry of the log kills in the segments.
 func (st *state) killIn(ctx context.Context, e *logEntry, blocks []*segmentBlocks) error {
-	for i, segment := range st.segments {
-		doc, ok, err := index.Find(ctx, segment.Over(blocks[i], nil), e.kill)
+	for i, s := range st.segments {
+		doc, ok, err := segment.Find(ctx, s.Over(blocks[i], nil), e.kill)
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (st *state) killIn(ctx context.Context, e *logEntry, blocks []*segmentBlock
 
 // liveAt gives, for each segment, the documents that are alive after the entry of the log at a
 // place; nil: all.
-func (st *state) liveAt(at index.Identity) []*index.Bitmap {
+func (st *state) liveAt(at segment.Identity) []*segment.Bitmap {
 	n := len(st.kills)
 	for n > 0 && strings.Compare(string(st.kills[n-1].at), string(at)) > 0 {
 		n--
@@ -242,7 +242,7 @@ func (st *state) liveAt(at index.Identity) []*index.Bitmap {
 	if st.shown != nil && st.shownKills == n {
 		return st.shown
 	}
-	shown := append([]*index.Bitmap(nil), st.live...)
+	shown := append([]*segment.Bitmap(nil), st.live...)
 	own := make([]bool, len(shown))
 	from := 0
 	if st.shown != nil && st.shownKills < n {
@@ -253,7 +253,7 @@ func (st *state) liveAt(at index.Identity) []*index.Bitmap {
 		if !own[k.segment] {
 			own[k.segment] = true
 			if shown[k.segment] == nil {
-				shown[k.segment] = index.All(st.segments[k.segment].Docs())
+				shown[k.segment] = segment.All(st.segments[k.segment].Docs())
 			} else {
 				shown[k.segment] = shown[k.segment].Clone()
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -40,7 +40,7 @@ func TestSynonyms(t *testing.T) {
 		{`[["tv","television"],["tv","slow"]]`, `slow`, "2 c e"},
 	} {
 		b.put(t, "_design/d", design(c.synonyms))
-		for kind, name := range map[index.Kind]string{index.Clouseau: "c", index.Nouveau: "n"} {
+		for kind, name := range map[segment.Kind]string{segment.Clouseau: "c", segment.Nouveau: "n"} {
 			def := b.lookup(t, kind, name)
 			want(t, name+" "+c.query, b.ask(t, def, c.query), c.found)
 			signatures = append(signatures, name+fmt.Sprintf("%x", def.signature))
@@ -53,7 +53,7 @@ func TestSynonyms(t *testing.T) {
 	}
 	for _, wrong := range []string{`{}`, `["a"]`, `[["a",1]]`, `[["a","two words"]]`, `"a"`} {
 		b.put(t, "_design/d", design(wrong))
-		for kind, name := range map[index.Kind]string{index.Clouseau: "c", index.Nouveau: "n"} {
+		for kind, name := range map[segment.Kind]string{segment.Clouseau: "c", segment.Nouveau: "n"} {
 			_, err := b.indexes.Lookup(context.Background(), b.db, kind, "_design/d", name)
 			if !errors.Is(err, errSynonyms) {
 				t.Errorf("%s: %v", wrong, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	search_query "github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
@@ -31,7 +32,9 @@ type function struct{}
 
 func (function) CheckMap(context.Context, string, string) error { return nil }
 
-func (function) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) (all []js.DocResult, err error) {
+func (function) Map(
+	_ context.Context, _ *js.MapProgram, docs [][]byte,
+) (all []js.DocResult, err error) {
 	for _, text := range docs {
 		var doc struct{ T json.RawMessage }
 		if err := json.Unmarshal(text, &doc); err != nil {
@@ -39,7 +42,8 @@ func (function) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) (all []j
 		}
 		var rows []js.Emitted
 		if doc.T != nil {
-			rows = []js.Emitted{{Key: fmt.Appendf(nil, `["text","t",%s]`, doc.T), Value: []byte("{}")}}
+			rows = []js.Emitted{{Key: fmt.Appendf(nil, `["text","t",%s]`, doc.T),
+				Value: []byte("{}")}}
 		}
 		all = append(all, js.DocResult{{Rows: rows}})
 	}
@@ -70,7 +74,7 @@ func newSettee(ctx context.Context, dir string) (*settee, error) {
 // built finds the index of an earlier run, and brings it to the end of the database.
 func (s *settee) built(ctx context.Context) (bool, error) {
 	var err error
-	s.def, err = s.indexes.Lookup(ctx, s.db, index.Nouveau, "_design/d", "t")
+	s.def, err = s.indexes.Lookup(ctx, s.db, segment.Nouveau, "_design/d", "t")
 	if errors.Is(err, compat.KindNotFound) {
 		return false, nil
 	} else if err != nil {
@@ -119,7 +123,7 @@ func (s *settee) build(ctx context.Context, docs int, next func() string) (time.
 		return 0, err
 	}
 	var err error
-	if s.def, err = s.indexes.Lookup(ctx, s.db, index.Nouveau, "_design/d", "t"); err != nil {
+	if s.def, err = s.indexes.Lookup(ctx, s.db, segment.Nouveau, "_design/d", "t"); err != nil {
 		return 0, err
 	}
 	began := time.Now()

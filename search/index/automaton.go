@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/settee-db/settee/compat/patterns"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // automaton says which terms match a pattern, character by character. States are numbers; dead is
@@ -25,6 +26,9 @@ var errTooManyStates = &Error{fmt.Sprintf("Determinizing automaton would require
 // mostStates bounds the memory of an automaton, as Lucene bounds it.
 const mostStates = 10000
 
+// mostStatesTogether bounds the states of all automata of a query, each about half a kilobyte.
+const mostStatesTogether = 4 * mostStates
+
 // What is counted as one state: bytes of the key that a state is known by, and instructions of a
 // pattern.
 const (
@@ -34,7 +38,7 @@ const (
 
 // lazy keeps the states of an automaton and what leads from one to another once it was asked.
 type lazy struct {
-	run    *Run
+	run    *segment.Run
 	states []lazyState
 	known  map[string]int32
 }
@@ -51,7 +55,8 @@ func (l *lazy) state(key string, accept bool) int32 {
 	if n, ok := l.known[key]; ok {
 		return n
 	}
-	if l.run.states += 1 + len(key)/stateSize; len(l.states) == mostStates || l.run.states > mostStatesTogether {
+	if l.run.States += 1 + len(key)/stateSize; len(l.states) == mostStates ||
+		l.run.States > mostStatesTogether {
 		l.run.Fail(errTooManyStates)
 		return dead
 	}
@@ -100,12 +105,12 @@ type program struct {
 
 // newProgram makes an automaton of an expression. A pattern that has more instructions than an
 // automaton may have states is refused before it is compiled.
-func newProgram(run *Run, re *syntax.Regexp) (*program, error) {
+func newProgram(run *segment.Run, re *syntax.Regexp) (*program, error) {
 	size := patterns.Instructions(re)
-	if size > mostStates || run.states+int(size/stateInstructions) > mostStatesTogether {
+	if size > mostStates || run.States+int(size/stateInstructions) > mostStatesTogether {
 		return nil, errTooManyStates
 	}
-	run.states += int(size / stateInstructions)
+	run.States += int(size / stateInstructions)
 	prog, err := syntax.Compile(re.Simplify())
 	if err != nil {
 		return nil, &Error{err.Error()}
@@ -175,7 +180,7 @@ type levenshtein struct {
 	edits int
 }
 
-func newLevenshtein(run *Run, word string, edits int) *levenshtein {
+func newLevenshtein(run *segment.Run, word string, edits int) *levenshtein {
 	return &levenshtein{lazy: lazy{run: run}, word: []rune(word), edits: edits}
 }
 
@@ -231,7 +236,7 @@ func (l *levenshtein) distance(state int32) int {
 
 // walk calls found for each term that the automaton accepts, in order, with its last state. Parts
 // of the dictionary that cannot match are jumped over.
-func walk(run *Run, terms Terms, a automaton, found func(state int32)) {
+func walk(run *segment.Run, terms segment.Terms, a automaton, found func(state int32)) {
 	type place struct {
 		end   int // of the character in the term
 		state int32
@@ -242,11 +247,11 @@ func walk(run *Run, terms Terms, a automaton, found func(state int32)) {
 	}
 	last := ""
 	for ok := terms.Next(); ok; {
-		if run.spent(1) {
+		if run.Spent(1) {
 			return
 		}
 		term := terms.Term()
-		shared := sharedLength(last, term)
+		shared := segment.SharedLength(last, term)
 		for stack[len(stack)-1].end > shared {
 			stack = stack[:len(stack)-1]
 		}

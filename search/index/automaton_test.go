@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Patterns and words whose automata would be large are refused, and take next to nothing.
 func TestLargeAutomataAreRefused(t *testing.T) {
-	w := newWorld(1, Clouseau)
+	w := newWorld(1, segment.Clouseau)
 	for range 100 {
 		w.step()
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
@@ -14,15 +15,15 @@ import (
 // one and added to a segment in memory. Documents that were taken out of a batch leave nothing.
 func TestBatchesAreSegments(t *testing.T) {
 	forWorlds(t, 40, func(t *testing.T, w *world) {
-		ram, maker := NewRAM(), NewMaker(w.oracle.kind, words)
-		batches := []*Batch{NewBatch(w.oracle.kind, words)}
+		ram, maker := segment.NewRAM(), segment.NewMaker(w.oracle.kind, words)
+		batches := []*segment.Batch{segment.NewBatch(w.oracle.kind, words)}
 		for i := range w.IntN(60) {
 			if w.IntN(15) == 0 {
-				batches = append(batches, NewBatch(w.oracle.kind, words))
+				batches = append(batches, segment.NewBatch(w.oracle.kind, words))
 			}
-			id, identity, values := fmt.Sprint(i), Identity(fmt.Sprintf("%013d", i)), w.values()
+			id, identity, values := fmt.Sprint(i), segment.Identity(fmt.Sprintf("%013d", i)), w.values()
 			if w.IntN(8) == 0 { // a field that nearly no document has
-				values = append(values, Value{Name: fmt.Sprint("rare", i), Text: w.text(3), Analyzed: true})
+				values = append(values, segment.Value{Name: fmt.Sprint("rare", i), Text: w.text(3), Analyzed: true})
 			}
 			b := batches[len(batches)-1]
 			doc, fields := b.Add(id, values)
@@ -35,7 +36,7 @@ func TestBatchesAreSegments(t *testing.T) {
 				ram.Add(identity, d)
 			}
 		}
-		var segments []Segment
+		var segments []segment.Segment
 		for _, b := range batches {
 			segments = append(segments, b)
 		}
@@ -49,14 +50,15 @@ func TestBatchesAreSegments(t *testing.T) {
 // TestSparseFields: what a field takes that few documents have does not grow with the others.
 func TestSparseFields(t *testing.T) {
 	size := func(docs, fields int) (n int) {
-		b := NewBatch(Clouseau, words)
+		b := segment.NewBatch(segment.Clouseau, words)
 		for i := range docs {
-			values := []Value{{Name: "t", Text: "a b c", Analyzed: true, Norms: true}}
+			values := []segment.Value{{Name: "t", Text: "a b c", Analyzed: true, Norms: true}}
 			if i < fields {
-				values = append(values, Value{Name: fmt.Sprint("f", i), Text: "a", Analyzed: true, Norms: true},
-					Value{Name: fmt.Sprint("n", i), Number: 1, IsNumber: true})
+				values = append(values, segment.Value{Name: fmt.Sprint("f", i), Text: "a", Analyzed: true,
+					Norms: true},
+					segment.Value{Name: fmt.Sprint("n", i), Number: 1, IsNumber: true})
 			}
-			b.SetIdentity(first(b.Add(fmt.Sprint(i), values)), Identity(fmt.Sprintf("%013d", i)))
+			b.SetIdentity(first(b.Add(fmt.Sprint(i), values)), segment.Identity(fmt.Sprintf("%013d", i)))
 		}
 		for _, block := range encode(t, b) {
 			n += len(block)
@@ -75,23 +77,26 @@ func first(doc int32, _ int) int32 { return doc }
 // terms, thousands of fields and of strings go through a segment.
 func TestLargeThings(t *testing.T) {
 	kvtest.Long(t)
-	greatest, longer := strings.Repeat("g", longestTerm), strings.Repeat("l", 1<<20)
+	greatest, longer := strings.Repeat("g", 32766), strings.Repeat("l", 1<<20)
 	var many strings.Builder
 	for i := range 200_000 {
 		fmt.Fprintf(&many, "m%d ", i%50_000)
 	}
-	text := func(name, s string) Value { return Value{Name: name, Text: s, Analyzed: true, Norms: true} }
-	all := [][]Value{{text("t", greatest+" "+longer+" end")}, {text("t", many.String())}, {}, {}}
+	text := func(name, s string) segment.Value {
+		return segment.Value{Name: name, Text: s, Analyzed: true, Norms: true}
+	}
+	all := [][]segment.Value{{text("t", greatest+" "+longer+" end")}, {text("t", many.String())}, {}, {}}
 	for i := range 3000 {
 		all[2] = append(all[2], text(fmt.Sprint("f", i), "x"))
-		all[3] = append(all[3], Value{Name: "s", Text: fmt.Sprint(i), Facet: true, Store: true},
-			Value{Name: "n", Number: float64(i), IsNumber: true})
+		all[3] = append(all[3], segment.Value{Name: "s", Text: fmt.Sprint(i), Facet: true, Store: true},
+			segment.Value{Name: "n", Number: float64(i), IsNumber: true})
 	}
-	ram, batch, maker := NewRAM(), NewBatch(Nouveau, words), NewMaker(Nouveau, words)
+	ram, batch := segment.NewRAM(), segment.NewBatch(segment.Nouveau, words)
+	maker := segment.NewMaker(segment.Nouveau, words)
 	for i, values := range all {
-		identity := Identity(fmt.Sprintf("%013d", i))
+		identity := segment.Identity(fmt.Sprintf("%013d", i))
 		d := maker.Document(fmt.Sprint(i), values)
-		record, err := ReadRecord(AppendRecord(nil, d))
+		record, err := segment.ReadRecord(segment.AppendRecord(nil, d))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +112,8 @@ func TestLargeThings(t *testing.T) {
 	for _, c := range []struct {
 		field, term string
 		docs        int32
-	}{{"t", greatest, 1}, {"t", longer, 0}, {"t", "end", 1}, {"t", "m49999", 1}, {"f2999", "x", 1}, {"s", "2999", 1}} {
+	}{{"t", greatest, 1}, {"t", longer, 0}, {"t", "end", 1}, {"t", "m49999", 1}, {"f2999", "x", 1},
+		{"s", "2999", 1}} {
 		p, docs := s.Term(run, c.field, c.term, true)
 		if docs != c.docs {
 			t.Errorf("%s:%.10s is in %d documents, want %d", c.field, c.term, docs, c.docs)
@@ -125,8 +131,8 @@ func TestLargeThings(t *testing.T) {
 	if n := len(s.Numbers(run, "n").Numbers(3)); n != 3000 {
 		t.Errorf("%d numbers", n)
 	}
-	if run.err != nil {
-		t.Error(run.err)
+	if run.Err() != nil {
+		t.Error(run.Err())
 	}
 }
 
@@ -134,9 +140,9 @@ func BenchmarkBatch(b *testing.B) {
 	values := benchDocuments(2000)
 	b.ReportAllocs()
 	for b.Loop() {
-		batch := NewBatch(Nouveau, words)
+		batch := segment.NewBatch(segment.Nouveau, words)
 		for i, v := range values[:500] {
-			batch.SetIdentity(first(batch.Add(fmt.Sprint(i), v)), Identity(fmt.Sprintf("%013d", i)))
+			batch.SetIdentity(first(batch.Add(fmt.Sprint(i), v)), segment.Identity(fmt.Sprintf("%013d", i)))
 		}
 		encode(b, batch)
 	}
@@ -145,7 +151,7 @@ func BenchmarkBatch(b *testing.B) {
 
 func BenchmarkMerge(b *testing.B) {
 	values := benchDocuments(4000)
-	var segments []Segment
+	var segments []segment.Segment
 	for i := range 8 {
 		segments = append(segments, open(b, encode(b, fill(values[i*500:i*500+500]).View("9")), nil))
 	}

@@ -10,36 +10,37 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // benchDocuments are documents of about 1 KB whose words are as frequent as those of a language.
-func benchDocuments(n int) [][]Value {
+func benchDocuments(n int) [][]segment.Value {
 	rng := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(rng, 1.1, 4, 50000)
-	all := make([][]Value, n)
+	all := make([][]segment.Value, n)
 	for i := range all {
 		var text strings.Builder
 		for range 139 {
 			fmt.Fprintf(&text, "w%d ", zipf.Uint64())
 		}
-		all[i] = []Value{{Name: "t", Text: text.String(), Analyzed: true, Norms: true},
+		all[i] = []segment.Value{{Name: "t", Text: text.String(), Analyzed: true, Norms: true},
 			{Name: "s", Text: fmt.Sprintf("group%d", rng.IntN(50)), Facet: true},
 			{Name: "n", Number: float64(rng.IntN(1000)), IsNumber: true}}
 	}
 	return all
 }
 
-func fill(values [][]Value) *RAM {
-	ram, maker := NewRAM(), NewMaker(Nouveau, words)
+func fill(values [][]segment.Value) *segment.RAM {
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Nouveau, words)
 	for i, v := range values {
-		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprintf("doc%07d", i), v))
+		ram.Add(segment.Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprintf("doc%07d", i), v))
 	}
 	return ram
 }
 
 func BenchmarkMake(b *testing.B) {
 	values := benchDocuments(2000)
-	maker := NewMaker(Nouveau, words)
+	maker := segment.NewMaker(segment.Nouveau, words)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		maker.Document("doc", values[i%len(values)])
@@ -48,15 +49,15 @@ func BenchmarkMake(b *testing.B) {
 
 func BenchmarkAdd(b *testing.B) {
 	values := benchDocuments(2000)
-	maker := NewMaker(Nouveau, words)
-	var docs []*Document
+	maker := segment.NewMaker(segment.Nouveau, words)
+	var docs []*segment.Document
 	for _, v := range values {
 		docs = append(docs, maker.Document("doc", v))
 	}
-	ram := NewRAM()
+	ram := segment.NewRAM()
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		ram.Add(Identity(fmt.Sprintf("%013d", i)), docs[i%len(docs)])
+		ram.Add(segment.Identity(fmt.Sprintf("%013d", i)), docs[i%len(docs)])
 	}
 }
 
@@ -81,8 +82,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func benchSearch(b *testing.B, s Segment) {
-	x := &Index{Kind: Nouveau, Segments: []Segment{s}}
+func benchSearch(b *testing.B, s segment.Segment) {
+	x := &Index{Kind: segment.Nouveau, Segments: []segment.Segment{s}}
 	term := func(s string) query.Node { return &query.Term{Field: "t", Term: s} }
 	both := func(occur query.Occur, all ...string) query.Node {
 		n := &query.Bool{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/settee-db/settee/search/segment"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -12,29 +13,37 @@ import (
 )
 
 // mapBlocks are blocks in memory.
-type mapBlocks map[BlockKey][]byte
+type mapBlocks map[segment.BlockKey][]byte
 
-func (m mapBlocks) ReadBlock(key BlockKey) ([]byte, error) { return m[key], nil }
+func (m mapBlocks) ReadBlock(key segment.BlockKey) ([]byte, error) { return m[key], nil }
 
-func (m mapBlocks) put(key BlockKey, b []byte) error {
+func (m mapBlocks) put(key segment.BlockKey, b []byte) error {
 	m[key] = slices.Clone(b)
 	return nil
 }
 
-func newRun() *Run { return &Run{ctx: context.Background(), left: postingsBetweenChecks} }
+// What package segment writes: the size of blocks, and some of the streams.
+const (
+	blockBytes         = 32 << 10
+	headerStream       = 0
+	postingsStream     = 3
+	documentEndsStream = 17
+)
 
-func encode(t testing.TB, segments ...Segment) mapBlocks {
+func newRun() *segment.Run { return segment.NewRun(context.Background()) }
+
+func encode(t testing.TB, segments ...segment.Segment) mapBlocks {
 	t.Helper()
 	blocks := mapBlocks{}
-	if err := Encode(context.Background(), segments, blocks.put); err != nil {
+	if err := segment.Encode(context.Background(), segments, blocks.put); err != nil {
 		t.Fatal(err)
 	}
 	return blocks
 }
 
-func open(t testing.TB, blocks Blocks, live *Bitmap) *BlockSegment {
+func open(t testing.TB, blocks segment.Blocks, live *segment.Bitmap) *segment.BlockSegment {
 	t.Helper()
-	s, err := OpenBlocks(context.Background(), blocks, live)
+	s, err := segment.OpenBlocks(context.Background(), blocks, live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +65,7 @@ func (o *oracle) without() *oracle {
 // answer as a scan does, and facets and pages as the segment in memory does.
 func TestBlocksAgainstTheOracle(t *testing.T) {
 	forWorlds(t, 40, func(t *testing.T, w *world) {
-		var flushed []Segment
+		var flushed []segment.Segment
 		for _, p := range w.parts {
 			flushed = append(flushed, open(t, encode(t, p.View(w.now())), nil))
 		}
@@ -67,8 +76,8 @@ func TestBlocksAgainstTheOracle(t *testing.T) {
 		if int(merged.Docs()) != len(o.docs) {
 			t.Errorf("%d documents, want %d", merged.Docs(), len(o.docs))
 		}
-		indexes := []*Index{{Kind: o.kind, Segments: flushed}, {Kind: o.kind, Segments: []Segment{merged}},
-			{Kind: o.kind, Segments: []Segment{open(t, kept, nil)}}}
+		indexes := []*Index{{Kind: o.kind, Segments: flushed}, {Kind: o.kind, Segments: []segment.Segment{merged}},
+			{Kind: o.kind, Segments: []segment.Segment{open(t, kept, nil)}}}
 		memory := w.index(w.now(), false)
 		for range 15 {
 			n := w.query(3, true)
@@ -102,7 +111,7 @@ func TestBlocksAgainstTheOracle(t *testing.T) {
 	})
 }
 
-func checkStored(t *testing.T, o *oracle, s *BlockSegment) {
+func checkStored(t *testing.T, o *oracle, s *segment.BlockSegment) {
 	t.Helper()
 	run := newRun()
 	for i, d := range o.docs {
@@ -111,21 +120,21 @@ func checkStored(t *testing.T, o *oracle, s *BlockSegment) {
 			t.Errorf("document %d is %s, want %s", i, s.ID(run, int32(i)), d.ID)
 		}
 	}
-	if run.err != nil {
-		t.Error(run.err)
+	if run.Err() != nil {
+		t.Error(run.Err())
 	}
 }
 
 // manyDocuments is a segment whose streams have several blocks and whose terms have several groups.
-func manyDocuments(n int) *RAM {
-	ram, maker := NewRAM(), NewMaker(Clouseau, words)
+func manyDocuments(n int) *segment.RAM {
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Clouseau, words)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
 		text := fmt.Sprintf("a w%d %s common", i, strings.Repeat("b ", rng.IntN(3)))
 		if i%7 == 0 {
 			text += " seventh"
 		}
-		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []Value{
+		ram.Add(segment.Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []segment.Value{
 			{Name: "t", Text: text, Analyzed: true, Norms: true},
 			{Name: "n", Number: float64(i), IsNumber: true},
 			{Name: "s", Text: fmt.Sprintf("v%d", i%100), Facet: true, Store: true}}))
@@ -141,7 +150,7 @@ func TestLargeSegments(t *testing.T) {
 	blocks := encode(t, memory)
 	s := open(t, blocks, nil)
 	for key, b := range blocks {
-		if len(b) > blockSize {
+		if len(b) > blockBytes {
 			t.Errorf("%+v has %d bytes", key, len(b))
 		}
 	}
@@ -154,7 +163,7 @@ func TestLargeSegments(t *testing.T) {
 			if docs != same {
 				t.Fatalf("%s has %d documents, want %d", term, same, docs)
 			}
-			for docs > 0 && want.Doc() != noMore {
+			for docs > 0 && want.Doc() != segment.NoMore {
 				if rng.IntN(3) == 0 {
 					to := want.Doc() + 1 + int32(rng.IntN(700))
 					want.Advance(to)
@@ -166,15 +175,15 @@ func TestLargeSegments(t *testing.T) {
 				if want.Doc() != got.Doc() {
 					t.Fatalf("%s: %d, want %d", term, got.Doc(), want.Doc())
 				}
-				if want.Doc() != noMore && (want.Freq() != got.Freq() ||
+				if want.Doc() != segment.NoMore && (want.Freq() != got.Freq() ||
 					rng.IntN(2) == 0 && !slices.Equal(want.Positions(), got.Positions())) {
 					t.Fatalf("%s in %d: %v, want %v", term, want.Doc(), got.Positions(), want.Positions())
 				}
 			}
 		}
 	}
-	if run.err != nil {
-		t.Fatal(run.err)
+	if run.Err() != nil {
+		t.Fatal(run.Err())
 	}
 	column, values := s.Numbers(run, "n"), s.Strings(run, "s")
 	for range 200 {
@@ -186,10 +195,10 @@ func TestLargeSegments(t *testing.T) {
 			t.Errorf("the string of %d is %s", doc, v)
 		}
 	}
-	live := NewBitmap(n)
+	live := segment.NewBitmap(n)
 	live.Set(77)
-	x := &Index{Kind: Clouseau, Segments: []Segment{open(t, blocks, live)}}
-	w := newWorld(1, Clouseau)
+	x := &Index{Kind: segment.Clouseau, Segments: []segment.Segment{open(t, blocks, live)}}
+	w := newWorld(1, segment.Clouseau)
 	for range 50 {
 		if r := mustSearch(t, x, &Request{Query: w.query(2, false), Limit: 10}); r.Total > 1 {
 			t.Errorf("%d are alive", r.Total)
@@ -200,12 +209,13 @@ func TestLargeSegments(t *testing.T) {
 // damage changes bytes of blocks, cuts some and takes some away.
 func damage(blocks mapBlocks, seed uint64) mapBlocks {
 	rng := rand.New(rand.NewPCG(seed, 5))
-	keys := make([]BlockKey, 0, len(blocks))
+	keys := make([]segment.BlockKey, 0, len(blocks))
 	for key := range blocks {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b BlockKey) int {
-		return int(a.Stream)<<16 - int(b.Stream)<<16 + int(a.Field)<<8 - int(b.Field)<<8 + int(a.Number) - int(b.Number)
+	slices.SortFunc(keys, func(a, b segment.BlockKey) int {
+		return int(a.Stream)<<16 - int(b.Stream)<<16 + int(a.Field)<<8 - int(b.Field)<<8 +
+			int(a.Number) - int(b.Number)
 	})
 	bad := mapBlocks{}
 	for _, key := range keys {
@@ -231,14 +241,14 @@ func damage(blocks mapBlocks, seed uint64) mapBlocks {
 
 // searchDamaged: what a damaged segment answers is hits or an error, never a panic.
 func searchDamaged(t testing.TB, blocks mapBlocks, w *world) {
-	s, err := OpenBlocks(context.Background(), blocks, nil)
+	s, err := segment.OpenBlocks(context.Background(), blocks, nil)
 	if err != nil {
-		if !errors.Is(err, ErrSegment) {
+		if !errors.Is(err, segment.ErrSegment) {
 			t.Fatal(err)
 		}
 		return
 	}
-	x := &Index{Kind: w.oracle.kind, Segments: []Segment{s}}
+	x := &Index{Kind: w.oracle.kind, Segments: []segment.Segment{s}}
 	for range 10 {
 		q := &Request{Query: w.query(2, false), Limit: 3, Ranges: []RangeFacet{{"n", []LabelledRange{{Label: "l",
 			Max: 1}}}}}
@@ -247,7 +257,7 @@ func searchDamaged(t testing.TB, blocks mapBlocks, w *world) {
 			_, _ = x.Stored(context.Background(), &r.Hits[0])
 		}
 	}
-	_ = Encode(context.Background(), []Segment{s}, mapBlocks{}.put)
+	_ = segment.Encode(context.Background(), []segment.Segment{s}, mapBlocks{}.put)
 }
 
 func TestDamagedSegments(t *testing.T) {
@@ -260,20 +270,20 @@ func TestDamagedSegments(t *testing.T) {
 }
 
 func FuzzSegment(f *testing.F) {
-	w := newWorld(1, Clouseau)
+	w := newWorld(1, segment.Clouseau)
 	for range 40 {
 		w.step()
 	}
 	blocks := encode(f, w.whole.View(w.now()))
-	f.Add(uint8(streamHeader), uint8(0), []byte{1, 2, 3})
-	f.Add(uint8(streamPostings), uint8(2), []byte{1, 1, 0, 1, 8, 8})
+	f.Add(uint8(headerStream), uint8(0), []byte{1, 2, 3})
+	f.Add(uint8(postingsStream), uint8(2), []byte{1, 1, 0, 1, 8, 8})
 	f.Fuzz(func(t *testing.T, stream, field uint8, b []byte) {
 		bad := mapBlocks{}
 		for key, block := range blocks {
 			bad[key] = block
 		}
-		bad[BlockKey{Stream: stream % (streamDocumentEnds + 1), Field: int32(field) % 6}] = b
-		searchDamaged(t, bad, newWorld(uint64(len(b)), Clouseau))
+		bad[segment.BlockKey{Stream: stream % (documentEndsStream + 1), Field: int32(field) % 6}] = b
+		searchDamaged(t, bad, newWorld(uint64(len(b)), segment.Clouseau))
 	})
 }
 
@@ -282,20 +292,20 @@ func FuzzSegment(f *testing.F) {
 func TestManyFields(t *testing.T) {
 	const fields, each = 12_000, 300
 	name := func(i int) string { return fmt.Sprintf("f%032x", i) }
-	ram := [2]*RAM{NewRAM(), NewRAM()}
-	maker := NewMaker(Clouseau, words)
+	ram := [2]*segment.RAM{segment.NewRAM(), segment.NewRAM()}
+	maker := segment.NewMaker(segment.Clouseau, words)
 	for doc := range fields / each {
-		var values []Value
+		var values []segment.Value
 		for i := range each {
-			values = append(values, Value{Name: name(i*fields/each + doc), Text: "x"})
+			values = append(values, segment.Value{Name: name(i*fields/each + doc), Text: "x"})
 		}
-		ram[doc%2].Add(Identity(fmt.Sprintf("%013d", doc)), maker.Document(fmt.Sprint(doc), values))
+		ram[doc%2].Add(segment.Identity(fmt.Sprintf("%013d", doc)), maker.Document(fmt.Sprint(doc), values))
 	}
 	first, second := open(t, encode(t, ram[0].View("a")), nil), open(t, encode(t, ram[1].View("a")), nil)
 	blocks := encode(t, first, second)
 	stored := 0
 	for key, block := range blocks {
-		if key.Stream == streamHeader {
+		if key.Stream == headerStream {
 			stored += len(block)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // clauseWeight is a clause of a Bool.
@@ -14,7 +15,7 @@ type clauseWeight struct {
 
 // boolWeight is a Bool.
 type boolWeight struct {
-	kind    Kind
+	kind    segment.Kind
 	boost   float32 // TF-IDF: clauses are multiplied by it when they are normalized
 	clauses []clauseWeight
 	least   int
@@ -26,7 +27,7 @@ type boolWeight struct {
 // into the clauses and has no coord.
 func (p *planner) bool(n *query.Bool, boost float32) weight {
 	b := &boolWeight{kind: p.kind, boost: 1, least: n.Min}
-	if p.kind == Clouseau {
+	if p.kind == segment.Clouseau {
 		b.boost, boost = boost, 1
 	}
 	scoring := 0
@@ -36,7 +37,7 @@ func (p *planner) bool(n *query.Bool, boost float32) weight {
 			scoring++
 		}
 	}
-	if p.kind == Clouseau && !n.NoCoord && scoring > 1 {
+	if p.kind == segment.Clouseau && !n.NoCoord && scoring > 1 {
 		b.coord = coordFactors(scoring)
 	}
 	return b

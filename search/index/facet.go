@@ -1,5 +1,10 @@
 package index
 
+import (
+	"github.com/settee-db/settee/search/segment"
+	"strings"
+)
+
 // RangeFacet is ranges of numbers of a field that are counted.
 type RangeFacet struct {
 	Field  string
@@ -17,10 +22,10 @@ type LabelledRange struct {
 // value in the end.
 type facets struct {
 	of      *Request
-	columns []StringColumn
+	columns []segment.StringColumn
 	counts  [][]int64
 	values  []map[string]int64
-	numbers []NumberColumn
+	numbers []segment.NumberColumn
 	inRange [][]int64
 	bytes   int // of values that were counted, about
 }
@@ -30,26 +35,26 @@ type facets struct {
 const (
 	bytesOfCount   = 8
 	bytesOfValue   = 64
-	mostCountBytes = mostSetBytes
+	mostCountBytes = segment.MaxSetBytes
 )
 
 // take ends the search where counts become too large.
-func (r *Run) take(bytes int, all *int) bool {
+func take(r *segment.Run, bytes int, all *int) bool {
 	if *all += bytes; *all > mostCountBytes {
 		r.Fail(&Error{"there are too many different values to be counted"})
 	}
-	return r.err == nil
+	return r.Err() == nil
 }
 
 // newFacets checks that what is to be counted can be.
 func (x *Index) newFacets(q *Request) (*facets, error) {
-	f := &facets{of: q, columns: make([]StringColumn, len(q.Counts)), counts: make([][]int64, len(q.Counts)),
-		numbers: make([]NumberColumn, len(q.Ranges))}
+	f := &facets{of: q, columns: make([]segment.StringColumn, len(q.Counts)), counts: make([][]int64, len(q.Counts)),
+		numbers: make([]segment.NumberColumn, len(q.Ranges))}
 	for _, field := range q.Counts {
 		info, ok := x.field(field)
 		switch {
 		case info.Strings:
-		case x.Kind == Clouseau:
+		case x.Kind == segment.Clouseau:
 			return nil, &Error{`dim "` + field + `" does not exist`}
 		case ok:
 			kind := "NONE"
@@ -73,7 +78,7 @@ func (f *facets) enter(s *reading) {
 	counts := f.bytes
 	for i, field := range f.of.Counts {
 		column := s.Strings(s.run, field)
-		if column == nil || !s.run.take(bytesOfCount*column.Len(), &counts) {
+		if column == nil || !take(s.run, bytesOfCount*column.Len(), &counts) {
 			continue
 		}
 		f.columns[i], f.counts[i] = column, make([]int64, column.Len())
@@ -84,18 +89,18 @@ func (f *facets) enter(s *reading) {
 }
 
 // leave adds the counts of a segment to those by value.
-func (f *facets) leave(run *Run) {
+func (f *facets) leave(run *segment.Run) {
 	for i, column := range f.columns {
 		if column == nil {
 			continue
 		}
 		for ordinal, n := range f.counts[i] {
-			if n == 0 || run.spent(1) {
+			if n == 0 || run.Spent(1) {
 				continue
 			}
 			value := column.Value(int32(ordinal))
-			if _, known := f.values[i][value]; known || run.take(bytesOfValue+len(value), &f.bytes) {
-				f.values[i][clone(value)] += n
+			if _, known := f.values[i][value]; known || take(run, bytesOfValue+len(value), &f.bytes) {
+				f.values[i][strings.Clone(value)] += n
 			}
 		}
 		f.columns[i], f.counts[i] = nil, nil
@@ -131,7 +136,7 @@ func (f *facets) countRanges(i int, numbers []float64) {
 }
 
 // finish puts the counts into the answer.
-func (f *facets) finish(run *Run, result *Result) {
+func (f *facets) finish(run *segment.Run, result *Result) {
 	f.leave(run)
 	for i, field := range f.of.Counts {
 		if result.Counts == nil {

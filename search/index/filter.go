@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // filter opens the documents of a part that all have one score; nil if there are none.
@@ -21,13 +22,13 @@ func (p *planner) filter(n query.Node) func(s *reading, value float32) iterator 
 		return numbersBetween(&query.NumRange{Field: n.Field, Min: n.Value, Max: n.Value, MinInclude: true,
 			MaxInclude: true})
 	case *query.Range:
-		if p.kind == Nouveau && n.LowerOpen && n.UpperOpen {
+		if p.kind == segment.Nouveau && n.LowerOpen && n.UpperOpen {
 			// It holds for a field that has anything.
 			return either(between(n), numbersThat(n.Field, func(float64) bool { return true }))
 		}
 		return p.orNumbers(n.Field, between(n), rangeTest(n))
 	case *query.Prefix:
-		return p.orNumbers(n.Field, collect(n.Field, func(s *reading, terms Terms, add func()) {
+		return p.orNumbers(n.Field, collect(n.Field, func(s *reading, terms segment.Terms, add func()) {
 			for ok := terms.Seek(n.Text); ok && strings.HasPrefix(terms.Term(), n.Text); ok = terms.Next() {
 				add()
 			}
@@ -50,22 +51,22 @@ func (p *planner) filter(n query.Node) func(s *reading, value float32) iterator 
 }
 
 // collect opens the documents of some terms together. each calls add on each of the terms.
-func collect(field string, each func(s *reading, terms Terms, add func())) func(*reading, float32) iterator {
+func collect(field string, each func(s *reading, terms segment.Terms, add func())) func(*reading, float32) iterator {
 	return func(s *reading, value float32) iterator {
-		var set *Bitmap
+		var set *segment.Bitmap
 		terms := s.Terms(s.run, field)
 		each(s, terms, func() {
 			if set == nil {
-				set = s.run.newSet(s.Docs())
+				set = newSet(s.run, s)
 			}
-			if s.run.err != nil {
+			if s.run.Err() != nil {
 				return
 			}
 			postings := terms.Postings(false)
-			for doc := postings.Next(); doc != noMore; doc = postings.Next() {
+			for doc := postings.Next(); doc != segment.NoMore; doc = postings.Next() {
 				set.Set(doc)
 			}
-			s.run.spent(int(terms.Docs()))
+			s.run.Spent(int(terms.Docs()))
 		})
 		if set == nil {
 			return nil
@@ -80,14 +81,14 @@ func (p *planner) matching(field string, re *syntax.Regexp) func(*reading, float
 		p.run.Fail(err)
 		return nil
 	}
-	return p.orNumbers(field, collect(field, func(s *reading, terms Terms, add func()) {
+	return p.orNumbers(field, collect(field, func(s *reading, terms segment.Terms, add func()) {
 		walk(s.run, terms, a, func(int32) { add() })
 	}), automatonTest(a))
 }
 
 // between are the terms of a range.
 func between(n *query.Range) func(*reading, float32) iterator {
-	return collect(n.Field, func(s *reading, terms Terms, add func()) {
+	return collect(n.Field, func(s *reading, terms segment.Terms, add func()) {
 		ok := false
 		if n.LowerOpen {
 			ok = terms.Next()
@@ -103,7 +104,7 @@ func between(n *query.Range) func(*reading, float32) iterator {
 					return
 				}
 			}
-			if s.run.spent(1) {
+			if s.run.Spent(1) {
 				return
 			}
 			add()
@@ -126,12 +127,12 @@ func either(first, second func(*reading, float32) iterator) func(*reading, float
 		case 1:
 			return parts[0]
 		}
-		set := s.run.newSet(s.Docs())
+		set := newSet(s.run, s)
 		if set == nil {
 			return nil
 		}
 		for _, i := range parts {
-			for doc := i.next(); doc != noMore; doc = i.next() {
+			for doc := i.next(); doc != segment.NoMore; doc = i.next() {
 				set.Set(doc)
 			}
 		}
@@ -161,4 +162,14 @@ func inRange(n *query.NumRange, v float64) bool {
 	low := v > n.Min || n.MinInclude && v == n.Min
 	high := v < n.Max || n.MaxInclude && v == n.Max
 	return low && high
+}
+
+// newSet makes an empty set of the documents of a segment; nil, with the evaluation ended, if the
+// sets of the segment take too much memory.
+func newSet(run *segment.Run, s segment.Segment) *segment.Bitmap {
+	set := run.NewSet(s.Docs())
+	if set == nil {
+		run.Fail(&Error{"the query has too many patterns and ranges for this index"})
+	}
+	return set
 }

@@ -2,13 +2,14 @@ package index
 
 import (
 	"encoding/binary"
+	"github.com/settee-db/settee/search/segment"
 	"math/bits"
 )
 
 // Keeper is implemented by Blocks that keep between queries what was made of a segment. It is safe
 // for concurrent use.
 type Keeper interface {
-	Blocks
+	segment.Blocks
 	// Kept gives what was kept under a name, nil if it was dropped or never kept.
 	Kept(name string) *Frequent
 	Keep(name string, f *Frequent)
@@ -19,7 +20,7 @@ type Keeper interface {
 // Frequent is the documents of a segment that have a term or a phrase, as a set, with how often
 // they have it and, for each word of the set, how good a score can be. It never changes.
 type Frequent struct {
-	docs   *Bitmap
+	docs   *segment.Bitmap
 	n      int32
 	before []int32 // how many documents are before each word
 	freqs  []byte  // of the documents in order
@@ -39,7 +40,7 @@ func (f *Frequent) Bytes() int {
 	if f == notFrequent {
 		return 0
 	}
-	return 8*len(f.docs.words) + 4*len(f.before) + 4*len(f.peaks) + cap(f.freqs)
+	return 8*len(f.docs.Words()) + 4*len(f.before) + 4*len(f.peaks) + cap(f.freqs)
 }
 
 // notFrequent is kept for what has a document with too large a frequency.
@@ -48,44 +49,44 @@ var notFrequent = &Frequent{}
 // freq is how often a document of the set has the term.
 func (f *Frequent) freq(doc int32) int32 {
 	w := doc >> 6
-	rank := f.before[w] + int32(bits.OnesCount64(f.docs.words[w]&(1<<(doc&63)-1)))
+	rank := f.before[w] + int32(bits.OnesCount64(f.docs.Words()[w]&(1<<(doc&63)-1)))
 	return int32(f.freqs[rank])
 }
 
 // atLeast leaves those of the documents of a word that have the term as often.
 func (f *Frequent) atLeast(i int, all uint64, freq byte) uint64 {
 	freqs := f.freqs[f.before[i]:]
-	for word, k := f.docs.words[i], 0; word != 0; word, k = word&(word-1), k+1 {
+	for word, k := f.docs.Words()[i], 0; word != 0; word, k = word&(word-1), k+1 {
 		if freqs[k] < freq {
 			all &^= word & -word
 		}
 	}
-	return all & f.docs.words[i]
+	return all & f.docs.Words()[i]
 }
 
 // frequentMaker makes a Frequent of documents that are added in order.
 type frequentMaker struct {
-	kind  Kind
+	kind  segment.Kind
 	f     *Frequent
-	norms *normReader
+	norms *segment.NormReader
 	word  int32 // of the documents that are in this and of those in all
 	all   [64]struct{ freq, norm byte }
 	n     int
 }
 
-func newFrequentMaker(kind Kind, s *reading, field string, n int32) *frequentMaker {
+func newFrequentMaker(kind segment.Kind, s *reading, field string, n int32) *frequentMaker {
 	words := (int(s.Docs()) + 63) / 64
-	m := &frequentMaker{kind: kind, f: &Frequent{docs: NewBitmap(s.Docs()), before: make([]int32, words),
+	m := &frequentMaker{kind: kind, f: &Frequent{docs: segment.NewBitmap(s.Docs()), before: make([]int32, words),
 		freqs: make([]byte, 0, n), peaks: make([]peak, words)}}
-	if blocks, ok := s.Segment.(*BlockSegment); ok {
-		m.norms = blocks.normReader(s.run, field)
+	if blocks, ok := s.Segment.(*segment.BlockSegment); ok {
+		m.norms = blocks.NormReader(s.run, field)
 	}
 	return m
 }
 
 // add reports whether the frequency is not too large.
 func (m *frequentMaker) add(doc, freq int32) bool {
-	if freq > mostFreq || doc >= m.f.docs.n {
+	if freq > mostFreq || doc >= m.f.docs.Len() {
 		return false
 	}
 	if w := doc >> 6; w != m.word {
@@ -94,11 +95,11 @@ func (m *frequentMaker) add(doc, freq int32) bool {
 	}
 	norm := byte(0)
 	if m.norms != nil {
-		norm = m.norms.norm(doc)
+		norm = m.norms.Norm(doc)
 	}
-	m.all[m.n].freq, m.all[m.n].norm = byte(freq), m.kind.knownNorm(norm)
+	m.all[m.n].freq, m.all[m.n].norm = byte(freq), m.kind.KnownNorm(norm)
 	m.n++
-	m.f.docs.words[doc>>6] |= 1 << (doc & 63)
+	m.f.docs.Set(doc)
 	m.f.freqs = append(m.f.freqs, byte(freq))
 	return true
 }
@@ -112,12 +113,12 @@ func (m *frequentMaker) endWord() {
 	for _, d := range m.all[:m.n] {
 		switch {
 		case d.freq > p.freq/2:
-			p.norm = m.kind.betterNorm(p.norm, d.norm)
+			p.norm = m.kind.BetterNorm(p.norm, d.norm)
 		default:
-			p.less, p.lessNorm = max(p.less, d.freq), m.kind.betterNorm(p.lessNorm, d.norm)
+			p.less, p.lessNorm = max(p.less, d.freq), m.kind.BetterNorm(p.lessNorm, d.norm)
 		}
 	}
-	if m.kind.betterNorm(p.norm, p.lessNorm) == p.norm {
+	if m.kind.BetterNorm(p.norm, p.lessNorm) == p.norm {
 		p.less, p.lessNorm = 0, p.norm // neither is better
 	}
 	m.f.peaks[m.word], m.n = p, 0
@@ -126,37 +127,12 @@ func (m *frequentMaker) endWord() {
 func (m *frequentMaker) done() *Frequent {
 	m.endWord()
 	n := int32(0)
-	for w, word := range m.f.docs.words {
+	for w, word := range m.f.docs.Words() {
 		m.f.before[w] = n
 		n += int32(bits.OnesCount64(word))
 	}
 	m.f.n = n
 	return m.f
-}
-
-// knownNorm is a norm that means the same and is not 0.
-func (k Kind) knownNorm(norm byte) byte {
-	switch {
-	case norm != 0:
-		return norm
-	case k == Nouveau:
-		return 1
-	}
-	return normOfOne
-}
-
-// normOfOne is the norm of Clouseau's kind that multiplies by 1.
-const normOfOne = 124
-
-// betterNorm is the norm that gives the better score; 0 stands for no norm so far.
-func (k Kind) betterNorm(a, b byte) byte {
-	switch {
-	case b == 0:
-		return a
-	case a == 0 || (k == Nouveau) == (b < a):
-		return b
-	}
-	return a
 }
 
 // bound is the best score that documents of a word may have. Scores ascend with frequencies and
@@ -174,8 +150,8 @@ func (t *termScorer) bound(p peak) float32 {
 
 // keeper is what keeps documents of a segment; nil if nothing does.
 func (r *reading) keeper() Keeper {
-	if blocks, ok := r.Segment.(*BlockSegment); ok {
-		k, _ := blocks.blocks.(Keeper)
+	if blocks, ok := r.Segment.(*segment.BlockSegment); ok {
+		k, _ := blocks.Blocks().(Keeper)
 		return k
 	}
 	return nil
@@ -183,7 +159,7 @@ func (r *reading) keeper() Keeper {
 
 // keptName begins the name under which a term or a phrase is kept. Norms are compared as the kind
 // of index does.
-func keptName(what byte, kind Kind, field string) []byte {
+func keptName(what byte, kind segment.Kind, field string) []byte {
 	b := []byte{what, byte(kind)}
 	b = binary.AppendUvarint(b, uint64(len(field)))
 	return append(b, field...)
@@ -203,8 +179,8 @@ func (w *termWeight) frequent(s *reading) *Frequent {
 	}
 	postings, n := s.Term(s.run, w.field, w.term, false)
 	m := newFrequentMaker(w.kind, s, w.field, n)
-	for doc := postings.Next(); doc != noMore; doc = postings.Next() {
-		if s.run.spent(1) || !m.add(doc, postings.Freq()) {
+	for doc := postings.Next(); doc != segment.NoMore; doc = postings.Next() {
+		if s.run.Spent(1) || !m.add(doc, postings.Freq()) {
 			return keep(s.run, k, name, notFrequent)
 		}
 	}
@@ -212,8 +188,8 @@ func (w *termWeight) frequent(s *reading) *Frequent {
 }
 
 // keep keeps what was made, unless the run ended before it was complete.
-func keep(run *Run, k Keeper, name string, f *Frequent) *Frequent {
-	if run.err != nil {
+func keep(run *segment.Run, k Keeper, name string, f *Frequent) *Frequent {
+	if run.Err() != nil {
 		return nil
 	}
 	k.Keep(name, f)
@@ -243,7 +219,7 @@ func (w *phraseWeight) frequent(s *reading) *Frequent {
 	m := newFrequentMaker(w.kind, s, w.field, 0)
 	if i := w.iterator(s, false); i != nil {
 		p := i.(*phraseIterator)
-		for doc := p.next(); doc != noMore; doc = p.next() {
+		for doc := p.next(); doc != segment.NoMore; doc = p.next() {
 			if !m.add(doc, int32(p.freq)) {
 				return keep(s.run, k, name, notFrequent)
 			}
@@ -262,9 +238,9 @@ func (p *frequentPostings) Doc() int32  { return p.at }
 func (p *frequentPostings) Next() int32 { return p.Advance(p.at + 1) }
 
 func (p *frequentPostings) Advance(target int32) int32 {
-	p.at = noMore
-	if target < noMore {
-		p.at = p.of.docs.after(target)
+	p.at = segment.NoMore
+	if target < segment.NoMore {
+		p.at = p.of.docs.After(target)
 	}
 	return p.at
 }

@@ -3,7 +3,9 @@ package index
 import (
 	"container/heap"
 	"context"
+	"github.com/settee-db/settee/search/segment"
 	"slices"
+	"strings"
 )
 
 // GroupRequest is a search whose hits are grouped by the value that a field sorts by.
@@ -70,12 +72,12 @@ func (x *Index) Group(ctx context.Context, q *GroupRequest) (*GroupResult, error
 		t := tops[h.by]
 		result.Groups = append(result.Groups, Group{By: h.by, Total: t.total, Hits: t.hits(segments, base)})
 	}
-	return result, run.err
+	return result, run.Err()
 }
 
 // groupHeads keeps the groups whose first documents come first.
 type groupHeads struct {
-	kind   Kind
+	kind   segment.Kind
 	by     SortField
 	sort   []SortField
 	limit  int
@@ -123,7 +125,7 @@ func (g *groupHeads) offer(doc int32, score float32) {
 		}
 		delete(g.known, heap.Pop(g).(*groupHead).by)
 	}
-	by.Text, e.values = clone(by.Text), slices.Clone(e.values)
+	by.Text, e.values = strings.Clone(by.Text), slices.Clone(e.values)
 	h := &groupHead{entry: e, by: by}
 	g.known[by] = h
 	heap.Push(g, h)

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Highlighter marks the terms of a query in texts, in fragments of them that have the most. It
 // works as Lucene's first highlighter, which Clouseau uses: over the stored text, analysed again.
 type Highlighter struct {
 	Query   query.Node
-	Analyze Analyze
+	Analyze segment.Analyze
 	// Pre and Post stand before and after a term.
 	Pre, Post string
 	// Size is the length of a fragment in characters, Number how many fragments of a text are
@@ -45,7 +46,7 @@ type fragment struct {
 // Fragments are the best fragments of a text of the field, with marks; none if no term of the query
 // is in it.
 func (h *Highlighter) Fragments(ctx context.Context, field, text string) ([]string, error) {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	run := segment.NewRun(ctx)
 	shown := text
 	if len(shown) > highlightedText {
 		end := highlightedText
@@ -57,7 +58,7 @@ func (h *Highlighter) Fragments(ctx context.Context, field, text string) ([]stri
 	tokens := h.tokens(field, shown)
 	m := &marker{run: run, field: field, tokens: tokens}
 	m.mark(h.Query)
-	return h.best(h.cut(text, tokens)), run.err
+	return h.best(h.cut(text, tokens)), run.Err()
 }
 
 func (h *Highlighter) tokens(field, text string) []marked {
@@ -134,7 +135,7 @@ func (h *Highlighter) best(all []*fragment) []string {
 
 // marker marks the tokens that a query asks for.
 type marker struct {
-	run    *Run
+	run    *segment.Run
 	field  string
 	tokens []marked
 }

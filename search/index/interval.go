@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // intervalWeight is a function of intervals. Its score knows no frequencies: it is the more, up to
@@ -39,7 +40,7 @@ func (w *intervalWeight) iterator(s *reading, _ bool) iterator {
 
 // intervalIterator is the documents that have an interval.
 type intervalIterator struct {
-	run    *Run
+	run    *segment.Run
 	root   *intervals
 	at     int32
 	found  []span
@@ -54,9 +55,9 @@ func (i *intervalIterator) next() int32 { return i.advance(i.at + 1) }
 // advance goes to the first document from target on whose positions fit: seek finds those that have
 // the terms, and spans decides.
 func (i *intervalIterator) advance(target int32) int32 {
-	for i.at = i.root.seek(target); i.at != noMore; i.at = i.root.seek(i.at + 1) {
-		if i.found = i.root.spans(i.at); i.run.err != nil {
-			i.at = noMore
+	for i.at = i.root.seek(target); i.at != segment.NoMore; i.at = i.root.seek(i.at + 1) {
+		if i.found = i.root.spans(i.at); i.run.Err() != nil {
+			i.at = segment.NoMore
 			break
 		}
 		if len(i.found) > 0 {
@@ -82,11 +83,11 @@ func (s span) width() int32 { return s.end - s.start + 1 }
 // intervals are a source in a segment. Its spans are the smallest ones: none has another one in it,
 // and both ends ascend; only extend makes others.
 type intervals struct {
-	run      *Run
+	run      *segment.Run
 	function string
 	numbers  []int
 	sources  []*intervals
-	postings Postings // of a term or a pattern; nil: no document has it
+	postings segment.Postings // of a term or a pattern; nil: no document has it
 	cost     int32
 	at       int32
 	list     []span
@@ -111,7 +112,7 @@ func intervalsOf(s *reading, field string, n *query.Interval) *intervals {
 		case at == 0:
 			i.cost = cost
 		case i.any():
-			i.cost = int32(min(int64(i.cost)+int64(cost), noMore-1))
+			i.cost = int32(min(int64(i.cost)+int64(cost), segment.NoMore-1))
 		case i.all():
 			i.cost = min(i.cost, cost)
 		}
@@ -165,19 +166,19 @@ func (i *intervals) seek(target int32) int32 {
 	}
 	switch {
 	case len(i.sources) == 0:
-		i.at = noMore
-		if i.postings != nil && !i.run.spent(1) {
+		i.at = segment.NoMore
+		if i.postings != nil && !i.run.Spent(1) {
 			if i.at = i.postings.Doc(); i.at < target {
 				i.at = i.postings.Advance(target)
 			}
 		}
 	case i.any():
-		i.at = noMore
+		i.at = segment.NoMore
 		for _, s := range i.sources {
 			i.at = min(i.at, s.seek(target))
 		}
 	case i.all():
-		for i.at = target; i.at != noMore; {
+		for i.at = target; i.at != segment.NoMore; {
 			at := i.at
 			for _, s := range i.sources {
 				i.at = max(i.at, s.seek(i.at))
@@ -201,7 +202,7 @@ func (i *intervals) spans(doc int32) []span {
 	}
 	if i.postings != nil {
 		positions := i.postings.Positions()
-		i.run.spent(len(positions))
+		i.run.Spent(len(positions))
 		for _, p := range positions {
 			i.list = append(i.list, span{start: p, end: p})
 		}
@@ -215,7 +216,7 @@ func (i *intervals) spans(doc int32) []span {
 			return nil
 		}
 	}
-	if i.run.spent(n) {
+	if i.run.Spent(n) {
 		return nil
 	}
 	switch i.function {
@@ -298,7 +299,7 @@ func (i *intervals) cover(lists [][]span, n int) {
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.end, b.end) })
 	var last []place // the last one of each list, the one that begins last first
 	for _, s := range all {
-		if i.run.spent(len(last)) {
+		if i.run.Spent(len(last)) {
 			return
 		}
 		last = slices.DeleteFunc(last, func(p place) bool { return p.list == s.list })

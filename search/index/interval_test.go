@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 func parseIntervals(t *testing.T, text string) query.Node {
@@ -25,13 +26,14 @@ func parseIntervals(t *testing.T, text string) query.Node {
 
 // TestIntervals: what the functions find in a text, by their description in Lucene's documentation.
 func TestIntervals(t *testing.T) {
-	ram, maker := NewRAM(), NewMaker(Nouveau, words)
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Nouveau, words)
 	texts := []string{"a b c d", "a c b x d", "b a", "a x x b", "a a", "the a the b", "ab abc x", "c a b"}
 	for i, text := range texts {
-		ram.Add(Identity(fmt.Sprint(i)), maker.Document(fmt.Sprint(i), []Value{{Name: "t", Text: text, Analyzed: true},
-			{Name: "s", Text: text}}))
+		ram.Add(segment.Identity(fmt.Sprint(i)), maker.Document(fmt.Sprint(i),
+			[]segment.Value{{Name: "t", Text: text, Analyzed: true},
+				{Name: "s", Text: text}}))
 	}
-	x := &Index{Kind: Nouveau, Segments: []Segment{ram.View("9")}}
+	x := &Index{Kind: segment.Nouveau, Segments: []segment.Segment{ram.View("9")}}
 	for in, want := range map[string]string{
 		`fn:ordered(a b)`:                                 "01357",
 		`fn:unordered(a b)`:                               "012357",
@@ -91,9 +93,9 @@ func TestIntervals(t *testing.T) {
 // TestIntervalScores: worked out by hand from Lucene's formula: 1/(1+1/freq), freq the sum over the
 // intervals.
 func TestIntervalScores(t *testing.T) {
-	ram, maker := NewRAM(), NewMaker(Nouveau, words)
-	ram.Add("0", maker.Document("0", []Value{{Name: "t", Text: "a b x a x b", Analyzed: true}}))
-	x := &Index{Kind: Nouveau, Segments: []Segment{ram.View("9")}}
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Nouveau, words)
+	ram.Add("0", maker.Document("0", []segment.Value{{Name: "t", Text: "a b x a x b", Analyzed: true}}))
+	x := &Index{Kind: segment.Nouveau, Segments: []segment.Segment{ram.View("9")}}
 	for in, freq := range map[string]float64{`fn:ordered(a b)`: 1.5, `fn:phrase(a b)`: 1, `fn:or(a b)`: 4,
 		`fn:extend(x 1 1)`: 2, `fn:containing(fn:ordered(a b) x)`: 0.5} {
 		hits := mustSearch(t, x, &Request{Query: parseIntervals(t, in), Limit: 10}).Hits
@@ -253,7 +255,7 @@ func (g generator) function(depth int) string {
 // combinations.
 func TestIntervalsAgainstTheOracle(t *testing.T) {
 	forWorlds(t, 40, func(t *testing.T, w *world) {
-		if w.oracle.kind != Nouveau {
+		if w.oracle.kind != segment.Nouveau {
 			return
 		}
 		for range 60 {

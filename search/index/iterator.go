@@ -1,6 +1,9 @@
 package index
 
-import "math/bits"
+import (
+	"github.com/settee-db/settee/search/segment"
+	"math/bits"
+)
 
 // iterator goes through the documents of a segment that a part of a query holds for, in order.
 type iterator interface {
@@ -13,8 +16,8 @@ type iterator interface {
 
 // termIterator is the documents of one term.
 type termIterator struct {
-	run      *Run
-	postings Postings
+	run      *segment.Run
+	postings segment.Postings
 	docs     int32
 	scorer   *termScorer
 	kept     func() *Frequent // nil: its documents are not kept
@@ -34,15 +37,15 @@ func (t *termIterator) doc() int32  { return t.postings.Doc() }
 func (t *termIterator) cost() int32 { return t.docs }
 
 func (t *termIterator) next() int32 {
-	if t.run.spent(1) {
-		return t.postings.Advance(noMore)
+	if t.run.Spent(1) {
+		return t.postings.Advance(segment.NoMore)
 	}
 	return t.postings.Next()
 }
 
 func (t *termIterator) advance(target int32) int32 {
-	if t.run.spent(1) {
-		return t.postings.Advance(noMore)
+	if t.run.Spent(1) {
+		return t.postings.Advance(segment.NoMore)
 	}
 	return t.postings.Advance(target)
 }
@@ -53,7 +56,7 @@ func (t *termIterator) score() float32 {
 
 // checkIterator is all documents below n that a check holds for.
 type checkIterator struct {
-	run    *Run
+	run    *segment.Run
 	at, n  int32
 	check  func(doc int32) bool // nil: all
 	value  float32              // the score
@@ -66,15 +69,15 @@ func (c *checkIterator) next() int32 { return c.advance(c.at + 1) }
 
 func (c *checkIterator) advance(target int32) int32 {
 	for c.at = target; c.at < c.n; c.at++ {
-		if c.run.spent(1) {
+		if c.run.Spent(1) {
 			break
 		}
 		if c.check == nil || c.check(c.at) {
 			return c.at
 		}
 	}
-	c.at = noMore
-	return noMore
+	c.at = segment.NoMore
+	return segment.NoMore
 }
 
 func (c *checkIterator) score() float32 {
@@ -86,37 +89,19 @@ func (c *checkIterator) score() float32 {
 
 // bitmapIterator is the documents of a set.
 type bitmapIterator struct {
-	set   *Bitmap
+	set   *segment.Bitmap
 	at    int32
 	value float32
 }
 
 func (b *bitmapIterator) doc() int32     { return b.at }
-func (b *bitmapIterator) cost() int32    { return b.set.n / 2 }
+func (b *bitmapIterator) cost() int32    { return b.set.Len() / 2 }
 func (b *bitmapIterator) score() float32 { return b.value }
 func (b *bitmapIterator) next() int32    { return b.advance(b.at + 1) }
 
 func (b *bitmapIterator) advance(target int32) int32 {
-	b.at = b.set.after(target)
+	b.at = b.set.After(target)
 	return b.at
-}
-
-// after is the first document of the set not before target.
-func (b *Bitmap) after(target int32) int32 {
-	if target >= b.n {
-		return noMore
-	}
-	i := int(target >> 6)
-	w := b.words[i] >> (target & 63)
-	if w != 0 {
-		return target + int32(bits.TrailingZeros64(w))
-	}
-	for i++; i < len(b.words); i++ {
-		if b.words[i] != 0 {
-			return int32(i<<6 + bits.TrailingZeros64(b.words[i]))
-		}
-	}
-	return noMore
 }
 
 // conjunction is the documents that all parts hold for, less those that one of the prohibited ones
@@ -136,7 +121,7 @@ func (c *conjunction) advance(target int32) int32 { return c.settle(c.parts[0].a
 
 // settle goes from a document of the first part to the first one that all hold for.
 func (c *conjunction) settle(doc int32) int32 {
-	for doc != noMore {
+	for doc != segment.NoMore {
 		if other := c.disagrees(doc); other > doc {
 			doc = c.parts[0].advance(other)
 			continue
@@ -235,7 +220,7 @@ const (
 // disjunction is the documents that at least some of the parts hold for, less the prohibited ones.
 // It works on a window of documents at a time: each part adds its documents to it.
 type disjunction struct {
-	run        *Run
+	run        *segment.Run
 	parts      []iterator // in the order of the clauses
 	prohibited []iterator
 	least      int
@@ -249,7 +234,9 @@ type disjunction struct {
 	sums       []float64
 }
 
-func newDisjunction(run *Run, parts, prohibited []iterator, least int, scores bool, coord []float32) *disjunction {
+func newDisjunction(
+	run *segment.Run, parts, prohibited []iterator, least int, scores bool, coord []float32,
+) *disjunction {
 	d := &disjunction{run: run, parts: parts, prohibited: prohibited, least: max(least, 1), scores: scores,
 		coord: coord, at: -1}
 	d.most = int32(min(max(windowForPart*len(parts), 2*windowForPart), mostWindow))
@@ -267,7 +254,7 @@ func (d *disjunction) cost() int32 {
 	for _, p := range d.parts {
 		sum += int64(p.cost())
 	}
-	return int32(min(sum, noMore-1))
+	return int32(min(sum, segment.NoMore-1))
 }
 
 func (d *disjunction) next() int32 { return d.find(d.at + 1) }
@@ -281,9 +268,9 @@ func (d *disjunction) advance(target int32) int32 {
 
 // find goes to the first document not before target.
 func (d *disjunction) find(target int32) int32 {
-	for target != noMore {
+	for target != segment.NoMore {
 		if target >= d.to {
-			if target = d.fill(target); target == noMore {
+			if target = d.fill(target); target == segment.NoMore {
 				break
 			}
 		}
@@ -299,8 +286,8 @@ func (d *disjunction) find(target int32) int32 {
 		}
 		target++
 	}
-	d.at = noMore
-	return noMore
+	d.at = segment.NoMore
+	return segment.NoMore
 }
 
 // inWindow gives the offset of the first document of the window at or after an offset, -1 if there
@@ -322,7 +309,7 @@ func (d *disjunction) inWindow(i int32) int32 {
 // that document. For all documents of the window it counts the clauses that match and adds up their
 // scores. Windows grow, so that a search that needs few documents pays for few.
 func (d *disjunction) fill(target int32) int32 {
-	first := int32(noMore)
+	first := int32(segment.NoMore)
 	for _, p := range d.parts {
 		at := p.doc()
 		if at < target {
@@ -330,12 +317,12 @@ func (d *disjunction) fill(target int32) int32 {
 		}
 		first = min(first, at)
 	}
-	if first == noMore || d.run.spent(len(d.parts)) {
-		d.from, d.to = noMore, noMore
-		return noMore
+	if first == segment.NoMore || d.run.Spent(len(d.parts)) {
+		d.from, d.to = segment.NoMore, segment.NoMore
+		return segment.NoMore
 	}
 	d.size = min(d.size*2, d.most)
-	d.from, d.to = first, first+min(d.size, noMore-first)
+	d.from, d.to = first, first+min(d.size, segment.NoMore-first)
 	clear(d.set)
 	clear(d.counts[:d.to-d.from])
 	if d.scores {
@@ -360,36 +347,61 @@ func (d *disjunction) fill(target int32) int32 {
 
 // groupsOf is an iterator over the postings of one term in a segment of blocks, which are read by
 // groups; nil for others.
-func groupsOf(i iterator) (*termIterator, *blockPostings) {
+func groupsOf(i iterator) (*termIterator, *segment.BlockPostings) {
 	if t, ok := i.(*termIterator); ok {
-		blocks, _ := t.postings.(*blockPostings)
+		blocks, _ := t.postings.(*segment.BlockPostings)
 		return t, blocks
 	}
 	return nil, nil
 }
 
 // add adds the postings of a term that are in the window, group by group.
-func (d *disjunction) add(t *termIterator, p *blockPostings) {
-	for p.at < d.to {
-		i := p.i
-		for ; i < p.n && p.docs[i] < d.to; i++ {
-			at := p.docs[i] - d.from
+func (d *disjunction) add(t *termIterator, p *segment.BlockPostings) {
+	for p.Doc() < d.to {
+		docs, freqs := p.Group()
+		n := 0
+		for ; n < len(docs) && docs[n] < d.to; n++ {
+			at := docs[n] - d.from
 			d.set[at>>6] |= 1 << (at & 63)
 			d.counts[at]++
 			if d.scores {
-				d.sums[at] += float64(t.scorer.score(float32(p.freqs[i]), p.docs[i]))
+				d.sums[at] += float64(t.scorer.score(float32(freqs[n]), docs[n]))
 			}
 		}
-		if t.run.spent(i - p.i) {
-			p.Advance(noMore)
+		if t.run.Spent(n) {
+			p.Advance(segment.NoMore)
 			return
 		}
-		if i < p.n {
-			p.i, p.at = i, p.docs[i]
+		if n < len(docs) {
+			p.Skip(n)
 			return
 		}
-		p.i, p.at = p.n-1, p.docs[p.n-1]
+		p.Skip(n - 1)
 		p.Next()
+	}
+}
+
+// eachOfGroups calls found for all documents of a term that are alive, group by group.
+func eachOfGroups(
+	t *termIterator, p *segment.BlockPostings, live *segment.Bitmap, scores bool,
+	found func(doc int32, score float32),
+) {
+	score := float32(0)
+	for p.Next() != segment.NoMore {
+		docs, freqs := p.Group()
+		if t.run.Spent(len(docs)) {
+			return
+		}
+		for k, doc := range docs {
+			if live != nil && !live.Has(doc) {
+				continue
+			}
+			if scores {
+				score = t.scorer.score(float32(freqs[k]), doc)
+			}
+			found(doc, score)
+		}
+		p.Skip(len(docs) - 1)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // In an index of Clouseau's kind a number is terms as well, which Lucene 4 makes for a DoubleField:
@@ -94,7 +95,7 @@ func (p *planner) orNumbers(
 	field string, terms func(*reading, float32) iterator, test termTest,
 ) func(*reading, float32) iterator {
 	var missing []int
-	for n := 0; n < numberBits && p.kind == Clouseau; n += numberStep {
+	for n := 0; n < numberBits && p.kind == segment.Clouseau; n += numberStep {
 		if test.begins(byte(numberMark + n)) {
 			missing = append(missing, n)
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // words is an analyzer for tests: lower-case words, "the" is removed.
@@ -37,23 +38,23 @@ func words(_, text string, add func(term []byte, increment, start, end int)) {
 
 // oracle is documents in a list, and queries by looking at each.
 type oracle struct {
-	kind Kind
+	kind segment.Kind
 	docs []*oracleDoc
 }
 
 type oracleDoc struct {
-	*Document
-	identity Identity
-	killed   Identity // "": alive
+	*segment.Document
+	identity segment.Identity
+	killed   segment.Identity // "": alive
 }
 
-func (d *oracleDoc) field(name string) *Field {
+func (d *oracleDoc) field(name string) *segment.Field {
 	for i := range d.Fields {
 		if d.Fields[i].Name == name {
 			return &d.Fields[i]
 		}
 	}
-	return &Field{}
+	return &segment.Field{}
 }
 
 func (d *oracleDoc) positions(field, term string) []int32 {
@@ -71,7 +72,7 @@ func (d *oracleDoc) positions(field, term string) []int32 {
 
 // at is the oracle of a snapshot: the documents that there were, those that were killed before
 // included.
-func (o *oracle) at(identity Identity) *oracle {
+func (o *oracle) at(identity segment.Identity) *oracle {
 	at := &oracle{kind: o.kind}
 	for _, d := range o.docs {
 		if d.identity <= identity {
@@ -201,10 +202,10 @@ func (d *oracleDoc) phrases(n *query.Phrase) float64 {
 // holds reports whether a query holds for a document.
 func (o *oracle) holds(n query.Node, d *oracleDoc) bool {
 	anyWord := func(field string, ok func(string) bool) bool {
-		return slices.ContainsFunc(d.field(field).Terms, func(t Term) bool { return ok(t.Term) })
+		return slices.ContainsFunc(d.field(field).Terms, func(t segment.Term) bool { return ok(t.Term) })
 	}
 	anyTerm := func(field string, ok func(string) bool) bool {
-		return anyWord(field, ok) || o.kind == Clouseau &&
+		return anyWord(field, ok) || o.kind == segment.Clouseau &&
 			slices.ContainsFunc(d.field(field).Numbers, func(v float64) bool {
 				return slices.ContainsFunc(oracleNumberTerms(v), ok)
 			})
@@ -272,7 +273,7 @@ func (o *oracle) holds(n query.Node, d *oracleDoc) bool {
 // scorer is the similarity in float64, without the rounding of norms' factors: the formulas as
 // textbooks have them.
 func (o *oracle) idf(docs int, field string) float64 {
-	if o.kind == Clouseau {
+	if o.kind == segment.Clouseau {
 		return math.Log(float64(len(o.docs))/float64(docs+1)) + 1
 	}
 	n := 0
@@ -286,10 +287,10 @@ func (o *oracle) idf(docs int, field string) float64 {
 
 func (o *oracle) termScore(d *oracleDoc, field string, freq, idf, boost, norm float64) float64 {
 	f := d.field(field)
-	if o.kind == Clouseau {
+	if o.kind == segment.Clouseau {
 		factor := 1.0
 		if f.HasNorm {
-			factor = float64(normFactor(f.Norm))
+			factor = float64(segment.NormFactor(f.Norm))
 		}
 		return math.Sqrt(freq) * idf * idf * boost * norm * factor
 	}
@@ -302,7 +303,7 @@ func (o *oracle) termScore(d *oracleDoc, field string, freq, idf, boost, norm fl
 	}
 	own := 1.0
 	if f.HasNorm {
-		own = float64(normLength(f.Norm))
+		own = float64(segment.NormLength(f.Norm))
 	}
 	c := 1.2 * (0.25 + 0.75*own/(float64(length)/float64(docs)))
 	return boost * idf * freq / (freq + c)
@@ -367,7 +368,7 @@ func (o *oracle) score(n query.Node, d *oracleDoc, boost, norm float64) float64 
 	case *query.Phrase:
 		return o.termScore(d, n.Field, d.phrases(n), o.phraseIDF(n), boost, norm)
 	case *query.Number:
-		if o.kind == Nouveau {
+		if o.kind == segment.Nouveau {
 			return boost
 		}
 		idf := o.idf(o.numbers(n), n.Field)
@@ -379,7 +380,7 @@ func (o *oracle) score(n query.Node, d *oracleDoc, boost, norm float64) float64 
 		}
 		for t, like := range near {
 			docs := most
-			if o.kind == Clouseau {
+			if o.kind == segment.Clouseau {
 				docs = o.frequency(n.Field, t)
 			}
 			if freq := len(d.positions(n.Field, t)); freq > 0 {
@@ -399,7 +400,7 @@ func (o *oracle) score(n query.Node, d *oracleDoc, boost, norm float64) float64 
 				sum += o.score(c.Node, d, boost, norm)
 			}
 		}
-		if o.kind == Clouseau && !n.NoCoord && all > 1 {
+		if o.kind == segment.Clouseau && !n.NoCoord && all > 1 {
 			sum *= float64(held) / float64(all)
 		}
 		return sum
@@ -433,24 +434,24 @@ func (g generator) text(most int) string {
 	return strings.Join(all, " ")
 }
 
-func (g generator) values() []Value {
-	var all []Value
+func (g generator) values() []segment.Value {
+	var all []segment.Value
 	for range 1 + g.IntN(2) {
-		all = append(all, Value{Name: "t", Text: g.text(12), Analyzed: true, Norms: true, Store: true})
+		all = append(all, segment.Value{Name: "t", Text: g.text(12), Analyzed: true, Norms: true, Store: true})
 	}
 	if g.IntN(2) == 0 {
-		all = append(all, Value{Name: "u", Text: g.text(4), Analyzed: true, Norms: g.IntN(2) == 0})
+		all = append(all, segment.Value{Name: "u", Text: g.text(4), Analyzed: true, Norms: g.IntN(2) == 0})
 	}
 	for range g.IntN(3) {
-		all = append(all, Value{Name: "s", Text: g.word(), Facet: true, Store: true})
+		all = append(all, segment.Value{Name: "s", Text: g.word(), Facet: true, Store: true})
 	}
-	all = append(all, Value{Name: "_partition", Text: g.word()})
+	all = append(all, segment.Value{Name: "_partition", Text: g.word()})
 	for range g.IntN(3) {
-		all = append(all, Value{Name: "n", Number: float64(g.IntN(8)) / 2, IsNumber: true, Store: true})
+		all = append(all, segment.Value{Name: "n", Number: float64(g.IntN(8)) / 2, IsNumber: true, Store: true})
 	}
 	if g.IntN(3) > 0 {
-		all = append(all, Value{Name: "x", Number: g.Float64() * 10, IsNumber: true},
-			Value{Name: "y", Number: g.Float64() * 10, IsNumber: true})
+		all = append(all, segment.Value{Name: "x", Number: g.Float64() * 10, IsNumber: true},
+			segment.Value{Name: "y", Number: g.Float64() * 10, IsNumber: true})
 	}
 	return all
 }
@@ -521,23 +522,24 @@ func (g generator) query(depth int, exact bool) query.Node {
 type world struct {
 	generator
 	oracle oracle
-	whole  *RAM
-	parts  []*RAM
+	whole  *segment.RAM
+	parts  []*segment.RAM
 	last   int // identity
-	maker  *Maker
+	maker  *segment.Maker
 }
 
-func newWorld(seed uint64, kind Kind) *world {
-	return &world{generator: generator{rand.New(rand.NewPCG(seed, 1))}, oracle: oracle{kind: kind}, whole: NewRAM(),
-		parts: []*RAM{NewRAM()}, maker: NewMaker(kind, words)}
+func newWorld(seed uint64, kind segment.Kind) *world {
+	return &world{generator: generator{rand.New(rand.NewPCG(seed, 1))}, oracle: oracle{kind: kind},
+		whole: segment.NewRAM(),
+		parts: []*segment.RAM{segment.NewRAM()}, maker: segment.NewMaker(kind, words)}
 }
 
 // step adds, replaces or deletes a document, or begins a segment.
 func (w *world) step() {
 	w.last++
-	identity := Identity(fmt.Sprintf("%013d", w.last))
+	identity := segment.Identity(fmt.Sprintf("%013d", w.last))
 	if w.IntN(10) == 0 {
-		w.parts = append(w.parts, NewRAM())
+		w.parts = append(w.parts, segment.NewRAM())
 	}
 	id := fmt.Sprintf("doc%d", w.IntN(40))
 	for _, d := range w.oracle.docs {
@@ -553,7 +555,7 @@ func (w *world) step() {
 		return
 	}
 	d := w.maker.Document(id, w.values())
-	record, err := ReadRecord(AppendRecord(nil, d))
+	record, err := segment.ReadRecord(segment.AppendRecord(nil, d))
 	if err != nil {
 		panic(err)
 	}
@@ -562,13 +564,13 @@ func (w *world) step() {
 	w.parts[len(w.parts)-1].Add(identity, record)
 }
 
-func (w *world) now() Identity { return Identity(fmt.Sprintf("%013d", w.last)) }
+func (w *world) now() segment.Identity { return segment.Identity(fmt.Sprintf("%013d", w.last)) }
 
 // index is the index at an identity, of one segment or of several.
-func (w *world) index(at Identity, several bool) *Index {
+func (w *world) index(at segment.Identity, several bool) *Index {
 	x := &Index{Kind: w.oracle.kind}
 	if !several {
-		x.Segments = []Segment{w.whole.View(at)}
+		x.Segments = []segment.Segment{w.whole.View(at)}
 		return x
 	}
 	for _, p := range w.parts {
@@ -582,7 +584,7 @@ func forWorlds(t *testing.T, n int, test func(t *testing.T, w *world)) {
 	if testing.Short() {
 		n = max(n/5, 1)
 	}
-	for _, kind := range []Kind{Clouseau, Nouveau} {
+	for _, kind := range []segment.Kind{segment.Clouseau, segment.Nouveau} {
 		for seed := range n {
 			w := newWorld(uint64(seed), kind)
 			for range 5 + w.IntN(80) {

@@ -12,48 +12,24 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
-
-// TestNorms: bytes are those of Lucene's SmallFloat.
-func TestNorms(t *testing.T) {
-	for length, want := range map[int32]byte{0: 0, 1: 1, 23: 23, 24: 24, 39: 39, 40: 40, 41: 40, 42: 41, 1000: 87,
-		math.MaxInt32: 255} {
-		if got := lengthNorm(length); got != want {
-			t.Errorf("length %d is %d, want %d", length, got, want)
-		}
-	}
-	for norm := range 256 {
-		if got := lengthNorm(normLength(byte(norm))); got != byte(norm) {
-			t.Errorf("%d is a length of %d, whose norm is %d", norm, normLength(byte(norm)), got)
-		}
-	}
-	for _, c := range []struct {
-		boost  float32
-		length int32
-		want   byte
-		factor float32
-	}{{1, 1, 124, 1}, {1, 4, 120, 0.5}, {1, 3, 120, 0.5}, {2, 1, 128, 2}, {1, 100, 110, 0.09375}, {0, 1, 1,
-		5.820766e-10}} {
-		if got := boostNorm(c.boost, c.length); got != c.want || normFactor(got) != c.factor {
-			t.Errorf("%v/sqrt(%d) is %d, %v, want %d, %v", c.boost, c.length, got, normFactor(got), c.want, c.factor)
-		}
-	}
-}
 
 // TestKnownScores: what Lucene answers for an index of three documents, worked out by hand from its
 // formulas.
 func TestKnownScores(t *testing.T) {
-	for _, kind := range []Kind{Nouveau, Clouseau} {
-		ram, maker := NewRAM(), NewMaker(kind, words)
+	for _, kind := range []segment.Kind{segment.Nouveau, segment.Clouseau} {
+		ram, maker := segment.NewRAM(), segment.NewMaker(kind, words)
 		for i, text := range []string{"a b c d", "b c d e", "c d e f"} {
-			ram.Add(Identity(fmt.Sprint(i)), maker.Document(fmt.Sprint(i), []Value{{Name: "t", Text: text,
-				Analyzed: true, Norms: true}}))
+			ram.Add(segment.Identity(fmt.Sprint(i)), maker.Document(fmt.Sprint(i),
+				[]segment.Value{{Name: "t", Text: text,
+					Analyzed: true, Norms: true}}))
 		}
-		x := &Index{Kind: kind, Segments: []Segment{ram.View("9")}}
+		x := &Index{Kind: kind, Segments: []segment.Segment{ram.View("9")}}
 		r := mustSearch(t, x, &Request{Query: &query.Term{Field: "t", Term: "a"}, Limit: 1})
 		idf := math.Log(1 + (3-1+0.5)/(1+0.5))
 		want := float32((math.Log(3.0/2) + 1) / 2)
-		if kind == Nouveau {
+		if kind == segment.Nouveau {
 			want = float32(idf / 2.2)
 		}
 		if got := r.Hits[0].Score; math.Abs(float64(got-want)) > 1e-6 {
@@ -66,7 +42,7 @@ func TestKnownScores(t *testing.T) {
 func TestRecords(t *testing.T) {
 	forWorlds(t, 10, func(t *testing.T, w *world) {
 		d := w.maker.Document("é", w.values())
-		got, err := ReadRecord(AppendRecord(nil, d))
+		got, err := segment.ReadRecord(segment.AppendRecord(nil, d))
 		if err != nil || !reflect.DeepEqual(got, d) {
 			t.Errorf("%+v is %+v, %v", d, got, err)
 		}
@@ -75,16 +51,16 @@ func TestRecords(t *testing.T) {
 
 func FuzzRecord(f *testing.F) {
 	for seed := range uint64(4) {
-		w := newWorld(seed, Kind(seed%2))
-		f.Add(AppendRecord(nil, w.maker.Document("id", w.values())))
+		w := newWorld(seed, segment.Kind(seed%2))
+		f.Add(segment.AppendRecord(nil, w.maker.Document("id", w.values())))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		d, err := ReadRecord(b)
+		d, err := segment.ReadRecord(b)
 		if err != nil {
 			return
 		}
-		again, err := ReadRecord(AppendRecord(nil, d))
-		same := err == nil && bytes.Equal(AppendRecord(nil, d), AppendRecord(nil, again))
+		again, err := segment.ReadRecord(segment.AppendRecord(nil, d))
+		same := err == nil && bytes.Equal(segment.AppendRecord(nil, d), segment.AppendRecord(nil, again))
 		if !same {
 			t.Fatalf("%+v is %+v, %v", d, again, err)
 		}
@@ -118,7 +94,7 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
 		}
-		a, err := newProgram(&Run{ctx: context.Background()}, re)
+		a, err := newProgram(newRun(), re)
 		if err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
@@ -151,7 +127,7 @@ func FuzzRegexp(f *testing.F) {
 		if err != nil || len(pattern) > 100 || len(term) > 100 {
 			return
 		}
-		if a, err := newProgram(&Run{ctx: context.Background()}, re); err == nil {
+		if a, err := newProgram(newRun(), re); err == nil {
 			matches(a, term)
 		}
 	})
@@ -200,7 +176,7 @@ func TestHighlights(t *testing.T) {
 
 // TestAddingWhileSearching is for the race detector.
 func TestAddingWhileSearching(t *testing.T) {
-	w := newWorld(1, Clouseau)
+	w := newWorld(1, segment.Clouseau)
 	for range 30 {
 		w.step()
 	}
@@ -214,7 +190,7 @@ func TestAddingWhileSearching(t *testing.T) {
 	for range 2 {
 		wait.Go(func() {
 			for _, n := range queries {
-				x := &Index{Kind: Clouseau, Segments: []Segment{ram.View(at)}}
+				x := &Index{Kind: segment.Clouseau, Segments: []segment.Segment{ram.View(at)}}
 				if _, err := x.Search(context.Background(), &Request{Query: n, Limit: 5}); err != nil {
 					t.Error(err)
 				}
@@ -229,13 +205,13 @@ func TestAddingWhileSearching(t *testing.T) {
 
 // TestDistances: kilometres and miles on a sphere.
 func TestDistances(t *testing.T) {
-	ram, maker := NewRAM(), NewMaker(Clouseau, words)
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Clouseau, words)
 	for id, at := range map[string][2]float64{"berlin": {13.4, 52.52}} {
-		ram.Add("1", maker.Document(id, []Value{{Name: "x", Number: at[0], IsNumber: true}, {Name: "y",
+		ram.Add("1", maker.Document(id, []segment.Value{{Name: "x", Number: at[0], IsNumber: true}, {Name: "y",
 			Number: at[1], IsNumber: true}}))
 	}
-	ram.Add("2", maker.Document("nowhere", []Value{{Name: "z", Text: "z"}}))
-	x := &Index{Kind: Clouseau, Segments: []Segment{ram.View("9")}}
+	ram.Add("2", maker.Document("nowhere", []segment.Value{{Name: "z", Text: "z"}}))
+	x := &Index{Kind: segment.Clouseau, Segments: []segment.Segment{ram.View("9")}}
 	for text, want := range map[string][2]float64{"<distance,x,y,2.35,48.86,km>": {878.0, 20037.5},
 		"-<distance,x,y,2.35,48.86,mi>": {12450.7, 545.5}} {
 		sort, err := x.ParseSort([]string{text})
@@ -265,14 +241,14 @@ func TestTextsToHits(t *testing.T) {
 			`(quick dog lazy)@2`, "3"},
 		{query.Flexible, `foxx~1 AND NOT dog`, "1"}, {query.Flexible, `n:[* TO *] -n:2`, "1 3"},
 	} {
-		kind := Kind(c.dialect)
-		ram, maker := NewRAM(), NewMaker(kind, words)
+		kind := segment.Kind(c.dialect)
+		ram, maker := segment.NewRAM(), segment.NewMaker(kind, words)
 		for i, text := range []string{"the quick brown fox", "brown dog brown", "lazy dog, lazy owner"} {
-			ram.Add(Identity(fmt.Sprint(i)), maker.Document(fmt.Sprint(i+1), []Value{
+			ram.Add(segment.Identity(fmt.Sprint(i)), maker.Document(fmt.Sprint(i+1), []segment.Value{
 				{Name: "t", Text: text, Analyzed: true, Norms: true}, {Name: "n", Number: float64(i + 1),
 					IsNumber: true}}))
 		}
-		x := &Index{Kind: kind, Segments: []Segment{ram.View("9")}}
+		x := &Index{Kind: kind, Segments: []segment.Segment{ram.View("9")}}
 		n, err := query.Parse(c.in, query.Options{Dialect: c.dialect, DefaultField: "t"})
 		if err == nil {
 			n, err = query.Resolve(n, c.in, c.dialect, wordSchema{})
@@ -308,17 +284,23 @@ func (wordSchema) Normalize(_, text string) string { return strings.ToLower(text
 func (wordSchema) IsDouble(field string) bool      { return field == "n" }
 func (wordSchema) Locale() query.Locale            { return query.Locale{} }
 
+// hugeSegment says that it has so many documents that a set of them takes 1 MB.
+type hugeSegment struct{ segment.Segment }
+
+func (hugeSegment) Docs() int32 { return 8 << 20 }
+
 // TestManyPatterns: a query does not take memory without bound by having many small parts.
 func TestManyPatterns(t *testing.T) {
-	r := &Run{ctx: context.Background()}
-	for range 200 {
-		r.newSet(8 << 20)
+	r := newRun()
+	large, sets := hugeSegment{segment.NewRAM().View("9")}, 0
+	for newSet(r, large) != nil {
+		sets++
 	}
-	if r.err == nil || r.bytes > 2*mostSetBytes {
-		t.Errorf("%d bytes of sets, %v", r.bytes, r.err)
+	if r.Err() == nil || sets != segment.MaxSetBytes>>20 {
+		t.Errorf("%d sets of 1 MB, %v", sets, r.Err())
 	}
-	many := &Run{ctx: context.Background()}
-	for i := 0; i < 100 && many.err == nil; i++ {
+	many := newRun()
+	for i := 0; i < 100 && many.Err() == nil; i++ {
 		re, _ := parseRegexp("(a|b)*a(a|b){10}")
 		a, err := newProgram(many, re)
 		if err != nil {
@@ -328,7 +310,7 @@ func TestManyPatterns(t *testing.T) {
 			matches(a, strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%014b", term)))
 		}
 	}
-	if many.err == nil || many.states > mostStatesTogether+100 {
-		t.Errorf("%d states, %v", many.states, many.err)
+	if many.Err() == nil || many.States > mostStatesTogether+100 {
+		t.Errorf("%d states, %v", many.States, many.Err())
 	}
 }

@@ -1,13 +1,14 @@
 package index
 
 import (
+	"github.com/settee-db/settee/search/segment"
 	"math/bits"
 	"slices"
 )
 
 // phraseIterator is the documents that have the terms of a phrase at positions that fit together.
 type phraseIterator struct {
-	run    *Run
+	run    *segment.Run
 	parts  []*phrasePart // in the order of the phrase
 	byCost []*phrasePart
 	slop   int32
@@ -21,8 +22,8 @@ type phraseIterator struct {
 
 // phrasePart is one position of a phrase, with one term or several alternatives.
 type phrasePart struct {
-	Postings
-	blocks *blockPostings // the same, if they are that
+	segment.Postings
+	blocks *segment.BlockPostings // the same, if they are that
 	offset int32
 	docs   int32
 	list   []int32 // positions in the current document
@@ -42,9 +43,9 @@ func (p *phraseIterator) advance(target int32) int32 { return p.settle(p.byCost[
 // settle goes from a document of the rarest term to the first one that has the phrase.
 func (p *phraseIterator) settle(doc int32) int32 {
 	first := p.byCost[0]
-	for doc != noMore {
-		if p.run.spent(1) {
-			doc = noMore
+	for doc != segment.NoMore {
+		if p.run.Spent(1) {
+			doc = segment.NoMore
 			break
 		}
 		agreed := doc
@@ -87,7 +88,7 @@ func (p *phraseIterator) count() float32 {
 		}
 		n += len(part.list)
 	}
-	p.run.spent(n)
+	p.run.Spent(n)
 	switch {
 	case p.slop == 0:
 		return p.exact()
@@ -110,7 +111,7 @@ func (p *phraseIterator) meet() (count float32, ok bool) {
 	first := p.parts[0].offset
 	for i, part := range p.parts {
 		var own marks
-		if !own.add(part.blocks.place(), int(part.offset-first)) {
+		if !own.add(part.blocks.Place(), int(part.offset-first)) {
 			return 0, false
 		}
 		if i == 0 {
@@ -130,7 +131,7 @@ func (p *phraseIterator) meet() (count float32, ok bool) {
 	for _, w := range all {
 		n += bits.OnesCount64(w)
 	}
-	p.run.spent(n)
+	p.run.Spent(n)
 	return float32(n), true
 }
 
@@ -249,7 +250,7 @@ func (p *phraseIterator) assign(i int, start int32, used map[int32]bool) bool {
 	part := p.parts[i]
 	first, _ := slices.BinarySearch(part.list, start+part.offset)
 	for at := first; at < len(part.list) && part.list[at]-part.offset-start <= p.slop; at++ {
-		if p.run.spent(1) {
+		if p.run.Spent(1) {
 			return false
 		}
 		if position := part.list[at]; !used[position] {
@@ -268,7 +269,7 @@ func (p *phraseIterator) assign(i int, start int32, used map[int32]bool) bool {
 
 // alternatives are the documents and positions of several terms together.
 type alternatives struct {
-	all       []Postings
+	all       []segment.Postings
 	at        int32
 	positions []int32
 }
@@ -278,7 +279,7 @@ func (a *alternatives) Next() int32 { return a.Advance(a.at + 1) }
 
 // Advance goes to the first document from target on that any of the terms has.
 func (a *alternatives) Advance(target int32) int32 {
-	a.at = noMore
+	a.at = segment.NoMore
 	for _, p := range a.all {
 		at := p.Doc()
 		if at < target {

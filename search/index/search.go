@@ -4,16 +4,16 @@ import (
 	"container/heap"
 	"context"
 	"math"
-	"strings"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Index is an index at one time: segments whose documents follow each other in the order of their
 // identities. Searches only read it, so that several goroutines may search at a time.
 type Index struct {
-	Kind     Kind
-	Segments []Segment
+	Kind     segment.Kind
+	Segments []segment.Segment
 }
 
 // Request is a search. Query has to be a resolved one, whose texts are terms already
@@ -37,13 +37,13 @@ type Request struct {
 // which decides among equal ones.
 type After struct {
 	Values   []SortValue
-	Identity Identity
+	Identity segment.Identity
 }
 
 // Hit is a document that was found. It can be used as long as the Index that has found it.
 type Hit struct {
 	ID       string
-	Identity Identity
+	Identity segment.Identity
 	Score    float32
 	// Sort are the values for the fields of the sort; Order is the place of the document in the
 	// index.
@@ -65,8 +65,8 @@ type Result struct {
 }
 
 // begin starts an evaluation: the weights of a query over the segments.
-func (x *Index) begin(ctx context.Context, q query.Node) (*Run, []*reading, weight) {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+func (x *Index) begin(ctx context.Context, q query.Node) (*segment.Run, []*reading, weight) {
+	run := segment.NewRun(ctx)
 	p := &planner{kind: x.Kind, run: run, factors: map[string]*[256]float32{}}
 	for i, s := range x.Segments {
 		p.segments = append(p.segments, &reading{Segment: s, run: run, place: i})
@@ -76,7 +76,7 @@ func (x *Index) begin(ctx context.Context, q query.Node) (*Run, []*reading, weig
 		run.Fail(context.Cause(ctx))
 	}
 	w := p.plan(q, 1)
-	if x.Kind == Clouseau {
+	if x.Kind == segment.Clouseau {
 		norm := float32(1 / math.Sqrt(float64(w.squares())))
 		if math.IsInf(float64(norm), 0) || math.IsNaN(float64(norm)) {
 			norm = 1
@@ -100,10 +100,10 @@ func eachIn(s *reading, w weight, scores bool, drilldown [][]string, enter func(
 	found func(doc int32, score float32),
 ) {
 	run := s.run
-	if run.err != nil {
+	if run.Err() != nil {
 		return
 	}
-	run.bytes = 0
+	run.ForgetSets()
 	i := w.iterator(s, scores)
 	drill, possible := newDrill(s, drilldown)
 	if i == nil || !possible {
@@ -112,10 +112,10 @@ func eachIn(s *reading, w weight, scores bool, drilldown [][]string, enter func(
 	enter(s)
 	live, score := s.Live(), float32(0)
 	if t, blocks := groupsOf(i); blocks != nil && len(drill.columns) == 0 {
-		blocks.each(t, live, scores, found)
+		eachOfGroups(t, blocks, live, scores, found)
 		return
 	}
-	for doc := i.next(); doc != noMore && run.err == nil; doc = i.next() {
+	for doc := i.next(); doc != segment.NoMore && run.Err() == nil; doc = i.next() {
 		if live != nil && !live.Has(doc) || !drill.allows(doc) {
 			continue
 		}
@@ -160,8 +160,8 @@ func (x *Index) Search(ctx context.Context, q *Request) (*Result, error) {
 	}
 	facets.finish(run, result)
 	result.Hits = top.hits(segments, base)
-	if run.err != nil {
-		return nil, run.err
+	if run.Err() != nil {
+		return nil, run.Err()
 	}
 	return result, nil
 }
@@ -186,15 +186,15 @@ func needScores(sort []SortField, limit int) bool {
 }
 
 // Stored reads the stored values of a hit, in the order in which the document gave them.
-func (x *Index) Stored(ctx context.Context, h *Hit) ([]Stored, error) {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+func (x *Index) Stored(ctx context.Context, h *Hit) ([]segment.Stored, error) {
+	run := segment.NewRun(ctx)
 	stored := x.Segments[h.segment].Stored(run, h.doc)
-	return stored, run.err
+	return stored, run.Err()
 }
 
 // top keeps the first hits by a sort: a heap with the last one of them on top.
 type top struct {
-	kind   Kind
+	kind   segment.Kind
 	sort   []SortField
 	limit  int
 	after  *After
@@ -281,7 +281,7 @@ func (t *top) behind(doc int32, score float32) bool {
 	if c := t.compare(doc, score, t.after.Values); c != 0 {
 		return c > 0
 	}
-	return t.kind == Clouseau && t.sorter.segment.Identity(t.sorter.segment.run, doc) > t.after.Identity
+	return t.kind == segment.Clouseau && t.sorter.segment.Identity(t.sorter.segment.run, doc) > t.after.Identity
 }
 
 // hits are the entries in order.
@@ -335,7 +335,7 @@ func compareEntries(sort []SortField, a, b *entry) int {
 // drill checks that documents have one of the values that a drilldown asks for, in each of its
 // fields.
 type drill struct {
-	columns  []StringColumn
+	columns  []segment.StringColumn
 	ordinals []map[int32]bool
 }
 
@@ -377,6 +377,3 @@ func (d *drill) allows(doc int32) bool {
 	}
 	return true
 }
-
-// clone keeps a text of a segment beyond it.
-func clone(s string) string { return strings.Clone(s) }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 func mustSearch(t *testing.T, x *Index, q *Request) *Result {
@@ -50,7 +51,7 @@ func identities(hits []Hit) []string {
 // into segments.
 func TestAgainstTheOracle(t *testing.T) {
 	forWorlds(t, 60, func(t *testing.T, w *world) {
-		at := Identity(fmt.Sprintf("%013d", 1+w.IntN(w.last)))
+		at := segment.Identity(fmt.Sprintf("%013d", 1+w.IntN(w.last)))
 		o := w.oracle.at(at)
 		for range 25 {
 			exact := w.IntN(4) > 0
@@ -72,9 +73,9 @@ func TestAgainstTheOracle(t *testing.T) {
 func checkHits(t *testing.T, o *oracle, n query.Node, r *Result, exact bool) {
 	t.Helper()
 	want := []string{}
-	scores := map[Identity]float64{}
+	scores := map[segment.Identity]float64{}
 	norm := 1.0
-	if o.kind == Clouseau {
+	if o.kind == segment.Clouseau {
 		if norm = 1 / math.Sqrt(o.squares(n, 1)); math.IsInf(norm, 0) || math.IsNaN(norm) {
 			norm = 1
 		}
@@ -99,7 +100,8 @@ func checkHits(t *testing.T, o *oracle, n query.Node, r *Result, exact bool) {
 		before := r.Hits[i-1]
 		ordered := before.Score > h.Score
 		if before.Score == h.Score {
-			ordered = o.kind == Clouseau && before.Identity < h.Identity || o.kind == Nouveau && before.ID < h.ID
+			ordered = o.kind == segment.Clouseau && before.Identity < h.Identity || o.kind == segment.Nouveau &&
+				before.ID < h.ID
 		}
 		if !ordered {
 			t.Errorf("%s: %v comes before %v", show(n), before, h)
@@ -136,7 +138,7 @@ func TestSnapshotsStay(t *testing.T) {
 // sorts are what hits may be sorted by in tests.
 func sorts(w *world, x *Index) []string {
 	all := []string{"n", "-n", "<score>", "-<score>", "<distance,x,y,3,4,km>", "-<distance,x,y,3,4,mi>", "none"}
-	if x.Kind == Clouseau {
+	if x.Kind == segment.Clouseau {
 		all = append(all, "s<string>", "-s<string>", "t<string>", "<doc>", "-<doc>", "none<string>")
 	} else {
 		all = append(all, "s", "-s", "_id", "-_id")
@@ -180,11 +182,11 @@ func TestPages(t *testing.T) {
 	})
 }
 
-func checkOrder(t *testing.T, sort []SortField, kind Kind, hits []Hit) {
+func checkOrder(t *testing.T, sort []SortField, kind segment.Kind, hits []Hit) {
 	t.Helper()
 	for i := 1; i < len(hits); i++ {
 		c := compareEntries(sort, &entry{values: hits[i-1].Sort}, &entry{values: hits[i].Sort})
-		if c > 0 || c == 0 && (kind == Nouveau || hits[i-1].Identity >= hits[i].Identity) {
+		if c > 0 || c == 0 && (kind == segment.Nouveau || hits[i-1].Identity >= hits[i].Identity) {
 			t.Errorf("%+v: %+v before %+v", sort, hits[i-1], hits[i])
 		}
 	}
@@ -290,7 +292,7 @@ func TestGroups(t *testing.T) {
 			}
 			all := mustSearch(t, x, &Request{Query: n, Sort: groupSort, Limit: 1000})
 			values := mustSearch(t, x, &Request{Query: n, Sort: []SortField{by}, Limit: 1000})
-			of := map[Identity]SortValue{}
+			of := map[segment.Identity]SortValue{}
 			for _, h := range values.Hits {
 				of[h.Identity] = h.Sort[0]
 			}
@@ -324,7 +326,7 @@ func TestGroups(t *testing.T) {
 
 // TestTimeIsUp: a search whose context has ended fails with its cause.
 func TestTimeIsUp(t *testing.T) {
-	w := newWorld(1, Clouseau)
+	w := newWorld(1, segment.Clouseau)
 	for range 50 {
 		w.step()
 	}
@@ -338,13 +340,13 @@ func TestTimeIsUp(t *testing.T) {
 
 // TestTimeIsLookedAt: evaluation of each kind of node ends soon after its context.
 func TestTimeIsLookedAt(t *testing.T) {
-	ram, maker := NewRAM(), NewMaker(Clouseau, words)
-	for i := range 3 * postingsBetweenChecks {
-		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []Value{
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Clouseau, words)
+	for i := range 3 * segment.PostingsBetweenChecks {
+		ram.Add(segment.Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []segment.Value{
 			{Name: "t", Text: fmt.Sprintf("a b a w%d", i), Analyzed: true}, {Name: "n", Number: float64(i),
 				IsNumber: true}}))
 	}
-	x := &Index{Kind: Clouseau, Segments: []Segment{ram.View("9")}}
+	x := &Index{Kind: segment.Clouseau, Segments: []segment.Segment{ram.View("9")}}
 	a, b := &query.Term{Field: "t", Term: "a"}, &query.Term{Field: "t", Term: "b"}
 	for _, n := range []query.Node{a, &query.All{}, &query.Prefix{Field: "t", Text: "w"},
 		&query.Wildcard{Field: "t", Pattern: "*9"},
@@ -378,7 +380,7 @@ func (c *countingContext) Err() error {
 
 // TestErrorsOfQueries: what Lucene refuses once it looks into the index.
 func TestErrorsOfQueries(t *testing.T) {
-	w := newWorld(3, Nouveau)
+	w := newWorld(3, segment.Nouveau)
 	for range 60 {
 		w.step()
 	}
@@ -394,12 +396,13 @@ func TestErrorsOfQueries(t *testing.T) {
 			Pattern: "(a|b)*a(a|b){14}"},
 	} {
 		if strings.HasPrefix(want, "Det") {
-			ram, maker := NewRAM(), NewMaker(Nouveau, words)
+			ram, maker := segment.NewRAM(), segment.NewMaker(segment.Nouveau, words)
 			for i := range 1 << 14 {
 				text := strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%014b", i))
-				ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document("x", []Value{{Name: "big", Text: text}}))
+				ram.Add(segment.Identity(fmt.Sprintf("%013d", i)), maker.Document("x",
+					[]segment.Value{{Name: "big", Text: text}}))
 			}
-			x = &Index{Kind: Nouveau, Segments: []Segment{ram.View("9")}}
+			x = &Index{Kind: segment.Nouveau, Segments: []segment.Segment{ram.View("9")}}
 		}
 		if _, err := x.Search(context.Background(), &Request{Query: n, Limit: 1}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -412,7 +415,7 @@ func TestErrorsOfQueries(t *testing.T) {
 			t.Errorf("sort by %s: %v", text, err)
 		}
 	}
-	x.Kind = Clouseau
+	x.Kind = segment.Clouseau
 	for text, want := range map[string]string{"a b": "Unrecognized sort parameter: a b",
 		"n<x>": "Unrecognized type: x",
 		"t":    "cannot sort string field as numeric field"} {

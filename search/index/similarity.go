@@ -1,6 +1,7 @@
 package index
 
 import (
+	"github.com/settee-db/settee/search/segment"
 	"math"
 	"sync/atomic"
 )
@@ -16,8 +17,8 @@ const (
 )
 
 // idf of a term that docs documents have, of n.
-func (k Kind) idf(docs, n int64) float32 {
-	if k == Nouveau {
+func idf(k segment.Kind, docs, n int64) float32 {
+	if k == segment.Nouveau {
 		return float32(math.Log(1 + (float64(n)-float64(docs)+0.5)/(float64(docs)+0.5)))
 	}
 	return float32(math.Log(float64(n)/float64(docs+1)) + 1)
@@ -26,10 +27,10 @@ func (k Kind) idf(docs, n int64) float32 {
 // termScorer scores documents by how often they have a term or a phrase, and by the length of the
 // field.
 type termScorer struct {
-	kind   Kind
+	kind   segment.Kind
 	weight float32
 	norms  []byte
-	read   *normReader // of blocks, in the place of norms
+	read   *segment.NormReader // of blocks, in the place of norms
 	// factors are what norms mean: 1/(k1·…) for BM25, the norm itself for TF-IDF; shared by the
 	// segments of a search.
 	factors *[256]float32
@@ -52,7 +53,7 @@ func bm25Factors(average float32) *[256]float32 {
 	}
 	f := &averageFactors{average: average}
 	for i := range f.factors {
-		f.factors[i] = bm25Factor(float32(normLength(byte(max(i, 1)))), average)
+		f.factors[i] = bm25Factor(float32(segment.NormLength(byte(max(i, 1)))), average)
 	}
 	lastFactors.Store(f)
 	return &f.factors
@@ -66,7 +67,7 @@ func bm25Factor(length, average float32) float32 {
 var tfFactors = func() *[256]float32 {
 	f := &[256]float32{}
 	for i := range f {
-		f[i] = normFactor(byte(i))
+		f[i] = segment.NormFactor(byte(i))
 	}
 	f[0] = 1
 	return f
@@ -74,7 +75,7 @@ var tfFactors = func() *[256]float32 {
 
 func (s *termScorer) factor(doc int32) float32 {
 	if s.read != nil {
-		return s.factors[s.read.norm(doc)]
+		return s.factors[s.read.Norm(doc)]
 	}
 	if int(doc) < len(s.norms) {
 		return s.factors[s.norms[doc]]
@@ -86,7 +87,7 @@ func (s *termScorer) score(freq float32, doc int32) float32 { return s.of(freq, 
 
 // of is the score for a frequency and a factor.
 func (s *termScorer) of(freq, factor float32) float32 {
-	if s.kind == Nouveau {
+	if s.kind == segment.Nouveau {
 		return s.weight - s.weight/(1+float32(freq*factor))
 	}
 	return float32(float32(math.Sqrt(float64(freq)))*s.weight) * factor

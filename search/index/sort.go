@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"github.com/settee-db/settee/search/segment"
 	"math"
 	"regexp"
 	"strconv"
@@ -69,7 +70,7 @@ func (x *Index) ParseSort(texts []string) ([]SortField, error) {
 	if len(all) == 0 {
 		all = append(all, SortField{By: ByScore})
 	}
-	if x.Kind == Nouveau && all[len(all)-1].By != ByID {
+	if x.Kind == segment.Nouveau && all[len(all)-1].By != ByID {
 		all = append(all, SortField{By: ByID})
 	}
 	return all, nil
@@ -101,7 +102,7 @@ func (x *Index) sortField(text string) (SortField, error) {
 		}
 		return f, nil
 	}
-	if x.Kind == Nouveau {
+	if x.Kind == segment.Nouveau {
 		return x.nouveauSortField(text)
 	}
 	m := clouseauSort.FindStringSubmatch(text)
@@ -147,7 +148,7 @@ func (x *Index) nouveauSortField(text string) (SortField, error) {
 }
 
 // field is what is known of a field in all segments.
-func (x *Index) field(field string) (all FieldInfo, ok bool) {
+func (x *Index) field(field string) (all segment.FieldInfo, ok bool) {
 	for _, s := range x.Segments {
 		info, found := s.Field(field)
 		ok = ok || found
@@ -192,23 +193,23 @@ func (f *SortField) compare(a, b SortValue) int {
 // sorter finds the values of documents of one segment.
 type sorter struct {
 	fields  []SortField
-	kind    Kind
+	kind    segment.Kind
 	segment *reading
-	numbers [][2]NumberColumn // by field; a distance has two
-	strings []StringColumn
-	docs    *documentReader // of blocks
+	numbers [][2]segment.NumberColumn // by field; a distance has two
+	strings []segment.StringColumn
+	docs    *segment.DocumentReader // of blocks
 }
 
-func newSorter(kind Kind, fields []SortField, s *reading) *sorter {
-	o := &sorter{fields: fields, kind: kind, segment: s, numbers: make([][2]NumberColumn, len(fields)),
-		strings: make([]StringColumn, len(fields)), docs: s.documents()}
+func newSorter(kind segment.Kind, fields []SortField, s *reading) *sorter {
+	o := &sorter{fields: fields, kind: kind, segment: s, numbers: make([][2]segment.NumberColumn, len(fields)),
+		strings: make([]segment.StringColumn, len(fields)), docs: s.documents()}
 	for i, f := range fields {
 		switch {
 		case f.By == ByNumber:
 			o.numbers[i][0] = s.Numbers(s.run, f.Field)
 		case f.By == ByDistance:
-			o.numbers[i] = [2]NumberColumn{s.Numbers(s.run, f.Longitude), s.Numbers(s.run, f.Latitude)}
-		case f.By == ByString && kind == Nouveau:
+			o.numbers[i] = [2]segment.NumberColumn{s.Numbers(s.run, f.Longitude), s.Numbers(s.run, f.Latitude)}
+		case f.By == ByString && kind == segment.Nouveau:
 			o.strings[i] = s.Strings(s.run, f.Field)
 		case f.By == ByString:
 			o.strings[i] = s.Sorts(s.run, f.Field)
@@ -246,7 +247,7 @@ func (o *sorter) compareID(doc int32, id string) int {
 	if o.docs == nil {
 		return strings.Compare(o.segment.ID(o.segment.run, doc), id)
 	}
-	switch own := o.docs.id(doc); {
+	switch own := o.docs.ID(doc); {
 	case string(own) < id:
 		return -1
 	case string(own) > id:
@@ -257,7 +258,7 @@ func (o *sorter) compareID(doc int32, id string) int {
 
 // number is the number to sort by: Clouseau's cache of numbers kept the greatest, Nouveau takes the
 // least.
-func (o *sorter) number(column NumberColumn, doc int32) (float64, bool) {
+func (o *sorter) number(column segment.NumberColumn, doc int32) (float64, bool) {
 	if column == nil {
 		return 0, false
 	}
@@ -265,14 +266,14 @@ func (o *sorter) number(column NumberColumn, doc int32) (float64, bool) {
 	switch {
 	case len(all) == 0:
 		return 0, false
-	case o.kind == Clouseau:
+	case o.kind == segment.Clouseau:
 		return all[len(all)-1], true
 	}
 	return all[0], true
 }
 
 // distance is the one on a sphere; a document without coordinates is on the other side of it.
-func (o *sorter) distance(f *SortField, columns [2]NumberColumn, doc int32) float64 {
+func (o *sorter) distance(f *SortField, columns [2]segment.NumberColumn, doc int32) float64 {
 	longitude, ok := o.number(columns[0], doc)
 	latitude, ok2 := o.number(columns[1], doc)
 	if !ok || !ok2 {

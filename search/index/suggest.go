@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"github.com/settee-db/settee/search/segment"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -34,15 +35,15 @@ func (s Suggestion) compare(other Suggestion) int {
 // Suggest finds the terms that documents have which are alive: first those with the fewest edits,
 // of these those that most documents have.
 func (x *Index) Suggest(ctx context.Context, q *SuggestRequest) ([]Suggestion, error) {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	run := segment.NewRun(ctx)
 	terms := &joinedTerms{}
 	for _, s := range x.Segments {
 		part := joinedPart{Terms: s.Terms(run, q.Field), run: run, counted: s.Live()}
 		if q.Partition != nil {
 			part.counted = partitionOf(run, s, *q.Partition)
 		}
-		if run.err != nil {
-			return nil, run.err
+		if run.Err() != nil {
+			return nil, run.Err()
 		}
 		terms.parts = append(terms.parts, part)
 	}
@@ -56,18 +57,18 @@ func (x *Index) Suggest(ctx context.Context, q *SuggestRequest) ([]Suggestion, e
 		walk(run, terms, a, func(state int32) { best.offer(terms, a.distance(state)) })
 	} else {
 		for ok := terms.Seek(q.Text); ok && strings.HasPrefix(terms.Term(), q.Text); ok = terms.Next() {
-			if run.spent(1) {
+			if run.Spent(1) {
 				break
 			}
 			best.offer(terms, 0)
 		}
 	}
-	return best.list, run.err
+	return best.list, run.Err()
 }
 
 // partitionOf are the live documents of a partition.
-func partitionOf(run *Run, s Segment, partition string) *Bitmap {
-	set := run.newSet(s.Docs())
+func partitionOf(run *segment.Run, s segment.Segment, partition string) *segment.Bitmap {
+	set := newSet(run, s)
 	if set == nil {
 		return nil
 	}
@@ -76,7 +77,7 @@ func partitionOf(run *Run, s Segment, partition string) *Bitmap {
 	if n == 0 {
 		return set
 	}
-	for doc := postings.Next(); doc != noMore && !run.spent(1); doc = postings.Next() {
+	for doc := postings.Next(); doc != segment.NoMore && !run.Spent(1); doc = postings.Next() {
 		if live == nil || live.Has(doc) {
 			set.Set(doc)
 		}
@@ -124,9 +125,9 @@ type joinedTerms struct {
 
 // joinedPart are the terms of a segment. counted are the documents that count; nil: all.
 type joinedPart struct {
-	Terms
-	run     *Run
-	counted *Bitmap
+	segment.Terms
+	run     *segment.Run
+	counted *segment.Bitmap
 	more    bool
 	term    string // the current one
 }
@@ -196,7 +197,7 @@ func (j *joinedTerms) Docs() (n int32) {
 }
 
 // Postings implements Terms: there are none of several segments.
-func (j *joinedTerms) Postings(bool) Postings { return nil }
+func (j *joinedTerms) Postings(bool) segment.Postings { return nil }
 
 // alive is how many documents that count have the current term.
 func (j *joinedTerms) alive() (n int64) {
@@ -206,7 +207,7 @@ func (j *joinedTerms) alive() (n int64) {
 			continue
 		}
 		postings := p.Postings(false)
-		for doc := postings.Next(); doc != noMore && !p.run.spent(1); doc = postings.Next() {
+		for doc := postings.Next(); doc != segment.NoMore && !p.run.Spent(1); doc = postings.Next() {
 			if p.counted.Has(doc) {
 				n++
 			}

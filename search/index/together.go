@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Where many documents of a segment hold, they are counted as sets, a chunk of words at a time, and
@@ -13,7 +14,7 @@ import (
 
 // chunkWords is how many words of sets are looked at together: as many documents as there are
 // postings between looks at the time.
-const chunkWords = postingsBetweenChecks / 64
+const chunkWords = segment.PostingsBetweenChecks / 64
 
 type chunk [chunkWords]uint64
 
@@ -29,7 +30,7 @@ type reach struct {
 const (
 	leastShare  = 256
 	bytesOfList = 8
-	mostInLists = mostSetBytes / 4 / bytesOfList
+	mostInLists = segment.MaxSetBytes / 4 / bytesOfList
 )
 
 // together is a weight whose documents can be found as a set.
@@ -61,7 +62,7 @@ type frequentPart struct {
 }
 
 func (p *frequentPart) fill(int)                {}
-func (p *frequentPart) word(i int) uint64       { return p.of.docs.words[i] }
+func (p *frequentPart) word(i int) uint64       { return p.of.docs.Words()[i] }
 func (p *frequentPart) bound(i int) float32     { return p.scorer.bound(p.of.peaks[i]) }
 func (p *frequentPart) score(doc int32) float32 { return p.scorer.score(float32(p.of.freq(doc)), doc) }
 
@@ -81,7 +82,7 @@ func (p *listPart) fill(i int) {
 	p.from = i
 	clear(p.words[:])
 	clear(p.bounds[:])
-	for end := int32(min((i+chunkWords)*64, noMore)); p.at < len(p.docs) && p.docs[p.at] < end; p.at++ {
+	for end := int32(min((i+chunkWords)*64, segment.NoMore)); p.at < len(p.docs) && p.docs[p.at] < end; p.at++ {
 		at := int(p.docs[p.at]) - i*64
 		p.words[at>>6] |= 1 << (at & 63)
 		if p.scores != nil {
@@ -136,7 +137,7 @@ func (w *termWeight) part(s *reading, scores bool) (part, bool) {
 	if scores {
 		p.scores = make([]float32, 0, n)
 	}
-	for doc := postings.Next(); doc != noMore && !s.run.spent(1); doc = postings.Next() {
+	for doc := postings.Next(); doc != segment.NoMore && !s.run.Spent(1); doc = postings.Next() {
 		if doc >= s.Docs() {
 			break
 		}
@@ -421,7 +422,7 @@ func (p *boolPart) narrow(i int, all uint64, bounds []clauseBound, e enough) uin
 		}
 		// That many are enough, and it is looked for whether less are.
 		peak := c.of.peaks[i]
-		freq, factor := peak.freq, c.scorer.factors[c.scorer.kind.betterNorm(peak.norm, peak.lessNorm)]
+		freq, factor := peak.freq, c.scorer.factors[c.scorer.kind.BetterNorm(peak.norm, peak.lessNorm)]
 		tries := 0
 		for ; freq > 1 && tries < mostTried && enough(c.scorer.of(float32(freq-1), factor)); tries++ {
 			freq--
@@ -459,28 +460,28 @@ func bySets(s *reading, w weight, t *top) (total int64, ok bool) {
 		return 0, false
 	}
 	r, ok := q.reach(s)
-	if !ok || r.few || r.docs*leastShare < int64(s.Docs()) || s.run.err != nil {
+	if !ok || r.few || r.docs*leastShare < int64(s.Docs()) || s.run.Err() != nil {
 		return 0, false
 	}
 	p, ok := q.part(s, t.limit > 0)
 	if !ok || p == nil {
-		return 0, ok || s.run.err != nil
+		return 0, ok || s.run.Err() != nil
 	}
 	t.enter(s)
 	b, _ := p.(*boolPart)
 	offer := func(doc int32, score float32) {
-		s.run.spent(1)
+		s.run.Spent(1)
 		t.offer(doc, score)
 	}
 	live, words := s.Live(), (int(s.Docs())+63)/64
-	for from := 0; from < words && !s.run.spent(64*chunkWords); from += chunkWords {
+	for from := 0; from < words && !s.run.Spent(64*chunkWords); from += chunkWords {
 		end := min(from+chunkWords, words)
 		p.fill(from)
 		combine(p, from, end)
 		for i := from; i < end; i++ {
 			all := p.word(i)
 			if live != nil {
-				all &= live.words[i]
+				all &= live.Words()[i]
 			}
 			if all == 0 {
 				continue

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // keptBlocks keep documents of all terms that more than a few documents have, in segments of any
@@ -48,9 +49,9 @@ func (k *keptBlocks) Worth(n, docs int32) bool { return n*k.share >= docs }
 // manyWords is a segment of documents of different lengths, whose words are as frequent as those of
 // a language, and of fields without norms, with other norms, and with words that follow each other
 // far behind.
-func manyWords(t testing.TB, kind Kind, n int, rng *rand.Rand) mapBlocks {
+func manyWords(t testing.TB, kind segment.Kind, n int, rng *rand.Rand) mapBlocks {
 	t.Helper()
-	ram, maker := NewRAM(), NewMaker(kind, words)
+	ram, maker := segment.NewRAM(), segment.NewMaker(kind, words)
 	zipf := rand.NewZipf(rng, 1.3, 3, 300)
 	for i := range n {
 		var text strings.Builder
@@ -65,10 +66,11 @@ func manyWords(t testing.TB, kind Kind, n int, rng *rand.Rand) mapBlocks {
 			text.WriteString(strings.Repeat("often ", 200+rng.IntN(100)))
 		}
 		boost := []float32{1, 1, 1, 3, 0.5}[rng.IntN(5)]
-		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(rng.IntN(n*100)), []Value{
-			{Name: "t", Text: text.String(), Analyzed: true, Norms: true, Boost: boost},
-			{Name: "u", Text: fmt.Sprintf("w%d w%d", zipf.Uint64(), zipf.Uint64()), Analyzed: true},
-			{Name: "n", Number: float64(i % 10), IsNumber: true}}))
+		ram.Add(segment.Identity(fmt.Sprintf("%013d", i)),
+			maker.Document(fmt.Sprint(rng.IntN(n*100)), []segment.Value{
+				{Name: "t", Text: text.String(), Analyzed: true, Norms: true, Boost: boost},
+				{Name: "u", Text: fmt.Sprintf("w%d w%d", zipf.Uint64(), zipf.Uint64()), Analyzed: true},
+				{Name: "n", Number: float64(i % 10), IsNumber: true}}))
 	}
 	return encode(t, ram.View("9"))
 }
@@ -126,7 +128,7 @@ func TestTogether(t *testing.T) {
 		rounds, queries = 2, 60
 	}
 	used := 0
-	for _, kind := range []Kind{Clouseau, Nouveau} {
+	for _, kind := range []segment.Kind{segment.Clouseau, segment.Nouveau} {
 		for round := range rounds {
 			rng := rand.New(rand.NewPCG(uint64(round), uint64(kind)))
 			single, sets := &Index{Kind: kind}, &Index{Kind: kind}
@@ -134,9 +136,9 @@ func TestTogether(t *testing.T) {
 			for range 1 + rng.IntN(3) {
 				n := 1 + rng.IntN(6000)
 				blocks := manyWords(t, kind, n, rng)
-				var live *Bitmap
+				var live *segment.Bitmap
 				if rng.IntN(2) == 0 {
-					live = All(int32(n))
+					live = segment.All(int32(n))
 					for range rng.IntN(n) {
 						live.Clear(int32(rng.IntN(n)))
 					}
@@ -167,14 +169,15 @@ func compareTogether(t *testing.T, rng *rand.Rand, single, sets *Index) {
 	q := &Request{Query: commonQuery(rng, 2), Limit: []int{0, 1, 3, 10, 200}[rng.IntN(5)]}
 	if rng.IntN(3) == 0 {
 		q.Sort, _ = single.ParseSort([]string{"-<score>", "n"})
-		if single.Kind == Nouveau {
+		if single.Kind == segment.Nouveau {
 			q.Sort, _ = single.ParseSort([]string{"relevance", "n"})
 		}
 	}
 	for range 3 {
 		want, got := mustSearch(t, single, q), mustSearch(t, sets, q)
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s, %d hits: got %d\n%+v\nwant %d\n%+v", show(q.Query), q.Limit, got.Total, got.Hits, want.Total,
+			t.Errorf("%s, %d hits: got %d\n%+v\nwant %d\n%+v", show(q.Query), q.Limit, got.Total, got.Hits,
+				want.Total,
 				want.Hits)
 			return
 		}
@@ -189,13 +192,13 @@ func compareTogether(t *testing.T, rng *rand.Rand, single, sets *Index) {
 // TestFrequentsOfDamagedSegments: sets of a damaged segment are made or not, and never panic.
 func TestFrequentsOfDamagedSegments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	blocks := manyWords(t, Nouveau, 1500, rng)
+	blocks := manyWords(t, segment.Nouveau, 1500, rng)
 	for seed := range uint64(40) {
-		s, err := OpenBlocks(context.Background(), keeping(damage(blocks, seed)), nil)
+		s, err := segment.OpenBlocks(context.Background(), keeping(damage(blocks, seed)), nil)
 		if err != nil {
 			continue
 		}
-		x := &Index{Kind: Nouveau, Segments: []Segment{s}}
+		x := &Index{Kind: segment.Nouveau, Segments: []segment.Segment{s}}
 		for range 10 {
 			_, _ = x.Search(context.Background(), &Request{Query: commonQuery(rng, 2), Limit: 3})
 		}
@@ -205,8 +208,8 @@ func TestFrequentsOfDamagedSegments(t *testing.T) {
 // TestTimeIsLookedAtBySets: a search by sets ends soon after its context, and keeps nothing that it
 // has not made to the end.
 func TestTimeIsLookedAtBySets(t *testing.T) {
-	kept := keeping(encode(t, manyDocuments(5*postingsBetweenChecks).View("9")))
-	x := &Index{Kind: Clouseau, Segments: []Segment{open(t, kept, nil)}}
+	kept := keeping(encode(t, manyDocuments(5*segment.PostingsBetweenChecks).View("9")))
+	x := &Index{Kind: segment.Clouseau, Segments: []segment.Segment{open(t, kept, nil)}}
 	a, b := &query.Term{Field: "t", Term: "a"}, &query.Term{Field: "t", Term: "common"}
 	for _, n := range []query.Node{a, &query.Bool{Clauses: []query.BoolClause{{Node: a}, {Node: b}}},
 		&query.Phrase{Field: "t", Terms: []query.PhraseTerm{{Term: "a"}, {Term: "common", Position: 2}}}} {
@@ -232,11 +235,11 @@ func TestTimeIsLookedAtBySets(t *testing.T) {
 
 // manyValues is a segment with a field of many values.
 type manyValues struct {
-	Segment
+	segment.Segment
 	n int
 }
 
-func (m manyValues) Strings(*Run, string) StringColumn { return countedColumn{m.n} }
+func (m manyValues) Strings(*segment.Run, string) segment.StringColumn { return countedColumn{m.n} }
 
 type countedColumn struct{ n int }
 
@@ -247,15 +250,15 @@ func (c countedColumn) Len() int                        { return c.n }
 
 // TestCountsAreBounded: what counts take in memory is bounded, in a segment and over all of them.
 func TestCountsAreBounded(t *testing.T) {
-	ram, maker := NewRAM(), NewMaker(Nouveau, words)
-	values := []Value{{Name: "s", Text: "a", Facet: true}}
+	ram, maker := segment.NewRAM(), segment.NewMaker(segment.Nouveau, words)
+	values := []segment.Value{{Name: "s", Text: "a", Facet: true}}
 	for i := range 3 {
-		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), values))
+		ram.Add(segment.Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), values))
 	}
 	q := &Request{Query: &query.All{}, Counts: []string{"s"}}
 	const most, three = mostCountBytes / bytesOfCount, 3 * (bytesOfValue + len("value0"))
 	for n, ok := range map[int]bool{3: true, most: true, most + 1: false} {
-		x := &Index{Kind: Nouveau, Segments: []Segment{manyValues{ram.View("9"), n}}}
+		x := &Index{Kind: segment.Nouveau, Segments: []segment.Segment{manyValues{ram.View("9"), n}}}
 		r, err := x.Search(context.Background(), q)
 		var refused *Error
 		if (err == nil) != ok || err != nil && !errors.As(err, &refused) {
@@ -267,11 +270,11 @@ func TestCountsAreBounded(t *testing.T) {
 	}
 	for room, ok := range map[int]bool{three: true, three - 1: false} {
 		run := newRun()
-		f := &facets{of: q, columns: []StringColumn{countedColumn{3}}, counts: [][]int64{{1, 1, 1}},
+		f := &facets{of: q, columns: []segment.StringColumn{countedColumn{3}}, counts: [][]int64{{1, 1, 1}},
 			values: []map[string]int64{{}}, bytes: mostCountBytes - room}
 		f.leave(run)
-		if (run.err == nil) != ok {
-			t.Errorf("%d bytes left for values: %v", room, run.err)
+		if (run.Err() == nil) != ok {
+			t.Errorf("%d bytes left for values: %v", room, run.Err())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // Error is an error of a query that was understood and cannot be answered; its text is the search
@@ -27,25 +28,25 @@ type weight interface {
 
 // reading is a segment in the course of a search.
 type reading struct {
-	Segment
-	run   *Run
+	segment.Segment
+	run   *segment.Run
 	place int // among the segments
-	terms map[fieldTerm]termEntry
-	docs  *documentReader // of blocks, once it is asked for
+	terms map[fieldTerm]segment.TermEntry
+	docs  *segment.DocumentReader // of blocks, once it is asked for
 }
 
 // documents reads documents of a segment of blocks; nil for others.
-func (r *reading) documents() *documentReader {
-	if blocks, ok := r.Segment.(*BlockSegment); ok && r.docs == nil {
-		r.docs = blocks.documents(r.run)
+func (r *reading) documents() *segment.DocumentReader {
+	if blocks, ok := r.Segment.(*segment.BlockSegment); ok && r.docs == nil {
+		r.docs = blocks.Documents(r.run)
 	}
 	return r.docs
 }
 
 // name is the id and the identity of a document.
-func (r *reading) name(doc int32) (string, Identity) {
+func (r *reading) name(doc int32) (string, segment.Identity) {
 	if d := r.documents(); d != nil {
-		return d.name(doc)
+		return d.Name(doc)
 	}
 	return r.ID(r.run, doc), r.Identity(r.run, doc)
 }
@@ -53,15 +54,13 @@ func (r *reading) name(doc int32) (string, Identity) {
 type fieldTerm struct{ field, term string }
 
 // entry looks a term of a segment of blocks up, once in a search.
-func (r *reading) entry(blocks *BlockSegment, field, term string) termEntry {
+func (r *reading) entry(blocks *segment.BlockSegment, field, term string) segment.TermEntry {
 	key := fieldTerm{field, term}
 	e, known := r.terms[key]
 	if !known {
-		if t, ok := blocks.seek(r.run, field, term); ok {
-			e = t.termEntry
-		}
+		e = blocks.Lookup(r.run, field, term)
 		if r.terms == nil {
-			r.terms = map[fieldTerm]termEntry{}
+			r.terms = map[fieldTerm]segment.TermEntry{}
 		}
 		r.terms[key] = e
 	}
@@ -69,22 +68,22 @@ func (r *reading) entry(blocks *BlockSegment, field, term string) termEntry {
 }
 
 // Term are the documents with a term.
-func (r *reading) Term(run *Run, field, term string, positions bool) (Postings, int32) {
-	blocks, ok := r.Segment.(*BlockSegment)
+func (r *reading) Term(run *segment.Run, field, term string, positions bool) (segment.Postings, int32) {
+	blocks, ok := r.Segment.(*segment.BlockSegment)
 	if !ok {
 		return r.Segment.Term(run, field, term, positions)
 	}
 	e := r.entry(blocks, field, term)
-	if e.docs == 0 {
+	if e.Docs == 0 {
 		return nil, 0
 	}
-	return blocks.open(run, blocks.header.field(field), &e, positions), e.docs
+	return blocks.Open(run, field, &e, positions), e.Docs
 }
 
 // frequency is how many documents have a term.
 func (r *reading) frequency(field, term string) int32 {
-	if blocks, ok := r.Segment.(*BlockSegment); ok {
-		return r.entry(blocks, field, term).docs
+	if blocks, ok := r.Segment.(*segment.BlockSegment); ok {
+		return r.entry(blocks, field, term).Docs
 	}
 	_, n := r.Segment.Term(r.run, field, term, false)
 	return n
@@ -92,8 +91,8 @@ func (r *reading) frequency(field, term string) int32 {
 
 // planner makes weights of a query.
 type planner struct {
-	kind     Kind
-	run      *Run
+	kind     segment.Kind
+	run      *segment.Run
 	segments []*reading
 	docs     int64 // in all segments
 	factors  map[string]*[256]float32
@@ -117,7 +116,7 @@ func (p *planner) plan(n query.Node, boost float32) weight {
 	case *query.Intervals:
 		return p.intervals(n, boost)
 	case *query.Number:
-		if p.kind == Clouseau {
+		if p.kind == segment.Clouseau {
 			return p.number(n, boost)
 		}
 	}
@@ -135,7 +134,7 @@ func (p *planner) collection(field string) (docs int64, average float32) {
 	if docs > 0 {
 		average = float32(float64(length) / float64(docs))
 	}
-	if p.kind == Clouseau {
+	if p.kind == segment.Clouseau {
 		docs = p.docs
 	}
 	return docs, average
@@ -143,7 +142,7 @@ func (p *planner) collection(field string) (docs int64, average float32) {
 
 // scoring makes scorers of a field for one weight.
 type scoring struct {
-	kind    Kind
+	kind    segment.Kind
 	field   string
 	boost   float32 // TF-IDF: the weight of the query
 	idf     float32
@@ -158,7 +157,7 @@ type scoring struct {
 func (p *planner) scoring(field string, boost, idf float32) *scoring {
 	s := &scoring{kind: p.kind, field: field, idf: idf, boost: boost * idf, weight: boost * idf, factors: tfFactors,
 		missing: 1}
-	if p.kind == Nouveau {
+	if p.kind == segment.Nouveau {
 		_, average := p.collection(field)
 		if p.factors[field] == nil {
 			p.factors[field] = bm25Factors(average)
@@ -177,8 +176,8 @@ func (s *scoring) normalize(norm, boost float32) {
 
 func (s *scoring) on(r *reading) *termScorer {
 	t := &termScorer{kind: s.kind, weight: s.weight, factors: s.factors, missing: s.missing}
-	if blocks, ok := r.Segment.(*BlockSegment); ok {
-		t.read = blocks.normReader(r.run, s.field)
+	if blocks, ok := r.Segment.(*segment.BlockSegment); ok {
+		t.read = blocks.NormReader(r.run, s.field)
 	} else {
 		t.norms = r.Norms(r.run, s.field)
 	}
@@ -193,7 +192,7 @@ type termWeight struct {
 
 func (p *planner) term(field, term string, boost float32) weight {
 	docs, _ := p.collection(field)
-	return &termWeight{p.scoring(field, boost, p.kind.idf(p.frequency(field, term), docs)), term}
+	return &termWeight{p.scoring(field, boost, idf(p.kind, p.frequency(field, term), docs)), term}
 }
 
 // frequency is how many documents have a term.
@@ -233,12 +232,12 @@ func (p *planner) number(n *query.Number, boost float32) weight {
 	docs := int64(0)
 	for _, s := range p.segments {
 		if i := w.open(s); i != nil {
-			for i.next() != noMore {
+			for i.next() != segment.NoMore {
 				docs++
 			}
 		}
 	}
-	w.scoring = p.scoring(n.Field, boost, p.kind.idf(docs, p.docs))
+	w.scoring = p.scoring(n.Field, boost, idf(p.kind, docs, p.docs))
 	return w
 }
 
@@ -273,7 +272,7 @@ func (p *planner) phrase(n *query.Phrase, boost float32) weight {
 	docs, _ := p.collection(n.Field)
 	sum := float32(0)
 	for _, t := range n.Terms {
-		sum += p.kind.idf(p.frequency(n.Field, t.Term), docs)
+		sum += idf(p.kind, p.frequency(n.Field, t.Term), docs)
 	}
 	for _, s := range p.segments {
 		if info, ok := s.Field(n.Field); ok && info.Docs > 0 && !info.Positions {
@@ -332,7 +331,7 @@ func (w *phraseWeight) iterator(s *reading, scores bool) iterator {
 // phrasePartOf is one position of a phrase in a segment; nil if no document has it.
 func phrasePartOf(s *reading, field string, terms []query.PhraseTerm) *phrasePart {
 	part := &phrasePart{offset: int32(terms[0].Position)}
-	var all []Postings
+	var all []segment.Postings
 	for _, t := range terms {
 		if postings, n := s.Term(s.run, field, t.Term, true); n > 0 {
 			all = append(all, postings)
@@ -344,7 +343,7 @@ func phrasePartOf(s *reading, field string, terms []query.PhraseTerm) *phrasePar
 		return nil
 	case len(terms) == 1:
 		part.Postings = all[0]
-		part.blocks, _ = all[0].(*blockPostings)
+		part.blocks, _ = all[0].(*segment.BlockPostings)
 	default:
 		part.Postings = &alternatives{all: all, at: -1}
 	}
@@ -353,7 +352,7 @@ func phrasePartOf(s *reading, field string, terms []query.PhraseTerm) *phrasePar
 
 // constantWeight is a part whose documents all have one score.
 type constantWeight struct {
-	kind  Kind
+	kind  segment.Kind
 	boost float32
 	open  func(s *reading, value float32) iterator
 }
@@ -378,9 +377,9 @@ type fuzzyTerm struct {
 // fuzzy makes a disjunction of the terms that are nearest to a word.
 func (p *planner) fuzzy(n *query.Fuzzy, boost float32) weight {
 	length, edits := utf8.RuneCountInString(n.Text), fuzzyEdits(n)
-	found, states := map[string]float32{}, p.run.states
+	found, states := map[string]float32{}, p.run.States
 	for _, s := range p.segments {
-		p.run.states = states // those of the segment before are gone
+		p.run.States = states // those of the segment before are gone
 		a, terms := newLevenshtein(p.run, n.Text, edits), s.Terms(p.run, n.Field)
 		walk(p.run, terms, a, func(state int32) {
 			similarity := float32(1)
@@ -392,7 +391,7 @@ func (p *planner) fuzzy(n *query.Fuzzy, boost float32) weight {
 			}
 		})
 	}
-	p.run.states = states
+	p.run.States = states
 	all := make([]fuzzyTerm, 0, len(found))
 	for term, similarity := range found {
 		all = append(all, fuzzyTerm{term, similarity})
@@ -429,15 +428,15 @@ func (p *planner) fuzzyTerms(field string, terms []fuzzyTerm, boost float32) wei
 		most = max(most, p.frequency(field, t.term))
 	}
 	b := &boolWeight{kind: p.kind, boost: 1}
-	if p.kind == Clouseau {
+	if p.kind == segment.Clouseau {
 		b.boost, boost = boost, 1
 	}
 	for _, t := range terms {
 		frequency := most
-		if p.kind == Clouseau {
+		if p.kind == segment.Clouseau {
 			frequency = p.frequency(field, t.term)
 		}
-		w := &termWeight{p.scoring(field, boost*t.boost, p.kind.idf(frequency, docs)), t.term}
+		w := &termWeight{p.scoring(field, boost*t.boost, idf(p.kind, frequency, docs)), t.term}
 		b.clauses = append(b.clauses, clauseWeight{query.Should, w})
 	}
 	return b

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 )
 
 // noBookmark is CouchDB's bookmark of _search when there is nothing to remember.
@@ -90,7 +91,7 @@ func readBookmark(text string, sort []string, fields int) (*index.After, error) 
 			return nil, errBookmark
 		}
 	}
-	after.Identity = index.Identity(b)
+	after.Identity = segment.Identity(b)
 	return after, nil
 }
 

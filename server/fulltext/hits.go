@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -40,7 +41,7 @@ func queryTime(ctx context.Context, c *call.Call) (context.Context, context.Canc
 
 // lookup finds the index that the path names. def is there without an index, too, if there is the
 // design document: what is missing is told after all else that is wrong with the request.
-func (h *Handlers) lookup(c *call.Call, kind index.Kind) (def *engine.Definition, missing, err error) {
+func (h *Handlers) lookup(c *call.Call, kind segment.Kind) (def *engine.Definition, missing, err error) {
 	def, err = h.indexes.Lookup(c.Context(), c.DB, kind, c.DocID(), c.Segment(4))
 	if def != nil {
 		return def, err, c.Docs.CheckQuery(c.Context())
@@ -90,7 +91,7 @@ func appendDocument(c *call.Call, b []byte, d *storage.Document, send func([]byt
 }
 
 // stored are the values of a field.
-func stored(all []index.Stored, name string) (values []index.Stored) {
+func stored(all []segment.Stored, name string) (values []segment.Stored) {
 	for _, v := range all {
 		if v.Name == name {
 			values = append(values, v)
@@ -100,7 +101,7 @@ func stored(all []index.Stored, name string) (values []index.Stored) {
 }
 
 // names are the names of stored values, in the order of the first of each.
-func names(all []index.Stored) (list []string) {
+func names(all []segment.Stored) (list []string) {
 	seen := map[string]bool{}
 	for _, v := range all {
 		if !seen[v.Name] {

@@ -7,13 +7,13 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	engine "github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 )
 
 // readInfo reads sizes and counts of the index that the path names.
-func (h *Handlers) readInfo(c *call.Call, kind index.Kind) (*engine.Definition, *engine.Info, error) {
+func (h *Handlers) readInfo(c *call.Call, kind segment.Kind) (*engine.Definition, *engine.Info, error) {
 	def, missing, err := h.lookup(c, kind)
 	if err == nil {
 		err = missing
@@ -48,7 +48,7 @@ func (h *Handlers) searchInfo(c *call.Call) error {
 	if err := h.available(c); err != nil {
 		return err
 	}
-	def, info, err := h.readInfo(c, index.Clouseau)
+	def, info, err := h.readInfo(c, segment.Clouseau)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (h *Handlers) searchDiskSize(c *call.Call) error {
 	if err := h.available(c); err != nil {
 		return err
 	}
-	def, info, err := h.readInfo(c, index.Clouseau)
+	def, info, err := h.readInfo(c, segment.Clouseau)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (h *Handlers) nouveauInfo(c *call.Call) error {
 	if err := h.nouveauAvailable(c, "GET", http.MethodGet); err != nil {
 		return err
 	}
-	def, info, err := h.readInfo(c, index.Nouveau)
+	def, info, err := h.readInfo(c, segment.Nouveau)
 	if err != nil {
 		return err
 	}
@@ -129,14 +129,14 @@ func (h *Handlers) cleanUp(c *call.Call) error {
 
 // searchErrors serves GET …/_search_errors/{index}, an extension: the documents that the index
 // could not take, in the order of their ids. Options are limit and startkey, the id to begin with.
-func (h *Handlers) searchErrors(c *call.Call) error { return h.answerErrors(c, index.Clouseau) }
+func (h *Handlers) searchErrors(c *call.Call) error { return h.answerErrors(c, segment.Clouseau) }
 
 // nouveauErrors serves GET …/_nouveau_errors/{index}.
-func (h *Handlers) nouveauErrors(c *call.Call) error { return h.answerErrors(c, index.Nouveau) }
+func (h *Handlers) nouveauErrors(c *call.Call) error { return h.answerErrors(c, segment.Nouveau) }
 
 // answerErrors streams the documents that an index could not index, with what the index function
 // threw. CouchDB only logs them. limit and startkey are those of a view, with ids as keys.
-func (h *Handlers) answerErrors(c *call.Call, kind index.Kind) error {
+func (h *Handlers) answerErrors(c *call.Call, kind segment.Kind) error {
 	if err := h.available(c); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
@@ -46,7 +47,7 @@ func (h *Handlers) nouveau(c *call.Call) error {
 	if err := h.nouveauAvailable(c, "GET, POST", http.MethodGet, http.MethodPost); err != nil {
 		return err
 	}
-	def, missing, err := h.lookup(c, index.Nouveau)
+	def, missing, err := h.lookup(c, segment.Nouveau)
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func (a *nouveauAnswer) sendPart(b []byte) ([]byte, error) {
 	return a.stream.Send(b)
 }
 
-func (a *nouveauAnswer) appendFields(b []byte, all []index.Stored) []byte {
+func (a *nouveauAnswer) appendFields(b []byte, all []segment.Stored) []byte {
 	b = append(b, `"fields":{`...)
 	list := names(all)
 	slices.Sort(list)
@@ -241,7 +242,7 @@ func (a *nouveauAnswer) groups(ctx context.Context, request *index.Request) erro
 }
 
 // appendInOrder appends the values of a field: one as it is, several as an array.
-func appendInOrder(b []byte, values []index.Stored) []byte {
+func appendInOrder(b []byte, values []segment.Stored) []byte {
 	if len(values) == 1 {
 		return appendStored(b, &values[0])
 	}

@@ -12,6 +12,7 @@ import (
 	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
@@ -50,7 +51,7 @@ func (h *Handlers) search(c *call.Call) error {
 	}
 	began := time.Now()
 	defer func() { c.Env.Stats.SearchTime.Took(time.Since(began)) }()
-	def, missing, err := h.lookup(c, index.Clouseau)
+	def, missing, err := h.lookup(c, segment.Clouseau)
 	if err != nil {
 		return err
 	}
@@ -270,7 +271,7 @@ func (a *searchAnswer) appendHit(
 
 // appendNewestFirst appends the values of a field: one as it is, several as an array whose first
 // element was given last.
-func appendNewestFirst(b []byte, values []index.Stored) []byte {
+func appendNewestFirst(b []byte, values []segment.Stored) []byte {
 	if len(values) == 1 {
 		return appendStored(b, &values[0])
 	}
@@ -284,7 +285,7 @@ func appendNewestFirst(b []byte, values []index.Stored) []byte {
 	return append(b, ']')
 }
 
-func appendStored(b []byte, v *index.Stored) []byte {
+func appendStored(b []byte, v *segment.Stored) []byte {
 	if v.IsNumber {
 		return ejson.AppendFloat(b, v.Number)
 	}
@@ -293,7 +294,7 @@ func appendStored(b []byte, v *index.Stored) []byte {
 
 // appendHighlights appends fragments of the stored texts of fields.
 func appendHighlights(
-	ctx context.Context, b []byte, s *engine.Searcher, n query.Node, o *params.SearchOptions, all []index.Stored,
+	ctx context.Context, b []byte, s *engine.Searcher, n query.Node, o *params.SearchOptions, all []segment.Stored,
 ) ([]byte, error) {
 	h := &index.Highlighter{Query: n, Analyze: s.Analyze, Pre: o.HighlightPre, Post: o.HighlightPost,
 		Size: int(min(o.HighlightSize, math.MaxInt32)), Number: int(min(o.HighlightNumber, math.MaxInt32))}

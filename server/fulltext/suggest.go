@@ -8,21 +8,22 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 )
 
 // searchSuggest serves GET …/_search_suggest/{index}, an extension: the terms of a field that begin
 // with what somebody has typed, or that it may have been meant to be.
-func (h *Handlers) searchSuggest(c *call.Call) error { return h.suggest(c, index.Clouseau) }
+func (h *Handlers) searchSuggest(c *call.Call) error { return h.suggest(c, segment.Clouseau) }
 
 // nouveauSuggest serves GET …/_nouveau_suggest/{index}.
-func (h *Handlers) nouveauSuggest(c *call.Call) error { return h.suggest(c, index.Nouveau) }
+func (h *Handlers) nouveauSuggest(c *call.Call) error { return h.suggest(c, segment.Nouveau) }
 
 // suggest answers with terms of an index that begin like a text or are spelt nearly like it.
 // CouchDB has no such request. Faults of the options are told before a missing index, as for
 // searches, and the index is first brought up to date unless the client takes it as it is.
-func (h *Handlers) suggest(c *call.Call, kind index.Kind) error {
+func (h *Handlers) suggest(c *call.Call, kind segment.Kind) error {
 	if err := h.available(c); err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (h *Handlers) suggest(c *call.Call, kind index.Kind) error {
 		return err
 	}
 	o, err := params.ParseSuggest(c.Query, searchLimits(c, false).Max)
-	if err == nil && kind == index.Clouseau {
+	if err == nil && kind == segment.Clouseau {
 		err = params.CheckPartition(o.Partition != nil, partitioned, def.Partitioned)
 	}
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
@@ -268,7 +268,7 @@ func (w *Warmer) designs(ctx context.Context, db *storage.DB) (designs []design,
 				return err
 			}
 			for _, def := range all {
-				kind := map[index.Kind]string{index.Clouseau: "indexes", index.Nouveau: "nouveau"}[def.Kind]
+				kind := map[segment.Kind]string{segment.Clouseau: "indexes", segment.Nouveau: "nouveau"}[def.Kind]
 				if autoupdate(ddoc, kind) {
 					d.search = append(d.search, def)
 				}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/server/warm"
@@ -106,7 +106,7 @@ func TestWarmerFollowsSearch(t *testing.T) {
 	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", body).Code)
 	require.Equal(t, 201, s.Do("PUT", "/db/x", `{}`).Code)
 	db := s.store.DB("db")
-	info := func(kind index.Kind) *search.Info {
+	info := func(kind segment.Kind) *search.Info {
 		def, err := s.texts.Lookup(t.Context(), db, kind, "_design/d", "i")
 		require.NoError(t, err)
 		info, err := s.texts.Info(t.Context(), db, def)
@@ -114,10 +114,10 @@ func TestWarmerFollowsSearch(t *testing.T) {
 		return info
 	}
 	s.Changed("db")
-	require.Eventually(t, func() bool { return info(index.Clouseau).Docs == 2 }, time.Minute, 5*time.Millisecond)
-	require.False(t, info(index.Nouveau).Built)
+	require.Eventually(t, func() bool { return info(segment.Clouseau).Docs == 2 }, time.Minute, 5*time.Millisecond)
+	require.False(t, info(segment.Nouveau).Built)
 
-	def, err := s.texts.Lookup(t.Context(), db, index.Clouseau, "_design/d", "i")
+	def, err := s.texts.Lookup(t.Context(), db, segment.Clouseau, "_design/d", "i")
 	require.NoError(t, err)
 	rev := servertest.ETag(s.Do("HEAD", "/db/_design/d", "")) // in quotes
 	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", `{"_rev":`+rev+`}`).Code)

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"iter"
@@ -246,7 +246,7 @@ func (p *ramPostings) Doc() int32 {
 		return -1
 	}
 	if p.at >= len(p.docs) {
-		return noMore
+		return NoMore
 	}
 	return p.docs[p.at]
 }

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"math"
@@ -26,8 +26,8 @@ func lengthNorm(length int32) byte {
 	return byte(exactLengths + int(v>>shift&7|uint32(shift+1)<<3))
 }
 
-// normLength is SmallFloat.byte4ToInt.
-func normLength(norm byte) int32 {
+// NormLength is SmallFloat.byte4ToInt.
+func NormLength(norm byte) int32 {
 	if norm < exactLengths {
 		return int32(norm)
 	}
@@ -58,10 +58,35 @@ func boostNorm(boost float32, length int32) byte {
 	return byte(small - smallFloatZero)
 }
 
-// normFactor is SmallFloat.byte315ToFloat.
-func normFactor(norm byte) float32 {
+// NormFactor is SmallFloat.byte315ToFloat.
+func NormFactor(norm byte) float32 {
 	if norm == 0 {
 		return 0
 	}
 	return math.Float32frombits(uint32(norm)<<smallFloatShift + (63-15)<<24)
+}
+
+// KnownNorm is a norm that means the same and is not 0.
+func (k Kind) KnownNorm(norm byte) byte {
+	switch {
+	case norm != 0:
+		return norm
+	case k == Nouveau:
+		return 1
+	}
+	return normOfOne
+}
+
+// normOfOne is the norm of Clouseau's kind that multiplies by 1.
+const normOfOne = 124
+
+// BetterNorm is the norm that gives the better score; 0 stands for no norm so far.
+func (k Kind) BetterNorm(a, b byte) byte {
+	switch {
+	case b == 0:
+		return a
+	case a == 0 || (k == Nouveau) == (b < a):
+		return b
+	}
+	return a
 }

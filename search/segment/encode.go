@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -41,7 +42,7 @@ const sparse = 4
 // which put may keep. In memory are a block of each stream of a field, the new numbers of the
 // documents, and the different strings of a field.
 func Encode(ctx context.Context, segments []Segment, put func(BlockKey, []byte) error) error {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	run := NewRun(ctx)
 	e := &encoder{run: run, put: put}
 	for _, s := range segments {
 		numbers := make([]int32, s.Docs())
@@ -58,7 +59,7 @@ func Encode(ctx context.Context, segments []Segment, put func(BlockKey, []byte) 
 	e.documents()
 	e.fields()
 	if e.err == nil {
-		run.spent(postingsBetweenChecks)
+		run.Spent(PostingsBetweenChecks)
 		e.err = run.err
 	}
 	return e.err
@@ -91,7 +92,7 @@ func (e *encoder) fields() {
 	e.header.write(binary.AppendUvarint(b, n))
 	i := int32(0)
 	for name := range e.names() {
-		if e.run.spent(1) || e.err != nil {
+		if e.run.Spent(1) || e.err != nil {
 			break
 		}
 		e.field(i, name)
@@ -148,12 +149,12 @@ func (e *encoder) documents() {
 	docs, ends := e.stream(streamDocuments, 0), e.stream(streamDocumentEnds, 0)
 	var b []byte
 	for _, s := range e.segments {
-		var written *documentReader
+		var written *DocumentReader
 		if blocks, ok := s.Segment.(*BlockSegment); ok {
-			written = blocks.documents(e.run)
+			written = blocks.Documents(e.run)
 		}
 		for doc, number := range s.numbers {
-			if number < 0 || e.run.spent(1) {
+			if number < 0 || e.run.Spent(1) {
 				continue
 			}
 			if written != nil {
@@ -345,7 +346,7 @@ func (e *encoder) terms(i int32, name string, info *FieldInfo) (terms, places in
 		if group.docs == 0 {
 			continue
 		}
-		shared := sharedLength(last, term)
+		shared := SharedLength(last, term)
 		if terms%termsInPlace == 0 {
 			index.write(binary.AppendUvarint(packed.AppendText(nil, term), uint64(dictionary.length)))
 			places++
@@ -385,7 +386,7 @@ type writtenPositions interface {
 func (g *groupWriter) add(run *Run, s source, t Terms, positions bool) {
 	p := t.Postings(positions)
 	written, _ := p.(writtenPositions)
-	for doc := p.Next(); doc != noMore && !run.spent(1); doc = p.Next() {
+	for doc := p.Next(); doc != NoMore && !run.Spent(1); doc = p.Next() {
 		number := s.numbers[doc]
 		if number < 0 {
 			continue
@@ -585,7 +586,7 @@ func (s source) used(c StringColumn, known map[string]int32) []int32 {
 		for _, ordinal := range c.Ordinals(doc) {
 			if used[ordinal] < 0 {
 				used[ordinal] = 0
-				known[clone(c.Value(ordinal))] = 0
+				known[strings.Clone(c.Value(ordinal))] = 0
 			}
 		}
 	})

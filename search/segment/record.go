@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
@@ -57,7 +57,7 @@ func appendField(b []byte, f *Field) []byte {
 	b = binary.AppendUvarint(b, uint64(len(f.Terms)))
 	last := ""
 	for _, t := range f.Terms {
-		shared := sharedLength(last, t.Term)
+		shared := SharedLength(last, t.Term)
 		b = binary.AppendUvarint(b, uint64(shared))
 		b = packed.AppendText(b, t.Term[shared:])
 		last = t.Term
@@ -93,7 +93,8 @@ func appendFloat(b []byte, v float64) []byte {
 	return binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 }
 
-func sharedLength(a, b string) int {
+// SharedLength is how many bytes two texts have in common at their beginning.
+func SharedLength(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"sort"
 )
 
-// noMore is the number after the last document.
-const noMore = math.MaxInt32
+// NoMore is the number after the last document.
+const NoMore = math.MaxInt32
 
 // Segment is a part of an index as it was at one time: documents numbered from 0 in the order of
 // their identities. What it answers never changes. Documents that were replaced or deleted since
@@ -105,33 +105,34 @@ type StringColumn interface {
 // Run. It is for one goroutine.
 type Run struct {
 	ctx  context.Context // for a Run is one call, and its iterators are asked millions of times
-	left int
+	left int             // units of work until the context is asked again
 	err  error
-	// states are those of the automata that are kept, bytes those of the sets of the segment that
-	// is read.
-	states, bytes int
+	sets int // bytes of the sets of documents of the segment that is read
+	// States is how many states the automata of the query have; package index bounds them.
+	States int
 }
 
-// Bounds of the memory of a search besides its answer: the states of all its automata, each about
-// half a kilobyte, and the bytes of sets of documents. A thousand patterns in one query come to
-// neither on a million documents.
-const (
-	mostStatesTogether = 4 * mostStates
-	mostSetBytes       = 128 << 20
-)
+// NewRun begins an evaluation that ends with a context.
+func NewRun(ctx context.Context) *Run { return &Run{ctx: ctx, left: PostingsBetweenChecks} }
 
-// newSet is an empty set of the documents of a segment; nil, with the evaluation ended, if there
-// are too many of them.
-func (r *Run) newSet(n int32) *Bitmap {
-	if r.bytes += int(n) / 8; r.bytes > mostSetBytes {
-		r.Fail(&Error{"the query has too many patterns and ranges for this index"})
+// MaxSetBytes bounds the memory that the sets of documents of one segment take together. A thousand
+// patterns in one query do not come to it on a million documents.
+const MaxSetBytes = 128 << 20
+
+// NewSet makes an empty set of the documents below n; nil if the sets of a segment would take more
+// than MaxSetBytes together.
+func (r *Run) NewSet(n int32) *Bitmap {
+	if r.sets += int(n) / 8; r.sets > MaxSetBytes {
 		return nil
 	}
 	return NewBitmap(n)
 }
 
-// postingsBetweenChecks is after how many postings a Run looks at the time.
-const postingsBetweenChecks = 4096
+// ForgetSets says that the sets made so far are not used any more: the next segment is read.
+func (r *Run) ForgetSets() { r.sets = 0 }
+
+// PostingsBetweenChecks is after how many postings a Run looks at the time.
+const PostingsBetweenChecks = 4096
 
 // Fail ends the evaluation with an error; only the first one counts.
 func (r *Run) Fail(err error) {
@@ -140,11 +141,14 @@ func (r *Run) Fail(err error) {
 	}
 }
 
-// spent counts n units of work, such as postings, and reports whether the evaluation has ended. The
-// context is asked only every postingsBetweenChecks units, since that takes longer than a posting.
-func (r *Run) spent(n int) bool {
+// Err is the error that ended the evaluation, nil while it goes on.
+func (r *Run) Err() error { return r.err }
+
+// Spent counts n units of work, such as postings, and reports whether the evaluation has ended. The
+// context is asked only every PostingsBetweenChecks units, since that takes longer than a posting.
+func (r *Run) Spent(n int) bool {
 	if r.left -= n; r.left <= 0 {
-		r.left = postingsBetweenChecks
+		r.left = PostingsBetweenChecks
 		if err := r.ctx.Err(); err != nil {
 			r.Fail(context.Cause(r.ctx))
 		}
@@ -170,6 +174,30 @@ func (b *Bitmap) Clear(doc int32) { b.words[doc>>6] &^= 1 << (doc & 63) }
 
 // Has reports whether a document is in the set.
 func (b *Bitmap) Has(doc int32) bool { return b.words[doc>>6]&(1<<(doc&63)) != 0 }
+
+// Len is the number that all documents of the set are below.
+func (b *Bitmap) Len() int32 { return b.n }
+
+// Words are the documents by 64: bit 0 of the first word is document 0. Nobody else may change them.
+func (b *Bitmap) Words() []uint64 { return b.words }
+
+// After is the first document of the set that is not below target, NoMore if there is none.
+func (b *Bitmap) After(target int32) int32 {
+	if target >= b.n {
+		return NoMore
+	}
+	i := int(target >> 6)
+	w := b.words[i] >> (target & 63)
+	if w != 0 {
+		return target + int32(bits.TrailingZeros64(w))
+	}
+	for i++; i < len(b.words); i++ {
+		if b.words[i] != 0 {
+			return int32(i<<6 + bits.TrailingZeros64(b.words[i]))
+		}
+	}
+	return NoMore
+}
 
 // fill adds all documents.
 func (b *Bitmap) fill() {
@@ -223,14 +251,14 @@ func ReadBitmap(src []byte, n int32) (*Bitmap, bool) {
 // NameOf reads the id and the identity of a document of a segment, outside of a query. The error is
 // that of ctx, or of the segment.
 func NameOf(ctx context.Context, s Segment, doc int32) (string, Identity, error) {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	run := NewRun(ctx)
 	id, identity := s.ID(run, doc), s.Identity(run, doc)
 	return id, identity, run.err
 }
 
 // Find is the number of the document of an identity in a segment; false if it is not there.
 func Find(ctx context.Context, s Segment, identity Identity) (doc int32, ok bool, err error) {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	run := NewRun(ctx)
 	doc = int32(sort.Search(int(s.Docs()), func(i int) bool { return s.Identity(run, int32(i)) >= identity }))
 	ok = doc < s.Docs() && s.Identity(run, doc) == identity
 	return doc, ok && run.err == nil, run.err

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"fmt"
@@ -36,8 +36,9 @@ func TestMemoryOfADocument(t *testing.T) {
 	field := Field{Name: "f", HasNorm: true, Positions: true, Length: 3, HasSort: true, Sort: "y",
 		Numbers: []float64{1, 2}, Strings: []string{"u", "v"}, Terms: []Term{{"x", []int32{0, 2}}, {"y", []int32{1}}}}
 	for most, d := range map[int]*Document{
-		0:  {ID: "a"},
-		1:  {ID: "b", Fields: []Field{field}, Stored: []Stored{{Name: "f", Text: "text"}, {Name: "n", IsNumber: true}}},
+		0: {ID: "a"},
+		1: {ID: "b", Fields: []Field{field}, Stored: []Stored{{Name: "f", Text: "text"},
+			{Name: "n", IsNumber: true}}},
 		17: {ID: "c", Fields: []Field{{Name: "f", Terms: []Term{{Term: "x"}}}}},
 	} {
 		m := NewRAM()

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
@@ -6,23 +6,23 @@ import (
 	"sort"
 )
 
-// normReader reads norms of a field, of some documents; nil if it has none.
-func (s *BlockSegment) normReader(r *Run, field string) *normReader {
+// NormReader reads norms of a field, of some documents; nil if it has none.
+func (s *BlockSegment) NormReader(r *Run, field string) *NormReader {
 	f := s.header.field(field)
 	if f == nil || !f.norms {
 		return nil
 	}
-	return &normReader{newStream(r, s.blocks, streamNorms, f.number), s.list(r, f, listNorms)}
+	return &NormReader{newStream(r, s.blocks, streamNorms, f.number), s.list(r, f, listNorms)}
 }
 
-// normReader keeps no more of the norms than one block, for a query may have a thousand of them.
-type normReader struct {
+// NormReader keeps no more of the norms than one block, for a query may have a thousand of them.
+type NormReader struct {
 	norms *stream
 	list  *documentList
 }
 
 // norm is that of a document; 0 if it has none.
-func (n *normReader) norm(doc int32) byte {
+func (n *NormReader) Norm(doc int32) byte {
 	doc, ok := n.list.place(doc)
 	if !ok {
 		return 0

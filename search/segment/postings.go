@@ -1,13 +1,13 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
 	"math"
 )
 
-// blockPostings reads postings by groups; a group whose last document is before the one that is
+// BlockPostings reads postings by groups; a group whose last document is before the one that is
 // asked for is jumped over.
-type blockPostings struct {
+type BlockPostings struct {
 	run       *Run
 	limit     int32 // of documents
 	left      int32 // postings of the groups that are not read
@@ -27,11 +27,13 @@ type blockPostings struct {
 	list          []int32
 }
 
-func (p *blockPostings) Doc() int32 { return p.at }
+// Doc implements Postings.
+func (p *BlockPostings) Doc() int32 { return p.at }
 
-func (p *blockPostings) Next() int32 {
-	if p.at == noMore {
-		return noMore
+// Next implements Postings.
+func (p *BlockPostings) Next() int32 {
+	if p.at == NoMore {
+		return NoMore
 	}
 	if p.i+1 < p.n {
 		p.i++
@@ -41,18 +43,19 @@ func (p *blockPostings) Next() int32 {
 	return p.advance(p.at + 1)
 }
 
-func (p *blockPostings) Advance(target int32) int32 {
-	if p.at == noMore {
-		return noMore
+// Advance implements Postings.
+func (p *BlockPostings) Advance(target int32) int32 {
+	if p.at == NoMore {
+		return NoMore
 	}
 	return p.advance(target)
 }
 
-func (p *blockPostings) advance(target int32) int32 {
+func (p *BlockPostings) advance(target int32) int32 {
 	for p.n == 0 || p.docs[p.n-1] < target {
 		if !p.group(target) {
-			p.at = noMore
-			return noMore
+			p.at = NoMore
+			return NoMore
 		}
 	}
 	// What is asked for is near more often than not.
@@ -75,29 +78,20 @@ func (p *blockPostings) advance(target int32) int32 {
 	return p.at
 }
 
-// each calls found for all documents that are alive, group by group.
-func (p *blockPostings) each(t *termIterator, live *Bitmap, scores bool, found func(doc int32, score float32)) {
-	score := float32(0)
-	for p.Next() != noMore && !t.run.spent(p.n-p.i) {
-		for ; p.i < p.n; p.i++ {
-			doc := p.docs[p.i]
-			if live != nil && !live.Has(doc) {
-				continue
-			}
-			if scores {
-				score = t.scorer.score(float32(p.freqs[p.i]), doc)
-			}
-			found(doc, score)
-		}
-		p.i = p.n - 1
-		p.at = p.docs[p.i]
-	}
+// Group is the current document and those behind it in its group, with how often each has the term.
+// The slices are good until the postings move.
+func (p *BlockPostings) Group() (docs, freqs []int32) { return p.docs[p.i:p.n], p.freqs[p.i:p.n] }
+
+// Skip moves to the n-th document of Group.
+func (p *BlockPostings) Skip(n int) {
+	p.i += n
+	p.at = p.docs[p.i]
 }
 
 // group reads the next group of documents, or skips it unread if it ends before target. It is false
 // at the end, or if the run has failed: the values are checked against each other, because a
 // damaged block must not make it read outside of anything.
-func (p *blockPostings) group(target int32) bool {
+func (p *BlockPostings) group(target int32) bool {
 	if p.left <= 0 || p.run.err != nil {
 		return false
 	}
@@ -138,7 +132,7 @@ func (p *blockPostings) group(target int32) bool {
 
 // unpack reads the documents and frequencies of a group; false if they do not end where the group
 // does. A document is a bit behind the one before at least, so that none is beyond the last one.
-func (p *blockPostings) unpack(b []byte, n int, first int32, bitsOfDelta, bitsOfFreq int) bool {
+func (p *BlockPostings) unpack(b []byte, n int, first int32, bitsOfDelta, bitsOfFreq int) bool {
 	doc, at, width := int64(first)-1, 0, bitsOfDelta+bitsOfFreq
 	// The first difference is not used.
 	p.docs[0], p.freqs[0] = first, int32(getBits(b, bitsOfDelta, bitsOfFreq))+1
@@ -161,11 +155,12 @@ func (p *blockPostings) unpack(b []byte, n int, first int32, bitsOfDelta, bitsOf
 	return doc == int64(p.last)
 }
 
-func (p *blockPostings) Freq() int32 { return p.freqs[p.i] }
+// Freq implements Postings.
+func (p *BlockPostings) Freq() int32 { return p.freqs[p.i] }
 
-// place is the bytes of the positions of the current document and of those behind it in its group:
+// Place is the bytes of the positions of the current document and of those behind it in its group:
 // how many there are, then differences. nil if there are none.
-func (p *blockPostings) place() []byte {
+func (p *BlockPostings) Place() []byte {
 	if p.positions == nil || p.n == 0 {
 		return nil
 	}
@@ -217,12 +212,12 @@ func oneByteEach(b []byte) bool {
 }
 
 // Positions are those of the current document.
-func (p *blockPostings) Positions() []int32 {
+func (p *BlockPostings) Positions() []int32 {
 	if p.positions == nil {
 		return nil
 	}
 	p.list = p.list[:0]
-	b := p.place()
+	b := p.Place()
 	n, at := binary.Uvarint(b)
 	position := uint64(0)
 	for ; n > 0 && p.run.err == nil; n-- {
@@ -231,7 +226,7 @@ func (p *blockPostings) Positions() []int32 {
 			break
 		}
 		step, size := binary.Uvarint(b[at:])
-		if position += step; size <= 0 || step > noMore || position > noMore {
+		if position += step; size <= 0 || step > NoMore || position > NoMore {
 			p.positions.fail()
 			break
 		}
@@ -242,11 +237,11 @@ func (p *blockPostings) Positions() []int32 {
 }
 
 // appendPositions implements writtenPositions.
-func (p *blockPostings) appendPositions(dst []byte) []byte {
+func (p *BlockPostings) appendPositions(dst []byte) []byte {
 	if p.positions == nil {
 		return append(dst, 0)
 	}
-	b := p.place()
+	b := p.Place()
 	n := varints(b)
 	if n == 0 {
 		p.positions.fail()

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
@@ -261,7 +261,7 @@ type documentList struct {
 func (l *documentList) number(i int32) int32 {
 	b := l.stream.bytes(4*int64(i), 4)
 	if b == nil {
-		return noMore
+		return NoMore
 	}
 	return int32(binary.BigEndian.Uint32(b) & math.MaxInt32)
 }

@@ -1,4 +1,4 @@
-package index
+package segment
 
 // Document is what an index knows of a document: the analysed form that the log and the segments
 // hold.

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ const mostDocs = 1 << 26
 // live are the documents that are alive, nil for all. The error is ErrSegment if the header cannot
 // be right.
 func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment, error) {
-	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	run := NewRun(ctx)
 	h := readHeader(newStream(run, blocks, streamHeader, 0))
 	ends := newStream(run, blocks, streamDocumentEnds, 0)
 	if h.docs > 0 && run.err == nil {
@@ -85,8 +85,25 @@ func (s *BlockSegment) Term(r *Run, field, term string, positions bool) (Posting
 	if !ok {
 		return nil, 0
 	}
-	return t.Postings(positions), t.docs
+	return t.Postings(positions), t.entry.Docs
 }
+
+// Lookup finds a term in the dictionary of a field, so that Open needs not look for it again. An
+// error is in the Run.
+func (s *BlockSegment) Lookup(r *Run, field, term string) TermEntry {
+	if t, ok := s.seek(r, field, term); ok {
+		return t.entry
+	}
+	return TermEntry{}
+}
+
+// Open begins with the documents of a term that Lookup has found in the same field.
+func (s *BlockSegment) Open(r *Run, field string, e *TermEntry, positions bool) Postings {
+	return s.open(r, s.header.field(field), e, positions)
+}
+
+// Blocks is where the segment reads its blocks.
+func (s *BlockSegment) Blocks() Blocks { return s.blocks }
 
 // seek finds a term.
 func (s *BlockSegment) seek(r *Run, field, term string) (t *blockTerms, ok bool) {
@@ -186,21 +203,23 @@ func (s *BlockSegment) document(r *Run, doc int32) (Identity, []byte) {
 	return Identity(identity), docs.bytes(docs.at, int(to-docs.at))
 }
 
-// documentReader reads documents one after the other, as they are stored.
-type documentReader struct{ docs, ends *stream }
+// DocumentReader reads documents one after the other, as they are stored, and keeps the blocks that
+// it has read last. It is for one goroutine; errors are in its Run.
+type DocumentReader struct{ docs, ends *stream }
 
-func (s *BlockSegment) documents(r *Run) *documentReader {
-	return &documentReader{newStream(r, s.blocks, streamDocuments, 0), newStream(r, s.blocks, streamDocumentEnds, 0)}
+// Documents makes a reader of the documents of the segment.
+func (s *BlockSegment) Documents(r *Run) *DocumentReader {
+	return &DocumentReader{newStream(r, s.blocks, streamDocuments, 0), newStream(r, s.blocks, streamDocumentEnds, 0)}
 }
 
 // bytes are the identity and the record of a document.
-func (d *documentReader) bytes(doc int32) []byte {
+func (d *DocumentReader) bytes(doc int32) []byte {
 	from, to := d.ends.between(doc)
 	return d.docs.bytes(from, int(to-from))
 }
 
-// name is the id and the identity of a document.
-func (d *documentReader) name(doc int32) (string, Identity) {
+// Name is the id and the identity of a document.
+func (d *DocumentReader) Name(doc int32) (string, Identity) {
 	r := &recordReader{packed.Reader{B: d.bytes(doc)}}
 	identity := Identity(r.Text())
 	r.Byte() // the version of the record
@@ -212,8 +231,8 @@ func (d *documentReader) name(doc int32) (string, Identity) {
 	return id, identity
 }
 
-// id is the id of a document, valid until the next call.
-func (d *documentReader) id(doc int32) []byte {
+// ID is the id of a document, valid until the next call.
+func (d *DocumentReader) ID(doc int32) []byte {
 	from, to := d.ends.between(doc)
 	d.docs.at = from
 	identity := d.docs.int()
@@ -264,13 +283,13 @@ type blockTerms struct {
 	places     []termPlace // read by the first Seek
 	next       int32       // the number of the next term
 	term       []byte
-	termEntry
+	entry      TermEntry
 }
 
-// termEntry is what the dictionary says of a term: how many documents there are, and where they
-// begin.
-type termEntry struct {
-	docs                int32
+// TermEntry is what the dictionary of a field says of a term: how many documents have it, 0 for
+// none, and where they begin. It is good for the segment that it came from.
+type TermEntry struct {
+	Docs                int32
 	postings, positions int64
 }
 
@@ -297,9 +316,9 @@ func (t *blockTerms) Next() bool {
 		return false
 	}
 	t.term = append(t.term[:shared], rest...)
-	t.docs = t.dictionary.int()
-	t.postings, t.positions = t.dictionary.long(), t.dictionary.long()
-	if t.docs == 0 || t.docs > t.of.docs {
+	t.entry.Docs = t.dictionary.int()
+	t.entry.postings, t.entry.positions = t.dictionary.long(), t.dictionary.long()
+	if t.entry.Docs == 0 || t.entry.Docs > t.of.docs {
 		t.dictionary.fail()
 	}
 	t.next++
@@ -365,16 +384,16 @@ func (t *blockTerms) readPlaces() bool {
 func (t *blockTerms) Term() string { return string(t.term) }
 
 // Docs is the number of its documents.
-func (t *blockTerms) Docs() int32 { return t.docs }
+func (t *blockTerms) Docs() int32 { return t.entry.Docs }
 
 // Postings are its documents.
 func (t *blockTerms) Postings(positions bool) Postings {
-	return t.of.open(t.run, t.field, &t.termEntry, positions)
+	return t.of.open(t.run, t.field, &t.entry, positions)
 }
 
 // open begins with the documents of a term.
-func (s *BlockSegment) open(r *Run, f *blockField, e *termEntry, positions bool) Postings {
-	p := &blockPostings{run: r, limit: s.docs, left: e.docs, at: -1, last: -1,
+func (s *BlockSegment) open(r *Run, f *blockField, e *TermEntry, positions bool) Postings {
+	p := &BlockPostings{run: r, limit: s.docs, left: e.Docs, at: -1, last: -1,
 		postings: newStream(r, s.blocks, streamPostings, f.number)}
 	p.postings.at = e.postings
 	if positions && f.info.Positions {
