@@ -21,9 +21,104 @@ func brute(selector, doc ejson.Value, negated bool) bool {
 	return bruteMatcher{}.holds(nil, selector, doc, negated)
 }
 
+// idBound is a comparison with an id that holds for all documents that pass a selector.
+type idBound struct {
+	operator string
+	arg      ejson.Value
+}
+
+// idBounds are those of a selector, or of the conditions on its field _id.
+func idBounds(cond ejson.Value, ofID, negated bool) (list []idBound) {
+	if negated && cond.Len() > 1 {
+		return nil // one of them is not met, whichever
+	}
+	all := func(arg ejson.Value, negated bool) {
+		for kid := range arg.Elements() {
+			list = append(list, idBounds(kid, ofID, negated)...)
+		}
+	}
+	for member, arg := range cond.Members() {
+		name := member.Text()
+		if opposite, ok := map[string]string{
+			"$lt": "$gte", "$lte": "$gt", "$gt": "$lte", "$gte": "$lt", "$ne": "$eq", "$eq": "$ne",
+			"$and": "$nand", "$nor": "$or", "$or": "$nor", "$beginsWith": "",
+		}[name]; negated && ok {
+			name = opposite
+		}
+		switch {
+		case name == "$and":
+			all(arg, false)
+		case name == "$nor":
+			all(arg, true)
+		case name == "$not":
+			list = append(list, idBounds(arg, ofID, !negated)...)
+		case name == "_id":
+			list = append(list, idBounds(arg, true, negated)...)
+		case ofID && name == "$beginsWith":
+			last, _ := ejson.Parse(ejson.AppendString(nil, arg.Text()+"\uffff"))
+			list = append(list, idBound{"$gte", arg}, idBound{"$lte", last})
+		case ofID && slices.Contains([]string{"$lt", "$lte", "$eq", "$gte", "$gt"}, name):
+			list = append(list, idBound{name, arg})
+		}
+	}
+	return list
+}
+
+// idEnd is one end of a range of ids; without a value it is open.
+type idEnd struct {
+	at      ejson.Value
+	without bool // the value itself is not in the range
+}
+
+// narrow moves an end to a value that leaves less: above it with sign 1, below it with -1.
+func (e *idEnd) narrow(sign int, at ejson.Value, without bool) {
+	order := 1
+	if e.at.Kind() != ejson.Invalid {
+		order = sign * collate.Compare(at, e.at)
+	}
+	if order > 0 {
+		e.at, e.without = at, without
+	} else if order == 0 {
+		e.without = e.without || without
+	}
+}
+
+// idRange is the narrowest range that a selector's bounds make by collation; some is false if
+// nothing is in it.
+func idRange(selector ejson.Value) (low, high idEnd, some bool) {
+	for _, b := range idBounds(selector, false, false) {
+		without := b.operator == "$lt" || b.operator == "$gt"
+		if !strings.HasPrefix(b.operator, "$l") {
+			low.narrow(1, b.arg, without)
+		}
+		if !strings.HasPrefix(b.operator, "$g") {
+			high.narrow(-1, b.arg, without)
+		}
+	}
+	if low.at.Kind() == ejson.Invalid || high.at.Kind() == ejson.Invalid {
+		return low, high, true
+	}
+	order := collate.Compare(low.at, high.at)
+	return low, high, order < 0 || order == 0 && !low.without && !high.without
+}
+
+// passes is brute for the whole selector of a query. collated is CouchDB 3.6: ids are compared by
+// collation, and have to be by their bytes, too, between the ends that a reader of all documents
+// makes of the conditions on them.
+func passes(selector, doc ejson.Value, collated bool) bool {
+	if !(bruteMatcher{collated: collated}).holds(nil, selector, doc, false) {
+		return false
+	}
+	id, _ := doc.Get("_id")
+	low, high, _ := idRange(selector)
+	above := low.at.Kind() == ejson.Invalid || collate.CompareRaw(id, low.at) >= 0
+	below := high.at.Kind() == ejson.Invalid || collate.CompareRaw(id, high.at) <= 0
+	return !collated || above && below
+}
+
 // bruteMatcher is where conditions stand: inside $elemMatch and its like a negation is true of what
-// is missing, and below a field _id values are in raw order.
-type bruteMatcher struct{ inside, raw bool }
+// is missing, and below a field _id values are in raw order, unless that is collated.
+type bruteMatcher struct{ inside, raw, collated bool }
 
 // holds is brute for a condition on the field at a path; without a path it is on the document, or
 // the element.
@@ -73,7 +168,7 @@ func (m bruteMatcher) member(path []string, name string, arg, doc ejson.Value, n
 	if strings.HasPrefix(name, "$") {
 		return m.operator(path, name, arg, doc, negated)
 	}
-	m.raw = m.raw || len(path) == 0 && name == "_id"
+	m.raw = m.raw || len(path) == 0 && name == "_id" && !m.collated
 	return m.holds(append(slices.Clone(path), splitName(name)...), arg, doc, negated)
 }
 
