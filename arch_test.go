@@ -53,6 +53,7 @@ var rooms = map[string][]string{
 	verify:              {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/timeseq", docread, verify}, // the last one for tests
+	salvage:  {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
 	"views":  {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
 	"mango":  {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/segment", "search/query"},
 	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
@@ -180,6 +181,7 @@ var rooms = map[string][]string{
 		"cluster",
 		"server/admin",
 		"server/warm",
+		salvage,
 	},
 	"conformance": {}, // talks to the running server only
 	"cmd/bench":   {}, // so does the benchmark, a module of its own
@@ -192,10 +194,12 @@ var rooms = map[string][]string{
 // them.
 const keyspace = "storage/keyspace"
 
-// docread is how documents are read in one snapshot, verify what checks all that is stored.
+// docread is how documents are read in one snapshot, verify what checks all that is stored; salvage
+// stands on storage.
 const (
 	docread = "storage/docread"
 	verify  = "storage/verify"
+	salvage = "storage/salvage"
 )
 
 // withStorage are the floors of storage that those may name who stand on it.

@@ -18,8 +18,8 @@ const (
 	maxCode         = 141_000 // lines with more than a comment
 	minComments     = 12.6    // of a hundred lines that are not blank
 	maxUnexplained  = 0       // functions of more than 25 lines with no comment above or inside
-	maxPackageFiles = 47
-	maxPackageLines = 9_307
+	maxPackageFiles = 45
+	maxPackageLines = 8_433
 	maxMethods      = 71
 	maxWide         = 2 // of a hundred lines, more than 100 columns
 )

@@ -16,16 +16,19 @@ import (
 // Create makes an empty database; compat.ErrFileExists if there is one of that name. The name is
 // taken as it is.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error {
-	return s.create(ctx, name, o.Security, func(prefix int64) *keyspace.Record { return s.newRecord(prefix, o) })
+	return s.CreateAs(ctx, name, o.Security, keyspace.Record{
+		Created:          s.now(),
+		Partitioned:      o.Partitioned,
+		Incarnation:      keyspace.FirstIncarnation,
+		RevsLimit:        keyspace.DefaultRevsLimit,
+		PurgedInfosLimit: keyspace.DefaultPurgedInfosLimit,
+		Q:                int64(o.Q),
+		N:                int64(o.N),
+	})
 }
 
-// create makes a database with the record that newRecord gives for its prefix.
-func (s *Store) create(
-	ctx context.Context,
-	name string,
-	security []byte,
-	newRecord func(prefix int64) *keyspace.Record,
-) error {
+// CreateAs is Create of a database with the settings of a record, whose UUID and prefix are new.
+func (s *Store) CreateAs(ctx context.Context, name string, security []byte, rec keyspace.Record) error {
 	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
 		key := keyspace.RecordKey(name)
 		value, err := tx.Get(key)
@@ -35,20 +38,22 @@ func (s *Store) create(
 		if value != nil {
 			return compat.ErrFileExists
 		}
-		prefix, err := nextPrefix(tx)
-		if err != nil {
+		if rec.Prefix, err = nextPrefix(tx); err != nil {
 			return err
 		}
-		rec := newRecord(prefix)
+		rec.UUID = newUUID()
+		// cut to what is stored, so that a record compares equal with itself after it was read again
+		rec.Created = rec.Created.Truncate(time.Microsecond).UTC()
 		tx.Set(key, rec.Encode())
 		// Even an empty database has a last sequence, which `since=now` and wake-ups begin with.
-		tx.SetVersionstampedValue(keyspace.NewSpace(prefix).Sub(nil, keyspace.TagLastSeq),
+		keys := keyspace.NewSpace(rec.Prefix)
+		tx.SetVersionstampedValue(keys.Sub(nil, keyspace.TagLastSeq),
 			keyspace.AppendSeq(nil, Seq{Incarnation: rec.Incarnation}), 1)
 		if security == nil {
 			return nil
 		}
-		reader := counts.Reader{R: tx, Keys: keyspace.NewSpace(prefix), Sizes: s.sizes}
-		d := docread.Reader{Reader: reader, Rec: *rec, Name: name, Ctx: ctx}
+		reader := counts.Reader{R: tx, Keys: keys, Sizes: s.sizes}
+		d := docread.Reader{Reader: reader, Rec: rec, Name: name, Ctx: ctx}
 		t := dbTx{dbRead: dbRead{Reader: d}, tx: tx, now: s.now}
 		t.setSecurity(security)
 		return nil
@@ -57,25 +62,6 @@ func (s *Store) create(
 		s.touched(name, dbevents.Created)
 	}
 	return err
-}
-
-// firstIncarnation is that of databases that were never moved from another store.
-const firstIncarnation = 1
-
-// newRecord gives the settings of a new database. The time of its creation is cut to what encode
-// stores, so that a record compares equal with itself after it was read again.
-func (s *Store) newRecord(prefix int64, o CreateOptions) *keyspace.Record {
-	return &keyspace.Record{
-		UUID:             newUUID(),
-		Prefix:           prefix,
-		Created:          s.now().Truncate(time.Microsecond).UTC(),
-		Partitioned:      o.Partitioned,
-		Incarnation:      firstIncarnation,
-		RevsLimit:        keyspace.DefaultRevsLimit,
-		PurgedInfosLimit: keyspace.DefaultPurgedInfosLimit,
-		Q:                int64(o.Q),
-		N:                int64(o.N),
-	}
 }
 
 // nextPrefix gives out a database prefix; none is used twice, so a late reader of a deleted

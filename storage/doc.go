@@ -49,7 +49,7 @@
 //	compact.go                          compaction
 //	verify/                             the check of the invariants below
 //	full.go                             what a full store still takes
-//	salvage.go, salvagedocs.go          documents out of a store of which keys are missing
+//	salvage/                            documents out of a store of which keys are missing; on this package
 //	metrics.go                          what a Store counts, for Prometheus
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
 //	hooks.go, indexers/, designdocs.go  what higher layers plug in: validation, indexes written with the document

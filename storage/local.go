@@ -121,20 +121,11 @@ func (d *dbRead) openLocal(id string, o OpenOptions) (*Document, error) {
 
 // localOf completes a local document whose own value is at hand.
 func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
-	rev, body, chunked, length, err := formats.ParseLocal(value)
+	rev, body, err := d.Local(id, value)
 	if err != nil {
 		return nil, err
 	}
-	if !chunked {
-		return &Document{ID: id, Rev: rev, Body: bytes.Clone(body)}, nil
-	}
-	if d.Memory != nil {
-		if err := d.Memory.Hold(d.Ctx, length); err != nil {
-			return nil, err
-		}
-	}
-	body, err = d.ReadChunks(d.Keys.Local(nil, id), length)
-	return &Document{ID: id, Rev: rev, Body: body}, err
+	return &Document{ID: id, Rev: rev, Body: body}, nil
 }
 
 // localRow fills in the row of a local document.

@@ -20,6 +20,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/salvage"
 )
 
 // salvageCommand is "settee salvage", the last resort for a store that no longer opens.
@@ -132,9 +133,10 @@ func (s *salvager) write(ctx context.Context, scratch, target string) (err error
 	if err != nil {
 		return err
 	}
-	err = store.Salvage(ctx, storage.SalvageOptions{
+	err = salvage.Run(ctx, salvage.Options{
 		From: from,
-		Lost: func(l storage.Loss) { s.lost(l.String()) },
+		To:   store,
+		Lost: func(l salvage.Loss) { s.lost(l.String()) },
 		Done: s.done,
 	})
 	if err == nil {
@@ -180,7 +182,7 @@ func (s *salvager) lost(what string) {
 	fmt.Fprintf(s.out, "lost %s\n", what)
 }
 
-func (s *salvager) done(d storage.Salvaged) {
+func (s *salvager) done(d salvage.Result) {
 	fmt.Fprintf(s.out, "%s: %d documents (%d revisions, %d attachments), %d local documents, %d losses\n",
 		d.Name, d.Documents, d.Revisions, d.Attachments, d.LocalDocs, d.Losses)
 	if d.Checkpoints > 0 {

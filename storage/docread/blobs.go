@@ -163,8 +163,8 @@ func (r *blobRead) finish(room *BodyRoom, failed bool) (err error) {
 	return nil
 }
 
-// ReadChunks reads what putChunks wrote.
-func (d *Reader) ReadChunks(key []byte, length int) ([]byte, error) {
+// readChunks reads what putChunks wrote.
+func (d *Reader) readChunks(key []byte, length int) ([]byte, error) {
 	_, end := keyspace.Children(key)
 	it := d.R.Range(kv.AppendKeyAfter(nil, key), end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
@@ -189,6 +189,21 @@ func Owned(body []byte) []byte {
 	return bytes.Clone(body)
 }
 
+// Local completes a local document whose own value is at hand. The body is in memory of its own.
+func (d *Reader) Local(id string, value []byte) (rev compat.Rev, body []byte, err error) {
+	rev, body, chunked, length, err := formats.ParseLocal(value)
+	if err != nil || !chunked {
+		return rev, bytes.Clone(body), err
+	}
+	if d.Memory != nil {
+		if err := d.Memory.Hold(d.Ctx, length); err != nil {
+			return rev, nil, err
+		}
+	}
+	body, err = d.readChunks(d.Keys.Local(nil, id), length)
+	return rev, body, err
+}
+
 // StoredSecurity reads where the security object is; nil if there is none.
 func (d *Reader) StoredSecurity() (*formats.Security, error) {
 	value, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagSecurity))
@@ -205,7 +220,7 @@ func (d *Reader) SecurityText(stored *formats.Security) ([]byte, error) {
 	if len(text) == stored.Length {
 		return text, nil
 	}
-	rest, err := d.ReadChunks(d.Keys.Sub(nil, keyspace.TagSecurity), stored.Length-len(text))
+	rest, err := d.readChunks(d.Keys.Sub(nil, keyspace.TagSecurity), stored.Length-len(text))
 	if err != nil || len(text) == 0 {
 		return rest, err
 	}

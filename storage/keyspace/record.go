@@ -33,6 +33,9 @@ const (
 	DefaultPurgedInfosLimit = 1000 // likewise
 )
 
+// FirstIncarnation is that of databases that were never moved from another store.
+const FirstIncarnation = 1
+
 // Encode gives the value; ParseRecord reads it.
 func (r *Record) Encode() []byte {
 	dst := make([]byte, 0, 64)

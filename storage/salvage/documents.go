@@ -1,4 +1,4 @@
-package storage
+package salvage
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -23,7 +24,7 @@ const (
 )
 
 // documents brings back the documents that the changes feed names, in its order.
-func (w *salvage) documents(d *dbRead) error {
+func (w *work) documents(d *docread.Reader) error {
 	prefix := d.Keys.Sub(nil, keyspace.TagChanges)
 	begin, end := keyspace.Children(prefix)
 	it := d.R.Range(begin, end, kv.RangeOptions{})
@@ -42,7 +43,7 @@ func (w *salvage) documents(d *dbRead) error {
 }
 
 // otherDocuments brings back those that the feed has lost.
-func (w *salvage) otherDocuments(d *dbRead) error {
+func (w *work) otherDocuments(d *docread.Reader) error {
 	tags := [...]keyspace.Tag{keyspace.TagRevs, keyspace.TagDocs, keyspace.TagHistory, keyspace.TagAllDocs}
 	var streams [len(tags)]*docread.IDStream
 	for i, tag := range tags {
@@ -80,7 +81,7 @@ func (w *salvage) otherDocuments(d *dbRead) error {
 	}
 }
 
-func (w *salvage) nextID(s *docread.IDStream) error {
+func (w *work) nextID(s *docread.IDStream) error {
 	err := s.Next()
 	for errors.Is(err, kv.ErrCorrupt) {
 		w.lost("", compat.Rev{}, "a key cannot be read")
@@ -90,7 +91,7 @@ func (w *salvage) nextID(s *docread.IDStream) error {
 }
 
 // inFeed reports whether documents has dealt with a document.
-func (w *salvage) inFeed(d *dbRead, id string) (bool, error) {
+func (w *work) inFeed(d *docread.Reader, id string) (bool, error) {
 	doc, err := w.read(d, id)
 	if err != nil || len(doc.leaves) == 0 {
 		return false, err
@@ -108,13 +109,15 @@ func (w *salvage) inFeed(d *dbRead, id string) (bool, error) {
 }
 
 // restored reports whether the new database has a document.
-func (w *salvage) restored(id string) (found bool, err error) {
+func (w *work) restored(id string) (found bool, err error) {
 	if err := w.flush(); err != nil {
 		return false, err
 	}
-	err = w.db.view(w.ctx, func(d *dbRead) error {
-		leaves, err := d.Leaves(id)
-		found = len(leaves) > 0
+	err = w.db.ViewAgain(w.ctx, func(s *storage.Snapshot) error {
+		_, err := s.Open(id, storage.OpenOptions{Deleted: true, NoBody: true})
+		if found = err == nil; errors.Is(err, compat.ErrMissing) {
+			return nil
+		}
 		return err
 	})
 	return found, err
@@ -131,7 +134,7 @@ type damagedDoc struct {
 	back    map[compat.Rev]struct{} // what was brought back
 }
 
-func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
+func (w *work) read(d *docread.Reader, id string) (*damagedDoc, error) {
 	doc := &damagedDoc{
 		id:      id,
 		lines:   map[compat.Rev]bool{},
@@ -141,7 +144,7 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 		back:    map[compat.Rev]struct{}{},
 	}
 	var r formats.LeafReader
-	err := d.rowsOf(keyspace.TagRevs, id, func(suffix, value []byte) {
+	err := rowsOf(d, keyspace.TagRevs, id, func(suffix, value []byte) {
 		if deleted, rev, rest, err := keyspace.ParseLeafKey(suffix); err == nil && len(rest) == 0 {
 			doc.deleted[rev], doc.lines[rev] = deleted, true
 			if l, _, err := formats.ParseLeafValue(value); err == nil && l.Entry != nil {
@@ -162,7 +165,7 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 		doc.lines[l.Rev] = false
 		doc.leaves = append(doc.leaves, l)
 	}
-	err = d.rowsOf(keyspace.TagDocs, id, func(suffix, value []byte) {
+	err = rowsOf(d, keyspace.TagDocs, id, func(suffix, value []byte) {
 		if deleted, rev, rest, err := keyspace.ParseLeafKey(suffix); err == nil && len(rest) == 0 {
 			doc.deleted[rev] = deleted
 			doc.entries[rev] = bytes.Clone(value)
@@ -174,7 +177,7 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doc, d.rowsOf(keyspace.TagHistory, id, func(suffix, value []byte) {
+	return doc, rowsOf(d, keyspace.TagHistory, id, func(suffix, value []byte) {
 		if rev, _, err := keyspace.ParseRevision(suffix); err == nil {
 			doc.history[rev] = bytes.Clone(value)
 		}
@@ -182,7 +185,7 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 }
 
 // rowsOf gives the rows of a document in a subspace.
-func (d *dbRead) rowsOf(tag keyspace.Tag, id string, row func(suffix, value []byte)) error {
+func rowsOf(d *docread.Reader, tag keyspace.Tag, id string, row func(suffix, value []byte)) error {
 	return d.Walk(d.Keys.Doc(nil, tag, id), new([]byte), func(suffix, value []byte) error {
 		row(suffix, value)
 		return nil
@@ -190,7 +193,7 @@ func (d *dbRead) rowsOf(tag keyspace.Tag, id string, row func(suffix, value []by
 }
 
 // document brings back a document; winner is the revision that the changes feed names.
-func (w *salvage) document(d *dbRead, id string, winner compat.Rev) error {
+func (w *work) document(d *docread.Reader, id string, winner compat.Rev) error {
 	doc, err := w.read(d, id)
 	if err != nil {
 		return err
@@ -235,7 +238,7 @@ func (w *salvage) document(d *dbRead, id string, winner compat.Rev) error {
 	return nil
 }
 
-func (w *salvage) count(doc *damagedDoc) {
+func (w *work) count(doc *damagedDoc) {
 	if len(doc.back) > 0 {
 		w.result.Documents++
 	}
@@ -252,12 +255,19 @@ func sortedRevs[V any](m map[compat.Rev]V) []compat.Rev {
 }
 
 // tombstone brings back a deletion without its body.
-func (w *salvage) tombstone(doc *damagedDoc, line compat.RevPath) error {
-	return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: emptyDocument}, nil)
+func (w *work) tombstone(doc *damagedDoc, line compat.RevPath) error {
+	empty := compat.Body{JSON: formats.EmptyBody, Size: int64(len(formats.EmptyBody))}
+	return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: empty}, nil)
 }
 
 // leaf brings back a leaf; one whose body is lost is replaced by its newest ancestor that has one.
-func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stored bool, ancestors []string) error {
+func (w *work) leaf(
+	d *docread.Reader,
+	doc *damagedDoc,
+	rev compat.Rev,
+	deleted, stored bool,
+	ancestors []string,
+) error {
 	line := compat.RevPath{Start: rev.Pos, IDs: append([]string{rev.Hash}, ancestors...)}
 	value := doc.entries[rev]
 	if value == nil && !stored {
@@ -283,7 +293,7 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 
 // fromHistory brings back the first of some revisions whose entry is in the history. line has the
 // hashes of revs, if they are a line.
-func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, line []string) error {
+func (w *work) fromHistory(d *docread.Reader, doc *damagedDoc, revs []compat.Rev, line []string) error {
 	for i, rev := range revs {
 		if _, ok := doc.back[rev]; ok {
 			return nil
@@ -313,14 +323,20 @@ func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, lin
 }
 
 // revision brings back a revision with the entry of that value; false if its body cannot be read.
-func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, deleted bool, value []byte) (bool, error) {
+func (w *work) revision(
+	d *docread.Reader,
+	doc *damagedDoc,
+	line compat.RevPath,
+	deleted bool,
+	value []byte,
+) (bool, error) {
 	e, err := formats.ParseEntry(value)
 	if err != nil {
 		return false, nil //nolint:nilerr // false says so
 	}
 	body := e.Body
 	if !e.BodyApart.IsZero() {
-		if body, err = d.wholeBlob(&e.BodyApart); err != nil || body == nil {
+		if body, err = wholeBlob(d, &e.BodyApart); err != nil || body == nil {
 			return false, err
 		}
 	}
@@ -331,7 +347,7 @@ func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, dele
 	parsed.Term = nil
 	atts := e.Atts
 	if !e.AttsApart.IsZero() {
-		list, err := d.wholeBlob(&e.AttsApart)
+		list, err := wholeBlob(d, &e.AttsApart)
 		if err != nil {
 			return false, err
 		}
@@ -359,9 +375,9 @@ func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, dele
 }
 
 // wholeBlob reads a blob, nil if it is not whole or has changed.
-func (d *dbRead) wholeBlob(b *formats.Blob) ([]byte, error) {
+func wholeBlob(d *docread.Reader, b *formats.Blob) ([]byte, error) {
 	whole := make([]byte, 0, min(b.Length, 1<<20))
-	ok, err := d.blobChunks(b.Ref, int64(b.Length), func(chunk []byte) { whole = append(whole, chunk...) })
+	ok, err := blobChunks(d, b.Ref, int64(b.Length), func(chunk []byte) { whole = append(whole, chunk...) })
 	if err != nil || !ok || md5.Sum(whole) != b.Digest {
 		return nil, err
 	}
@@ -369,7 +385,7 @@ func (d *dbRead) wholeBlob(b *formats.Blob) ([]byte, error) {
 }
 
 // blobChunks gives the chunks of a blob; false if some are missing.
-func (d *dbRead) blobChunks(ref string, length int64, chunk func([]byte)) (bool, error) {
+func blobChunks(d *docread.Reader, ref string, length int64, chunk func([]byte)) (bool, error) {
 	prefix := d.Keys.Attachment(nil, keyspace.TagAtt, ref)
 	begin, end := keyspace.Children(prefix)
 	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
@@ -387,21 +403,22 @@ func (d *dbRead) blobChunks(ref string, length int64, chunk func([]byte)) (bool,
 }
 
 // attachment stores the bytes of an attachment; false if they are not what they were.
-func (w *salvage) attachment(
-	d *dbRead,
-	uploads *Uploads,
+func (w *work) attachment(
+	d *docread.Reader,
+	uploads *storage.Uploads,
 	a *compat.Attachment,
 ) (stored compat.Attachment, ok bool, err error) {
 	if len(a.Ref) != formats.BlobIDSize || a.EncodedLength < 0 {
 		return stored, false, nil
 	}
 	digest := md5.New()
-	ok, err = d.blobChunks(a.Ref, a.EncodedLength, func(chunk []byte) { digest.Write(chunk) })
+	ok, err = blobChunks(d, a.Ref, a.EncodedLength, func(chunk []byte) { digest.Write(chunk) })
 	if err != nil || !ok || !bytes.Equal(digest.Sum(nil), a.Digest[:]) {
 		return stored, false, err
 	}
 	from := &blobReader{d: d, ref: a.Ref}
-	stored, err = uploads.Add(w.ctx, Upload{Encoding: a.Encoding, Length: a.EncodedLength, Digest: &a.Digest}, from)
+	o := storage.Upload{Encoding: a.Encoding, Length: a.EncodedLength, Digest: &a.Digest}
+	stored, err = uploads.Add(w.ctx, o, from)
 	stored.Name, stored.Type, stored.Length, stored.RevPos, stored.HasRevPos = a.Name, a.Type, a.Length, a.RevPos, true
 	w.result.Attachments++
 	return stored, true, err
@@ -409,7 +426,7 @@ func (w *salvage) attachment(
 
 // blobReader reads a blob's bytes chunk by chunk.
 type blobReader struct {
-	d    *dbRead
+	d    *docread.Reader
 	ref  string
 	n    int64
 	rest []byte
@@ -433,7 +450,7 @@ func (r *blobReader) Read(p []byte) (int, error) {
 }
 
 // add puts a revision into the batch.
-func (w *salvage) add(doc *damagedDoc, edit *compat.Document, uploads *Uploads) error {
+func (w *work) add(doc *damagedDoc, edit *compat.Document, uploads *storage.Uploads) error {
 	doc.back[edit.Revs.Rev()] = struct{}{}
 	w.batch = append(w.batch, edit)
 	if uploads != nil && len(edit.Attachments) > 0 {
@@ -450,11 +467,11 @@ func (w *salvage) add(doc *damagedDoc, edit *compat.Document, uploads *Uploads) 
 }
 
 // flush writes the batch.
-func (w *salvage) flush() error {
+func (w *work) flush() error {
 	if len(w.batch) == 0 {
 		return nil
 	}
-	results, err := w.db.Update(w.ctx, w.batch, UpdateOptions{Replicated: true, Trusted: true})
+	results, err := w.db.Update(w.ctx, w.batch, storage.UpdateOptions{Replicated: true, Trusted: true})
 	if err != nil {
 		for _, u := range w.uploads {
 			err = errors.Join(err, u.Discard(w.ctx))

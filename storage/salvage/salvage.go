@@ -1,4 +1,4 @@
-package storage
+package salvage
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
@@ -18,17 +19,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Salvage brings documents out of a store of which keys are missing into a new one. Nothing derived
-// is copied: documents are written again as replicated ones, so that counters, ranks, feeds and
-// trees are those of what there is now, and indexes are built anew.
-//
-// The sequences of a salvaged database begin anew, above all that it ever gave out (the incarnation
-// grows): a client that goes on from a sequence of before is given all documents again, instead of
-// missing some. Checkpoints of replications are left out: they say that the database has things
-// which it may have lost. So replications begin anew, and heal it.
-
-// Salvaged is what was brought back of one database.
-type Salvaged struct {
+// Result is what was brought back of one database.
+type Result struct {
 	Name                                         string
 	Documents, Revisions, Attachments, LocalDocs int64
 	// Losses is how often lost was called; Checkpoints is the number of checkpoints of replications
@@ -55,24 +47,26 @@ func (l Loss) String() string {
 	return fmt.Sprintf("%s: document %q, revision %s: %s", l.Database, l.ID, l.Rev, l.What)
 }
 
-// SalvageOptions are the parameters of Salvage.
-type SalvageOptions struct {
+// Options are the parameters of Run.
+type Options struct {
 	// From is the store with what could be read. It should be at rest.
 	From kv.Store
+	// To should be new. Without hooks it takes what is valid in itself: functions of design
+	// documents are not asked.
+	To *storage.Store
 	// Lost is called for each loss, Done after each database.
 	Lost func(Loss)
-	Done func(Salvaged)
+	Done func(Result)
 }
 
-// Salvage brings all databases of o.From into the store, which should be new. Stores without hooks
-// take what is valid in itself: functions of design documents are not asked.
-func (s *Store) Salvage(ctx context.Context, o SalvageOptions) error {
+// Run brings all databases of o.From into o.To. The error names the database at which it ended.
+func Run(ctx context.Context, o Options) error {
 	databases, err := salvageable(ctx, &o)
 	if err != nil {
 		return err
 	}
 	for _, d := range databases {
-		w := salvage{ctx: ctx, o: &o, found: d, to: s, result: Salvaged{Name: d.name}}
+		w := work{ctx: ctx, o: &o, found: d, result: Result{Name: d.name}}
 		if err := w.run(); err != nil {
 			return fmt.Errorf("database %s: %w", d.name, err)
 		}
@@ -89,7 +83,7 @@ type foundDB struct {
 }
 
 // salvageable lists the databases: those with a record, and those of which only documents are left.
-func salvageable(ctx context.Context, o *SalvageOptions) (found []foundDB, err error) {
+func salvageable(ctx context.Context, o *Options) (found []foundDB, err error) {
 	err = o.From.View(ctx, func(r kv.ReadTx) error {
 		named := map[int64]bool{}
 		begin, end := keyspace.Children(keyspace.DatabasesPrefix())
@@ -153,38 +147,37 @@ func prefixes(r kv.ReadTx) (all []int64, err error) {
 	}
 }
 
-// salvage brings back one database.
-type salvage struct {
-	ctx    context.Context // of the call of Salvage, in which it begins and ends
-	o      *SalvageOptions
+// work brings back one database.
+type work struct {
+	ctx    context.Context // of the call of Run, in which it begins and ends
+	o      *Options
 	found  foundDB
-	to     *Store
-	db     *DB
-	result Salvaged
+	db     *storage.DB
+	result Result
 
 	batch   []*compat.Document
 	size    int
-	uploads []*Uploads // of the batch
+	uploads []*storage.Uploads // of the batch
 }
 
-func (w *salvage) lost(id string, rev compat.Rev, format string, args ...any) {
+func (w *work) lost(id string, rev compat.Rev, format string, args ...any) {
 	w.result.Losses++
 	w.o.Lost(Loss{Database: w.found.name, ID: id, Rev: rev, What: fmt.Sprintf(format, args...)})
 }
 
 // view runs fn on the damaged database.
-func (w *salvage) view(fn func(*dbRead) error) error {
+func (w *work) view(fn func(*docread.Reader) error) error {
 	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
 		read := counts.Reader{R: r, Keys: keyspace.NewSpace(w.found.rec.Prefix), Sizes: counts.DefaultSizes()}
-		return fn(&dbRead{Reader: docread.Reader{Reader: read, Rec: w.found.rec, Name: w.found.name}})
+		return fn(&docread.Reader{Reader: read, Rec: w.found.rec, Name: w.found.name})
 	})
 }
 
-func (w *salvage) run() error {
+func (w *work) run() error {
 	if !w.found.named {
 		w.lost("", compat.Rev{}, "the database's name and settings are lost: it has this name now")
 	}
-	steps := [...]func(*dbRead) error{w.create, w.purges, w.documents, w.otherDocuments, w.locals, w.expiries}
+	steps := [...]func(*docread.Reader) error{w.create, w.purges, w.documents, w.otherDocuments, w.locals, w.expiries}
 	for _, step := range steps {
 		if err := w.view(step); err != nil {
 			return err
@@ -194,7 +187,7 @@ func (w *salvage) run() error {
 }
 
 // create makes the database in the new store, with the settings that it had.
-func (w *salvage) create(d *dbRead) error {
+func (w *work) create(d *docread.Reader) error {
 	var security []byte
 	stored, err := d.StoredSecurity()
 	if err == nil && stored != nil {
@@ -215,24 +208,20 @@ func (w *salvage) create(d *dbRead) error {
 		rec.RevsLimit, rec.PurgedInfosLimit = keyspace.DefaultRevsLimit, keyspace.DefaultPurgedInfosLimit
 		rec.Q, rec.N = 2, 1
 	}
-	incarnation, err := d.lastIncarnation()
+	incarnation, err := lastIncarnation(d)
 	if err != nil {
 		return err
 	}
 	if incarnation == math.MaxUint8 {
 		return errors.New("it was salvaged too often for another set of sequences: replicate it instead")
 	}
-	name := w.found.name
-	err = w.to.create(w.ctx, name, security, func(prefix int64) *keyspace.Record {
-		made := *rec
-		made.UUID, made.Prefix, made.Incarnation = newUUID(), prefix, incarnation+1
-		return &made
-	})
-	w.db = w.to.DB(name)
-	return err
+	made := *rec
+	made.Incarnation = incarnation + 1
+	w.db = w.o.To.DB(w.found.name)
+	return w.o.To.CreateAs(w.ctx, w.found.name, security, made)
 }
 
-func hasAny(d *dbRead, tag keyspace.Tag) (bool, error) {
+func hasAny(d *docread.Reader, tag keyspace.Tag) (bool, error) {
 	begin, end := keyspace.Children(d.Keys.Sub(nil, tag))
 	it := d.R.Range(begin, end, kv.RangeOptions{Limit: 1})
 	defer it.Close()
@@ -240,8 +229,8 @@ func hasAny(d *dbRead, tag keyspace.Tag) (bool, error) {
 }
 
 // lastIncarnation is the highest one of which the database may have given out sequences.
-func (d *dbRead) lastIncarnation() (byte, error) {
-	last := max(d.Rec.Incarnation, firstIncarnation)
+func lastIncarnation(d *docread.Reader) (byte, error) {
+	last := max(d.Rec.Incarnation, keyspace.FirstIncarnation)
 	for _, tag := range [...]keyspace.Tag{keyspace.TagChanges, keyspace.TagPurges} {
 		begin, end := keyspace.Children(d.Keys.Sub(nil, tag))
 		it := d.R.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
@@ -271,8 +260,8 @@ const purgeBatch = 100
 
 // purges repeats the purge requests, while nothing is there that they could remove: so they are
 // remembered.
-func (w *salvage) purges(d *dbRead) error {
-	var requests []IDRevs
+func (w *work) purges(d *docread.Reader) error {
+	var requests []storage.IDRevs
 	flush := func() error {
 		_, err := w.db.Purge(w.ctx, requests)
 		requests = requests[:0]
@@ -285,7 +274,7 @@ func (w *salvage) purges(d *dbRead) error {
 			w.lost("", compat.Rev{}, "a purge request cannot be read")
 			return nil //nolint:nilerr // it is reported as lost
 		}
-		if requests = append(requests, IDRevs{ID: id, Revs: revs}); len(requests) == purgeBatch {
+		if requests = append(requests, storage.IDRevs{ID: id, Revs: revs}); len(requests) == purgeBatch {
 			return flush()
 		}
 		return nil
@@ -297,44 +286,44 @@ func (w *salvage) purges(d *dbRead) error {
 }
 
 // locals brings back the local documents.
-func (w *salvage) locals(d *dbRead) error {
+func (w *work) locals(d *docread.Reader) error {
 	err := d.Walk(d.Keys.Sub(nil, keyspace.TagLocal), new([]byte), func(suffix, value []byte) error {
 		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil || len(chunk) > 0 {
 			return nil //nolint:nilerr // no key of a document
 		}
-		doc, err := d.localOf(id, value)
+		rev, body, err := d.Local(id, value)
 		switch {
 		case errors.Is(err, kv.ErrCorrupt):
 			w.lost(id, compat.Rev{}, "the local document cannot be read")
 			return nil
 		case err != nil:
 			return err
-		case isCheckpoint(doc.Body):
+		case isCheckpoint(body):
 			w.result.Checkpoints++
 			return nil
 		}
-		return w.local(doc)
+		return w.local(id, rev, body)
 	})
 	return errors.Join(err, w.flush())
 }
 
-func (w *salvage) local(doc *Document) error {
-	body, err := compat.NewBody(doc.Body)
+func (w *work) local(id string, rev compat.Rev, text []byte) error {
+	body, err := compat.NewBody(text)
 	if err != nil {
-		w.lost(doc.ID, compat.Rev{}, "the local document cannot be read")
+		w.lost(id, compat.Rev{}, "the local document cannot be read")
 		return nil //nolint:nilerr // it is reported as lost
 	}
-	edit := &compat.Document{ID: doc.ID, HasID: true, Body: body}
-	if before, ok := predecessor(doc.Rev.Hash); ok {
+	edit := &compat.Document{ID: id, HasID: true, Body: body}
+	if before, ok := predecessor(rev.Hash); ok {
 		edit.Revs.IDs = []string{before}
 	}
-	results, err := w.db.Update(w.ctx, []*compat.Document{edit}, UpdateOptions{Trusted: true})
+	results, err := w.db.Update(w.ctx, []*compat.Document{edit}, storage.UpdateOptions{Trusted: true})
 	switch {
 	case err != nil:
 		return err
 	case results[0].Err != nil:
-		w.lost(doc.ID, compat.Rev{}, "it was not accepted: %v", results[0].Err)
+		w.lost(id, compat.Rev{}, "it was not accepted: %v", results[0].Err)
 	default:
 		w.result.LocalDocs++
 	}
@@ -356,7 +345,7 @@ func isCheckpoint(body []byte) bool {
 }
 
 // expiries tells how many documents do not expire any more.
-func (w *salvage) expiries(d *dbRead) error {
+func (w *work) expiries(d *docread.Reader) error {
 	n := 0
 	err := d.Walk(d.Keys.Sub(nil, keyspace.TagExpiry), new([]byte), func(_, _ []byte) error {
 		n++
