@@ -42,17 +42,18 @@ var rooms = map[string][]string{
 	"cluster":          {"storage/kv"},
 	"cluster/settings": {"storage/kv", "cluster", "config"},
 	// The floors of storage, each on those above it in this list; see withStorage.
-	keyspace:            {"compat", "storage/kv"},
-	"storage/revtree":   {"compat", "storage/kv"}, // storage/kv for its tests
-	"storage/formats":   {"compat", "storage/kv", keyspace, "storage/revtree"},
-	"storage/rank":      {"storage/kv"},
-	"storage/timeseq":   {"compat", "storage/kv"},
-	"storage/counts":    {"compat", "storage/kv", keyspace, "storage/rank", "storage/timeseq"},
-	"storage/listeners": {"compat", "storage/kv"},
-	docread:             {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts"},
-	verify:              {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank", docread},
+	keyspace:             {"compat", "storage/kv"},
+	"storage/revtree":    {"compat", "storage/kv"}, // storage/kv for its tests
+	"storage/formats":    {"compat", "storage/kv", keyspace, "storage/revtree"},
+	"storage/rank":       {"storage/kv"},
+	"storage/timeseq":    {"compat", "storage/kv"},
+	"storage/counts":     {"compat", "storage/kv", keyspace, "storage/rank", "storage/timeseq"},
+	"storage/listeners":  {"compat", "storage/kv"},
+	"storage/tombstones": {"compat", "storage/kv", keyspace, "storage/formats", "storage/revtree"},
+	docread:              {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts"},
+	verify:               {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank", "storage/tombstones", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
-		"storage/timeseq", docread, verify}, // the last one for tests
+		"storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests
 	salvage:  {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
 	"views":  {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
 	"mango":  {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/segment", "search/query"},

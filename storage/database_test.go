@@ -124,11 +124,10 @@ func TestSettings(t *testing.T) {
 		}
 		must(t, db.SetRevsLimit(t.Context(), 7))
 		must(t, db.SetPurgedInfosLimit(t.Context(), 8))
-		revs, err := db.RevsLimit(t.Context())
+		must(t, db.SetAutoPurge(t.Context(), "30_days"))
+		rec, err := db.Record(t.Context())
 		must(t, err)
-		infos, err := db.PurgedInfosLimit(t.Context())
-		must(t, err)
-		want(t, "limits", []any{revs, infos}, "[7 8]")
+		want(t, "settings", []any{rec.RevsLimit, rec.PurgedInfosLimit, rec.AutoPurge}, "[7 8 30_days]")
 	})
 }
 

@@ -90,6 +90,7 @@
 //  15. The sizes of a database and of its partitions are the sums of those of its leaves.
 //  16. No transaction waits for another process: hooks defer callbacks, and the transaction runs again with their
 //     results (deferred.go).
+//  17. Package tombstones' index agrees with CHANGES.
 //
 // (8 to 10 and 16 are about code; verify looks at what is stored.)
 package storage

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/revtree"
+	"github.com/settee-db/settee/storage/tombstones"
 )
 
 // flush writes what the edits made of the document; nothing, and no sequence is taken, if that is
@@ -391,6 +392,7 @@ func (e *docEdit) putLists(after []formats.Leaf) {
 		wasLive = 1
 		if e.deletedBefore() {
 			wasLive, wasDeleted = 0, 1
+			tombstones.Index{Keys: t.Keys}.Remove(t.tx, e.before[n-1].Seq)
 		}
 	}
 	if len(after) > 0 {
@@ -398,6 +400,7 @@ func (e *docEdit) putLists(after []formats.Leaf) {
 		isLive = 1
 		if winner.Deleted {
 			isLive, isDeleted = 0, 1
+			tombstones.Index{Keys: t.Keys}.Add(t.tx, winner.Seq, e.id)
 		}
 		row := formats.Change{
 			ID: e.id, Winner: winner.Rev, Deleted: winner.Deleted, Leaves: len(after), Kilobytes: winner.Kilobytes(),

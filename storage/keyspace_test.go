@@ -177,6 +177,7 @@ var tagNames = map[keyspace.Tag]string{
 	keyspace.TagRankIDs: "RANKIDS", keyspace.TagSeqBlocks: "SEQBLOCKS",
 	keyspace.TagLastSeq: "LASTSEQ", keyspace.TagPurgeSeq: "PURGESEQ",
 	keyspace.TagCountLog: "COUNTLOG", keyspace.TagDesigns: "DESIGNS", keyspace.TagTimes: "TIMES",
+	keyspace.TagTombstones: "TOMBSTONES",
 }
 
 // split takes a key apart: where it is, and what follows the tag.
@@ -210,7 +211,7 @@ func (d *keyDump) key(key string) string {
 		seq, err := keyspace.ParseSeq(rest)
 		below := tag == keyspace.TagSeqBlocks || tag == keyspace.TagCountLog
 		if err == nil && len(rest) == keyspace.SeqSize &&
-			(tag == keyspace.TagChanges || tag == keyspace.TagPurges || below) {
+			(tag == keyspace.TagChanges || tag == keyspace.TagPurges || tag == keyspace.TagTombstones || below) {
 			parts = append(parts, seqText(seq))
 			break
 		}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,11 +16,17 @@ import (
 // ascending. All of it happens in one transaction. The update sequence moves on even if nothing was
 // there to purge, but not without any request.
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
+	return db.PurgeAt(ctx, requests, nil)
+}
+
+// PurgeAt is Purge for documents that were not updated after at, the sequence of each request's. The
+// other requests are passed over, and not remembered.
+func (db *DB) PurgeAt(ctx context.Context, requests []IDRevs, at []Seq) ([]IDRevs, error) {
 	var deferred deferredCalls
 	for range maxLacks {
 		var purged []IDRevs
 		err := fromReserve(ctx, func(ctx context.Context) (err error) {
-			purged, err = db.purge(ctx, requests, &deferred)
+			purged, err = db.purge(ctx, requests, at, &deferred)
 			return err
 		})
 		if !errors.Is(err, errPending) {
@@ -33,7 +40,7 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 }
 
 // purge is one attempt of Purge. It fails with errPending when an index deferred callbacks.
-func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCalls) ([]IDRevs, error) {
+func (db *DB) purge(ctx context.Context, requests []IDRevs, at []Seq, deferred *deferredCalls) ([]IDRevs, error) {
 	var purged []IDRevs
 	err := db.update(ctx, func(t *dbTx) error {
 		deferred.begin()
@@ -48,15 +55,22 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCa
 		// if there is none.
 		var renumbered int64
 		var gone []string
+		var noted []IDRevs
 		pending := false
-		for _, group := range mergeRequests(requests) {
-			left, changed, err := t.purgeDoc(group, requests, purged, b.index)
+		// a document changes once in a transaction
+		for _, group := range formats.ByID(requests, func(r IDRevs) string { return r.ID }) {
+			left, changed, err := t.purgeDoc(group, requests, purged, at, b.index)
 			if errors.Is(err, ErrPending) {
 				pending = true
 				continue
 			}
 			if err != nil {
 				return err
+			}
+			if changed || at == nil {
+				for _, i := range group {
+					noted = append(noted, requests[i])
+				}
 			}
 			renumbered += int64(left)
 			if changed && left == 0 {
@@ -71,36 +85,25 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, deferred *deferredCa
 				return err
 			}
 		}
-		if len(requests) > 0 {
+		if len(noted) > 0 {
 			t.stats[keyspace.Updates] += max(renumbered, 1) - t.counted.Added
 		}
-		return t.notePurges(requests)
+		return t.notePurges(noted)
 	})
 	return purged, err
 }
 
-// mergeRequests groups the requests by document, since a document changes once in a transaction.
-func mergeRequests(requests []IDRevs) [][]int {
-	at := make(map[string]int)
-	var groups [][]int
-	for i := range requests {
-		n, ok := at[requests[i].ID]
-		if !ok {
-			n = len(groups)
-			at[requests[i].ID] = n
-			groups = append(groups, nil)
-		}
-		groups[n] = append(groups[n], i)
-	}
-	return groups
-}
-
 // purgeDoc carries out the requests for one document. left is the number of leaves that stay if the
 // document changed.
-func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) (left int, changed bool, err error) {
+func (t *dbTx) purgeDoc(
+	group []int,
+	requests, purged []IDRevs,
+	at []Seq,
+	index IndexFunc,
+) (left int, changed bool, err error) {
 	id := requests[group[0]].ID
 	leaves, err := t.Leaves(id)
-	if err != nil {
+	if err != nil || at != nil && (len(leaves) == 0 || leaves[len(leaves)-1].Seq != at[group[0]]) {
 		return 0, false, err
 	}
 	var e docEdit
@@ -165,11 +168,5 @@ func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
 }
 
 func compareIDRevs(a, b IDRevs) int {
-	if a.ID != b.ID {
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	}
-	return slices.CompareFunc(a.Revs, b.Revs, compat.Rev.Compare)
+	return cmp.Or(cmp.Compare(a.ID, b.ID), slices.CompareFunc(a.Revs, b.Revs, compat.Rev.Compare))
 }

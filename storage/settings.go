@@ -24,18 +24,13 @@ func (db *DB) changeRecord(ctx context.Context, change func(*keyspace.Record)) e
 	})
 }
 
-func (db *DB) record(ctx context.Context) (rec keyspace.Record, err error) {
+// Record is what is fixed of the database, or rarely changed; compat.ErrNoDatabase if there is none.
+func (db *DB) Record(ctx context.Context) (rec keyspace.Record, err error) {
 	err = db.view(ctx, func(d *dbRead) error {
 		rec = d.Rec
 		return nil
 	})
 	return rec, err
-}
-
-// RevsLimit is how many revisions of a line are kept.
-func (db *DB) RevsLimit(ctx context.Context) (int64, error) {
-	rec, err := db.record(ctx)
-	return rec.RevsLimit, err
 }
 
 // SetRevsLimit sets the limit, at least 1. Reads obey it at once; lines are cut when their document
@@ -44,19 +39,18 @@ func (db *DB) SetRevsLimit(ctx context.Context, limit int64) error {
 	return db.changeRecord(ctx, func(r *keyspace.Record) { r.RevsLimit = limit })
 }
 
-// PurgedInfosLimit is how many purge requests are remembered after a compaction.
-func (db *DB) PurgedInfosLimit(ctx context.Context) (int64, error) {
-	rec, err := db.record(ctx)
-	return rec.PurgedInfosLimit, err
-}
-
 // SetPurgedInfosLimit sets the limit, at least 1.
 func (db *DB) SetPurgedInfosLimit(ctx context.Context, limit int64) error {
 	return db.changeRecord(ctx, func(r *keyspace.Record) { r.PurgedInfosLimit = limit })
 }
 
+// SetAutoPurge sets how long tombstones are kept, at most keyspace.MaxAutoPurge bytes.
+func (db *DB) SetAutoPurge(ctx context.Context, ttl string) error {
+	return db.changeRecord(ctx, func(r *keyspace.Record) { r.AutoPurge = ttl })
+}
+
 // Partitioned reports whether the ids of the database name partitions.
 func (db *DB) Partitioned(ctx context.Context) (bool, error) {
-	rec, err := db.record(ctx)
+	rec, err := db.Record(ctx)
 	return rec.Partitioned, err
 }

@@ -147,11 +147,11 @@ func contents(t *testing.T, dir string) map[string]string {
 		db := s.DB(name)
 		security, err := db.Security(ctx)
 		require.NoError(t, err)
-		limit, err := db.RevsLimit(ctx)
+		rec, err := db.Record(ctx)
 		require.NoError(t, err)
 		infos, err := db.PurgedInfos(ctx)
 		require.NoError(t, err)
-		all[name] = fmt.Sprintf("%s %d %v", security, limit, infos)
+		all[name] = fmt.Sprintf("%s %d %v", security, rec.RevsLimit, infos)
 		require.NoError(
 			t,
 			db.LocalDocs(ctx, storage.RangeOptions{Limit: -1, IncludeDocs: true}, func(r *storage.ListRow) error {

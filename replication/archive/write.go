@@ -98,7 +98,7 @@ func (out *writer) header() error {
 			[]byte(`{"name":"@cloudant/couchbackup","version":"2.11.0","mode":"full","attachments":true}` + "\n"),
 		)
 	}
-	limit, err := out.db.RevsLimit(out.ctx)
+	rec, err := out.db.Record(out.ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (out *writer) header() error {
 	b := append([]byte(`{"name":"settee","format":1,"mode":"full","db":`), ejson.AppendString(nil, out.sum.Database)...)
 	b = ejson.AppendString(append(b, `,"seq":`...), out.sum.Seq)
 	b = strconv.AppendBool(append(b, `,"partitioned":`...), info.Partitioned)
-	b = strconv.AppendInt(append(b, `,"revs_limit":`...), limit, 10)
+	b = strconv.AppendInt(append(b, `,"revs_limit":`...), rec.RevsLimit, 10)
 	if security != nil {
 		b = append(append(b, `,"security":`...), security...)
 	}

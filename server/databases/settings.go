@@ -60,11 +60,11 @@ func requireDBAdmin(c *call.Call, refusal error) error {
 }
 
 func getRevsLimit(c *call.Call) error {
-	n, err := c.DB.RevsLimit(c.Context())
+	rec, err := c.DB.Record(c.Context())
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, strconv.AppendInt(nil, n, 10))
+	return c.JSON(http.StatusOK, strconv.AppendInt(nil, rec.RevsLimit, 10))
 }
 
 // putRevsLimit answers PUT /{db}/_revs_limit. A caller without the right gets the 500 "badmatch"
@@ -98,11 +98,11 @@ func positiveInteger(v ejson.Value) (n int64, ok bool) {
 }
 
 func getPurgedInfosLimit(c *call.Call) error {
-	n, err := c.DB.PurgedInfosLimit(c.Context())
+	rec, err := c.DB.Record(c.Context())
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, strconv.AppendInt(nil, n, 10))
+	return c.JSON(http.StatusOK, strconv.AppendInt(nil, rec.PurgedInfosLimit, 10))
 }
 
 func putPurgedInfosLimit(c *call.Call) error {

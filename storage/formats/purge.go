@@ -36,3 +36,20 @@ func ParsePurge(value []byte) (id string, revs []compat.Rev, err error) {
 	}
 	return id, revs, nil
 }
+
+// ByID puts together the places of the requests for each document, in the order in which documents
+// come first.
+func ByID[T any](requests []T, id func(T) string) [][]int {
+	at := make(map[string]int)
+	var groups [][]int
+	for i := range requests {
+		n, ok := at[id(requests[i])]
+		if !ok {
+			n = len(groups)
+			at[id(requests[i])] = n
+			groups = append(groups, nil)
+		}
+		groups[n] = append(groups[n], i)
+	}
+	return groups
+}

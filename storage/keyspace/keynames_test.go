@@ -25,7 +25,7 @@ func TestKeyName(t *testing.T) {
 		}
 	}
 	for tag := TagSecurity; tag <= TagSearch; tag++ {
-		if tag <= TagTimes || tag >= TagViews {
+		if tag <= TagTombstones || tag >= TagViews {
 			if subspaceNames[tag] == "" {
 				t.Errorf("subspace %d has no name", tag)
 			}

@@ -46,6 +46,8 @@ import (
 //	TagCountLog, …                          changes that the counts do not have yet    ../counts/log.go
 //	TagTimes                                13 bytes of seq: times up to it are forgotten ../counts/times.go
 //	TagTimes, 1, second                     where in the feed the changes since a second begin ../timeseq/
+//	TagTombstones                           13 bytes of seq: how far the index is built ../tombstones/
+//	TagTombstones + 13 bytes of seq         id of the deleted document that CHANGES has there ../tombstones/
 //	TagDesigns                              13 bytes of seq, of the last change of design documents ../designdocs.go
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (storage.Tx.AppendPrefix)
 const (
@@ -91,6 +93,7 @@ const (
 	TagCountLog   Tag = 18
 	TagDesigns    Tag = 19
 	TagTimes      Tag = 20
+	TagTombstones Tag = 21
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34
@@ -184,7 +187,7 @@ func (s Space) AllDocs(dst []byte, id string) []byte {
 	return tuple.AppendString(s.Sub(dst, TagAllDocs), id)
 }
 
-// SeqKey is a key of TagChanges or TagPurges; the 10 bytes that a commit fills in are at
+// SeqKey is a key of TagChanges, TagTombstones or TagPurges; the 10 bytes that a commit fills in are at
 // SeqStampOffset.
 func (s Space) SeqKey(dst []byte, tag Tag, seq compat.Seq) []byte {
 	return AppendSeq(s.Sub(dst, tag), seq)

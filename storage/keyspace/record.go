@@ -3,6 +3,8 @@ package keyspace
 import (
 	"encoding/binary"
 	"time"
+
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Record is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in
@@ -10,8 +12,9 @@ import (
 // no cache can be stale.
 //
 // Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since
-// 1970), revs_limit, purged_infos_limit, q, n. Older versions appended the ranges of hashes that a
-// database was split into, with flag 2. What follows n is dropped.
+// 1970), revs_limit, purged_infos_limit, q, n; with flag 8 the text of AutoPurge and its length.
+// Older versions appended the ranges of hashes that a database was split into, with flag 2. They are
+// dropped.
 type Record struct {
 	UUID        [16]byte
 	Prefix      int64     // the number that all keys of the database begin with
@@ -20,14 +23,25 @@ type Record struct {
 	// first byte of new sequences; grows when the data moves to a store whose versionstamps are
 	// lower
 	Incarnation      byte
-	RevsLimit        int64
-	PurgedInfosLimit int64
+	RevsLimit        int64 // how many revisions of a line are kept
+	PurgedInfosLimit int64 // how many purge requests are remembered after a compaction
 	Q, N             int64 // only shown
+	// Tombstones says that the index of deleted documents (package tombstones) has all of them.
+	// Databases of older versions have it not until the index was built.
+	Tombstones bool
+	// AutoPurge is how long tombstones are kept, as it was set (deleted_document_ttl); "": the
+	// server's setting counts. At most MaxAutoPurge bytes.
+	AutoPurge string
 }
+
+// MaxAutoPurge is the most bytes that Record.AutoPurge has: every transaction reads them.
+const MaxAutoPurge = 64
 
 const (
 	recordFormat    = 3
 	flagPartitioned = 1
+	flagTombstones  = 4
+	flagAutoPurge   = 8
 
 	DefaultRevsLimit        = 1000 // of a new database, as in CouchDB
 	DefaultPurgedInfosLimit = 1000 // likewise
@@ -43,22 +57,32 @@ func (r *Record) Encode() []byte {
 	if r.Partitioned {
 		flags |= flagPartitioned
 	}
+	if r.Tombstones {
+		flags |= flagTombstones
+	}
+	if r.AutoPurge != "" {
+		flags |= flagAutoPurge
+	}
 	dst = append(dst, recordFormat, flags, r.Incarnation)
 	dst = append(dst, r.UUID[:]...)
 	for _, v := range [...]int64{r.Prefix, r.Created.UnixMicro(), r.RevsLimit, r.PurgedInfosLimit, r.Q, r.N} {
 		dst = binary.AppendVarint(dst, v)
 	}
+	if r.AutoPurge != "" {
+		dst = packed.AppendText(dst, r.AutoPurge)
+	}
 	return dst
 }
 
-// ParseRecord reads what Encode wrote; kv.ErrCorrupt if it is something else. Bytes after the last
-// number are ignored: older versions wrote ranges of hashes there.
+// ParseRecord reads what Encode wrote; kv.ErrCorrupt if it is something else. Bytes after that are
+// ignored: older versions wrote ranges of hashes there.
 func ParseRecord(b []byte) (Record, error) {
 	var r Record
 	if len(b) < 19 || b[0] != recordFormat {
 		return r, Corrupt("database record", nil)
 	}
-	r.Partitioned = b[1]&flagPartitioned != 0
+	flags := b[1]
+	r.Partitioned, r.Tombstones = flags&flagPartitioned != 0, flags&flagTombstones != 0
 	r.Incarnation = b[2]
 	copy(r.UUID[:], b[3:])
 	b = b[19:]
@@ -71,5 +95,11 @@ func ParseRecord(b []byte) (Record, error) {
 		*p, b = v, b[n:]
 	}
 	r.Created = time.UnixMicro(created).UTC()
+	if flags&flagAutoPurge != 0 {
+		rest := packed.Reader{B: b}
+		if r.AutoPurge = rest.Text(); rest.Bad || len(r.AutoPurge) > MaxAutoPurge {
+			return r, Corrupt("database record", nil)
+		}
+	}
 	return r, nil
 }

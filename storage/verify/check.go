@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/tombstones"
 )
 
 // Violation is something stored that breaks an invariant of package storage.
@@ -62,6 +63,9 @@ func CheckSized(
 		err := check.view(ctx, check.run)
 		if err == nil {
 			err = check.checkRanks(ctx)
+		}
+		if err == nil {
+			err = c.checkTombstones(ctx, db)
 		}
 		if err == nil {
 			c.addSums(check)
@@ -134,6 +138,16 @@ func (c *storeCheck) records(ctx context.Context) (databases []checkedRecord, er
 		return nil, err
 	}
 	return databases, c.strayKeys(ctx, owners)
+}
+
+// checkTombstones checks the index of deleted documents.
+func (c *storeCheck) checkTombstones(ctx context.Context, db checkedRecord) error {
+	index := tombstones.Index{Keys: keyspace.NewSpace(db.rec.Prefix)}
+	found, err := index.Check(ctx, c.kv, db.rec.Tombstones)
+	for _, detail := range found {
+		c.report(Violation{db.name, "", 17, detail})
+	}
+	return err
 }
 
 // checkPrefix checks that a database has a prefix of its own, below the next one to be given out.
