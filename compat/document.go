@@ -1,5 +1,7 @@
 package compat
 
+import "math/big"
+
 // Document is a document as a client sent it: what couch_doc:from_json_obj makes of the JSON.
 type Document struct {
 	// ID is the `_id` of the body; HasID tells an absent one from none at all. The id of a URL
@@ -74,6 +76,22 @@ func (d *Document) NewRev(atts []RevAttachment) Rev {
 // RecreatedRev.
 func (d *Document) RecreatedRev(tombstone Rev, attachments int) Rev {
 	return RecreatedRev(tombstone, d.Body.term(), attachments)
+}
+
+// NewLocalRev is the revision that this local document gets
+// (couch_db_updater:increment_local_doc_revs): what is stored does not matter.
+func (d *Document) NewLocalRev() (Rev, *Error) {
+	if d.Deleted {
+		return Rev{Hash: "0"}, nil
+	}
+	if len(d.Revs.IDs) == 0 {
+		return Rev{Hash: "1"}, nil
+	}
+	n, ok := new(big.Int).SetString(d.Revs.IDs[0], 10)
+	if !ok || d.Revs.Start != 0 {
+		return Rev{}, NewError(KindError, "Invalid rev format")
+	}
+	return Rev{Hash: n.Add(n, big.NewInt(1)).String()}, nil
 }
 
 // Source tells where the bytes of an attachment are.

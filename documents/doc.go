@@ -10,6 +10,7 @@
 //	read.go, show.go                   reading; what is shown of what was read, in CouchDB's form
 //	data.go                            attachments in JSON
 //	parse.go, write.go, draft.go       documents on their way in: read, stored, their attachments before them
+//	patch.go, patchround.go            parts of documents, changed where they are stored
 //	luceneversion.go                   what new design documents get besides
 //	commit.go                          edits of several databases in one transaction
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes

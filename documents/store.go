@@ -38,10 +38,13 @@ type Options struct {
 
 // Store is a store whose databases are used by principals, under the rules of a server. It is safe
 // for concurrent use.
-type Store struct{ o Options }
+type Store struct {
+	o       Options
+	patches *patchBatchers
+}
 
 // New makes a Store.
-func New(o Options) *Store { return &Store{o: o} }
+func New(o Options) *Store { return &Store{o: o, patches: newPatchBatchers()} }
 
 // Rules are the limits and settings that hold for the documents of all databases, as they were at
 // some moment. They are not changed.

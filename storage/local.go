@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"math/big"
 	"slices"
 
 	"github.com/settee-db/settee/compat"
@@ -15,22 +14,6 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
-
-// localRev computes the revision of a local document that is written over rev
-// (couch_db_updater:increment_local_doc_revs): what is stored does not matter.
-func localRev(doc *compat.Document) (compat.Rev, *compat.Error) {
-	if doc.Deleted {
-		return compat.Rev{Hash: "0"}, nil
-	}
-	if len(doc.Revs.IDs) == 0 {
-		return compat.Rev{Hash: "1"}, nil
-	}
-	n, ok := new(big.Int).SetString(doc.Revs.IDs[0], 10)
-	if !ok || doc.Revs.Start != 0 {
-		return compat.Rev{}, compat.NewError(compat.KindError, "Invalid rev format")
-	}
-	return compat.Rev{Hash: n.Add(n, big.NewInt(1)).String()}, nil
-}
 
 // updateLocals stores the local documents of a request, in one transaction where they fit. As with
 // other documents, one that does not fit any is refused alone.
@@ -79,11 +62,31 @@ func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Doc
 	return nil
 }
 
+// EditLocal replaces a local document by what edit makes of it in one transaction: of nil where there
+// is none, and again where others were faster. Where edit returns nil nothing is written.
+func (db *DB) EditLocal(ctx context.Context, id string, edit func(old *Document) (*compat.Document, error)) (
+	result EditResult, err error) {
+	err = db.update(ctx, func(t *dbTx) error {
+		old, err := t.openLocal(id, OpenOptions{})
+		if err == nil || errors.Is(err, compat.ErrMissing) {
+			var doc *compat.Document
+			if doc, err = edit(old); err == nil && doc != nil {
+				result = t.putLocal(doc)
+			}
+		}
+		return err
+	})
+	if outgrown(err) && tooLarge(id, err) != nil {
+		err = tooLarge(id, err)
+	}
+	return result, err
+}
+
 // putLocal writes or removes a local document without reading it: there is no history to keep, and
 // the new revision follows from the one that was sent. Chunks of a longer body before it are
 // cleared first.
 func (t *dbTx) putLocal(doc *compat.Document) EditResult {
-	rev, refusal := localRev(doc)
+	rev, refusal := doc.NewLocalRev()
 	if refusal != nil {
 		return refused(doc, refusal)
 	}
@@ -141,8 +144,7 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 	return err
 }
 
-// LocalDocs calls row for the local documents in the range. There is no header: CouchDB counts them
-// nowhere.
+// LocalDocs calls row for the local documents in the range, without a header: nobody counts them.
 func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
 	return db.view(ctx, func(d *dbRead) error {
 		s := localScan{reverse: o.Descending, prefix: len(d.Keys.Sub(nil, keyspace.TagLocal))}
@@ -167,8 +169,7 @@ func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) 
 	})
 }
 
-// localScan reads local documents from one range; the chunks of a large one are next to its own
-// value.
+// localScan reads local documents from one range; chunks of a large one are next to its own value.
 type localScan struct {
 	it      kv.Iterator
 	prefix  int
@@ -178,8 +179,7 @@ type localScan struct {
 	parts   [][]byte // of a descending scan: the chunks seen, whose own value comes next
 }
 
-// next gives the next local document, nil at the end. Without withBody it has none. It is valid
-// until the next call.
+// next gives the next local document, nil at the end. It is valid until the next call.
 func (s *localScan) next(withBody bool) (*Document, error) {
 	s.parts = s.parts[:0]
 	for s.pushed || s.it.Next() {

@@ -26,3 +26,24 @@ func (c *Cursor) Next() (child Value, ok bool) {
 	c.i += child.node().span
 	return child, true
 }
+
+// Positions are where the children of an array or object are on the tape, for code that picks some
+// of many: elements, or the names of members, each with its value behind it. They take four bytes
+// each; other kinds have none.
+func (v Value) Positions() []uint32 {
+	if v.Len() == 0 {
+		return nil
+	}
+	at := make([]uint32, 0, v.Len())
+	step := uint32(0) // from a name to its value
+	if v.Kind() == Object {
+		step = 1
+	}
+	for i, end := v.i+1, v.i+v.node().span; i < end; i += step + v.p.nodes[i+step].span {
+		at = append(at, i)
+	}
+	return at
+}
+
+// At is the value at one of the Positions of a value of the same text.
+func (v Value) At(position uint32) Value { return Value{v.p, position} }

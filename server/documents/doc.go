@@ -3,6 +3,7 @@
 //
 //	read.go          GET of a document, open_revs
 //	write.go         PUT, POST, DELETE and COPY of a document
+//	patch.go         PATCH of a document
 //	related.go       documents with their attachments in multipart bodies
 //	form.go, docform.go  documents from HTML forms; what is in such a form
 //	attachments.go   attachments

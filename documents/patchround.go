@@ -1,0 +1,227 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// patchRun are patches on their way into the store, in rounds. A round reads the documents, applies
+// the patches, and writes what they become over the revisions that it has read, in one request to
+// the store: where somebody else was faster the transaction refuses that, and the next round begins
+// with what is there then. So no change is lost, and each patch is applied to what it replaces.
+type patchRun struct {
+	d     *Database
+	edits []*PatchEdit
+	o     WriteOptions
+	rules compat.DocRules
+	made  []Patched
+	left  []int             // of the edits, those without a result
+	lost  map[int]time.Time // of these, when others were faster for the first time
+	bytes int               // of the bodies that the round has read and made
+	// single says that the store takes one edit of a document at a time: validation functions have
+	// to see the stored document (storage.DB.Update).
+	single bool
+}
+
+// patchHead is a document in a round: as stored, or as the patches before have made it.
+type patchHead struct {
+	doc *storage.Document
+	// building tells that it is not stored yet, closed that it is not built on before it is.
+	building, closed bool
+}
+
+// roundEdit is an edit of a round.
+type roundEdit struct {
+	index int
+	doc   *compat.Document
+	old   *storage.Document
+	first bool // of its document in the round: what it replaces was read, not made
+}
+
+// give is the result of an edit.
+func (r *patchRun) give(i int, made Patched) {
+	if !r.edits[i].Return {
+		made.Doc = nil // a request may have many
+	}
+	r.made[i] = made
+}
+
+// round applies what patches it can, and stores the results.
+func (r *patchRun) round(ctx context.Context) error {
+	heads := make(map[string]*patchHead)
+	var made []roundEdit
+	var docs []*compat.Document
+	var waits []int
+	r.bytes = 0
+	for n, i := range r.left {
+		if r.bytes > maxPatchBytes {
+			waits = append(waits, r.left[n:]...)
+			break
+		}
+		edit, err := r.next(ctx, heads, i)
+		switch refusal, wire := compat.AsError(err); {
+		case err == errWaits:
+			waits = append(waits, i)
+		case err != nil && (!wire || errors.Is(err, compat.KindNoDatabase)):
+			return err
+		case err != nil:
+			r.made[i].Err = refusal
+		case edit != nil:
+			made, docs = append(made, *edit), append(docs, edit.doc)
+			r.bytes += len(edit.doc.Body.JSON)
+		}
+	}
+	r.left = waits
+	if len(docs) == 0 {
+		return nil
+	}
+	results, err := r.d.Update(ctx, docs, r.o)
+	if err != nil {
+		return err
+	}
+	r.take(made, results)
+	return nil
+}
+
+// errWaits is of a patch for a later round.
+var errWaits = errors.New("documents: the patch is for a later round")
+
+// next applies one patch in a round. It returns nil where nothing is to be written.
+func (r *patchRun) next(ctx context.Context, heads map[string]*patchHead, i int) (*roundEdit, error) {
+	e := r.edits[i]
+	head := heads[e.ID]
+	if head != nil && (head.closed || !e.Rev.IsZero()) {
+		return nil, errWaits
+	}
+	if head == nil {
+		doc, err := r.open(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		head = &patchHead{doc: doc}
+		r.bytes += len(doc.Body)
+		if e.Rev.IsZero() {
+			heads[e.ID] = head
+		}
+	}
+	old := head.doc
+	doc, unchanged, err := r.apply(ctx, e, old)
+	if err != nil || unchanged {
+		if head.building { // on what may not come to be
+			head.closed = true
+			return nil, errWaits
+		}
+		if err == nil {
+			r.give(i, Patched{Rev: old.Rev, Doc: old})
+		}
+		return nil, err
+	}
+	first := !head.building
+	head.building = true
+	head.closed = r.single || !e.Rev.IsZero() || doc.Deleted || len(doc.Revs.IDs) == 0 ||
+		len(old.Attachments) > 0 || compat.IsDesignID(e.ID) || r.o != (WriteOptions{})
+	if !head.closed {
+		head.doc = after(doc, old, doc.NewRev(nil))
+	}
+	heads[e.ID] = head
+	return &roundEdit{i, doc, old, first}, nil
+}
+
+// open reads the revision that a patch changes: an empty document where there is none and it is to
+// be made.
+func (r *patchRun) open(ctx context.Context, e *PatchEdit) (*storage.Document, error) {
+	if !e.Rev.IsZero() {
+		doc, err := r.d.Open(ctx, e.ID, storage.OpenOptions{Rev: e.Rev, Latest: true})
+		if err == nil && doc.Rev == e.Rev && !doc.Deleted {
+			return doc, nil
+		}
+		if err != nil && !errors.Is(err, compat.KindNotFound) {
+			return nil, err
+		}
+	}
+	doc, err := r.d.Find(ctx, e.ID, storage.OpenOptions{NoBody: !e.Rev.IsZero()})
+	missing := errors.Is(err, compat.ErrMissing) || errors.Is(err, compat.ErrDeleted)
+	switch {
+	case err != nil && !(missing && e.Upsert):
+		return nil, err
+	case !e.Rev.IsZero():
+		return nil, compat.ErrConflict
+	case missing:
+		return emptyDocument(e.ID), nil
+	}
+	return doc, nil
+}
+
+// take sorts what became of the edits of a round. One that was built on an edit which the store has
+// not taken comes again, and so does one that others were faster than, for a time.
+func (r *patchRun) take(made []roundEdit, results []storage.EditResult) {
+	stored := map[string]bool{}
+	for n := range made {
+		m, result := &made[n], &results[n]
+		again := result.Err != nil && errors.Is(result.Err, compat.KindConflict) && r.edits[m.index].Rev.IsZero()
+		switch {
+		case result.Err == nil:
+			stored[result.ID] = true
+			r.give(m.index, Patched{Rev: result.Rev, Changed: true, Deleted: m.doc.Deleted,
+				Doc: after(m.doc, m.old, result.Rev)})
+		case again && m.first && r.late(m.index):
+			r.made[m.index].Err = errPatchBusy
+		case again:
+			r.single = r.single || stored[result.ID]
+			r.left = append(r.left, m.index)
+		default:
+			r.made[m.index].Err = result.Err
+		}
+	}
+	slices.Sort(r.left)
+}
+
+// late reports whether others have been faster than a patch for long.
+func (r *patchRun) late(i int) bool {
+	since, before := r.lost[i]
+	if !before {
+		r.lost[i] = time.Now()
+		return false
+	}
+	return time.Since(since) > patchTime
+}
+
+// parse reads the body that a patch has made, as a document that comes in.
+func (r *patchRun) parse(id string, body []byte) (*compat.Document, error) {
+	parser := ejson.AcquireParser()
+	defer parser.Release()
+	value, err := parser.Parse(body)
+	if err != nil {
+		return nil, compat.ErrInvalidJSON
+	}
+	if err := compat.ValidateDocID(id, r.rules.IDs); err != nil {
+		return nil, err
+	}
+	doc, err := compat.ParseDocument(value, r.rules)
+	if err != nil {
+		if errors.Is(err, compat.KindDocumentTooLarge) {
+			err = compat.NewError(compat.KindDocumentTooLarge, id)
+		}
+		return nil, err
+	}
+	doc.ID, doc.HasID = id, true
+	return doc, nil
+}
+
+// hold asks for the memory of what is made of a document while it is patched: the values of its
+// text, before and after, and the new one.
+func (r *patchRun) hold(ctx context.Context, old *storage.Document) error {
+	if r.d.from.Memory == nil || len(old.Body) < holdFrom {
+		return nil
+	}
+	return r.d.from.Memory.Hold(ctx, 2*len(old.Body)+int(ejson.TapeSize(old.Body)))
+}
+
+// holdFrom is the size of a body from which on the memory that a patch takes is asked for.
+const holdFrom = 64 << 10

@@ -1,0 +1,68 @@
+package documents_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
+)
+
+var (
+	word = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
+	hash = regexp.MustCompile(`-[0-9a-f]{32}`)
+)
+
+// TestPartsPage: the requests of docs/parts.md have the answers that stand below them; REV is for
+// the hash of a revision.
+func TestPartsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/parts.md")
+	require.NoError(t, err)
+	s := servertest.New(t)
+	requests, answer := 0, ""
+	for line := range strings.Lines(string(page)) {
+		line, example := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+		switch {
+		case !example:
+		case strings.HasPrefix(line, "curl "):
+			requests++
+			answer = curl(t, s, line)
+		default:
+			require.Equal(t, line, answer)
+		}
+	}
+	require.GreaterOrEqual(t, requests, 5)
+}
+
+// curl does what a line of the page says.
+func curl(t *testing.T, s *servertest.Server, line string) (answer string) {
+	words := word.FindAllString(line, -1)[1:]
+	for i := range words {
+		words[i] = strings.Trim(words[i], `'"`)
+	}
+	method, target, body := "GET", "", ""
+	var headers []string
+	for i := 0; i < len(words); i++ {
+		switch words[i] {
+		case "-X":
+			i++
+			method = words[i]
+		case "-H":
+			i++
+			name, value, _ := strings.Cut(words[i], ": ")
+			headers = append(headers, name, value)
+		case "-d":
+			i++
+			body = words[i]
+		default:
+			var ok bool
+			target, ok = strings.CutPrefix(words[i], "$S")
+			require.True(t, ok, line)
+		}
+	}
+	answer = strings.TrimSpace(s.Do(method, target, body, headers...).Body.String())
+	return hash.ReplaceAllString(answer, "-REV")
+}
