@@ -341,6 +341,7 @@ var Settings = []Setting{
 	},
 	{"log", "syslog_port", "514", "Port of that server."},
 	{"log", "writer", "stderr", "Where the log goes: stderr, file, syslog or journald."},
+	{"mango", "aggregate_timeout", "60", "Seconds that a request to _aggregate may take. Not in CouchDB."},
 	{
 		"mango",
 		"all_fields_batch_size",

@@ -28,7 +28,7 @@
 //     sort; collect.go: what an access path finds, sorted; count.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows
 //     the documents
-//   - distinct.go: the values of a field
+//   - distinct.go: the values of a field; values.go: what package aggregate computes with
 //   - errors.go: what clients are told
 //
 // Invariants:

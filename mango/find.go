@@ -46,6 +46,16 @@ type Answer struct {
 // Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid
 // until row returns. If the answer is Nothing it must not be called.
 func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error) (*Answer, error) {
+	return p.run(ctx, src, func(f *finder, r *found) (err error) {
+		if f.out, err = f.appendRow(f.out[:0], r); err != nil {
+			return err
+		}
+		return row(f.out)
+	})
+}
+
+// run carries out the plan: it calls emit for each row of the page.
+func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) error) (*Answer, error) {
 	c, err := p.optimize(ctx, src, false)
 	if err != nil {
 		return nil, err
@@ -60,7 +70,7 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 		plan:  p,
 		src:   src,
 		exec:  c,
-		row:   row,
+		emit:  emit,
 		from:  p.from,
 		limit: p.limit.n,
 		skip:  p.req.skip.n,
@@ -110,7 +120,7 @@ type finder struct {
 	plan        *Plan
 	src         *Source
 	exec        executionPlan
-	row         func(doc []byte) error
+	emit        func(*finder, *found) error // takes a row of the page
 	from        *bookmark
 	picker      picker // what the selector looks at
 	shown       picker // what is shown
@@ -351,11 +361,7 @@ func (f *finder) give(r *found) error {
 	}
 	f.limit--
 	f.stats.Results++
-	var err error
-	if f.out, err = f.appendRow(f.out[:0], r); err != nil {
-		return err
-	}
-	return f.row(f.out)
+	return f.emit(f, r)
 }
 
 func (f *finder) remember(r *found) {
@@ -363,26 +369,28 @@ func (f *finder) remember(r *found) {
 	f.lastKey = f.appendKey(f.lastKey[:0], r)
 }
 
-// appendRow appends a document as the request shows it. Only the members that the fields name are
-// taken out of the body and parsed; in a covering query they come from the key of the row, and the
-// document is not read at all.
+// appendRow appends a document as the request shows it.
 func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 	fields := f.plan.req.Fields
 	if fields.All() {
 		return appendDocument(dst, r.doc), nil
 	}
-	var v ejson.Value
-	var err error
-	if f.covering {
-		v, err = f.parseCovered(r)
-	} else {
-		f.scratch.text = f.shown.append(f.scratch.text[:0], r.doc)
-		v, err = f.scratch.parser.Parse(f.scratch.text)
-	}
+	v, err := f.parseShown(r)
 	if err != nil {
 		return dst, err
 	}
 	return fields.AppendJSON(dst, v)
+}
+
+// parseShown makes a document of what the request shows of a row. Only the members that its fields
+// name are taken out of the body and parsed; in a covering query they come from the key of the row,
+// and the document is not read at all. The value is valid until the next row.
+func (f *finder) parseShown(r *found) (ejson.Value, error) {
+	if f.covering {
+		return f.parseCovered(r)
+	}
+	f.scratch.text = f.shown.append(f.scratch.text[:0], r.doc)
+	return f.scratch.parser.Parse(f.scratch.text)
 }
 
 // appendCovered appends a document with the id and the columns of a row

@@ -74,7 +74,7 @@ func (f *finder) readView() error {
 	if err != nil {
 		return err
 	}
-	ready, err := f.isReady(ix)
+	ready, err := Ready(f.ctx, ix)
 	if err != nil {
 		return err
 	}
@@ -112,16 +112,16 @@ func (f *finder) readView() error {
 // database.
 const shortWait = 250 * time.Millisecond
 
-// isReady reports whether the index can be read.
-func (f *finder) isReady(ix *views.View) (bool, error) {
-	ready, err := ix.Ready(f.ctx)
+// Ready reports whether an index can be read, for which it waits a short while.
+func Ready(ctx context.Context, ix *views.View) (bool, error) {
+	ready, err := ix.Ready(ctx)
 	if ready || err != nil {
 		return ready, err
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, shortWait)
+	short, cancel := context.WithTimeout(ctx, shortWait)
 	defer cancel()
-	err = ix.Wait(ctx)
-	if ctx.Err() != nil && f.ctx.Err() == nil {
+	err = ix.Wait(short)
+	if short.Err() != nil && ctx.Err() == nil {
 		return false, nil
 	}
 	return err == nil, err

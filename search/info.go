@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -41,7 +42,7 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 		if info.Pending, err = s.Number(last); err != nil {
 			return err
 		}
-		if info.Purges, err = s.Purges(); err != nil {
+		if info.Purges, err = s.Stat(keyspace.Purges); err != nil {
 			return err
 		}
 		sp := spaceOf(s)

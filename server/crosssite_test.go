@@ -77,7 +77,8 @@ func changed(before, after map[string]string) []string {
 // bodies are what the rows read that take one by POST; the others get {}.
 var bodies = map[string]string{
 	"_find": `{"selector":{"k":1}}`, "_explain": `{"selector":{"k":1}}`, "_distinct": `{"field":"k"}`,
-	"queries": `{"queries":[{}]}`, "_dbs_info": `{"keys":["db"]}`, "_bulk_get": `{"docs":[{"id":"d1"}]}`,
+	"_aggregate": `{"values":{"n":{"$count":true}}}`,
+	"queries":    `{"queries":[{}]}`, "_dbs_info": `{"keys":["db"]}`, "_bulk_get": `{"docs":[{"id":"d1"}]}`,
 	"_revs_diff": `{"d1":["1-a"]}`, "_missing_revs": `{"d1":["1-a"]}`,
 }
 

@@ -146,9 +146,9 @@ func (s *Snapshot) seqAt(tag keyspace.Tag) (Seq, error) {
 	return keyspace.ParseSeq(value)
 }
 
-// Purges is the number of purge requests ever made.
-func (s *Snapshot) Purges() (int64, error) {
-	counts, err := s.d.Stats(keyspace.Purges)
+// Stat is one of the counters that keyspace has of a database.
+func (s *Snapshot) Stat(which keyspace.Stat) (int64, error) {
+	counts, err := s.d.Stats(which)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -28,7 +29,7 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 			Signature: d.signature,
 			Language:  d.language,
 		}
-		purges, err := s.Purges()
+		purges, err := s.Stat(keyspace.Purges)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,49 @@ var findAttacks = []attack{
 		run:   manySorts,
 		own:   true,
 	},
+	{
+		name:  "groups in masses",
+		shows: "_aggregate over 100,000 groups with a thousand bytes each, with values that keep texts, 32 at once",
+		short: 0.01,
+		run:   manyGroups,
+		own:   true,
+	},
+}
+
+// manyGroups asks for more groups than are kept, in number and in bytes, with values that keep
+// something for each document.
+func manyGroups(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	long := strings.Repeat("g", 1000)
+	if err := a.fill(ctx, a.n(110_000), func(i int) string {
+		return fmt.Sprintf(`{"a":%d,"b":"%s%d","c":%d}`, i, long, i, i%3)
+	}); err != nil {
+		return err
+	}
+	values := make([]string, 60)
+	for i := range values {
+		values[i] = fmt.Sprintf(`"v%d":{"%s":"b"}`, i, []string{"$first", "$last", "$distinct", "$max"}[i%4])
+	}
+	all := "{" + strings.Join(values, ",") + "}"
+	var requests []request
+	for range 16 {
+		for _, b := range []string{
+			`{"group_by":["a"],"values":{"n":{"$count":true}}}`,
+			`{"group_by":["b"],"values":{"n":{"$count":true}},"sort":["n"],"limit":1000000}`,
+			`{"group_by":["c"],"values":` + all + `}`,
+			`{"group_by":["b","a"],"values":` + all + `}`,
+			`{"group_by":[{"field":"b","prefix":1048576}],"values":` + all + `,"sort":["v0","v1","v2"]}`,
+			`{"group_by":[{"field":"a","floor":1e-300}],"values":{"n":{"$sum":"a"}}}`,
+		} {
+			requests = append(requests, request{method: "POST", path: "/" + a.db + "/_aggregate", body: text(b)})
+		}
+	}
+	a.each(ctx, 32, requests, 200, 400, 500, 503) // 500 timeout
+	return nil
 }
 
 // manySorts sorts by two fields of an index over all fields, and by one beside a filter: both keep

@@ -1,6 +1,7 @@
 // Package find serves Mango: _find, _explain, _index.
 //
 //	find.go        _find, _explain, _distinct
+//	aggregate.go   _aggregate
 //	index.go       _index
 //	indexlist.go   the indexes of a database, remembered
 //	allfields.go   indexes over all fields: their settings, and what is reported of them

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -14,26 +15,33 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// mangoPlan reads the request of _find or _explain and chooses an index
-// (mango_httpd:handle_find_req/2).
-func (h *Handlers) mangoPlan(c *call.Call, explain bool) (*mango.Plan, error) {
+// requestBody reads the body of a request, and takes the memory that its selector needs.
+func requestBody(c *call.Call) (ejson.Value, error) {
 	body, err := c.JSONRequest()
 	if err != nil {
-		return nil, err
+		return body, err
 	}
-	if err := c.TakeParsed(mango.PatternSize(body), func() int64 { return mango.Size(body) }); err != nil {
-		return nil, err
-	}
-	defaults := mango.Defaults{
+	return body, c.TakeParsed(mango.PatternSize(body), func() int64 { return mango.Size(body) })
+}
+
+// defaults are what a request gets from outside its body.
+func (h *Handlers) defaults(c *call.Call) mango.Defaults {
+	d := mango.Defaults{
 		Limit:        c.Settings.MangoLimit,
 		TextLimit:    c.Env.Config.Int("dreyfus", "max_limit", math.MaxInt64),
 		NouveauLimit: c.Env.Config.Int("nouveau", "max_limit", math.MaxInt64),
 		CollatedIDs:  c.Settings.Follows36,
 	}
 	if partition, ok := c.Query.First("partition"); ok {
-		defaults.Partition = &partition
+		d.Partition = &partition
 	}
-	request, err := mango.ParseRequest(body, defaults)
+	return d
+}
+
+// mangoPlan reads the request of _find or _explain and chooses an index
+// (mango_httpd:handle_find_req/2).
+func (h *Handlers) mangoPlan(c *call.Call, body ejson.Value, explain bool) (*mango.Plan, error) {
+	request, err := mango.ParseRequest(body, h.defaults(c))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +54,11 @@ func (h *Handlers) mangoPlan(c *call.Call, explain bool) (*mango.Plan, error) {
 
 // find serves POST /{db}/_find.
 func (h *Handlers) find(c *call.Call) error {
-	plan, err := h.mangoPlan(c, false)
+	body, err := requestBody(c)
+	if err != nil {
+		return err
+	}
+	plan, err := h.mangoPlan(c, body, false)
 	if err != nil {
 		return err
 	}
@@ -129,9 +141,20 @@ func (h *Handlers) mangoSource(c *call.Call) *mango.Source {
 	return source
 }
 
-// explain serves POST /{db}/_explain.
+// explain serves POST /{db}/_explain, for queries and for requests to _aggregate, which have values.
 func (h *Handlers) explain(c *call.Call) error {
-	plan, err := h.mangoPlan(c, true)
+	body, err := requestBody(c)
+	if err != nil {
+		return err
+	}
+	var plan interface {
+		AppendExplain(ctx context.Context, src *mango.Source, dst []byte, db string) ([]byte, error)
+	}
+	if _, computes := body.Get("values"); computes {
+		plan, err = h.aggregatePlan(c, body)
+	} else {
+		plan, err = h.mangoPlan(c, body, true)
+	}
 	if err != nil {
 		return err
 	}

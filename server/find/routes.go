@@ -17,6 +17,8 @@ func (h *Handlers) Routes() []call.Route {
 		call.Row("POST", "/{db}/_find", call.Member, h.find, "Mango queries.", call.Heavy|call.Reads).Tail(call.Member),
 		call.Row("POST", "/{db}/_distinct", call.Member, h.distinct,
 			"The values of a field (extension).", call.Heavy|call.Reads),
+		call.Row("POST", "/{db}/_aggregate", call.Member, h.aggregate,
+			"Documents in groups, counted and added up (extension).", call.Heavy|call.Reads),
 		call.Row("POST", "/{db}/_explain", call.Member, h.explain,
 			"Plan of a Mango query.", call.Reads).Tail(call.Member),
 	}

@@ -74,7 +74,7 @@ func inPartition(c *call.Call) error {
 	}
 	rest := c.Segments[3:]
 	switch rest[0] {
-	case "_all_docs", "_find", "_explain", "_index":
+	case "_all_docs", "_find", "_explain", "_index", "_aggregate":
 	case "_design":
 		if len(rest) < 3 || rest[2] == "" || rest[2][0] != '_' {
 			return compat.ErrMissing

@@ -200,6 +200,8 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 		fmt.Fprintln(w, `{"result":"created"}`)
 	case "_find":
 		fmt.Fprint(w, strings.Repeat("{\"_id\":\"x\"}\n", 26))
+	case "_aggregate":
+		fmt.Fprintln(w, `{"groups":[{"key":["x"],"n":1}]}`)
 	case "_bulk_docs":
 		w.WriteHeader(http.StatusCreated)
 		for _, doc := range in.Docs {

@@ -1,0 +1,119 @@
+package aggregate
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/kvtest"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// fill writes documents from a number on, a thousand in a request.
+func (w *world) fill(t testing.TB, from, count int, body func(n int) string) {
+	t.Helper()
+	for count > 0 {
+		var docs []*compat.Document
+		for ; count > 0 && len(docs) < 1000; count-- {
+			doc := &compat.Document{ID: fmt.Sprintf("d%07d", from), HasID: true}
+			var err error
+			doc.Body, err = compat.NewBody([]byte(body(from)))
+			check(t, err)
+			docs = append(docs, doc)
+			from++
+		}
+		_, err := w.src.DB.Update(context.Background(), docs, storage.UpdateOptions{})
+		check(t, err)
+	}
+}
+
+// Groups that an index counts cost what the groups are, not what the documents are.
+func TestCountedReadsGroups(t *testing.T) {
+	const groups, documents, each = 20, 20_000, 150
+	engine := kvtest.NewCounting(memkv.New())
+	w := openOn(t, engine, false)
+	w.index(t, "i", "g")
+	w.fill(t, 0, documents, func(n int) string { return fmt.Sprintf(`{"g":%d,"n":%d}`, n%groups, n) })
+	read := int64(documents)
+	for tries := 0; read > groups*each; tries++ {
+		engine.Reset()
+		res, kind := w.run(t, `{"group_by":["g"],"values":{"rows":{"$count":true}}}`, 0, false)
+		count := engine.Counts()
+		read = count.Gets + count.Rows
+		if kind != counted || len(res.groups) != groups {
+			t.Fatalf("plan %s, %d groups", planNames[kind], len(res.groups))
+		}
+		if tries == 200 {
+			t.Fatalf("%d keys are read for %d groups", read, groups)
+		}
+		time.Sleep(50 * time.Millisecond) // the log of counts is folded in the background
+	}
+	t.Logf("%d documents, %d groups: %d keys", documents, groups, read)
+}
+
+// While documents are written, an answer is that of one moment: all that was there before is in it,
+// and each document is in a group or in none.
+func TestAnswersAreOfOneMoment(t *testing.T) {
+	w := open(t, false)
+	w.index(t, "i", "g")
+	w.fill(t, 0, 100, func(n int) string { return fmt.Sprintf(`{"g":%d}`, n%4) })
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(done)
+		for n := range 40 { // pairs of a document with a group and one without
+			w.fill(t, 100+50*n, 50, func(n int) string { return []string{`{"g":5}`, `{}`}[n%2] })
+		}
+	})
+	for asked := 0; ; asked++ {
+		for _, forced := range []bool{false, true} {
+			res, _ := w.run(t, `{"group_by":["g"],"values":{"rows":{"$count":true}}}`, hashed, forced)
+			rows, fifth := int64(0), int64(0)
+			for _, g := range res.groups {
+				n, _ := g.Get("rows")
+				count, _ := n.Int()
+				rows += count
+				if key, _ := g.Get("key"); text(key) == "[5]" {
+					fifth = count
+				}
+			}
+			if fifth != res.ungrouped || rows-fifth != 100 {
+				t.Fatalf("%d rows, of which %d are new, beside %d without a group", rows, fifth, res.ungrouped)
+			}
+		}
+		select {
+		case <-done:
+			wg.Wait()
+			t.Logf("asked %d times", asked)
+			return
+		default:
+		}
+	}
+}
+
+func BenchmarkGroups(b *testing.B) {
+	w := open(b, false)
+	w.index(b, "i", "g")
+	w.fill(b, 0, 20_000, func(n int) string { return fmt.Sprintf(`{"g":%d,"n":%d}`, n%50, n) })
+	for name, text := range map[string]string{
+		"counted": `{"group_by":["g"],"values":{"rows":{"$count":true}}}`,
+		"ordered": `{"selector":{"g":{"$gte":0}},"group_by":["g"],"values":{"rows":{"$sum":"n"}}}`,
+		"hashed":  `{"group_by":["g"],"values":{"rows":{"$sum":"n"}}}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			r, err := Parse(parse(b, text), mango.Defaults{Limit: 100})
+			check(b, err)
+			p, err := NewPlan(r, w.indexes, false)
+			check(b, err)
+			for b.Loop() {
+				_, err := p.Run(b.Context(), w.src, func([]byte) error { return nil })
+				check(b, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package aggregate
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+)
+
+// Plan is how a request is answered.
+type Plan struct {
+	r       *Request
+	find    *mango.Plan // finds the documents, in any order
+	inOrder *mango.Plan // finds them in the order of the groups; nil: no index does
+	kind    planKind
+	// Of the counted plan.
+	index *mango.Index
+	equal []ejson.Value // of its first columns
+	all   bool          // the selector wants nothing: what has no group is all that is not in the index
+}
+
+type planKind uint8
+
+const (
+	hashed planKind = iota
+	inOrder
+	counted
+)
+
+var planNames = [...]string{hashed: "hashed", inOrder: "ordered", counted: "counted"}
+
+// NewPlan chooses the plan among the indexes of the database, mango.AllDocs included. Errors are
+// those of mango.NewPlan.
+func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, err error) {
+	p = &Plan{r: r}
+	if p.find, err = mango.NewPlan(r.query, indexes, partitionedDB, false); err != nil {
+		return nil, err
+	}
+	wants, only := r.query.Selector.Conjunction()
+	for i := range r.groups {
+		if g := &r.groups[i]; !g.whole() || g.name[0] == '_' {
+			return p, nil // another order than that of an index
+		}
+	}
+	if len(r.groups) == 0 {
+		return p, nil
+	}
+	for _, ix := range indexes {
+		if ix.Kind != mango.KindJSON || ix.Filter || ix.Partitioned != (r.partition != "") ||
+			r.use.Kind() != ejson.Invalid && ix != p.find.Index() {
+			continue
+		}
+		if only && p.count(ix, wants) {
+			return p, nil
+		}
+		if p.inOrder == nil || !p.inOrder.Covering() {
+			if err := p.stream(ix, wants, indexes, partitionedDB); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// count takes the counted plan on an index, if that can answer.
+func (p *Plan) count(ix *mango.Index, wants mango.Conjunction) bool {
+	r := p.r
+	for _, a := range r.values {
+		if a.op != countOp {
+			return false
+		}
+	}
+	fixed := len(wants.Equal)
+	last := fixed + len(r.groups)
+	if len(ix.Columns) < last {
+		return false
+	}
+	var equal []ejson.Value
+	for _, column := range ix.Columns[:fixed] {
+		v, ok := wants.Equal[column]
+		if !ok {
+			return false
+		}
+		equal = append(equal, v)
+	}
+	exist := 0
+	for i := range r.groups {
+		if !slices.Contains(ix.Columns[fixed:last], r.groups[i].name) {
+			return false
+		}
+		if wants.Exists[r.groups[i].name] {
+			exist++
+		}
+	}
+	for _, column := range ix.Columns[last:] {
+		if !wants.Exists[column] {
+			return false // the index lacks documents that have groups
+		}
+	}
+	for name := range wants.Exists {
+		if !slices.Contains(ix.Columns, name) {
+			return false
+		}
+	}
+	all := fixed == 0 && len(wants.Exists) == 0 && r.partition == ""
+	if exist < len(r.groups) && !all {
+		return false // nobody knows how many documents have no group
+	}
+	p.kind, p.index, p.equal, p.all = counted, ix, equal, all
+	return true
+}
+
+// stream notes the ordered plan, if an index has the order of the groups, and takes it if documents
+// need not be read: to read them in the order of an index costs more than to read all of them.
+func (p *Plan) stream(
+	ix *mango.Index, wants mango.Conjunction, indexes []*mango.Index, partitionedDB bool,
+) error {
+	r := p.r
+	descending := false
+	switch {
+	case len(r.order) == 1 && r.order[0].value == keyTerm:
+		descending = r.order[0].descending
+	case len(r.order) > 0:
+		return nil
+	}
+	fixed := 0
+	for fixed < len(ix.Columns) && wants.Equal[ix.Columns[fixed]].Kind() != ejson.Invalid {
+		fixed++
+	}
+	if len(ix.Columns) < fixed+len(r.groups) {
+		return nil
+	}
+	for i := range r.groups {
+		if ix.Columns[fixed+i] != r.groups[i].name || !wants.Exists[r.groups[i].name] {
+			return nil
+		}
+	}
+	query, err := r.find(ix.Columns[:fixed+len(r.groups)], descending)
+	if err != nil {
+		return err
+	}
+	find, err := mango.NewPlan(query, indexes, partitionedDB, false)
+	var refused *compat.Error
+	if errors.As(err, &refused) {
+		return nil // no index for this order: the plan that there is remains
+	}
+	if err != nil {
+		return err
+	}
+	if p.inOrder = find; find.Covering() {
+		p.kind = inOrder
+	}
+	return nil
+}
+
+// AppendExplain appends what _explain says: what it says of the query for the documents, and with
+// "aggregate" how they are put into groups.
+func (p *Plan) AppendExplain(ctx context.Context, src *mango.Source, dst []byte, dbName string) ([]byte, error) {
+	find := p.find
+	if p.kind == inOrder {
+		find = p.inOrder
+	}
+	dst, err := find.AppendExplain(ctx, src, dst, dbName)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst[:len(dst)-1], `,"aggregate":{"plan":`...)
+	dst = ejson.AppendString(dst, planNames[p.kind])
+	index := find.Index()
+	if p.kind == counted {
+		index = p.index
+	}
+	dst = ejson.AppendString(append(dst, `,"index":{"ddoc":`...), index.DDoc)
+	dst = ejson.AppendString(append(dst, `,"name":`...), index.Name)
+	dst = append(dst, `},"reads":`...)
+	if p.kind == counted {
+		dst = append(dst, `"counts of groups"`...)
+	} else {
+		dst = append(dst, `"rows"`...)
+	}
+	dst = append(dst, `,"keeps":`...)
+	switch {
+	case p.kind == inOrder:
+		dst = append(dst, `"one group"`...)
+	case p.inOrder != nil:
+		dst = append(dst, `"all groups, or one where they are too many"`...)
+	default:
+		dst = append(dst, `"all groups"`...)
+	}
+	return append(dst, "}}"...), nil
+}

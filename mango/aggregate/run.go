@@ -1,0 +1,269 @@
+package aggregate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
+	"github.com/settee-db/settee/views"
+)
+
+// Answer is what follows the groups.
+type Answer struct {
+	Ungrouped int64  // documents that pass and have no group, whatever the page
+	Bookmark  string // "" where no groups follow
+	Stats     mango.Stats
+}
+
+// WantsStats reports whether the answer shows what the request cost.
+func (p *Plan) WantsStats() bool { return p.r.ExecutionStats }
+
+// errEnough ends the reading of rows: the page is full.
+var errEnough = errors.New("aggregate: the page is full")
+
+// Run answers the request: it calls row for each group of the page, a JSON object that is valid
+// until row returns. On a store that limits the age of snapshots a long run goes on in a newer one,
+// as a query does.
+func (p *Plan) Run(ctx context.Context, src *mango.Source, row func(group []byte) error) (*Answer, error) {
+	started := time.Now()
+	a := &Answer{Stats: mango.Stats{Snapshots: 1}}
+	give := func(group []byte) error {
+		a.Stats.Results++
+		return row(group)
+	}
+	done := false
+	var err error
+	if p.kind == counted && src.Views != nil && src.Shown == nil {
+		done, err = p.runCounted(ctx, src, a, give)
+	}
+	switch {
+	case done || err != nil:
+	case p.kind == inOrder:
+		err = p.runInOrder(ctx, src, a, give)
+	default:
+		err = p.runHashed(ctx, src, a, give)
+		if errors.Is(err, errFull) && p.inOrder != nil {
+			err = p.runInOrder(ctx, src, a, give)
+		}
+	}
+	if errors.Is(err, errFull) {
+		err = p.r.errTooManyGroups()
+	}
+	a.Stats.Time = time.Since(started)
+	return a, err
+}
+
+// runHashed keeps all groups of the documents found.
+func (p *Plan) runHashed(ctx context.Context, src *mango.Source, a *Answer, row func([]byte) error) error {
+	t := p.r.newTable(src.Keep)
+	if len(p.r.groups) == 0 { // the one group is there without documents, too
+		if _, err := t.find(nil); err != nil {
+			return err
+		}
+	}
+	if !p.find.Nothing() {
+		found, err := p.find.Values(ctx, src, func(id []byte, values []ejson.Value) error {
+			return t.add(ctx, id, values)
+		})
+		if err != nil {
+			return err
+		}
+		a.took(found)
+	}
+	a.Ungrouped = t.ungrouped
+	var err error
+	a.Bookmark, err = t.page(ctx, row)
+	return err
+}
+
+// took adds what a query read; its results are documents, those of the answer are groups.
+func (a *Answer) took(found *mango.Answer) {
+	results := a.Stats.Results
+	a.Stats = found.Stats
+	a.Stats.Results = results
+}
+
+// runInOrder keeps one group at a time of documents that come in the order of the groups.
+func (p *Plan) runInOrder(ctx context.Context, src *mango.Source, a *Answer, row func([]byte) error) error {
+	t := p.r.newTable(src.Keep)
+	var g *group // nil: it is on a page before
+	var last *place
+	given := int64(0)
+	end := func() error {
+		if g == nil {
+			return nil
+		}
+		f, err := p.r.finish(ctx, g)
+		if err != nil {
+			return err
+		}
+		given++
+		last = &f.place
+		return row(f.row)
+	}
+	var current []byte
+	take := func(id []byte, values []ejson.Value) error {
+		if !p.r.appendGroup(&t.key, values) {
+			return errors.New("aggregate: an index has a row without a column")
+		}
+		if current == nil || !bytes.Equal(t.key.sortable, current) {
+			if err := end(); err != nil {
+				return err
+			}
+			current = append(current[:0], t.key.sortable...)
+			t.kept = 0
+			g = nil
+			at := place{key: t.key, terms: make([]keyOf, len(p.r.order))}
+			if p.r.after == nil || p.r.compare(&at, p.r.after) > 0 {
+				if given == p.r.limit {
+					if last != nil {
+						a.Bookmark = p.r.bookmark(last)
+					}
+					return errEnough
+				}
+				g = p.r.newGroup(&t.key)
+			}
+		}
+		if g == nil {
+			return nil
+		}
+		grown, err := g.add(ctx, p.r, t.orderOf(id, values), values)
+		if err != nil {
+			return err
+		}
+		return t.grow(grown)
+	}
+	if p.inOrder.Nothing() {
+		return nil
+	}
+	found, err := p.inOrder.Values(ctx, src, take)
+	if err == nil {
+		a.took(found)
+		err = end()
+	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// runCounted asks an index for its rows at each value; done is false where it cannot be asked now.
+func (p *Plan) runCounted(
+	ctx context.Context, src *mango.Source, a *Answer, row func([]byte) error,
+) (done bool, err error) {
+	view, err := src.Views.View(ctx, src.DB, p.index.DDoc, p.index.Name)
+	if err != nil {
+		return false, err
+	}
+	if ready, err := mango.Ready(ctx, view); !ready || err != nil || !view.HasReduce() {
+		return false, err
+	}
+	c := &countSink{p: p, t: p.r.newTable(src.Keep), row: make([]ejson.Value, len(p.r.fields)), total: -1}
+	start := []byte{'['}
+	for i, v := range p.equal {
+		if i > 0 {
+			start = append(start, ',')
+		}
+		start = v.AppendJSON(start)
+	}
+	key, err := ejson.Parse(append(start, ']'))
+	if err != nil {
+		return false, err
+	}
+	query := &views.Query{
+		Reduce: true, GroupLevel: int64(len(p.equal) + len(p.r.groups)), StartKey: key, Partition: p.r.partition,
+		Limit: 1<<63 - 1,
+	}
+	if err := view.Query(ctx, query, c); err != nil && !errors.Is(err, errEnough) {
+		return false, err
+	}
+	if p.all {
+		if c.total < 0 { // no group said which snapshot it came from
+			return false, nil
+		}
+		a.Ungrouped = c.total - c.rows
+	}
+	a.Stats.Keys = c.groups
+	a.Bookmark, err = c.t.page(ctx, row)
+	return true, err
+}
+
+// countSink takes the groups of an index.
+type countSink struct {
+	p      *Plan
+	t      *table
+	parser ejson.Parser
+	row    []ejson.Value // the values of a group as a document has them
+	groups int64
+	rows   int64 // of all groups
+	total  int64 // documents in the snapshot of the last groups; -1: there was none
+}
+
+// Head implements views.Sink.
+func (c *countSink) Head(*views.Head) error { return nil }
+
+// Rows implements views.Sink. It ends the query behind the rows that have the values of the first
+// columns: no key is known that ends them.
+func (c *countSink) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err error) {
+	if c.p.all {
+		if c.total, err = documents(s); err != nil {
+			return 0, err
+		}
+	}
+	for i := range rows {
+		key, err := c.parser.Parse(rows[i].Key)
+		if err != nil {
+			return i, err
+		}
+		n, err := strconv.ParseInt(string(rows[i].Value), 10, 64)
+		if err != nil {
+			return i, err
+		}
+		if err := c.take(key, n); err != nil {
+			return i, err
+		}
+	}
+	return len(rows), nil
+}
+
+// take takes the number of rows of a key.
+func (c *countSink) take(key ejson.Value, n int64) error {
+	p := c.p
+	columns := key.Children()
+	for _, want := range p.equal {
+		if have, _ := columns.Next(); collate.Compare(have, want) != 0 {
+			return errEnough
+		}
+	}
+	for _, name := range p.index.Columns[len(p.equal) : len(p.equal)+len(p.r.groups)] {
+		value, _ := columns.Next()
+		c.row[slices.Index(p.r.fields, name)] = value
+	}
+	g, err := c.t.find(c.row)
+	if err != nil {
+		return err
+	}
+	g.rows += n
+	c.rows += n
+	c.groups++
+	return nil
+}
+
+// documents is the number of documents that are not deleted and no design documents.
+func documents(s *storage.Snapshot) (n int64, err error) {
+	all, err := s.Stat(keyspace.DocCount)
+	if err != nil {
+		return 0, err
+	}
+	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1}
+	err = s.AllDocs(designs, func(*storage.ListRow) error { n++; return nil })
+	return all - n, err
+}

@@ -1,0 +1,107 @@
+package find_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
+)
+
+func askJSON(s *servertest.Server, path, body string, headers ...string) (int, string) {
+	w := s.Do("POST", path, body, append(headers, "Content-Type", "application/json")...)
+	return w.Code, w.Body.String()
+}
+
+// Documents are put into groups, in a database and in one partition of it, and _explain tells how.
+func TestAggregate(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db?partitioned=true", "").Code)
+	for i := range 12 {
+		body := fmt.Sprintf(`{"status":"%s","n":%d,"day":"2026-%02d-01"}`, []string{"open", "done", "done"}[i%3], i, 10+i%2)
+		require.Equal(t, 201, s.Do("PUT", fmt.Sprintf("/db/p%d:d%d", i%2, i), body).Code)
+	}
+	require.Equal(t, 201, s.Do("PUT", "/db/p0:other", `{"n":1}`).Code)
+	const request = `{"group_by":["status"],"values":{"n":{"$count":true},"total":{"$sum":"n"}},"sort":[{"total":"desc"}]}`
+	status, answer := askJSON(s, "/db/_aggregate", request)
+	require.Equal(t, 200, status, answer)
+	require.JSONEq(t, `{"groups":[{"key":["done"],"n":8,"total":48},{"key":["open"],"n":4,"total":18}],
+		"ungrouped":1,"bookmark":""}`, answer)
+	status, answer = askJSON(s, "/db/_partition/p1/_aggregate", request)
+	require.Equal(t, 200, status, answer)
+	require.JSONEq(t, `{"groups":[{"key":["done"],"n":4,"total":24},{"key":["open"],"n":2,"total":12}],
+		"ungrouped":0,"bookmark":""}`, answer)
+	_, answer = askJSON(s, "/db/_aggregate",
+		`{"group_by":[{"field":"day","prefix":7}],"values":{"n":{"$count":true}},"limit":1}`)
+	var page struct {
+		Groups   []json.RawMessage
+		Bookmark string
+	}
+	require.NoError(t, json.Unmarshal([]byte(answer), &page))
+	require.Len(t, page.Groups, 1)
+	require.JSONEq(t, `{"key":["2026-10"],"n":6}`, string(page.Groups[0]))
+	_, answer = askJSON(s, "/db/_aggregate",
+		`{"group_by":[{"field":"day","prefix":7}],"values":{"n":{"$count":true}},"bookmark":"`+page.Bookmark+`"}`)
+	require.JSONEq(t, `{"groups":[{"key":["2026-11"],"n":6}],"ungrouped":1,"bookmark":""}`, answer)
+
+	status, answer = askJSON(s, "/db/_explain", request)
+	require.Equal(t, 200, status, answer)
+	require.Contains(t, answer, `"aggregate":{"plan":"hashed"`)
+	_, answer = askJSON(s, "/db/_index", `{"index":{"fields":["status"]},"partitioned":false}`)
+	require.Contains(t, answer, `"created"`)
+	const counts = `{"group_by":["status"],"values":{"n":{"$count":true}},"execution_stats":true}`
+	_, answer = askJSON(s, "/db/_explain", counts)
+	require.Contains(t, answer, `"aggregate":{"plan":"counted"`)
+	_, answer = askJSON(s, "/db/_aggregate", counts)
+	require.Contains(t, answer, `{"key":["done"],"n":8}`)
+	require.Contains(t, answer, `"ungrouped": 1`)
+	require.Contains(t, answer, `"total_keys_examined":2`)
+}
+
+// What cannot be read is refused with a status, an error and a reason, and is no fault of the server.
+func TestAggregateRefuses(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	values := `"values":{"n":{"$count":true}}`
+	for body, word := range map[string]string{
+		`{}`:                                                                   "missing_required_key",
+		`{"values":{}}`:                                                        "invalid_values",
+		`{"values":{"key":{"$count":true}}}`:                                   "invalid_values",
+		`{"values":{"n":{"$count":false}}}`:                                    "invalid_values",
+		`{"values":{"n":{"$sum":1}}}`:                                          "invalid_values",
+		`{"values":{"n":{"$median":"a"}}}`:                                     "invalid_values",
+		`{"values":{"n":{"$sum":"a..b"}}}`:                                     "invalid_field_name",
+		`{` + values + `,"group_by":"a"}`:                                      "invalid_group_by",
+		`{` + values + `,"group_by":["a","a"]}`:                                "invalid_group_by",
+		`{` + values + `,"group_by":[{"field":"a","floor":0}]}`:                "invalid_group_by",
+		`{` + values + `,"group_by":[{"field":"a","prefix":1,"floor":1}]}`:     "invalid_group_by",
+		`{` + values + `,"group_by":[""]}`:                                     "invalid_field_name",
+		`{` + values + `,"sort":["x"]}`:                                        "invalid_sort_field",
+		`{` + values + `,"sort":{"n":"asc"}}`:                                  "invalid_sort_json",
+		`{` + values + `,"limit":-1}`:                                          "invalid_non_neg_integer",
+		`{` + values + `,"bookmark":"x"}`:                                      "invalid_bookmark",
+		`{` + values + `,"selector":1}`:                                        "invalid_selector_json",
+		`{` + values + `,"selector":{"a":{"$x":1}}}`:                           "invalid_operator",
+		`{` + values + `,"use_index":1}`:                                       "invalid_index_name",
+		`{` + values + `,"skip":1}`:                                            "invalid_key",
+		`{` + values + `,"execution_stats":1}`:                                 "invalid_boolean",
+		`{"values":{` + strings.Repeat(`"a":{"$count":true},`, 70) + `"b":1}}`: "invalid_values",
+	} {
+		status, answer := askJSON(s, "/db/_aggregate", body)
+		require.Equal(t, 400, status, "%s: %s", body, answer)
+		require.Contains(t, answer, `"error":"`+word+`"`, body)
+	}
+}
+
+// Who does not see all of a database gets nothing that is computed of it.
+func TestAggregateHidesUsers(t *testing.T) {
+	s := servertest.NewWithOpenUsers(t, 2)
+	const request = `{"group_by":["name"],"values":{"n":{"$count":true}}}`
+	status, answer := askJSON(s, "/_users/_aggregate", request, servertest.As("joe1")...)
+	require.Equal(t, 403, status, answer)
+	_, answer = askJSON(s, "/_users/_aggregate", request)
+	require.Contains(t, answer, `{"key":["joe0"],"n":1}`)
+}
