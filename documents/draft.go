@@ -88,14 +88,14 @@ func (w *Draft) take(a *compat.Attachment, stored compat.Attachment) {
 func (w *Draft) Upload(ctx context.Context, u storage.Upload, from io.Reader) (compat.Attachment, error) {
 	u.Limit = w.d.rules.MaxAttachmentSize
 	if u.Encoding == compat.EncodingIdentity {
-		u.Compress = w.d.rules.compression(u.Type)
+		u.Compress = w.d.rules.Compression(u.Type)
 	}
 	return w.uploads.Add(ctx, u, from)
 }
 
-// compression is the level at which attachments of a type are stored, 0 for none
+// Compression is the level at which attachments of a type are stored, 0 for none
 // (couch_att:is_compressible).
-func (r *Rules) compression(contentType string) int {
+func (r *Rules) Compression(contentType string) int {
 	if r.CompressionLevel <= 0 || !compat.TypeListed(contentType, r.Compressible) {
 		return 0
 	}

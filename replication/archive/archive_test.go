@@ -124,7 +124,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		for range 2 { // again does no harm
 			a, h := walk(t, data)
-			read, err := archive.Restore(t.Context(), a, h, s.DB("to"), nil)
+			read, err := archive.Restore(t.Context(), a, h, s.DB("to"), asIs)
 			must(t, err)
 			if read.Documents != wrote.Documents || read.Revisions != wrote.Revisions {
 				t.Errorf("restored %+v of %+v", read, wrote)
@@ -251,7 +251,7 @@ func TestDamagedArchive(t *testing.T) {
 			damaged[at] ^= 1
 		}
 		a, h := walk(t, damaged)
-		if _, err := archive.Restore(t.Context(), a, h, s.DB(name), nil); err == nil {
+		if _, err := archive.Restore(t.Context(), a, h, s.DB(name), asIs); err == nil {
 			t.Errorf("round %d: a damaged archive is taken", i)
 		}
 	}
@@ -267,25 +267,31 @@ func TestOldCouchBackup(t *testing.T) {
 			`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_revisions":{"start":1,"ids":["967a00dff5e02add41819138abb3284d"]}}]`+"\n[]\n",
 		),
 	)
-	sum, err := archive.Restore(t.Context(), a, h, s.DB("db"), nil)
+	sum, err := archive.Restore(t.Context(), a, h, s.DB("db"), asIs)
 	must(t, err)
 	if sum.Documents != 1 {
 		t.Errorf("%d documents", sum.Documents)
 	}
 }
 
-// Version 2.11 of the tool writes content types under a name of its own.
+// asIs compresses no attachment of a restore.
+func asIs(string) int { return 0 }
+
+// Version 2.11 of the tool writes content types under a name of its own. What is compressible is
+// stored compressed, as if that tool had brought it back.
 func TestAttachmentsOfCouchBackup(t *testing.T) {
 	s := openStore(t)
 	must(t, s.Create(t.Context(), "db", storage.CreateOptions{}))
 	data := []byte(`{"name":"@cloudant/couchbackup","version":"2.11.12","mode":"full","attachments":true}` + "\n" +
 		`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_attachments":{"x":{"contentType":"text/plain","data":"YWJj","revpos":1}}}]` + "\n")
 	a, h := walk(t, data)
-	_, err := archive.Restore(t.Context(), a, h, s.DB("db"), nil)
+	level := func(contentType string) int { return len(contentType) - len("text/plai") }
+	_, err := archive.Restore(t.Context(), a, h, s.DB("db"), level)
 	must(t, err)
 	doc, err := s.DB("db").Open(t.Context(), "a", storage.OpenOptions{})
 	must(t, err)
-	if len(doc.Attachments) != 1 || doc.Attachments[0].Type != "text/plain" || doc.Attachments[0].Length != 3 {
+	if len(doc.Attachments) != 1 || doc.Attachments[0].Type != "text/plain" || doc.Attachments[0].Length != 3 ||
+		doc.Attachments[0].Encoding != compat.EncodingGzip {
 		t.Errorf("restored as %+v", doc.Attachments)
 	}
 	if d := verified(t, data, s.DB("db")); len(d) > 0 {
@@ -313,7 +319,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if _, err := archive.Restore(t.Context(), a, h, s.DB("db"), nil); errors.Is(err, kv.ErrCorrupt) {
+			if _, err := archive.Restore(t.Context(), a, h, s.DB("db"), asIs); errors.Is(err, kv.ErrCorrupt) {
 				t.Fatal(err)
 			}
 		}

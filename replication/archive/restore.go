@@ -15,9 +15,13 @@ import (
 
 // Restore writes the revisions of the reader's next database, whose header was h, into db. What db
 // has already stays; revisions are merged into their documents' trees, so a Restore can be
-// repeated. The validation functions of design documents are not asked.
-func Restore(ctx context.Context, a *Reader, h Header, db *storage.DB, progress func(Summary)) (Summary, error) {
-	r := &restorer{ctx: ctx, db: db}
+// repeated. The validation functions of design documents are not asked. level says how attachments
+// of a type are compressed that the archive has as they were before, as in couchbackup's form (see
+// storage.Upload.Compress).
+func Restore(
+	ctx context.Context, a *Reader, h Header, db *storage.DB, level func(contentType string) int,
+) (Summary, error) {
+	r := &restorer{ctx: ctx, db: db, level: level}
 	sum, err := a.read(h, r)
 	if err != nil {
 		return sum, errors.Join(err, r.discard())
@@ -28,6 +32,7 @@ func Restore(ctx context.Context, a *Reader, h Header, db *storage.DB, progress 
 type restorer struct {
 	ctx     context.Context // of the call of Restore, in which it begins and ends
 	db      *storage.DB
+	level   func(contentType string) int
 	uploads *storage.Uploads // of the next revision's attachments
 	atts    []compat.Attachment
 }
@@ -87,7 +92,8 @@ func (r *restorer) fill(doc *compat.Document) error {
 			if r.uploads == nil {
 				r.uploads = r.db.Uploads()
 			}
-			stored, err := r.uploads.Add(r.ctx, storage.Upload{Length: int64(len(a.Data))}, bytes.NewReader(a.Data))
+			u := storage.Upload{Length: int64(len(a.Data)), Compress: r.level(a.Type)}
+			stored, err := r.uploads.Add(r.ctx, u, bytes.NewReader(a.Data))
 			if err != nil {
 				return err
 			}

@@ -65,7 +65,7 @@ func postRestore(c *call.Call) error {
 			return badArchive(err)
 		}
 	}
-	sum, err := archive.Restore(c.Context(), reader, header, c.DB, nil)
+	sum, err := archive.Restore(c.Context(), reader, header, c.DB, c.Settings.Rules.Compression)
 	if err != nil {
 		return badArchive(err)
 	}
