@@ -197,11 +197,12 @@ func TestAccessMatrixOfTable(t *testing.T) {
 }
 
 // refusedByHandler are the cells where the handler refuses those whom the access level lets
-// through. The recordings say how; that of _time_seq is CouchDB's 500, and here as
-// TestWhoForgetsTimes says.
+// through. The recordings say how; that of _time_seq is CouchDB's 500, that of
+// _auto_purge its 201, and here they are as TestWhoForgetsTimes and TestWhoSetsAutoPurge say.
 var refusedByHandler = map[string]string{
 	"PUT /{db}/_design/{name}/{attachment...}": "member", "PUT /{db}/_security": "member",
 	"PUT /{db}/_revs_limit": "member", "DELETE /{db}/_time_seq": "member",
+	"PUT /{db}/_auto_purge":       "member",
 	"POST /_node/{node}/_restart": "server admin",
 }
 

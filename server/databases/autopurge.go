@@ -1,0 +1,61 @@
+package databases
+
+import (
+	"net/http"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage/autopurge"
+	"github.com/settee-db/settee/storage/keyspace"
+)
+
+// lifeMember is the one member of what _auto_purge keeps.
+const lifeMember = "deleted_document_ttl"
+
+var (
+	errNoLife     = compat.NewError(compat.KindBadRequest, lifeMember+" must be a valid string")
+	errAutoMember = compat.NewError(compat.KindBadRequest, "invalid auto purge property")
+)
+
+// getAutoPurge answers GET /{db}/_auto_purge: what was put there.
+func getAutoPurge(c *call.Call) error {
+	rec, err := c.DB.Record(c.Context())
+	if err != nil {
+		return err
+	}
+	if rec.AutoPurge == "" {
+		return c.JSON(http.StatusOK, []byte("{}"))
+	}
+	b := ejson.AppendString([]byte(`{"`+lifeMember+`":`), rec.AutoPurge)
+	return c.JSON(http.StatusOK, append(b, '}'))
+}
+
+// putAutoPurge answers PUT /{db}/_auto_purge (chttpd_db:validate_auto_purge_props). In CouchDB
+// whoever may read the database may set it; here its admins may.
+func putAutoPurge(c *call.Call) error {
+	if err := c.Docs.NeedAdmin(c.Context()); err != nil {
+		return err
+	}
+	v, err := c.JSONRequest()
+	if err != nil {
+		return err
+	}
+	life := ""
+	for name, value := range v.Members() {
+		if name.Text() != lifeMember {
+			return errAutoMember
+		}
+		if value.Kind() != ejson.String {
+			return errNoLife
+		}
+		life = value.Text()
+		if _, ok := autopurge.ParsePeriod(life); !ok && life != autopurge.Forever || len(life) > keyspace.MaxAutoPurge {
+			return errNoLife
+		}
+	}
+	if err := c.DB.SetAutoPurge(c.Context(), life); err != nil {
+		return err
+	}
+	return c.OK(http.StatusCreated)
+}
