@@ -277,9 +277,10 @@ func TestParseAll(t *testing.T) {
 	}
 	for _, n := range []int{1, parsedAhead, parsedAhead + 1, 1000} {
 		asked = 0
-		got, err := parser.ParseAll(list(n, func(i int) string {
+		all := list(n, func(i int) string {
 			return fmt.Sprintf(`{"n":%d,"half":%d.5e0,"text":"é\u00e9\n","n":%d}`, i, i, i)
-		}), before)
+		})
+		got, err := parser.ParseAll(all.Elements(), n, before)
 		require.NoError(t, err)
 		require.Len(t, got, n)
 		require.Equal(t, n, asked)
@@ -290,12 +291,13 @@ func TestParseAll(t *testing.T) {
 	}
 	for _, tc := range []struct{ bad, refused, want int }{{999, -1, 999}, {700, 300, -1}, {300, 700, 300}, {0, -1, 0}} {
 		asked = 0
-		_, err := parser.ParseAll(list(1000, func(i int) string {
+		all := list(1000, func(i int) string {
 			if i >= tc.bad {
 				return fmt.Sprintf(`{"_bad%d":1}`, i)
 			}
 			return `{}`
-		}), func(ejson.Value) error {
+		})
+		_, err := parser.ParseAll(all.Elements(), 1000, func(ejson.Value) error {
 			if asked++; asked-1 == tc.refused {
 				return compat.ErrTimeout
 			}

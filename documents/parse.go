@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"iter"
 	"runtime"
 	"sync"
 
@@ -60,12 +61,16 @@ func (p *Parser) Parse(v ejson.Value) (*compat.Document, error) {
 // parsedAhead is how many documents a processor reads in one go.
 const parsedAhead = 64
 
-// ParseAll is Parse for all elements of an array, on several processors; before is called with each
-// of them first, one after the other. The error is that of the first element that has one.
-func (p *Parser) ParseAll(list ejson.Value, before func(ejson.Value) error) ([]*compat.Document, error) {
-	docs := make([]*compat.Document, 0, list.Len())
+// ParseAll is Parse for the values of a list, most at the most, on several processors; before is
+// called with each of them first, one after the other. The error is that of the first that has one.
+func (p *Parser) ParseAll(
+	list iter.Seq[ejson.Value],
+	most int,
+	before func(ejson.Value) error,
+) ([]*compat.Document, error) {
+	docs := make([]*compat.Document, 0, most)
 	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
-	window := make([]ejson.Value, 0, min(list.Len(), workers*parsedAhead))
+	window := make([]ejson.Value, 0, min(most, workers*parsedAhead))
 	flush := func() error {
 		n := len(docs)
 		docs = docs[:n+len(window)]
@@ -78,7 +83,7 @@ func (p *Parser) ParseAll(list ejson.Value, before func(ejson.Value) error) ([]*
 		window = window[:0]
 		return err
 	}
-	for v := range list.Elements() {
+	for v := range list {
 		if err := before(v); err != nil {
 			if earlier := flush(); earlier != nil {
 				return nil, earlier

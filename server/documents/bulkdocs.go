@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"bytes"
 	"cmp"
 	"net/http"
 	"slices"
@@ -41,20 +42,22 @@ func postBulkDocs(c *call.Call) error {
 		}
 		return c.JSON(http.StatusCreated, []byte("[]"))
 	}
-	docs, err := bulkDocuments(c, list, newEdits)
+	rows, err := bulkDocuments(c, list, newEdits)
 	if err != nil {
 		return err
 	}
 	if aon, _ := body.Get("all_or_nothing"); newEdits && isTrue(aon) {
-		return refuseAllOrNothing(c, docs)
+		return refuseAllOrNothing(c, rows.unwritten())
 	}
 	accepted := bulkAccepted(c, body)
-	c.DropJSON() // nothing below refers to it, and writing takes longer than parsing
+	if len(rows.patches) == 0 {
+		c.DropJSON() // nothing below refers to it, and writing takes longer than parsing
+	}
 	o, err := writeOptions(c, !newEdits)
 	if err != nil {
 		return err
 	}
-	results, err := c.Docs.WriteAll(c.Context(), docs, o)
+	results, err := rows.write(c, o)
 	if err != nil {
 		return err
 	}
@@ -100,7 +103,7 @@ func bulkAccepted(c *call.Call, body ejson.Value) bool {
 	return Accepted(c)
 }
 
-func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Document, error) {
+func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) (*bulkRows, error) {
 	parser, err := c.Docs.Parser(c.Context(), !newEdits)
 	if err != nil {
 		return nil, err
@@ -108,18 +111,30 @@ func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Doc
 	if err := c.TakeForDocuments(list.Len()); err != nil {
 		return nil, err
 	}
-	return parser.ParseAll(list, c.TakeForAttachments)
+	rows, elements := new(bulkRows), list.Elements()
+	if newEdits && bytes.Contains(list.Raw(), patchMember) {
+		rules, err := c.Docs.DocRules(c.Context())
+		if err != nil {
+			return nil, err
+		}
+		if err := rows.takePatches(c, list, rules.IDs); err != nil {
+			return nil, err
+		}
+		elements = rows.others(list)
+	}
+	rows.docs, err = parser.ParseAll(elements, list.Len()-len(rows.patches), c.TakeForAttachments)
+	return rows, err
 }
 
 // refuseAllOrNothing answers what CouchDB has answered since its version 2: there is no such
 // transaction.
-func refuseAllOrNothing(c *call.Call, docs []*compat.Document) error {
+func refuseAllOrNothing(c *call.Call, rows []storage.EditResult) error {
 	b := []byte{'['}
-	for i, d := range docs {
+	for i := range rows {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendFailure(b, d.ID, d.Rev(), true, compat.ErrAllOrNothing)
+		b = appendFailure(b, rows[i].ID, rows[i].Rev, true, compat.ErrAllOrNothing)
 	}
 	return c.JSON(compat.ErrAllOrNothing.Status(), append(b, ']'))
 }

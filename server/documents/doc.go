@@ -8,6 +8,7 @@
 //	form.go, docform.go  documents from HTML forms; what is in such a form
 //	attachments.go   attachments
 //	bulkdocs.go      _bulk_docs
+//	bulkpatch.go     patches in _bulk_docs
 //	bulkget.go       _bulk_get
 //	revsdiff.go      _revs_diff, _missing_revs
 //	purge.go         _purge
