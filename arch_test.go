@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 	"storage/counts":     {"compat", "storage/kv", keyspace, "storage/rank", "storage/timeseq"},
 	"storage/listeners":  {"compat", "storage/kv"},
 	"storage/tombstones": {"compat", "storage/kv", keyspace, "storage/formats", "storage/revtree"},
-	docread:              {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts"},
+	docread:              {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts"},
 	verify:               {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank", "storage/tombstones", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 var errNoAttachment = compat.NewError(compat.KindNotFound, "Document is missing attachment")
@@ -16,7 +17,7 @@ var errNoAttachment = compat.NewError(compat.KindNotFound, "Document is missing 
 // ReadAttachment. With latest a revision stands for the leaf that descends from it. Where there are
 // several, CouchDB crashes (case_clause).
 func (d *Database) Attachment(ctx context.Context, id, name string, q *ReadOptions) (*compat.Attachment, error) {
-	doc, err := d.Find(ctx, id, storage.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
+	doc, err := d.Find(ctx, id, docread.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (d *Database) attachmentTarget(ctx context.Context, id string, rev compat.R
 	if rev.IsZero() {
 		return d.newDocument(ctx, id)
 	}
-	return d.openEdit(ctx, id, rev, func(*storage.Document) error { return nil })
+	return d.openEdit(ctx, id, rev, func(*docread.Document) error { return nil })
 }
 
 // DeleteAttachment removes an attachment in a new revision of the document, which comes after rev.
@@ -86,14 +87,14 @@ func (d *Database) withoutAttachment(
 	rev compat.Rev,
 	name string,
 ) (*compat.Document, error) {
-	check := func(doc *storage.Document) error {
+	check := func(doc *docread.Document) error {
 		if indexOf(doc.Attachments, name) < 0 {
 			return errNoAttachment
 		}
 		return nil
 	}
 	if rev.IsZero() {
-		doc, err := d.Find(ctx, id, storage.OpenOptions{NoBody: true})
+		doc, err := d.Find(ctx, id, docread.OpenOptions{NoBody: true})
 		if err == nil {
 			err = check(doc)
 		}
@@ -126,9 +127,9 @@ func (d *Database) openEdit(
 	ctx context.Context,
 	id string,
 	rev compat.Rev,
-	check func(*storage.Document) error,
+	check func(*docread.Document) error,
 ) (*compat.Document, error) {
-	doc, err := d.db.Open(ctx, id, storage.OpenOptions{Rev: rev})
+	doc, err := d.db.Open(ctx, id, docread.OpenOptions{Rev: rev})
 	if err != nil && !errors.Is(err, compat.ErrMissing) {
 		return nil, d.missing(ctx, id, err)
 	}

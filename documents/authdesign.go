@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // authDesignSource is the validation function of the users database: the rules of
@@ -22,7 +23,7 @@ const authDesignID = "_design/_auth"
 // EnsureAuthDesign makes sure that the users database has its design document, as CouchDB does when
 // it opens it. Without the database it does nothing.
 func EnsureAuthDesign(ctx context.Context, db *storage.DB) error {
-	_, err := db.Open(ctx, authDesignID, storage.OpenOptions{NoBody: true})
+	_, err := db.Open(ctx, authDesignID, docread.OpenOptions{NoBody: true})
 	if errors.Is(err, compat.KindNoDatabase) {
 		return nil
 	}

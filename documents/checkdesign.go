@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // DesignChecker checks design documents before they are stored; *views.Views is one.
@@ -47,7 +48,7 @@ func designSyntax(checker DesignChecker) rule {
 			return nil, nil
 		}
 		name, partitioned := tx.Name(), tx.Snapshot().Partitioned()
-		return func(ctx context.Context, edit, _ *storage.Document) error {
+		return func(ctx context.Context, edit, _ *docread.Document) error {
 			if !compat.IsDesignID(edit.ID) {
 				return nil
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // View is what the options want to see of a document, to be printed with AppendView.
-func (d *Database) View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
+func (d *Database) View(doc *docread.Document, q *ReadOptions) *compat.DocumentView {
 	view := View(doc, q)
 	if q.Attachments {
 		for i := range view.Attachments {

@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -131,11 +132,11 @@ func TestUsersSeeTheirOwn(t *testing.T) {
 	).BulkGet(
 		t.Context(),
 		slices.Values(
-			[]storage.OpenRevsRequest{
-				{ID: "org.couchdb.user:ada", OpenRevsOptions: storage.OpenRevsOptions{All: true}},
+			[]docread.OpenRevsRequest{
+				{ID: "org.couchdb.user:ada", OpenRevsOptions: docread.OpenRevsOptions{All: true}},
 			},
 		),
-		func(_ int, results []storage.RevResult, _ bool, refused *compat.Error) error {
+		func(_ int, results []docread.RevResult, _ bool, refused *compat.Error) error {
 			require.Nil(t, refused)
 			require.NotContains(t, string(results[0].Doc.Body), "derived_key")
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // functionFilter is a filter of a changes feed that is a function of a design document: one of its
@@ -145,7 +146,7 @@ func (s *filterScan) take(ch *storage.Change) error {
 }
 
 // addDoc adds a document, and returns its size.
-func (s *filterScan) addDoc(r *filteredRow, doc *storage.Document) int {
+func (s *filterScan) addDoc(r *filteredRow, doc *docread.Document) int {
 	shown := *doc
 	shown.Revs = compat.RevPath{Start: doc.Rev.Pos, IDs: []string{doc.Rev.Hash}}
 	if s.feed.o.AllLeaves {
@@ -157,7 +158,7 @@ func (s *filterScan) addDoc(r *filteredRow, doc *storage.Document) int {
 }
 
 // keepDocument copies what belongs to the scan's callback.
-func keepDocument(d *storage.Document) *storage.Document {
+func keepDocument(d *docread.Document) *docread.Document {
 	kept := *d
 	kept.Body = bytes.Clone(d.Body)
 	kept.Attachments = slices.Clone(d.Attachments)
@@ -170,12 +171,12 @@ func keepDocument(d *storage.Document) *storage.Document {
 func (s *filterScan) flush() error {
 	rows, size := s.rows, s.size
 	s.rows, s.docs, s.size = nil, 0, 0
-	var requests []storage.OpenRevsRequest
+	var requests []docread.OpenRevsRequest
 	var at []int
 	for i := range rows {
 		if len(rows[i].leaves) > 0 {
-			o := storage.OpenRevsOptions{Revs: rows[i].leaves}
-			requests = append(requests, storage.OpenRevsRequest{ID: rows[i].change.ID, OpenRevsOptions: o})
+			o := docread.OpenRevsOptions{Revs: rows[i].leaves}
+			requests = append(requests, docread.OpenRevsRequest{ID: rows[i].change.ID, OpenRevsOptions: o})
 			at = append(at, i)
 		}
 	}
@@ -185,7 +186,7 @@ func (s *filterScan) flush() error {
 		err := s.feed.d.db.BulkGet(
 			s.ctx,
 			slices.Values(requests),
-			func(i int, found []storage.RevResult, more bool) error {
+			func(i int, found []docread.RevResult, more bool) error {
 				for _, rev := range found { // in the order of the row
 					if rev.Doc != nil { // else purged in the meantime
 						size += s.addDoc(&rows[at[i]], rev.Doc)

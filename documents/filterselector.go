@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // selectorFilter is the filter _selector of a changes feed.
@@ -54,12 +55,12 @@ func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, 
 	if f.selector.Empty() {
 		return true, nil
 	}
-	open := storage.OpenRevsOptions{
+	open := docread.OpenRevsOptions{
 		Revs: slices.Clone(ch.Revs),
-		Open: storage.OpenOptions{NoBody: f.selector.OnlyMeta()},
+		Open: docread.OpenOptions{NoBody: f.selector.OnlyMeta()},
 	}
 	passing := make(map[compat.Rev]bool, len(open.Revs)) // without those purged in the meantime
-	err := f.feed.d.db.OpenRevs(ctx, ch.ID, open, func(revs []storage.RevResult) error {
+	err := f.feed.d.db.OpenRevs(ctx, ch.ID, open, func(revs []docread.RevResult) error {
 		for _, r := range revs {
 			if r.Doc == nil {
 				continue
@@ -78,7 +79,7 @@ func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, 
 
 // matches matches one revision. Without a document the row has all that the selector asks for.
 // Conflicts are seen in the winner's only, and not with style=all_docs.
-func (f *selectorFilter) matches(d *storage.Document, ch *storage.Change) (bool, error) {
+func (f *selectorFilter) matches(d *docread.Document, ch *storage.Change) (bool, error) {
 	f.feed.d.store.o.Evaluated(1)
 	if f.selector.Empty() {
 		return true, nil

@@ -8,12 +8,12 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Functions is a design document whose functions are called.
 type Functions struct {
-	Doc  *storage.Document
+	Doc  *docread.Document
 	Body ejson.Value
 	d    *Database
 }
@@ -21,7 +21,7 @@ type Functions struct {
 // Functions reads the design document of a name, for whoever may use the database: it need not be
 // shown to be used.
 func (d *Database) Functions(ctx context.Context, name string) (*Functions, error) {
-	doc, err := d.db.Open(ctx, compat.DesignPrefix+name, storage.OpenOptions{})
+	doc, err := d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (d *Database) Functions(ctx context.Context, name string) (*Functions, erro
 // RequireDesign makes sure that there is a design document of that name. The error is
 // compat.ErrMissing or the like.
 func (d *Database) RequireDesign(ctx context.Context, name string) error {
-	_, err := d.db.Open(ctx, compat.DesignPrefix+name, storage.OpenOptions{NoBody: true})
+	_, err := d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{NoBody: true})
 	return err
 }
 
@@ -59,7 +59,7 @@ func (f *Functions) Compile() (*js.Design, error) {
 	return compile(f.d.store.o.JS, f.d.Name(), f.Doc, f.Body)
 }
 
-func compile(pool *js.Pool, db string, doc *storage.Document, body ejson.Value) (*js.Design, error) {
+func compile(pool *js.Pool, db string, doc *docread.Document, body ejson.Value) (*js.Design, error) {
 	if language, given := body.Get("language"); given {
 		if _, known := js.LanguageNamed(language.Text()); !known {
 			return nil, compat.Named(compat.KindError, "unknown_query_language", compat.ErlangText(language))
@@ -84,11 +84,11 @@ func FunctionError(err error) error {
 
 // Argument opens a document and prints it for a function: null where there is none, and for local
 // ones.
-func (d *Database) Argument(ctx context.Context, id string) (*storage.Document, []byte, error) {
+func (d *Database) Argument(ctx context.Context, id string) (*docread.Document, []byte, error) {
 	if compat.IsLocalID(id) {
 		return nil, []byte("null"), nil
 	}
-	doc, err := d.Open(ctx, id, storage.OpenOptions{Revs: true, Conflicts: true})
+	doc, err := d.Open(ctx, id, docread.OpenOptions{Revs: true, Conflicts: true})
 	if errors.Is(err, compat.KindNotFound) {
 		return nil, []byte("null"), nil
 	}
@@ -100,7 +100,7 @@ func (d *Database) Argument(ctx context.Context, id string) (*storage.Document, 
 
 // appendForFunction prints a document for a function, with at most so many of its revisions
 // (couch_query_servers:json_doc).
-func appendForFunction(b []byte, doc *storage.Document, revs int64) []byte {
+func appendForFunction(b []byte, doc *docread.Document, revs int64) []byte {
 	view := View(doc, &ReadOptions{Revs: true})
 	if ids := view.Revisions.IDs; int64(len(ids)) > revs {
 		view.Revisions.IDs = ids[:max(0, revs)]

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/patch"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // PatchEdit is a change of a part of a document.
@@ -30,7 +31,7 @@ type Patched struct {
 	Rev     compat.Rev        // of the document after it
 	Changed bool              // else the patch left the document as it was, and nothing was written
 	Deleted bool              // it is a tombstone
-	Doc     *storage.Document // as it is after the patch, with PatchEdit.Return
+	Doc     *docread.Document // as it is after the patch, with PatchEdit.Return
 }
 
 const (
@@ -134,7 +135,7 @@ func PatchAll(ctx context.Context, d *Database, edits []*PatchEdit, o WriteOptio
 func (r *patchRun) apply(
 	ctx context.Context,
 	e *PatchEdit,
-	old *storage.Document,
+	old *docread.Document,
 ) (doc *compat.Document, unchanged bool, err error) {
 	if err := r.hold(ctx, old); err != nil {
 		return nil, false, err
@@ -174,8 +175,8 @@ func (r *patchRun) apply(
 }
 
 // after is the document as an edit makes it, with those of the attachments before that it keeps.
-func after(doc *compat.Document, old *storage.Document, rev compat.Rev) *storage.Document {
-	shown := &storage.Document{ID: doc.ID, Rev: rev, Deleted: doc.Deleted, Body: doc.Body.JSON}
+func after(doc *compat.Document, old *docread.Document, rev compat.Rev) *docread.Document {
+	shown := &docread.Document{ID: doc.ID, Rev: rev, Deleted: doc.Deleted, Body: doc.Body.JSON}
 	kept := doc.Attachments // in the order of old
 	for i := range old.Attachments {
 		if len(kept) > 0 && kept[0].Name == old.Attachments[i].Name {
@@ -189,9 +190,9 @@ func after(doc *compat.Document, old *storage.Document, rev compat.Rev) *storage
 // local patches a local document, in a transaction of its own.
 func (r *patchRun) local(ctx context.Context, i int) error {
 	e := r.edits[i]
-	var old *storage.Document
+	var old *docread.Document
 	var doc *compat.Document
-	result, err := r.d.db.EditLocal(ctx, e.ID, func(stored *storage.Document) (*compat.Document, error) {
+	result, err := r.d.db.EditLocal(ctx, e.ID, func(stored *docread.Document) (*compat.Document, error) {
 		old = stored
 		switch {
 		case old == nil && !e.Upsert:
@@ -226,6 +227,6 @@ func (r *patchRun) local(ctx context.Context, i int) error {
 	return nil
 }
 
-func emptyDocument(id string) *storage.Document {
-	return &storage.Document{ID: id, Body: EmptyBody().JSON}
+func emptyDocument(id string) *docread.Document {
+	return &docread.Document{ID: id, Body: EmptyBody().JSON}
 }

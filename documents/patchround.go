@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // patchRun are patches on their way into the store, in rounds. A round reads the documents, applies
@@ -31,7 +32,7 @@ type patchRun struct {
 
 // patchHead is a document in a round: as stored, or as the patches before have made it.
 type patchHead struct {
-	doc *storage.Document
+	doc *docread.Document
 	// building tells that it is not stored yet, closed that it is not built on before it is.
 	building, closed bool
 }
@@ -40,7 +41,7 @@ type patchHead struct {
 type roundEdit struct {
 	index int
 	doc   *compat.Document
-	old   *storage.Document
+	old   *docread.Document
 	first bool // of its document in the round: what it replaces was read, not made
 }
 
@@ -135,9 +136,9 @@ func (r *patchRun) next(ctx context.Context, heads map[string]*patchHead, i int)
 
 // open reads the revision that a patch changes: an empty document where there is none and it is to
 // be made.
-func (r *patchRun) open(ctx context.Context, e *PatchEdit) (*storage.Document, error) {
+func (r *patchRun) open(ctx context.Context, e *PatchEdit) (*docread.Document, error) {
 	if !e.Rev.IsZero() {
-		doc, err := r.d.Open(ctx, e.ID, storage.OpenOptions{Rev: e.Rev, Latest: true})
+		doc, err := r.d.Open(ctx, e.ID, docread.OpenOptions{Rev: e.Rev, Latest: true})
 		if err == nil && doc.Rev == e.Rev && !doc.Deleted {
 			return doc, nil
 		}
@@ -145,7 +146,7 @@ func (r *patchRun) open(ctx context.Context, e *PatchEdit) (*storage.Document, e
 			return nil, err
 		}
 	}
-	doc, err := r.d.Find(ctx, e.ID, storage.OpenOptions{NoBody: !e.Rev.IsZero()})
+	doc, err := r.d.Find(ctx, e.ID, docread.OpenOptions{NoBody: !e.Rev.IsZero()})
 	missing := errors.Is(err, compat.ErrMissing) || errors.Is(err, compat.ErrDeleted)
 	switch {
 	case err != nil && !(missing && e.Upsert):
@@ -216,7 +217,7 @@ func (r *patchRun) parse(id string, body []byte) (*compat.Document, error) {
 
 // hold asks for the memory of what is made of a document while it is patched: the values of its
 // text, before and after, and the new one.
-func (r *patchRun) hold(ctx context.Context, old *storage.Document) error {
+func (r *patchRun) hold(ctx context.Context, old *docread.Document) error {
 	if r.d.from.Memory == nil || len(old.Body) < holdFrom {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // ReadOptions say which revision of a document is read, and what is shown of it.
@@ -35,8 +35,8 @@ type ReadOptions struct {
 
 // Get reads the revision that the options ask for, with what they want to see of it. latest=true
 // opens the winner whatever rev says, as the real server does.
-func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*storage.Document, error) {
-	o := storage.OpenOptions{
+func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*docread.Document, error) {
+	o := docread.OpenOptions{
 		Deleted:          q.Deleted,
 		Revs:             q.Revs || q.HasAttsSince,
 		RevsInfo:         q.RevsInfo,
@@ -46,14 +46,14 @@ func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*storage
 	}
 	if q.HasRev && !q.Latest {
 		// A revision asked for by name is shown without what only the document's tree knows.
-		o = storage.OpenOptions{Rev: q.Rev, Revs: o.Revs}
+		o = docread.OpenOptions{Rev: q.Rev, Revs: o.Revs}
 	}
 	return d.Find(ctx, id, o)
 }
 
 // Find is Open for documents that a request names: where the id cannot be in a partitioned
 // database, the error says so instead of that there is none (couch_partition:from_docid).
-func (d *Database) Find(ctx context.Context, id string, o storage.OpenOptions) (*storage.Document, error) {
+func (d *Database) Find(ctx context.Context, id string, o docread.OpenOptions) (*docread.Document, error) {
 	doc, err := d.Open(ctx, id, o)
 	return doc, d.missing(ctx, id, err)
 }
@@ -74,7 +74,7 @@ func (d *Database) missing(ctx context.Context, id string, err error) error {
 
 // Open reads a document as the principal may see it: storage.DB.Open, with its options and errors.
 // Every read of one document goes through here, or through Show.
-func (d *Database) Open(ctx context.Context, id string, o storage.OpenOptions) (*storage.Document, error) {
+func (d *Database) Open(ctx context.Context, id string, o docread.OpenOptions) (*docread.Document, error) {
 	if !d.Hides() {
 		return d.db.Open(ctx, id, o)
 	}
@@ -97,14 +97,14 @@ func (d *Database) OpenRevs(
 	ctx context.Context,
 	id string,
 	q *ReadOptions,
-	fn func(revs []storage.RevResult) error,
+	fn func(revs []docread.RevResult) error,
 ) error {
 	var failed error // of fn: not about the document
 	shown := false   // one of them
-	err := d.db.OpenRevs(ctx, id, storage.OpenRevsOptions{
+	err := d.db.OpenRevs(ctx, id, docread.OpenRevsOptions{
 		Revs: q.OpenRevs, All: q.OpenRevsAll, Latest: q.Latest,
-		Open: storage.OpenOptions{Revs: q.Revs || q.HasAttsSince},
-	}, func(revs []storage.RevResult) error {
+		Open: docread.OpenOptions{Revs: q.Revs || q.HasAttsSince},
+	}, func(revs []docread.RevResult) error {
 		if failed = d.showRevs(ctx, id, revs, shown); failed != nil {
 			return failed
 		}
@@ -121,7 +121,7 @@ func (d *Database) OpenRevs(
 // showRevs shows some of the revisions of a document that were asked for, or refuses. Those that
 // are missing come last: where none was shown before, who may not see the document is not told that
 // they, or the document, are not there.
-func (d *Database) showRevs(ctx context.Context, id string, revs []storage.RevResult, shown bool) error {
+func (d *Database) showRevs(ctx context.Context, id string, revs []docread.RevResult, shown bool) error {
 	for i := range revs {
 		if err := d.Show(ctx, revs[i].Doc); err != nil {
 			return err
@@ -150,19 +150,19 @@ func (d *Database) hidesExistence(ctx context.Context, id string) (bool, error) 
 // BulkGet reads revisions of several documents, and calls fn for each request in order; see
 // storage.DB.BulkGet. refused is set, there are no results and no more of the request, where the
 // principal may not see a revision: it is what _bulk_get tells of that.
-func (d *Database) BulkGet(ctx context.Context, requests iter.Seq[storage.OpenRevsRequest],
-	fn func(i int, revs []storage.RevResult, more bool, refused *compat.Error) error) error {
+func (d *Database) BulkGet(ctx context.Context, requests iter.Seq[docread.OpenRevsRequest],
+	fn func(i int, revs []docread.RevResult, more bool, refused *compat.Error) error) error {
 	ended, shown := -1, -1 // the last requests that were refused, and of which something was shown
 	var ids []string       // of the requests that were taken, from number first on
 	first := 0
-	taken := func(yield func(storage.OpenRevsRequest) bool) {
+	taken := func(yield func(docread.OpenRevsRequest) bool) {
 		for r := range requests {
 			if ids = append(ids, r.ID); !yield(r) {
 				return
 			}
 		}
 	}
-	return d.db.BulkGet(ctx, taken, func(i int, revs []storage.RevResult, more bool) error {
+	return d.db.BulkGet(ctx, taken, func(i int, revs []docread.RevResult, more bool) error {
 		ids, first = ids[i-first:], i
 		if i == ended {
 			return nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // This file is about replicator databases as databases: what happens to documents on their way in
@@ -115,7 +115,7 @@ var urlCredentials = regexp.MustCompile(`http(s)?://(?:[^:]+):[^@]+@(.*)$`)
 
 // showReplication takes credentials out of another user's document, which then gets a revision of
 // its own (couch_replicator_docs:after_doc_read).
-func (d *Database) showReplication(ctx context.Context, doc *storage.Document) error {
+func (d *Database) showReplication(ctx context.Context, doc *docread.Document) error {
 	if compat.IsDesignID(doc.ID) || compat.IsLocalID(doc.ID) {
 		return nil
 	}

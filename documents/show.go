@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/multipart"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Hides reports whether the principal may not see every document of the database as it is.
@@ -15,7 +16,7 @@ func (d *Database) Hides() bool { return d.isUsers() && !d.who.IsAdmin() || d.hi
 // Show cuts a document, which may be nil, down to what the principal may see of it, or refuses it.
 // Local documents, the checkpoints of replications, are not cut. Replicator databases need
 // Document.Revs to be read.
-func (d *Database) Show(ctx context.Context, doc *storage.Document) error {
+func (d *Database) Show(ctx context.Context, doc *docread.Document) error {
 	switch {
 	case doc == nil || !d.Hides() || compat.IsLocalID(doc.ID):
 		return nil
@@ -27,7 +28,7 @@ func (d *Database) Show(ctx context.Context, doc *storage.Document) error {
 
 // View is what the options want to see of a document, with all attachments as stubs. It refers to
 // the document.
-func View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
+func View(doc *docread.Document, q *ReadOptions) *compat.DocumentView {
 	view := &compat.DocumentView{
 		ID: doc.ID, Rev: doc.Rev, Body: doc.Body, Deleted: doc.Deleted,
 		RevsInfo: revsInfo(doc.RevsInfo), Conflicts: doc.Conflicts, DeletedConflicts: doc.DeletedConflicts,
@@ -55,7 +56,7 @@ func View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
 // that is named.
 func ShowsLocalSeq(q *ReadOptions) bool { return q.LocalSeq && (!q.HasRev || q.Latest) }
 
-func revsInfo(in []storage.RevInfo) []compat.RevInfo {
+func revsInfo(in []docread.RevInfo) []compat.RevInfo {
 	if in == nil {
 		return nil
 	}
@@ -68,7 +69,7 @@ func revsInfo(in []storage.RevInfo) []compat.RevInfo {
 
 // wanted reports whether the client lacks the attachment: it came after the newest of its revisions
 // on this line (couch_db:find_ancestor_rev_pos).
-func wanted(a *compat.Attachment, doc *storage.Document, q *ReadOptions) bool {
+func wanted(a *compat.Attachment, doc *docread.Document, q *ReadOptions) bool {
 	if !q.HasAttsSince {
 		return true
 	}
@@ -87,7 +88,7 @@ func wanted(a *compat.Attachment, doc *storage.Document, q *ReadOptions) bool {
 // attachments that follow it; each is read from the store when its Content is called, with ctx.
 func (d *Database) Parts(
 	ctx context.Context,
-	doc *storage.Document,
+	doc *docread.Document,
 	q *ReadOptions,
 ) ([]byte, []multipart.AttachmentPart) {
 	withInfo := *q

@@ -7,7 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/principal"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // This file is about the users database as a database: what happens to documents on their way in
@@ -65,7 +65,7 @@ func (d *Database) prepareUsers(ctx context.Context, docs []*compat.Document) er
 
 // showUser leaves of another user's document what is public, to all but admins
 // (couch_users_db:after_doc_read).
-func (d *Database) showUser(ctx context.Context, doc *storage.Document) error {
+func (d *Database) showUser(ctx context.Context, doc *docread.Document) error {
 	if d.owns(doc.ID) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // writer is who writes documents, in the context of a write. Writes without one are the server's
@@ -104,7 +105,7 @@ func (v validator) Prepare(ctx context.Context, tx *storage.Tx) (storage.Validat
 	case 1:
 		return active[0], nil
 	}
-	return func(ctx context.Context, edit, parent *storage.Document) error {
+	return func(ctx context.Context, edit, parent *docread.Document) error {
 		for _, check := range active {
 			if err := check(ctx, edit, parent); err != nil {
 				return err
@@ -121,7 +122,7 @@ func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error
 	if w == nil || !w.designs || w.dbAdmin {
 		return nil, nil
 	}
-	return func(_ context.Context, edit, _ *storage.Document) error {
+	return func(_ context.Context, edit, _ *docread.Document) error {
 		if !compat.IsDesignID(edit.ID) {
 			return nil
 		}
@@ -132,7 +133,7 @@ func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error
 // userRule is checkUser, from which administrators of the server are exempt while the database has
 // no built-in design document. In CouchDB everybody is, its rules being that document's alone.
 func userRule(tx *storage.Tx) storage.ValidateFunc {
-	return func(ctx context.Context, edit, parent *storage.Document) error {
+	return func(ctx context.Context, edit, parent *docread.Document) error {
 		refused := checkUser(ctx, edit, parent)
 		from, _ := ctx.Value(writerKey{}).(*writer)
 		if refused == nil || from == nil || !from.who.IsAdmin() {
@@ -142,7 +143,7 @@ func userRule(tx *storage.Tx) storage.ValidateFunc {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(designs, func(d storage.DocRef) bool { return d.ID == authDesignID }) {
+		if slices.ContainsFunc(designs, func(d docread.DocRef) bool { return d.ID == authDesignID }) {
 			return refused
 		}
 		return nil
@@ -151,7 +152,7 @@ func userRule(tx *storage.Tx) storage.ValidateFunc {
 
 // checkUser is the check of user documents. Design documents are not subject to it, as none are to
 // validation functions.
-func checkUser(ctx context.Context, edit, parent *storage.Document) error {
+func checkUser(ctx context.Context, edit, parent *docread.Document) error {
 	if compat.IsDesignID(edit.ID) {
 		return nil
 	}

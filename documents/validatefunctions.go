@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -163,7 +164,7 @@ func (v *designValidator) load(tx *storage.Tx, native bool) (*validationSet, err
 }
 
 // add adds the function or the selector of a design document.
-func (s *validationSet) add(v *designValidator, db string, doc *storage.Document, body ejson.Value) error {
+func (s *validationSet) add(v *designValidator, db string, doc *docread.Document, body ejson.Value) error {
 	valid, err := v.checker.CompileRule(body)
 	if err != nil {
 		return unreadable(doc.ID, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // validation asks what is in force about the edits of one transaction.
@@ -124,7 +125,7 @@ func appendEdit(b []byte, e storage.ValidatedEdit, w *writer, streams bool) []by
 }
 
 // isStored reports whether a revision has the attachment already.
-func isStored(d *storage.Document, a *compat.Attachment) bool {
+func isStored(d *docread.Document, a *compat.Attachment) bool {
 	if d == nil {
 		return false
 	}

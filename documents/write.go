@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 )
 
@@ -186,7 +187,7 @@ func (d *Database) Copy(
 	if err := compat.ValidateDocID(target, rules.IDs); err != nil {
 		return compat.Rev{}, err
 	}
-	doc, err := d.Find(ctx, id, storage.OpenOptions{Rev: source})
+	doc, err := d.Find(ctx, id, docread.OpenOptions{Rev: source})
 	if err != nil {
 		return compat.Rev{}, err
 	}
@@ -203,7 +204,7 @@ func (d *Database) Copy(
 
 // EditOf makes an edit of a stored revision: the same body and attachments, to be changed by the
 // caller.
-func EditOf(doc *storage.Document) (*compat.Document, error) {
+func EditOf(doc *docread.Document) (*compat.Document, error) {
 	body, err := compat.NewBody(doc.Body)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -193,13 +194,13 @@ func openWithExpiry(
 	ctx context.Context,
 	d *documents.Database,
 	id string,
-) (doc *storage.Document, ms int64, err error) {
+) (doc *docread.Document, ms int64, err error) {
 	if d.Hides() {
-		doc, err = d.Open(ctx, id, storage.OpenOptions{})
+		doc, err = d.Open(ctx, id, docread.OpenOptions{})
 		return doc, 0, err
 	}
 	err = d.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
-		if doc, err = s.Open(id, storage.OpenOptions{}); err != nil {
+		if doc, err = s.Open(id, docread.OpenOptions{}); err != nil {
 			return err
 		}
 		times, err := expiry.Of(s, []storage.ReadRev{{ID: id, Rev: doc.Rev}})

@@ -21,6 +21,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -121,7 +122,7 @@ func (n *node) put(database, id, body string) {
 	for {
 		d := n.db(database)
 		text := fmt.Sprintf(`{"_id":%q`, id)
-		if old, err := d.Open(context.Background(), id, storage.OpenOptions{}); err == nil {
+		if old, err := d.Open(context.Background(), id, docread.OpenOptions{}); err == nil {
 			text += fmt.Sprintf(`,"_rev":%q`, old.Rev)
 		} else if body == "" {
 			return // another writer has deleted it
@@ -150,7 +151,7 @@ func (n *node) put(database, id, body string) {
 // get is the body of a document, "" where there is none.
 func (n *node) get(database, id string) string {
 	n.t.Helper()
-	doc, err := n.db(database).Open(context.Background(), id, storage.OpenOptions{})
+	doc, err := n.db(database).Open(context.Background(), id, docread.OpenOptions{})
 	if errors.Is(err, compat.KindNotFound) {
 		return ""
 	}

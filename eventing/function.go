@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // function is a deployed function as this process runs it, from one change of its state to the
@@ -48,7 +48,7 @@ type function struct {
 // selects reports whether a change passes the function's selector; doc is the document as the
 // function sees it. The selector sees the document with _id and _rev; for a deletion without a
 // document, its stub.
-func (f *function) selects(ch *row, doc *storage.Document) (bool, error) {
+func (f *function) selects(ch *row, doc *docread.Document) (bool, error) {
 	if f.selector == nil {
 		return true, nil
 	}

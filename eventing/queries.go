@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 )
 
@@ -262,12 +263,12 @@ func (s *docState) show(d *n1ql.Document) {
 
 // openMany reads those documents of a list that the batch does not have yet, with one request.
 func (b *batch) openMany(ctx context.Context, d *documents.Database, ids []string) error {
-	var refs []storage.DocRef
+	var refs []docread.DocRef
 	for _, id := range ids {
 		key := docKey{d.Name(), id}
 		if state := b.docs[key]; b.own[key] == nil && !compat.IsLocalID(id) &&
 			(state == nil || !state.read && !state.written) {
-			refs = append(refs, storage.DocRef{ID: id})
+			refs = append(refs, docread.DocRef{ID: id})
 		}
 	}
 	if len(refs) < 2 || d.Hides() {
@@ -276,7 +277,7 @@ func (b *batch) openMany(ctx context.Context, d *documents.Database, ids []strin
 	return d.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
 		var revs []storage.ReadRev
 		var found []*docState
-		err := s.OpenEach(refs, func(i int, doc *storage.Document) error {
+		err := s.OpenEach(refs, func(i int, doc *docread.Document) error {
 			state := &docState{read: true}
 			if doc != nil {
 				if err := b.holding.take(ctx, int64(len(doc.Body))); err != nil {
@@ -370,7 +371,7 @@ func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[strin
 	defer end()
 	source := &mango.Source{DB: k.d.Bare(), Views: engine.o.Views, AllFields: engine.o.AllFields, Keep: keep}
 	if k.d.Hides() {
-		source.Shown = func(d *storage.Document) error {
+		source.Shown = func(d *docread.Document) error {
 			err := k.d.Show(ctx, d)
 			if errors.Is(err, compat.ErrMissing) {
 				return mango.ErrHidden

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // replaced is what a write replaces, as far as the revision that the write makes depends on it; the
@@ -75,7 +76,7 @@ func (b *batch) revision(ctx context.Context, key docKey, body []byte) (rev comp
 
 // replacedIn reads what a write of a document replaces.
 func replacedIn(s *storage.Snapshot, id string) (p replaced, err error) {
-	doc, err := s.Open(id, storage.OpenOptions{Deleted: true, NoBody: true})
+	doc, err := s.Open(id, docread.OpenOptions{Deleted: true, NoBody: true})
 	if errors.Is(err, compat.KindNotFound) {
 		return p, nil
 	}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // revOf is the revision of a document that is there.
 func (n *node) revOf(database, id string) string {
 	n.t.Helper()
-	doc, err := n.db(database).Open(n.t.Context(), id, storage.OpenOptions{})
+	doc, err := n.db(database).Open(n.t.Context(), id, docread.OpenOptions{})
 	require.NoError(n.t, err, id)
 	return doc.Rev.String()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 )
 
@@ -350,7 +351,7 @@ func (s *slab) room(size int) []byte {
 }
 
 // ownCopy is a copy of a row's document that has memory of a slab.
-func ownCopy(mem *slab, doc *storage.Document) *storage.Document {
+func ownCopy(mem *slab, doc *docread.Document) *docread.Document {
 	if doc == nil {
 		return nil
 	}
@@ -364,7 +365,7 @@ func ownCopy(mem *slab, doc *storage.Document) *storage.Document {
 
 // shown is the document of a row as a principal may see it, and false if it must not be seen at
 // all. Only a database with hidden members costs a copy.
-func (r *row) shown(ctx context.Context, db *documents.Database) (*storage.Document, bool) {
+func (r *row) shown(ctx context.Context, db *documents.Database) (*docread.Document, bool) {
 	if !db.Hides() {
 		return r.Doc, true
 	}

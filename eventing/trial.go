@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // trial is what a client wants to see a handler do.
@@ -125,7 +126,7 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		doc, err := f.engine.docs.Database(f.source, owner, documents.Origin{}).Open(ctx, t.ID, storage.OpenOptions{})
+		doc, err := f.engine.docs.Database(f.source, owner, documents.Origin{}).Open(ctx, t.ID, docread.OpenOptions{})
 		if err != nil {
 			return nil, err
 		}

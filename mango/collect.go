@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 type rowOrder interface {
 	// row calls emit with the row of a document, if it has one: its key as JSON and the bytes that
 	// it is sorted by.
-	row(d *storage.Document, emit func(sortKey, key []byte)) error
+	row(d *docread.Document, emit func(sortKey, key []byte)) error
 	// sortKey gives the bytes that a key is sorted by.
 	sortKey(key ejson.Value) []byte
 }
@@ -40,7 +41,7 @@ type rowOrder interface {
 // columnOrder is that of a JSON index.
 type columnOrder struct{ m *mapper }
 
-func (o columnOrder) row(d *storage.Document, emit func(sortKey, key []byte)) error {
+func (o columnOrder) row(d *docread.Document, emit func(sortKey, key []byte)) error {
 	var failed error
 	err := o.m.Map(d, func(key, _ []byte) {
 		v, err := ejson.Parse(key)
@@ -59,7 +60,7 @@ func (o columnOrder) sortKey(key ejson.Value) []byte { return collate.AppendKey(
 // idOrder is that of the documents by id.
 type idOrder struct{}
 
-func (idOrder) row(d *storage.Document, emit func(sortKey, key []byte)) error {
+func (idOrder) row(d *docread.Document, emit func(sortKey, key []byte)) error {
 	emit([]byte(d.ID), ejson.AppendString(nil, d.ID))
 	return nil
 }
@@ -73,7 +74,7 @@ type sorting struct {
 	start, end []byte     // sort keys; nil: open
 	last       *sortedRow // rows up to it are left out; nil: none
 	// read reads the documents. They may come more than once.
-	read func(fn func(*storage.Document) error) error
+	read func(fn func(*docread.Document) error) error
 	// before is called with each row before it is given; it may be nil.
 	before func(*sortedRow) error
 }
@@ -86,7 +87,7 @@ func (f *finder) collect(c *sorting) error {
 		if wanted := f.skip + f.limit + 1; wanted > 0 && wanted < int64(s.room) {
 			s.room = int(wanted)
 		}
-		err := c.read(func(d *storage.Document) error { return f.keep(c.order, &s, d) })
+		err := c.read(func(d *docread.Document) error { return f.keep(c.order, &s, d) })
 		if err != nil {
 			return err
 		}
@@ -134,7 +135,7 @@ func (f *finder) tooLittle() error {
 }
 
 // keep takes a document's row if it passes.
-func (f *finder) keep(order rowOrder, s *sorter, d *storage.Document) error {
+func (f *finder) keep(order rowOrder, s *sorter, d *docread.Document) error {
 	if err := f.ctx.Err(); err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (f *finder) keep(order rowOrder, s *sorter, d *storage.Document) error {
 }
 
 // passes reports whether a document, as the user may see it, passes the selector.
-func (f *finder) passes(d *storage.Document) (bool, error) {
+func (f *finder) passes(d *docread.Document) (bool, error) {
 	if f.src.Shown != nil {
 		shown := *d
 		if err := f.src.Shown(&shown); err != nil {
@@ -198,14 +199,14 @@ func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) err
 
 // reread reads the documents of rows again and gives them.
 func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
-	refs := make([]storage.DocRef, len(rows))
+	refs := make([]docread.DocRef, len(rows))
 	for i := range rows {
-		refs[i] = storage.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
+		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
 	}
 	next := 0
 	return f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) error {
 		from := next
-		return s.OpenEach(refs[from:], func(i int, d *storage.Document) error {
+		return s.OpenEach(refs[from:], func(i int, d *docread.Document) error {
 			next = from + i + 1
 			if s.Advance(); d == nil {
 				return nil
@@ -215,7 +216,7 @@ func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
 	})
 }
 
-func (f *finder) giveRow(r *sortedRow, d *storage.Document, before func(*sortedRow) error) error {
+func (f *finder) giveRow(r *sortedRow, d *docread.Document, before func(*sortedRow) error) error {
 	if before != nil {
 		if err := before(r); err != nil {
 			return err
@@ -241,7 +242,7 @@ type sortedRow struct {
 	sortKey []byte // what it is sorted by
 	key     []byte // the key as JSON
 	id      string
-	doc     *storage.Document // nil: it has to be read again
+	doc     *docread.Document // nil: it has to be read again
 }
 
 func compareRows(a, b *sortedRow) int {
@@ -284,7 +285,7 @@ func (s *sorter) wants(sortKey []byte, id string) bool {
 
 // add takes a row that is wanted, unless it is there. all is false where another one had to go
 // because there was no memory for both.
-func (s *sorter) add(sortKey, key []byte, d *storage.Document) (all bool) {
+func (s *sorter) add(sortKey, key []byte, d *docread.Document) (all bool) {
 	r := sortedRow{sortKey: sortKey, key: bytes.Clone(key), id: d.ID}
 	at, there := slices.BinarySearchFunc(s.rows, r, func(a, b sortedRow) int { return s.compare(&a, &b) })
 	if there {
@@ -333,6 +334,6 @@ func (s *sorter) dropDocs() {
 func (r *sortedRow) size() int { return rowOverhead + len(r.sortKey) + len(r.key) + len(r.id) }
 
 // sizeOf is about what a document takes that is kept with its row.
-func sizeOf(d *storage.Document) int {
+func sizeOf(d *docread.Document) int {
 	return docOverhead + len(d.Body) + attOverhead*len(d.Attachments)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // TestSorterPasses: however little a pass may keep, the passes together give all rows of the range
@@ -39,7 +39,7 @@ func TestSorterPasses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				d := &storage.Document{ID: fmt.Sprintf("%02d", i), Body: []byte("{}")}
+				d := &docread.Document{ID: fmt.Sprintf("%02d", i), Body: []byte("{}")}
 				for range 1 + i%2 { // a way may come to a document twice
 					if sortKey := collate.AppendKey(nil, v); s.wants(sortKey, d.ID) {
 						s.add(sortKey, v.Raw(), d)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // count counts the documents that pass the selector, wherever the page begins and ends: the plan
@@ -65,7 +66,7 @@ func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known 
 			}
 		}
 		passed := int64(len(rows) - len(unsure))
-		err := f.openEach(s, unsure, func(_ int, d *storage.Document) error {
+		err := f.openEach(s, unsure, func(_ int, d *docread.Document) error {
 			if d == nil {
 				return nil
 			}

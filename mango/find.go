@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 )
 
@@ -25,7 +26,7 @@ type Source struct {
 	SearchTime time.Duration
 	// Shown cuts a document down to what the user may see, refuses the query, or returns ErrHidden;
 	// nil: all is shown.
-	Shown func(*storage.Document) error
+	Shown func(*docread.Document) error
 	// Keep asks for memory for what a query keeps, for so many bytes together, and does not wait.
 	// Without them documents are read several times, or the query ends with the error. It is called
 	// from the goroutine of Find. nil: there is enough.
@@ -247,7 +248,7 @@ func (f *finder) appendKey(dst []byte, r *found) []byte {
 type found struct {
 	id     []byte
 	key    []byte // JSON, nil for that of the id
-	doc    *storage.Document
+	doc    *docread.Document
 	passed bool // it is known to pass the selector
 }
 

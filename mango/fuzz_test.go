@@ -9,7 +9,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/query"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // FuzzBookmark: no text does harm, and what is a bookmark is written the same again.
@@ -143,12 +143,12 @@ func FuzzPicker(f *testing.F) {
 	f.Add(`\\"`, "a", "b") // no object
 	f.Fuzz(func(t *testing.T, text, first, second string) {
 		p := newPicker([]path{parsePath(first), parsePath(second)})
-		p.append(nil, &storage.Document{ID: "x", Body: []byte(text)})
+		p.append(nil, &docread.Document{ID: "x", Body: []byte(text)})
 		v, err := ejson.Parse([]byte(text))
 		if err != nil || v.Kind() != ejson.Object {
 			return
 		}
-		picked, err := ejson.Parse(p.append(nil, &storage.Document{ID: "x", Body: v.AppendJSON(nil)}))
+		picked, err := ejson.Parse(p.append(nil, &docread.Document{ID: "x", Body: v.AppendJSON(nil)}))
 		if err != nil {
 			t.Fatal(err)
 		}

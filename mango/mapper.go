@@ -5,7 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 )
 
@@ -27,7 +27,7 @@ func (Views) Compile(d views.Definition) (views.Mapper, error) {
 type brokenMapper struct{ err error }
 
 // Map implements views.Mapper.
-func (m brokenMapper) Map(*storage.Document, func(key, value []byte)) error { return m.err }
+func (m brokenMapper) Map(*docread.Document, func(key, value []byte)) error { return m.err }
 
 // mapper makes the one row of a document: its key are the values of the columns, its value is null.
 // A document that lacks one, is a design document or does not pass the filter has no row
@@ -82,7 +82,7 @@ type mapScratch struct {
 var mapScratches = sync.Pool{New: func() any { return new(mapScratch) }}
 
 // Map implements views.Mapper.
-func (m *mapper) Map(d *storage.Document, emit func(key, value []byte)) error {
+func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 	if compat.IsDesignID(d.ID) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (m *mapper) Map(d *storage.Document, emit func(key, value []byte)) error {
 var null = []byte("null")
 
 // match reports whether a document passes, reading what p picks of it.
-func (s *mapScratch) match(selector *Selector, p *picker, d *storage.Document) (bool, error) {
+func (s *mapScratch) match(selector *Selector, p *picker, d *docread.Document) (bool, error) {
 	s.text = p.append(s.text[:0], d)
 	v, err := s.parser.Parse(s.text)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // A scan of all documents reads and matches on several processors: the range of ids is cut into
@@ -42,7 +43,7 @@ type scanPart struct {
 
 // foundBatch is documents of a part that pass, copied out of the snapshot.
 type foundBatch struct {
-	docs   []storage.Document
+	docs   []docread.Document
 	bytes  []byte
 	before []int64 // for each of docs how many others were read before it, since the one before
 	after  int64   // and after the last one
@@ -51,7 +52,7 @@ type foundBatch struct {
 }
 
 // add copies a document; it reports whether the batch is full.
-func (b *foundBatch) add(d *storage.Document) (full bool) {
+func (b *foundBatch) add(d *docread.Document) (full bool) {
 	doc := *d
 	doc.Attachments = slices.Clone(d.Attachments)
 	if b.large = len(d.Body) >= batchBytes; !b.large {
@@ -191,7 +192,7 @@ func (s *scan) read(part *scanPart, scratch *mapScratch) error {
 		return nil
 	}
 	selector := f.plan.req.Selector
-	err := f.scanDocs(s.ctx, part.ids, func(d *storage.Document) error {
+	err := f.scanDocs(s.ctx, part.ids, func(d *docread.Document) error {
 		passes, err := selector.Empty(), error(nil)
 		if !passes {
 			passes, err = scratch.match(selector, &f.picker, d)

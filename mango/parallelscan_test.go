@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -52,7 +53,7 @@ func TestScanInParts(t *testing.T) {
 	require.GreaterOrEqual(t, len(ends), 2, "parts")
 
 	inOrder := *w.src
-	inOrder.Shown = func(*storage.Document) error { return nil } // such documents are read one after the other
+	inOrder.Shown = func(*docread.Document) error { return nil } // such documents are read one after the other
 	for _, request := range []string{
 		`{"selector":{}}`, `{"selector":{"n":{"$mod":[7,0]}}}`, `{"selector":{"n":{"$gt":3000}}}`,
 		`{"selector":{"n":-1}}`, `{"selector":{"n":{"$in":[7,8,3210]}}}`, `{"selector":{"text":{"$exists":true}}}`,

@@ -5,7 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // picker reads of documents only what is asked for: the members of some names. Most of a body is
@@ -70,7 +70,7 @@ func (p *picker) wants(name []byte) bool {
 }
 
 // append appends an object with the members that are asked for, as a client would see them.
-func (p *picker) append(dst []byte, d *storage.Document) []byte {
+func (p *picker) append(dst []byte, d *docread.Document) []byte {
 	if p.whole {
 		return appendDocument(dst, d)
 	}
@@ -95,7 +95,7 @@ func (p *picker) append(dst []byte, d *storage.Document) []byte {
 }
 
 // appendSpecial appends the members that are not in the body.
-func (p *picker) appendSpecial(dst []byte, d *storage.Document) []byte {
+func (p *picker) appendSpecial(dst []byte, d *docread.Document) []byte {
 	begin := len(dst)
 	member := func(name string) bool {
 		if !p.wants([]byte(name)) {
@@ -132,13 +132,13 @@ func (p *picker) appendSpecial(dst []byte, d *storage.Document) []byte {
 }
 
 // appendDocument appends a document as answers show it: with attachments as stubs.
-func appendDocument(dst []byte, d *storage.Document) []byte {
+func appendDocument(dst []byte, d *docread.Document) []byte {
 	return compat.AppendDocument(dst, &compat.DocumentView{
 		ID: d.ID, Rev: d.Rev, Body: d.Body, Deleted: d.Deleted, Conflicts: d.Conflicts, Attachments: stubs(d),
 	})
 }
 
-func stubs(d *storage.Document) []compat.AttachmentView {
+func stubs(d *docread.Document) []compat.AttachmentView {
 	if len(d.Attachments) == 0 {
 		return nil
 	}

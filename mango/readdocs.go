@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // errNoPartitions is for a query of a partition where there are none
@@ -24,7 +25,7 @@ func (f *finder) readAllDocs() error {
 		return nil
 	}
 	seen, last := 0, ""
-	err := f.scanDocs(f.ctx, o, func(d *storage.Document) error {
+	err := f.scanDocs(f.ctx, o, func(d *docread.Document) error {
 		if seen == parallelAfter && f.canScanInParallel() {
 			return storage.ErrStop
 		}
@@ -39,7 +40,7 @@ func (f *finder) readAllDocs() error {
 }
 
 // scanDocs reads the documents in a range of ids.
-func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*storage.Document) error) error {
+func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*docread.Document) error) error {
 	o.Limit, o.IncludeDocs, o.Conflicts = -1, true, f.showsConflicts()
 	err := f.src.DB.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
 		if o.Conflicts && len(r.Doc.Conflicts) == 0 {

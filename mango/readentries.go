@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -166,10 +167,10 @@ func (e *entryScan) flush(s *storage.Snapshot, ix *allfields.Index, last bool) e
 
 // openEach reads the documents of a window and calls fn with each, which is valid until fn returns;
 // one that is gone is nil.
-func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *storage.Document) error) error {
-	refs := make([]storage.DocRef, len(rows))
+func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *docread.Document) error) error {
+	refs := make([]docread.DocRef, len(rows))
 	for i := range rows {
-		refs[i] = storage.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
+		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
 	}
 	return s.OpenEach(refs, fn)
 }
@@ -183,7 +184,7 @@ func (f *finder) readEntries() error {
 		e.at, e.after, _ = parseEntryPosition(f.from.key)
 	}
 	e.take = func(s *storage.Snapshot, ix *allfields.Index, rows []entry, _ bool) (done int, err error) {
-		err = f.openEach(s, rows, func(i int, doc *storage.Document) error {
+		err = f.openEach(s, rows, func(i int, doc *docread.Document) error {
 			done = i + 1
 			if f.keys += rows[i].keys; doc == nil {
 				return nil
@@ -220,7 +221,7 @@ func (f *finder) window() int { return int(max(1, min(f.limit+f.skip, mostEntrie
 
 // takeEntry looks at a document. One that the ranges have several times counts where they have it
 // first.
-func (f *finder) takeEntry(ix *allfields.Index, row *entry, doc *storage.Document) error {
+func (f *finder) takeEntry(ix *allfields.Index, row *entry, doc *docread.Document) error {
 	a := f.exec.entries
 	if a.repeats() && row.at < len(a.ranges) {
 		parser := ejson.AcquireParser()

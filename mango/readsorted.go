@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // order is that of the rows of the index that the answer follows.
@@ -22,7 +23,7 @@ func (f *finder) collectAll() error { return f.collectFrom(f.readDocs) }
 
 // collectFiltered answers from what the filter finds.
 func (f *finder) collectFiltered() error {
-	err := f.collectFrom(func(fn func(*storage.Document) error) error {
+	err := f.collectFrom(func(fn func(*docread.Document) error) error {
 		return f.readRanges(f.exec.filter.ranges, true, fn)
 	})
 	if errors.Is(err, errNotReady) {
@@ -32,7 +33,7 @@ func (f *finder) collectFiltered() error {
 }
 
 // collectFrom sorts the documents that pass of those that are read.
-func (f *finder) collectFrom(read func(func(*storage.Document) error) error) error {
+func (f *finder) collectFrom(read func(func(*docread.Document) error) error) error {
 	order, err := f.order()
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (f *finder) collectFrom(read func(func(*storage.Document) error) error) err
 }
 
 // readDocs reads all documents that can be in the answer.
-func (f *finder) readDocs(fn func(*storage.Document) error) error {
+func (f *finder) readDocs(fn func(*docread.Document) error) error {
 	var o storage.RangeOptions
 	f.clamp(&o.Start, &o.End)
 	return f.scanDocs(f.ctx, o, fn)
@@ -56,7 +57,7 @@ func (f *finder) readDocs(fn func(*storage.Document) error) error {
 
 // readRanges reads the documents of ranges of the index over all fields, and those that it does not
 // know.
-func (f *finder) readRanges(ranges []allfields.Range, others bool, fn func(*storage.Document) error) error {
+func (f *finder) readRanges(ranges []allfields.Range, others bool, fn func(*docread.Document) error) error {
 	e := &entryScan{f: f, index: f.best(), ranges: ranges, others: others}
 	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
 		return f.readRows(s, rows, fn)
@@ -65,8 +66,8 @@ func (f *finder) readRanges(ranges []allfields.Range, others bool, fn func(*stor
 }
 
 // readRows reads the documents of entries, and tells how many of them it was that fn is done with.
-func (f *finder) readRows(s *storage.Snapshot, rows []entry, fn func(*storage.Document) error) (done int, err error) {
-	err = f.openEach(s, rows, func(i int, d *storage.Document) error {
+func (f *finder) readRows(s *storage.Snapshot, rows []entry, fn func(*docread.Document) error) (done int, err error) {
+	err = f.openEach(s, rows, func(i int, d *docread.Document) error {
 		done = i + 1
 		if f.stats.Keys += rows[i].keys; d == nil {
 			return nil
@@ -149,7 +150,7 @@ func (r *sortedReader) readOthers() (all bool, err error) {
 		return false, err
 	}
 	s := r.f.newSorter(&sorting{last: last})
-	err = r.f.readRanges(nil, true, func(d *storage.Document) error { return r.f.keep(r.order, &s, d) })
+	err = r.f.readRanges(nil, true, func(d *docread.Document) error { return r.f.keep(r.order, &s, d) })
 	r.others, r.f.beside = s.rows, s.bytes+s.docs
 	if errors.Is(err, errNotReady) {
 		err = nil // the scan finds that out, too
@@ -177,7 +178,7 @@ func (r *sortedReader) take(s *storage.Snapshot, _ *allfields.Index, rows []entr
 		return len(rows), r.takeLarge()
 	}
 	// Where a read fails the entries come again, without the rows that were given.
-	err := r.sort(func(fn func(*storage.Document) error) error {
+	err := r.sort(func(fn func(*docread.Document) error) error {
 		_, err := f.readRows(s, rows[:n], fn)
 		return err
 	})
@@ -189,7 +190,7 @@ func (r *sortedReader) take(s *storage.Snapshot, _ *allfields.Index, rows []entr
 }
 
 // sort gives documents in order, and those between them that the index does not know.
-func (r *sortedReader) sort(read func(fn func(*storage.Document) error) error) error {
+func (r *sortedReader) sort(read func(fn func(*docread.Document) error) error) error {
 	last, err := r.f.last(r.order)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ func (r *sortedReader) takeLarge() error {
 		Start: r.large,
 		End:   allfields.AppendAfter(nil, r.large),
 	}
-	return r.sort(func(fn func(*storage.Document) error) error {
+	return r.sort(func(fn func(*docread.Document) error) error {
 		return f.readRanges([]allfields.Range{rg}, false, fn)
 	})
 }

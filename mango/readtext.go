@@ -14,7 +14,7 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/segment"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // textPlan is what a plan has of a text index.
@@ -154,11 +154,11 @@ func (h *textHits) search(
 // give reads the documents of hits.
 func (h *textHits) give(s *search.Searcher, hits []index.Hit) error {
 	f := h.finder
-	refs := make([]storage.DocRef, len(hits))
+	refs := make([]docread.DocRef, len(hits))
 	for i := range hits {
-		refs[i] = storage.DocRef{ID: hits[i].ID, Conflicts: f.showsConflicts()}
+		refs[i] = docread.DocRef{ID: hits[i].ID, Conflicts: f.showsConflicts()}
 	}
-	return s.Snapshot.OpenEach(refs, func(i int, d *storage.Document) error {
+	return s.Snapshot.OpenEach(refs, func(i int, d *docread.Document) error {
 		hit := &hits[i]
 		h.after = &index.After{Values: hit.Sort, Identity: hit.Identity}
 		if d == nil || h.seen[hit.ID] {

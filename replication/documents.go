@@ -9,7 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // documents turns documents of replicator databases into jobs (couch_replicator_doc_processor). The
@@ -392,8 +392,8 @@ func failureText(err error) string {
 }
 
 // open reads a replication document as the server itself sees it; nil if it is gone.
-func (d *documents) open(ctx context.Context, db, id string) (*storage.Document, error) {
-	doc, err := d.s.o.Store.DB(db).Open(ctx, id, storage.OpenOptions{})
+func (d *documents) open(ctx context.Context, db, id string) (*docread.Document, error) {
+	doc, err := d.s.o.Store.DB(db).Open(ctx, id, docread.OpenOptions{})
 	if errors.Is(err, compat.KindNotFound) || errors.Is(err, compat.KindNoDatabase) {
 		return nil, nil
 	}

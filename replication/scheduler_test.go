@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -151,7 +152,7 @@ func (s *testScheduler) write(t *testing.T, db, id, body string) {
 		t.Fatal(err)
 	}
 	d.ID, d.HasID = id, true
-	if old, err := s.store.DB(db).Open(t.Context(), id, storage.OpenOptions{}); err == nil {
+	if old, err := s.store.DB(db).Open(t.Context(), id, docread.OpenOptions{}); err == nil {
 		d.Revs = compat.RevPath{Start: old.Rev.Pos, IDs: []string{old.Rev.Hash}}
 	}
 	results, err := s.store.DB(db).Update(t.Context(), []*compat.Document{d}, storage.UpdateOptions{})
@@ -171,7 +172,7 @@ func until(t *testing.T, what string, f func() bool) {
 }
 
 func (s *testScheduler) body(t *testing.T, db, id string) string {
-	d, err := s.store.DB(db).Open(t.Context(), id, storage.OpenOptions{})
+	d, err := s.store.DB(db).Open(t.Context(), id, docread.OpenOptions{})
 	if err != nil {
 		return err.Error()
 	}
@@ -429,7 +430,7 @@ func TestPausedDocumentBeginsAgain(t *testing.T) {
 		until(t, "the end of the pause", func() bool { return sharing.resumed.Load() == 1 })
 		sharing.resumed.Store(0)
 		paused("again")
-		doc, err := s.store.DB(compat.ReplicatorDB).Open(t.Context(), "again", storage.OpenOptions{})
+		doc, err := s.store.DB(compat.ReplicatorDB).Open(t.Context(), "again", docread.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

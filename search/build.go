@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -406,7 +407,7 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 
 // appendSource appends a document as index functions get it: _id, _rev, the members, then
 // attachments.
-func appendSource(dst []byte, doc *storage.Document) []byte {
+func appendSource(dst []byte, doc *docread.Document) []byte {
 	view := compat.DocumentView{ID: doc.ID, Rev: doc.Rev, Body: doc.Body}
 	for i := range doc.Attachments {
 		view.Attachments = append(view.Attachments,

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/search/analysis"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // signature names what an index holds: all that it depends on goes into it.
@@ -56,7 +57,7 @@ func (x *Indexes) Lookup(
 	ctx context.Context, db *storage.DB, kind segment.Kind, ddoc, name string,
 ) (def *Definition, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		doc, err := s.Open(ddoc, storage.OpenOptions{})
+		doc, err := s.Open(ddoc, docread.OpenOptions{})
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -146,7 +147,7 @@ func (b *bench) put(t tester, id, body string) {
 	t.Helper()
 	rev := ""
 	deleted := body == ""
-	doc, err := b.db.Open(context.Background(), id, storage.OpenOptions{})
+	doc, err := b.db.Open(context.Background(), id, docread.OpenOptions{})
 	if err == nil {
 		rev = doc.Rev.String()
 	} else if deleted {
@@ -163,7 +164,7 @@ func (b *bench) put(t tester, id, body string) {
 
 func (b *bench) purge(t tester, id string) {
 	t.Helper()
-	doc, err := b.db.Open(context.Background(), id, storage.OpenOptions{})
+	doc, err := b.db.Open(context.Background(), id, docread.OpenOptions{})
 	if err != nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -202,7 +203,7 @@ func (x *Indexes) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc,
 }
 
 // add is the storage.IndexFunc. Design documents are in no interactive index.
-func (u *interactiveUpdate) add(_ context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
+func (u *interactiveUpdate) add(_ context.Context, tx *storage.Tx, id string, before, after *docread.Document) error {
 	if compat.IsDesignID(id) || before == nil && after == nil {
 		return nil
 	}
@@ -223,7 +224,7 @@ func (u *interactiveUpdate) add(_ context.Context, tx *storage.Tx, id string, be
 
 // sources are a document for all indexes, and how many bytes they take.
 func (u *interactiveUpdate) sources(
-	tx *storage.Tx, id string, before, after *storage.Document,
+	tx *storage.Tx, id string, before, after *docread.Document,
 ) (docs []interactiveDoc, size int, err error) {
 	var doc ejson.Value
 	if after != nil {

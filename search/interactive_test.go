@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -348,7 +349,7 @@ func TestInteractiveCosts(t *testing.T) {
 		for i := range trips {
 			rev := ""
 			if i > 0 {
-				doc, err := b.db.Open(context.Background(), id, storage.OpenOptions{})
+				doc, err := b.db.Open(context.Background(), id, docread.OpenOptions{})
 				must(t, err)
 				rev = doc.Rev.String()
 			}

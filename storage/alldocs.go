@@ -303,8 +303,8 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		switch {
 		case found:
 			size += int(e.Size)
-			r.Doc = newDocument(r.ID, r.Rev, false, *e)
-			r.Doc.addConflicts(leaves[i], true, false)
+			r.Doc = docread.NewDocument(r.ID, r.Rev, false, *e)
+			r.Doc.AddConflicts(leaves[i], true, false)
 		case reads[i].Key != nil:
 			return keyspace.Corrupt("winner without its entry", nil)
 		case r.Found && l.o.IncludeDocs: // a local one

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -43,7 +44,7 @@ func TestAllDocs(t *testing.T) {
 		for _, id := range []string{"a", "b", "c", "_design/x", "a\x00", "d", "_design/y"} {
 			put(t, db, id, "", fmt.Sprintf(`{"id":%q}`, id[:1]))
 		}
-		remove(t, db, "c", put(t, db, "c", open(t, db, "c", OpenOptions{}).Rev.String(), `{}`))
+		remove(t, db, "c", put(t, db, "c", open(t, db, "c", docread.OpenOptions{}).Rev.String(), `{}`))
 		replicate(t, db, "b", "2-x,y", "2-w,y", "9-z!")
 		all := RangeOptions{Limit: -1}
 		want(t, "all", list(t, db, all), "0/6 _design/x _design/y a a\x00 b d")
@@ -123,7 +124,7 @@ func TestOffsetOfDesignDocsOutsideTheirNamespace(t *testing.T) {
 
 // hexRev is the hash of the document's first revision, which lost.
 func hexRev(t *testing.T, db *DB, id string) string {
-	d := open(t, db, id, OpenOptions{Conflicts: true})
+	d := open(t, db, id, docread.OpenOptions{Conflicts: true})
 	_, hash, _ := strings.Cut(d.Conflicts[len(d.Conflicts)-1].String(), "-")
 	return hash
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -55,7 +56,7 @@ func stubOf(name string) compat.Attachment {
 // readAtt reads an attachment of a revision, the winner if rev is empty.
 func readAtt(t testing.TB, db *DB, id, rev, name string, o AttachmentRange) ([]byte, error) {
 	t.Helper()
-	var open OpenOptions
+	var open docread.OpenOptions
 	if rev != "" {
 		open.Rev = parsedRev(t, rev)
 	}
@@ -251,7 +252,7 @@ func TestAttachmentReferences(t *testing.T) {
 		collect()
 		wantAttKeys(t, db, 3, 1, 0)
 		wantAtt(t, db, "d", "", "big", big)
-		copied := open(t, db, "d", OpenOptions{}).Attachments
+		copied := open(t, db, "d", docread.OpenOptions{}).Attachments
 		putAtts(t, db, "copy", "", copied...) // COPY shares the bytes
 		wantAttKeys(t, db, 3, 1, 0)
 		rev4 := remove(t, db, "d", rev3)
@@ -262,7 +263,7 @@ func TestAttachmentReferences(t *testing.T) {
 		wantAttKeys(t, db, 3, 1, 0)
 		_, err = db.Purge(
 			t.Context(),
-			[]IDRevs{{ID: "copy", Revs: []compat.Rev{open(t, db, "copy", OpenOptions{}).Rev}}},
+			[]IDRevs{{ID: "copy", Revs: []compat.Rev{open(t, db, "copy", docread.OpenOptions{}).Rev}}},
 		)
 		must(t, err)
 		wantAttKeys(t, db, 3, 0, 1)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
@@ -94,7 +95,7 @@ func editAttachments(db *DB, w int) error {
 }
 
 func compareAttachments(db *DB, id string, stored map[string][]byte) error {
-	d, err := db.Open(context.Background(), id, OpenOptions{})
+	d, err := db.Open(context.Background(), id, docread.OpenOptions{})
 	if err != nil {
 		return err
 	}

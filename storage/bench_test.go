@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
@@ -131,7 +132,7 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("get", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_, err := db.Open(context.Background(), ids[rand.IntN(len(ids))], OpenOptions{})
+			_, err := db.Open(context.Background(), ids[rand.IntN(len(ids))], docread.OpenOptions{})
 			must(b, err)
 		}
 	})
@@ -199,7 +200,7 @@ func BenchmarkLargeBodies(b *testing.B) {
 		b.SetBytes(size)
 		b.ReportAllocs()
 		for b.Loop() {
-			open(b, db, "100", OpenOptions{})
+			open(b, db, "100", docread.OpenOptions{})
 		}
 	})
 }

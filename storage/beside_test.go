@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -19,7 +20,7 @@ func readAllWays(t *testing.T, db *DB, conflicts bool) map[string][]string {
 	t.Helper()
 	ways := map[string][]string{}
 	var ids []string
-	note := func(way string, doc *Document) {
+	note := func(way string, doc *docread.Document) {
 		text := fmt.Sprintf("%s %s %v %s", doc.ID, doc.Rev, doc.Conflicts, doc.Body)
 		ways[way] = append(ways[way], fmt.Sprintf("%d %.90s", len(text), text))
 	}
@@ -50,13 +51,13 @@ func readAllWays(t *testing.T, db *DB, conflicts bool) map[string][]string {
 	must(t, err)
 	slices.Sort(ways["feed"])
 	for _, id := range ids {
-		note("one", open(t, db, id, OpenOptions{Conflicts: conflicts}))
+		note("one", open(t, db, id, docread.OpenOptions{Conflicts: conflicts}))
 		if !conflicts {
 			shared := db.openTogether(t.Context(), []string{id})[0]
 			if shared.Done {
 				note("shared", shared.Value.doc)
 			} else { // what is apart is read alone
-				note("shared", open(t, db, id, OpenOptions{}))
+				note("shared", open(t, db, id, docread.OpenOptions{}))
 			}
 		}
 	}
@@ -96,7 +97,7 @@ func TestEntryBesideItsLeaf(t *testing.T) {
 		replicate(t, db, "a", "1-zzzzzzzzzzzzzzzz")
 		step("another wins", show(t, db, "a"), 1)
 		want(t, "another wins", strings.HasSuffix(show(t, db, "a"), `{"rev":"1-zzzzzzzzzzzzzzzz"}`), true)
-		remove(t, db, "a", open(t, db, "a", OpenOptions{}).Rev.String())
+		remove(t, db, "a", open(t, db, "a", docread.OpenOptions{}).Rev.String())
 		step("it wins again", rev+` {"n":1}`, 1)
 		rev = put(t, db, "a", rev, `{"n":2}`)
 		step("edited", rev+` {"n":2}`, 0)
@@ -123,7 +124,7 @@ func TestReadsAgree(t *testing.T) {
 				update(t, db, UpdateOptions{Replicated: true}, d)
 			}
 			if rnd.IntN(4) == 0 {
-				remove(t, db, id, open(t, db, id, OpenOptions{Deleted: true}).Rev.String())
+				remove(t, db, id, open(t, db, id, docread.OpenOptions{Deleted: true}).Rev.String())
 			}
 		}
 		ways := readAllWays(t, db, true)

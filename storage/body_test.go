@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -48,7 +49,7 @@ func store(t testing.TB, db *DB, o UpdateOptions, d *compat.Document) compat.Rev
 
 func wantBody(t testing.TB, db *DB, id string, rev compat.Rev, like *compat.Document) {
 	t.Helper()
-	d, err := db.Open(context.Background(), id, OpenOptions{Rev: rev})
+	d, err := db.Open(context.Background(), id, docread.OpenOptions{Rev: rev})
 	must(t, err)
 	if !bytes.Equal(d.Body, like.Body.JSON) {
 		t.Errorf(
@@ -115,7 +116,7 @@ func TestBodiesOfAllSizes(t *testing.T) {
 				checkDB(t, db)
 			}
 			must(t, db.Compact(t.Context()))
-			_, err := db.Open(t.Context(), id, OpenOptions{Rev: rev})
+			_, err := db.Open(t.Context(), id, docread.OpenOptions{Rev: rev})
 			wantError(t, err, compat.ErrMissing)
 			wantBody(t, db, id, rev2, second)
 			gone := deleted(t, id, rev2.String())
@@ -146,7 +147,7 @@ func TestListsOfLargeBodies(t *testing.T) {
 			store(t, db, UpdateOptions{}, d)
 			bodies[d.ID] = string(d.Body.JSON)
 		}
-		check := func(what string, row int, id string, d *Document) {
+		check := func(what string, row int, id string, d *docread.Document) {
 			if d == nil || string(d.Body) != bodies[id] ||
 				(len(d.Attachments) == 1000) != (id[2] == '3' && row%40 == 3) {
 				t.Errorf("%s: row %d, %q, is not as it was stored", what, row, id)
@@ -281,8 +282,9 @@ func TestLongListOfAttachments(t *testing.T) {
 				next.Attachments = append(next.Attachments, stubOf(d.Attachments[i].Name))
 			}
 			rev2 := store(t, db, UpdateOptions{}, next)
-			want(t, "attachments", len(open(t, db, id, OpenOptions{NoBody: true}).Attachments), 1500)
-			want(t, "attachments of the old revision", len(open(t, db, id, OpenOptions{Rev: rev}).Attachments), 2000)
+			want(t, "attachments", len(open(t, db, id, docread.OpenOptions{NoBody: true}).Attachments), 1500)
+			old := open(t, db, id, docread.OpenOptions{Rev: rev})
+			want(t, "attachments of the old revision", len(old.Attachments), 2000)
 			checkDB(t, db)
 			remove(t, db, id, rev2.String())
 			must(t, db.Compact(t.Context()))
@@ -387,9 +389,9 @@ func TestRoundTripsOfLargeBodies(t *testing.T) {
 		most int64
 		call func()
 	}{
-		{"read", 4, func() { open(t, db, "large", OpenOptions{}) }},
-		{"read without the body", 3, func() { open(t, db, "large", OpenOptions{NoBody: true}) }},
-		{"read a revision", 5, func() { open(t, db, "large", OpenOptions{Rev: rev}) }},
+		{"read", 4, func() { open(t, db, "large", docread.OpenOptions{}) }},
+		{"read without the body", 3, func() { open(t, db, "large", docread.OpenOptions{NoBody: true}) }},
+		{"read a revision", 5, func() { open(t, db, "large", docread.OpenOptions{Rev: rev}) }},
 		{"list of 4 MB", 12, func() { list(t, db, RangeOptions{Limit: 40, IncludeDocs: true, Start: at("list")}) }},
 		{"list of one of them", 9, func() {
 			list(t, db, RangeOptions{Limit: 1, IncludeDocs: true, Start: at("list")})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -115,7 +116,7 @@ func TestOneDocumentOfABulkIsTooLarge(t *testing.T) {
 type growing struct{ rows int }
 
 func (g growing) Prepare(context.Context, *Tx) (IndexFunc, error) {
-	return func(_ context.Context, tx *Tx, id string, _, after *Document) error {
+	return func(_ context.Context, tx *Tx, id string, _, after *docread.Document) error {
 		prefix := tuple.AppendString(tx.AppendPrefix(nil, keyspace.TagViews), id)
 		tx.BeforeCommit(func() error {
 			for i := range g.rows {
@@ -157,7 +158,7 @@ func TestBulkWithLargeIndexRows(t *testing.T) {
 // A request whose transactions take too long is cut, too.
 func TestBulkTakesTooLong(t *testing.T) {
 	db, store := openLimited(t)
-	slow := func(_ context.Context, tx *Tx, _ string, _, _ *Document) error {
+	slow := func(_ context.Context, tx *Tx, _ string, _, _ *docread.Document) error {
 		store.Elapse(30 * time.Millisecond)
 		return nil
 	}

@@ -93,7 +93,7 @@ func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) er
 type changesScan struct {
 	o     ChangesOptions
 	fn    func(*Change) error
-	left  int64 // Rows that may still be given, < 0: any number
+	left  int64 // rows that may still be given, < 0: any number
 	given bool  // end.Last is a row given to fn
 	end   ChangesEnd
 	// count are the rows given, of a scan that looks its rows up.
@@ -112,14 +112,14 @@ type changesScan struct {
 
 	// What is given to fn, valid until it returns.
 	change Change
-	doc    Document
+	doc    docread.Document
 }
 
 // feedRow is a row of the changes feed.
 type feedRow struct {
 	seq   Seq
 	value formats.Change
-	after int64 // Rows after it in the feed
+	after int64 // rows after it in the feed
 }
 
 // scan gives the rows that one snapshot has after those given before.
@@ -147,7 +147,7 @@ func (c *changesScan) scan(d *dbRead) error {
 
 // scanRest gives what is left in the scan's direction.
 func (c *changesScan) scanRest(d *dbRead, updates int64) error {
-	after := c.end.Pending // Rows after the row before
+	after := c.end.Pending // rows after the row before
 	first := true
 	return c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
 		switch {
@@ -415,8 +415,8 @@ func (c *changesScan) give(
 		}
 	}
 	if e != nil {
-		c.doc = Document{ID: row.ID, Rev: row.Winner, Deleted: row.Deleted, Body: e.Body, Attachments: e.Atts}
-		c.doc.addConflicts(leaves, c.o.Conflicts, c.o.DeletedConflicts)
+		c.doc = docread.Document{ID: row.ID, Rev: row.Winner, Deleted: row.Deleted, Body: e.Body, Attachments: e.Atts}
+		c.doc.AddConflicts(leaves, c.o.Conflicts, c.o.DeletedConflicts)
 		c.change.Doc = &c.doc
 	}
 	err := c.fn(&c.change)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -87,7 +88,7 @@ type randomWriter struct {
 
 func (w *randomWriter) step(ctx context.Context) error {
 	id := fmt.Sprintf("doc%d", w.rng.IntN(w.ids))
-	current, err := w.db.Open(ctx, id, OpenOptions{Deleted: true})
+	current, err := w.db.Open(ctx, id, docread.OpenOptions{Deleted: true})
 	if err != nil && !errors.Is(err, compat.KindNotFound) {
 		return err
 	}
@@ -183,7 +184,7 @@ func checkCounts(t *testing.T, db *DB) {
 		if n := min(int(limit), len(rows)); len(got) != n || end.Pending != int64(len(rows)-n) {
 			t.Fatalf("descending, limit %d: %d rows, end %+v", limit, len(got), end)
 		}
-		doc, err := db.Open(t.Context(), rows[i].id, OpenOptions{Deleted: true, LocalSeq: true})
+		doc, err := db.Open(t.Context(), rows[i].id, docread.OpenOptions{Deleted: true, LocalSeq: true})
 		if err != nil || doc.LocalSeq != rows[i].seq.N {
 			t.Fatalf("local sequence %v, want %d, %v", doc, rows[i].seq.N, err)
 		}

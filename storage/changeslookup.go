@@ -35,7 +35,7 @@ func (db *DB) lookup(
 	find rowLookup,
 ) (ChangesEnd, error) {
 	c := changesScan{o: o, left: o.Limit, lookup: true}
-	given := make(map[string]int) // Rows given of each document
+	given := make(map[string]int) // rows given of each document
 	c.fn = func(ch *Change) error {
 		err := fn(ch)
 		if err == nil {
@@ -63,7 +63,7 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 	if err != nil || c.left == 0 {
 		return err
 	}
-	before := make(map[string]int) // Rows of each document that come before one
+	before := make(map[string]int) // rows of each document that come before one
 	rows = slices.DeleteFunc(rows, func(r feedRow) bool {
 		switch {
 		case r.seq.Compare(c.o.Since) <= 0:
@@ -216,7 +216,7 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 	it := d.R.Range(begin[:len(begin)-1], end[:len(end)-1], kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var rows []feedRow
-	var doc []byte // Key of the document at hand
+	var doc []byte // key of the document at hand
 	for it.Next() {
 		key := it.Key()
 		id, suffix, err := tuple.ReadString(key[len(prefix):])

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -302,7 +303,7 @@ func bodyOf(t *testing.T, tx kv.Tx, d *dbRead, tag keyspace.Tag) string {
 
 // attachmentOf is the id of a stored attachment.
 func attachmentOf(d *dbRead) string {
-	doc, err := d.openWinner("atts", OpenOptions{})
+	doc, err := d.OpenWinner("atts", docread.OpenOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -26,7 +27,7 @@ func twoDatabases(t *testing.T, test func(t *testing.T, s *Store, a, b *DB)) {
 // winner is the revision of a document as ReadRev has it.
 func winner(t *testing.T, db *DB, id string) compat.Rev {
 	t.Helper()
-	d, err := db.Open(t.Context(), id, OpenOptions{})
+	d, err := db.Open(t.Context(), id, docread.OpenOptions{})
 	if errors.Is(err, compat.KindNotFound) {
 		return compat.Rev{}
 	}
@@ -106,7 +107,7 @@ func TestCommitOver(t *testing.T) {
 		want(t, "made again", show(t, a, "d")[:2], "4-")
 		replicate(t, a, "d", "9-b,a", "9-c,a")
 		must(t, over(doc(t, "d", "", `{"v":4}`)))
-		d := open(t, a, "d", OpenOptions{Conflicts: true})
+		d := open(t, a, "d", docread.OpenOptions{Conflicts: true})
 		want(t, "the winner is replaced, the conflict stays", fmt.Sprint(d.Rev.Pos, len(d.Conflicts)), "10 2")
 	})
 }
@@ -119,7 +120,7 @@ func TestCommitKeepsAttachments(t *testing.T) {
 		rev := update(t, a, UpdateOptions{}, with)[0]
 		for _, e := range []Edit{{Doc: doc(t, "d", rev, `{"v":2}`)}, {Doc: doc(t, "d", "", `{"v":3}`), Over: true}} {
 			must(t, s.Commit(t.Context(), &Commit{Databases: []DatabaseCommit{{DB: a, Edits: []Edit{e}}}}))
-			want(t, "attachments", len(open(t, a, "d", OpenOptions{}).Attachments), 2)
+			want(t, "attachments", len(open(t, a, "d", docread.OpenOptions{}).Attachments), 2)
 		}
 	})
 }
@@ -184,7 +185,7 @@ func TestCommitCounts(t *testing.T) {
 				for n := 0; n < each; {
 					var count int
 					rev := compat.Rev{}
-					d, err := a.Open(context.Background(), "count", OpenOptions{})
+					d, err := a.Open(context.Background(), "count", docread.OpenOptions{})
 					if err == nil {
 						rev = d.Rev
 						_, err = fmt.Sscanf(string(d.Body), `{"n":%d}`, &count)
@@ -211,7 +212,8 @@ func TestCommitCounts(t *testing.T) {
 			})
 		}
 		all.Wait()
-		want(t, "counted", string(open(t, a, "count", OpenOptions{}).Body), fmt.Sprintf(`{"n":%d}`, writers*each))
+		counted := string(open(t, a, "count", docread.OpenOptions{}).Body)
+		want(t, "counted", counted, fmt.Sprintf(`{"n":%d}`, writers*each))
 		info, err := b.Info(t.Context())
 		must(t, err)
 		want(t, "documents", info.DocCount, writers*each)

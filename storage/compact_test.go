@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
@@ -36,14 +37,14 @@ func TestCompaction(t *testing.T) {
 			}
 		}
 		for i, rev := range old {
-			open(t, db, fmt.Sprint("doc", i), OpenOptions{Rev: parsedRev(t, rev)})
+			open(t, db, fmt.Sprint("doc", i), docread.OpenOptions{Rev: parsedRev(t, rev)})
 		}
 		must(t, db.Compact(t.Context()))
 		for i, rev := range old {
-			_, err := db.Open(t.Context(), fmt.Sprint("doc", i), OpenOptions{Rev: parsedRev(t, rev)})
+			_, err := db.Open(t.Context(), fmt.Sprint("doc", i), docread.OpenOptions{Rev: parsedRev(t, rev)})
 			wantError(t, err, compat.ErrMissing)
-			d := open(t, db, fmt.Sprint("doc", i), OpenOptions{RevsInfo: true})
-			if len(d.RevsInfo) != 30 || d.RevsInfo[1].Status != RevMissing {
+			d := open(t, db, fmt.Sprint("doc", i), docread.OpenOptions{RevsInfo: true})
+			if len(d.RevsInfo) != 30 || d.RevsInfo[1].Status != docread.RevMissing {
 				t.Errorf("doc%d: %v", i, d.RevsInfo)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -39,7 +40,7 @@ func TestCosts(t *testing.T) {
 		cost{gets: 1, getManys: 1, ranges: 1, rows: 1, sets: 6, clears: 2, atomics: 4, commits: 1})
 	measure("read", func() { show(t, db, "doc-100a") },
 		cost{gets: 1, ranges: 1, rows: 1})
-	measure("read an old revision", func() { open(t, db, "doc-100a", OpenOptions{Rev: path(t, rev).Rev()}) },
+	measure("read an old revision", func() { open(t, db, "doc-100a", docread.OpenOptions{Rev: path(t, rev).Rev()}) },
 		cost{gets: 1, ranges: 1, rows: 1})
 	measure("delete", func() { remove(t, db, "doc-100a", rev) },
 		cost{gets: 1, getManys: 1, ranges: 1, rows: 1, sets: 6, clears: 3, atomics: 7, commits: 1})

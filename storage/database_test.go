@@ -11,6 +11,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -38,7 +39,7 @@ func TestDatabases(t *testing.T) {
 		put(t, s.DB("b"), "x", "", `{}`)
 		must(t, s.Delete(t.Context(), "b"))
 		wantError(t, s.Delete(t.Context(), "b"), compat.ErrNoDatabase)
-		_, err := s.DB("b").Open(t.Context(), "x", OpenOptions{})
+		_, err := s.DB("b").Open(t.Context(), "x", docread.OpenOptions{})
 		wantError(t, err, compat.ErrNoDatabase)
 		must(t, s.Create(t.Context(), "b", CreateOptions{}))
 		want(t, "a new database is empty", show(t, s.DB("b"), "x"), "missing")
@@ -157,7 +158,7 @@ func TestPartitions(t *testing.T) {
 			update(t, db, UpdateOptions{}, doc(t, "p:c", "", `{}`), doc(t, "q:c", "", `{}`)),
 			"[partition_overflow 1-967a00dff5e02add41819138abb3284d]",
 		)
-		rev = open(t, db, "p:b", OpenOptions{}).Rev.String()
+		rev = open(t, db, "p:b", docread.OpenOptions{}).Rev.String()
 		want(t, "larger", put(t, db, "p:b", rev, `{"n":10}`), "partition_overflow")
 		want(t, "not larger", put(t, db, "p:b", rev, `{"n":2}`)[:2], "2-")
 		replicate(t, db, "p:d", "1-x")
@@ -205,7 +206,7 @@ func TestBatchesFitTransactions(t *testing.T) {
 type onlyOdd struct{}
 
 func (h onlyOdd) Prepare(context.Context, *Tx) (ValidateFunc, error) {
-	return func(_ context.Context, edit, parent *Document) error {
+	return func(_ context.Context, edit, parent *docread.Document) error {
 		if strings.HasSuffix(string(edit.Body), `0}`) {
 			return compat.NewError(compat.KindForbidden, "even")
 		}
@@ -217,8 +218,8 @@ type recorder struct{ changes *[]string }
 
 func (h recorder) Prepare(context.Context, *Tx) (IndexFunc, error) {
 	*h.changes = nil
-	return func(_ context.Context, tx *Tx, id string, before, after *Document) error {
-		text := func(d *Document) string {
+	return func(_ context.Context, tx *Tx, id string, before, after *docread.Document) error {
+		text := func(d *docread.Document) string {
 			if d == nil {
 				return "-"
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 )
 
@@ -75,7 +76,7 @@ func (s *Store) writeEventDocs(ctx context.Context, batch []dbevents.Event) ([]d
 	docs := make([]*compat.Document, len(batch))
 	for i, e := range batch {
 		docs[i] = &compat.Document{ID: e.ID(), HasID: true, Body: emptyDocument}
-		last, err := db.Open(ctx, docs[i].ID, OpenOptions{NoBody: true})
+		last, err := db.Open(ctx, docs[i].ID, docread.OpenOptions{NoBody: true})
 		switch {
 		case err == nil:
 			docs[i].Revs = compat.RevPath{Start: last.Rev.Pos, IDs: []string{last.Rev.Hash}}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/dbevents"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -65,7 +66,7 @@ func testEvents(t *testing.T) {
 		put(t, db, fmt.Sprint("doc", i), "", `{}`)
 	}
 	waitForEvent(t, s, "updated:db")
-	if d := open(t, s.DB(GlobalChanges), "updated:db", OpenOptions{}); d.Rev.Pos > 10 {
+	if d := open(t, s.DB(GlobalChanges), "updated:db", docread.OpenOptions{}); d.Rev.Pos > 10 {
 		t.Errorf("%d revisions for 100 updates", d.Rev.Pos)
 	}
 	must(t, s.Delete(t.Context(), "db"))
@@ -161,5 +162,5 @@ func (refuseEvents) Prepare(_ context.Context, tx *Tx) (ValidateFunc, error) {
 	if tx.Name() == GlobalChanges {
 		return nil, errors.New("no events")
 	}
-	return func(context.Context, *Document, *Document) error { return nil }, nil
+	return func(context.Context, *docread.Document, *docread.Document) error { return nil }, nil
 }

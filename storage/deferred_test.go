@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
@@ -107,7 +108,7 @@ func (o oracleIndexer) Prepare(_ context.Context, tx *Tx) (IndexFunc, error) {
 		return nil, nil
 	}
 	version, err := o.version(tx)
-	return func(_ context.Context, tx *Tx, id string, _, after *Document) error {
+	return func(_ context.Context, tx *Tx, id string, _, after *docread.Document) error {
 		key := tuple.AppendString(tx.AppendPrefix(nil, keyspace.TagMango), id)
 		if after == nil {
 			tx.KV().Clear(key)
@@ -193,7 +194,7 @@ func TestDeferredRunsOnce(t *testing.T) {
 		}
 	}
 	want(t, "deferred calls", len(o.asked), 100+90+5*2)
-	want(t, "row", o.row(db, "d000"), "map  d000 "+open(t, db, "d000", OpenOptions{}).Rev.String()+" []")
+	want(t, "row", o.row(db, "d000"), "map  d000 "+open(t, db, "d000", docread.OpenOptions{}).Rev.String()+" []")
 	// The request runs three times: for the verdicts, for the rows, and to write.
 	if c := store.Counts(); c.Runs != 3+5*3 || c.Commits != 1+5 {
 		t.Errorf("%+v", c)
@@ -393,7 +394,7 @@ func TestAnswersOnAFaultyStore(t *testing.T) {
 		}
 		for i := range 20 {
 			id := fmt.Sprintf("d%02d", i)
-			d, err := db.Open(t.Context(), id, OpenOptions{Conflicts: true})
+			d, err := db.Open(t.Context(), id, docread.OpenOptions{Conflicts: true})
 			if err == nil {
 				want(t, fmt.Sprint("seed ", seed), o.row(db, id), fmt.Sprint("map  ", id, " ", d.Rev, " ", d.Conflicts))
 			}

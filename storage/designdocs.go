@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -29,11 +30,11 @@ func (t *dbTx) stampDesigns() {
 }
 
 // DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
-func (x *Tx) DesignDocs() ([]DocRef, error) { return designDocs(x.t.tx, x.t.Keys) }
+func (x *Tx) DesignDocs() ([]docread.DocRef, error) { return designDocs(x.t.tx, x.t.Keys) }
 
 // designDocs lists the live design documents from TagAllDocs: their ids are next to each other, so
 // one range read finds them however many documents the database has.
-func designDocs(r kv.ReadTx, keys keyspace.Space) (list []DocRef, err error) {
+func designDocs(r kv.ReadTx, keys keyspace.Space) (list []docread.DocRef, err error) {
 	o := RangeOptions{Namespace: NamespaceDesign, Limit: -1}
 	o.clamp()
 	prefix := keys.Sub(nil, keyspace.TagAllDocs)
@@ -49,14 +50,14 @@ func designDocs(r kv.ReadTx, keys keyspace.Space) (list []DocRef, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, DocRef{ID: id, Rev: rev})
+		list = append(list, docread.DocRef{ID: id, Rev: rev})
 	}
 	return list, it.Err()
 }
 
 // OpenDesign reads a revision that DesignDocs listed.
-func (x *Tx) OpenDesign(ref DocRef) (*Document, error) {
-	return x.t.openWinner(ref.ID, OpenOptions{})
+func (x *Tx) OpenDesign(ref docread.DocRef) (*docread.Document, error) {
+	return x.t.OpenWinner(ref.ID, docread.OpenOptions{})
 }
 
 // Security is the database's security object as the transaction sees it; nil if it was never set

@@ -25,10 +25,10 @@
 //	keyspace/                           keys, database records, counters
 //	store.go, database.go               the store, create/delete/list/info
 //	formats/                            values: attachments and bodies; leaves with their lines, winners, changes
-//	docread/                            leaves and entries of documents as they are read in a snapshot
+//	docread/                            documents as they are read in a snapshot: leaves, entries, winners, revisions
 //	tx.go                               a snapshot of one database, a transaction on it
-//	types.go, document.go               options and results
-//	read.go, openrevs.go, winner.go     documents as they are read: one revision, open_revs and _bulk_get, the winner
+//	types.go                            options and results
+//	read.go, openrevs.go                one revision, open_revs and _bulk_get
 //	update.go, bulk.go, batch.go        writes: the API, the transactions of a request, what is done in one
 //	commit.go                           edits of several databases in one transaction, all or none
 //	deferred.go, validate.go            callbacks of validation and indexes that run between transactions
@@ -53,7 +53,6 @@
 //	metrics.go                          what a Store counts, for Prometheus
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
 //	hooks.go, indexers/, designdocs.go  what higher layers plug in: validation, indexes written with the document
-//	openeach.go                         documents that others name, given as they are read
 //	snapshot.go                         what they read and write themselves: snapshots, transactions beside documents
 //	revtree/                            the revision tree, without any I/O
 //

@@ -31,7 +31,7 @@ type winnerScan struct {
 	others    []compat.Rev
 
 	docs       kv.Iterator // over TagDocs, nil: not begun
-	prefetched []*Document
+	prefetched []*docread.Document
 	// window is how many documents are read ahead.
 	window docread.Window
 	room   docread.BodyRoom
@@ -71,7 +71,7 @@ func (s *winnerScan) close() {
 }
 
 // next gives the next winner, nil at the end. It is valid until the next call.
-func (s *winnerScan) next() (*Document, error) {
+func (s *winnerScan) next() (*docread.Document, error) {
 	if len(s.prefetched) == 0 {
 		doc, e, err := s.winner()
 		if err != nil || doc == nil || e.Whole() {
@@ -87,7 +87,7 @@ func (s *winnerScan) next() (*Document, error) {
 }
 
 // readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
-func (s *winnerScan) readAhead(doc *Document, e *formats.Entry) error {
+func (s *winnerScan) readAhead(doc *docread.Document, e *formats.Entry) error {
 	var entries []*formats.Entry
 	rows := s.window.Rows
 	if left := s.o.scanLimit(); left > 0 {
@@ -117,12 +117,12 @@ func (s *winnerScan) readAhead(doc *Document, e *formats.Entry) error {
 }
 
 // winner gives the next winner with its entry, without what is apart.
-func (s *winnerScan) winner() (*Document, *formats.Entry, error) {
+func (s *winnerScan) winner() (*docread.Document, *formats.Entry, error) {
 	l, id, err := s.nextLeaf()
 	if err != nil || id == nil {
 		return nil, nil, err
 	}
-	doc := &Document{ID: string(id)}
+	doc := &docread.Document{ID: string(id)}
 	if s.entry, err = s.entryOf(doc.ID, &l); err != nil {
 		return nil, nil, err
 	}
@@ -234,7 +234,7 @@ func (s *winnerScan) entryOf(id string, l *formats.Leaf) (formats.Entry, error) 
 }
 
 // readConflicts reads what a descending scan has of a document after its winner.
-func (s *winnerScan) readConflicts(doc *Document) error {
+func (s *winnerScan) readConflicts(doc *docread.Document) error {
 	for s.it.Next() {
 		deleted, rev, _, chunk, err := s.leafKey()
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -225,7 +226,7 @@ func (e *docEdit) write(rev compat.Rev, doc *compat.Document, atts []compat.Atta
 
 // parentOf finds the stored leaf that an edit replaces, nil for a new or recreated document; ok is
 // false for a conflict (couch_db:prep_and_validate_update).
-func (e *docEdit) parentOf(m *editMode, doc *compat.Document) (parent *Document, ok bool, err error) {
+func (e *docEdit) parentOf(m *editMode, doc *compat.Document) (parent *docread.Document, ok bool, err error) {
 	rev := doc.Rev()
 	if len(doc.Revs.IDs) == 0 {
 		return nil, len(e.before) == 0 || e.deletedBefore(), nil
@@ -239,8 +240,8 @@ func (e *docEdit) parentOf(m *editMode, doc *compat.Document) (parent *Document,
 			if err != nil {
 				return nil, false, err
 			}
-			parent = newDocument(e.id, l.Rev, l.Deleted, *old)
-			parent.Revs = e.t.visibleRevs(l, l.Rev)
+			parent = docread.NewDocument(e.id, l.Rev, l.Deleted, *old)
+			parent.Revs = e.t.VisibleRevs(l, l.Rev)
 			return parent, true, nil
 		}
 	}
@@ -260,7 +261,7 @@ func (e *docEdit) stored(l *formats.Leaf) (*formats.Entry, error) {
 	if old := e.old[l.Rev]; old != nil {
 		return old, nil
 	}
-	old, err := e.t.leafEntry(e.id, l)
+	old, err := e.t.LeafEntry(e.id, l)
 	if err == nil {
 		err = e.t.Complete(false, &old)
 	}
@@ -289,7 +290,7 @@ func (e *docEdit) remember(rev compat.Rev, old *formats.Entry) {
 
 // resolveStubs gives a document's attachments with the stubs replaced by those of the parent of the
 // same name (couch_doc:merge_stubs). The error, compat.MissingStub, fails the whole request.
-func (e *docEdit) resolveStubs(doc *compat.Document, parent *Document) ([]compat.Attachment, error) {
+func (e *docEdit) resolveStubs(doc *compat.Document, parent *docread.Document) ([]compat.Attachment, error) {
 	if len(doc.Attachments) == 0 {
 		return nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -112,7 +113,7 @@ func replicate(t testing.TB, db *DB, id string, revs ...string) {
 // show gives the winner as text.
 func show(t testing.TB, db *DB, id string) string {
 	t.Helper()
-	d, err := db.Open(context.Background(), id, OpenOptions{})
+	d, err := db.Open(context.Background(), id, docread.OpenOptions{})
 	if err != nil {
 		if e, ok := compat.AsError(err); ok {
 			return e.Reason
@@ -122,7 +123,7 @@ func show(t testing.TB, db *DB, id string) string {
 	return d.Rev.String() + " " + string(d.Body)
 }
 
-func open(t testing.TB, db *DB, id string, o OpenOptions) *Document {
+func open(t testing.TB, db *DB, id string, o docread.OpenOptions) *docread.Document {
 	t.Helper()
 	d, err := db.Open(context.Background(), id, o)
 	must(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -51,7 +52,7 @@ func writeAndRead(ctx context.Context) error {
 	}
 	fmt.Println(results[0].Rev)
 
-	read, err := db.Open(ctx, "chesterfield", storage.OpenOptions{})
+	read, err := db.Open(ctx, "chesterfield", docread.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -74,7 +75,7 @@ func (w *revWrite) body() []byte {
 
 // leafBefore is the stored leaf of a revision, nil if there is none.
 func (e *docEdit) leafBefore(rev compat.Rev) *formats.Leaf {
-	if len(e.before) > fewLeaves {
+	if len(e.before) > formats.FewLeaves {
 		if e.beforeAt == nil {
 			e.beforeAt = make(map[compat.Rev]int, len(e.before))
 			for i := range e.before {
@@ -97,7 +98,7 @@ func (e *docEdit) leafBefore(rev compat.Rev) *formats.Leaf {
 // leafNow is the index of a revision among the leaves after the edits, -1 if it is no leaf. It may
 // only be used in flush, where the tree does not change any more: the index would not notice.
 func (e *docEdit) leafNow(rev compat.Rev) int {
-	if len(e.tree) <= fewLeaves {
+	if len(e.tree) <= formats.FewLeaves {
 		return e.tree.Leaf(rev)
 	}
 	if e.treeAt == nil {
@@ -111,10 +112,6 @@ func (e *docEdit) leafNow(rev compat.Rev) int {
 	}
 	return -1
 }
-
-// fewLeaves is the number of leaves up to which a linear search is used. Larger trees get an index:
-// a document with many conflicts would otherwise cost the square of their number.
-const fewLeaves = 16
 
 func (e *docEdit) leavesChanged() bool {
 	return len(e.tree) != len(e.before) ||
@@ -287,7 +284,7 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 // missingHistory are the revisions with an entry in the range of TagHistory that the tree does not
 // have; nil where the leaves are so few that each one may be looked for by itself.
 func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]bool, error) {
-	if len(e.tree) <= fewLeaves {
+	if len(e.tree) <= formats.FewLeaves {
 		return nil, nil
 	}
 	it := e.t.tx.Range(begin, end, kv.RangeOptions{WantAll: true})
@@ -427,25 +424,25 @@ func (e *docEdit) putLists(after []formats.Leaf) {
 
 // callIndex tells the index function about the winner before and after.
 func (e *docEdit) callIndex(index IndexFunc) error {
-	var was, is *Document
+	var was, is *docread.Document
 	if n := len(e.before); n > 0 && !e.deletedBefore() {
 		l := &e.before[n-1]
 		old, err := e.storedWhole(l)
 		if err != nil {
 			return err
 		}
-		was = newDocument(e.id, l.Rev, false, *old)
+		was = docread.NewDocument(e.id, l.Rev, false, *old)
 	}
 	if len(e.tree) > 0 && !e.tree[0].Deleted {
 		l := &e.tree[0]
 		if w := e.writes[l.Rev]; w != nil && e.leafBefore(l.Rev) == nil {
-			is = &Document{ID: e.id, Rev: l.Rev, Body: w.body(), Attachments: w.atts}
+			is = &docread.Document{ID: e.id, Rev: l.Rev, Body: w.body(), Attachments: w.atts}
 		} else {
 			old, err := e.storedWhole(e.leafBefore(l.Rev))
 			if err != nil {
 				return err
 			}
-			is = newDocument(e.id, l.Rev, false, *old)
+			is = docread.NewDocument(e.id, l.Rev, false, *old)
 		}
 	}
 	if was == nil && is == nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
@@ -93,13 +94,13 @@ func TestFullStore(t *testing.T) {
 	must(t, s.Delete(ctx, "other"))
 	_, err = s.CollectAttachments(ctx)
 	must(t, err)
-	want(t, "body", string(open(t, db, "doc5", OpenOptions{}).Body), large)
+	want(t, "body", string(open(t, db, "doc5", docread.OpenOptions{}).Body), large)
 
 	disk.Leave(faultkv.None)
 	wantError(t, s.Delete(ctx, "db"), kv.ErrFull)
 	_, err = update(UpdateOptions{}, edit("doc5", true, `{}`))
 	wantError(t, err, kv.ErrFull)
-	open(t, db, "doc5", OpenOptions{})
+	open(t, db, "doc5", docread.OpenOptions{})
 
 	disk.Leave(faultkv.Roomy)
 	put(t, db, "new", "", `{}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -23,7 +24,7 @@ type Validator interface {
 // ValidateFunc accepts (nil) or refuses (a compat.Error with forbidden, unauthorized, …) a new
 // revision; the user is in ctx. parent is the revision it replaces, nil for a new document; its
 // body may be absent if it is known only as an ancestor.
-type ValidateFunc func(ctx context.Context, edit *Document, parent *Document) error
+type ValidateFunc func(ctx context.Context, edit *docread.Document, parent *docread.Document) error
 
 // BatchValidator is a Validator with a second check, which comes after the one of Prepare and sees
 // many documents at once: one that has to cross to another process.
@@ -41,7 +42,7 @@ type ValidateBatchFunc func(ctx context.Context, edits []ValidatedEdit) (verdict
 
 // ValidatedEdit is a new revision with the one it replaces; see ValidateFunc.
 type ValidatedEdit struct {
-	Edit, Parent *Document
+	Edit, Parent *docread.Document
 	Replicated   bool // it comes with its line of revisions
 }
 
@@ -57,7 +58,7 @@ type Indexer interface {
 // and after are the winners, nil where there was or is none that is not deleted; after comes with
 // its conflicts. ErrPending, after Tx.Defer, puts the document off: then the function must not have
 // written anything, unless it is a design document. Any other error rolls the transaction back.
-type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *Document) error
+type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *docread.Document) error
 
 // PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of
 // the changes feed tells of them.
@@ -134,7 +135,9 @@ func (x *Tx) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return x.t.Keys
 
 // Open reads the current revision of a document as the transaction sees it. Documents that the same
 // request is about to change are seen as they were before.
-func (x *Tx) Open(id string) (*Document, error) { return x.t.openWinner(id, OpenOptions{}) }
+func (x *Tx) Open(id string) (*docread.Document, error) {
+	return x.t.OpenWinner(id, docread.OpenOptions{})
+}
 
 // ChangesDesigns reports whether design documents may be among those that the transaction writes.
 func (x *Tx) ChangesDesigns() bool { return x.t.designs }

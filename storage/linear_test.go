@@ -16,6 +16,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -180,7 +181,7 @@ func (h *linearHistory) fails(err error) bool {
 
 func (h *linearHistory) read(ctx context.Context, client int, db *DB, doc int, seen *known) {
 	h.do(client, docOp{kind: "read", doc: doc}, func() docResult {
-		d, err := db.Open(ctx, hotDoc(doc), OpenOptions{})
+		d, err := db.Open(ctx, hotDoc(doc), docread.OpenOptions{})
 		switch {
 		case errors.Is(err, compat.KindNotFound):
 			*seen = known{}

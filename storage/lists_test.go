@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
@@ -99,7 +100,7 @@ func rowText(r *ListRow) string {
 	return text
 }
 
-func docText(d *Document) string {
+func docText(d *docread.Document) string {
 	return fmt.Sprintf(
 		" %s %v %.60s %d %v %v %v %d",
 		d.Rev,
@@ -195,20 +196,20 @@ func listCases(ids []string) []listCase {
 		}
 	}
 	for _, latest := range []bool{false, true} {
-		var requests []OpenRevsRequest
+		var requests []docread.OpenRevsRequest
 		for i, id := range ids {
-			o := OpenRevsOptions{All: true, Open: OpenOptions{Revs: true}}
+			o := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true}}
 			if i%3 > 0 {
-				o = OpenRevsOptions{
+				o = docread.OpenRevsOptions{
 					Revs:   []compat.Rev{{Pos: 1, Hash: "a"}, {Pos: 2, Hash: "b"}, {Pos: 7, Hash: "no"}},
 					Latest: latest,
 				}
 			}
-			requests = append(requests, OpenRevsRequest{ID: id, OpenRevsOptions: o})
+			requests = append(requests, docread.OpenRevsRequest{ID: id, OpenRevsOptions: o})
 		}
 		add(fmt.Sprintf("BulkGet, latest %v", latest), func(ctx context.Context, db *DB, row func(string)) error {
 			text := ""
-			return db.BulkGet(ctx, slices.Values(requests), func(i int, revs []RevResult, more bool) error {
+			return db.BulkGet(ctx, slices.Values(requests), func(i int, revs []docread.RevResult, more bool) error {
 				if text == "" {
 					text = requests[i].ID
 				}
@@ -362,10 +363,10 @@ func testListsUnderWrites(t *testing.T, remote bool) {
 			if i%4 == 3 {
 				continue // deleted
 			}
-			put(t, db, id, open(t, db, id, OpenOptions{}).Rev.String(), fmt.Sprintf(`{"round":%d}`, round))
+			put(t, db, id, open(t, db, id, docread.OpenOptions{}).Rev.String(), fmt.Sprintf(`{"round":%d}`, round))
 		}
 		put(t, db, "_local/doc-01", "", fmt.Sprintf(`{"round":%d}`, round))
-		put(t, db, "_design/1", open(t, db, "_design/1", OpenOptions{}).Rev.String(), `{}`)
+		put(t, db, "_design/1", open(t, db, "_design/1", docread.OpenOptions{}).Rev.String(), `{}`)
 	}
 	for _, c := range listCases(ids) {
 		if strings.Contains(c.name, "some") {

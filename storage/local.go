@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -64,10 +65,13 @@ func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Doc
 
 // EditLocal replaces a local document by what edit makes of it in one transaction: of nil where there
 // is none, and again where others were faster. Where edit returns nil nothing is written.
-func (db *DB) EditLocal(ctx context.Context, id string, edit func(old *Document) (*compat.Document, error)) (
-	result EditResult, err error) {
+func (db *DB) EditLocal(
+	ctx context.Context,
+	id string,
+	edit func(old *docread.Document) (*compat.Document, error),
+) (result EditResult, err error) {
 	err = db.update(ctx, func(t *dbTx) error {
-		old, err := t.openLocal(id, OpenOptions{})
+		old, err := t.OpenDoc(id, docread.OpenOptions{})
 		if err == nil || errors.Is(err, compat.ErrMissing) {
 			var doc *compat.Document
 			if doc, err = edit(old); err == nil && doc != nil {
@@ -110,27 +114,6 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	return EditResult{ID: doc.ID, Rev: rev}
 }
 
-// openLocal reads a local document; a revision that is asked for is never found.
-func (d *dbRead) openLocal(id string, o OpenOptions) (*Document, error) {
-	value, err := d.R.Get(d.Keys.Local(nil, id))
-	if err != nil {
-		return nil, err
-	}
-	if value == nil || !o.Rev.IsZero() {
-		return nil, compat.ErrMissing
-	}
-	return d.localOf(id, value)
-}
-
-// localOf completes a local document whose own value is at hand.
-func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
-	rev, body, err := d.Local(id, value)
-	if err != nil {
-		return nil, err
-	}
-	return &Document{ID: id, Rev: rev, Body: body}, nil
-}
-
 // localRow fills in the row of a local document.
 func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 	r.Found = true
@@ -138,7 +121,7 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 		r.Rev, _, _, _, err = formats.ParseLocal(value)
 		return err
 	}
-	if r.Doc, err = d.localOf(r.ID, value); err == nil {
+	if r.Doc, err = d.Local(r.ID, value); err == nil {
 		r.Rev = r.Doc.Rev
 	}
 	return err
@@ -180,7 +163,7 @@ type localScan struct {
 }
 
 // next gives the next local document, nil at the end. It is valid until the next call.
-func (s *localScan) next(withBody bool) (*Document, error) {
+func (s *localScan) next(withBody bool) (*docread.Document, error) {
 	s.parts = s.parts[:0]
 	for s.pushed || s.it.Next() {
 		s.pushed = false
@@ -198,7 +181,7 @@ func (s *localScan) next(withBody bool) (*Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		doc := &Document{ID: id, Rev: rev, Body: body}
+		doc := &docread.Document{ID: id, Rev: rev, Body: body}
 		if chunked && withBody {
 			doc.Body, err = s.joined(id, length)
 		}

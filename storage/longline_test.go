@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -39,14 +40,15 @@ func TestLongLines(t *testing.T) {
 				d := doc(t, id, "", `{"n":1}`)
 				d.Revs = longLine(n, "the newest", hash)
 				store(t, db, UpdateOptions{Replicated: true}, d)
-				want(t, "read back", slices.Equal(open(t, db, id, OpenOptions{Revs: true}).Revs.IDs, d.Revs.IDs), true)
+				back := open(t, db, id, docread.OpenOptions{Revs: true})
+				want(t, "read back", slices.Equal(back.Revs.IDs, d.Revs.IDs), true)
 				branch := doc(t, id, "", `{"n":2}`)
 				branch.Revs = longLine(n, "another", hash)
 				store(t, db, UpdateOptions{Replicated: true}, branch)
 				next := doc(t, id, "", `{"n":3}`)
 				next.Revs = compat.RevPath{Start: d.Revs.Start, IDs: d.Revs.IDs[:1]}
 				rev := store(t, db, UpdateOptions{}, next)
-				got := open(t, db, id, OpenOptions{Revs: true, Conflicts: true})
+				got := open(t, db, id, docread.OpenOptions{Revs: true, Conflicts: true})
 				want(t, "extended", slices.Equal(got.Revs.IDs[1:], d.Revs.IDs), true)
 				want(t, "conflicts", len(got.Conflicts), 1)
 				diffs, err := revsDiffs(
@@ -73,7 +75,7 @@ func TestLongLines(t *testing.T) {
 		for _, n := range lengths { // many at once: their leaves are read as one range
 			for _, name := range []string{"16 bytes", "others"} {
 				id := fmt.Sprintf("_design/%d, %s", n, name)
-				all = append(all, deleted(t, id, open(t, db, id, OpenOptions{}).Rev.String()))
+				all = append(all, deleted(t, id, open(t, db, id, docread.OpenOptions{}).Rev.String()))
 			}
 		}
 		for _, r := range update(t, db, UpdateOptions{}, all...) {
@@ -122,7 +124,7 @@ func TestLeafReader(t *testing.T) {
 type parentsSeen struct{ revs *[]string }
 
 func (p parentsSeen) Prepare(context.Context, *Tx) (ValidateFunc, error) {
-	return func(_ context.Context, _, parent *Document) error {
+	return func(_ context.Context, _, parent *docread.Document) error {
 		*p.revs = append(*p.revs, parent.Rev.String())
 		return nil
 	}, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/revtree"
 )
@@ -53,7 +54,7 @@ func TestEditsOfManyLeaves(t *testing.T) {
 // them.
 func TestManyLeaves(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
-		const n = 3 * fewLeaves
+		const n = 3 * formats.FewLeaves
 		var docs []*compat.Document
 		var revs []compat.Rev
 		for i := range n {
@@ -82,7 +83,7 @@ func TestManyLeaves(t *testing.T) {
 		want(t, "missing", fmt.Sprint(diffs[0].Missing), "[9-x]")
 		_, err = db.Purge(t.Context(), []IDRevs{{"tree", []compat.Rev{rev, revs[8], revs[9]}}})
 		must(t, err)
-		want(t, "conflicts", len(open(t, db, "tree", OpenOptions{Conflicts: true}).Conflicts), n-4)
+		want(t, "conflicts", len(open(t, db, "tree", docread.OpenOptions{Conflicts: true}).Conflicts), n-4)
 		checkDB(t, db)
 		must(t, db.SetRevsLimit(t.Context(), 1))
 		edit.Revs = compat.RevPath{Start: 2, IDs: []string{revs[20].Hash}}

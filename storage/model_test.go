@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -151,7 +152,7 @@ func (m *model) compare(t *rapid.T, db *DB) {
 		doc, err := db.Open(
 			ctx,
 			id,
-			OpenOptions{Deleted: true, Conflicts: true, DeletedConflicts: true, RevsInfo: true},
+			docread.OpenOptions{Deleted: true, Conflicts: true, DeletedConflicts: true, RevsInfo: true},
 		)
 		must(t, err)
 		want(t, "winner of "+id, doc.Rev, tree[0].Rev)
@@ -161,10 +162,10 @@ func (m *model) compare(t *rapid.T, db *DB) {
 		}
 		for _, info := range doc.RevsInfo {
 			_, known := m.bodies[id][info.Rev]
-			want(t, "status of "+info.Rev.String(), info.Status != RevMissing, known)
+			want(t, "status of "+info.Rev.String(), info.Status != docread.RevMissing, known)
 		}
 		for rev, body := range m.bodies[id] {
-			doc, err := db.Open(ctx, id, OpenOptions{Rev: rev})
+			doc, err := db.Open(ctx, id, docread.OpenOptions{Rev: rev})
 			must(t, err)
 			want(t, id+" "+rev.String(), string(doc.Body), body)
 		}

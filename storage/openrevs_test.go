@@ -34,10 +34,10 @@ func TestRevisionsAreNotHeld(t *testing.T) {
 		d.Revs = compat.RevPath{Start: 1, IDs: []string{fmt.Sprintf("%032x", i)}}
 		update(t, db, UpdateOptions{Replicated: true}, d)
 	}
-	all := OpenRevsOptions{All: true, Open: OpenOptions{Revs: true}}
+	all := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true}}
 	given := 0
 	var ahead int64
-	take := func(revs []RevResult) error {
+	take := func(revs []docread.RevResult) error {
 		for _, r := range revs {
 			given++
 			ahead = max(ahead, counting.Counts().BytesRead-int64(given-1)*size)
@@ -48,8 +48,12 @@ func TestRevisionsAreNotHeld(t *testing.T) {
 	for name, read := range map[string]func() error{
 		"OpenRevs": func() error { return db.OpenRevs(t.Context(), "large", all, take) },
 		"BulkGet": func() error {
-			requests := []OpenRevsRequest{{"large", all}, {"large", all}, {"none", all}}
-			each := func(_ int, revs []RevResult, _ bool) error { return take(revs) }
+			requests := []docread.OpenRevsRequest{
+				{ID: "large", OpenRevsOptions: all},
+				{ID: "large", OpenRevsOptions: all},
+				{ID: "none", OpenRevsOptions: all},
+			}
+			each := func(_ int, revs []docread.RevResult, _ bool) error { return take(revs) }
 			return db.BulkGet(t.Context(), slices.Values(requests), each)
 		},
 		"Snapshot": func() error {
@@ -77,13 +81,14 @@ func TestLeavesAreShared(t *testing.T) {
 		docs = append(docs, d)
 	}
 	update(t, db, UpdateOptions{Replicated: true}, docs...)
-	var requests []OpenRevsRequest
+	var requests []docread.OpenRevsRequest
 	for i := range 400 {
-		requests = append(requests, OpenRevsRequest{"tree", OpenRevsOptions{Revs: []compat.Rev{docs[i].Revs.Rev()}}})
+		one := docread.OpenRevsOptions{Revs: []compat.Rev{docs[i].Revs.Rev()}}
+		requests = append(requests, docread.OpenRevsRequest{ID: "tree", OpenRevsOptions: one})
 	}
 	counting.Reset()
 	found := 0
-	must(t, db.BulkGet(t.Context(), slices.Values(requests), func(_ int, revs []RevResult, _ bool) error {
+	must(t, db.BulkGet(t.Context(), slices.Values(requests), func(_ int, revs []docread.RevResult, _ bool) error {
 		if revs[0].Doc != nil {
 			found++
 		}
@@ -107,8 +112,10 @@ func TestOrderOfCutLines(t *testing.T) {
 	for limit, order := range map[int64]string{3: "[4-4d 2-2a]", 4: "[2-2a 4-4d]"} {
 		must(t, db.SetRevsLimit(t.Context(), limit))
 		var revs []compat.Rev
-		requests := slices.Values([]OpenRevsRequest{{"a", OpenRevsOptions{All: true}}})
-		must(t, db.BulkGet(t.Context(), requests, func(_ int, found []RevResult, _ bool) error {
+		requests := slices.Values([]docread.OpenRevsRequest{
+			{ID: "a", OpenRevsOptions: docread.OpenRevsOptions{All: true}},
+		})
+		must(t, db.BulkGet(t.Context(), requests, func(_ int, found []docread.RevResult, _ bool) error {
 			for i := range found {
 				revs = append(revs, found[i].Rev)
 			}
@@ -133,7 +140,7 @@ func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 	}
 	const count, leaves, ancestors = 12, 40, 900
 	ids := make([]string, count)
-	requests, known := make([]OpenRevsRequest, count), make([]IDRevs, count)
+	requests, known := make([]docread.OpenRevsRequest, count), make([]IDRevs, count)
 	for n := range ids {
 		ids[n] = fmt.Sprintf("tree-%02d", n)
 		var docs []*compat.Document
@@ -147,7 +154,7 @@ func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 			docs = append(docs, d)
 		}
 		update(t, db, UpdateOptions{Replicated: true}, docs...)
-		requests[n] = OpenRevsRequest{ids[n], OpenRevsOptions{All: true}}
+		requests[n] = docread.OpenRevsRequest{ID: ids[n], OpenRevsOptions: docread.OpenRevsOptions{All: true}}
 		known[n] = IDRevs{ids[n], []compat.Rev{docs[0].Revs.Rev(), {Pos: ancestors + 2, Hash: "new"}}}
 	}
 	must(t, db.view(t.Context(), func(d *dbRead) error {
@@ -187,7 +194,8 @@ func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 			return err
 		},
 		"BulkGet": func() error {
-			return db.BulkGet(t.Context(), slices.Values(requests), func(i int, _ []RevResult, more bool) error {
+			each := slices.Values(requests)
+			return db.BulkGet(t.Context(), each, func(i int, _ []docread.RevResult, more bool) error {
 				if !more {
 					want(t, "request", i, rows)
 					rows++

@@ -19,18 +19,18 @@ import (
 // compat.ErrMissing for an unknown document or revision, compat.ErrDeleted for a deleted winner
 // without o.Deleted. With o.Rev only Revs and Latest are looked at of the other options, as in
 // CouchDB.
-func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, error) {
-	if db.store.opens != nil && o == (OpenOptions{}) && !compat.IsLocalID(id) && !kv.IsInBackground(ctx) {
+func (db *DB) Open(ctx context.Context, id string, o docread.OpenOptions) (*docread.Document, error) {
+	if db.store.opens != nil && o == (docread.OpenOptions{}) && !compat.IsLocalID(id) && !kv.IsInBackground(ctx) {
 		return db.openShared(ctx, id)
 	}
 	return db.openAlone(ctx, id, o)
 }
 
 // openAlone is Open in a snapshot of its own.
-func (db *DB) openAlone(ctx context.Context, id string, o OpenOptions) (*Document, error) {
-	var doc *Document
+func (db *DB) openAlone(ctx context.Context, id string, o docread.OpenOptions) (*docread.Document, error) {
+	var doc *docread.Document
 	err := db.view(ctx, func(d *dbRead) (err error) {
-		doc, err = d.openDoc(id, o)
+		doc, err = d.OpenDoc(id, o)
 		return err
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ type openBatchers = coalesce.Batchers[string, openedDoc]
 
 // openedDoc is what a shared snapshot has of a document.
 type openedDoc struct {
-	doc         *Document
+	doc         *docread.Document
 	err         error
 	shared      bool // it was read with others, for whoever
 	partitioned bool // the database
@@ -58,11 +58,11 @@ func newOpenBatchers() *openBatchers {
 
 // openShared is Open of a winner: alone while few are read, with others of the database otherwise.
 // The snapshot begins after all of them were asked for.
-func (db *DB) openShared(ctx context.Context, id string) (*Document, error) {
+func (db *DB) openShared(ctx context.Context, id string) (*docread.Document, error) {
 	batcher := db.store.opens.Batcher(db.name + "\x00" + kv.Tag(ctx))
 	opened, err := batcher.Do(ctx, "", id, db.store.now(), coalesce.Work[string, openedDoc]{
 		Alone: func() (o openedDoc, err error) {
-			o.doc, err = db.openAlone(ctx, id, OpenOptions{})
+			o.doc, err = db.openAlone(ctx, id, docread.OpenOptions{})
 			return o, err
 		},
 		Together: db.openTogether,
@@ -78,9 +78,13 @@ func (db *DB) openShared(ctx context.Context, id string) (*Document, error) {
 
 // openTogether reads winners in one snapshot, but for those that have to be read alone.
 func (db *DB) openTogether(ctx context.Context, ids []string) (results []coalesce.Result[openedDoc]) {
-	err := db.store.DB(db.name).view(ctx, func(d *dbRead) (err error) {
-		results, err = d.openWinners(ids)
-		return err
+	err := db.store.DB(db.name).view(ctx, func(d *dbRead) error {
+		results = make([]coalesce.Result[openedDoc], len(ids))
+		return d.OpenWinners(ids, func(i int, doc *docread.Document, err error) {
+			results[i] = coalesce.Result[openedDoc]{
+				Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.Rec.Partitioned},
+			}
+		})
 	})
 	if err == nil {
 		return results
@@ -92,92 +96,6 @@ func (db *DB) openTogether(ctx context.Context, ids []string) (results []coalesc
 		}
 	}
 	return results
-}
-
-// openWinners reads winners that are whole in their entries, and nothing for others. Entries that
-// are not in the records of the leaves are read together.
-func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error) {
-	results, asked := make([]coalesce.Result[openedDoc], len(ids)), make([]lastRead, len(ids))
-	give := func(i int, doc *Document, err error) {
-		results[i] = coalesce.Result[openedDoc]{
-			Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.Rec.Partitioned},
-		}
-	}
-	for i, id := range ids {
-		asked[i] = d.askLast(id)
-		defer asked[i].it.Close()
-	}
-	reads := make([]docread.EntryRead, len(ids))
-	revs := make([]compat.Rev, len(ids))
-	for i, id := range ids {
-		switch l, err := asked[i].read(false); {
-		case errors.Is(err, compat.ErrMissing) || errors.Is(err, compat.ErrDeleted):
-			give(i, nil, err)
-		case err == nil:
-			reads[i], revs[i] = d.LeafRead(id, &l), l.Rev
-		case err != errLongRecord:
-			return nil, err
-		}
-	}
-	values, err := d.EntryValues(reads)
-	if err != nil {
-		return nil, err
-	}
-	for i, value := range values {
-		if value == nil {
-			continue
-		}
-		e, err := formats.ParseEntry(value)
-		if err != nil {
-			return nil, err
-		}
-		if e.Whole() {
-			e.Body = docread.Owned(e.Body)
-			give(i, newDocument(ids[i], revs[i], false, e), nil)
-		}
-	}
-	return results, nil
-}
-
-// openDoc reads one revision. With a revision asked for it is open_revs of one: of several leaves
-// that descend from it (Latest) the one that wins among them is returned, and the body is copied,
-// as the results of revsRead are valid only during the callback.
-func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {
-	if compat.IsLocalID(id) {
-		return d.openLocal(id, o)
-	}
-	if o.Rev.IsZero() {
-		return d.openWinner(id, o)
-	}
-	var best *Document
-	r := revsRead{
-		next: one(id, OpenRevsOptions{Revs: []compat.Rev{o.Rev}, Latest: o.Latest, Open: o}),
-		fn: func(_ int, revs []RevResult, _ bool) error {
-			for i := range revs {
-				if doc := revs[i].Doc; doc != nil && (best == nil || best.losesTo(doc)) {
-					doc.Body = docread.Owned(doc.Body)
-					best = doc
-				}
-			}
-			return nil
-		},
-	}
-	if err := r.run(d); err != nil {
-		return nil, err
-	}
-	if best == nil {
-		return nil, compat.ErrMissing
-	}
-	return best, nil
-}
-
-// losesTo reports whether another leaf of the same document comes before this one in the order of
-// winners.
-func (doc *Document) losesTo(other *Document) bool {
-	if doc.Deleted != other.Deleted {
-		return doc.Deleted
-	}
-	return doc.Rev.Compare(other.Rev) < 0
 }
 
 // RevsDiff tells which revisions the database does not know: it calls fn for each request, in their

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -29,22 +30,22 @@ func TestRecordsThatOthersChange(t *testing.T) {
 	put(t, db, "x", "", `{"n":1}`) // a has the record now
 
 	must(t, b.Delete(t.Context(), "db"))
-	_, err := db.Open(t.Context(), "x", OpenOptions{})
+	_, err := db.Open(t.Context(), "x", docread.OpenOptions{})
 	wantError(t, err, compat.ErrNoDatabase)
 	must(t, b.Create(t.Context(), "db", CreateOptions{}))
 	put(t, db, "y", "", `{}`) // with the record of the new one
-	open(t, other, "y", OpenOptions{})
+	open(t, other, "y", docread.OpenOptions{})
 
 	must(t, b.Delete(t.Context(), "db"))
 	must(t, b.Create(t.Context(), "db", CreateOptions{}))
 	rev := put(t, db, "z", "", `{}`) // a remembers the second one
-	_, err = db.Open(t.Context(), "y", OpenOptions{})
+	_, err = db.Open(t.Context(), "y", docread.OpenOptions{})
 	wantError(t, err, compat.ErrMissing)
-	open(t, other, "z", OpenOptions{})
+	open(t, other, "z", docread.OpenOptions{})
 
 	must(t, other.SetRevsLimit(t.Context(), 1))
 	put(t, db, "z", rev, `{"n":2}`)
-	doc := open(t, db, "z", OpenOptions{Revs: true})
+	doc := open(t, db, "z", docread.OpenOptions{Revs: true})
 	want(t, "revisions left by a limit of another process", len(doc.Revs.IDs), 1)
 }
 

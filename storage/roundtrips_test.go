@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -58,7 +59,7 @@ func TestRoundTrips(t *testing.T) {
 		{"1,000 new documents", func() { revs = many("b", nil) }, 8},
 		{"1,000 updates", func() { revs = many("b", revs) }, 8},
 		{"1,000 new documents between others", func() { many("b-0", nil) }, 8},
-		{"a document", func() { open(t, db, "b-0001", OpenOptions{}) }, 2},
+		{"a document", func() { open(t, db, "b-0001", docread.OpenOptions{}) }, 2},
 		{"a page of ids", func() { list(t, db, RangeOptions{Limit: 20, Start: at("b-0500")}) }, 9},
 		{"folding", fold, 12},
 		{"a page of ids then", func() { list(t, db, RangeOptions{Limit: 20, Start: at("b-0500")}) }, 9},

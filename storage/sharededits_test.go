@@ -13,6 +13,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -236,7 +237,7 @@ func TestSharedEditsAlone(t *testing.T) {
 	t.Run("validation", func(t *testing.T) {
 		h, db := openHeld(t)
 		type user struct{}
-		db.store.hooks.Validator = validatorFunc(func(ctx context.Context, _, _ *Document) error {
+		db.store.hooks.Validator = validatorFunc(func(ctx context.Context, _, _ *docread.Document) error {
 			if name, _ := ctx.Value(user{}).(string); name == "mallory" {
 				return compat.NewError(compat.KindForbidden, "not you")
 			}
@@ -331,7 +332,7 @@ type asksAbout struct {
 
 func (a asksAbout) Prepare(ctx context.Context, tx *Tx) (IndexFunc, error) {
 	index, err := a.oracleIndexer.Prepare(ctx, tx)
-	return func(ctx context.Context, tx *Tx, id string, before, after *Document) error {
+	return func(ctx context.Context, tx *Tx, id string, before, after *docread.Document) error {
 		if id != a.id {
 			return nil
 		}
@@ -366,14 +367,14 @@ func TestSharedEditsFails(t *testing.T) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
-		if _, err := db.Open(t.Context(), "1", OpenOptions{}); !errors.Is(err, compat.KindNotFound) {
+		if _, err := db.Open(t.Context(), "1", docread.OpenOptions{}); !errors.Is(err, compat.KindNotFound) {
 			t.Errorf("the edit whose context has ended was stored: %v", err)
 		}
 	})
 	t.Run("gone meanwhile", func(t *testing.T) {
 		h, db := openHeld(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		db.store.hooks.Indexer = indexerFunc(func(_ context.Context, _ *Tx, id string, _, _ *Document) error {
+		db.store.hooks.Indexer = indexerFunc(func(_ context.Context, _ *Tx, id string, _, _ *docread.Document) error {
 			if id == "4" {
 				cancel() // the transaction of all is under way, the leader's client is gone
 			}
@@ -437,7 +438,7 @@ func TestSharedEditsConflict(t *testing.T) {
 		}
 		return faultkv.Commit
 	}}))
-	db.store.hooks.Indexer = indexerFunc(func(_ context.Context, _ *Tx, id string, _, _ *Document) error {
+	db.store.hooks.Indexer = indexerFunc(func(_ context.Context, _ *Tx, id string, _, _ *docread.Document) error {
 		batch = batch || id == "0"
 		return nil
 	})

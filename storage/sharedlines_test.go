@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 )
@@ -59,7 +60,7 @@ func TestMemoryOfLongLines(t *testing.T) {
 		}
 	}
 	check("GET ?conflicts=true&revs=true", few, func() {
-		d := open(t, db, "tree", OpenOptions{Conflicts: true, Revs: true})
+		d := open(t, db, "tree", docread.OpenOptions{Conflicts: true, Revs: true})
 		want(t, "conflicts", len(d.Conflicts), leaves-1)
 		want(t, "line", len(d.Revs.IDs), ancestors+2)
 	})
@@ -72,7 +73,8 @@ func TestMemoryOfLongLines(t *testing.T) {
 	})
 	count := 0
 	check("open_revs=all", some, func() {
-		must(t, db.OpenRevs(t.Context(), "tree", OpenRevsOptions{All: true}, func(revs []RevResult) error {
+		all := docread.OpenRevsOptions{All: true}
+		must(t, db.OpenRevs(t.Context(), "tree", all, func(revs []docread.RevResult) error {
 			count += len(revs)
 			return nil
 		}))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -19,7 +20,7 @@ import (
 
 // opened is what an Open gave.
 type opened struct {
-	doc *Document
+	doc *docread.Document
 	err error
 }
 
@@ -44,7 +45,7 @@ func openTogetherIn(t *testing.T, second context.Context, h *held, dbs []*DB, id
 			if i == 1 {
 				ctx = second
 			}
-			results[i].doc, results[i].err = dbs[min(i, len(dbs)-1)].Open(ctx, id, OpenOptions{})
+			results[i].doc, results[i].err = dbs[min(i, len(dbs)-1)].Open(ctx, id, docread.OpenOptions{})
 		})
 		for batcher.Len() == before {
 			time.Sleep(100 * time.Microsecond)
@@ -80,7 +81,7 @@ func TestSharedOpens(t *testing.T) {
 	}
 	got, views := openTogether(t, h, []*DB{db}, ids)
 	for i, id := range ids {
-		doc, err := db.openAlone(t.Context(), id, OpenOptions{})
+		doc, err := db.openAlone(t.Context(), id, docread.OpenOptions{})
 		if !reflect.DeepEqual(got[i], opened{doc, err}) {
 			t.Errorf("%s: %+v, alone %+v %v", id, got[i], doc, err)
 		}

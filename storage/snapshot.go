@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -178,7 +179,14 @@ func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd
 }
 
 // Open reads a document; see DB.Open.
-func (s *Snapshot) Open(id string, o OpenOptions) (*Document, error) { return s.d.openDoc(id, o) }
+func (s *Snapshot) Open(id string, o docread.OpenOptions) (*docread.Document, error) {
+	return s.d.OpenDoc(id, o)
+}
+
+// OpenEach reads documents, the winners or the revisions named; see docread.Reader.OpenEach.
+func (s *Snapshot) OpenEach(refs []docread.DocRef, fn func(i int, doc *docread.Document) error) error {
+	return s.d.OpenEach(refs, fn)
+}
 
 // WinnerRev is the current revision of a document; the zero Rev if there is none, or it is deleted.
 func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {

@@ -51,7 +51,7 @@ type dbTx struct {
 	parts map[string]*keyspace.StatDelta // by partition, nil for databases that are not partitioned
 	// orders is the number of sequences given out: the user part of the next versionstamp.
 	orders      uint16
-	counted     counts.Changes // Rows that lists and the feed gain and lose; goes to the log of counts
+	counted     counts.Changes // rows that lists and the feed gain and lose; goes to the log of counts
 	logged      int            // items of the log that finish has written
 	atts        attachmentRefs
 	claims      map[string]claimState

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Seq is the place of a change in a database's feed; see compat.Seq.
@@ -105,8 +106,8 @@ type ListRow struct {
 	ID      string
 	Found   bool // false only where keys were asked for: no such document
 	Rev     compat.Rev
-	Deleted bool      // only where keys were asked for
-	Doc     *Document // with IncludeDocs, unless deleted
+	Deleted bool              // only where keys were asked for
+	Doc     *docread.Document // with IncludeDocs, unless deleted
 }
 
 // IDRevs names revisions of one document.
@@ -148,7 +149,7 @@ type Change struct {
 	// the winner first; with AllLeaves then the live leaves and the deleted ones, each in
 	// descending order
 	Revs []compat.Rev
-	Doc  *Document // with IncludeDocs; the winner, a tombstone too
+	Doc  *docread.Document // with IncludeDocs; the winner, a tombstone too
 }
 
 // ChangesEnd tells where a scan of the changes feed ended.

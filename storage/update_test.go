@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -23,14 +24,14 @@ func TestEditCycle(t *testing.T) {
 		want(t, "old rev", put(t, db, "a", "1-7a7e4b29f3af401e69b6f86e4c26b727", `{"v":3}`), "conflict")
 		want(t, "read", show(t, db, "a"), `2-d0df861eb528e79690cd2ff3c4d394f3 {"v":2}`)
 		rev := compat.Rev{Pos: 1, Hash: path(t, "1-7a7e4b29f3af401e69b6f86e4c26b727").IDs[0]}
-		want(t, "old body", string(open(t, db, "a", OpenOptions{Rev: rev}).Body), `{"v":1}`)
+		want(t, "old body", string(open(t, db, "a", docread.OpenOptions{Rev: rev}).Body), `{"v":1}`)
 		rev3 := remove(t, db, "a", "2-d0df861eb528e79690cd2ff3c4d394f3")
 		want(t, "deleted", show(t, db, "a"), "deleted")
 		want(t, "delete again", remove(t, db, "a", rev3), "conflict")
 		want(t, "write over the tombstone's rev", put(t, db, "a", rev3, `{}`), "conflict")
 		rev4 := put(t, db, "a", "", `{"v":4}`)
 		want(t, "recreated", rev4[:2], "4-")
-		d := open(t, db, "a", OpenOptions{Revs: true, RevsInfo: true})
+		d := open(t, db, "a", docread.OpenOptions{Revs: true, RevsInfo: true})
 		var infos []string
 		for _, i := range d.RevsInfo {
 			infos = append(infos, i.Rev.String()[:2]+i.Status.String())
@@ -61,7 +62,7 @@ func TestUnknownParent(t *testing.T) {
 		want(t, "in a database never written to", put(t, db, "a", "1-abc", `{"v":1}`), "conflict")
 		put(t, db, "other", "", `{}`)
 		want(t, "create with a rev", put(t, db, "a", "1-abc", `{"v":1}`), "2-faee4c0d7be6f35f158e17bb137f693c")
-		d := open(t, db, "a", OpenOptions{RevsInfo: true})
+		d := open(t, db, "a", docread.OpenOptions{RevsInfo: true})
 		want(t, "parent", d.RevsInfo[1].Status, "missing")
 		want(t, "design document", put(t, db, "_design/a", "1-abc", `{}`), "conflict")
 		put(t, db, "_design/a", "", `{}`)
@@ -75,7 +76,7 @@ func TestUnknownParent(t *testing.T) {
 func TestReplicatedEdits(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		replicate(t, db, "a", "3-c,b,a", "3-d,b,a", "2-x,a!", "3-c,b,a")
-		d := open(t, db, "a", OpenOptions{Conflicts: true, DeletedConflicts: true, Revs: true, LocalSeq: true})
+		d := open(t, db, "a", docread.OpenOptions{Conflicts: true, DeletedConflicts: true, Revs: true, LocalSeq: true})
 		want(t, "winner", d.Rev, "3-d")
 		want(t, "conflicts", d.Conflicts, "[3-c]")
 		want(t, "deleted conflicts", d.DeletedConflicts, "[2-x]")
@@ -83,10 +84,11 @@ func TestReplicatedEdits(t *testing.T) {
 		want(t, "updates, the known leaf ignored", d.LocalSeq, 3)
 		want(t, "edit the loser", put(t, db, "a", "3-c", `{}`)[:2], "4-")
 		wantMissing := compat.Rev{Pos: 2, Hash: "b"}
-		_, err := db.Open(t.Context(), "a", OpenOptions{Rev: wantMissing})
+		_, err := db.Open(t.Context(), "a", docread.OpenOptions{Rev: wantMissing})
 		wantError(t, err, compat.ErrMissing)
 		replicate(t, db, "a", "2-b,a")
-		want(t, "inner body filled in", string(open(t, db, "a", OpenOptions{Rev: wantMissing}).Body), `{"rev":"2-b,a"}`)
+		inner := open(t, db, "a", docread.OpenOptions{Rev: wantMissing})
+		want(t, "inner body filled in", string(inner.Body), `{"rev":"2-b,a"}`)
 		replicate(t, db, "a", "2-b,a")
 		info, err := db.Info(t.Context())
 		must(t, err)
@@ -104,7 +106,7 @@ func TestRefusedBeforeTheMerge(t *testing.T) {
 		replicate(t, db, "b", "4-d,c,b,a", "2-x,a!")
 		must(t, db.SetRevsLimit(t.Context(), 2))
 		line := func(id string) []any {
-			d := open(t, db, id, OpenOptions{RevsInfo: true, LocalSeq: true})
+			d := open(t, db, id, docread.OpenOptions{RevsInfo: true, LocalSeq: true})
 			return []any{len(d.RevsInfo), d.LocalSeq}
 		}
 		want(t, "an edit of a design document", put(t, db, "_design/a", "1-x", `{}`), "conflict")
@@ -173,7 +175,7 @@ func TestSameDocumentTwice(t *testing.T) {
 		)
 		want(t, "read", show(t, db, "b"), `2-d0df861eb528e79690cd2ff3c4d394f3 {"v":2}`)
 		rev := path(t, got[0]).Rev()
-		want(t, "the first one's body", string(open(t, db, "b", OpenOptions{Rev: rev}).Body), `{"v":1}`)
+		want(t, "the first one's body", string(open(t, db, "b", docread.OpenOptions{Rev: rev}).Body), `{"v":1}`)
 	})
 }
 
@@ -187,7 +189,7 @@ func TestLargeBodies(t *testing.T) {
 			want(t, "read", show(t, db, id) == rev+" "+body, true)
 			rev2 := put(t, db, id, rev, `{"small":true}`)
 			want(t, "smaller", show(t, db, id), rev2+` {"small":true}`)
-			old := open(t, db, id, OpenOptions{Rev: path(t, rev).Rev()})
+			old := open(t, db, id, docread.OpenOptions{Rev: path(t, rev).Rev()})
 			want(t, "old body", string(old.Body) == body, true)
 		}
 	})
@@ -201,16 +203,16 @@ func TestStemming(t *testing.T) {
 		for range 4 {
 			rev = put(t, db, "a", rev, `{}`)
 		}
-		d := open(t, db, "a", OpenOptions{RevsInfo: true})
+		d := open(t, db, "a", docread.OpenOptions{RevsInfo: true})
 		want(t, "line", len(d.RevsInfo), 3)
-		_, err := db.Open(t.Context(), "a", OpenOptions{Rev: first})
+		_, err := db.Open(t.Context(), "a", docread.OpenOptions{Rev: first})
 		wantError(t, err, compat.ErrMissing)
 		must(t, db.SetRevsLimit(t.Context(), 2))
-		d = open(t, db, "a", OpenOptions{RevsInfo: true, Revs: true})
+		d = open(t, db, "a", docread.OpenOptions{RevsInfo: true, Revs: true})
 		want(t, "reading trims revisions, not the info", len(d.Revs.IDs)+10*len(d.RevsInfo), 32)
 		must(t, db.SetRevsLimit(t.Context(), 1))
 		put(t, db, "a", rev, `{"last":1}`)
-		d = open(t, db, "a", OpenOptions{RevsInfo: true})
+		d = open(t, db, "a", docread.OpenOptions{RevsInfo: true})
 		want(t, "line of one", len(d.RevsInfo), 1)
 		info, err := db.Info(t.Context())
 		must(t, err)
@@ -290,9 +292,9 @@ func TestPurge(t *testing.T) {
 func TestOpenRevs(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		replicate(t, db, "a", "3-c,b,a", "3-d,b,a", "1-z", "2-x,a!")
-		show := func(o OpenRevsOptions) string {
+		show := func(o docread.OpenRevsOptions) string {
 			var out []string
-			must(t, db.OpenRevs(t.Context(), "a", o, func(revs []RevResult) error {
+			must(t, db.OpenRevs(t.Context(), "a", o, func(revs []docread.RevResult) error {
 				for _, r := range revs {
 					s := r.Rev.String()
 					if r.Doc == nil {
@@ -304,29 +306,34 @@ func TestOpenRevs(t *testing.T) {
 			}))
 			return strings.Join(out, " ")
 		}
-		want(t, "all", show(OpenRevsOptions{All: true}), "1-z 2-x 3-c 3-d")
+		want(t, "all", show(docread.OpenRevsOptions{All: true}), "1-z 2-x 3-c 3-d")
 		rev := func(s string) compat.Rev { return path(t, s).Rev() }
 		want(
 			t,
 			"some",
-			show(OpenRevsOptions{Revs: []compat.Rev{rev("9-q"), rev("3-d"), rev("2-b"), rev("1-z"), rev("1-z")}}),
+			show(docread.OpenRevsOptions{
+				Revs: []compat.Rev{rev("9-q"), rev("3-d"), rev("2-b"), rev("1-z"), rev("1-z")},
+			}),
 			"1-z 3-d no 2-b no 9-q",
 		)
 		want(
 			t,
 			"latest",
-			show(OpenRevsOptions{Revs: []compat.Rev{rev("2-b"), rev("5-y")}, Latest: true}),
+			show(docread.OpenRevsOptions{Revs: []compat.Rev{rev("2-b"), rev("5-y")}, Latest: true}),
 			"3-c 3-d no 5-y",
 		)
-		err := db.OpenRevs(t.Context(), "unknown", OpenRevsOptions{All: true}, nil)
+		err := db.OpenRevs(t.Context(), "unknown", docread.OpenRevsOptions{All: true}, nil)
 		wantError(t, err, compat.ErrMissing)
 		var order []string
 		must(
 			t,
 			db.BulkGet(
 				t.Context(),
-				slices.Values([]OpenRevsRequest{{"a", OpenRevsOptions{All: true}}, {"u", OpenRevsOptions{All: true}}}),
-				func(_ int, revs []RevResult, more bool) error {
+				slices.Values([]docread.OpenRevsRequest{
+					{ID: "a", OpenRevsOptions: docread.OpenRevsOptions{All: true}},
+					{ID: "u", OpenRevsOptions: docread.OpenRevsOptions{All: true}},
+				}),
+				func(_ int, revs []docread.RevResult, more bool) error {
 					for _, r := range revs {
 						order = append(order, r.Rev.String())
 					}

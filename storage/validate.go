@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // validatedEdit is an edit on its way through a transaction: what it replaces and its attachments
@@ -12,14 +13,14 @@ type validatedEdit struct {
 	decided bool
 	pending bool       // the verdict is not known yet
 	result  EditResult // of a decided one
-	parent  *Document
+	parent  *docread.Document
 	atts    []compat.Attachment
 	rev     compat.Rev // the revision that validation sees
 }
 
 // view is the edit as validation functions see it.
-func (v *validatedEdit) view(doc *compat.Document) *Document {
-	return &Document{
+func (v *validatedEdit) view(doc *compat.Document) *docread.Document {
+	return &docread.Document{
 		ID:          doc.ID,
 		Rev:         v.rev,
 		Deleted:     doc.Deleted,

@@ -57,7 +57,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 	}()
 	const small, large = 700, 260
 	var ids []string
-	var requests []OpenRevsRequest
+	var requests []docread.OpenRevsRequest
 	for i := 0; i < small+large; {
 		var docs []*compat.Document
 		for range 100 {
@@ -77,7 +77,8 @@ func TestWideWindowsAreBounded(t *testing.T) {
 	update(t, db, UpdateOptions{}, doc(t, "_local/a", "", fmt.Sprintf(`{"pad":%q}`, pad)))
 	ids = append(ids, slices.Repeat([]string{"_local/a", "unknown"}, 20)...)
 	for _, id := range ids {
-		requests = append(requests, OpenRevsRequest{id, OpenRevsOptions{All: true}})
+		all := docread.OpenRevsOptions{All: true}
+		requests = append(requests, docread.OpenRevsRequest{ID: id, OpenRevsOptions: all})
 	}
 	rows := 0
 	for _, c := range []struct {
@@ -106,7 +107,8 @@ func TestWideWindowsAreBounded(t *testing.T) {
 				func(r *ListRow) error { rows++; want(t, "found", r.Found, r.ID != "unknown"); return nil })
 		}},
 		{"revisions", 10, len(requests), 60, func() error {
-			return db.BulkGet(t.Context(), slices.Values(requests), func(i int, _ []RevResult, more bool) error {
+			each := slices.Values(requests)
+			return db.BulkGet(t.Context(), each, func(i int, _ []docread.RevResult, more bool) error {
 				if !more {
 					want(t, "request", i, rows)
 					rows++

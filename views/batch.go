@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -142,7 +143,7 @@ func (p *pass) wants(id string) bool {
 }
 
 // keepDocument copies a document out of its snapshot.
-func keepDocument(doc *storage.Document, memory *arena) *storage.Document {
+func keepDocument(doc *docread.Document, memory *arena) *docread.Document {
 	kept := *doc
 	kept.Body = memory.copy(doc.Body)
 	kept.Attachments = slices.Clone(doc.Attachments)

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
@@ -37,7 +38,7 @@ type twoEmits struct{}
 
 func (twoEmits) Compile(Definition) (Mapper, error) { return twoEmits{}, nil }
 
-func (twoEmits) Map(doc *storage.Document, emit func(key, value []byte)) error {
+func (twoEmits) Map(doc *docread.Document, emit func(key, value []byte)) error {
 	i := strings.Index(string(doc.Body), `"n":`) + 4
 	n := doc.Body[i : i+strings.IndexByte(string(doc.Body[i:]), ',')]
 	emit(n, []byte("1"))

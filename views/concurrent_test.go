@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // TestTwoBuilders lets two Views build the same indexes while documents change, as two processes on
@@ -78,8 +79,8 @@ func (b *bench) purge(t tester, id string) {
 	err := b.db.OpenRevs(
 		context.Background(),
 		id,
-		storage.OpenRevsOptions{All: true},
-		func(revs []storage.RevResult) error {
+		docread.OpenRevsOptions{All: true},
+		func(revs []docread.RevResult) error {
 			for _, leaf := range revs {
 				request.Revs = append(request.Revs, leaf.Rev)
 			}

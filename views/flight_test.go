@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -20,7 +21,7 @@ type waiting struct {
 
 func (w waiting) Compile(Definition) (Mapper, error) { return w, nil }
 
-func (w waiting) Map(doc *storage.Document, emit func(key, value []byte)) error {
+func (w waiting) Map(doc *docread.Document, emit func(key, value []byte)) error {
 	w.once.Do(func() {
 		close(w.begun)
 		<-w.goOn

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -38,7 +39,7 @@ func (emitter) Compile(def Definition) (Mapper, error) {
 	return emitter{}, nil
 }
 
-func (emitter) Map(doc *storage.Document, emit func(key, value []byte)) error {
+func (emitter) Map(doc *docread.Document, emit func(key, value []byte)) error {
 	body, err := ejson.Parse(doc.Body)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (b *bench) put(t tester, id, body string) {
 	ctx := context.Background()
 	for {
 		parent := ""
-		if old, err := b.db.Open(ctx, id, storage.OpenOptions{}); err == nil {
+		if old, err := b.db.Open(ctx, id, docread.OpenOptions{}); err == nil {
 			parent = old.Rev.String()
 		} else if body == "" {
 			return

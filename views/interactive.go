@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/views/levels"
@@ -256,7 +257,7 @@ func foldIndexes(
 }
 
 // designChanged makes and removes interactive indexes.
-func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.Document) error {
+func (v *Views) designChanged(tx *storage.Tx, id string, before, after *docread.Document) error {
 	var d *design
 	if after != nil {
 		var err error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -44,7 +45,7 @@ type interactiveMap struct {
 
 // add is the storage.IndexFunc. A document goes through the map functions before anything is
 // written of it: those in JavaScript are asked between the runs of the transaction.
-func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
+func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, before, after *docread.Document) error {
 	if compat.IsDesignID(id) {
 		if err := u.designChanged(ctx, tx, id, before, after); err != nil {
 			return err
@@ -84,7 +85,7 @@ func (u *interactiveUpdate) designChanged(
 	ctx context.Context,
 	tx *storage.Tx,
 	id string,
-	before, after *storage.Document,
+	before, after *docread.Document,
 ) error {
 	if err := u.take(len(u.list) * entrySize); err != nil {
 		return err

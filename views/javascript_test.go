@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -48,7 +49,7 @@ func TestMembersOfSource(t *testing.T) {
 		must(t, err)
 		revs = append(revs, rev)
 	}
-	doc := storage.Document{ID: "a", Rev: revs[0], Body: []byte(`{"n":1}`)}
+	doc := docread.Document{ID: "a", Rev: revs[0], Body: []byte(`{"n":1}`)}
 	want(t, "plain", string(appendSource(nil, &doc, false, 7)), `{"_id":"a","_rev":"2-aa","n":1}`)
 	doc.Conflicts = revs[1:2]
 	doc.DeletedConflicts = revs[2:]

@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -36,7 +37,7 @@ func (v *Views) designIn(s *storage.Snapshot, ddocID string) (*design, error) {
 	if d, ok := v.designs.Get(designKey{s.UUID(), ddocID, rev}); ok {
 		return d, nil
 	}
-	doc, err := s.Open(ddocID, storage.OpenOptions{})
+	doc, err := s.Open(ddocID, docread.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (v *Views) designIn(s *storage.Snapshot, ddocID string) (*design, error) {
 	return d, err
 }
 
-func parseDocument(doc *storage.Document, partitioned bool) (*design, error) {
+func parseDocument(doc *docread.Document, partitioned bool) (*design, error) {
 	body, err := ejson.Parse(doc.Body)
 	if err != nil {
 		return nil, corrupt("design document")

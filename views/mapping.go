@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // source is one document on its way through the map functions.
@@ -16,7 +17,7 @@ type source struct {
 	// it goes through the map functions: it is not deleted, and the indexes want such documents
 	mapped  bool
 	text    []byte            // for JavaScript
-	doc     *storage.Document // for other languages
+	doc     *docread.Document // for other languages
 	byIndex []docRows         // one for each index of the pass
 }
 
@@ -112,7 +113,7 @@ func (p *program) collector(n int) *collector {
 }
 
 // mapOne maps a document in the process.
-func mapOne(c *collector, m Mapper, doc *storage.Document) docRows {
+func mapOne(c *collector, m Mapper, doc *docread.Document) docRows {
 	c.begin(doc.ID)
 	failure := ""
 	err := m.Map(doc, func(key, value []byte) {
@@ -174,7 +175,7 @@ func (c *collector) collect(docID string, result *js.MapResult) docRows {
 
 // appendSource appends a document as map functions get it: with its attachments and, if it has any,
 // its conflicts and deleted conflicts, and with localSeq the number of its sequence.
-func appendSource(dst []byte, doc *storage.Document, localSeq bool, number uint64) []byte {
+func appendSource(dst []byte, doc *docread.Document, localSeq bool, number uint64) []byte {
 	view := compat.DocumentView{
 		ID: doc.ID, Rev: doc.Rev, Body: doc.Body, HasLocalSeq: localSeq, LocalSeq: int64(number),
 	}

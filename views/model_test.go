@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // modelRow is a row as brute force finds it.
@@ -64,7 +65,7 @@ func (b *bench) bruteForce(t tester, raw bool) []modelRow {
 }
 
 // mapInto is Map for documents that do not fail.
-func (e emitter) mapInto(doc *storage.Document, emit func(key, value []byte)) error {
+func (e emitter) mapInto(doc *docread.Document, emit func(key, value []byte)) error {
 	if bytes.Contains(doc.Body, []byte(`"fail"`)) {
 		return nil
 	}
@@ -167,7 +168,7 @@ func (b *bench) modelPurge(rt *rapid.T) {
 	ctx := context.Background()
 	id := rapid.SampledFrom(someIDs).Draw(rt, "id")
 	var revs []compat.Rev
-	err := b.db.OpenRevs(ctx, id, storage.OpenRevsOptions{All: true}, func(leaves []storage.RevResult) error {
+	err := b.db.OpenRevs(ctx, id, docread.OpenRevsOptions{All: true}, func(leaves []docread.RevResult) error {
 		for _, leaf := range leaves {
 			revs = append(revs, leaf.Rev)
 		}

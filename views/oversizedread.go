@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -284,12 +285,12 @@ func (x *oversizedScan) load(st *oversizedStream) error {
 // makeRows maps the pending documents, one after the other as they are read. If a read fails, the
 // rows of those before stay, so that the next snapshot goes on behind them.
 func (x *oversizedScan) makeRows(st *oversizedStream) error {
-	refs := make([]storage.DocRef, len(st.pending))
+	refs := make([]docread.DocRef, len(st.pending))
 	for i := range st.pending {
 		refs[i].ID = st.pending[i].id
 	}
 	c := &collector{raw: x.ix.def.raw, partitioned: x.ix.def.partitioned}
-	err := x.s.OpenEach(refs, func(i int, doc *storage.Document) error {
+	err := x.s.OpenEach(refs, func(i int, doc *docread.Document) error {
 		if doc != nil {
 			for _, r := range mapOne(c, x.mapper, doc).rows {
 				x.add(st, r)

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -92,7 +93,7 @@ type watched struct {
 
 func (w watched) Compile(Definition) (Mapper, error) { return w, nil }
 
-func (w watched) Map(doc *storage.Document, emit func(key, value []byte)) error {
+func (w watched) Map(doc *docread.Document, emit func(key, value []byte)) error {
 	w.mapped(doc.ID)
 	return w.emitter.Map(doc, emit)
 }

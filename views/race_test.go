@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -16,7 +17,7 @@ type conflictCounter struct{ hook func() }
 
 func (c *conflictCounter) Compile(Definition) (Mapper, error) { return c, nil }
 
-func (c *conflictCounter) Map(doc *storage.Document, emit func(key, value []byte)) error {
+func (c *conflictCounter) Map(doc *docread.Document, emit func(key, value []byte)) error {
 	n := len(doc.Conflicts)
 	if hook := c.hook; hook != nil && doc.ID == "doc" {
 		c.hook = nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -160,7 +161,7 @@ func (c *indexScan) span() span {
 // fails the scan goes on after the last row given.
 func (c *indexScan) give(s *storage.Snapshot) error {
 	rows := c.batch.rows
-	giveRow := func(i int, doc *storage.Document) error {
+	giveRow := func(i int, doc *docread.Document) error {
 		if err := c.fn(&ScanRow{Row: rows[i], Doc: doc}); err != nil {
 			return err
 		}
@@ -169,9 +170,9 @@ func (c *indexScan) give(s *storage.Snapshot) error {
 		return nil
 	}
 	if c.scan.Docs {
-		refs := make([]storage.DocRef, len(rows))
+		refs := make([]docread.DocRef, len(rows))
 		for i := range rows {
-			refs[i] = storage.DocRef{ID: string(rows[i].ID), Conflicts: c.scan.Conflicts}
+			refs[i] = docread.DocRef{ID: string(rows[i].ID), Conflicts: c.scan.Conflicts}
 		}
 		if err := s.OpenEach(refs, giveRow); err != nil {
 			return err

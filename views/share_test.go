@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -13,7 +14,7 @@ type counting struct{ mapped *atomic.Int64 }
 
 func (c counting) Compile(Definition) (Mapper, error) { return c, nil }
 
-func (c counting) Map(doc *storage.Document, emit func(key, value []byte)) error {
+func (c counting) Map(doc *docread.Document, emit func(key, value []byte)) error {
 	c.mapped.Add(1)
 	return emitter{}.Map(doc, emit)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -75,7 +76,7 @@ func TestStateCache(t *testing.T) {
 					continue
 				}
 				purged := id()
-				if doc, err := b.db.Open(t.Context(), purged, storage.OpenOptions{}); err == nil {
+				if doc, err := b.db.Open(t.Context(), purged, docread.OpenOptions{}); err == nil {
 					_, err = b.db.Purge(t.Context(), []storage.IDRevs{{ID: purged, Revs: []compat.Rev{doc.Rev}}})
 					must(t, err)
 				}

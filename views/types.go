@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Query is what a view is asked. The zero Query is of all rows, but gives none: its Limit is 0.
@@ -116,7 +117,7 @@ type Mapper interface {
 	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and
 	// may be reused once emit returns. An error drops the document's rows and is shown in the
 	// index's errors.
-	Map(doc *storage.Document, emit func(key, value []byte)) error
+	Map(doc *docread.Document, emit func(key, value []byte)) error
 }
 
 // MapError is a document whose map function failed; it has no rows in that index.
@@ -175,7 +176,7 @@ type Scan struct {
 // ScanRow is one row of an index. It is, with its document, valid until the callback returns.
 type ScanRow struct {
 	Row
-	Doc *storage.Document // with Scan.Docs; nil if the document is gone
+	Doc *docread.Document // with Scan.Docs; nil if the document is gone
 }
 
 // ScanFunc takes a row; storage.ErrStop ends the scan without an error.

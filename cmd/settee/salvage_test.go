@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
@@ -160,8 +161,8 @@ func contents(t *testing.T, dir string) map[string]string {
 			}),
 		)
 		_, err = db.Changes(ctx, storage.ChangesOptions{Limit: -1}, func(c *storage.Change) error {
-			leaves := storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}}
-			require.NoError(t, db.OpenRevs(ctx, c.ID, leaves, func(revs []storage.RevResult) error {
+			leaves := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true, Deleted: true}}
+			require.NoError(t, db.OpenRevs(ctx, c.ID, leaves, func(revs []docread.RevResult) error {
 				r := revs[0]
 				line := fmt.Sprintf("%v %v %s", r.Doc.Revs, r.Doc.Deleted, r.Doc.Body)
 				for i := range r.Doc.Attachments {

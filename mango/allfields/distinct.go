@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Distinct is one value of a path.
@@ -93,7 +94,7 @@ func (r *Range) holds(key []byte) bool {
 
 // valueOf reads an entry's value from its document.
 func (x *Index) valueOf(r *Range, e *Entry) (d Distinct, err error) {
-	doc, err := x.s.Open(e.ID, storage.OpenOptions{})
+	doc, err := x.s.Open(e.ID, docread.OpenOptions{})
 	if err != nil {
 		return d, err
 	}

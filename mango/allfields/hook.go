@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -109,7 +110,7 @@ func (x *Indexes) registry(stored []byte) (*registry, error) {
 
 // designChanged brings the registry up to date with a design document. The registry given is shared
 // and stays as it is.
-func (x *Indexes) designChanged(tx *storage.Tx, reg *registry, id string, after *storage.Document) (*registry, error) {
+func (x *Indexes) designChanged(tx *storage.Tx, reg *registry, id string, after *docread.Document) (*registry, error) {
 	var now []Definition
 	if after != nil && bytes.Contains(after.Body, []byte(`"`+Member+`"`)) {
 		body, err := ejson.Parse(after.Body)

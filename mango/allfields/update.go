@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -25,11 +26,11 @@ type update struct {
 // changed is a document with its body before and after the transaction, nil where there is none.
 type changed struct {
 	id            string
-	before, after *storage.Document
+	before, after *docread.Document
 }
 
 // add is the storage.IndexFunc.
-func (u *update) add(_ context.Context, tx *storage.Tx, id string, before, after *storage.Document) (err error) {
+func (u *update) add(_ context.Context, tx *storage.Tx, id string, before, after *docread.Document) (err error) {
 	if strings.HasPrefix(id, designPrefix) {
 		u.reg, err = u.x.designChanged(tx, u.reg, id, after)
 		return err
@@ -149,7 +150,7 @@ func (w *writer) write(d *changed, wasOther bool) error {
 }
 
 // read gives the entries of a document, none of nil.
-func (s *entries) read(doc *storage.Document, b bounds) ([]entry, error) {
+func (s *entries) read(doc *docread.Document, b bounds) ([]entry, error) {
 	if s.size = 0; doc == nil {
 		return nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -288,7 +289,7 @@ func TestAttachmentsOfCouchBackup(t *testing.T) {
 	level := func(contentType string) int { return len(contentType) - len("text/plai") }
 	_, err := archive.Restore(t.Context(), a, h, s.DB("db"), level)
 	must(t, err)
-	doc, err := s.DB("db").Open(t.Context(), "a", storage.OpenOptions{})
+	doc, err := s.DB("db").Open(t.Context(), "a", docread.OpenOptions{})
 	must(t, err)
 	if len(doc.Attachments) != 1 || doc.Attachments[0].Type != "text/plain" || doc.Attachments[0].Length != 3 ||
 		doc.Attachments[0].Encoding != compat.EncodingGzip {

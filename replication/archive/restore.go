@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Restore writes the revisions of the reader's next database, whose header was h, into db. What db
@@ -137,14 +138,14 @@ type verifier struct {
 func (v *verifier) attachment(compat.Attachment, io.Reader) error { return nil }
 
 func (v *verifier) revisions(docs []*compat.Document) error {
-	requests := make([]storage.OpenRevsRequest, len(docs))
+	requests := make([]docread.OpenRevsRequest, len(docs))
 	for i, doc := range docs {
-		requests[i] = storage.OpenRevsRequest{ID: doc.ID, OpenRevsOptions: storage.OpenRevsOptions{
-			Revs: []compat.Rev{doc.Rev()}, Open: storage.OpenOptions{Revs: true, Deleted: true},
+		requests[i] = docread.OpenRevsRequest{ID: doc.ID, OpenRevsOptions: docread.OpenRevsOptions{
+			Revs: []compat.Rev{doc.Rev()}, Open: docread.OpenOptions{Revs: true, Deleted: true},
 		}}
 	}
 	// one revision each
-	return v.db.BulkGet(v.ctx, slices.Values(requests), func(i int, revs []storage.RevResult, _ bool) error {
+	return v.db.BulkGet(v.ctx, slices.Values(requests), func(i int, revs []docread.RevResult, _ bool) error {
 		if what := difference(docs[i], revs); what != "" {
 			v.differ(docs[i].ID, docs[i].Rev(), what)
 		}
@@ -152,7 +153,7 @@ func (v *verifier) revisions(docs []*compat.Document) error {
 	})
 }
 
-func difference(doc *compat.Document, revs []storage.RevResult) string {
+func difference(doc *compat.Document, revs []docread.RevResult) string {
 	if len(revs) != 1 || revs[0].Doc == nil {
 		return "missing"
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Form is how an archive is written.
@@ -139,8 +140,8 @@ func (out *writer) allDocuments() error {
 // documents writes the documents of a snapshot in the order of their last update.
 func (out *writer) documents(s *storage.Snapshot) error {
 	_, err := s.Changes(storage.ChangesOptions{Since: out.since, Limit: -1}, func(ch *storage.Change) error {
-		o := storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}}
-		err := s.OpenRevs(ch.ID, o, func(revs []storage.RevResult) error {
+		o := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true, Deleted: true}}
+		err := s.OpenRevs(ch.ID, o, func(revs []docread.RevResult) error {
 			out.failed = out.revisions(revs)
 			return out.failed
 		})
@@ -162,7 +163,7 @@ func (out *writer) documents(s *storage.Snapshot) error {
 }
 
 // revisions writes leaves of one document.
-func (out *writer) revisions(revs []storage.RevResult) error {
+func (out *writer) revisions(revs []docread.RevResult) error {
 	for _, r := range revs {
 		if r.Doc == nil {
 			continue
@@ -205,7 +206,7 @@ func (out *writer) flush() error {
 }
 
 // attachments writes the bytes of a revision's attachments, or puts them into the document.
-func (out *writer) attachments(doc *storage.Document) ([]compat.AttachmentView, error) {
+func (out *writer) attachments(doc *docread.Document) ([]compat.AttachmentView, error) {
 	if len(doc.Attachments) == 0 {
 		return nil, nil
 	}

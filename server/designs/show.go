@@ -7,7 +7,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 var (
@@ -26,7 +26,7 @@ func showFunction(c *call.Call) error {
 		return errShowPath
 	}
 	request := call.DesignRequest{ID: c.Rest(5), HasID: len(c.Segments) > 5}
-	doc, argument := (*storage.Document)(nil), []byte("null")
+	doc, argument := (*docread.Document)(nil), []byte("null")
 	if request.HasID {
 		if doc, argument, err = c.Docs.Argument(c.Context(), request.ID); err != nil {
 			return err
@@ -92,7 +92,7 @@ func isResponse(v ejson.Value) bool {
 
 // showTag is the entity tag of a shown document: what the answer may depend on, as far as CouchDB
 // looks (chttpd_show:show_etag).
-func showTag(c *call.Call, design, doc *storage.Document) string {
+func showTag(c *call.Call, design, doc *docread.Document) string {
 	parts := []string{
 		design.Rev.String(),
 		"",

@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // bulkGetEntry is one element of the docs of a _bulk_get request.
@@ -19,7 +19,7 @@ type bulkGetEntry struct {
 	rev  []byte // JSON, for error rows
 	err  *compat.Error
 	noID bool
-	open storage.OpenRevsRequest
+	open docread.OpenRevsRequest
 	q    documents.ReadOptions
 }
 
@@ -92,20 +92,20 @@ func parseBulkGetEntry(v ejson.Value, q *documents.ReadOptions, rules compat.IDR
 		e.err, _ = compat.AsError(err)
 		return e
 	}
-	e.open = storage.OpenRevsRequest{ID: e.id, OpenRevsOptions: storage.OpenRevsOptions{
-		All: true, Latest: q.Latest, Open: storage.OpenOptions{Revs: q.Revs},
+	e.open = docread.OpenRevsRequest{ID: e.id, OpenRevsOptions: docread.OpenRevsOptions{
+		All: true, Latest: q.Latest, Open: docread.OpenOptions{Revs: q.Revs},
 	}}
 	if rev, given := v.Get("rev"); given {
 		parsed, err := parseRevValue(rev)
 		if err != nil {
 			e.err, _ = compat.AsError(err)
-			e.open, e.rev = storage.OpenRevsRequest{}, rev.AppendJSON(nil)
+			e.open, e.rev = docread.OpenRevsRequest{}, rev.AppendJSON(nil)
 			return e
 		}
 		e.open.All, e.open.Revs = false, []compat.Rev{parsed}
 	}
 	if e.attsSince(v); e.err != nil {
-		e.open = storage.OpenRevsRequest{}
+		e.open = docread.OpenRevsRequest{}
 	}
 	return e
 }
@@ -147,19 +147,19 @@ func parseRevValue(v ejson.Value) (compat.Rev, error) {
 func bulkGet(
 	c *call.Call,
 	entries bulkGetEntries,
-	part func(e *bulkGetEntry, revs []storage.RevResult, more bool) error,
+	part func(e *bulkGetEntry, revs []docread.RevResult, more bool) error,
 ) error {
 	var ahead []*bulkGetEntry // asked for and not done, from number first on
 	first := 0
 	var rules compat.IDRules // from the snapshot that the revisions are read in
-	asked := func(yield func(storage.OpenRevsRequest) bool) {
+	asked := func(yield func(docread.OpenRevsRequest) bool) {
 		for e := range entries(&rules) {
 			if ahead = append(ahead, e); !yield(e.open) {
 				return
 			}
 		}
 	}
-	each := func(i int, revs []storage.RevResult, more bool, refusal *compat.Error) error {
+	each := func(i int, revs []docread.RevResult, more bool, refusal *compat.Error) error {
 		ahead, first = ahead[i-first:], i
 		e := ahead[0]
 		if refusal != nil && e.err == nil {
@@ -176,7 +176,7 @@ func bulkGetJSON(c *call.Call, entries bulkGetEntries) error {
 	s := c.Stream(http.StatusOK)
 	_ = s.Commit(append(s.Buffer(), `{"results":[`...)) // too little to be sent
 	var row *bulkGetEntry
-	err := bulkGet(c, entries, func(e *bulkGetEntry, revs []storage.RevResult, more bool) error {
+	err := bulkGet(c, entries, func(e *bulkGetEntry, revs []docread.RevResult, more bool) error {
 		b := s.Buffer()
 		if e != row {
 			if row != nil {
@@ -207,7 +207,7 @@ func appendBulkGetRevs(
 	c *call.Call,
 	b []byte,
 	e *bulkGetEntry,
-	revs []storage.RevResult,
+	revs []docread.RevResult,
 	send func([]byte) ([]byte, error),
 ) (_ []byte, err error) {
 	if e.err != nil || len(revs) == 0 {
@@ -264,7 +264,7 @@ func bulkGetMultipart(c *call.Call, entries bulkGetEntries, mediaType string) er
 	s := c.RawStream(http.StatusOK)
 	w := multipart.NewBulkGetWriter(s, mediaType, multipart.NewBoundary)
 	c.SetHeader("Content-Type", w.ContentType())
-	err := bulkGet(c, entries, func(e *bulkGetEntry, revs []storage.RevResult, _ bool) error {
+	err := bulkGet(c, entries, func(e *bulkGetEntry, revs []docread.RevResult, _ bool) error {
 		if e.err != nil || len(revs) == 0 {
 			return w.Error(e.appendError(nil))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // postForm serves POST /{db}/{id}: attachments from an HTML form (chttpd_db:db_doc_req for POST).
@@ -61,7 +62,7 @@ func formDocument(c *call.Call, id string, form *docForm, rules compat.DocRules)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := c.Docs.Open(c.Context(), id, storage.OpenOptions{Rev: rev})
+	stored, err := c.Docs.Open(c.Context(), id, docread.OpenOptions{Rev: rev})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // getDoc serves GET /{db}/{id} (chttpd_db:db_doc_req).
@@ -92,13 +92,13 @@ func redirect(c *call.Call, location string) error {
 
 // hasMeta reports whether the answer holds more than the revision determines: it has no ETag then
 // (chttpd_db:send_doc).
-func hasMeta(d *storage.Document, q *documents.ReadOptions) bool {
+func hasMeta(d *docread.Document, q *documents.ReadOptions) bool {
 	return len(d.RevsInfo) > 0 || len(d.Conflicts) > 0 || len(d.DeletedConflicts) > 0 || documents.ShowsLocalSeq(q)
 }
 
 // docETag is the revision; that of a local document says nothing about its body, so a checksum
 // stands for it.
-func docETag(d *storage.Document) string {
+func docETag(d *docread.Document) string {
 	if compat.IsLocalID(d.ID) {
 		return localETag(d.ID, d.Rev, d.Body)
 	}
@@ -111,7 +111,7 @@ func localETag(id string, rev compat.Rev, body []byte) string {
 }
 
 // sendRelated answers with multipart/related; with nothing to follow it is the bare JSON.
-func sendRelated(c *call.Call, d *storage.Document, q *documents.ReadOptions) error {
+func sendRelated(c *call.Call, d *docread.Document, q *documents.ReadOptions) error {
 	json, parts := c.Docs.Parts(c.Context(), d, q)
 	boundary := multipart.NewBoundary()
 	contentType := "application/json"
@@ -137,7 +137,7 @@ func getOpenRevs(c *call.Call, q *documents.ReadOptions) error {
 	s := c.Stream(http.StatusOK)
 	_ = s.Commit(append(s.Buffer(), '[')) // too little to be sent
 	first := true
-	err := c.Docs.OpenRevs(c.Context(), c.DocID(), q, func(revs []storage.RevResult) error {
+	err := c.Docs.OpenRevs(c.Context(), c.DocID(), q, func(revs []docread.RevResult) error {
 		for _, r := range revs {
 			b := s.Buffer()
 			if !first {
@@ -166,7 +166,7 @@ func getOpenRevs(c *call.Call, q *documents.ReadOptions) error {
 func appendRevResult(
 	c *call.Call,
 	b []byte,
-	r storage.RevResult,
+	r docread.RevResult,
 	q *documents.ReadOptions,
 	send func([]byte) ([]byte, error),
 ) ([]byte, error) {
@@ -184,7 +184,7 @@ func openRevsMixed(c *call.Call, q, shown *documents.ReadOptions) error {
 	s := c.RawStream(http.StatusOK)
 	w := multipart.NewOpenRevsWriter(s, multipart.NewBoundary(), multipart.NewBoundary())
 	c.SetHeader("Content-Type", w.ContentType())
-	err := c.Docs.OpenRevs(c.Context(), c.DocID(), q, func(revs []storage.RevResult) error {
+	err := c.Docs.OpenRevs(c.Context(), c.DocID(), q, func(revs []docread.RevResult) error {
 		for _, r := range revs {
 			var err error
 			if r.Doc == nil {

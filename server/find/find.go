@@ -12,7 +12,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // requestBody reads the body of a request, and takes the memory that its selector needs.
@@ -130,7 +130,7 @@ func (h *Handlers) mangoSource(c *call.Call) *mango.Source {
 		ScanWarning: c.Settings.MangoScanWarning,
 	}
 	if c.Docs.Hides() {
-		source.Shown = func(d *storage.Document) error {
+		source.Shown = func(d *docread.Document) error {
 			err := c.Docs.Show(c.Context(), d)
 			if errors.Is(err, compat.ErrMissing) { // else the error would tell that there is one
 				return mango.ErrHidden

@@ -8,7 +8,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 )
 
@@ -40,8 +40,8 @@ func (h *Handlers) indexes(c *call.Call) ([]*mango.Index, bool, error) {
 
 // openDesign reads a design document whose views are to be changed; exists is false for a missing
 // or deleted one. The value belongs to the caller.
-func openDesign(c *call.Call, id string) (d *storage.Document, body ejson.Value, exists bool, err error) {
-	d, err = c.DB.Open(c.Context(), id, storage.OpenOptions{})
+func openDesign(c *call.Call, id string) (d *docread.Document, body ejson.Value, exists bool, err error) {
+	d, err = c.DB.Open(c.Context(), id, docread.OpenOptions{})
 	if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNotFound {
 		return nil, body, false, nil
 	}
@@ -57,7 +57,7 @@ func openDesign(c *call.Call, id string) (d *storage.Document, body ejson.Value,
 func writeDesign(
 	c *call.Call,
 	id string,
-	d *storage.Document,
+	d *docread.Document,
 	body []byte,
 	deleted bool,
 ) (refused *compat.Error, err error) {

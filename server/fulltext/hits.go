@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -52,9 +53,9 @@ func (h *Handlers) lookup(c *call.Call, kind segment.Kind) (def *engine.Definiti
 // eachDocument calls fn with the document of each hit, nil for one that is gone. They are those of
 // the snapshot of the search, as long as it can be read.
 func eachDocument(
-	c *call.Call, s *storage.Snapshot, hits []index.Hit, fn func(i int, d *storage.Document) error,
+	c *call.Call, s *storage.Snapshot, hits []index.Hit, fn func(i int, d *docread.Document) error,
 ) error {
-	refs := make([]storage.DocRef, len(hits))
+	refs := make([]docread.DocRef, len(hits))
 	for i := range hits {
 		refs[i].ID = hits[i].ID
 	}
@@ -62,7 +63,7 @@ func eachDocument(
 	var failed error
 	read := func(s *storage.Snapshot) error {
 		first := done
-		return s.OpenEach(refs[first:], func(i int, d *storage.Document) error {
+		return s.OpenEach(refs[first:], func(i int, d *docread.Document) error {
 			if d != nil && d.Deleted {
 				d = nil
 			}
@@ -80,7 +81,7 @@ func eachDocument(
 }
 
 // appendDocument appends a document of a hit.
-func appendDocument(c *call.Call, b []byte, d *storage.Document, send func([]byte) ([]byte, error)) ([]byte, error) {
+func appendDocument(c *call.Call, b []byte, d *docread.Document, send func([]byte) ([]byte, error)) ([]byte, error) {
 	if d == nil {
 		return append(b, "null"...), nil
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // mostGroupedHits is how many hits an answer in groups may have: they are in memory together.
@@ -153,7 +153,7 @@ func (a *nouveauAnswer) end(b []byte, total int64) error {
 // hits writes hits behind others or not, and calls wrote after each: an answer that ends in between
 // can go on there.
 func (a *nouveauAnswer) hits(hits []index.Hit, others bool, wrote func(*index.Hit)) error {
-	write := func(i int, d *storage.Document) error {
+	write := func(i int, d *docread.Document) error {
 		all, err := a.s.Stored(a.c.Context(), &hits[i])
 		if err != nil {
 			return err

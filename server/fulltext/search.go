@@ -15,7 +15,7 @@ import (
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 var errNoSearch = compat.NewError(compat.KindServiceUnavailable, "Search is not available")
@@ -26,7 +26,7 @@ func (h *Handlers) available(c *call.Call) error {
 		return nil
 	}
 	if c.Segment(1) == "_design" {
-		if _, err := c.Docs.Open(c.Context(), c.DocID(), storage.OpenOptions{NoBody: true}); err != nil {
+		if _, err := c.Docs.Open(c.Context(), c.DocID(), docread.OpenOptions{NoBody: true}); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func (a *searchAnswer) rows(ctx context.Context) error {
 
 // hits writes rows (hits_to_json).
 func (a *searchAnswer) hits(sort []index.SortField, hits []index.Hit) error {
-	write := func(i int, d *storage.Document, withDoc bool) error {
+	write := func(i int, d *docread.Document, withDoc bool) error {
 		b := a.stream.Buffer()
 		if i > 0 {
 			b = append(b, ',')
@@ -217,7 +217,7 @@ func (a *searchAnswer) hits(sort []index.SortField, hits []index.Hit) error {
 		return a.stream.Commit(append(b, '}'))
 	}
 	if a.o.IncludeDocs {
-		return eachDocument(a.c, a.s.Snapshot, hits, func(i int, d *storage.Document) error {
+		return eachDocument(a.c, a.s.Snapshot, hits, func(i int, d *docread.Document) error {
 			return write(i, d, true)
 		})
 	}

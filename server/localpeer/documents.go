@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/replication"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // BulkGet implements replication.Peer.
@@ -19,10 +19,10 @@ func (p *peer) BulkGet(ctx context.Context, wanted []replication.Wanted, found f
 	if err != nil {
 		return err
 	}
-	asked := make([]storage.OpenRevsRequest, len(wanted))
+	asked := make([]docread.OpenRevsRequest, len(wanted))
 	for i := range wanted {
-		asked[i] = storage.OpenRevsRequest{ID: wanted[i].ID, OpenRevsOptions: storage.OpenRevsOptions{
-			Revs: []compat.Rev{wanted[i].Rev}, Latest: true, Open: storage.OpenOptions{Revs: true},
+		asked[i] = docread.OpenRevsRequest{ID: wanted[i].ID, OpenRevsOptions: docread.OpenRevsOptions{
+			Revs: []compat.Rev{wanted[i].Rev}, Latest: true, Open: docread.OpenOptions{Revs: true},
 		}}
 	}
 	for done := 0; done < len(asked); {
@@ -55,12 +55,12 @@ type bulkDoc struct {
 func bulkGet(
 	ctx context.Context,
 	d *documents.Database,
-	asked []storage.OpenRevsRequest,
+	asked []docread.OpenRevsRequest,
 ) (got []bulkDoc, n int, err error) {
 	size := 0
 	several := -1 // a request with more than one result
 	enough := errors.New("enough")
-	err = d.BulkGet(ctx, slices.Values(asked), func(i int, revs []storage.RevResult, more bool, _ *compat.Error) error {
+	err = d.BulkGet(ctx, slices.Values(asked), func(i int, revs []docread.RevResult, more bool, _ *compat.Error) error {
 		if more {
 			several = i
 			return nil
@@ -94,7 +94,7 @@ func (p *peer) Fetch(ctx context.Context, wanted replication.Wanted, take func(*
 		OpenRevs: []compat.Rev{wanted.Rev}, Latest: true, Revs: true,
 		Attachments: true, AttsSince: wanted.Ancestors, HasAttsSince: len(wanted.Ancestors) > 0,
 	}
-	return d.OpenRevs(ctx, wanted.ID, q, func(revs []storage.RevResult) error {
+	return d.OpenRevs(ctx, wanted.ID, q, func(revs []docread.RevResult) error {
 		for i := range revs {
 			found := revs[i].Doc
 			if found == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Options are what peers work with.
@@ -128,7 +129,7 @@ func (p *peer) OpenLocal(ctx context.Context, id string) (*replication.LocalDocu
 	if err != nil {
 		return nil, err
 	}
-	doc, err := d.Open(ctx, id, storage.OpenOptions{})
+	doc, err := d.Open(ctx, id, docread.OpenOptions{})
 	if errors.Is(err, compat.KindNotFound) {
 		return nil, nil
 	}
@@ -177,7 +178,7 @@ func (p *peer) OpenDocument(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := d.Open(ctx, id, storage.OpenOptions{})
+	doc, err := d.Open(ctx, id, docread.OpenOptions{})
 	if e, wire := compat.AsError(err); wire {
 		return nil, replication.ReadFailed(e.Word())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 )
 
@@ -151,7 +152,7 @@ func NewRowDocs(c *call.Call, o *params.ViewOptions) *RowDocs { return &RowDocs{
 
 // RowDoc is the document of a row; d is nil where the row shows null.
 type RowDoc struct {
-	d      *storage.Document
+	d      *docread.Document
 	linked bool // the value names it: it is shown as it is read, whatever the query asks of documents
 }
 
@@ -172,14 +173,14 @@ func (w *RowDocs) Each(
 		return len(rows), nil
 	}
 	docs := make([]RowDoc, len(rows))
-	refs := make([]storage.DocRef, len(rows))
+	refs := make([]docread.DocRef, len(rows))
 	for i := range rows {
 		if refs[i], docs[i].linked, err = linkOf(&rows[i]); err != nil {
 			return 0, err
 		}
 		refs[i].Conflicts = w.o.Conflicts && !docs[i].linked
 	}
-	err = s.OpenEach(refs, func(i int, d *storage.Document) error {
+	err = s.OpenEach(refs, func(i int, d *docread.Document) error {
 		if d != nil && (!d.Deleted || docs[i].linked) {
 			docs[i].d = d
 		}
@@ -190,7 +191,7 @@ func (w *RowDocs) Each(
 }
 
 // linkOf names the document of a row. An `_id` that is no id names a document that does not exist.
-func linkOf(r *views.Row) (ref storage.DocRef, linked bool, err error) {
+func linkOf(r *views.Row) (ref docread.DocRef, linked bool, err error) {
 	ref.ID = string(r.ID)
 	if r.Value[0] != '{' || !bytes.Contains(r.Value, []byte(`"_id"`)) && !bytes.Contains(r.Value, []byte(`"_rev"`)) {
 		return ref, false, nil
@@ -210,7 +211,7 @@ func linkOf(r *views.Row) (ref storage.DocRef, linked bool, err error) {
 		}
 	}
 	if id, ok := value.Get("_id"); ok {
-		return storage.DocRef{ID: id.Text(), Rev: ref.Rev}, true, nil
+		return docread.DocRef{ID: id.Text(), Rev: ref.Rev}, true, nil
 	}
 	return ref, false, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 const defaultTaskLimit = 100
@@ -116,7 +117,7 @@ func schedulerUnknown(c *call.Call) error {
 // answers for itself alone, so that questions do not go in circles.
 func (r *Replications) schedulerDoc(c *call.Call, db, id string) error {
 	// First the document: the scheduler hears of a deletion some time after it.
-	d, err := c.Env.Store.DB(db).Open(c.Context(), id, storage.OpenOptions{})
+	d, err := c.Env.Store.DB(db).Open(c.Context(), id, docread.OpenOptions{})
 	if err != nil {
 		if errors.Is(err, compat.KindNoDatabase) {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
 )
@@ -60,7 +61,7 @@ func (Language) Compile(def views.Definition) (views.Mapper, error) {
 
 // Map emits one row for a document that has the member m.key. The key "bad" makes it fail, so that
 // tests can see what a failing map function does.
-func (m memberMapper) Map(doc *storage.Document, emit func(key, value []byte)) error {
+func (m memberMapper) Map(doc *docread.Document, emit func(key, value []byte)) error {
 	body, err := ejson.Parse(doc.Body)
 	if err != nil {
 		return err

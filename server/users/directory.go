@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Directory finds users by name. It remembers documents, and that there is none, until the users
@@ -79,7 +80,7 @@ func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*pri
 	if cached {
 		return u, nil
 	}
-	doc, err := d.store.DB(db).Open(ctx, principal.DocPrefix+name, storage.OpenOptions{Conflicts: true})
+	doc, err := d.store.DB(db).Open(ctx, principal.DocPrefix+name, docread.OpenOptions{Conflicts: true})
 	switch {
 	case err == nil:
 		if u = principal.ParseUser(name, doc.Body); u != nil {
@@ -127,7 +128,7 @@ func (d *Directory) Upgrade(set *auth.Settings, name, password string) {
 // the login began. A conflict is no error: the next login tries again.
 func (d *Directory) rewrite(ctx context.Context, set *auth.Settings, name, password string) error {
 	db := d.store.DB(set.UsersDB)
-	stored, err := db.Open(ctx, principal.DocPrefix+name, storage.OpenOptions{})
+	stored, err := db.Open(ctx, principal.DocPrefix+name, docread.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -189,21 +189,6 @@ func Owned(body []byte) []byte {
 	return bytes.Clone(body)
 }
 
-// Local completes a local document whose own value is at hand. The body is in memory of its own.
-func (d *Reader) Local(id string, value []byte) (rev compat.Rev, body []byte, err error) {
-	rev, body, chunked, length, err := formats.ParseLocal(value)
-	if err != nil || !chunked {
-		return rev, bytes.Clone(body), err
-	}
-	if d.Memory != nil {
-		if err := d.Memory.Hold(d.Ctx, length); err != nil {
-			return rev, nil, err
-		}
-	}
-	body, err = d.readChunks(d.Keys.Local(nil, id), length)
-	return rev, body, err
-}
-
 // StoredSecurity reads where the security object is; nil if there is none.
 func (d *Reader) StoredSecurity() (*formats.Security, error) {
 	value, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagSecurity))

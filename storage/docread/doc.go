@@ -4,13 +4,18 @@
 //
 // A [Reader] is the snapshot. Lists read a [Window] of rows first, then what belongs to the rows
 // with [Reader.LeavesEach] and [Reader.ReadEntries], whose memory is bounded however large leaves
-// and bodies are.
+// and bodies are. [Reader.OpenDoc], [Revisions] and [Reader.OpenEach] make documents of them.
 //
 // # File tour
 //
 //	reader.go    the snapshot; walks over a subspace
 //	leaves.go    the leaves of a document
 //	entries.go   entries and leaves of many documents together; windows
+//	document.go  documents and revisions as they are given, and the options for them
+//	winner.go    the current revision of a document; conflicts, revisions before it
+//	revisions.go several revisions of one or many documents, by windows
+//	open.go      one document, winners of many, local documents
+//	each.go      documents that somebody names, with or without a revision
 //	blobs.go     what is apart: long bodies and lists of attachments, the security object
 //	idstream.go  subspaces in the order of ids
 //

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/storagetest"
 )
@@ -19,7 +20,7 @@ var (
 // show is the state of a document, and its depth.
 func show(t *testing.T, db *storage.DB, id string) any {
 	t.Helper()
-	d, err := db.Open(t.Context(), id, storage.OpenOptions{})
+	d, err := db.Open(t.Context(), id, docread.OpenOptions{})
 	if errors.Is(err, compat.KindNotFound) {
 		return err.Error()
 	}
@@ -78,7 +79,7 @@ func TestExpire(t *testing.T) {
 			revs := make([]storage.ReadRev, 3)
 			for i, id := range []string{"first", "replaced", "none"} {
 				revs[i].ID = id
-				if d, err := s.Open(id, storage.OpenOptions{}); err == nil {
+				if d, err := s.Open(id, docread.OpenOptions{}); err == nil {
 					revs[i].Rev = d.Rev
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/storagetest"
 )
@@ -132,7 +133,7 @@ func (m *model) compare() {
 	for name, docs := range m.docs {
 		for _, id := range []string{"x", "y", "z"} {
 			got := ""
-			d, err := m.store.DB(name).Open(m.t.Context(), id, storage.OpenOptions{})
+			d, err := m.store.DB(name).Open(m.t.Context(), id, docread.OpenOptions{})
 			if !errors.Is(err, compat.KindNotFound) {
 				must(m, err)
 				got = string(d.Body)

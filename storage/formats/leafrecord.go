@@ -259,6 +259,10 @@ func (r *LeafReader) take(suffix, value []byte, head bool) (err error) {
 	return nil
 }
 
+// FewLeaves is the number of leaves of a document up to which a linear search is used. Larger trees
+// get an index: a document with many conflicts would otherwise cost the square of their number.
+const FewLeaves = 16
+
 // TreeOf makes the revision tree of leaf records; Tag is the index in leaves.
 func TreeOf(leaves []Leaf) revtree.Tree {
 	tree := make(revtree.Tree, len(leaves), len(leaves)+1)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/docread"
 )
 
 // Join makes one Indexer of several, which are asked in turn. Those that may put a document off
@@ -31,7 +32,7 @@ func (l indexers) Prepare(ctx context.Context, tx *storage.Tx) (storage.IndexFun
 		}
 		return funcs[0], nil
 	}
-	return func(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
+	return func(ctx context.Context, tx *storage.Tx, id string, before, after *docread.Document) error {
 		for _, f := range funcs {
 			if err := f(ctx, tx, id, before, after); err != nil {
 				return err

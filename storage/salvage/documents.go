@@ -114,7 +114,7 @@ func (w *work) restored(id string) (found bool, err error) {
 		return false, err
 	}
 	err = w.db.ViewAgain(w.ctx, func(s *storage.Snapshot) error {
-		_, err := s.Open(id, storage.OpenOptions{Deleted: true, NoBody: true})
+		_, err := s.Open(id, docread.OpenOptions{Deleted: true, NoBody: true})
 		if found = err == nil; errors.Is(err, compat.ErrMissing) {
 			return nil
 		}
@@ -129,7 +129,7 @@ type damagedDoc struct {
 	leaves  []formats.Leaf          // as far as they are whole
 	lines   map[compat.Rev]bool     // of leaves whose line of ancestors is lost: true
 	entries map[compat.Rev][]byte   // of leaves
-	deleted map[compat.Rev]bool     // Leaves that are tombstones
+	deleted map[compat.Rev]bool     // leaves that are tombstones
 	history map[compat.Rev][]byte   // entries of replaced revisions
 	back    map[compat.Rev]struct{} // what was brought back
 }

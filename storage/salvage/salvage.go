@@ -292,30 +292,30 @@ func (w *work) locals(d *docread.Reader) error {
 		if err != nil || len(chunk) > 0 {
 			return nil //nolint:nilerr // no key of a document
 		}
-		rev, body, err := d.Local(id, value)
+		doc, err := d.Local(id, value)
 		switch {
 		case errors.Is(err, kv.ErrCorrupt):
 			w.lost(id, compat.Rev{}, "the local document cannot be read")
 			return nil
 		case err != nil:
 			return err
-		case isCheckpoint(body):
+		case isCheckpoint(doc.Body):
 			w.result.Checkpoints++
 			return nil
 		}
-		return w.local(id, rev, body)
+		return w.local(doc)
 	})
 	return errors.Join(err, w.flush())
 }
 
-func (w *work) local(id string, rev compat.Rev, text []byte) error {
-	body, err := compat.NewBody(text)
+func (w *work) local(doc *docread.Document) error {
+	body, err := compat.NewBody(doc.Body)
 	if err != nil {
-		w.lost(id, compat.Rev{}, "the local document cannot be read")
+		w.lost(doc.ID, compat.Rev{}, "the local document cannot be read")
 		return nil //nolint:nilerr // it is reported as lost
 	}
-	edit := &compat.Document{ID: id, HasID: true, Body: body}
-	if before, ok := predecessor(rev.Hash); ok {
+	edit := &compat.Document{ID: doc.ID, HasID: true, Body: body}
+	if before, ok := predecessor(doc.Rev.Hash); ok {
 		edit.Revs.IDs = []string{before}
 	}
 	results, err := w.db.Update(w.ctx, []*compat.Document{edit}, storage.UpdateOptions{Trusted: true})
@@ -323,7 +323,7 @@ func (w *work) local(id string, rev compat.Rev, text []byte) error {
 	case err != nil:
 		return err
 	case results[0].Err != nil:
-		w.lost(id, compat.Rev{}, "it was not accepted: %v", results[0].Err)
+		w.lost(doc.ID, compat.Rev{}, "it was not accepted: %v", results[0].Err)
 	default:
 		w.result.LocalDocs++
 	}

@@ -1,4 +1,4 @@
-package storage
+package docread
 
 import (
 	"github.com/settee-db/settee/compat"
@@ -25,9 +25,9 @@ type Document struct {
 	LocalSeq         uint64 // the number of the document's sequence
 }
 
-// addConflicts fills in what the options ask for of the leaves beside the winner, which is the last
+// AddConflicts fills in what the options ask for of the leaves beside the winner, which is the last
 // one.
-func (doc *Document) addConflicts(leaves []formats.Leaf, live, deleted bool) {
+func (doc *Document) AddConflicts(leaves []formats.Leaf, live, deleted bool) {
 	for i := len(leaves) - 2; i >= 0; i-- { // descending, live ones first
 		switch l := &leaves[i]; {
 		case l.Deleted && deleted:

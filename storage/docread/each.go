@@ -1,10 +1,9 @@
-package storage
+package docread
 
 import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 )
@@ -19,10 +18,10 @@ type DocRef struct {
 // OpenEach reads documents, the winners or the revisions named, and calls fn with each of refs in
 // their order. doc is nil for documents and revisions that are missing, and for deleted winners; it
 // is valid until fn returns. Small documents are read together; no more is in memory than what
-// readEntries reads together, however many and large they are. Where a read fails fn was called for
+// ReadEntries reads together, however many and large they are. Where a read fails fn was called for
 // all documents before.
-func (s *Snapshot) OpenEach(refs []DocRef, fn func(i int, doc *Document) error) error {
-	r := eachRead{d: s.d, refs: refs, fn: fn}
+func (d *Reader) OpenEach(refs []DocRef, fn func(i int, doc *Document) error) error {
+	r := eachRead{d: d, refs: refs, fn: fn}
 	for r.next < len(refs) {
 		if err := r.readSome(); err != nil {
 			return err
@@ -33,19 +32,19 @@ func (s *Snapshot) OpenEach(refs []DocRef, fn func(i int, doc *Document) error) 
 
 // eachRead is OpenEach at work.
 type eachRead struct {
-	d    *dbRead
+	d    *Reader
 	refs []DocRef
 	fn   func(i int, doc *Document) error
 	next int // refs before it are done
-	room docread.BodyRoom
+	room BodyRoom
 }
 
 // readSome gives what is left, or the first documents of it whose leaves have room together.
 func (r *eachRead) readSome() error {
 	from, refs := r.next, r.refs[r.next:]
 	local := func(ref DocRef) bool { return compat.IsLocalID(ref.ID) } // they come with their bodies
-	if len(refs) > docread.MostRows && slices.ContainsFunc(refs, local) {
-		refs = refs[:docread.MostRows]
+	if len(refs) > MostRows && slices.ContainsFunc(refs, local) {
+		refs = refs[:MostRows]
 	}
 	keys, trees := make([][]byte, len(refs)), make([]string, len(refs))
 	for i := range refs {
@@ -65,7 +64,7 @@ func (r *eachRead) readSome() error {
 		return err
 	}
 	wanted := make([]wantedRev, len(refs))
-	reads := make([]docread.EntryRead, len(refs))
+	reads := make([]EntryRead, len(refs))
 	for i := range refs {
 		if ref := &refs[i]; values[i] != nil && !compat.IsLocalID(ref.ID) {
 			var size int
@@ -95,7 +94,7 @@ func (r *eachRead) readSome() error {
 			return err
 		}
 		if doc != nil && refs[i].Conflicts && refs[i].Rev.IsZero() {
-			doc.addConflicts(leaves[i], true, false)
+			doc.AddConflicts(leaves[i], true, false)
 		}
 		r.next = from + i + 1
 		return r.fn(from+i, doc)
@@ -109,11 +108,11 @@ func (r *eachRead) document(ref *DocRef, w *wantedRev, value []byte, e *formats.
 	case !ref.Rev.IsZero():
 		return w.document(r.d, ref.ID, e, found, OpenOptions{})
 	case found:
-		return newDocument(ref.ID, w.rev, false, *e), nil
+		return NewDocument(ref.ID, w.rev, false, *e), nil
 	case value == nil:
 		return nil, nil
 	case compat.IsLocalID(ref.ID):
-		return r.d.localOf(ref.ID, value)
+		return r.d.Local(ref.ID, value)
 	}
 	return nil, keyspace.Corrupt("winner without its entry", nil)
 }

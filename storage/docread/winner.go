@@ -1,14 +1,14 @@
-package storage
+package docread
 
 import (
 	"cmp"
 	"errors"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/revtree"
 )
 
 // lastRead is a read of the record of a document's winner, which sorts last. It is on its way.
@@ -17,7 +17,7 @@ type lastRead struct {
 	it     kv.Iterator
 }
 
-func (d *dbRead) askLast(id string) lastRead {
+func (d *Reader) askLast(id string) lastRead {
 	prefix := d.Keys.Doc(make([]byte, 0, 64), keyspace.TagRevs, id)
 	begin, end := keyspace.Children(prefix)
 	return lastRead{len(prefix), d.R.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})}
@@ -43,8 +43,8 @@ func (l lastRead) read(deleted bool) (winner formats.Leaf, err error) {
 // errLongRecord: a record goes on in further rows, which come after it.
 var errLongRecord = errors.New("storage: a leaf's record has several rows")
 
-// openWinner reads the current revision. The body of the result belongs to the caller.
-func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
+// OpenWinner reads the current revision. The body of the result belongs to the caller.
+func (d *Reader) OpenWinner(id string, o OpenOptions) (*Document, error) {
 	if !o.needsTree() {
 		last := d.askLast(id)
 		defer last.it.Close()
@@ -70,7 +70,7 @@ func (o *OpenOptions) needsTree() bool {
 
 // openWinnerOf makes the winner's document when all leaves have been read, with what the options
 // ask about the others.
-func (d *dbRead) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (*Document, error) {
+func (d *Reader) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (*Document, error) {
 	if len(leaves) == 0 {
 		return nil, compat.ErrMissing
 	}
@@ -87,7 +87,7 @@ func (d *dbRead) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 			return nil, err
 		}
 	}
-	doc.addConflicts(leaves, o.Conflicts, o.DeletedConflicts)
+	doc.AddConflicts(leaves, o.Conflicts, o.DeletedConflicts)
 	if o.LocalSeq {
 		if doc.LocalSeq, err = d.SeqNumber(winner.Seq); err != nil {
 			return nil, err
@@ -97,24 +97,24 @@ func (d *dbRead) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 }
 
 // openLeaf reads a leaf.
-func (d *dbRead) openLeaf(id string, l *formats.Leaf, o OpenOptions) (*Document, error) {
-	e, err := d.leafEntry(id, l)
+func (d *Reader) openLeaf(id string, l *formats.Leaf, o OpenOptions) (*Document, error) {
+	e, err := d.LeafEntry(id, l)
 	if err == nil {
 		e, err = d.Completed(!o.NoBody, e)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e.Body = docread.Owned(e.Body)
-	doc := newDocument(id, l.Rev, l.Deleted, e)
+	e.Body = Owned(e.Body)
+	doc := NewDocument(id, l.Rev, l.Deleted, e)
 	if o.Revs {
-		doc.Revs = d.visibleRevs(l, l.Rev)
+		doc.Revs = d.VisibleRevs(l, l.Rev)
 	}
 	return doc, nil
 }
 
-// leafEntry reads the entry of a leaf, but nothing that is apart.
-func (d *dbRead) leafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
+// LeafEntry reads the entry of a leaf, but nothing that is apart.
+func (d *Reader) LeafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
 	switch {
 	case !l.Stored:
 		return formats.Entry{Body: formats.EmptyBody}, nil
@@ -131,9 +131,9 @@ func (d *dbRead) leafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
 	return formats.ParseEntry(value)
 }
 
-// visibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads
+// VisibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads
 // (couch_db:make_doc).
-func (d *dbRead) visibleRevs(l *formats.Leaf, rev compat.Rev) compat.RevPath {
+func (d *Reader) VisibleRevs(l *formats.Leaf, rev compat.Rev) compat.RevPath {
 	path := l.PathTo(rev)
 	if limit := d.Rec.RevsLimit; int64(len(path.IDs)) > limit {
 		path.IDs = path.IDs[:limit]
@@ -141,8 +141,8 @@ func (d *dbRead) visibleRevs(l *formats.Leaf, rev compat.Rev) compat.RevPath {
 	return path
 }
 
-// newDocument makes a revision's document, with the body `{}` if that has not been read.
-func newDocument(id string, rev compat.Rev, deleted bool, e formats.Entry) *Document {
+// NewDocument makes a revision's document, with the body `{}` if that has not been read.
+func NewDocument(id string, rev compat.Rev, deleted bool, e formats.Entry) *Document {
 	if e.Body == nil {
 		e.Body = formats.EmptyBody
 	}
@@ -150,7 +150,7 @@ func newDocument(id string, rev compat.Rev, deleted bool, e formats.Entry) *Docu
 }
 
 // revsInfo tells what is left of each revision of a leaf's line.
-func (d *dbRead) revsInfo(id string, l *formats.Leaf) ([]RevInfo, error) {
+func (d *Reader) revsInfo(id string, l *formats.Leaf) ([]RevInfo, error) {
 	infos := make([]RevInfo, 1, 1+l.Ancestors.Len())
 	infos[0] = RevInfo{Rev: l.Rev, Status: RevAvailable}
 	if l.Deleted {
@@ -168,7 +168,7 @@ func (d *dbRead) revsInfo(id string, l *formats.Leaf) ([]RevInfo, error) {
 }
 
 // historyStatus lists the replaced revisions whose bodies are stored.
-func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
+func (d *Reader) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
 	prefix := d.Keys.Doc(nil, keyspace.TagHistory, id)
 	begin, end := keyspace.Children(prefix)
 	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
@@ -189,4 +189,32 @@ func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
 		}
 	}
 	return kept, it.Err()
+}
+
+// NearestAncestor reads the newest ancestor of a leaf whose body is stored, nil if there is none;
+// stored are the leaves that the document has. It mostly is the parent or another leaf; what lies
+// beyond is asked for together.
+func (d *Reader) NearestAncestor(id string, of *revtree.Leaf, stored []formats.Leaf) (nearest *Document, err error) {
+	line := of.Ancestors
+	more := func(n int) int { return min(max(2*n, FirstRows), MostRows) }
+	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = more(n) {
+		var wanted []wantedRev
+		var reads []EntryRead
+		for isLeaf := false; len(wanted) < n && i < line.Len() && !isLeaf; i++ {
+			ancestor := compat.Rev{Pos: of.Rev.Pos - 1 - int64(i), Hash: line.At(i)}
+			w := wantedRev{ancestor, lineOf(stored, ancestor)}
+			read := w.where(d, id)
+			read.Kilobytes = 0 // n are few enough
+			wanted, reads = append(wanted, w), append(reads, read)
+			isLeaf = w.line != nil && w.line.Rev == ancestor
+		}
+		err = d.ReadEntries(nil, reads, true, func(i int, e *formats.Entry, found bool) (err error) {
+			if nearest == nil {
+				e.Body = Owned(e.Body)
+				nearest, err = wanted[i].document(d, id, e, found, OpenOptions{Revs: true})
+			}
+			return err
+		})
+	}
+	return nearest, err
 }
