@@ -54,10 +54,13 @@ var rooms = map[string][]string{
 	verify:               {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank", "storage/tombstones", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests
-	salvage:  {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
-	"views":  {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
-	"mango":  {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/segment", "search/query"},
-	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
+	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
+	"views": {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
+	// Selectors know no indexes, and the patterns of $regex no documents.
+	selectors:    {"compat", "mango/pcre"},
+	"mango/pcre": {"compat"},
+	"mango":      {"compat", selectors, "mango/pcre", "storage", "storage/kv", "views", "search", "search/index", "search/segment", "search/query"},
+	"search":     {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
@@ -68,7 +71,7 @@ var rooms = map[string][]string{
 	// Documents as one principal sees them have no requests.
 	"documents": {"compat", "js", "storage", "storage/kv", "config", "principal"},
 	"eventing": {"compat", "js", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views",
-		"mango",
+		"mango", selectors,
 		"config", "eventing/n1ql", "replication/site"},
 	"replication": {"compat", "storage", "storage/kv", "replication/site"},
 	// What follows a redirection is the same for all who send credentials.
@@ -118,7 +121,7 @@ var rooms = map[string][]string{
 	"server/replicator": handlers(
 		"js", "principal",
 		"cluster",
-		"mango",
+		selectors,
 		"replication",
 		"config",
 		"server/databases",
@@ -132,10 +135,10 @@ var rooms = map[string][]string{
 	"server/databases": handlers("replication", "server/find"),
 	"server/documents": handlers("js"),
 	"server/lists":     handlers("js"),
-	"server/changes":   handlers("js", "mango"),
+	"server/changes":   handlers("js", selectors),
 	"server/queries":   handlers(),
 	"server/designs":   handlers("js", "server/documents", "server/lists", "server/queries", "server/rewrite"),
-	"server/find":      handlers("mango", "search", "config"),
+	"server/find":      handlers("mango", selectors, "search", "config"),
 	"server/fulltext": handlers("js", "search", "search/analysis", "search/index", "search/segment",
 		"search/query"),
 	"server/functions": handlers("eventing"),
@@ -147,7 +150,7 @@ var rooms = map[string][]string{
 	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
 	// What options mean is told by the questions that they become, and knows no request.
-	"server/params":  {"compat", "storage", "views", "mango", "search/index", "documents"},
+	"server/params":  {"compat", "storage", "views", selectors, "search/index", "documents"},
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.
@@ -162,7 +165,7 @@ var rooms = map[string][]string{
 		"documents"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's
 	// selectors find.
-	"eventing/n1ql": {"compat", "mango"},
+	"eventing/n1ql": {"compat", selectors},
 	"cmd": {
 		"compat", "js", "js/confine",
 		"storage",
@@ -202,6 +205,9 @@ const (
 	verify  = "storage/verify"
 	salvage = "storage/salvage"
 )
+
+// selectors is the part of Mango that knows no indexes: whoever filters documents may use it.
+const selectors = "mango/selector"
 
 // withStorage are the floors of storage that those may name who stand on it.
 var withStorage = []string{keyspace, "storage/listeners", docread, verify}

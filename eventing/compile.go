@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // compiled is a definition made ready to run.
@@ -21,7 +21,7 @@ type compiled struct {
 	definition.Compiled
 	program  *js.EventProgram
 	bindings []js.EventBinding
-	selector *mango.Selector
+	selector *selector.Selector
 }
 
 // Compile checks whether a function can run, in a worker process, and gives its handlers' warnings.
@@ -142,7 +142,7 @@ func boundTo(bindings []js.EventBinding, source, name string) (database string, 
 
 // selectorOf reads the selector of a function's settings; nil if there is none. The error is one of
 // CodeInvalidConfig.
-func selectorOf(text []byte) (*mango.Selector, error) {
+func selectorOf(text []byte) (*selector.Selector, error) {
 	if len(text) == 0 || string(text) == "null" {
 		return nil, nil
 	}
@@ -150,7 +150,7 @@ func selectorOf(text []byte) (*mango.Selector, error) {
 	if err != nil {
 		return nil, definition.Errorf(definition.CodeInvalidConfig, "selector: %v", err)
 	}
-	s, err := mango.ParseSelector(v)
+	s, err := selector.ParseSelector(v)
 	if refused, ok := compat.AsError(err); ok {
 		return nil, definition.Errorf(definition.CodeInvalidConfig, "selector: %s", refused.Reason)
 	}

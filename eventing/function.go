@@ -12,7 +12,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -30,7 +30,7 @@ type function struct {
 	program    *js.EventProgram
 	bindings   []js.EventBinding
 	urls       []*urlBinding
-	selector   *mango.Selector // nil: all documents
+	selector   *selector.Selector // nil: all documents
 	hopLimit   uint64
 	maxRetries int
 

@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // allFieldsIndexes are the indexes over all fields that a design document defines.
@@ -23,21 +24,21 @@ func allFieldsIndexes(id string, body ejson.Value) []*Index {
 
 // SplitField gives the parts of a field's name; false if it is none.
 func SplitField(name string) ([]string, bool) {
-	p := parsePath(name)
-	return p.parts, p.valid && name != ""
+	p := selector.ParsePath(name)
+	return p.Parts, p.Valid && name != ""
 }
 
 // unusableAllFields is unusable for an index over all fields: it serves one condition at least, or
 // the first field of a sort.
-func (ix *Index) unusableAllFields(s *Selector, sort []string) string {
+func (ix *Index) unusableAllFields(s *selector.Selector, sort []string) string {
 	switch {
-	case s.root != nil && s.root.isTextSearch():
+	case s.IsTextSearch():
 		return reasonTextSearch
-	case slices.ContainsFunc(sort, func(name string) bool { return !parsePath(name).valid }):
+	case slices.ContainsFunc(sort, func(name string) bool { return !selector.ParsePath(name).Valid }):
 		return reasonSort
 	case len(sort) > 0 && sortRangeSet(s, ix.allFields, sort) != nil:
 		return ""
-	case len(s.rangeSets(ix.allFields)) > 0:
+	case len(rangeSetsOf(s, ix.allFields)) > 0:
 		return ""
 	case len(sort) > 0:
 		return reasonSort

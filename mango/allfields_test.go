@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/indexers"
 	"github.com/settee-db/settee/storage/jobs"
@@ -171,10 +172,10 @@ func (w *allFieldsWorld) find(t testing.TB, request string, page int) (ids []str
 }
 
 // pass gives the ids of documents that pass, by looking at all.
-func (w *allFieldsWorld) pass(t testing.TB, selector string) (ids []string) {
-	v, err := ejson.Parse([]byte(selector))
+func (w *allFieldsWorld) pass(t testing.TB, text string) (ids []string) {
+	v, err := ejson.Parse([]byte(text))
 	ok(t, err)
-	s, err := mango.ParseSelector(v)
+	s, err := selector.ParseSelector(v)
 	ok(t, err)
 	for id, doc := range w.docs {
 		if match, err := s.Match(doc); err == nil && match {

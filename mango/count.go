@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 )
@@ -29,7 +30,7 @@ func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
 	return a.Stats.Results, nil
 }
 
-var onlyID = &Fields{paths: []path{parsePath("_id")}}
+var onlyID = selector.FieldsOf("_id")
 
 // countAllFields counts the documents that pass from an index over all fields. It reads only those
 // documents of which the index has truncated values. known is false where the selector says more
@@ -38,7 +39,7 @@ func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known 
 	if src.AllFields == nil || p.index.Kind != KindAllFields || len(p.req.Sort.Fields) > 0 {
 		return 0, false, nil
 	}
-	sets := p.req.Selector.rangeSets(p.index.allFields)
+	sets := rangeSetsOf(p.req.Selector, p.index.allFields)
 	if len(sets) != 1 || !sets[0].exact || sets[0].repeats() {
 		return 0, false, nil
 	}
@@ -56,7 +57,7 @@ func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known 
 		}
 		ranges = nil
 	}
-	f := &finder{ctx: ctx, plan: p, src: src, picker: p.req.Selector.picker()}
+	f := &finder{ctx: ctx, plan: p, src: src, picker: pickerOf(p.req.Selector)}
 	e := &entryScan{f: f, index: p.index, ranges: ranges, others: true}
 	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
 		unsure := make([]entry, 0, len(rows))

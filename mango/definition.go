@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // Definition is a checked request to create an index.
@@ -20,7 +21,7 @@ type Definition struct {
 	given       []byte // the definition as it was sent
 	kind        Kind
 	fields      Sort // of KindJSON
-	filter      *Selector
+	filter      *selector.Selector
 	text        *textOptions // of KindText and KindNouveau
 }
 
@@ -130,7 +131,7 @@ func (d *Definition) read(given ejson.Value) (err error) {
 		return compat.Named(compat.KindBadRequest, "invalid_index", "JSON indexes must be an object, not: "+term(given))
 	}
 	m := newMembers(given)
-	d.filter = new(Selector)
+	d.filter = new(selector.Selector)
 	if v, ok := m.require("fields"); ok {
 		d.fields, m.err = parseSort(v)
 	}
@@ -143,13 +144,27 @@ func (d *Definition) read(given ejson.Value) (err error) {
 	if err := m.finish(); err != nil {
 		return err
 	}
-	return d.filter.checkFilter()
+	return checkFilter(d.filter)
+}
+
+// maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in
+// memory, and each write of a document goes through it. CouchDB has no bound.
+const maxFilter = 1 << 20
+
+var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector",
+	"partial_filter_selector has too many conditions")
+
+func checkFilterSize(filter ejson.Value) error {
+	if selector.Size(filter) > maxFilter {
+		return errFilterTooLarge
+	}
+	return nil
 }
 
 // checkFilter refuses patterns that only the backtracking engine runs.
-func (s *Selector) checkFilter() error {
-	if c := s.backtracks(); c != nil {
-		return errBadArg(opNames[c.op], c.arg)
+func checkFilter(s *selector.Selector) error {
+	if c := s.Backtracks(); c != nil {
+		return selector.ErrBadArg(c.Op.String(), c.Arg)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -38,7 +39,7 @@ func ParseDistinct(body ejson.Value, limit int64) (*Distinct, error) {
 	}
 	var ok bool
 	if d.path, ok = SplitField(field); !ok {
-		return nil, errInvalidFieldName(field)
+		return nil, selector.ErrInvalidFieldName(field)
 	}
 	if bookmark == "" {
 		return d, nil

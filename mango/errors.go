@@ -8,39 +8,6 @@ import (
 // The errors of this package are compat.Errors of status 400 with Mango's own error words and
 // reasons (mango_error:info/2).
 
-func errBadArg(op string, arg ejson.Value) error {
-	return compat.Named(compat.KindBadRequest, "bad_arg", "Bad argument for operator "+op+": "+term(arg))
-}
-
-func errUnsupported(op string) error {
-	return compat.Named(compat.KindBadRequest, "not_supported", "Unsupported operator: "+op)
-}
-
-func errInvalidOperator(op string) error {
-	return compat.Named(compat.KindBadRequest, "invalid_operator", "Invalid operator: "+op)
-}
-
-// errBadField is for a $text below a field, or a $default from outside.
-func errBadField(c *condition) error {
-	return compat.Named(compat.KindBadRequest, "bad_field",
-		"Invalid field normalization on selector: "+string(c.appendTerm(nil)))
-}
-
-// errNegatedText is for a $text below a negation.
-func errNegatedText(c *condition) error {
-	return compat.Named(compat.KindBadRequest, "bad_arg", "Bad argument for operator $not: "+string(c.appendTerm(nil)))
-}
-
-func errInvalidFieldName(name string) error {
-	return compat.Named(compat.KindBadRequest, "invalid_field_name", "Invalid field name: "+name)
-}
-
-var (
-	errMissingFieldName = compat.Named(compat.KindBadRequest, "invalid_selector",
-		"One or more conditions is missing a field name.")
-	errTooDeep = compat.Named(compat.KindBadRequest, "invalid_selector", "The selector has too many levels.")
-)
-
 // errTextSort is for a sort by a field whose type is not known.
 func errTextSort(field string) error {
 	return compat.Named(compat.KindBadRequest, "text_sort_error",

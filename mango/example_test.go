@@ -12,32 +12,6 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// Whether a document passes a selector needs no store.
-func ExampleSelector_Match() {
-	selector, err := ejson.Parse([]byte(`{"colour":"green","seats":{"$gte":2}}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	s, err := mango.ParseSelector(selector)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, text := range []string{`{"colour":"green","seats":3}`, `{"colour":"green"}`} {
-		doc, err := ejson.Parse([]byte(text))
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		passes, err := s.Match(doc)
-		fmt.Println(passes, err)
-	}
-	// Output:
-	// true <nil>
-	// false <nil>
-}
-
 // An index is a design document; a query chooses among the indexes of the database and reads one.
 func Example() {
 	if err := indexAndFind(context.Background()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where
@@ -37,7 +38,7 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 	dst = r.appendJSON(append(dst, `,"opts":`...))
 	dst = append(append(dst, `,"limit":`...), p.limit.text...)
 	dst = append(append(dst, `,"skip":`...), r.skip.text...)
-	dst = r.Fields.appendNames(append(dst, `,"fields":`...))
+	dst = r.Fields.AppendNames(append(dst, `,"fields":`...))
 	dst = p.appendCandidates(append(dst, `,"index_candidates":`...))
 	dst = p.appendHints(append(dst, `,"selector_hints":`...))
 	switch {
@@ -97,20 +98,20 @@ func (p *Plan) appendStart(dst []byte) []byte {
 		switch {
 		case len(p.ranges) == 0:
 			return append(dst, "null"...)
-		case p.ranges[0].low.Kind() == ejson.Invalid:
+		case p.ranges[0].Low.Kind() == ejson.Invalid:
 			return append(dst, `""`...)
 		}
-		return p.ranges[0].low.AppendJSON(dst)
+		return p.ranges[0].Low.AppendJSON(dst)
 	}
 	dst = append(dst, '[')
 	for i := range p.ranges {
-		if p.ranges[i].low.Kind() == ejson.Invalid {
+		if p.ranges[i].Low.Kind() == ejson.Invalid {
 			break
 		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = p.ranges[i].low.AppendJSON(dst)
+		dst = p.ranges[i].Low.AppendJSON(dst)
 	}
 	return append(dst, ']')
 }
@@ -121,17 +122,17 @@ func (p *Plan) appendEnd(dst []byte) []byte {
 		return append(dst, "null"...)
 	}
 	if p.index.Kind == KindAllDocs {
-		if len(p.ranges) == 0 || p.ranges[0].high.Kind() == ejson.Invalid {
+		if len(p.ranges) == 0 || p.ranges[0].High.Kind() == ejson.Invalid {
 			return append(dst, maxKey...)
 		}
-		return p.ranges[0].high.AppendJSON(dst)
+		return p.ranges[0].High.AppendJSON(dst)
 	}
 	dst = append(dst, '[')
 	for i := range p.ranges {
-		if p.ranges[i].high.Kind() == ejson.Invalid {
+		if p.ranges[i].High.Kind() == ejson.Invalid {
 			break
 		}
-		dst = append(p.ranges[i].high.AppendJSON(dst), ',')
+		dst = append(p.ranges[i].High.AppendJSON(dst), ',')
 	}
 	return append(append(dst, maxKey...), ']')
 }
@@ -141,8 +142,8 @@ func (p *Plan) appendEnd(dst []byte) []byte {
 // here those of text indexes stand where the database has one.
 func (p *Plan) appendHints(dst []byte) []byte {
 	s := p.req.Selector
-	dst = s.appendHint(append(dst, '['), KindJSON, s.indexable())
-	tree, err := s.textTree()
+	dst = appendHint(s, append(dst, '['), KindJSON, s.Indexable())
+	tree, err := textTree(s)
 	for _, kind := range []Kind{KindText, KindNouveau} {
 		has := func(c candidate) bool { return c.index.Kind == kind }
 		if err == nil && slices.ContainsFunc(p.candidates, has) {
@@ -150,7 +151,7 @@ func (p *Plan) appendHints(dst []byte) []byte {
 			if tree != nil {
 				names = tree.indexable(nil)
 			}
-			dst = s.appendHint(append(dst, ','), kind, names)
+			dst = appendHint(s, append(dst, ','), kind, names)
 		}
 	}
 	return append(dst, ']')
@@ -158,7 +159,7 @@ func (p *Plan) appendHints(dst []byte) []byte {
 
 // appendHint appends the fields that a type of index can serve, without the types of values, and
 // others.
-func (s *Selector) appendHint(dst []byte, kind Kind, names []string) []byte {
+func appendHint(s *selector.Selector, dst []byte, kind Kind, names []string) []byte {
 	var indexable []string
 	for _, name := range names {
 		name, _, _ = strings.Cut(name, ":")
@@ -166,7 +167,7 @@ func (s *Selector) appendHint(dst []byte, kind Kind, names []string) []byte {
 	}
 	slices.Sort(indexable)
 	indexable = slices.Compact(indexable)
-	others := slices.DeleteFunc(s.fields(), func(name string) bool { return slices.Contains(indexable, name) })
+	others := slices.DeleteFunc(s.Fields(), func(name string) bool { return slices.Contains(indexable, name) })
 	slices.Sort(others)
 	others = slices.Compact(others)
 	dst = append(append(append(dst, `{"type":"`...), kind.String()...), `","indexable_fields":`...)

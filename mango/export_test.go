@@ -15,7 +15,7 @@ func (p *Plan) EntryPaths(ctx context.Context, src *Source) (bookmarks []string,
 		if err != nil {
 			return err
 		}
-		list := p.req.Selector.rangeSets(p.index.allFields)
+		list := rangeSetsOf(p.req.Selector, p.index.allFields)
 		for i := range list {
 			most := 1
 			for _, branch := range list[i].branches {

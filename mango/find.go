@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
@@ -77,8 +78,8 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 		skip:  p.req.skip.n,
 	}
 	f.stats.Snapshots = 1
-	f.picker = p.req.Selector.picker()
-	f.shown = newPicker(p.req.Fields.paths)
+	f.picker = pickerOf(p.req.Selector)
+	f.shown = newPicker(p.req.Fields.Paths)
 	f.covering = p.Covering()
 	f.quorum = p.req.r.n > 1 && !f.covering
 	started := time.Now()
@@ -320,18 +321,18 @@ func (f *finder) pass() {
 }
 
 func (f *finder) matches(r *found) (bool, error) {
-	selector := f.plan.req.Selector
+	wanted := f.plan.req.Selector
 	switch {
-	case r.passed || selector.Empty():
+	case r.passed || wanted.Empty():
 		return true, nil
 	case f.covering:
 		v, err := f.parseCovered(r)
 		if err != nil {
 			return false, err
 		}
-		return selector.Match(v)
+		return wanted.Match(v)
 	}
-	return f.scratch.match(selector, &f.picker, r.doc)
+	return f.scratch.match(wanted, &f.picker, r.doc)
 }
 
 // parseCovered makes a document of what the index has of it.
@@ -347,7 +348,7 @@ func (f *finder) parseCovered(r *found) (ejson.Value, error) {
 // give shows a row that passed, unless it is to be skipped.
 func (f *finder) give(r *found) error {
 	fields := f.plan.req.Fields
-	if err := fields.check(); err != nil {
+	if err := fields.Check(); err != nil {
 		return err
 	}
 	if f.limit > 0 {
@@ -401,16 +402,16 @@ func appendCovered(dst []byte, ix *Index, r *found) ([]byte, error) {
 	if err != nil || key.Kind() != ejson.Array || key.Len() != len(ix.Columns) {
 		return dst, errors.New("mango: a row of an index has another key")
 	}
-	var root shown
+	var root selector.Projection
 	i := 0
 	for value := range key.Elements() {
-		root.set(parsePath(ix.Columns[i]).parts, value)
+		root.Set(selector.ParsePath(ix.Columns[i]).Parts, value)
 		i++
 	}
 	id, err := ejson.Parse(ejson.AppendString(nil, r.id))
 	if err != nil {
 		return dst, err
 	}
-	root.set([]string{"_id"}, id)
-	return root.appendJSON(dst), nil
+	root.Set([]string{"_id"}, id)
+	return root.AppendJSON(dst), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/storage/docread"
 )
@@ -142,7 +143,7 @@ func FuzzPicker(f *testing.F) {
 	f.Add(`{"a`, "a", "b")
 	f.Add(`\\"`, "a", "b") // no object
 	f.Fuzz(func(t *testing.T, text, first, second string) {
-		p := newPicker([]path{parsePath(first), parsePath(second)})
+		p := newPicker([]selector.Path{selector.ParsePath(first), selector.ParsePath(second)})
 		p.append(nil, &docread.Document{ID: "x", Body: []byte(text)})
 		v, err := ejson.Parse([]byte(text))
 		if err != nil || v.Kind() != ejson.Object {
@@ -153,15 +154,15 @@ func FuzzPicker(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{first, second} {
-			field := parsePath(name)
-			if _, special := v.Get(field.parts[0]); !field.valid ||
-				special && field.parts[0] != "" && field.parts[0][0] == '_' ||
-				field.parts[0] == "_id" ||
-				field.parts[0] == "_rev" {
+			field := selector.ParsePath(name)
+			if _, special := v.Get(field.Parts[0]); !field.Valid ||
+				special && field.Parts[0] != "" && field.Parts[0][0] == '_' ||
+				field.Parts[0] == "_id" ||
+				field.Parts[0] == "_rev" {
 				continue
 			}
-			want, has := v.Get(field.parts[0])
-			got, picked := picked.Get(field.parts[0])
+			want, has := v.Get(field.Parts[0])
+			got, picked := picked.Get(field.Parts[0])
 			if has != picked || has && !bytes.Equal(got.AppendJSON(nil), want.AppendJSON(nil)) {
 				t.Fatalf("%s of %s: %s", name, text, got.Raw())
 			}
@@ -194,12 +195,12 @@ func FuzzRule(f *testing.F) {
 		if err != nil || other != nil {
 			return
 		}
-		s, err := ParseSelector(v)
+		s, err := selector.ParseSelector(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := parseNormal(parsed(t, string(s.AppendJSON(nil))))
-		if first := valid(changed); err != nil || valid(changed) != first || again.allows(changed) != first {
+		again, err := selector.ParseNormal(parsed(t, string(s.AppendJSON(nil))))
+		if first := valid(changed); err != nil || valid(changed) != first || allows(again, changed) != first {
 			t.Fatalf("%s: of %s it says %t at first: %v", text, change, first, err)
 		}
 	})

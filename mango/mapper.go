@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 )
@@ -33,8 +34,8 @@ func (m brokenMapper) Map(*docread.Document, func(key, value []byte)) error { re
 // A document that lacks one, is a design document or does not pass the filter has no row
 // (mango_native_proc:get_index_entries/2).
 type mapper struct {
-	columns                     []path
-	filter                      *Selector
+	columns                     []selector.Path
+	filter                      *selector.Selector
 	columnsPicker, filterPicker picker
 }
 
@@ -49,9 +50,9 @@ func newMapper(definition []byte) (*mapper, error) {
 	if fields.Kind() != ejson.Object {
 		return nil, compat.NewError(compat.KindUnknown, "badmatch")
 	}
-	m := &mapper{filter: new(Selector)}
+	m := &mapper{filter: new(selector.Selector)}
 	for name := range fields.Members() {
-		m.columns = append(m.columns, parsePath(name.Text()))
+		m.columns = append(m.columns, selector.ParsePath(name.Text()))
 	}
 	if filter := partialFilter(v); filter.Kind() != ejson.Invalid {
 		if filter.Kind() != ejson.Object {
@@ -60,15 +61,15 @@ func newMapper(definition []byte) (*mapper, error) {
 		if err := checkFilterSize(filter); err != nil {
 			return nil, err
 		}
-		if m.filter, err = parseNormal(filter); err != nil {
+		if m.filter, err = selector.ParseNormal(filter); err != nil {
 			return nil, err
 		}
-		if err := m.filter.checkFilter(); err != nil {
+		if err := checkFilter(m.filter); err != nil {
 			return nil, err
 		}
 	}
 	m.columnsPicker = newPicker(m.columns)
-	m.filterPicker = m.filter.picker()
+	m.filterPicker = pickerOf(m.filter)
 	return m, nil
 }
 
@@ -100,8 +101,8 @@ func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 	}
 	s.key = append(s.key[:0], '[')
 	for i := range m.columns {
-		value, how, err := m.columns[i].get(v)
-		if how != foundValue || err != nil {
+		value, how, err := m.columns[i].Get(v)
+		if how != selector.FoundValue || err != nil {
 			return err
 		}
 		if i > 0 {
@@ -117,19 +118,14 @@ func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 var null = []byte("null")
 
 // match reports whether a document passes, reading what p picks of it.
-func (s *mapScratch) match(selector *Selector, p *picker, d *docread.Document) (bool, error) {
+func (s *mapScratch) match(by *selector.Selector, p *picker, d *docread.Document) (bool, error) {
 	s.text = p.append(s.text[:0], d)
 	v, err := s.parser.Parse(s.text)
 	if err != nil {
 		return false, err
 	}
-	return selector.Match(v)
+	return by.Match(v)
 }
 
 // picker picks what the selector looks at.
-func (s *Selector) picker() picker {
-	if s.root == nil {
-		return picker{}
-	}
-	return newPicker(s.root.paths(nil))
-}
+func pickerOf(s *selector.Selector) picker { return newPicker(s.Paths()) }

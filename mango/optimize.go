@@ -11,6 +11,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -118,7 +119,7 @@ func (c *executionPlan) goOn(e *estimator) error {
 	p := e.p
 	if c.ready {
 		name, ok := strings.CutPrefix(p.from.orderName(), numbered(e.ix, ""))
-		a, offered := named(p.req.Selector.rangeSets(p.index.allFields), name)
+		a, offered := named(rangeSetsOf(p.req.Selector, p.index.allFields), name)
 		if ok && offered && p.from.isEntry(len(a.ranges)) {
 			c.entries, c.orderName = &a, p.from.orderName()
 			return nil
@@ -141,7 +142,7 @@ func (b *bookmark) isEntry(ranges int) bool {
 // chooseUnsorted takes the access path that reads least. A condition on one value that has no rival
 // is taken without an estimate.
 func (c *executionPlan) chooseUnsorted(e *estimator, allFields *Index, explain bool) error {
-	sets := e.p.req.Selector.rangeSets(allFields.allFields)
+	sets := rangeSetsOf(e.p.req.Selector, allFields.allFields)
 	for i := range sets {
 		c.paths = append(c.paths, accessPath{index: allFields, entries: &sets[i]})
 	}
@@ -194,7 +195,7 @@ func (p *Plan) cost(a *accessPath, beside bool) int64 {
 	case a.index.Kind == KindAllDocs:
 		cost = a.n
 	case a.index.Kind == KindJSON:
-		if a.index.covers(p.req.Fields, p.req.Selector.fields()) {
+		if a.index.covers(p.req.Fields, p.req.Selector.Fields()) {
 			cost = a.n
 		}
 		return cost
@@ -216,7 +217,7 @@ func (c *executionPlan) chooseSorted(e *estimator, allFields *Index, explain boo
 		return err
 	}
 	ordered := len(c.paths) // 1 if there is an index in the order
-	sets := p.req.Selector.rangeSets(allFields.allFields)
+	sets := rangeSetsOf(p.req.Selector, allFields.allFields)
 	for i := range sets {
 		if c.entries == nil || sets[i].name != c.entries.name {
 			c.paths = append(c.paths, accessPath{index: allFields, entries: &sets[i]})
@@ -284,14 +285,14 @@ func (r *Request) wanted() int64 {
 
 // sortRangeSet is the range whose entries are in the order of the sort's first field, nil if there
 // is none.
-func sortRangeSet(s *Selector, d *allfields.Definition, sort []string) *rangeSet {
-	for _, a := range s.rangeSets(d) {
+func sortRangeSet(s *selector.Selector, d *allfields.Definition, sort []string) *rangeSet {
+	for _, a := range rangeSetsOf(s, d) {
 		if a.fields[0] == sort[0] && a.branches == nil && !a.repeats() {
 			return &a
 		}
 	}
-	field := newField(sort[0], nil) // documents without it are left out, as by a JSON index on it
-	path, ok := field.indexedPath(array{}, d)
+	field := selector.NewField(sort[0], nil) // documents without it are left out, as by a JSON index on it
+	path, ok := indexedPath(field, array{}, d)
 	if !ok {
 		return nil
 	}

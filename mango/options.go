@@ -3,6 +3,7 @@ package mango
 import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // members are what is left of a request's object while its options are read one after another, in
@@ -114,13 +115,13 @@ func (m *members) text(name string, filled bool, value *string) (given bool) {
 }
 
 // selector reads a selector.
-func (m *members) selector(v ejson.Value) *Selector {
+func (m *members) selector(v ejson.Value) *selector.Selector {
 	if v.Kind() != ejson.Object {
 		m.err = compat.Named(compat.KindBadRequest, "invalid_selector_json",
 			"Selector must be a JSON object, not: "+term(v))
 		return nil
 	}
-	s, err := ParseSelector(v)
+	s, err := selector.ParseSelector(v)
 	m.err = err
 	return s
 }

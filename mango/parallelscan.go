@@ -191,11 +191,11 @@ func (s *scan) read(part *scanPart, scratch *mapScratch) error {
 		b = s.batch()
 		return nil
 	}
-	selector := f.plan.req.Selector
+	wanted := f.plan.req.Selector
 	err := f.scanDocs(s.ctx, part.ids, func(d *docread.Document) error {
-		passes, err := selector.Empty(), error(nil)
+		passes, err := wanted.Empty(), error(nil)
 		if !passes {
-			passes, err = scratch.match(selector, &f.picker, d)
+			passes, err = scratch.match(wanted, &f.picker, d)
 		}
 		switch {
 		case err != nil:

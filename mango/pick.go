@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -22,16 +23,16 @@ const maxPicked = 64
 
 // newPicker makes a picker of the members that fields, given by their paths, are in. A field
 // without a name is the document.
-func newPicker(paths []path) picker {
+func newPicker(paths []selector.Path) picker {
 	var p picker
 	for i := range paths {
 		switch {
-		case paths[i].object != nil, !paths[i].valid && paths[i].name != "":
+		case paths[i].Object != nil, !paths[i].Valid && paths[i].Name != "":
 			continue // it is an error, whatever the document
-		case paths[i].name == "":
+		case paths[i].Name == "":
 			return picker{whole: true}
 		}
-		name := ejson.AppendString(nil, paths[i].parts[0])
+		name := ejson.AppendString(nil, paths[i].Parts[0])
 		p.special = p.special || name[1] == '_'
 		if !p.wants(name) {
 			p.names = append(p.names, name)
@@ -41,23 +42,6 @@ func newPicker(paths []path) picker {
 		}
 	}
 	return p
-}
-
-// paths are the fields that a selector looks at.
-func (c *condition) paths(list []path) []path {
-	if c.op == opField {
-		return append(list, c.path)
-	}
-	switch c.op {
-	case opAnd, opOr, opNot, opNor:
-		for _, kid := range c.kids {
-			list = kid.paths(list)
-		}
-		return list
-	case opDefault:
-		return list
-	}
-	return append(list, path{valid: true}) // an operator on the document itself
 }
 
 func (p *picker) wants(name []byte) bool {

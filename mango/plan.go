@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // Plan is how a request is answered: which index is read, and what of it.
 type Plan struct {
 	req         *Request
 	index       *Index // nil only in plans for _explain: no index can be used
-	ranges      []fieldRange
+	ranges      []selector.FieldRange
 	partitioned bool      // the database is
 	from        *bookmark // nil for the first page
 	limit       number    // of documents
@@ -36,7 +37,7 @@ func (c *candidate) usable() bool { return c.scope && c.global && c.reason == ""
 // ranked is an index with the ranges of its leading columns.
 type ranked struct {
 	index    *Index
-	prefix   []fieldRange
+	prefix   []selector.FieldRange
 	distance int // fields with a range that are not in the prefix
 }
 
@@ -150,7 +151,7 @@ func indexName(use []string) string {
 // choose ranks the indexes of each kind: fewest ranges that it cannot use, fewest columns, first by
 // name (mango_cursor_view:choose_best_index/1). The best one of the preferred kind is taken.
 func (p *Plan) choose() {
-	ranges := p.req.Selector.ranges()
+	ranges := p.req.Selector.Ranges()
 	for _, c := range p.candidates {
 		if c.chosen {
 			list := &p.ranked[c.index.Kind]
@@ -174,7 +175,7 @@ func (p *Plan) choose() {
 
 // use takes an index of the candidates.
 func (p *Plan) use(ix *Index) {
-	p.index, p.ranges = ix, rank(ix, p.req.Selector.ranges()).prefix
+	p.index, p.ranges = ix, rank(ix, p.req.Selector.Ranges()).prefix
 }
 
 // best is the index of a kind that is preferred, nil if there is none.
@@ -185,10 +186,10 @@ func (p *Plan) best(k Kind) *Index {
 	return p.ranked[k][0].index
 }
 
-func rank(ix *Index, ranges []fieldRange) ranked {
+func rank(ix *Index, ranges []selector.FieldRange) ranked {
 	r := ranked{index: ix}
 	for _, column := range ix.Columns {
-		i := slices.IndexFunc(ranges, func(f fieldRange) bool { return f.field == column })
+		i := slices.IndexFunc(ranges, func(f selector.FieldRange) bool { return f.Field == column })
 		if i < 0 {
 			break
 		}
@@ -204,10 +205,11 @@ func (p *Plan) Nothing() bool {
 	if p.text != nil {
 		return false
 	}
-	if root := p.req.Selector.root; root != nil && (root.op == opAnd || root.op == opOr) && len(root.kids) == 0 {
+	if root := p.req.Selector.Root; root != nil && len(root.Kids) == 0 &&
+		(root.Op == selector.OpAnd || root.Op == selector.OpOr) {
 		return true
 	}
-	return slices.ContainsFunc(p.ranges, func(r fieldRange) bool { return r.impossible() })
+	return slices.ContainsFunc(p.ranges, func(r selector.FieldRange) bool { return r.Impossible() })
 }
 
 // Index is the index that is read.
@@ -215,13 +217,13 @@ func (p *Plan) Index() *Index { return p.index }
 
 // covers reports whether an index has all of some fields (mango_idx_view:covers/2); all of a
 // document it never has.
-func (ix *Index) covers(fields *Fields, more []string) bool {
+func (ix *Index) covers(fields *selector.Fields, more []string) bool {
 	if ix.Kind != KindJSON || fields.All() {
 		return false
 	}
 	has := func(name string) bool { return name == "_id" || slices.Contains(ix.Columns, name) }
-	for i := range fields.paths {
-		if fields.paths[i].object != nil || !has(fields.paths[i].name) {
+	for i := range fields.Paths {
+		if fields.Paths[i].Object != nil || !has(fields.Paths[i].Name) {
 			return false
 		}
 	}
@@ -234,7 +236,7 @@ func (ix *Index) covers(fields *Fields, more []string) bool {
 }
 
 // Covering reports whether the index alone answers the query, without the documents.
-func (p *Plan) Covering() bool { return p.index.covers(p.req.Fields, p.req.Selector.fields()) }
+func (p *Plan) Covering() bool { return p.index.covers(p.req.Fields, p.req.Selector.Fields()) }
 
 // WantsStats reports whether the answer shows what the query cost.
 func (p *Plan) WantsStats() bool { return p.req.ExecutionStats }

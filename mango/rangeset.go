@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // A query on an index over all fields reads the ranges of one condition of the selector, and looks
@@ -44,11 +45,11 @@ const (
 )
 
 // rangeSets are the sets of ranges that a selector asks of an index, the most promising first.
-func (s *Selector) rangeSets(d *allfields.Definition) []rangeSet {
-	if s.root == nil {
+func rangeSetsOf(s *selector.Selector, d *allfields.Definition) []rangeSet {
+	if s.Root == nil {
 		return nil
 	}
-	list := s.root.rangeSets(d)
+	list := rangeSets(s.Root, d)
 	for i := range list {
 		list[i].sign()
 	}
@@ -137,37 +138,37 @@ func named(list []rangeSet, name string) (rangeSet, bool) {
 // its ranges say all that the condition says: then documents are counted without reading them.
 // Elements of arrays are never exact, because one element may satisfy one bound and another
 // element the other.
-func (c *condition) rangeSets(d *allfields.Definition) []rangeSet {
-	switch c.op {
-	case opAnd:
-		return rangeSetsOfAll(c.kids, array{}, d)
-	case opField:
-		list := rangeSetsOfAll([]*condition{c}, array{}, d)
+func rangeSets(c *selector.Condition, d *allfields.Definition) []rangeSet {
+	switch c.Op {
+	case selector.OpAnd:
+		return rangeSetsOfAll(c.Kids, array{}, d)
+	case selector.OpField:
+		list := rangeSetsOfAll([]*selector.Condition{c}, array{}, d)
 		for i := range list {
-			list[i].exact = c.kids[0].isExact() && !list[i].ranges[0].Element
+			list[i].exact = saysAll(c.Kids[0]) && !list[i].ranges[0].Element
 		}
 		return list
-	case opOr:
-		return rangeSetOfAny(c.kids, d)
+	case selector.OpOr:
+		return rangeSetOfAny(c.Kids, d)
 	}
 	return nil
 }
 
-// isExact reports whether the ranges of a condition say all that it says.
-func (c *condition) isExact() bool {
-	switch c.op {
-	case opLt, opLte, opEq, opGt, opGte, opExists:
+// saysAll reports whether the ranges of a condition say all that it says.
+func saysAll(c *selector.Condition) bool {
+	switch c.Op {
+	case selector.OpLt, selector.OpLte, selector.OpEq, selector.OpGt, selector.OpGte, selector.OpExists:
 		return true
 	}
 	return false
 }
 
 // rangeSetOfAny is the set of an $or; without one for some branch there is none.
-func rangeSetOfAny(kids []*condition, d *allfields.Definition) []rangeSet {
+func rangeSetOfAny(kids []*selector.Condition, d *allfields.Definition) []rangeSet {
 	joined := rangeSet{class: classPoints}
 	least := 0
 	for _, kid := range kids {
-		list := kid.rangeSets(d)
+		list := rangeSets(kid, d)
 		if len(list) == 0 {
 			return nil
 		}
@@ -214,30 +215,30 @@ func (a *array) name(field string) string {
 
 // rangeSetsOfAll are the sets of conditions that all have to hold, in the document or for an
 // element.
-func rangeSetsOfAll(kids []*condition, in array, d *allfields.Definition) []rangeSet {
+func rangeSetsOfAll(kids []*selector.Condition, in array, d *allfields.Definition) []rangeSet {
 	var list []rangeSet
 	var seen []string
 	for _, kid := range flatten(kids, nil) {
 		switch {
-		case kid.op == opOr && in.none():
-			list = append(list, rangeSetOfAny(kid.kids, d)...)
-		case kid.op == opField && !slices.Contains(seen, kid.name):
-			path, ok := kid.indexedPath(in, d)
+		case kid.Op == selector.OpOr && in.none():
+			list = append(list, rangeSetOfAny(kid.Kids, d)...)
+		case kid.Op == selector.OpField && !slices.Contains(seen, kid.Name):
+			path, ok := indexedPath(kid, in, d)
 			if !ok {
 				continue
 			}
-			seen = append(seen, kid.name)
-			list = append(list, fieldRangeSets(kids, kid.name, in, path, d)...)
+			seen = append(seen, kid.Name)
+			list = append(list, fieldRangeSets(kids, kid.Name, in, path, d)...)
 		}
 	}
 	return list
 }
 
 // flatten sees through $and.
-func flatten(kids, list []*condition) []*condition {
+func flatten(kids, list []*selector.Condition) []*selector.Condition {
 	for _, kid := range kids {
-		if kid.op == opAnd {
-			list = flatten(kid.kids, list)
+		if kid.Op == selector.OpAnd {
+			list = flatten(kid.Kids, list)
 		} else {
 			list = append(list, kid)
 		}
@@ -248,14 +249,14 @@ func flatten(kids, list []*condition) []*condition {
 // indexedPath is the path of the field's entries. A part that is a number may mean an element,
 // which has no path of its own; a field _id is compared in an order that entries are not in, also
 // in an element.
-func (c *condition) indexedPath(in array, d *allfields.Definition) ([]string, bool) {
+func indexedPath(c *selector.Condition, in array, d *allfields.Definition) ([]string, bool) {
 	path := slices.Clone(in.path)
-	if c.name != "" {
-		if !c.path.valid || c.name == "_id" || in.none() && c.path.parts[0] != "" && c.path.parts[0][0] == '_' {
+	if c.Name != "" {
+		if !c.Path.Valid || c.Name == "_id" || in.none() && c.Path.Parts[0] != "" && c.Path.Parts[0][0] == '_' {
 			return nil, false
 		}
-		path = append(path, c.path.parts...)
-		if slices.ContainsFunc(c.path.parts, isElementNumber) {
+		path = append(path, c.Path.Parts...)
+		if slices.ContainsFunc(c.Path.Parts, isElementNumber) {
 			return nil, false
 		}
 	}
@@ -265,35 +266,37 @@ func (c *condition) indexedPath(in array, d *allfields.Definition) ([]string, bo
 // fieldRangeSets are the sets of the conditions on one field. All comparisons together are one
 // range; $in, $all and $elemMatch have sets of their own, since any element of an array may fulfil
 // them.
-func fieldRangeSets(kids []*condition, name string, in array, path []string, d *allfields.Definition) []rangeSet {
-	r := fieldRange{field: name, lowOp: opGt, highOp: opLt}
+func fieldRangeSets(
+	kids []*selector.Condition, name string, in array, path []string, d *allfields.Definition,
+) []rangeSet {
+	r := selector.OpenRange(name)
 	required := false
 	var list []rangeSet
 	var before []byte // above all strings that begin as they have to
 	for _, kid := range flatten(kids, nil) {
-		if kid.op != opField || kid.name != name {
+		if kid.Op != selector.OpField || kid.Name != name {
 			continue
 		}
-		inner := kid.kids[0]
-		required = required || inner.op != opExists || inner.exists
-		switch inner.op {
-		case opBeginsWith:
+		inner := kid.Kids[0]
+		required = required || inner.Op != selector.OpExists || inner.Exists
+		switch inner.Op {
+		case selector.OpBeginsWith:
 			// Beginnings that are not ASCII have strings elsewhere, too.
-			if isASCII(inner.text) && !r.empty {
-				r.bound(opGte, inner.arg)
-				before = lower(before, collate.AppendPrefixEnd(nil, inner.text))
+			if isASCII(inner.Text) && !r.Empty {
+				r.Bound(selector.OpGte, inner.Arg)
+				before = lower(before, collate.AppendPrefixEnd(nil, inner.Text))
 			}
-		case opIn, opAll:
+		case selector.OpIn, selector.OpAll:
 			if in.none() {
-				list = append(list, inner.listRangeSet(name, path)...)
+				list = append(list, listRangeSet(inner, name, path)...)
 			}
-		case opElemMatch:
+		case selector.OpElemMatch:
 			if in.none() {
-				list = append(list, rangeSetsOfAll([]*condition{inner.kids[0]}, array{name, path}, d)...)
+				list = append(list, rangeSetsOfAll([]*selector.Condition{inner.Kids[0]}, array{name, path}, d)...)
 			}
 		default:
-			if !r.empty {
-				r.narrow(inner)
+			if !r.Empty {
+				r.Narrow(inner)
 			}
 		}
 	}
@@ -301,11 +304,11 @@ func fieldRangeSets(kids []*condition, name string, in array, path []string, d *
 		return list
 	}
 	one := allfields.Range{Path: path, Element: !in.none()}
-	one.Start, one.End = r.keys()
+	one.Start, one.End = keysOf(&r)
 	one.End = lower(one.End, before)
 	a := rangeSet{fields: []string{in.name(name)}, ranges: []allfields.Range{one}, class: classField}
 	switch {
-	case r.lowOp == opEq || r.empty:
+	case r.LowOp == selector.OpEq || r.Empty:
 		a.class = classPoint
 	case one.Start != nil || one.End != nil:
 		a.class = classRange
@@ -325,18 +328,18 @@ func isASCII(s string) bool {
 	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return c >= 0x80 })
 }
 
-// keys are the bounds as an index has them.
-func (r *fieldRange) keys() (start, end []byte) {
-	if r.impossible() {
+// keysOf are the bounds of a range as an index has them.
+func keysOf(r *selector.FieldRange) (start, end []byte) {
+	if r.Impossible() {
 		return []byte{highest}, []byte{highest}
 	}
-	if r.low.Kind() != ejson.Invalid {
-		if start = collate.AppendKey(nil, r.low); !r.includesLow() {
+	if r.Low.Kind() != ejson.Invalid {
+		if start = collate.AppendKey(nil, r.Low); !r.IncludesLow() {
 			start = allfields.AppendAfter(nil, start)
 		}
 	}
-	if r.high.Kind() != ejson.Invalid {
-		if end = collate.AppendKey(nil, r.high); r.includesHigh() {
+	if r.High.Kind() != ejson.Invalid {
+		if end = collate.AppendKey(nil, r.High); r.IncludesHigh() {
 			end = allfields.AppendAfter(nil, end)
 		}
 	}
@@ -345,11 +348,11 @@ func (r *fieldRange) keys() (start, end []byte) {
 
 // listRangeSet is the set of $in: the value, or an element, is in the list; or of $all: one element
 // is the first of the list.
-func (c *condition) listRangeSet(name string, path []string) []rangeSet {
+func listRangeSet(c *selector.Condition, name string, path []string) []rangeSet {
 	var points [][]byte
-	for arg := range c.arg.Elements() {
+	for arg := range c.Arg.Elements() {
 		points = append(points, collate.AppendKey(nil, arg))
-		if c.op == opAll {
+		if c.Op == selector.OpAll {
 			break
 		}
 	}

@@ -58,8 +58,8 @@ func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*
 func (f *finder) idRange() (o storage.RangeOptions, some bool) {
 	var low, high storage.Bound
 	if ranges := f.plan.ranges; len(ranges) > 0 {
-		low, _ = idBound(ranges[0].low)
-		if high, some = idBound(ranges[0].high); !some {
+		low, _ = idBound(ranges[0].Low)
+		if high, some = idBound(ranges[0].High); !some {
 			return o, false
 		}
 	}

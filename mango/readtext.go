@@ -27,7 +27,7 @@ type textPlan struct {
 // readTextPlan prepares a query of a text index, and bounds its limit as CouchDB does.
 func (p *Plan) readTextPlan() (err error) {
 	t := &textPlan{}
-	if t.tree, err = p.req.Selector.textTree(); err != nil {
+	if t.tree, err = textTree(p.req.Selector); err != nil {
 		return err
 	}
 	if t.tree != nil {
@@ -103,7 +103,7 @@ type textHits struct {
 func (h *textHits) read(ctx context.Context, s *search.Searcher) error {
 	p := h.plan
 	q := &textQuery{
-		textDefinition: p.index.text, kind: h.kind, phrase: s.Phrase, collated: p.req.Selector.collated,
+		textDefinition: p.index.text, kind: h.kind, phrase: s.Phrase, collated: p.req.Selector.Collated,
 	}
 	request := index.Request{Query: q.over(p.text.tree), Sort: p.text.sort.fields}
 	if q.err != nil {

@@ -16,16 +16,16 @@ const highest = 0xff
 // keyRange is the range of collate keys of a plan on a view: from start on, before end.
 func (p *Plan) keyRange() (start, end []byte) {
 	for i := range p.ranges {
-		if p.ranges[i].low.Kind() == ejson.Invalid {
+		if p.ranges[i].Low.Kind() == ejson.Invalid {
 			break
 		}
-		start = appendColumn(start, p.ranges[i].low)
+		start = appendColumn(start, p.ranges[i].Low)
 	}
 	for i := range p.ranges {
-		if p.ranges[i].high.Kind() == ejson.Invalid {
+		if p.ranges[i].High.Kind() == ejson.Invalid {
 			break
 		}
-		end = appendColumn(end, p.ranges[i].high)
+		end = appendColumn(end, p.ranges[i].High)
 	}
 	if start == nil {
 		start = appendColumn(nil, ejson.Value{})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -79,12 +80,12 @@ func (c collection) write(t *testing.T, step recordedStep) {
 // find is a _find over all documents in the order of ids, with the lines of its answer.
 func (c collection) find(request ejson.Value) (lines []string, err error) {
 	sel, _ := request.Get("selector")
-	selector, err := ParseSelector(sel)
+	chosen, err := selector.ParseSelector(sel)
 	if err != nil {
 		return nil, err
 	}
 	list, _ := request.Get("fields")
-	fields, err := ParseFields(list)
+	fields, err := selector.ParseFields(list)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (c collection) find(request ejson.Value) (lines []string, err error) {
 		if strings.HasPrefix(id, "_design/") {
 			continue
 		}
-		ok, err := selector.Match(c[id])
+		ok, err := chosen.Match(c[id])
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +213,7 @@ func TestRecordedErrors(t *testing.T) {
 			checked++
 			_, err := collection{}.find(step.json)
 			if list, ok := step.json.Get("fields"); ok && err == nil {
-				_, err = ParseFields(list)
+				_, err = selector.ParseFields(list)
 			}
 			checkFind(t, scenario, step, nil, err)
 		}
@@ -235,7 +236,7 @@ func TestRecordedNormalForms(t *testing.T) {
 				checked++
 				answer := parsed(t, step.body)
 				want, _ := answer.Get("selector")
-				s, err := ParseSelector(sel)
+				s, err := selector.ParseSelector(sel)
 				if err != nil {
 					t.Errorf("%s: %s: %v", scenario, sel.Raw(), err)
 					continue

@@ -6,15 +6,16 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // Request is a checked request to _find or _explain. It is immutable and owns its memory.
 type Request struct {
-	Selector       *Selector
+	Selector       *selector.Selector
 	UseIndex       []string // design document, or it and the name of a view; empty: none asked for
 	Bookmark       string   // "" for none
 	Sort           Sort
-	Fields         *Fields
+	Fields         *selector.Fields
 	Partition      string // "" for the whole database
 	Conflicts      bool
 	StaleOK        bool
@@ -49,7 +50,7 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 		}
 	}
 	r := &Request{
-		Update: true, AllowFallback: true, Fields: new(Fields),
+		Update: true, AllowFallback: true, Fields: new(selector.Fields),
 		limit: number{
 			n:    d.Limit,
 			text: strconv.FormatInt(d.Limit, 10),
@@ -59,7 +60,7 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 	m := newMembers(body)
 	if v, ok := m.require("selector"); ok {
 		if r.Selector = m.selector(v); d.CollatedIDs && m.err == nil {
-			r.Selector.collateIDs()
+			r.Selector.CollateIDs()
 		}
 	}
 	if v, ok := m.take("use_index"); ok && !v.IsNull() {
@@ -76,7 +77,7 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 		r.Sort, m.err = parseSort(v)
 	}
 	if v, ok := m.take("fields"); ok {
-		r.Fields, m.err = ParseFields(v)
+		r.Fields, m.err = selector.ParseFields(v)
 	}
 	r.readPartition(m, d.Partition)
 	m.integer("r", true, &r.r)
@@ -161,7 +162,7 @@ func (r *Request) appendJSON(dst []byte) []byte {
 	dst = append(append(dst, `,"limit":`...), r.limit.text...)
 	dst = append(append(dst, `,"skip":`...), r.skip.text...)
 	dst = r.Sort.appendJSON(append(dst, `,"sort":`...))
-	dst = r.Fields.appendNames(append(dst, `,"fields":`...))
+	dst = r.Fields.AppendNames(append(dst, `,"fields":`...))
 	dst = ejson.AppendString(append(dst, `,"partition":`...), r.Partition)
 	dst = append(append(dst, `,"r":`...), r.r.text...)
 	dst = appendBool(append(dst, `,"conflicts":`...), r.Conflicts)

@@ -3,6 +3,7 @@ package mango
 import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 var errRuleTooLarge = compat.Named(compat.KindBadRequest, "invalid_selector",
@@ -13,21 +14,21 @@ var errRuleTooLarge = compat.Named(compat.KindBadRequest, "invalid_selector",
 // has the bounds of a partial index's selector: those of maxFilter, and no pattern that needs the
 // backtracking engine. A change on which it fails, as $mod by 0 does, is not valid.
 func (Views) CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool, err error) {
-	if Size(rule) > maxFilter {
+	if selector.Size(rule) > maxFilter {
 		return nil, errRuleTooLarge
 	}
-	selector, err := ParseSelector(rule)
+	s, err := selector.ParseSelector(rule)
 	if err == nil {
-		err = selector.checkFilter()
+		err = checkFilter(s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return selector.allows, nil
+	return func(change ejson.Value) bool { return allows(s, change) }, nil
 }
 
 // allows reports whether a change passes.
-func (s *Selector) allows(change ejson.Value) bool {
+func allows(s *selector.Selector, change ejson.Value) bool {
 	passes, err := s.Match(change)
 	return passes && err == nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/search/segment"
 )
 
@@ -29,7 +30,7 @@ type textDefinition struct {
 	names     map[string]bool // of columns, as the index has them
 	byDefault bool            // strings are in $default too
 	lengths   bool            // of arrays
-	filter    *Selector
+	filter    *selector.Selector
 	filtered  bool
 }
 
@@ -40,7 +41,7 @@ const allFieldsOfText = "all_fields"
 // them in (mango_idx_text:opts/0).
 type textOptions struct {
 	analyzer, defaultField ejson.Value // no value: not given
-	partial, selector      *Selector
+	partial, selector      *selector.Selector
 	fields                 ejson.Value
 	all                    bool
 	lengths                bool
@@ -54,12 +55,12 @@ func readTextOptions(given ejson.Value, kind Kind) (*textOptions, error) {
 			"Text indexes must be an object, not: "+term(given))
 	}
 	m := newMembers(given)
-	o := &textOptions{partial: new(Selector), selector: new(Selector), all: true, lengths: true}
+	o := &textOptions{partial: new(selector.Selector), selector: new(selector.Selector), all: true, lengths: true}
 	o.analyzer, _ = m.take("default_analyzer")
 	o.defaultField, _ = m.take("default_field")
 	for _, filter := range []struct {
 		name string
-		to   **Selector
+		to   **selector.Selector
 	}{{"partial_filter_selector", &o.partial}, {"selector", &o.selector}} {
 		v, ok := m.take(filter.name)
 		if !ok {
@@ -71,7 +72,7 @@ func readTextOptions(given ejson.Value, kind Kind) (*textOptions, error) {
 		if *filter.to = m.selector(v); m.err != nil {
 			return nil, m.err
 		}
-		if err := (*filter.to).checkFilter(); err != nil {
+		if err := checkFilter(*filter.to); err != nil {
 			return nil, err
 		}
 	}
@@ -193,8 +194,8 @@ func readTextDefinition(v ejson.Value, kind Kind) (*textDefinition, error) {
 	for field := range o.fields.Elements() {
 		name, typ, _ := readTextField(field)
 		d.columns = append(d.columns, name+":"+typ)
-		if p := parsePath(name); p.valid {
-			d.names[textName(p.parts, typ)] = true
+		if p := selector.ParsePath(name); p.Valid {
+			d.names[textName(p.Parts, typ)] = true
 		}
 	}
 	return d, nil
@@ -246,13 +247,13 @@ func appendTextDefinition(dst []byte, definition ejson.Value) []byte {
 
 // unusableText is unusable for a text index: whether it has all fields that a query looks for
 // (is_usable/3).
-func (ix *Index) unusableText(s *Selector) string {
+func (ix *Index) unusableText(s *selector.Selector) string {
 	if s.Empty() {
 		return reasonEmpty
 	}
-	tree, err := s.textTree()
+	tree, err := textTree(s)
 	switch {
-	case errors.Is(err, errTextTooLarge) && !s.root.isTextSearch():
+	case errors.Is(err, errTextTooLarge) && !s.IsTextSearch():
 		return reasonFields // another index can answer
 	case ix.text.columns == nil:
 		return ""

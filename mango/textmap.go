@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/segment"
 )
@@ -88,7 +89,7 @@ func (w *textWalk) object(path []byte, v ejson.Value) {
 // value adds one value under the name of its field and type: CouchDB indexes types apart, as
 // "age:number" and "age:string".
 func (w *textWalk) value(path []byte, v ejson.Value) {
-	switch typ := typeName(v); typ {
+	switch typ := selector.TypeName(v); typ {
 	case "object":
 		w.object(path, v)
 	case "array":

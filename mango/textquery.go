@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/search/segment"
@@ -186,9 +187,9 @@ func (q *textQuery) leaf(n *textNode) query.Node {
 	r := &query.NumRange{Field: name, Min: math.Inf(-1), Max: math.Inf(1), MinInclude: true,
 		MaxInclude: true}
 	switch n.cmp {
-	case opGt, opGte:
+	case selector.OpGt, selector.OpGte:
 		r.Min = v
-	case opLt, opLte:
+	case selector.OpLt, selector.OpLte:
 		r.Max = v
 	default:
 		if q.kind == segment.Clouseau {
@@ -201,9 +202,9 @@ func (q *textQuery) leaf(n *textNode) query.Node {
 
 func (q *textQuery) leafOfStrings(name string, n *textNode) query.Node {
 	switch {
-	case n.cmp == opEq:
+	case n.cmp == selector.OpEq:
 		return &query.Term{Field: name, Term: textTerm(n.arg.Text())}
-	case n.cmp == opBeginsWith:
+	case n.cmp == selector.OpBeginsWith:
 		return &query.Prefix{Field: name, Text: textTerm(n.arg.Text())}
 	case len(n.path) == 1 && n.path[0] == "_id" && !q.collated && len(n.arg.Text()) < maxTextTerm:
 		return leafOfTerms(name, n)
@@ -221,12 +222,12 @@ func leafOfTerms(name string, n *textNode) query.Node {
 	r := &query.Range{Field: name, LowerOpen: true, UpperOpen: true, LowerInclude: true,
 		UpperInclude: true}
 	switch n.cmp {
-	case opEq:
+	case selector.OpEq:
 		return &query.Term{Field: name, Term: term}
-	case opGt, opGte:
-		r.LowerOpen, r.Lower, r.LowerInclude = false, term, n.cmp == opGte
+	case selector.OpGt, selector.OpGte:
+		r.LowerOpen, r.Lower, r.LowerInclude = false, term, n.cmp == selector.OpGte
 	default:
-		r.UpperOpen, r.Upper, r.UpperInclude = false, term, n.cmp == opLte
+		r.UpperOpen, r.Upper, r.UpperInclude = false, term, n.cmp == selector.OpLte
 	}
 	return r
 }
@@ -259,18 +260,18 @@ type textSort struct {
 func (r *Request) textSort(kind Kind) (*textSort, error) {
 	s := &textSort{}
 	for _, name := range r.Sort.Fields {
-		p := parsePath(name)
-		if !p.valid {
-			return nil, p.invalid()
+		p := selector.ParsePath(name)
+		if !p.Valid {
+			return nil, p.Err()
 		}
-		escaped, by := textPath(p.parts), index.ByNumber
+		escaped, by := textPath(p.Parts), index.ByNumber
 		shown := "<number>"
 		switch {
 		case strings.HasSuffix(escaped, "_3astring"):
 			by, shown = index.ByString, "<string>"
 		case strings.HasSuffix(escaped, "_3anumber"):
 		default:
-			typ, err := r.Selector.sortType(name)
+			typ, err := sortType(r.Selector, name)
 			if err != nil {
 				return nil, err
 			}
@@ -299,10 +300,10 @@ func (r *Request) textSort(kind Kind) (*textSort, error) {
 
 // sortType is the type of a field by what the selector compares it with
 // (mango_selector_text:get_sort_type/2).
-func (s *Selector) sortType(field string) (string, error) {
+func sortType(s *selector.Selector, field string) (string, error) {
 	types := map[string]bool{}
-	if s.root != nil {
-		s.root.sortTypes(field, types)
+	if s.Root != nil {
+		sortTypes(s.Root, field, types)
 	}
 	for typ := range types {
 		if len(types) == 1 {
@@ -312,15 +313,15 @@ func (s *Selector) sortType(field string) (string, error) {
 	return "", errTextSort(field)
 }
 
-func (c *condition) sortTypes(field string, types map[string]bool) {
-	if c.op == opField && c.name == field && len(c.kids[0].kids) == 0 {
-		switch typ := typeName(c.kids[0].arg); typ {
+func sortTypes(c *selector.Condition, field string, types map[string]bool) {
+	if c.Op == selector.OpField && c.Name == field && len(c.Kids[0].Kids) == 0 {
+		switch typ := selector.TypeName(c.Kids[0].Arg); typ {
 		case "string", "number":
 			types[typ] = true
 			return
 		}
 	}
-	for _, kid := range c.kids {
-		kid.sortTypes(field, types)
+	for _, kid := range c.Kids {
+		sortTypes(kid, field, types)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // What a text index is asked is made of the selector in two steps: a tree of the fields that it
@@ -38,10 +39,10 @@ const (
 type textNode struct {
 	op   textOp
 	kids []*textNode
-	path []string // parts of the name of a field; "[]" is any element
-	typ  string   // of its values; "length" is that of the array. Of textHasField: "" for any
-	text string   // what CouchDB asks for, after the colon
-	cmp  op       // of textField: opEq, opLt, …, opBeginsWith, opSize
+	path []string    // parts of the name of a field; "[]" is any element
+	typ  string      // of its values; "length" is that of the array. Of textHasField: "" for any
+	text string      // what CouchDB asks for, after the colon
+	cmp  selector.Op // of textField: opEq, opLt, …, opBeginsWith, opSize
 	arg  ejson.Value
 	// exact says that the node holds just for the documents that the condition holds for, where the
 	// condition is one on values of the type: its negation can be asked for. Else it holds for
@@ -62,12 +63,12 @@ var errTextTooLarge = compat.Named(compat.KindBadRequest, "invalid_selector",
 	"The selector has too many conditions for a text index.")
 
 // textTree is the tree of a selector; nil for the empty one.
-func (s *Selector) textTree() (*textNode, error) {
-	if s.root == nil {
+func textTree(s *selector.Selector) (*textNode, error) {
+	if s.Root == nil {
 		return nil, nil
 	}
 	b := &textBuilder{left: maxTextNodes}
-	tree, err := b.tree(nil, s.root)
+	tree, err := b.tree(nil, s.Root)
 	if b.left < 0 {
 		return nil, errTextTooLarge
 	}
@@ -89,19 +90,19 @@ func errTextOperator(op string) error {
 
 // tree converts a condition below a path; conditions on elements of an array go on below the part
 // that stands for any.
-func (b *textBuilder) tree(path []string, c *condition) (*textNode, error) {
+func (b *textBuilder) tree(path []string, c *selector.Condition) (*textNode, error) {
 	if b.spent(path) {
 		return &textNode{}, errTextTooLarge
 	}
-	switch c.op {
-	case opField:
+	switch c.Op {
+	case selector.OpField:
 		return b.field(path, c)
-	case opAnd, opOr:
+	case selector.OpAnd, selector.OpOr:
 		n := &textNode{op: textAnd}
-		if c.op == opOr {
+		if c.Op == selector.OpOr {
 			n.op = textOr
 		}
-		for _, kid := range c.kids {
+		for _, kid := range c.Kids {
 			k, err := b.tree(path, kid)
 			if err != nil {
 				return nil, err
@@ -109,17 +110,17 @@ func (b *textBuilder) tree(path []string, c *condition) (*textNode, error) {
 			n.kids = append(n.kids, k)
 		}
 		return n, nil
-	case opNot:
-		kid, err := b.tree(path, c.kids[0])
+	case selector.OpNot:
+		kid, err := b.tree(path, c.Kids[0])
 		return notText(path, kid), err
-	case opElemMatch, opAllMatch:
-		return b.tree(below(path, element), c.kids[0])
-	case opNor, opKeyMapMatch:
+	case selector.OpElemMatch, selector.OpAllMatch:
+		return b.tree(below(path, element), c.Kids[0])
+	case selector.OpNor, selector.OpKeyMapMatch:
 		return fieldThere(path), nil // CouchDB refuses them
-	case opDefault:
-		text := c.arg
-		if c.raw {
-			text, _ = c.arg.Get("$text")
+	case selector.OpDefault:
+		text := c.Arg
+		if c.Raw {
+			text, _ = c.Arg.Get("$text")
 		}
 		if text.Kind() != ejson.String {
 			return nil, errTextOperator("$text")
@@ -130,26 +131,26 @@ func (b *textBuilder) tree(path []string, c *condition) (*textNode, error) {
 }
 
 // field goes on below a field. A number in its name may be that of an element.
-func (b *textBuilder) field(path []string, c *condition) (*textNode, error) {
-	if c.name == "" {
-		return b.tree(path, c.kids[0])
+func (b *textBuilder) field(path []string, c *selector.Condition) (*textNode, error) {
+	if c.Name == "" {
+		return b.tree(path, c.Kids[0])
 	}
-	if !c.path.valid {
-		return nil, c.path.invalid()
+	if !c.Path.Valid {
+		return nil, c.Path.Err()
 	}
 	literal, elements := path[:len(path):len(path)], path[:len(path):len(path)]
-	for _, part := range c.path.parts {
+	for _, part := range c.Path.Parts {
 		literal = append(literal, part)
 		if isElementNumber(part) {
 			part = element
 		}
 		elements = append(elements, part)
 	}
-	n, err := b.tree(literal, c.kids[0])
+	n, err := b.tree(literal, c.Kids[0])
 	if err != nil || slices.Equal(literal, elements) {
 		return n, err
 	}
-	inArray, err := b.tree(elements, c.kids[0])
+	inArray, err := b.tree(elements, c.Kids[0])
 	return &textNode{op: textOr, kids: []*textNode{n, inArray}}, err
 }
 
@@ -166,38 +167,38 @@ func isElementNumber(part string) bool {
 
 // operator converts a comparison. What a text index cannot tell becomes the question whether the
 // field is there: the selector looks at what is found.
-func (b *textBuilder) operator(path []string, c *condition) *textNode {
-	switch kind := c.arg.Kind(); c.op {
-	case opLt, opLte, opGt, opGte:
+func (b *textBuilder) operator(path []string, c *selector.Condition) *textNode {
+	switch kind := c.Arg.Kind(); c.Op {
+	case selector.OpLt, selector.OpLte, selector.OpGt, selector.OpGte:
 		if kind == ejson.Array || kind == ejson.Object || kind == ejson.Null {
 			return fieldThere(path)
 		}
-		return textLeaf(path, c.op, c.arg)
-	case opEq:
-		return b.equalText(path, c.arg)
-	case opNe:
-		return notText(path, b.equalText(path, c.arg))
-	case opIn:
-		return b.anyText(path, c.arg)
-	case opNin:
-		return notText(path, b.anyText(path, c.arg))
-	case opAll:
-		return b.allText(path, c.arg)
-	case opExists:
+		return textLeaf(path, c.Op, c.Arg)
+	case selector.OpEq:
+		return b.equalText(path, c.Arg)
+	case selector.OpNe:
+		return notText(path, b.equalText(path, c.Arg))
+	case selector.OpIn:
+		return b.anyText(path, c.Arg)
+	case selector.OpNin:
+		return notText(path, b.anyText(path, c.Arg))
+	case selector.OpAll:
+		return b.allText(path, c.Arg)
+	case selector.OpExists:
 		there := fieldThere(path)
 		there.exact = isExact(path)
-		if c.exists {
+		if c.Exists {
 			return there
 		}
 		return &textNode{op: textNoField, kids: []*textNode{there}}
-	case opBeginsWith:
-		return textLeaf(path, opBeginsWith, c.arg)
-	case opMod:
+	case selector.OpBeginsWith:
+		return textLeaf(path, selector.OpBeginsWith, c.Arg)
+	case selector.OpMod:
 		return &textNode{op: textHasField, path: path, typ: "number"}
-	case opRegex:
+	case selector.OpRegex:
 		return &textNode{op: textRegex, path: path, typ: "string"}
-	case opSize:
-		return textLength(path, c.arg)
+	case selector.OpSize:
+		return textLength(path, c.Arg)
 	}
 	return fieldThere(path) // $type
 }
@@ -215,8 +216,8 @@ func notText(path []string, n *textNode) *textNode {
 }
 
 // textLeaf compares the values of a field of the type of the argument.
-func textLeaf(path []string, cmp op, arg ejson.Value) *textNode {
-	n := &textNode{op: textField, path: path, typ: typeName(arg), cmp: cmp, arg: arg}
+func textLeaf(path []string, cmp selector.Op, arg ejson.Value) *textNode {
+	n := &textNode{op: textField, path: path, typ: selector.TypeName(arg), cmp: cmp, arg: arg}
 	value := valueText(arg)
 	least, greatest := "*", "*"
 	if n.typ != "number" {
@@ -224,17 +225,17 @@ func textLeaf(path []string, cmp op, arg ejson.Value) *textNode {
 		least, greatest = `""`, "u0x10FFFF"
 	}
 	switch cmp {
-	case opEq:
+	case selector.OpEq:
 		n.text, n.exact = value, isExact(path)
-	case opLt:
+	case selector.OpLt:
 		n.text = "[" + least + " TO " + value + "}"
-	case opLte:
+	case selector.OpLte:
 		n.text = "[" + least + " TO " + value + "]"
-	case opGt:
+	case selector.OpGt:
 		n.text = "{" + value + " TO " + greatest + "]"
-	case opGte:
+	case selector.OpGte:
 		n.text = "[" + value + " TO " + greatest + "]"
-	case opBeginsWith:
+	case selector.OpBeginsWith:
 		n.text = escapeText(arg.Text()) + "*"
 	}
 	return n
@@ -242,7 +243,7 @@ func textLeaf(path []string, cmp op, arg ejson.Value) *textNode {
 
 // textLength asks for an array of a length; path is that of the array.
 func textLength(path []string, length ejson.Value) *textNode {
-	return &textNode{op: textField, path: below(path, element), typ: "length", cmp: opSize, arg: length,
+	return &textNode{op: textField, path: below(path, element), typ: "length", cmp: selector.OpSize, arg: length,
 		text: valueText(length), exact: isExact(path)}
 }
 
@@ -277,7 +278,7 @@ func (b *textBuilder) equalText(path []string, v ejson.Value) *textNode {
 		all.inexact()
 		return all
 	}
-	return textLeaf(path, opEq, v)
+	return textLeaf(path, selector.OpEq, v)
 }
 
 // inexact says that documents that pass have more than the node asks for.

@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 )
 
-func treeOf(t *testing.T, selector string) *textNode {
+func treeOf(t *testing.T, text string) *textNode {
 	t.Helper()
-	v, err := ejson.Parse([]byte(selector))
+	v, err := ejson.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ParseSelector(v)
+	s, err := selector.ParseSelector(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := s.textTree()
+	tree, err := textTree(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +102,11 @@ func TestTextThatIsNoString(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ParseSelector(v)
+	s, err := selector.ParseSelector(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = s.textTree(); err == nil || !strings.Contains(err.Error(), "Invalid text operator: $text") {
+	if _, err = textTree(s); err == nil || !strings.Contains(err.Error(), "Invalid text operator: $text") {
 		t.Errorf("$text of a number: %v", err)
 	}
 }
@@ -118,18 +119,18 @@ func TestTextTreesAreBounded(t *testing.T) {
 	}
 	many := `{"a":{"$in":[` + strings.Repeat("1,", maxTextNodes/2) + `1]}}`
 	ix := textIndexes("_design/d", parsed(t, `{"indexes":{"all":{"index":{}}}}`), false)[0]
-	for _, selector := range []string{nested, many} {
-		s, err := ParseSelector(parsed(t, selector))
+	for _, text := range []string{nested, many} {
+		s, err := selector.ParseSelector(parsed(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.textTree(); !errors.Is(err, errTextTooLarge) {
+		if _, err := textTree(s); !errors.Is(err, errTextTooLarge) {
 			t.Errorf("a tree of too many nodes: %v", err)
 		}
 		if reason := ix.unusableText(s); reason != reasonFields {
 			t.Errorf("the index is %q", reason)
 		}
-		if s, err = ParseSelector(parsed(t, `{"$and":[{"$text":"x"},`+selector+`]}`)); err != nil {
+		if s, err = selector.ParseSelector(parsed(t, `{"$and":[{"$text":"x"},`+text+`]}`)); err != nil {
 			t.Fatal(err)
 		}
 		if reason := ix.unusableText(s); reason != "" {

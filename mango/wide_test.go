@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // Requests with very many conditions, fields or sort fields are read and planned in time that grows
@@ -39,12 +40,12 @@ func TestWideRequests(t *testing.T) {
 			began := time.Now()
 			body, err := ejson.Parse([]byte(text))
 			require.NoError(t, err)
-			require.Positive(t, Size(body))
+			require.Positive(t, selector.Size(body))
 			request, err := ParseRequest(body, Defaults{Limit: 25})
 			require.NoError(t, err)
 			plan, err := NewPlan(request, []*Index{definition, AllDocs}, false, false)
 			require.NoError(t, err)
-			picker := plan.req.Selector.picker()
+			picker := pickerOf(plan.req.Selector)
 			require.LessOrEqual(t, len(picker.names), maxPicked)
 			require.Less(t, time.Since(began), time.Minute) // against a hang
 		})

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // fake is a keyspace in memory. It finds documents with Mango's own selectors.
@@ -94,17 +94,17 @@ func (f *fake) Find(_ context.Context, find Find) error {
 	return nil
 }
 
-func (f *fake) passes(selector []byte, d *Document) bool {
-	if selector == nil {
+func (f *fake) passes(text []byte, d *Document) bool {
+	if text == nil {
 		return true
 	}
-	parsed, err := ejson.Parse(selector)
+	parsed, err := ejson.Parse(text)
 	if err != nil {
-		f.t.Fatalf("%s: %v", selector, err)
+		f.t.Fatalf("%s: %v", text, err)
 	}
-	s, err := mango.ParseSelector(parsed)
+	s, err := selector.ParseSelector(parsed)
 	if err != nil {
-		f.t.Fatalf("%s: %v", selector, err)
+		f.t.Fatalf("%s: %v", text, err)
 	}
 	body := strings.TrimPrefix(string(d.Body), "{")
 	if body != "}" {
@@ -117,7 +117,7 @@ func (f *fake) passes(selector []byte, d *Document) bool {
 	}
 	ok, err := s.Match(doc)
 	if err != nil {
-		f.t.Fatalf("%s: %v", selector, err)
+		f.t.Fatalf("%s: %v", text, err)
 	}
 	return ok
 }

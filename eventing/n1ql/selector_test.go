@@ -11,7 +11,7 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // TestSelectors shows what Mango is asked for: testdata/selectors. `go test ./eventing/n1ql -run
@@ -27,18 +27,18 @@ func TestSelectors(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", d.Input, err)
 		}
-		selector := q.Selector()
-		if len(selector) == 0 {
+		text := q.Selector()
+		if len(text) == 0 {
 			return "all documents"
 		}
-		v, err := ejson.Parse(selector)
+		v, err := ejson.Parse(text)
 		if err == nil {
-			_, err = mango.ParseSelector(v)
+			_, err = selector.ParseSelector(v)
 		}
 		if err != nil {
-			t.Errorf("%s: %s: %v", d.Input, selector, err)
+			t.Errorf("%s: %s: %v", d.Input, text, err)
 		}
-		return visible.Replace(string(selector))
+		return visible.Replace(string(text))
 	})
 }
 

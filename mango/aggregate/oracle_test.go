@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -134,7 +135,7 @@ func (w *world) run(t testing.TB, request string, kind planKind, forced bool) (r
 // brute computes an answer from the documents alone: no index, no accumulator, numbers as fractions.
 type brute struct {
 	docs     map[string]ejson.Value
-	selector *mango.Selector
+	selector *selector.Selector
 }
 
 func at(doc ejson.Value, field string) (ejson.Value, bool) {

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // Plan is how a request is answered.
@@ -66,7 +67,7 @@ func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, e
 }
 
 // count takes the counted plan on an index, if that can answer.
-func (p *Plan) count(ix *mango.Index, wants mango.Conjunction) bool {
+func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) bool {
 	r := p.r
 	for _, a := range r.values {
 		if a.op != countOp {
@@ -116,7 +117,7 @@ func (p *Plan) count(ix *mango.Index, wants mango.Conjunction) bool {
 // stream notes the ordered plan, if an index has the order of the groups, and takes it if documents
 // need not be read: to read them in the order of an index costs more than to read all of them.
 func (p *Plan) stream(
-	ix *mango.Index, wants mango.Conjunction, indexes []*mango.Index, partitionedDB bool,
+	ix *mango.Index, wants selector.Conjunction, indexes []*mango.Index, partitionedDB bool,
 ) error {
 	r := p.r
 	descending := false

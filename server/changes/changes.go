@@ -10,7 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
@@ -98,7 +98,7 @@ func changesBody(c *call.Call) (ejson.Value, error) {
 	}
 	body, err := c.JSONObject()
 	if _, ok := body.Get("selector"); ok && err == nil {
-		err = c.TakeParsed(mango.PatternSize(body), func() int64 { return mango.Size(body) })
+		err = c.TakeParsed(selector.PatternSize(body), func() int64 { return selector.Size(body) })
 	}
 	return body, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage/docread"
 )
@@ -21,7 +22,7 @@ func requestBody(c *call.Call) (ejson.Value, error) {
 	if err != nil {
 		return body, err
 	}
-	return body, c.TakeParsed(mango.PatternSize(body), func() int64 { return mango.Size(body) })
+	return body, c.TakeParsed(selector.PatternSize(body), func() int64 { return selector.Size(body) })
 }
 
 // defaults are what a request gets from outside its body.

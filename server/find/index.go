@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -79,7 +80,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
 	}
-	if err := c.TakeParsed(mango.PatternSize(request), func() int64 { return mango.Size(request) }); err != nil {
+	if err := c.TakeParsed(selector.PatternSize(request), func() int64 { return selector.Size(request) }); err != nil {
 		return err
 	}
 	definition, err := mango.ParseDefinition(request)

@@ -6,7 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 )
 
 // ReadFilter reads `filter`, and what the filter needs: `view` or `doc_ids` of the query, or
@@ -71,14 +71,14 @@ func readSelector(f *documents.Filter, posted bool, body ejson.Value) (err error
 	if v.Kind() != ejson.Object {
 		return compat.NewError(compat.KindBadRequest, "Selector error: expected a JSON object")
 	}
-	if f.Selector, err = mango.ParseSelector(v); err != nil {
+	if f.Selector, err = selector.ParseSelector(v); err != nil {
 		return selectorError(err)
 	}
 	if v, ok := body.Get("fields"); ok {
 		if v.Kind() != ejson.Array {
 			return compat.NewError(compat.KindBadRequest, "Selector error: fields must be JSON array")
 		}
-		if f.Fields, err = mango.ParseFields(v); err != nil {
+		if f.Fields, err = selector.ParseFields(v); err != nil {
 			return selectorError(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
@@ -107,11 +107,11 @@ func counters(e *call.Env) replication.Counters {
 }
 
 func normalizeSelector(v ejson.Value) ([]byte, error) {
-	selector, err := mango.ParseSelector(v)
+	s, err := selector.ParseSelector(v)
 	if err != nil {
 		return nil, err
 	}
-	return selector.AppendJSON(nil), nil
+	return s.AppendJSON(nil), nil
 }
 
 // replicatorTLS are the settings of connections to https endpoints. As in CouchDB certificates are

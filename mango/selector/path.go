@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"strings"
@@ -7,27 +7,27 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// path is a field name in parts. An invalid one is only noticed when it is used.
-type path struct {
-	name  string
-	parts []string
-	valid bool
+// Path is a field name in parts. An invalid one is only noticed when it is used.
+type Path struct {
+	Name  string
+	Parts []string
+	Valid bool
 	// object is what a list of fields has in place of a name; it is never valid.
-	object []byte
+	Object []byte
 }
 
-// invalid is the error of a path that is not valid.
-func (p *path) invalid() error {
-	if p.object != nil {
+// Err is the error of a path that is not valid.
+func (p *Path) Err() error {
+	if p.Object != nil {
 		return compat.ErrBadArg
 	}
-	return errInvalidFieldName(p.name)
+	return ErrInvalidFieldName(p.Name)
 }
 
-// parsePath splits a name at its dots. A backslash in front keeps a dot in its part; all
+// ParsePath splits a name at its dots. A backslash in front keeps a dot in its part; all
 // backslashes are then dropped. No part may be empty (mango_util:parse_field/1).
-func parsePath(name string) path {
-	p := path{name: name, valid: true}
+func ParsePath(name string) Path {
+	p := Path{Name: name, Valid: true}
 	escaped := strings.Contains(name, `\`)
 	start := 0
 	for i := 0; i <= len(name); i++ {
@@ -37,29 +37,29 @@ func parsePath(name string) path {
 		part := name[start:i]
 		start = i + 1
 		if part == "" {
-			p.valid = false
+			p.Valid = false
 		}
-		p.parts = append(p.parts, strings.ReplaceAll(part, `\`, ""))
+		p.Parts = append(p.Parts, strings.ReplaceAll(part, `\`, ""))
 	}
 	return p
 }
 
-// lookup says how a look-up ended.
-type lookup uint8
+// Lookup says how the search for a field in a document ended.
+type Lookup uint8
 
 const (
-	foundValue   lookup = iota
-	foundNothing        // the last object reached has no such member
-	foundBadPath        // a scalar, or no such element of an array
+	FoundValue   Lookup = iota // there is a value
+	foundNothing               // the last object reached has no such member
+	foundBadPath               // a scalar, or no such element of an array
 )
 
-// get looks the field up (mango_doc:get_field/2): parts are names of members, or in arrays numbers
+// Get looks the field up (mango_doc:get_field/2): parts are names of members, or in arrays numbers
 // from 0.
-func (p *path) get(v ejson.Value) (ejson.Value, lookup, error) {
-	if !p.valid {
-		return v, foundBadPath, p.invalid()
+func (p *Path) Get(v ejson.Value) (ejson.Value, Lookup, error) {
+	if !p.Valid {
+		return v, foundBadPath, p.Err()
 	}
-	for _, part := range p.parts {
+	for _, part := range p.Parts {
 		switch v.Kind() {
 		case ejson.Object:
 			member, ok := v.Get(part)
@@ -77,7 +77,7 @@ func (p *path) get(v ejson.Value) (ejson.Value, lookup, error) {
 			return v, foundBadPath, nil
 		}
 	}
-	return v, foundValue, nil
+	return v, FoundValue, nil
 }
 
 // elementAt finds the element whose number is written as list_to_integer/1 reads it: a sign and

@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func parsed(t testing.TB, text string) ejson.Value {
+func parseJSON(t testing.TB, text string) ejson.Value {
 	t.Helper()
 	v, err := ejson.Parse([]byte(text))
 	if err != nil {
@@ -22,7 +22,7 @@ func parsed(t testing.TB, text string) ejson.Value {
 }
 
 func TestMatch(t *testing.T) {
-	doc := parsed(
+	doc := parseJSON(
 		t,
 		`{"_id":"x","n":7,"big":100000000000000000000,"s":"\u00c9t\u00e9\n","l":[1,{"_id":5}],"o":{"a.b":1,"c":null},"e":"e\u0301"}`,
 	)
@@ -50,7 +50,7 @@ func TestMatch(t *testing.T) {
 		`{"_id":{"$in":["x"]}}`:                     true,
 		`{"o":{"$keyMapMatch":{"$regex":"^c"}}}`:    true,
 	} {
-		s, err := ParseSelector(parsed(t, text))
+		s, err := ParseSelector(parseJSON(t, text))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -59,7 +59,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	s, err := ParseSelector(parsed(t, `{"n":{"$mod":[0,1]}}`))
+	s, err := ParseSelector(parseJSON(t, `{"n":{"$mod":[0,1]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,19 +77,19 @@ func TestFieldNames(t *testing.T) {
 			`{"a":{"$allMatch":{"b":{%s:1}}}}`, `{"a":{"$not":{"$keyMapMatch":{%s:1}}}}`,
 		} {
 			text := fmt.Sprintf(form, ejson.AppendString(nil, name))
-			_, err := ParseSelector(parsed(t, text))
+			_, err := ParseSelector(parseJSON(t, text))
 			e, ok := compat.AsError(err)
 			if !ok || e.Name != "invalid_field_name" || e.Reason != "Invalid field name: "+name {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
 	}
-	s, err := ParseSelector(parsed(t, `{"a\\":{"b":1}}`))
+	s, err := ParseSelector(parseJSON(t, `{"a\\":{"b":1}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for doc, want := range map[string]bool{`{"a":{"b":1}}`: true, `{"a.b":1}`: false} {
-		if got, err := s.Match(parsed(t, doc)); got != want || err != nil {
+		if got, err := s.Match(parseJSON(t, doc)); got != want || err != nil {
 			t.Errorf("%s: %t, %v", doc, got, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestOnlyMeta(t *testing.T) {
 		`{}`: true, `{"_id":"a"}`: true, `{"$or":[{"_id":"a"},{"_deleted":true}]}`: true, `{"_id":{"$not":{"$regex":"^_design/"}}}`: true,
 		`{"a":1}`: false, `{"_id":"a","b":1}`: false, `{"$and":[{"$eq":1}]}`: false, `{"_id.x":1}`: false,
 	} {
-		s, err := ParseSelector(parsed(t, text))
+		s, err := ParseSelector(parseJSON(t, text))
 		if err != nil || s.OnlyMeta() != want {
 			t.Errorf("%s: %v, %v", text, s.OnlyMeta(), err)
 		}
@@ -109,22 +109,22 @@ func TestOnlyMeta(t *testing.T) {
 
 func TestDeepSelector(t *testing.T) {
 	deep := strings.Repeat(`{"$not":`, 100000) + `{"a":1}` + strings.Repeat(`}`, 100000)
-	if _, err := ParseSelector(parsed(t, deep)); !errors.Is(err, errTooDeep) {
+	if _, err := ParseSelector(parseJSON(t, deep)); !errors.Is(err, errTooDeep) {
 		t.Errorf("%v", err)
 	}
 	value := strings.Repeat(`[`, 100000) + strings.Repeat(`]`, 100000)
-	if _, err := ParseSelector(parsed(t, `{"a":{"$mod":`+value+`}}`)); err == nil {
+	if _, err := ParseSelector(parseJSON(t, `{"a":{"$mod":`+value+`}}`)); err == nil {
 		t.Error("no error")
 	}
 }
 
 func TestFields(t *testing.T) {
-	doc := parsed(t, `{"_id":"x","a":[1,{"b":2}],"o":{"p":{"q":1},"r":2.0},"d.e":3}`)
+	doc := parseJSON(t, `{"_id":"x","a":[1,{"b":2}],"o":{"p":{"q":1},"r":2.0},"d.e":3}`)
 	for list, want := range map[string]string{
 		`[]`: string(doc.AppendJSON(nil)), `["o.r","_id","nope"]`: `{"o":{"r":2.0},"_id":"x"}`, `["a.1.b","a.0","a.7"]`: `{"a":{"1":{"b":2},"0":1}}`,
 		`["o","o.r"]`: `{"o":{"p":{"q":1},"r":2.0}}`, `["o.r","o"]`: `{"o":{"p":{"q":1},"r":2.0}}`, `["a","a.1"]`: `{"a":[1,{"b":2}]}`, `["d\\.e"]`: `{"d.e":3}`, `["nope"]`: `{}`,
 	} {
-		f, err := ParseFields(parsed(t, list))
+		f, err := ParseFields(parseJSON(t, list))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,11 +133,11 @@ func TestFields(t *testing.T) {
 		}
 	}
 	for list, want := range map[string]string{`[1]`: "Invalid JSON for field spec: 1", `{}`: "Fields must be an array of strings, not: {[]}"} {
-		if _, err := ParseFields(parsed(t, list)); err == nil || !strings.HasSuffix(err.Error(), want) {
+		if _, err := ParseFields(parseJSON(t, list)); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v", list, err)
 		}
 	}
-	f, _ := ParseFields(parsed(t, `["a..b"]`))
+	f, _ := ParseFields(parseJSON(t, `["a..b"]`))
 	if _, err := f.AppendJSON(nil, doc); err == nil {
 		t.Error("no error")
 	}
@@ -258,16 +258,16 @@ func naiveIn(value, list ejson.Value) bool {
 func TestMatchIsNaive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := anyCondition(3).Draw(rt, "selector")
-		doc := parsed(
+		doc := parseJSON(
 			t,
 			`{"a":`+rapid.SampledFrom(values).Draw(rt, "a")+`,"b":`+rapid.SampledFrom(values).Draw(rt, "b")+`}`,
 		)
-		s, err := ParseSelector(parsed(t, text))
+		s, err := ParseSelector(parseJSON(t, text))
 		if err != nil {
 			rt.Fatalf("%s: %v", text, err)
 		}
 		got, err := s.Match(doc)
-		if want := naive(parsed(t, text), doc); got != want || err != nil {
+		if want := naive(parseJSON(t, text), doc); got != want || err != nil {
 			rt.Fatalf("%s on %s: %v, want %v, %v; normal form %s", text, doc.Raw(), got, want, err, s.AppendJSON(nil))
 		}
 	})
@@ -291,7 +291,7 @@ func FuzzSelector(f *testing.F) {
 			return
 		}
 		normal := s.AppendJSON(nil)
-		again, err := parseNormal(parsed(t, string(normal)))
+		again, err := ParseNormal(parseJSON(t, string(normal)))
 		if err != nil || string(again.AppendJSON(nil)) != string(normal) {
 			t.Fatalf("%s becomes %s, %v", normal, again.AppendJSON(nil), err)
 		}
@@ -324,7 +324,7 @@ func FuzzFields(f *testing.F) {
 			return
 		}
 		if shown, err := fields.AppendJSON(nil, doc); err == nil {
-			parsed(t, string(shown))
+			parseJSON(t, string(shown))
 		}
 	})
 }
@@ -339,7 +339,7 @@ func BenchmarkMatch(b *testing.B) {
 		"regex":  `{"created":{"$regex":"^2024-0[1-6]"}}`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			s, err := ParseSelector(parsed(b, text))
+			s, err := ParseSelector(parseJSON(b, text))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -355,31 +355,5 @@ func BenchmarkMatch(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// TestStoredFilters: the filter of a partial index is stored in its normal form, in which a
-// condition on an element itself has the name "", and read again.
-func TestStoredFilters(t *testing.T) {
-	for _, text := range []string{
-		`{"a":{"$elemMatch":{"$gt":1}}}`, `{"a":{"$allMatch":{"$or":[{"$gt":1},{"$eq":0}]}}}`,
-		`{"a":{"$keyMapMatch":{"$in":["k"]}}}`, `{"a":{"$elemMatch":{"$not":{"$elemMatch":{"$eq":1}}}}}`,
-	} {
-		s, err := ParseSelector(parsed(t, text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		normal := s.AppendJSON(nil)
-		if _, err := ParseSelector(parsed(t, string(normal))); err == nil {
-			t.Errorf("%s is taken from clients", normal)
-		}
-		stored := `{"fields":{"b":"asc"},"partial_filter_selector":` + string(normal) + `}`
-		m, err := newMapper([]byte(stored))
-		if err != nil {
-			t.Fatalf("%s: %v", stored, err)
-		}
-		if got := m.filter.AppendJSON(nil); string(got) != string(normal) {
-			t.Errorf("%s is read as %s", normal, got)
-		}
 	}
 }

@@ -1,9 +1,8 @@
-package mango
+package selector
 
 import (
 	"slices"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/pcre"
 )
@@ -13,11 +12,11 @@ const maxDepth = 1000
 
 // Selector is a parsed selector in normal form. It is immutable.
 type Selector struct {
-	root *condition // nil for the empty selector, which all documents pass
+	Root *Condition // nil for the empty selector, which all documents pass
 	// collated says that ids are compared by collation, and ids is the range that they have to be
-	// in by their bytes, nil for none: see collateIDs.
-	collated bool
-	ids      *fieldRange
+	// in by their bytes, nil for none: see CollateIDs.
+	Collated bool
+	ids      *FieldRange
 }
 
 // ParseSelector reads a selector, which must be an object, and brings it into normal form: several
@@ -25,16 +24,16 @@ type Selector struct {
 // negations are pushed down to the operators (mango_selector:normalize/1). Errors are compat.Errors
 // with Mango's error word and reason.
 func ParseSelector(v ejson.Value) (*Selector, error) {
-	return parseSelector(v, func(c *condition) *condition { return c })
+	return parseSelector(v, func(c *Condition) *Condition { return c })
 }
 
-// parseNormal is ParseSelector for what may be a normal form that was stored: there a condition on
+// ParseNormal is ParseSelector for what may be a normal form that was stored: there a condition on
 // an element itself has the name "", which clients may not write.
-func parseNormal(v ejson.Value) (*Selector, error) {
-	return parseSelector(v, (*condition).withoutNoName)
+func ParseNormal(v ejson.Value) (*Selector, error) {
+	return parseSelector(v, (*Condition).withoutNoName)
 }
 
-func parseSelector(v ejson.Value, prepare func(*condition) *condition) (*Selector, error) {
+func parseSelector(v ejson.Value, prepare func(*Condition) *Condition) (*Selector, error) {
 	if v.Len() == 0 {
 		return new(Selector), nil
 	}
@@ -52,42 +51,45 @@ func parseSelector(v ejson.Value, prepare func(*condition) *condition) (*Selecto
 	if c, err = resolveNegations(c); err != nil {
 		return nil, err
 	}
-	if c.op == opField && c.name == "" {
+	if c.Op == OpField && c.Name == "" {
 		return nil, errMissingFieldName
 	}
-	return &Selector{root: c}, nil
+	return &Selector{Root: c}, nil
 }
 
-// collateIDs has ids compared by collation, as other strings are, and within the range of the
+// CollateIDs has ids compared by collation, as other strings are, and within the range of the
 // selector by their bytes, too: CouchDB 3.6 reads that range from the documents, and then compares.
 // There a query that an index of another field answers is not held to the range; here every index
 // gives the same answer.
-func (s *Selector) collateIDs() {
-	if s.root == nil {
+func (s *Selector) CollateIDs() {
+	if s.Root == nil {
 		return
 	}
-	s.root.collateIDs()
-	s.collated = true
-	ranges := s.ranges()
-	if i := slices.IndexFunc(ranges, func(r fieldRange) bool { return r.field == "_id" }); i >= 0 {
+	s.Root.collateIDs()
+	s.Collated = true
+	ranges := s.Ranges()
+	if i := slices.IndexFunc(ranges, func(r FieldRange) bool { return r.Field == "_id" }); i >= 0 {
 		s.ids = &ranges[i]
 	}
 }
 
-func (c *condition) collateIDs() {
+func (c *Condition) collateIDs() {
 	c.inBytes = false
-	for _, kid := range c.kids {
+	for _, kid := range c.Kids {
 		kid.collateIDs()
 	}
 }
 
 // hasID reports whether the id of a document is in the range by its bytes, ends included.
-func (r *fieldRange) hasID(doc ejson.Value) bool {
+func (r *FieldRange) hasID(doc ejson.Value) bool {
 	value, _ := doc.Get("_id")
 	id := value.Text()
-	low, _ := idBound(r.low)
-	high, some := idBound(r.high)
-	return some && !(low.Set && id < low.ID) && !(high.Set && id > high.ID)
+	// A bound that is no string lies below all ids.
+	text := func(bound ejson.Value) bool { return bound.Kind() == ejson.String }
+	if text(r.Low) && id < r.Low.Text() {
+		return false
+	}
+	return r.High.Kind() == ejson.Invalid || text(r.High) && id <= r.High.Text()
 }
 
 // What a condition takes in memory while a query with it is planned and run, and a value in it or
@@ -125,61 +127,47 @@ func PatternSize(v ejson.Value) (bytes int64) {
 	return bytes
 }
 
-// maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in
-// memory, and each write of a document goes through it. CouchDB has no bound.
-const maxFilter = 1 << 20
-
-var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector",
-	"partial_filter_selector has too many conditions")
-
-func checkFilterSize(filter ejson.Value) error {
-	if Size(filter) > maxFilter {
-		return errFilterTooLarge
-	}
-	return nil
-}
-
 // Empty reports whether this is the selector without conditions.
-func (s *Selector) Empty() bool { return s.root == nil }
+func (s *Selector) Empty() bool { return s.Root == nil }
 
 // AppendJSON appends the normal form, as _explain shows it.
 func (s *Selector) AppendJSON(dst []byte) []byte {
-	if s.root == nil {
+	if s.Root == nil {
 		return append(dst, "{}"...)
 	}
-	return s.root.appendJSON(dst)
+	return s.Root.appendJSON(dst)
 }
 
 // Match reports whether a document passes: doc is the JSON object with _id, _rev and all else that
 // a client would see. Errors are those of field names that cannot be read and of $mod by 0; see the
 // package's invariants.
 func (s *Selector) Match(doc ejson.Value) (bool, error) {
-	if s.root == nil {
+	if s.Root == nil {
 		return true, nil
 	}
 	if s.ids != nil && !s.ids.hasID(doc) {
 		return false, nil
 	}
-	return s.root.match(doc, false)
+	return s.Root.match(doc, false)
 }
 
 // OnlyMeta reports whether all conditions are on the fields _id, _rev and _deleted, so that Match
 // does not look at others.
-func (s *Selector) OnlyMeta() bool { return s.root == nil || s.root.onlyMeta() }
+func (s *Selector) OnlyMeta() bool { return s.Root == nil || s.Root.onlyMeta() }
 
-// backtracks returns the first $regex that needs the backtracking engine, nil if there is none.
-func (s *Selector) backtracks() *condition {
-	if s.root == nil {
+// Backtracks returns the first $regex that needs the backtracking engine, nil if there is none.
+func (s *Selector) Backtracks() *Condition {
+	if s.Root == nil {
 		return nil
 	}
-	return s.root.backtracks()
+	return s.Root.backtracks()
 }
 
-func (c *condition) backtracks() *condition {
-	if c.op == opRegex && c.pattern.Backtracks() {
+func (c *Condition) backtracks() *Condition {
+	if c.Op == OpRegex && c.pattern.Backtracks() {
 		return c
 	}
-	for _, kid := range c.kids {
+	for _, kid := range c.Kids {
 		if found := kid.backtracks(); found != nil {
 			return found
 		}
@@ -187,12 +175,12 @@ func (c *condition) backtracks() *condition {
 	return nil
 }
 
-func (c *condition) onlyMeta() bool {
-	switch c.op {
-	case opField:
-		return c.name == "_id" || c.name == "_rev" || c.name == "_deleted"
-	case opAnd, opOr, opNot:
-		for _, kid := range c.kids {
+func (c *Condition) onlyMeta() bool {
+	switch c.Op {
+	case OpField:
+		return c.Name == "_id" || c.Name == "_rev" || c.Name == "_deleted"
+	case OpAnd, OpOr, OpNot:
+		for _, kid := range c.Kids {
 			if !kid.onlyMeta() {
 				return false
 			}

@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"runtime"
@@ -30,7 +30,7 @@ func TestLargePatternsAreRefused(t *testing.T) {
 	refused := func(name, selector string) {
 		t.Helper()
 		var before, after runtime.MemStats
-		v := parsed(t, selector)
+		v := parseJSON(t, selector)
 		runtime.ReadMemStats(&before)
 		_, err := ParseSelector(v)
 		runtime.ReadMemStats(&after)
@@ -43,16 +43,16 @@ func TestLargePatternsAreRefused(t *testing.T) {
 		refused(name, `{"a":{"$regex":`+string(ejson.AppendString(nil, pattern))+`}}`)
 	}
 	one := `{"a":{"$regex":"(?=a)` + strings.Repeat("b", 1000) + `"}}`
-	_, err := ParseSelector(parsed(t, one))
+	_, err := ParseSelector(parseJSON(t, one))
 	require.NoError(t, err)
 	refused("many", `{"$or":[`+strings.Repeat(one+",", 100)+one+`]}`)
-	_, err = ParseSelector(parsed(t, `{"$or":[`+strings.Repeat(`{"a":{"$regex":"^abc.*\\d{2,4}$"}},`, 999)+`{}]}`))
+	_, err = ParseSelector(parseJSON(t, `{"$or":[`+strings.Repeat(`{"a":{"$regex":"^abc.*\\d{2,4}$"}},`, 999)+`{}]}`))
 	require.NoError(t, err)
 }
 
 // What a request is charged for its patterns is at least what their programs are.
 func TestPatternSize(t *testing.T) {
-	size := func(v string) int64 { return PatternSize(parsed(t, v)) }
+	size := func(v string) int64 { return PatternSize(parseJSON(t, v)) }
 	require.Zero(t, size(`{"a":"a{1000}","b":["$regex",{"c":1}]}`))
 	require.Equal(t, int64(3*patterns.InstructionSize), size(`{"$or":[{"a":{"$regex":"abc"}}]}`))
 	require.GreaterOrEqual(t, size(`{"$not":{"a":{"$regex":"(?:ab){1000}"}}}`), int64(2000*patterns.InstructionSize))

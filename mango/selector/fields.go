@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"github.com/settee-db/settee/compat"
@@ -8,7 +8,7 @@ import (
 // Fields is a list of fields that are shown of a document. It is immutable. The empty list shows
 // all.
 type Fields struct {
-	paths []path
+	Paths []Path
 }
 
 // ParseFields reads a list of field names. Errors are compat.Errors with Mango's error word and
@@ -16,47 +16,57 @@ type Fields struct {
 func ParseFields(v ejson.Value) (*Fields, error) {
 	if v.Kind() != ejson.Array {
 		return nil, compat.Named(compat.KindBadRequest, "invalid_fields",
-			"Fields must be an array of strings, not: "+term(v))
+			"Fields must be an array of strings, not: "+compat.RawTerm(v))
 	}
 	f := new(Fields)
 	for e := range v.Elements() {
 		if e.Kind() == ejson.Object {
 			// CouchDB takes it, and fails as soon as a document is shown.
-			f.paths = append(f.paths, path{object: e.AppendJSON(nil)})
+			f.Paths = append(f.Paths, Path{Object: e.AppendJSON(nil)})
 			continue
 		}
 		if e.Kind() != ejson.String {
-			return nil, compat.Named(compat.KindBadRequest, "invalid_field", "Invalid JSON for field spec: "+term(e))
+			return nil, compat.Named(compat.KindBadRequest, "invalid_field",
+				"Invalid JSON for field spec: "+compat.RawTerm(e))
 		}
-		f.paths = append(f.paths, parsePath(e.Text()))
+		f.Paths = append(f.Paths, ParsePath(e.Text()))
 	}
 	return f, nil
 }
 
-// All reports whether whole documents are shown.
-func (f *Fields) All() bool { return len(f.paths) == 0 }
+// FieldsOf is the list of fields of some names.
+func FieldsOf(names ...string) *Fields {
+	f := new(Fields)
+	for _, name := range names {
+		f.Paths = append(f.Paths, ParsePath(name))
+	}
+	return f
+}
 
-// appendNames appends the list as it was given.
-func (f *Fields) appendNames(dst []byte) []byte {
+// All reports whether whole documents are shown.
+func (f *Fields) All() bool { return len(f.Paths) == 0 }
+
+// AppendNames appends the list as it was given.
+func (f *Fields) AppendNames(dst []byte) []byte {
 	dst = append(dst, '[')
-	for i := range f.paths {
+	for i := range f.Paths {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if p := &f.paths[i]; p.object != nil {
-			dst = append(dst, p.object...)
+		if p := &f.Paths[i]; p.Object != nil {
+			dst = append(dst, p.Object...)
 		} else {
-			dst = ejson.AppendString(dst, p.name)
+			dst = ejson.AppendString(dst, p.Name)
 		}
 	}
 	return append(dst, ']')
 }
 
-// check returns the error of the first name that cannot be read, which every document meets.
-func (f *Fields) check() error {
-	for i := range f.paths {
-		if !f.paths[i].valid {
-			return f.paths[i].invalid()
+// Check returns the error of the first name that cannot be read, which every document meets.
+func (f *Fields) Check() error {
+	for i := range f.Paths {
+		if !f.Paths[i].Valid {
+			return f.Paths[i].Err()
 		}
 	}
 	return nil
@@ -69,30 +79,30 @@ func (f *Fields) AppendJSON(dst []byte, doc ejson.Value) ([]byte, error) {
 	if f.All() {
 		return doc.AppendJSON(dst), nil
 	}
-	var root shown
-	for i := range f.paths {
-		p := &f.paths[i]
-		value, how, err := p.get(doc)
+	var root Projection
+	for i := range f.Paths {
+		p := &f.Paths[i]
+		value, how, err := p.Get(doc)
 		if err != nil {
 			return dst, err
 		}
-		if how == foundValue {
-			root.set(p.parts, value)
+		if how == FoundValue {
+			root.Set(p.Parts, value)
 		}
 	}
-	return root.appendJSON(dst), nil
+	return root.AppendJSON(dst), nil
 }
 
-// shown is a part of what is shown: a value of the document, or an object built of members.
-type shown struct {
+// Projection is what is shown of a document: one of its values, or an object that is built of members.
+type Projection struct {
 	name    string
 	value   ejson.Value
-	members []*shown
+	members []*Projection
 }
 
-// set puts a value at a path. Below a value of the document there is nothing to do: it has all its
+// Set puts a value at a path. Below a value of the document there is nothing to do: it has all its
 // members.
-func (s *shown) set(parts []string, value ejson.Value) {
+func (s *Projection) Set(parts []string, value ejson.Value) {
 	for _, part := range parts {
 		if s.value.Kind() != ejson.Invalid {
 			return
@@ -102,18 +112,19 @@ func (s *shown) set(parts []string, value ejson.Value) {
 	s.value, s.members = value, nil
 }
 
-func (s *shown) member(name string) *shown {
+func (s *Projection) member(name string) *Projection {
 	for _, m := range s.members {
 		if m.name == name {
 			return m
 		}
 	}
-	m := &shown{name: name}
+	m := &Projection{name: name}
 	s.members = append(s.members, m)
 	return m
 }
 
-func (s *shown) appendJSON(dst []byte) []byte {
+// AppendJSON appends what is shown as JSON.
+func (s *Projection) AppendJSON(dst []byte) []byte {
 	if s.value.Kind() != ejson.Invalid {
 		return s.value.AppendJSON(dst)
 	}
@@ -123,7 +134,7 @@ func (s *shown) appendJSON(dst []byte) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(ejson.AppendString(dst, m.name), ':')
-		dst = m.appendJSON(dst)
+		dst = m.AppendJSON(dst)
 	}
 	return append(dst, '}')
 }

@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func TestLongLists(t *testing.T) {
 		for i := range values {
 			values[i] = value()
 		}
-		long := &condition{op: opIn, arg: parse("[" + strings.Join(values, ",") + "]")}
+		long := &Condition{Op: OpIn, Arg: parse("[" + strings.Join(values, ",") + "]")}
 		require.True(t, long.readArgument(new(patterns.Budget)))
 		require.NotNil(t, long.set)
 		short := *long

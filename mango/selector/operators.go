@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"math"
@@ -11,12 +11,12 @@ import (
 )
 
 // operators are the names that stand in selectors, with what they become.
-var operators = map[string]op{
-	"$and": opAnd, "$or": opOr, "$not": opNot, "$nor": opNor, "$elemMatch": opElemMatch, "$allMatch": opAllMatch,
-	"$keyMapMatch": opKeyMapMatch, "$text": opDefault, "$default": opDefault,
-	"$lt": opLt, "$lte": opLte, "$eq": opEq, "$ne": opNe, "$gte": opGte, "$gt": opGt,
-	"$in": opIn, "$nin": opNin, "$all": opAll, "$exists": opExists, "$type": opType, "$mod": opMod,
-	"$regex": opRegex, "$beginsWith": opBeginsWith, "$size": opSize,
+var operators = map[string]Op{
+	"$and": OpAnd, "$or": OpOr, "$not": OpNot, "$nor": OpNor, "$elemMatch": OpElemMatch, "$allMatch": OpAllMatch,
+	"$keyMapMatch": OpKeyMapMatch, "$text": OpDefault, "$default": OpDefault,
+	"$lt": OpLt, "$lte": OpLte, "$eq": OpEq, "$ne": OpNe, "$gte": OpGte, "$gt": OpGt,
+	"$in": OpIn, "$nin": OpNin, "$all": OpAll, "$exists": OpExists, "$type": opType, "$mod": OpMod,
+	"$regex": OpRegex, "$beginsWith": OpBeginsWith, "$size": OpSize,
 }
 
 // unsupported are operators of other databases that get an answer of their own.
@@ -33,35 +33,35 @@ type selectorParser struct{ patterns patterns.Budget }
 
 // condition makes a condition of a value and checks the arguments of operators
 // (mango_selector:norm_ops/1).
-func (p *selectorParser) condition(v ejson.Value, depth int) (*condition, error) {
+func (p *selectorParser) condition(v ejson.Value, depth int) (*Condition, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
 	}
 	if v.Kind() != ejson.Object || v.Len() == 0 {
-		return &condition{op: opEq, arg: v}, nil // a bare value means equality
+		return &Condition{Op: OpEq, Arg: v}, nil // a bare value means equality
 	}
 	if v.Len() == 1 {
 		for name, arg := range v.Members() {
 			return p.member(name.Text(), arg, depth)
 		}
 	}
-	all := &condition{op: opAnd}
+	all := &Condition{Op: OpAnd}
 	for name, arg := range v.Members() {
 		kid, err := p.member(name.Text(), arg, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		all.kids = append(all.kids, kid)
+		all.Kids = append(all.Kids, kid)
 	}
 	return all, nil
 }
 
 // member reads one member of a selector: a field with its condition, or an operator with its
 // argument.
-func (p *selectorParser) member(name string, arg ejson.Value, depth int) (*condition, error) {
+func (p *selectorParser) member(name string, arg ejson.Value, depth int) (*Condition, error) {
 	if !strings.HasPrefix(name, "$") {
 		kid, err := p.condition(arg, depth+1)
-		return &condition{op: opField, name: name, kids: []*condition{kid}}, err
+		return &Condition{Op: OpField, Name: name, Kids: []*Condition{kid}}, err
 	}
 	o, known := operators[name]
 	switch {
@@ -70,77 +70,77 @@ func (p *selectorParser) member(name string, arg ejson.Value, depth int) (*condi
 	case !known:
 		return nil, errInvalidOperator(name)
 	}
-	c := &condition{op: o, arg: arg}
+	c := &Condition{Op: o, Arg: arg}
 	switch o {
-	case opAnd, opOr, opNor:
+	case OpAnd, OpOr, OpNor:
 		return c, p.list(c, depth)
-	case opNot, opElemMatch, opAllMatch, opKeyMapMatch:
+	case OpNot, OpElemMatch, OpAllMatch, OpKeyMapMatch:
 		if arg.Kind() != ejson.Object {
-			return nil, errBadArg(name, arg)
+			return nil, ErrBadArg(name, arg)
 		}
 		kid, err := p.condition(arg, depth+1)
-		c.kids = []*condition{kid}
+		c.Kids = []*Condition{kid}
 		return c, err
-	case opRegex, opBeginsWith:
+	case OpRegex, OpBeginsWith:
 		if arg.Kind() != ejson.String {
 			return nil, errInvalidOperator(name)
 		}
-	case opDefault:
-		c.raw = name == "$default"
+	case OpDefault:
+		c.Raw = name == "$default"
 	}
 	if !c.readArgument(&p.patterns) {
-		return nil, errBadArg(name, arg)
+		return nil, ErrBadArg(name, arg)
 	}
 	return c, nil
 }
 
-func (p *selectorParser) list(c *condition, depth int) error {
-	if c.arg.Kind() != ejson.Array {
-		return errBadArg(opNames[c.op], c.arg)
+func (p *selectorParser) list(c *Condition, depth int) error {
+	if c.Arg.Kind() != ejson.Array {
+		return ErrBadArg(c.Op.String(), c.Arg)
 	}
-	for e := range c.arg.Elements() {
+	for e := range c.Arg.Elements() {
 		kid, err := p.condition(e, depth+1)
 		if err != nil {
 			return err
 		}
-		c.kids = append(c.kids, kid)
+		c.Kids = append(c.Kids, kid)
 	}
 	return nil
 }
 
 // readArgument checks the argument of an operator that takes no conditions, and prepares it for
 // matching.
-func (c *condition) readArgument(budget *patterns.Budget) (ok bool) {
-	kind := c.arg.Kind()
-	switch c.op {
-	case opIn, opNin:
-		c.set = newValueSet(c.arg)
+func (c *Condition) readArgument(budget *patterns.Budget) (ok bool) {
+	kind := c.Arg.Kind()
+	switch c.Op {
+	case OpIn, OpNin:
+		c.set = newValueSet(c.Arg)
 		return kind == ejson.Array
-	case opAll:
+	case OpAll:
 		return kind == ejson.Array
-	case opExists:
-		c.exists, ok = c.arg.Bool()
+	case OpExists:
+		c.Exists, ok = c.Arg.Bool()
 		return ok
-	case opType, opBeginsWith:
-		c.text = c.arg.Text()
+	case opType, OpBeginsWith:
+		c.Text = c.Arg.Text()
 		return kind == ejson.String
-	case opRegex:
-		compiled, err := pcre.Compile(c.arg.Text(), budget)
+	case OpRegex:
+		compiled, err := pcre.Compile(c.Arg.Text(), budget)
 		c.pattern = &compiled
 		return err == nil
-	case opMod:
+	case OpMod:
 		return c.readModulus()
-	case opSize:
+	case OpSize:
 		return c.readSize()
-	case opDefault:
-		return c.raw || kind == ejson.String || kind == ejson.Int || kind == ejson.Double || kind == ejson.Bool
+	case OpDefault:
+		return c.Raw || kind == ejson.String || kind == ejson.Int || kind == ejson.Double || kind == ejson.Bool
 	}
 	return true
 }
 
-func (c *condition) readSize() bool {
-	size, ok := c.arg.Int()
-	if c.arg.Kind() != ejson.Int || c.arg.Raw()[0] == '-' && !(ok && size == 0) {
+func (c *Condition) readSize() bool {
+	size, ok := c.Arg.Int()
+	if c.Arg.Kind() != ejson.Int || c.Arg.Raw()[0] == '-' && !(ok && size == 0) {
 		return false
 	}
 	c.size = int(size)
@@ -152,12 +152,12 @@ func (c *condition) readSize() bool {
 
 // readModulus reads the argument of $mod, [divisor, remainder]. CouchDB's integers have no bounds,
 // so these have none; smallMod lets documents with usual numbers be tested without big.Int.
-func (c *condition) readModulus() bool {
-	if c.arg.Kind() != ejson.Array || c.arg.Len() != 2 {
+func (c *Condition) readModulus() bool {
+	if c.Arg.Kind() != ejson.Array || c.Arg.Len() != 2 {
 		return false
 	}
 	var numbers []*big.Int
-	for e := range c.arg.Elements() {
+	for e := range c.Arg.Elements() {
 		if e.Kind() != ejson.Int {
 			return false
 		}

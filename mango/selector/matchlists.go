@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"slices"
@@ -39,7 +39,7 @@ func (s *valueSet) has(v ejson.Value, raw bool) (found bool) {
 
 // isIn reports whether v equals one of the values of the argument; of an array, whether one of its
 // elements does.
-func (c *condition) isIn(v ejson.Value, raw bool) bool {
+func (c *Condition) isIn(v ejson.Value, raw bool) bool {
 	if v.Kind() != ejson.Array {
 		return c.lists(v, raw)
 	}
@@ -52,11 +52,11 @@ func (c *condition) isIn(v ejson.Value, raw bool) bool {
 }
 
 // lists reports whether a value is one of the argument's.
-func (c *condition) lists(v ejson.Value, raw bool) bool {
+func (c *Condition) lists(v ejson.Value, raw bool) bool {
 	if c.set != nil {
 		return c.set.has(v, raw)
 	}
-	for arg := range c.arg.Elements() {
+	for arg := range c.Arg.Elements() {
 		if compare(v, arg, raw) == 0 {
 			return true
 		}
@@ -94,18 +94,18 @@ func hasElements(v, list ejson.Value) bool {
 }
 
 // matchAnElement ends at the first element that cannot be tested: then none matches.
-func (c *condition) matchAnElement(v ejson.Value, raw bool) bool {
+func (c *Condition) matchAnElement(v ejson.Value, raw bool) bool {
 	for element := range v.Elements() {
-		if ok, err := c.kids[0].match(element, raw); ok || err != nil {
+		if ok, err := c.Kids[0].match(element, raw); ok || err != nil {
 			return ok && err == nil
 		}
 	}
 	return false
 }
 
-func (c *condition) matchAllElements(v ejson.Value, raw bool) bool {
+func (c *Condition) matchAllElements(v ejson.Value, raw bool) bool {
 	for element := range v.Elements() {
-		if ok, err := c.kids[0].match(element, raw); !ok || err != nil {
+		if ok, err := c.Kids[0].match(element, raw); !ok || err != nil {
 			return false
 		}
 	}
@@ -113,9 +113,9 @@ func (c *condition) matchAllElements(v ejson.Value, raw bool) bool {
 }
 
 // matchAKey looks at the names of an object's members.
-func (c *condition) matchAKey(v ejson.Value, raw bool) bool {
+func (c *Condition) matchAKey(v ejson.Value, raw bool) bool {
 	for name := range v.Members() {
-		if ok, err := c.kids[0].match(name, raw); ok || err != nil {
+		if ok, err := c.Kids[0].match(name, raw); ok || err != nil {
 			return ok && err == nil
 		}
 	}

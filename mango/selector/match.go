@@ -1,4 +1,4 @@
-package mango
+package selector
 
 import (
 	"bytes"
@@ -13,30 +13,30 @@ import (
 
 // match reports whether the condition holds for v. In raw order, which counts in the field _id,
 // values are compared as Erlang terms (mango_selector:match/3).
-func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
-	switch c.op {
-	case opField:
+func (c *Condition) match(v ejson.Value, raw bool) (bool, error) {
+	switch c.Op {
+	case OpField:
 		return c.matchField(v, raw)
-	case opAnd:
+	case OpAnd:
 		return c.matchAll(v, raw)
-	case opOr:
+	case OpOr:
 		return c.matchAny(v, raw)
-	case opNot:
-		ok, err := c.kids[0].match(v, raw)
+	case OpNot:
+		ok, err := c.Kids[0].match(v, raw)
 		return !ok && err == nil, err
-	case opNor:
-		return false, errInvalidOperator(opNames[opNor]) // left only inside $elemMatch and its like
-	case opElemMatch:
+	case OpNor:
+		return false, errInvalidOperator(OpNor.String()) // left only inside $elemMatch and its like
+	case OpElemMatch:
 		return c.matchAnElement(v, raw), nil
-	case opAllMatch:
+	case OpAllMatch:
 		return c.matchAllElements(v, raw), nil
-	case opKeyMapMatch:
+	case OpKeyMapMatch:
 		return c.matchAKey(v, raw), nil
-	case opDefault:
+	case OpDefault:
 		return true, nil // a text index has decided
-	case opMod:
+	case OpMod:
 		return c.matchMod(v)
-	case opRegex:
+	case OpRegex:
 		if v.Kind() != ejson.String {
 			return false, nil
 		}
@@ -48,18 +48,18 @@ func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
 
 // matchField tests the value of a field (mango_selector:match/3). Where the field is missing only
 // {"$exists": false} holds; a path through something that is no object passes nothing. Ids are
-// compared by their bytes (mango_json:cmp_raw/2), also in everything below, but for collateIDs.
-func (c *condition) matchField(v ejson.Value, raw bool) (bool, error) {
-	inner := c.kids[0]
-	if c.name == "" {
+// compared by their bytes (mango_json:cmp_raw/2), also in everything below, but for CollateIDs.
+func (c *Condition) matchField(v ejson.Value, raw bool) (bool, error) {
+	inner := c.Kids[0]
+	if c.Name == "" {
 		return inner.match(v, raw)
 	}
-	value, how, err := c.path.get(v)
+	value, how, err := c.Path.Get(v)
 	switch {
 	case err != nil:
 		return false, err
 	case how == foundNothing:
-		return inner.op == opExists && !inner.exists, nil
+		return inner.Op == OpExists && !inner.Exists, nil
 	case how == foundBadPath:
 		return false, nil
 	}
@@ -67,8 +67,8 @@ func (c *condition) matchField(v ejson.Value, raw bool) (bool, error) {
 }
 
 // matchAll stops at the first condition that fails: later ones are not tested.
-func (c *condition) matchAll(v ejson.Value, raw bool) (bool, error) {
-	for _, kid := range c.kids {
+func (c *Condition) matchAll(v ejson.Value, raw bool) (bool, error) {
+	for _, kid := range c.Kids {
 		if ok, err := kid.match(v, raw); !ok || err != nil {
 			return false, err
 		}
@@ -77,43 +77,43 @@ func (c *condition) matchAll(v ejson.Value, raw bool) (bool, error) {
 }
 
 // matchAny stops at the first condition that holds. Without conditions it holds.
-func (c *condition) matchAny(v ejson.Value, raw bool) (bool, error) {
-	for _, kid := range c.kids {
+func (c *Condition) matchAny(v ejson.Value, raw bool) (bool, error) {
+	for _, kid := range c.Kids {
 		if ok, err := kid.match(v, raw); ok || err != nil {
 			return ok, err
 		}
 	}
-	return len(c.kids) == 0, nil
+	return len(c.Kids) == 0, nil
 }
 
 // matchValue is match for operators that cannot fail.
-func (c *condition) matchValue(v ejson.Value, raw bool) bool {
-	switch c.op {
-	case opLt:
-		return compare(v, c.arg, raw) < 0
-	case opLte:
-		return compare(v, c.arg, raw) <= 0
-	case opEq:
-		return compare(v, c.arg, raw) == 0
-	case opNe:
-		return compare(v, c.arg, raw) != 0
-	case opGte:
-		return compare(v, c.arg, raw) >= 0
-	case opGt:
-		return compare(v, c.arg, raw) > 0
-	case opIn:
+func (c *Condition) matchValue(v ejson.Value, raw bool) bool {
+	switch c.Op {
+	case OpLt:
+		return compare(v, c.Arg, raw) < 0
+	case OpLte:
+		return compare(v, c.Arg, raw) <= 0
+	case OpEq:
+		return compare(v, c.Arg, raw) == 0
+	case OpNe:
+		return compare(v, c.Arg, raw) != 0
+	case OpGte:
+		return compare(v, c.Arg, raw) >= 0
+	case OpGt:
+		return compare(v, c.Arg, raw) > 0
+	case OpIn:
 		return c.isIn(v, raw)
-	case opNin:
-		return c.arg.Len() == 0 || !c.isIn(v, raw)
-	case opAll:
-		return hasAll(v, c.arg)
-	case opExists:
-		return c.exists
+	case OpNin:
+		return c.Arg.Len() == 0 || !c.isIn(v, raw)
+	case OpAll:
+		return hasAll(v, c.Arg)
+	case OpExists:
+		return c.Exists
 	case opType:
-		return typeName(v) == c.text
-	case opBeginsWith:
-		return v.Kind() == ejson.String && hasPrefix(v, c.text)
-	case opSize:
+		return TypeName(v) == c.Text
+	case OpBeginsWith:
+		return v.Kind() == ejson.String && hasPrefix(v, c.Text)
+	case OpSize:
 		return v.Kind() == ejson.Array && v.Len() == c.size
 	}
 	return false
@@ -126,8 +126,8 @@ func compare(a, b ejson.Value, raw bool) int {
 	return collate.Compare(a, b)
 }
 
-// typeName is mango_json:type/1.
-func typeName(v ejson.Value) string {
+// TypeName is mango_json:type/1.
+func TypeName(v ejson.Value) string {
 	switch v.Kind() {
 	case ejson.Null:
 		return "null"
@@ -145,7 +145,7 @@ func typeName(v ejson.Value) string {
 
 // matchMod compares the remainder, which has the sign of the value. A modulus of 0 is CouchDB's
 // badarith.
-func (c *condition) matchMod(v ejson.Value) (bool, error) {
+func (c *Condition) matchMod(v ejson.Value) (bool, error) {
 	if v.Kind() != ejson.Int {
 		return false, nil
 	}
