@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -10,10 +11,18 @@ import (
 // CommitPart is what a commit reads again and writes in one database, as its principal may. See
 // storage.DatabaseCommit.
 type CommitPart struct {
-	Database *Database
-	Reads    []storage.ReadRev
-	Edits    []storage.Edit
-	Stored   func(x *storage.Tx, results []storage.EditResult) error
+	Database  *Database
+	Reads     []storage.ReadRev
+	Unchanged []storage.ReadSeq
+	Edits     []storage.Edit
+	Sent      []*compat.Document // in the place of Edits; attachments with bytes of their own are stored first
+	Options   WriteOptions       // of Sent; of those only Expires is looked at
+	Stored    func(x *storage.Tx, results []storage.EditResult) error
+}
+
+// Write makes the edits of one part in one transaction, or none; see Store.Commit.
+func (p *CommitPart) Write(ctx context.Context) error {
+	return p.Database.store.Commit(ctx, nil, []CommitPart{*p})
 }
 
 // Commit makes the edits of several databases in one transaction, or none; with is called in it
@@ -24,18 +33,29 @@ func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []C
 	for i := range parts {
 		p := &parts[i]
 		c.Databases[i] = storage.DatabaseCommit{
-			DB: p.Database.db, Reads: p.Reads, Edits: p.Edits, Stored: p.Stored, Context: ctx,
+			DB: p.Database.db, Reads: p.Reads, Unchanged: p.Unchanged, Edits: p.Edits, Sent: p.Sent, Stored: p.Stored,
+			Context: ctx,
 		}
-		if len(p.Edits) == 0 {
+		docs := p.Sent
+		if docs == nil {
+			docs = storage.Edited(p.Edits)
+		}
+		if len(docs) == 0 {
 			continue
 		}
-		inner, users, err := p.Database.prepare(ctx, storage.Edited(p.Edits), WriteOptions{})
+		inner, users, err := p.Database.prepare(ctx, docs, WriteOptions{})
 		if err != nil {
 			return err
 		}
+		drafts, err := inline(ctx, p.Database, docs, p.Options)
+		if err != nil {
+			return err
+		}
+		defer func() { drafts.discard(ctx, made[i]) }()
 		c.Databases[i].Context = inner
 		c.Databases[i].Stored = func(x *storage.Tx, results []storage.EditResult) error {
 			made[i] = results
+			p.Options.setExpiry(x, results)
 			if p.Stored == nil {
 				return nil
 			}
@@ -46,6 +66,7 @@ func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []C
 		}
 	}
 	if err := s.o.Store.Commit(ctx, &c); err != nil {
+		clear(made) // a transaction that failed after it
 		return err
 	}
 	for _, results := range made {

@@ -35,9 +35,9 @@ type Patched struct {
 }
 
 const (
-	// patchTime is how long a patch without a revision is made again because others changed the
+	// PatchTime is how long a patch without a revision is made again because others changed the
 	// document.
-	patchTime = 10 * time.Second
+	PatchTime = 10 * time.Second
 	// patchesTogether is how many patches of a document are stored in one transaction at most.
 	patchesTogether = 64
 	// maxPatchBytes bounds the bodies that patches which are stored together have made.
@@ -53,7 +53,7 @@ var errPatchBusy = compat.Busy("The document was changed by others again and aga
 type patchBatchers = coalesce.Batchers[*PatchEdit, Patched]
 
 func newPatchBatchers() *patchBatchers {
-	l := coalesce.Limits{Running: 1, Batch: patchesTogether, Wait: patchTime}
+	l := coalesce.Limits{Running: 1, Batch: patchesTogether, Wait: PatchTime}
 	return coalesce.NewBatchers[*PatchEdit, Patched](1024, l)
 }
 

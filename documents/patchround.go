@@ -90,6 +90,50 @@ func (r *patchRun) round(ctx context.Context) error {
 	return nil
 }
 
+// PatchRound is one round of patches whose results the caller stores: with a CommitPart, and again
+// with a new round where others were faster.
+type PatchRound struct {
+	// Made are results that need no write, in the order of the patches: refusals, and patches that
+	// leave the document as it is.
+	Made []Patched
+	// Docs are the edits to be stored, and Of the patches that they come from.
+	Docs []*compat.Document
+	Of   []int
+	// Reads are the documents that are left as they are.
+	Reads []storage.ReadRev
+}
+
+// NewPatchRound applies patches to what is stored. Those of one document build on each other, where
+// that can be; of others the result is 400.
+func NewPatchRound(ctx context.Context, d *Database, edits []*PatchEdit) (*PatchRound, error) {
+	r := patchRun{d: d, edits: edits, made: make([]Patched, len(edits))}
+	var err error
+	if r.rules, err = d.DocRules(ctx); err != nil {
+		return nil, err
+	}
+	r.rules.AnyParent = true
+	round := &PatchRound{Made: r.made}
+	heads := make(map[string]*patchHead)
+	for i, e := range edits {
+		edit, err := r.next(ctx, heads, i)
+		switch refusal, wire := compat.AsError(err); {
+		case err == errWaits:
+			r.made[i].Err = errPatchTwice
+		case err != nil && (!wire || errors.Is(err, compat.KindNoDatabase)):
+			return nil, err
+		case err != nil:
+			r.made[i].Err = refusal
+		case edit != nil:
+			round.Docs, round.Of = append(round.Docs, edit.doc), append(round.Of, i)
+		default:
+			round.Reads = append(round.Reads, storage.ReadRev{ID: e.ID, Rev: r.made[i].Rev})
+		}
+	}
+	return round, nil
+}
+
+var errPatchTwice = compat.NewError(compat.KindBadRequest, "these patches of one document cannot be stored together")
+
 // errWaits is of a patch for a later round.
 var errWaits = errors.New("documents: the patch is for a later round")
 
@@ -190,7 +234,7 @@ func (r *patchRun) late(i int) bool {
 		r.lost[i] = time.Now()
 		return false
 	}
-	return time.Since(since) > patchTime
+	return time.Since(since) > PatchTime
 }
 
 // parse reads the body that a patch has made, as a document that comes in.

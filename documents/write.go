@@ -46,38 +46,43 @@ func (d *Database) WriteAll(
 	docs []*compat.Document,
 	o WriteOptions,
 ) ([]storage.EditResult, error) {
-	var drafts []*Draft // those of documents with attachments
-	discard := func() {
-		for _, draft := range drafts {
-			if draft != nil {
-				draft.Discard(ctx)
-			}
-		}
+	drafts, err := inline(ctx, d, docs, o)
+	if err != nil {
+		return nil, err
 	}
+	results, err := d.Update(ctx, docs, o)
+	drafts.discard(ctx, results)
+	return results, err
+}
+
+// drafts are those of the documents of a request that have attachments; nil for the others.
+type drafts []*Draft
+
+// inline stores the bytes of the attachments that are in documents.
+func inline(ctx context.Context, d *Database, docs []*compat.Document, o WriteOptions) (list drafts, err error) {
 	for i, doc := range docs {
 		if len(doc.Attachments) == 0 {
 			continue
 		}
-		if drafts == nil {
-			drafts = make([]*Draft, len(docs))
+		if list == nil {
+			list = make(drafts, len(docs))
 		}
-		drafts[i] = d.Draft(doc, o)
-		if err := drafts[i].Inline(ctx); err != nil {
-			discard()
+		list[i] = d.Draft(doc, o)
+		if err := list[i].Inline(ctx); err != nil {
+			list.discard(ctx, nil)
 			return nil, err
 		}
 	}
-	results, err := d.Update(ctx, docs, o)
-	if err != nil {
-		discard()
-		return nil, err
-	}
-	for i := range results {
-		if results[i].Err != nil && drafts != nil && drafts[i] != nil {
-			drafts[i].Discard(ctx)
+	return list, nil
+}
+
+// discard gives up what was stored for documents that were not; without results that is all of them.
+func (l drafts) discard(ctx context.Context, results []storage.EditResult) {
+	for i, draft := range l {
+		if draft != nil && (results == nil || results[i].Err != nil) {
+			draft.Discard(ctx)
 		}
 	}
-	return results, nil
 }
 
 // Update stores documents whose attachments are stored already, as the principal may: every write
@@ -95,9 +100,7 @@ func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteO
 	}
 	if o.Expires > 0 {
 		update.Stored = func(x *storage.Tx, results []storage.EditResult) error {
-			for i := range results {
-				expiry.Set(x, results[i].ID, results[i].Rev, o.Expires)
-			}
+			o.setExpiry(x, results)
 			return nil
 		}
 	}
@@ -106,6 +109,15 @@ func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteO
 		d.store.written(results)
 	}
 	return results, err
+}
+
+// setExpiry notes when revisions that were stored are deleted.
+func (o *WriteOptions) setExpiry(x *storage.Tx, results []storage.EditResult) {
+	for i := range results {
+		if o.Expires > 0 && results[i].Err == nil && !compat.IsLocalID(results[i].ID) {
+			expiry.Set(x, results[i].ID, results[i].Rev, o.Expires)
+		}
+	}
 }
 
 // written counts what the edits of one update have stored.

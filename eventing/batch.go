@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -544,7 +545,7 @@ var errStale = errors.New("eventing: documents have changed while handlers ran")
 // stands tells the items why the commit was not possible: which documents have changed, and which
 // writes were refused by a validation function or the database.
 func (b *batch) stands(found *storage.CommitError, names []string) error {
-	for _, d := range found.Stale {
+	for _, d := range slices.Concat(found.Read, found.Stale) {
 		key := docKey{names[d.Database], d.ID}
 		state := b.docs[key]
 		if state != nil && state.back {

@@ -31,9 +31,14 @@ type DatabaseCommit struct {
 	Context context.Context
 	// Reads are documents that must still have the current revision that the caller has seen.
 	Reads []ReadRev
+	// Unchanged are documents that must not have changed after a sequence.
+	Unchanged []ReadSeq
 	// Edits are interactive edits, at most one of a document. Ids of local documents are not
 	// allowed.
 	Edits []Edit
+	// Sent are interactive edits as clients send them, in the place of Edits: with attachments of
+	// their own, several of one document, local ones too (see DB.Update).
+	Sent []*compat.Document
 	// Stored is called in the transaction when all edits are made, with their results in order; the
 	// zero Rev is of one that had nothing to do. Nothing stands against this part then. It may be
 	// nil.
@@ -45,6 +50,12 @@ type DatabaseCommit struct {
 type ReadRev struct {
 	ID  string
 	Rev compat.Rev
+}
+
+// ReadSeq is a document, there or not, of which the caller knows the state at a sequence.
+type ReadSeq struct {
+	ID  string
+	Seq Seq
 }
 
 // Edit is a new revision of a document. It has the attachments of the one that it replaces:
@@ -68,12 +79,14 @@ func Edited(edits []Edit) []*compat.Document {
 
 // CommitError tells why a Commit wrote nothing, although nothing is wrong with the store.
 type CommitError struct {
-	// Stale are documents that have another current revision than the caller has read, or are
-	// edited by others.
-	Stale []DocOf
+	// Read are documents that have changed since the caller has read them, Stale those that were
+	// edited over another than the current revision.
+	Read, Stale []DocOf
 	// Refused are edits that a check of their database refused, and databases that are gone, whose
 	// ID is empty.
 	Refused []DocOf
+	// Results are those of the edits, by database and in their order.
+	Results [][]EditResult
 }
 
 // DocOf names a document of a Commit: the database by its place in Commit.Databases.
@@ -86,7 +99,7 @@ type DocOf struct {
 // Error implements error.
 func (e *CommitError) Error() string {
 	return fmt.Sprintf("storage: nothing was written: %d documents have changed, %d edits are refused",
-		len(e.Stale), len(e.Refused))
+		len(e.Read)+len(e.Stale), len(e.Refused))
 }
 
 // Commit makes all edits in one transaction, or none. The error is a *CommitError if documents
@@ -127,7 +140,7 @@ type commitRun struct {
 // upload stores the bodies that are too large for the transaction.
 func (r *commitRun) upload(ctx context.Context) error {
 	for i := range r.c.Databases {
-		docs, groups := r.c.Databases[i].groups()
+		docs, groups, _ := r.c.Databases[i].groups()
 		if err := r.large[i].upload(ctx, groups, docs); err != nil {
 			return err
 		}
@@ -135,18 +148,21 @@ func (r *commitRun) upload(ctx context.Context) error {
 	return nil
 }
 
-// groups are the edits in byte order of the ids.
-func (p *DatabaseCommit) groups() (docs []*compat.Document, groups []editGroup) {
-	docs = Edited(p.Edits)
-	groups, _ = groupEdits(docs)
-	return docs, groups
+// groups are the edits in byte order of the ids, and those of local documents.
+func (p *DatabaseCommit) groups() (docs []*compat.Document, groups []editGroup, locals []int) {
+	if docs = p.Sent; docs == nil {
+		docs = Edited(p.Edits)
+	}
+	groups, locals = groupEdits(docs)
+	return docs, groups, locals
 }
 
 // transact is one transaction.
 func (r *commitRun) transact(ctx context.Context) error {
 	err := r.store.write(ctx, func(tx kv.Tx) error {
 		r.deferred.begin()
-		r.found, r.changed = CommitError{}, make([]bool, len(r.c.Databases))
+		r.found = CommitError{Results: make([][]EditResult, len(r.c.Databases))}
+		r.changed = make([]bool, len(r.c.Databases))
 		r.logged = make([]int, len(r.c.Databases))
 		if r.c.With != nil {
 			if err := r.c.With(tx); err != nil {
@@ -162,7 +178,7 @@ func (r *commitRun) transact(ctx context.Context) error {
 			pending = pending || lacks
 		}
 		switch {
-		case len(r.found.Stale)+len(r.found.Refused) > 0:
+		case r.stands():
 			return &r.found
 		case pending:
 			return errPending
@@ -198,7 +214,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	if err := r.verify(t, at); err != nil {
 		return false, err
 	}
-	docs, groups := p.groups()
+	docs, groups, locals := p.groups()
 	if len(docs) == 0 {
 		return false, nil
 	}
@@ -213,7 +229,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	}
 	b := batch{
 		db: p.DB, t: t, docs: docs, results: make([]EditResult, len(docs)),
-		mode: editMode{ctx: ctx, checked: true, keeps: true, over: over, large: t.large},
+		mode: editMode{ctx: ctx, checked: true, keeps: p.Sent == nil, over: over, large: t.large},
 	}
 	if err := b.store(groups); err != nil {
 		return false, err
@@ -221,11 +237,14 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	if b.done < len(groups) {
 		return false, kv.ErrTooLarge
 	}
+	for _, i := range locals {
+		b.results[i] = t.putLocal(docs[i])
+	}
 	for i := range b.results {
 		r.judge(at, &b.results[i])
 	}
-	r.changed[at] = t.orders > 0
-	if len(b.lacking) > 0 || len(r.found.Stale)+len(r.found.Refused) > 0 {
+	r.changed[at], r.found.Results[at] = t.orders > 0, b.results
+	if len(b.lacking) > 0 || r.stands() {
 		return len(b.lacking) > 0, nil // nothing is written in this run
 	}
 	if p.Stored != nil {
@@ -236,6 +255,11 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	err = t.finish()
 	r.logged[at] = t.logged
 	return false, err
+}
+
+// stands reports whether something stands against the commit.
+func (r *commitRun) stands() bool {
+	return len(r.found.Read)+len(r.found.Stale)+len(r.found.Refused) > 0
 }
 
 // judge sorts a result that stands against the commit. Of two who edit a document at the same time
@@ -251,7 +275,7 @@ func (r *commitRun) judge(at int, result *EditResult) {
 }
 
 // verify compares the current revisions with those that were read. One key for each document is
-// read, with a conflict.
+// read, with a conflict; of those that must not have changed, the leaves.
 func (r *commitRun) verify(t *dbTx, at int) error {
 	reads := r.c.Databases[at].Reads
 	keys := make([][]byte, len(reads))
@@ -270,7 +294,16 @@ func (r *commitRun) verify(t *dbTx, at int) error {
 			}
 		}
 		if rev != reads[i].Rev {
-			r.found.Stale = append(r.found.Stale, DocOf{at, reads[i].ID, compat.ErrConflict})
+			r.found.Read = append(r.found.Read, DocOf{at, reads[i].ID, compat.ErrConflict})
+		}
+	}
+	for _, read := range r.c.Databases[at].Unchanged {
+		leaves, err := t.Heads(read.ID)
+		if err != nil {
+			return err
+		}
+		if n := len(leaves); n > 0 && read.Seq.Before(leaves[n-1].Seq) {
+			r.found.Read = append(r.found.Read, DocOf{at, read.ID, compat.ErrConflict})
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -46,7 +47,7 @@ func stands(t *testing.T, err error) string {
 		t.Fatal(err)
 	}
 	text := ""
-	for _, d := range found.Stale {
+	for _, d := range slices.Concat(found.Read, found.Stale) {
 		text += fmt.Sprint("stale ", d.Database, d.ID, " ")
 	}
 	for _, d := range found.Refused {

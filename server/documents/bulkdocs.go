@@ -35,8 +35,15 @@ func postBulkDocs(c *call.Call) error {
 			return err
 		}
 	}
+	atomic, err := isAtomic(body)
+	if err != nil {
+		return err
+	}
+	if atomic && !newEdits {
+		return errAtomicReplicated
+	}
 	c.Env.Stats.BulkDocs.Add(float64(list.Len()))
-	if list.Len() == 0 {
+	if list.Len() == 0 && !atomic {
 		if err := c.RequireDB(); err != nil {
 			return err
 		}
@@ -46,8 +53,16 @@ func postBulkDocs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if aon, _ := body.Get("all_or_nothing"); newEdits && isTrue(aon) {
+	if aon, _ := body.Get("all_or_nothing"); newEdits && isTrue(aon) && !atomic {
 		return refuseAllOrNothing(c, rows.unwritten())
+	}
+	if atomic {
+		o, err := writeOptions(c, false)
+		if err != nil {
+			return err
+		}
+		check, _ := body.Get("check")
+		return writeAtomic(c, rows, check, o)
 	}
 	accepted := bulkAccepted(c, body)
 	if len(rows.patches) == 0 {

@@ -3,6 +3,7 @@
 //
 //	read.go          GET of a document, open_revs
 //	write.go         PUT, POST, DELETE and COPY of a document
+//	atomic.go        _bulk_docs with `atomic`: all documents or none
 //	patch.go         PATCH of a document
 //	related.go       documents with their attachments in multipart bodies
 //	form.go, docform.go  documents from HTML forms; what is in such a form

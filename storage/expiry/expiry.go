@@ -183,7 +183,7 @@ func (e *expirer) delete(ctx context.Context, list []due) error {
 		case errors.Is(err, compat.KindNoDatabase):
 			return e.drop(ctx, list)
 		case errors.As(err, &found):
-			gone := append(found.Stale, found.Refused...)
+			gone := slices.Concat(found.Read, found.Stale, found.Refused)
 			if slices.ContainsFunc(gone, func(g storage.DocOf) bool { return g.ID == "" }) {
 				return e.drop(ctx, list) // the database was deleted just now
 			}
