@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -258,6 +259,15 @@ func (c *Config) Bool(section, key string) bool {
 		return false
 	}
 	return defaults[section][key] == "true"
+}
+
+// DiskThreshold is the threshold of [disk_monitor] that a key names, in percent of a file system;
+// where the monitor is off, more than there can be.
+func (c *Config) DiskThreshold(key string) int64 {
+	if !c.Bool("disk_monitor", "enable") {
+		return math.MaxInt64
+	}
+	return c.Int("disk_monitor", key, math.MaxInt64)
 }
 
 // Follows36 reports whether a request that CouchDB 3.5 and 3.6 both answer with success, but not

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -238,6 +239,24 @@ func TestAddStock(t *testing.T) {
 	_, err = c.Delete("couchdb", "uuid", false)
 	require.NoError(t, err)
 	require.Equal(t, "stock", c.String("couchdb", "uuid"))
+}
+
+// TestDiskThreshold: thresholds count where the monitor is on, and what is no number is the default.
+func TestDiskThreshold(t *testing.T) {
+	c, err := Load(nil)
+	require.NoError(t, err)
+	const key = "background_view_indexing_threshold"
+	for _, set := range []struct {
+		key, value string
+		want       int64
+	}{
+		{key, "-1", math.MaxInt64}, {"enable", "true", -1}, {key, "x", 80}, {key, "5", 5},
+		{"enable", "1", math.MaxInt64},
+	} {
+		_, err := c.Set("disk_monitor", set.key, set.value, false)
+		require.NoError(t, err)
+		require.Equal(t, set.want, c.DiskThreshold(key), "%+v", set)
+	}
 }
 
 // TestFollows36: the newer answers are given only where the setting names that version.

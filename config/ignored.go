@@ -72,7 +72,6 @@ var Ignored = []IgnoredSetting{
 	{"couchdb_engines", "", noFiles},
 	{"custodian", "", oneStore},
 	{"ddoc_cache", "", "Parsed design documents are kept as memory allows, and never stale."},
-	{"disk_monitor", "", "On a full disk deletions, purges and compaction go on, other writes are 507 (docs/operations.md)."},
 	{"dreyfus", "name", searches},
 	{"dreyfus", "retry_limit", searches},
 	{"fabric", "", noShards},

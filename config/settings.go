@@ -316,6 +316,10 @@ var Settings = []Setting{
 		"4",
 		"Most databases whose indexes are brought up to date in the background at a time, up to 100; 0 leaves it to queries. Another number needs a restart.",
 	},
+	{"disk_monitor", "enable", "false", "Whether the thresholds below count: percent of the file system that the store is on, as df shows it. They have no effect on FoundationDB."},
+	{"disk_monitor", "background_view_indexing_threshold", "80", "Above it indexes are left to queries."},
+	{"disk_monitor", "interactive_view_indexing_threshold", "90", "Above it queries of views that would have to be brought up to date are 507. Indexes of Mango, interactive ones and full-text search go on."},
+	{"disk_monitor", "interactive_database_writes_threshold", "90", "Above it writes of documents and new databases are 507, deletions too; replicated writes, _purge and _security are not."},
 	{"ken.ignore", "", "", "Databases whose indexes are left to queries: name = true."},
 	{
 		"log",
@@ -433,12 +437,7 @@ var Settings = []Setting{
 		"2.0",
 		"A result counts as shrunk if it is so many times shorter than what it was made of; a number with a point.",
 	},
-	{
-		"query_server_config",
-		"reduce_limit_threshold",
-		"5000",
-		"Results of at most so many bytes are never too large.",
-	},
+	{"query_server_config", "reduce_limit_threshold", "5000", "Results of at most so many bytes are never too large."},
 	{
 		"query_server_config",
 		"revs_limit",
@@ -560,12 +559,7 @@ var Settings = []Setting{
 		"index_cleanup",
 		"Whether indexes that no design document has any more are removed by themselves, five minutes after; empty is no.",
 	},
-	{
-		"ssl",
-		"cacert_file",
-		"",
-		"PEM file of the authorities whose client certificates are accepted.",
-	},
+	{"ssl", "cacert_file", "", "PEM file of the authorities whose client certificates are accepted."},
 	{"ssl", "cert_file", "", "PEM file of the certificate and its chain; read again when it changes."},
 	{"ssl", "enable", "false", "Whether the server also listens for HTTPS."},
 	{"ssl", "fail_if_no_peer_cert", "false", "Whether clients must have a certificate; needs verify_ssl_certificates."},

@@ -22,6 +22,9 @@ type CommitPart struct {
 
 // Write makes the edits of one part in one transaction, or none; see Store.Commit.
 func (p *CommitPart) Write(ctx context.Context) error {
+	if err := p.Database.store.Room(); err != nil {
+		return err
+	}
 	return p.Database.store.Commit(ctx, nil, []CommitPart{*p})
 }
 

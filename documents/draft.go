@@ -86,6 +86,9 @@ func (w *Draft) take(a *compat.Attachment, stored compat.Attachment) {
 // Upload stores an attachment that is to become one of the document, within the limits; see
 // storage.Uploads.Add. Whether it is compressed follows from its type.
 func (w *Draft) Upload(ctx context.Context, u storage.Upload, from io.Reader) (compat.Attachment, error) {
+	if err := w.d.store.Room(); err != nil && !w.o.Replicated {
+		return compat.Attachment{}, err
+	}
 	u.Limit = w.d.rules.MaxAttachmentSize
 	if u.Encoding == compat.EncodingIdentity {
 		u.Compress = w.d.rules.Compression(u.Type)

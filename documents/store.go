@@ -26,6 +26,8 @@ type Options struct {
 	CheckReplication func(body ejson.Value) error
 	// UsersChanged is called after each write to a users database, before it is answered.
 	UsersChanged func()
+	// NoRoom tells that nothing is written but what is replicated; nil: all is.
+	NoRoom func() bool
 	// Read counts documents; Written those that an update stored, how many of them there were not
 	// before, and the local ones besides.
 	Read    func(n int)

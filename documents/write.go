@@ -46,6 +46,9 @@ func (d *Database) WriteAll(
 	docs []*compat.Document,
 	o WriteOptions,
 ) ([]storage.EditResult, error) {
+	if results, refused := d.store.refusesAll(docs, o); refused {
+		return results, nil
+	}
 	drafts, err := inline(ctx, d, docs, o)
 	if err != nil {
 		return nil, err
@@ -85,9 +88,39 @@ func (l drafts) discard(ctx context.Context, results []storage.EditResult) {
 	}
 }
 
+// errNoRoom is of writes, and of new databases, while more of the disk is used than is allowed for
+// them (couch_db:update_docs).
+var errNoRoom = compat.NewError(compat.KindInsufficientStorage, "database_dir is too full")
+
+// Room is the error of what is written for clients, databases included, while there is no room for
+// it.
+func (s *Store) Room() error {
+	if s.o.NoRoom != nil && s.o.NoRoom() {
+		return errNoRoom
+	}
+	return nil
+}
+
+// refusesAll gives the results of documents that there is no room for; what is replicated is
+// written all the same.
+func (s *Store) refusesAll(
+	docs []*compat.Document, o WriteOptions,
+) (results []storage.EditResult, refused bool) {
+	if o.Replicated || s.Room() == nil {
+		return nil, false
+	}
+	for _, doc := range docs {
+		results = append(results, storage.EditResult{ID: doc.ID, Rev: doc.Rev(), Err: errNoRoom})
+	}
+	return results, true
+}
+
 // Update stores documents whose attachments are stored already, as the principal may: every write
 // of documents goes through here. See storage.DB.Update.
 func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteOptions) ([]storage.EditResult, error) {
+	if results, refused := d.store.refusesAll(docs, o); refused {
+		return results, nil
+	}
 	inner, users, err := d.prepare(ctx, docs, o)
 	if err != nil {
 		return nil, err

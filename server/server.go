@@ -83,6 +83,8 @@ type Options struct {
 	Current func(context.Context) error
 	// Logins tell other processes of failed logins; nil: there are none.
 	Logins *logins.Log
+	// NoRoom tells that so much of the disk is used that clients may not write; nil: they may.
+	NoRoom func() bool
 	// Running is where the requests that are under way are counted, feeds that wait among them;
 	// nil: nowhere.
 	Running *atomic.Int64
@@ -163,6 +165,7 @@ func New(o Options) (*Server, error) {
 		CheckReplication: func(body ejson.Value) error {
 			return replication.CheckDocument(body, s.replications.Settings())
 		},
+		NoRoom:       o.NoRoom,
 		UsersChanged: directory.Forget, Read: env.Stats.Read, Written: env.Stats.Written,
 		Evaluated: env.Stats.Evaluated, Rejected: env.Stats.Rejected,
 	})

@@ -148,7 +148,7 @@ func (q *query) run(ctx context.Context, err error) error {
 	for failures := 0; ; {
 		switch {
 		case errors.Is(err, errNeedsCatchUp):
-			if err := q.w.v.ensure(ctx, q.w.db, q.w.design, q.w.uuid, q.target); err != nil {
+			if err := q.w.catchUp(ctx, q.target); err != nil {
 				return err
 			}
 		case errors.Is(err, kv.ErrTooOld) && ctx.Err() == nil && failures < maxFailures:

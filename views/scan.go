@@ -39,7 +39,19 @@ func (w *View) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.v.ensure(ctx, w.db, w.design, w.uuid, last.Seq)
+	return w.catchUp(ctx, last.Seq)
+}
+
+// errNoRoom is what a query is told whose index would have to grow (fabric_view_map:go).
+var errNoRoom = compat.NewError(compat.KindInsufficientStorage, "not enough room to update index")
+
+// catchUp has all indexes of the design document be at or after a sequence, unless there is no room
+// for it.
+func (w *View) catchUp(ctx context.Context, target storage.Seq) error {
+	if noRoom := w.v.opts.NoRoom; noRoom != nil && noRoom() {
+		return errNoRoom
+	}
+	return w.v.ensure(ctx, w.db, w.design, w.uuid, target)
 }
 
 // scanWindow bounds the rows that are read before their documents.

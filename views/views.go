@@ -47,6 +47,8 @@ type Options struct {
 	// ReduceLimit says which results of reduce functions are too large; nil: reduce.DefaultLimit.
 	// It may change at any time.
 	ReduceLimit func() reduce.Limit
+	// NoRoom tells that no index is brought up to date for a query; nil: each is.
+	NoRoom func() bool
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 

@@ -139,6 +139,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, Nodes: a.sharing(o),
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() reduce.Limit { return reduceLimit(a.config, log) },
+		NoRoom:      a.fuller("interactive_view_indexing_threshold"),
 		MaxKey:      a.viewSetting("key_size_limit"),
 		MaxKeys:     a.viewSetting("keys_size_limit"),
 		MaxValue:    a.viewSetting("value_size_limit"),
@@ -162,6 +163,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}
 	a.warmer = warm.New(warm.Options{
 		Store: a.store, Views: a.views, Search: a.search, Jobs: a.jobs, Config: a.config, Log: log,
+		NoRoom: a.fuller("background_view_indexing_threshold"),
 	})
 	a.views.OnDesignChanged(a.warmer.DesignChanged)
 	id := a.store.UUID()
@@ -193,8 +195,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Node: o.node, Nodes: a.nodes,
 			Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Cluster: a.clusterJSON(),
-			Current: a.current(),
-			Logins:  a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
+			Current: a.current(), NoRoom: a.fuller("interactive_database_writes_threshold"),
+			Logins: a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
 		})
 	}
 	if err == nil && a.logins != nil {
@@ -207,6 +209,20 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
+}
+
+// fuller tells whether more of the file system that the store is on is used than a threshold of
+// [disk_monitor] allows; never, where the engine has none.
+func (a *app) fuller(threshold string) func() bool {
+	disk, ok := a.engine.(interface{ DiskUsed() (int64, bool) })
+	return func() bool {
+		most := a.config.DiskThreshold(threshold)
+		if !ok || most >= 100 {
+			return false
+		}
+		used, known := disk.DiskUsed()
+		return known && used > most
+	}
 }
 
 // makeDataDir makes the data directory where there is none.

@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,11 @@ func Create(ctx context.Context, e *call.Env, set *call.Settings, name string, q
 	if options.Partitioned {
 		if err := compat.ValidatePartitionedName(name); err != nil {
 			return err
+		}
+	}
+	if noRoom := e.Docs.Room(); noRoom != nil {
+		if exists, err := e.Store.DB(name).Exists(ctx); err != nil || !exists {
+			return cmp.Or(err, noRoom)
 		}
 	}
 	if err := e.Store.Create(ctx, name, options); err != nil {

@@ -60,7 +60,8 @@ func (w *viewWriter) end() error {
 // another process. What clients are to try again later is this server's own.
 func withRef(err error) error {
 	e, ok := compat.AsError(err)
-	if !ok || e.Kind == compat.KindNoDatabase || e.Is(compat.ErrInvalidRev) || e.Retry {
+	if !ok || e.Kind == compat.KindNoDatabase || e.Is(compat.ErrInvalidRev) || e.Retry ||
+		e.Kind == compat.KindInsufficientStorage {
 		return err
 	}
 	return e.WithRef()

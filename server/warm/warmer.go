@@ -41,6 +41,7 @@ type Options struct {
 	Search *search.Indexes // nil: there are none
 	Jobs   *jobs.Queue
 	Config *config.Config
+	NoRoom func() bool // tells that nothing is built; nil: all is
 	Log    *slog.Logger
 	Pause  time.Duration // 0 is 5 seconds
 }
@@ -132,7 +133,8 @@ func (w *Warmer) DesignChanged(tx *storage.Tx) error {
 
 // wanted reports whether a database's indexes are to be brought up to date.
 func (w *Warmer) wanted(name string) bool {
-	return w.o.Config.Int("ken", "batch_channels", maxWarmChannels) > 0 && !w.o.Config.Bool("ken.ignore", name)
+	return w.o.Config.Int("ken", "batch_channels", maxWarmChannels) > 0 && !w.o.Config.Bool("ken.ignore", name) &&
+		!(w.o.NoRoom != nil && w.o.NoRoom())
 }
 
 // run queues the databases that were noted, with a pause after each lot.

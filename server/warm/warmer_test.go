@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type warmed struct {
 	views *views.Views
 	queue *jobs.Queue
 	texts *search.Indexes
+
+	noRoom atomic.Bool // of Options.NoRoom
 }
 
 // oneWord is JavaScript whose index functions give each document one word.
@@ -59,8 +62,10 @@ func newWarmed(t *testing.T, engine, queueKV kv.Store) *warmed {
 	require.NoError(t, err)
 	texts := search.New(search.Options{Store: store, KV: engine, JS: oneWord{}})
 	t.Cleanup(texts.Close)
-	w := warm.New(
+	w := &warmed{Server: s, store: store, views: v, queue: queue, texts: texts}
+	w.Warmer = warm.New(
 		warm.Options{
+			NoRoom: w.noRoom.Load,
 			Store:  store,
 			Views:  v,
 			Search: texts,
@@ -75,7 +80,7 @@ func newWarmed(t *testing.T, engine, queueKV kv.Store) *warmed {
 		require.NoError(t, queue.Close())
 		w.Close()
 	})
-	return &warmed{Server: s, Warmer: w, store: store, views: v, queue: queue, texts: texts}
+	return w
 }
 
 func TestWarmerFollowsWrites(t *testing.T) {
@@ -96,6 +101,30 @@ func TestWarmerFollowsWrites(t *testing.T) {
 	s.Changed("none")
 	require.Eventually(t, func() bool { return pending("d") == 0 }, time.Minute, 5*time.Millisecond)
 	require.NotZero(t, pending("cold"))
+}
+
+// TestWarmerWithoutRoom: while there is no room, neither a write nor a design document has indexes
+// built, nor does a job that was queued before.
+func TestWarmerWithoutRoom(t *testing.T) {
+	engine := memkv.New()
+	s := newWarmed(t, engine, engine)
+	s.noRoom.Store(true)
+	s.PutViews("")
+	s.Changed("db")
+	ticket, err := s.queue.Add(t.Context(), jobs.Spec{Type: warm.IndexJob, ID: "db"})
+	require.NoError(t, err)
+	_, err = s.queue.Wait(t.Context(), ticket)
+	require.ErrorIs(t, err, jobs.ErrNotFound) // it has forgotten itself
+	info, err := s.views.Info(t.Context(), s.store.DB("db"), "_design/d")
+	require.NoError(t, err)
+	require.NotZero(t, info.UpdatesPending)
+	s.noRoom.Store(false)
+	s.Changed("db")
+	require.Eventually(t, func() bool {
+		info, err := s.views.Info(t.Context(), s.store.DB("db"), "_design/d")
+		require.NoError(t, err)
+		return info.UpdatesPending == 0
+	}, time.Minute, 5*time.Millisecond)
 }
 
 // TestWarmerFollowsSearch: full-text indexes are built and removed as those of views are.

@@ -22,6 +22,7 @@ import (
 type troubledFS struct {
 	vfs.FS
 	free    atomic.Int64 // what GetDiskUsage says
+	used    atomic.Int64 // likewise
 	asked   atomic.Int32 // how often
 	full    atomic.Bool  // writes fail with ENOSPC, half way
 	failing atomic.Value // string: the syncs of files with this in their names fail with EIO
@@ -54,7 +55,7 @@ func (f *troubledFS) refusal(name string) error {
 
 func (f *troubledFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	f.asked.Add(1)
-	return vfs.DiskUsage{AvailBytes: uint64(f.free.Load())}, nil
+	return vfs.DiskUsage{AvailBytes: uint64(f.free.Load()), UsedBytes: uint64(f.used.Load())}, nil
 }
 
 func (f *troubledFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -171,6 +172,28 @@ func eventually(t *testing.T, what string, cond func() bool) {
 
 // TestReserve: commits are refused before the disk is full; reads go on, and commits as soon as
 // there is space.
+// TestDiskUsed: the percentage is rounded up, as df does, and what root alone may write does not
+// count.
+func TestDiskUsed(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	defer s.Close()
+	for _, c := range []struct{ used, free, percent int64 }{
+		{0, 1 << 30, 0}, {1, 1 << 30, 1}, {80 << 20, 20 << 20, 80}, {80<<20 + 1, 20 << 20, 81}, {1 << 30, 0, 100},
+	} {
+		disk.used.Store(c.used)
+		disk.free.Store(c.free)
+		if percent, known := s.DiskUsed(); percent != c.percent || !known {
+			t.Errorf("%+v: %d, %v", c, percent, known)
+		}
+	}
+	disk.free.Store(plenty / 2)
+	disk.used.Store(0)
+	if err := setKey(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestReserve(t *testing.T) {
 	disk := newTroubledFS()
 	s := openTroubled(t, disk)

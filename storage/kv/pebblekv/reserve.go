@@ -99,6 +99,17 @@ func (g *spaceGuard) room() room {
 	return room{free, int64(free) - int64(g.reserve), int64(free) - int64(g.floor)}
 }
 
+// DiskUsed is how much of the file system that the store is on is in use, in percent as df shows it:
+// of what is used or free for others than root, rounded up. known is false where it cannot tell.
+func (s *Store) DiskUsed() (percent int64, known bool) {
+	usage, err := s.space.fs.GetDiskUsage(s.space.dir)
+	all := usage.UsedBytes + usage.AvailBytes
+	if err != nil || all == 0 {
+		return 0, false
+	}
+	return int64(math.Ceil(100 * float64(usage.UsedBytes) / float64(all))), true
+}
+
 // take takes the room of a request, or returns kv.ErrFull. What is left may be less than the
 // request, for it may replace as much.
 func (r *room) take(q *request) error {
