@@ -75,23 +75,21 @@ func writeAtomic(c *call.Call, rows *bulkRows, check ejson.Value, o documents.Wr
 }
 
 // tryAtomic answers the request, unless patches have to be applied again.
-func (r *bulkRows) tryAtomic(c *call.Call, part documents.CommitPart) (again bool, err error) {
+func (r *bulkRows) tryAtomic(c *call.Call, checks documents.CommitPart) (again bool, err error) {
 	round := new(documents.PatchRound)
 	if len(r.patches) > 0 {
 		if round, err = documents.NewPatchRound(c.Context(), c.Docs, r.patches); err != nil {
 			return false, err
 		}
 	}
-	patched := make([]storage.EditResult, len(r.patches))
-	refused := false
-	for i := range round.Made {
-		patched[i] = storage.EditResult{ID: r.patches[i].ID, Rev: round.Made[i].Rev, Err: round.Made[i].Err}
-		refused = refused || patched[i].Err != nil
-	}
-	checked := part
-	part.Sent = slices.Concat(r.docs, round.Docs)
+	refused := slices.ContainsFunc(round.Made, func(made documents.Patched) bool { return made.Err != nil })
+	part := checks
+	part.Sent = slices.Concat(r.anew(), round.Docs)
 	part.Reads = slices.Concat(part.Reads, round.Reads)
-	var results []storage.EditResult
+	results := make([]storage.EditResult, len(part.Sent))
+	for i, doc := range part.Sent {
+		results[i] = storage.EditResult{ID: doc.ID, Rev: doc.Rev()}
+	}
 	part.Stored = func(_ *storage.Tx, made []storage.EditResult) error {
 		if results = made; refused { // the others are asked all the same, for their rows
 			return errPatchRefused
@@ -103,31 +101,47 @@ func (r *bulkRows) tryAtomic(c *call.Call, part documents.CommitPart) (again boo
 	}
 	found := new(storage.CommitError)
 	stands := errors.As(err, &found)
-	if stands {
+	if stands && found.Results[0] != nil {
 		results = found.Results[0]
 	}
-	for n, i := range round.Of {
-		if results != nil {
-			patched[i] = results[len(r.docs)+n]
-		}
-	}
 	switch {
-	case stands && !refused && r.onlyPatches(found, &checked):
+	case stands && !refused && r.onlyPatches(found, &checks):
 		return true, nil
 	case stands || errors.Is(err, errPatchRefused):
-		if results == nil {
-			results = make([]storage.EditResult, len(part.Sent))
-			for i, doc := range part.Sent {
-				results[i] = storage.EditResult{ID: doc.ID, Rev: doc.Rev()}
-			}
-		}
-		return false, refuseAtomic(c, r.ordered(results[:len(r.docs)], patched), found)
+		return false, refuseAtomic(c, r.withPatches(results, round), found)
 	case err != nil:
 		return false, err
 	}
 	c.SetHeader("X-Settee-Atomic", "true")
-	all := r.ordered(results[:min(len(r.docs), len(results))], patched)
+	all := r.withPatches(results, round)
 	return false, c.JSON(http.StatusCreated, appendResults(make([]byte, 0, 96*len(all)), all, false))
+}
+
+// anew are the documents as they came: an attempt that fails gives up the attachments that it has
+// stored for them.
+func (r *bulkRows) anew() []*compat.Document {
+	docs := slices.Clone(r.docs)
+	for i, doc := range docs {
+		if len(doc.Attachments) > 0 {
+			again := *doc
+			again.Attachments = slices.Clone(doc.Attachments)
+			docs[i] = &again
+		}
+	}
+	return docs
+}
+
+// withPatches are the rows of the answer, from the results of the documents and then of those that
+// patches have made.
+func (r *bulkRows) withPatches(results []storage.EditResult, round *documents.PatchRound) []storage.EditResult {
+	patched := make([]storage.EditResult, len(r.patches))
+	for i := range round.Made {
+		patched[i] = storage.EditResult{ID: r.patches[i].ID, Rev: round.Made[i].Rev, Err: round.Made[i].Err}
+	}
+	for n, i := range round.Of {
+		patched[i] = results[len(r.docs)+n]
+	}
+	return r.ordered(results[:len(r.docs)], patched)
 }
 
 // errPatchRefused ends the transaction of a request with a patch that cannot be applied.

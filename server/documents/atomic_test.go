@@ -102,7 +102,7 @@ func TestAtomicPatches(t *testing.T) {
 		wg.Go(func() {
 			for n := range each {
 				status, answer := bulk(s, fmt.Sprintf(`[{"_id":"a","_patch":[{"op":"increment","path":"/n","value":1}]},
-					{"_id":"d%d-%d"},{"_id":"b","_patch":[{"op":"increment","path":"/n","value":-1}]}]`, client, n), "")
+					{"_id":"d%d-%d","_attachments":{"a":{"data":"YWJj"}}},{"_id":"b","_patch":[{"op":"increment","path":"/n","value":-1}]}]`, client, n), "")
 				if status != 201 {
 					t.Error(status, answer)
 				}
@@ -111,6 +111,7 @@ func TestAtomicPatches(t *testing.T) {
 	}
 	wg.Wait()
 	require.Contains(t, s.Do("GET", "/db/a", "").Body.String(), `"n":160`)
+	require.Equal(t, "abc", s.Do("GET", "/db/d7-19/a", "").Body.String())
 	require.Contains(t, s.Do("GET", "/db/b", "").Body.String(), `"n":-160`)
 	require.Contains(t, s.Do("GET", "/db", "").Body.String(), `"doc_count":162`)
 
