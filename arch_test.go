@@ -150,7 +150,7 @@ var rooms = map[string][]string{
 	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
 	// What options mean is told by the questions that they become, and knows no request.
-	"server/params":  {"compat", "storage", "views", selectors, "search/index", "documents"},
+	"server/params":  {"compat", "storage", "views", selectors, "documents"},
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.

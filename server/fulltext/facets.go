@@ -8,7 +8,6 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
-	"github.com/settee-db/settee/server/params"
 )
 
 // textRange is a field whose ranges are counted, with their labels.
@@ -39,7 +38,7 @@ func (a *searchAnswer) readFacets() (err error) {
 }
 
 // drilldown are the fields with the values of which hits have one.
-func drilldown(o *params.SearchOptions) (all [][]string, err error) {
+func drilldown(o *searchOptions) (all [][]string, err error) {
 	seen := map[string]bool{}
 	for _, v := range o.Drilldown {
 		list, ok := textsOf(v)

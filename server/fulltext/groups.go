@@ -10,14 +10,13 @@ import (
 	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/params"
 )
 
 var groupField = regexp.MustCompile(`^([.\w]+)(?:<(\w+)>)?$`)
 
 // groupRequest reads how hits are grouped.
 func groupRequest(
-	s *engine.Searcher, request *index.Request, o *params.SearchOptions,
+	s *engine.Searcher, request *index.Request, o *searchOptions,
 ) (*index.GroupRequest, error) {
 	m := groupField.FindStringSubmatch(*o.GroupBy)
 	switch {

@@ -17,7 +17,6 @@ import (
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -57,7 +56,7 @@ func (h *Handlers) nouveau(c *call.Call) error {
 			return err
 		}
 	}
-	o, err := params.ParseNouveau(c.Query, body, searchLimits(c, false))
+	o, err := parseNouveau(c.Query, body, limitsOf(c, false))
 	if err == nil {
 		err = missing
 	}
@@ -89,7 +88,7 @@ func (h *Handlers) nouveau(c *call.Call) error {
 // nouveauAnswer is the answer to one query of _nouveau.
 type nouveauAnswer struct {
 	c       *call.Call
-	o       *params.NouveauOptions
+	o       *nouveauOptions
 	s       *engine.Searcher
 	stream  *call.Stream
 	query   query.Node // without the partition

@@ -14,7 +14,6 @@ import (
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -33,10 +32,10 @@ func (h *Handlers) available(c *call.Call) error {
 	return errNoSearch
 }
 
-// searchLimits are the settings that hold for a database.
-func searchLimits(c *call.Call, partitioned bool) params.SearchLimits {
+// limitsOf reads the settings that hold for a database.
+func limitsOf(c *call.Call, partitioned bool) searchLimits {
 	number := func(key string) int64 { return c.Env.Config.Int("dreyfus", key, math.MaxInt32) }
-	l := params.SearchLimits{Default: number("limit"), Max: number("max_limit"), MaxGroups: number("max_group_limit")}
+	l := searchLimits{Default: number("limit"), Max: number("max_limit"), MaxGroups: number("max_group_limit")}
 	if partitioned {
 		l.Default, l.Max = number("limit_partitions"), number("max_limit_partitions")
 	}
@@ -66,8 +65,8 @@ func (h *Handlers) search(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	limits := searchLimits(c, partitioned)
-	o, err := params.ParseSearch(c.Query, body, limits)
+	limits := limitsOf(c, partitioned)
+	o, err := parseSearch(c.Query, body, limits)
 	if err == nil {
 		err = o.Check(partitioned, def.Partitioned, limits)
 	}
@@ -120,7 +119,7 @@ func (a *searchAnswer) read() (err error) {
 }
 
 // onlyFields are the names of fields that are shown; nil: all.
-func onlyFields(o *params.SearchOptions) map[string]bool {
+func onlyFields(o *searchOptions) map[string]bool {
 	if o.IncludeFields.Kind() == ejson.Invalid {
 		return nil
 	}
@@ -159,7 +158,7 @@ func sortTexts(sort ejson.Value) (texts []string, err error) {
 // searchAnswer is the answer to one query of _search.
 type searchAnswer struct {
 	c       *call.Call
-	o       *params.SearchOptions
+	o       *searchOptions
 	s       *engine.Searcher
 	stream  *call.Stream
 	query   query.Node // without the partition
@@ -294,7 +293,7 @@ func appendStored(b []byte, v *segment.Stored) []byte {
 
 // appendHighlights appends fragments of the stored texts of fields.
 func appendHighlights(
-	ctx context.Context, b []byte, s *engine.Searcher, n query.Node, o *params.SearchOptions, all []segment.Stored,
+	ctx context.Context, b []byte, s *engine.Searcher, n query.Node, o *searchOptions, all []segment.Stored,
 ) ([]byte, error) {
 	h := &index.Highlighter{Query: n, Analyze: s.Analyze, Pre: o.HighlightPre, Post: o.HighlightPost,
 		Size: int(min(o.HighlightSize, math.MaxInt32)), Number: int(min(o.HighlightNumber, math.MaxInt32))}

@@ -10,7 +10,6 @@ import (
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/params"
 )
 
 // searchSuggest serves GET …/_search_suggest/{index}, an extension: the terms of a field that begin
@@ -35,9 +34,9 @@ func (h *Handlers) suggest(c *call.Call, kind segment.Kind) error {
 	if err != nil {
 		return err
 	}
-	o, err := params.ParseSuggest(c.Query, searchLimits(c, false).Max)
+	o, err := parseSuggest(c.Query, limitsOf(c, false).Max)
 	if err == nil && kind == segment.Clouseau {
-		err = params.CheckPartition(o.Partition != nil, partitioned, def.Partitioned)
+		err = checkPartition(o.Partition != nil, partitioned, def.Partitioned)
 	}
 	if err == nil {
 		err = missing

@@ -102,7 +102,7 @@ func filterIDs(q compat.Query, body ejson.Value) ([]string, error) {
 		list, _ = body.Get("doc_ids")
 	} else if text, ok := q.First("doc_ids"); ok {
 		var err error
-		if list, err = parseJSON(text); err != nil {
+		if list, err = ParseJSON(text); err != nil {
 			return nil, err
 		}
 	}

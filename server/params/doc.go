@@ -2,7 +2,8 @@
 // they are looked at, what CouchDB says of values that it does not take. What comes out are the
 // plain questions of the packages below: views.Query, documents.ReadOptions, documents.ListOptions,
 // documents.FeedOptions. No handler knows the name of an option of these, and nothing below the
-// handlers does.
+// handlers does. Options that one resource has alone, as those of _search and _find, are beside its
+// routes.
 //
 //	view.go, viewset.go    options of views and lists: what is read from a query or a body, and name by name
 //	viewcheck.go           what these options mean together
@@ -10,6 +11,6 @@
 //	document.go            options of documents, and the revision that a query and headers name
 //	changes.go, changesfilter.go, dbupdates.go  _changes, its filters, _db_updates
 //	accept.go              the headers Accept and Accept-Encoding
-//	search.go, nouveau.go, suggest.go  _search and _nouveau
+//	value.go               the value of an option: text of a query, or JSON of a body
 //	uuids.go               _uuids
 package params

@@ -118,7 +118,7 @@ func (o *documentOptions) setTrue(name string) {
 }
 
 func parseRevsOption(text string) ([]compat.Rev, error) {
-	list, err := parseJSON(text)
+	list, err := ParseJSON(text)
 	if err != nil {
 		return nil, err
 	}

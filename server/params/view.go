@@ -181,7 +181,7 @@ func firstKeys(q compat.Query) (ejson.Value, error) {
 	if !ok {
 		return ejson.Value{}, nil
 	}
-	return parseJSON(text)
+	return ParseJSON(text)
 }
 
 // severalKeys drops an array of one element.
@@ -190,12 +190,4 @@ func severalKeys(keys ejson.Value) ejson.Value {
 		return ejson.Value{}
 	}
 	return keys
-}
-
-func parseJSON(text string) (ejson.Value, error) {
-	v, err := ejson.Parse([]byte(text))
-	if err != nil {
-		return ejson.Value{}, compat.ErrInvalidJSON
-	}
-	return v, nil
 }

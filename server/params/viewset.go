@@ -1,8 +1,6 @@
 package params
 
 import (
-	"strings"
-
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/views"
@@ -10,7 +8,7 @@ import (
 
 func (o *ViewOptions) setQuery(q compat.Query) error {
 	for i := range q {
-		if err := o.set(q[i].Name, optionValue{text: q[i].Value}); err != nil {
+		if err := o.set(q[i].Name, Value{Text: q[i].Value}); err != nil {
 			return err
 		}
 	}
@@ -19,7 +17,7 @@ func (o *ViewOptions) setQuery(q compat.Query) error {
 
 func (o *ViewOptions) setBody(body ejson.Value) error {
 	for name, value := range body.Members() {
-		if err := o.set(name.Text(), optionValue{text: value.Text(), json: value}); err != nil {
+		if err := o.set(name.Text(), Value{Text: value.Text(), JSON: value}); err != nil {
 			return err
 		}
 	}
@@ -27,26 +25,26 @@ func (o *ViewOptions) setBody(body ejson.Value) error {
 }
 
 // set reads one option (couch_mrview_http:parse_param). Unknown names are ignored.
-func (o *ViewOptions) set(name string, v optionValue) (err error) {
+func (o *ViewOptions) set(name string, v Value) (err error) {
 	switch name {
 	case "key", "keys", "startkey", "start_key", "endkey", "end_key":
 		return o.setKey(name, v)
 	case "startkey_docid", "start_key_doc_id":
-		o.StartDocID = v.plain()
+		o.StartDocID = v.Plain()
 	case "endkey_docid", "end_key_doc_id":
-		o.EndDocID = v.plain()
+		o.EndDocID = v.Plain()
 	case "limit":
-		o.Limit, err = v.natural()
+		o.Limit, err = v.Natural()
 	case "skip":
-		o.Skip, err = v.natural()
+		o.Skip, err = v.Natural()
 	case "group_level":
-		o.groupLevel, err = v.natural()
+		o.groupLevel, err = v.Natural()
 	case "stale", "stable", "update":
 		return o.setUpdate(name, v)
 	case "bookmark":
-		o.Bookmark = v.plain()
+		o.Bookmark = v.Plain()
 	case "partition":
-		o.Partition = *v.plain()
+		o.Partition = *v.Plain()
 		return compat.ValidatePartition(o.Partition)
 	default:
 		return o.setBoolean(name, v)
@@ -57,11 +55,11 @@ func (o *ViewOptions) set(name string, v optionValue) (err error) {
 // setKey takes a key or a list of keys, parsed already if it came in a body. A list with one key
 // becomes a range, which is read without the extra work of a list and whose answer CouchDB gives,
 // too.
-func (o *ViewOptions) setKey(name string, v optionValue) error {
-	key := v.json
+func (o *ViewOptions) setKey(name string, v Value) error {
+	key := v.JSON
 	if key.Kind() == ejson.Invalid {
 		var err error
-		if key, err = parseJSON(v.text); err != nil {
+		if key, err = ParseJSON(v.Text); err != nil {
 			return err
 		}
 	}
@@ -86,8 +84,8 @@ func (o *ViewOptions) setKey(name string, v optionValue) error {
 
 // setUpdate takes whether a query waits for its index. "stale" is the older name, which CouchDB
 // still reads as stable and update together; the last of these parameters wins.
-func (o *ViewOptions) setUpdate(name string, v optionValue) error {
-	switch word := v.word(); {
+func (o *ViewOptions) setUpdate(name string, v Value) error {
+	switch word := v.Word(); {
 	case name == "stale" && word == "ok":
 		o.stable, o.Update = true, views.UpdateNever
 	case name == "stale" && word == "update_after":
@@ -109,7 +107,7 @@ func (o *ViewOptions) setUpdate(name string, v optionValue) error {
 // setBoolean takes a parameter that is true or false. reduce, group and conflicts have a third
 // state, not given, because CouchDB refuses them for some views even where their value would change
 // nothing.
-func (o *ViewOptions) setBoolean(name string, v optionValue) error {
+func (o *ViewOptions) setBoolean(name string, v Value) error {
 	switch name {
 	case "reduce",
 		"group",
@@ -124,7 +122,7 @@ func (o *ViewOptions) setBoolean(name string, v optionValue) error {
 	default:
 		return nil
 	}
-	b, err := v.boolean()
+	b, err := v.Boolean()
 	if err != nil {
 		return err
 	}
@@ -151,70 +149,4 @@ func (o *ViewOptions) setBoolean(name string, v optionValue) error {
 		o.Unsorted = !b
 	}
 	return nil
-}
-
-// optionValue is the value of an option: the text of a query, or JSON of a body.
-type optionValue struct {
-	text string      // of the query, or of a JSON string
-	json ejson.Value // of kind Invalid for a query
-}
-
-// isText reports whether v is text rather than another kind of JSON.
-func (v optionValue) isText() bool {
-	return v.json.Kind() == ejson.Invalid || v.json.Kind() == ejson.String
-}
-
-// word is the text, or true or false for a JSON boolean, or "" for other JSON.
-func (v optionValue) word() string {
-	if v.json.Kind() == ejson.Bool {
-		return string(v.json.Raw())
-	}
-	return v.text
-}
-
-// plain is the value as couch_util:to_binary makes it.
-func (v optionValue) plain() *string {
-	text := v.text
-	if !v.isText() {
-		text = compat.ErlangTerm(v.json)
-	}
-	return &text
-}
-
-func (v optionValue) boolean() (bool, error) {
-	if b, ok := v.json.Bool(); ok {
-		return b, nil
-	}
-	if !v.isText() {
-		return false, compat.NewError(compat.KindQueryParse, "Invalid boolean parameter: "+compat.ErlangTerm(v.json))
-	}
-	switch strings.ToLower(v.text) {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, compat.NewError(compat.KindQueryParse, "Invalid boolean parameter: "+compat.ErlangString(v.text))
-}
-
-// natural is a number from 0 on; text of a body is not taken for one.
-func (v optionValue) natural() (int64, error) {
-	text, shown := "", ""
-	switch v.json.Kind() {
-	case ejson.Invalid:
-		text, shown = v.text, compat.ErlangString(v.text)
-	case ejson.Int:
-		text = string(v.json.Raw())
-		shown = text
-	default:
-		shown = compat.ErlangTerm(v.json)
-	}
-	n, ok := compat.ErlangInteger(text)
-	switch {
-	case !ok:
-		return 0, compat.NewError(compat.KindQueryParse, "Invalid value for integer: "+shown)
-	case n < 0:
-		return 0, compat.NewError(compat.KindQueryParse, "Invalid value for positive integer: "+shown)
-	}
-	return n, nil
 }

@@ -1,12 +1,13 @@
-package params
+package fulltext
 
 import (
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/params"
 )
 
-// SuggestOptions are the options of _search_suggest and _nouveau_suggest, which CouchDB does not
+// suggestOptions are the options of _search_suggest and _nouveau_suggest, which CouchDB does not
 // have.
-type SuggestOptions struct {
+type suggestOptions struct {
 	Field string
 	Text  string
 	// Near asks for terms that differ by at most Edits edits, and not for those that begin with
@@ -29,9 +30,9 @@ var (
 	errSuggestedEdits = compat.NewError(compat.KindQueryParse, "edits must be 0, 1 or 2")
 )
 
-// ParseSuggest reads the options of a GET; most is the largest limit. Unknown ones are ignored.
-func ParseSuggest(q compat.Query, most int64) (*SuggestOptions, error) {
-	o := &SuggestOptions{Field: "default", Edits: mostSuggestedEdits, Limit: int(min(defaultSuggestions, most))}
+// parseSuggest reads the options of a GET; most is the largest limit. Unknown ones are ignored.
+func parseSuggest(q compat.Query, most int64) (*suggestOptions, error) {
+	o := &suggestOptions{Field: "default", Edits: mostSuggestedEdits, Limit: int(min(defaultSuggestions, most))}
 	given := 0
 	for i := range q {
 		text := q[i].Value
@@ -48,7 +49,7 @@ func ParseSuggest(q compat.Query, most int64) (*SuggestOptions, error) {
 			}
 			o.Edits = int(n)
 		case "limit":
-			n, err := optionValue{text: text}.count("limit", 0, most)
+			n, err := count(params.Value{Text: text}, "limit", 0, most)
 			if err != nil {
 				return nil, err
 			}
@@ -62,7 +63,7 @@ func ParseSuggest(q compat.Query, most int64) (*SuggestOptions, error) {
 			o.AsItIs = true
 		case "update":
 			if text != "true" && text != "false" {
-				return nil, invalidValue("update", optionValue{text: text})
+				return nil, invalidValue("update", params.Value{Text: text})
 			}
 			o.AsItIs = text == "false"
 		}
@@ -73,9 +74,9 @@ func ParseSuggest(q compat.Query, most int64) (*SuggestOptions, error) {
 	return o, nil
 }
 
-// CheckPartition holds a partition that was named, or was not, to the rules of _search: the
+// checkPartition holds a partition that was named, or was not, to the rules of _search: the
 // database and the index are partitioned or not.
-func CheckPartition(given, database, index bool) error {
+func checkPartition(given, database, index bool) error {
 	switch {
 	case given && (!database || !index):
 		return errPartition

@@ -1,15 +1,16 @@
-package params
+package fulltext
 
 import (
 	"strconv"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/params"
 )
 
-// SearchOptions are the options of _search (dreyfus_httpd). They are read by ParseSearch and then
+// searchOptions are the options of _search (dreyfus_httpd). They are read by parseSearch and then
 // have to pass Check. What the search server looks at itself is as it was given.
-type SearchOptions struct {
+type searchOptions struct {
 	Query         *string
 	Partition     *string
 	Bookmark      *string
@@ -42,21 +43,21 @@ type SearchOptions struct {
 	partitions []string    // all that were given
 }
 
-// SearchLimits are the settings of the section dreyfus that hold for a database.
-type SearchLimits struct{ Default, Max, MaxGroups int64 }
+// searchLimits are the settings of the section dreyfus that hold for a database.
+type searchLimits struct{ Default, Max, MaxGroups int64 }
 
 const defaultGroupLimit = 10
 
-func newSearchOptions(limits SearchLimits) SearchOptions {
-	return SearchOptions{
+func newSearchOptions(limits searchLimits) searchOptions {
+	return searchOptions{
 		Limit: limits.Default, GroupLimit: defaultGroupLimit, HighlightPre: "<em>", HighlightPost: "</em>",
 		HighlightNumber: 1,
 	}
 }
 
-// ParseSearch reads the options of a GET (body is the zero Value) or POST. Unknown ones are
+// parseSearch reads the options of a GET (body is the zero Value) or POST. Unknown ones are
 // ignored.
-func ParseSearch(q compat.Query, body ejson.Value, limits SearchLimits) (*SearchOptions, error) {
+func parseSearch(q compat.Query, body ejson.Value, limits searchLimits) (*searchOptions, error) {
 	options := newSearchOptions(limits)
 	o := &options
 	if body.Kind() == ejson.Invalid {
@@ -84,13 +85,13 @@ func ParseSearch(q compat.Query, body ejson.Value, limits SearchLimits) (*Search
 	return o, nil
 }
 
-func (o *SearchOptions) setPartition(p string) {
+func (o *searchOptions) setPartition(p string) {
 	o.Partition, o.partitions = &p, append(o.partitions, p)
 }
 
 // setText reads an option of a query string (parse_index_param).
-func (o *SearchOptions) setText(name, text string, limits SearchLimits) (err error) {
-	v := optionValue{text: text}
+func (o *searchOptions) setText(name, text string, limits searchLimits) (err error) {
+	v := params.Value{Text: text}
 	switch name {
 	case "q", "query":
 		o.Query = &text
@@ -111,14 +112,14 @@ func (o *SearchOptions) setText(name, text string, limits SearchLimits) (err err
 	case "group_by", "group_field":
 		o.GroupBy, o.OldGroups = &text, name == "group_by"
 	case "group_limit":
-		o.GroupLimit, err = v.count(name, 1, limits.MaxGroups)
+		o.GroupLimit, err = count(v, name, 1, limits.MaxGroups)
 	case "highlight_number":
-		o.HighlightNumber, err = v.count(name, 1, 0)
+		o.HighlightNumber, err = count(v, name, 1, 0)
 	case "highlight_size":
-		o.HighlightSize, err = v.count(name, 1, 0)
+		o.HighlightSize, err = count(v, name, 1, 0)
 	case "limit", "sort", "group_sort", "include_fields", "counts", "ranges", "drilldown", "highlight_fields",
 		"highlight_pre_tag", "highlight_post_tag":
-		value, err := parseJSON(text)
+		value, err := params.ParseJSON(text)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (o *SearchOptions) setText(name, text string, limits SearchLimits) (err err
 	return err
 }
 
-func (o *SearchOptions) setBool(name string, b bool) {
+func (o *searchOptions) setBool(name string, b bool) {
 	switch name {
 	case "include_docs":
 		o.IncludeDocs = b
@@ -137,15 +138,15 @@ func (o *SearchOptions) setBool(name string, b bool) {
 }
 
 // setJSON reads an option of a body (parse_json_index_param).
-func (o *SearchOptions) setJSON(name string, value ejson.Value, limits SearchLimits) (err error) {
-	v := optionValue{text: value.Text(), json: value}
+func (o *searchOptions) setJSON(name string, value ejson.Value, limits searchLimits) (err error) {
+	v := params.Value{Text: value.Text(), JSON: value}
 	switch name {
 	case "q", "query":
-		o.Query = v.plain()
+		o.Query = v.Plain()
 	case "partition":
-		o.setPartition(*v.plain())
+		o.setPartition(*v.Plain())
 	case "bookmark":
-		o.Bookmark = v.plain()
+		o.Bookmark = v.Plain()
 	case "stale":
 		o.Stale = o.Stale || value.TextIs("ok")
 	case "include_docs", "allow_leading_wildcard":
@@ -153,13 +154,13 @@ func (o *SearchOptions) setJSON(name string, value ejson.Value, limits SearchLim
 			o.setBool(name, b)
 		}
 	case "group_by", "group_field":
-		o.GroupBy, o.OldGroups = v.plain(), name == "group_by"
+		o.GroupBy, o.OldGroups = v.Plain(), name == "group_by"
 	case "group_limit":
-		o.GroupLimit, err = v.count(name, 1, limits.MaxGroups)
+		o.GroupLimit, err = count(v, name, 1, limits.MaxGroups)
 	case "highlight_number":
-		o.HighlightNumber, err = v.count(name, 1, 0)
+		o.HighlightNumber, err = count(v, name, 1, 0)
 	case "highlight_size":
-		o.HighlightSize, err = v.count(name, 1, 0)
+		o.HighlightSize, err = count(v, name, 1, 0)
 	case "limit":
 		o.limit = value
 	case "sort":
@@ -177,15 +178,15 @@ func (o *SearchOptions) setJSON(name string, value ejson.Value, limits SearchLim
 	case "highlight_fields":
 		o.HighlightFields = value
 	case "highlight_pre_tag":
-		o.HighlightPre = *v.plain()
+		o.HighlightPre = *v.Plain()
 	case "highlight_post_tag":
-		o.HighlightPost = *v.plain()
+		o.HighlightPost = *v.Plain()
 	}
 	return err
 }
 
 // addDrilldown adds a list of a field and values, or takes a list of such lists.
-func (o *SearchOptions) addDrilldown(value ejson.Value) {
+func (o *searchOptions) addDrilldown(value ejson.Value) {
 	lists := value.Kind() == ejson.Array
 	for v := range value.Elements() {
 		lists = lists && v.Kind() == ejson.Array
@@ -201,21 +202,21 @@ func (o *SearchOptions) addDrilldown(value ejson.Value) {
 }
 
 // count is a whole number between bounds (parse_positive_int_param); most 0 is none.
-func (v optionValue) count(name string, least, most int64) (int64, error) {
-	text, shown := string(v.json.Raw()), ""
-	if v.json.Kind() == ejson.Invalid {
-		text, shown = v.text, compat.ErlangString(v.text)
+func count(v params.Value, name string, least, most int64) (int64, error) {
+	text, shown := string(v.JSON.Raw()), ""
+	if v.JSON.Kind() == ejson.Invalid {
+		text, shown = v.Text, compat.ErlangString(v.Text)
 	} else {
-		shown = compat.ErlangTerm(v.json)
+		shown = compat.ErlangTerm(v.JSON)
 	}
 	n, ok := compat.ErlangInteger(text)
-	if !ok || v.json.Kind() != ejson.Invalid && v.json.Kind() != ejson.Int {
+	if !ok || v.JSON.Kind() != ejson.Invalid && v.JSON.Kind() != ejson.Int {
 		return 0, compat.NewError(compat.KindQueryParse, "Invalid value for "+name+": "+shown)
 	}
 	switch {
 	case most > 0 && n > most:
 		return 0, compat.NewError(compat.KindQueryParse,
-			"Value for "+name+" is too large, must not exceed "+strconv.FormatInt(most, 10))
+			"params.Value for "+name+" is too large, must not exceed "+strconv.FormatInt(most, 10))
 	case n < least && least == 0:
 		return 0, compat.NewError(compat.KindQueryParse, name+" must be greater than or equal to zero")
 	case n < least:
@@ -236,15 +237,15 @@ var (
 
 // Check checks the options together (validate_search_restrictions). The database and the index are
 // partitioned or not.
-func (o *SearchOptions) Check(database, index bool, limits SearchLimits) (err error) {
+func (o *searchOptions) Check(database, index bool, limits searchLimits) (err error) {
 	if o.Query == nil {
 		return errNoQuery
 	}
-	if err := CheckPartition(o.Partition != nil, database, index); err != nil {
+	if err := checkPartition(o.Partition != nil, database, index); err != nil {
 		return err
 	}
 	if o.limit.Kind() != ejson.Invalid {
-		if o.Limit, err = (optionValue{json: o.limit}).count("limit", 0, limits.Max); err != nil {
+		if o.Limit, err = count(params.Value{JSON: o.limit}, "limit", 0, limits.Max); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package params
+package fulltext
 
 import (
 	"math"
@@ -6,10 +6,11 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/server/params"
 )
 
-// NouveauOptions are the options of _nouveau (nouveau_httpd).
-type NouveauOptions struct {
+// nouveauOptions are the options of _nouveau (nouveau_httpd).
+type nouveauOptions struct {
 	Query, Locale string
 	Partition     *string
 	Bookmark      *string
@@ -26,7 +27,7 @@ type NouveauOptions struct {
 	LeadingWildcard bool
 	// Beyond are options that Nouveau does not have and _search does: of its groups, highlights,
 	// drilldown and include_fields.
-	Beyond SearchOptions
+	Beyond searchOptions
 }
 
 // nouveauNames are the options that are read, in the order in which they are looked at.
@@ -42,23 +43,23 @@ const (
 	defaultTop          = 10
 )
 
-// ParseNouveau reads the options of a GET (body is the zero Value) or POST; the partition is in the
+// parseNouveau reads the options of a GET (body is the zero Value) or POST; the partition is in the
 // query string. Groups have the limits of _search.
-func ParseNouveau(q compat.Query, body ejson.Value, limits SearchLimits) (*NouveauOptions, error) {
-	o := &NouveauOptions{Limit: defaultNouveauLimit, Top: defaultTop, Update: true}
+func parseNouveau(q compat.Query, body ejson.Value, limits searchLimits) (*nouveauOptions, error) {
+	o := &nouveauOptions{Limit: defaultNouveauLimit, Top: defaultTop, Update: true}
 	for _, name := range nouveauNames {
-		v := optionValue{}
+		v := params.Value{}
 		var given bool
 		if body.Kind() == ejson.Invalid || name == "partition" {
-			if v.text, given = q.First(name); given && (name == "counts" || name == "ranges" || name == "sort") {
+			if v.Text, given = q.First(name); given && (name == "counts" || name == "ranges" || name == "sort") {
 				var err error
-				if v.json, err = parseJSON(v.text); err != nil {
+				if v.JSON, err = params.ParseJSON(v.Text); err != nil {
 					return nil, err
 				}
 			}
-		} else if v.json, given = body.Get(name); given {
-			v.text = v.json.Text()
-			given = v.json.Kind() != ejson.Null
+		} else if v.JSON, given = body.Get(name); given {
+			v.Text = v.JSON.Text()
+			given = v.JSON.Kind() != ejson.Null
 		}
 		if !given {
 			if name == "q" {
@@ -74,7 +75,7 @@ func ParseNouveau(q compat.Query, body ejson.Value, limits SearchLimits) (*Nouve
 }
 
 // setBeyond reads the options that are those of _search.
-func (o *NouveauOptions) setBeyond(q compat.Query, body ejson.Value, limits SearchLimits) error {
+func (o *nouveauOptions) setBeyond(q compat.Query, body ejson.Value, limits searchLimits) error {
 	o.Beyond = newSearchOptions(limits)
 	for _, name := range beyondNouveau {
 		if body.Kind() != ejson.Invalid {
@@ -100,15 +101,15 @@ func (o *NouveauOptions) setBeyond(q compat.Query, body ejson.Value, limits Sear
 // set takes one option of a Nouveau query, from the URL or from a body: v holds either. CouchDB
 // tells the name and the value in its error (nouveau_httpd:validate_query_arg); unknown names are
 // ignored.
-func (o *NouveauOptions) set(name string, v optionValue) (err error) {
+func (o *nouveauOptions) set(name string, v params.Value) (err error) {
 	switch name {
 	case "bookmark", "locale", "partition", "q":
-		if !v.isText() {
+		if !v.IsText() {
 			return invalidValue(name, v)
 		}
-		o.setText(name, v.text)
+		o.setText(name, v.Text)
 	case "include_docs", "update", "allow_leading_wildcard":
-		word := v.word()
+		word := v.Word()
 		if word != "true" && word != "false" {
 			return invalidValue(name, v)
 		}
@@ -121,31 +122,31 @@ func (o *NouveauOptions) set(name string, v optionValue) (err error) {
 			o.LeadingWildcard = word == "true"
 		}
 	case "limit":
-		o.Limit, err = v.positive(name)
+		o.Limit, err = positive(v, name)
 	case "top_n":
-		o.Top, err = v.positive(name)
+		o.Top, err = positive(v, name)
 	case "counts":
 		o.Counted = true
-		if v.json.Kind() != ejson.Array {
+		if v.JSON.Kind() != ejson.Array {
 			return compat.NewError(compat.KindQueryParse, "counts parameter must be a list of strings")
 		}
-		o.Counts, err = texts(name, v.json)
+		o.Counts, err = texts(name, v.JSON)
 	case "sort":
-		if v.json.Kind() == ejson.String {
-			o.Sort = []string{v.json.Text()}
-		} else if v.json.Kind() != ejson.Array {
+		if v.JSON.Kind() == ejson.String {
+			o.Sort = []string{v.JSON.Text()}
+		} else if v.JSON.Kind() != ejson.Array {
 			return invalidValue(name, v)
 		} else {
-			o.Sort, err = texts(name, v.json)
+			o.Sort, err = texts(name, v.JSON)
 		}
 	case "ranges":
 		o.Ranged = true
-		err = o.setRanges(v.json)
+		err = o.setRanges(v.JSON)
 	}
 	return err
 }
 
-func (o *NouveauOptions) setText(name, text string) {
+func (o *nouveauOptions) setText(name, text string) {
 	switch name {
 	case "bookmark":
 		o.Bookmark = &text
@@ -160,23 +161,23 @@ func (o *NouveauOptions) setText(name, text string) {
 
 // invalidValue is the answer to a value of a wrong type. Nouveau prints the text of a query as a
 // binary.
-func invalidValue(name string, v optionValue) error {
-	shown := compat.ErlangBinary(v.text)
-	if v.json.Kind() != ejson.Invalid {
-		shown = compat.ErlangTerm(v.json)
+func invalidValue(name string, v params.Value) error {
+	shown := compat.ErlangBinary(v.Text)
+	if v.JSON.Kind() != ejson.Invalid {
+		shown = compat.ErlangTerm(v.JSON)
 	}
 	return compat.NewError(compat.KindQueryParse, "Invalid value for "+name+": "+shown)
 }
 
 // positive is a whole number from 1 on.
-func (v optionValue) positive(name string) (int64, error) {
-	text := v.text
-	if v.json.Kind() != ejson.Invalid {
-		text = string(v.json.Raw())
+func positive(v params.Value, name string) (int64, error) {
+	text := v.Text
+	if v.JSON.Kind() != ejson.Invalid {
+		text = string(v.JSON.Raw())
 	}
 	n, ok := compat.ErlangInteger(text)
 	switch {
-	case !ok || v.json.Kind() != ejson.Invalid && v.json.Kind() != ejson.Int:
+	case !ok || v.JSON.Kind() != ejson.Invalid && v.JSON.Kind() != ejson.Int:
 		return 0, compat.NewError(compat.KindQueryParse, name+" parameter must be an integer")
 	case n <= 0:
 		return 0, compat.NewError(compat.KindQueryParse, name+" parameter must be greater than zero")
@@ -196,7 +197,7 @@ func texts(name string, list ejson.Value) (all []string, err error) {
 
 // setRanges reads {"field":[{"label","min","max","min_inclusive","max_inclusive"}]}; min or max may
 // be left out, and the ends belong to a range unless it says that they do not.
-func (o *NouveauOptions) setRanges(ranges ejson.Value) error {
+func (o *nouveauOptions) setRanges(ranges ejson.Value) error {
 	if ranges.Kind() != ejson.Object {
 		return compat.NewError(compat.KindQueryParse, "ranges parameter must be an object")
 	}
