@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -16,7 +17,7 @@ const readDB = "read"
 func documentWorkloads() []*workload {
 	return []*workload{
 		putDocuments("put-1", 1), putDocuments("put-64", 64),
-		bulkDocuments("bulk-docs", 1), bulkDocuments("bulk-docs-4", 4),
+		bulkDocuments("bulk-docs", 1), bulkDocuments("bulk-docs-4", 4), atomicDocuments(),
 		getDocuments("get-1", 1), getDocuments("get-64", 64),
 		editDocuments("edit-1", 1), editDocuments("edit-64", 64),
 	}
@@ -66,24 +67,45 @@ func bulkDocuments(name string, conns int) *workload {
 		name: name, unit: "docs/s", prepare: createOnly(name), databases: []string{name},
 		about: fmt.Sprintf("_bulk_docs of 1,000 new 1 KB documents a request, %d connection(s)", conns),
 		round: func(ctx context.Context, s *session, p plan) (sample, error) {
-			return s.bulk(ctx, name, conns, next.of(s), p.duration)
+			return s.bulk(ctx, name, batches{conns: conns, size: s.size.bulk}, next.of(s), p.duration)
 		},
 	}
+}
+
+// atomicDocuments measures requests that store all documents or none; a server that cannot stores
+// them one by one.
+func atomicDocuments() *workload {
+	const name = "atomic-100"
+	next := counters{}
+	return &workload{
+		name: name, unit: "docs/s", prepare: createOnly(name), databases: []string{name},
+		about: `_bulk_docs with "atomic" of 100 new 1 KB documents a request, 1 connection`,
+		round: func(ctx context.Context, s *session, p plan) (sample, error) {
+			return s.bulk(ctx, name, batches{conns: 1, size: 100, members: `"atomic":true,`}, next.of(s), p.duration)
+		},
+	}
+}
+
+// batches says what s.bulk writes: documents a request, and members of each request besides.
+type batches struct {
+	conns, size int
+	members     string
 }
 
 // bulk writes batches of new documents; next is the next free number.
 func (s *session) bulk(
 	ctx context.Context,
 	name string,
-	conns int,
+	b batches,
 	next *atomic.Int64,
 	d time.Duration,
 ) (sample, error) {
-	size := int64(s.size.bulk)
-	return s.load(ctx, demand{conns: conns, buffer: bufferLarge, newStep: func(int) step {
+	size := int64(b.size)
+	return s.load(ctx, demand{conns: b.conns, buffer: bufferLarge, newStep: func(int) step {
 		req := &request{method: "POST", path: []byte(s.db(name) + "/_bulk_docs")}
 		return func(c *conn) (int64, error) {
-			req.body = s.docs.appendBulk(req.body[:0], next.Add(size)-size, s.size.bulk)
+			req.body = s.docs.appendBulk(req.body[:0], next.Add(size)-size, b.size)
+			req.body = slices.Insert(req.body, 1, []byte(b.members)...)
 			c.keep = true
 			if _, err := c.do(ctx, req, 201); err != nil {
 				return 0, err
