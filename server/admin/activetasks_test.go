@@ -2,7 +2,11 @@ package admin_test
 
 import (
 	"context"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,4 +67,35 @@ func TestActiveTasks(t *testing.T) {
 		`"progress":50,"started_on":\d+,"total_changes":2,"type":"indexer","updated_on":\d+}\]\n$`
 	require.Eventually(t, func() bool { return len(s.Do("GET", "/_active_tasks", "").Body.String()) > 10 }, 5e9, 1e7)
 	require.Regexp(t, pattern, s.Do("GET", "/_active_tasks", "").Body.String())
+}
+
+// TestManyJobs: a job is shown however many others run that come before it.
+func TestManyJobs(t *testing.T) {
+	const others = 1001
+	q, err := jobs.Open(t.Context(), jobs.Options{KV: memkv.New(), Prefix: keyspace.JobsPrefix(), Exclusive: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { q.Close() })
+	var running sync.WaitGroup
+	running.Add(others + 1)
+	run := func(ctx context.Context, r *jobs.Run) ([]byte, error) {
+		if r.ID == "shown" {
+			r.Progress([]byte(`{"type":"indexer"}`))
+		}
+		running.Done()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	require.NoError(t, q.Handle(jobs.Type{Name: "a", Workers: others, Run: run}))
+	require.NoError(t, q.Handle(jobs.Type{Name: "z", Run: run}))
+	for i := range others {
+		_, err := q.Add(t.Context(), jobs.Spec{Type: "a", ID: strconv.Itoa(i)})
+		require.NoError(t, err)
+	}
+	_, err = q.Add(t.Context(), jobs.Spec{Type: "z", ID: "shown"})
+	require.NoError(t, err)
+	running.Wait()
+	s := servertest.Start(t, server.Options{Jobs: q})
+	require.Eventually(t, func() bool {
+		return strings.Contains(s.Do("GET", "/_active_tasks", "").Body.String(), `"type":"indexer"`)
+	}, time.Minute, 50*time.Millisecond)
 }

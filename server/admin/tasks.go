@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,9 +19,6 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
 )
-
-// maxTasks bounds what _active_tasks lists of the jobs.
-const maxTasks = 1000
 
 // task is an entry of _active_tasks: its members with their JSON, besides those that every task
 // has.
@@ -135,11 +133,12 @@ func (t *task) setTimes(began, updated time.Time) {
 }
 
 // runningJobs are the jobs whose progress is an object with a type: that is what the task shows.
+// They are no more than there are workers.
 func (h *Handlers) runningJobs(ctx context.Context) (tasks []task, err error) {
 	if h.jobs == nil {
 		return nil, nil
 	}
-	running, err := h.jobs.Running(ctx, "", maxTasks)
+	running, err := h.jobs.Running(ctx, "", math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +253,7 @@ func (h *Handlers) pausedJobs(ctx context.Context) (tasks []task, err error) {
 	if h.jobs == nil {
 		return nil, nil
 	}
-	list, err := h.jobs.Paused(ctx, maxTasks)
+	list, err := h.jobs.Paused(ctx, math.MaxInt)
 	for i := range list {
 		job := &list[i]
 		database, _, _ := strings.Cut(job.ID, "\x00")
