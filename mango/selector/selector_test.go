@@ -3,9 +3,11 @@ package selector
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
@@ -21,51 +23,24 @@ func parseJSON(t testing.TB, text string) ejson.Value {
 	return v
 }
 
+// TestMatch reads documents and selectors from files, and says whether the last document passes.
 func TestMatch(t *testing.T) {
-	doc := parseJSON(
-		t,
-		`{"_id":"x","n":7,"big":100000000000000000000,"s":"\u00c9t\u00e9\n","l":[1,{"_id":5}],"o":{"a.b":1,"c":null},"e":"e\u0301"}`,
-	)
-	for text, want := range map[string]bool{
-		`{}`:                     true,
-		`{"n":{"$mod":[-4,3]}}`:  true,
-		`{"big":{"$mod":[7,2]}}`: true,
-		`{"big":{"$mod":[100000000000000000001,100000000000000000000]}}`: true,
-		`{"o.a\\.b":1}`:                             true,
-		`{"o":{"a\\.b":1,"c":null}}`:                true,
-		`{"l.+1._id":5}`:                            true,
-		`{"l.-1":{"$exists":false}}`:                false,
-		`{"n.x":{"$exists":false}}`:                 false,
-		`{"o.d":{"$exists":false}}`:                 true,
-		`{"o.d":{"$not":{"$eq":1}}}`:                false,
-		`{"l":{"$elemMatch":{"_id":{"$lt":"a"}}}}`:  true,
-		`{"l":{"$elemMatch":{"$mod":[0,0]}}}`:       false,
-		`{"l":{"$elemMatch":{"$nor":[{"$eq":1}]}}}`: false,
-		`{"s":{"$regex":"t..$"}}`:                   true, // é is two bytes, and a line feed may follow
-		`{"s":{"$regex":"^\\w\\W"}}`:                true, // as Latin-1: Ã and a control character
-		`{"s":{"$regex":"[\\h[:alpha:]\\d]"}}`:      true,
-		`{"s":{"$regex":"\\Qt\\E"}}`:                true,
-		`{"e":{"$beginsWith":"e"}}`:                 false,
-		`{"e":{"$eq":"\u00e9"}}`:                    true,
-		`{"_id":{"$in":["x"]}}`:                     true,
-		`{"o":{"$keyMapMatch":{"$regex":"^c"}}}`:    true,
-	} {
-		s, err := ParseSelector(parseJSON(t, text))
+	var doc ejson.Value
+	datadriven.RunTest(t, "testdata/match", func(t *testing.T, d *datadriven.TestData) string {
+		if d.Cmd == "document" {
+			doc = parseJSON(t, d.Input)
+			return ""
+		}
+		s, err := ParseSelector(parseJSON(t, d.Input))
 		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
+			return err.Error()
 		}
-		if got, err := s.Match(doc); got != want || err != nil {
-			t.Errorf("%s: %v, %v", text, got, err)
+		passes, err := s.Match(doc)
+		if err != nil {
+			return err.Error()
 		}
-	}
-	s, err := ParseSelector(parseJSON(t, `{"n":{"$mod":[0,1]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Match(doc); err == nil {
-		t.Error("no error of $mod by 0")
-	}
+		return strconv.FormatBool(passes)
+	})
 }
 
 // TestFieldNames: a name that cannot be read is an error wherever it stands, and named as it stands
@@ -118,29 +93,25 @@ func TestDeepSelector(t *testing.T) {
 	}
 }
 
+// TestFields reads documents and lists of fields from files, and shows of the last document what a
+// list names.
 func TestFields(t *testing.T) {
-	doc := parseJSON(t, `{"_id":"x","a":[1,{"b":2}],"o":{"p":{"q":1},"r":2.0},"d.e":3}`)
-	for list, want := range map[string]string{
-		`[]`: string(doc.AppendJSON(nil)), `["o.r","_id","nope"]`: `{"o":{"r":2.0},"_id":"x"}`, `["a.1.b","a.0","a.7"]`: `{"a":{"1":{"b":2},"0":1}}`,
-		`["o","o.r"]`: `{"o":{"p":{"q":1},"r":2.0}}`, `["o.r","o"]`: `{"o":{"p":{"q":1},"r":2.0}}`, `["a","a.1"]`: `{"a":[1,{"b":2}]}`, `["d\\.e"]`: `{"d.e":3}`, `["nope"]`: `{}`,
-	} {
-		f, err := ParseFields(parseJSON(t, list))
+	var doc ejson.Value
+	datadriven.RunTest(t, "testdata/fields", func(t *testing.T, d *datadriven.TestData) string {
+		if d.Cmd == "document" {
+			doc = parseJSON(t, d.Input)
+			return ""
+		}
+		f, err := ParseFields(parseJSON(t, d.Input))
 		if err != nil {
-			t.Fatal(err)
+			return err.Error()
 		}
-		if got, err := f.AppendJSON(nil, doc); string(got) != want || err != nil {
-			t.Errorf("%s: %s, %v, want %s", list, got, err, want)
+		shown, err := f.AppendJSON(nil, doc)
+		if err != nil {
+			return err.Error()
 		}
-	}
-	for list, want := range map[string]string{`[1]`: "Invalid JSON for field spec: 1", `{}`: "Fields must be an array of strings, not: {[]}"} {
-		if _, err := ParseFields(parseJSON(t, list)); err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%s: %v", list, err)
-		}
-	}
-	f, _ := ParseFields(parseJSON(t, `["a..b"]`))
-	if _, err := f.AppendJSON(nil, doc); err == nil {
-		t.Error("no error")
-	}
+		return string(shown)
+	})
 }
 
 var values = []string{
