@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -22,33 +23,18 @@ func target(t testing.TB, rules, method, path, query string) (string, error) {
 	return Target(parsed, method, compat.PathParts(path, true), compat.ParseQuery(query))
 }
 
+// TestTarget reads rules and requests from a file: a line of rules, then the request.
 func TestTarget(t *testing.T) {
-	for _, c := range []struct{ rules, method, path, query, want string }{
-		{`[{"from":"/doc/:id","to":"../../:id"}]`, "GET", "/doc/a", "", "../../a?id=a"},
-		{`[{"from":"/","to":"index.html"}]`, "GET", "", "", "index.html"},
-		{`[{"to":"x"}]`, "PUT", "/any/thing", "", "x"},
-		{`[{"from":"/css/*","to":"css/*"}]`, "GET", "/css/a/b c", "", "css/a/b+c"},
-		{`[{"from":"/css/*","to":"css/*"}]`, "GET", "/css", "", "css"},
-		{`[{"from":"/s","to":"t","query":{"fixed":"1","x":"rule"}}]`, "GET", "/s", "x=request&y=2&z=3", "t?fixed=1&x=rule&z=3&y=2"},
-		{`[{"from":"/a/:x/:y","to":"t"}]`, "GET", "/a/1/2", "q=3", "t?q=3&x=1&y=2"},
-		{`[{"from":"/k/:k","to":"v","query":{"key":":k"},"formats":{"k":"int"}}]`, "GET", "/k/2", "", "v?key=2&k=2"},
-		{`[{"from":"/k/:k","to":"v","query":{"key":":k"},"formats":{"k":"int"}}]`, "GET", "/k/ab", "", "v?key=%5B97%2C98%5D&k=ab"},
-		{`[{"from":"/k/:k","to":"v","query":{"key":":k"}}]`, "GET", "/k/ab", "", "v?key=%22ab%22&k=ab"},
-		{`[{"from":"/b/:k","to":"v","query":{"key":":k"},"formats":{"k":"bool"}}]`, "GET", "/b/TRUE", "", "v?key=true&k=TRUE"},
-		{`[{"from":"/a/:a/:b","to":"v","query":{"key":[":a",":b",3]},"formats":{"a":"int"}}]`, "GET", "/a/%2B5/y", "", "v?key=%5B5%2C%22y%22%2C3%5D&a=%2B5&b=y"},
-		{`[{"from":"/q","to":"v","query":{"startkey":[2],"endkey":[2,{}]}}]`, "GET", "/q", "", "v?startkey=%5B2%5D&endkey=%5B2%2C%7B%7D%5D"},
-		{`[{"from":"/q","to":"v","query":{"copy":":x","star":"*"}}]`, "GET", "/q", "", "v?copy=%3Ax&star=%2A"},
-		{`[{"from":"/v","to":"_show/s/:id"}]`, "GET", "/v", "", "_show/s/undefined"},
-		{`[{"from":"/l/:x","to":"lit-:x"}]`, "GET", "/l/q", "", "lit-%3Ax?x=q"},
-		{`[{"from":"/t/:x/:x","to":"s/:x"}]`, "GET", "/t/1/2", "", "s/2?x=1&x=2"},
-		{`[{"from":"/x","to":"g","method":"GET"},{"from":"/x","to":"p","method":"POST"}]`, "POST", "/x", "", "p"},
-		{`[5,{"from":"/x","to":"g"}]`, "GET", "/x", "", "g"},
-	} {
-		got, err := target(t, c.rules, c.method, c.path, c.query)
-		if err != nil || got != c.want {
-			t.Errorf("%s %s?%s: %q, %v; want %q", c.rules, c.path, c.query, got, err, c.want)
+	datadriven.RunTest(t, "testdata/targets", func(t *testing.T, d *datadriven.TestData) string {
+		rules, request, _ := strings.Cut(d.Input, "\n")
+		method, url, _ := strings.Cut(request, " ")
+		path, query, _ := strings.Cut(url, "?")
+		got, err := target(t, rules, method, path, query)
+		if err != nil {
+			return err.Error()
 		}
-	}
+		return got
+	})
 }
 
 func TestTargetErrors(t *testing.T) {
