@@ -118,7 +118,7 @@ func (d *Database) rights(ctx context.Context) (*compat.Security, error) {
 	if d.security != nil {
 		return d.security, nil
 	}
-	s, err := d.db.Rights(ctx)
+	s, err := d.db.Settings().Rights(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -28,14 +28,14 @@ func (d *Database) Attachment(ctx context.Context, id, name string, q *ReadOptio
 	return &doc.Attachments[i], nil
 }
 
-// ReadAttachment writes bytes of an attachment; see storage.DB.ReadAttachment.
+// ReadAttachment writes bytes of an attachment; see storage.Attachments.Read.
 func (d *Database) ReadAttachment(
 	ctx context.Context,
 	att *compat.Attachment,
 	o storage.AttachmentRange,
 	w io.Writer,
 ) error {
-	return d.db.ReadAttachment(ctx, att, o, w)
+	return d.db.Attachments().Read(ctx, att, o, w)
 }
 
 // PutAttachment stores an attachment as the first one of a new revision of the document. That comes

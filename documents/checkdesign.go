@@ -26,7 +26,7 @@ type designChecks map[string]error
 
 // checkDesigns checks the design documents that a request is about to write.
 func (d *Database) checkDesigns(ctx context.Context, docs []*compat.Document) (designChecks, error) {
-	partitioned, err := d.db.Partitioned(ctx)
+	partitioned, err := d.db.Settings().Partitioned(ctx)
 	if err != nil {
 		return nil, err
 	}

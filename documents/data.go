@@ -55,7 +55,7 @@ func (d *Database) AppendView(
 			w.send = whole.check
 		}
 		encoder := base64.NewEncoder(base64.StdEncoding, w)
-		err := d.db.ReadAttachment(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, encoder)
+		err := d.db.Attachments().Read(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, encoder)
 		if err == nil {
 			err = encoder.Close()
 		}
@@ -73,7 +73,7 @@ func (d *Database) ViewLength(ctx context.Context, view *compat.DocumentView) (i
 		n := counter(a.EncodedLength)
 		if a.Encoding == compat.EncodingGzip {
 			n = 0
-			err := d.db.ReadAttachment(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, &n)
+			err := d.db.Attachments().Read(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, &n)
 			if err != nil {
 				return b, err
 			}

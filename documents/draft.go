@@ -20,7 +20,7 @@ type Draft struct {
 
 // Draft begins to write a document.
 func (d *Database) Draft(doc *compat.Document, o WriteOptions) *Draft {
-	return &Draft{d: d, doc: doc, o: o, uploads: d.db.Uploads()}
+	return &Draft{d: d, doc: doc, o: o, uploads: d.db.Attachments().Uploads()}
 }
 
 // Inline stores the bytes of the attachments that are in the document, compressed where their type

@@ -84,7 +84,7 @@ func (d *Database) Feed(ctx context.Context, o *FeedOptions, request func() *Req
 	case FilterIDs:
 		f.scan = f.byID(o.Filter.IDs)
 	case FilterDesign:
-		f.scan = f.all(d.db.ChangesDesign)
+		f.scan = f.all(d.db.Feed().Designs)
 	case FilterSelector:
 		f.scan = f.bySelector(o.Filter.Selector)
 	case FilterFunction, FilterView:
@@ -92,14 +92,14 @@ func (d *Database) Feed(ctx context.Context, o *FeedOptions, request func() *Req
 			return nil, err
 		}
 	default:
-		f.scan = f.all(d.db.Changes)
+		f.scan = f.all(d.db.Feed().Changes)
 	}
 	return f, nil
 }
 
 // Begin is where a feed since a sequence begins.
 func (f *Feed) Begin(ctx context.Context, since compat.Since) (storage.UpdateSeq, error) {
-	return f.d.db.Begin(ctx, since)
+	return f.d.db.Feed().Begin(ctx, since)
 }
 
 // AppendDoc prints the document of a row as the principal may see it and the feed shows it, null if
@@ -146,7 +146,7 @@ func (f *Feed) all(source changesSource) scanFunc {
 func (f *Feed) byID(ids []string) scanFunc {
 	if int64(len(ids)) <= f.d.rules.MaxLookedUpIDs {
 		return func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error) {
-			return f.d.db.ChangesByID(ctx, ids, f.options(since, limit), row)
+			return f.d.db.Feed().ByID(ctx, ids, f.options(since, limit), row)
 		}
 	}
 	slices.Sort(ids)
@@ -167,7 +167,7 @@ func (f *Feed) passing(
 		if limit == 0 {
 			opts.Limit = 0
 		}
-		return f.d.db.Changes(ctx, opts, func(ch *storage.Change) error {
+		return f.d.db.Feed().Changes(ctx, opts, func(ch *storage.Change) error {
 			if ok, err := passes(ctx, ch); !ok || err != nil {
 				return err
 			}

@@ -95,14 +95,14 @@ func (f *functionFilter) scan(
 	if s.none {
 		opts.Limit = 1
 	}
-	end, err := f.feed.d.db.Changes(ctx, opts, s.take)
+	end, err := f.feed.d.db.Feed().Changes(ctx, opts, s.take)
 	if err == nil && s.ended == nil && s.broken == nil {
 		err = s.flush()
 	}
 	switch {
 	case errors.Is(err, errBeforeFirst):
 		opts.Limit = 0
-		return f.feed.d.db.Changes(ctx, opts, s.take)
+		return f.feed.d.db.Feed().Changes(ctx, opts, s.take)
 	case errors.Is(err, storage.ErrStop):
 		err = nil
 	}

@@ -14,18 +14,23 @@ import (
 func (d *Database) Info(ctx context.Context) (*storage.Info, error) { return d.db.Info(ctx) }
 
 // LastSeq is the sequence of the newest change.
-func (d *Database) LastSeq(ctx context.Context) (storage.UpdateSeq, error) { return d.db.LastSeq(ctx) }
+func (d *Database) LastSeq(ctx context.Context) (storage.UpdateSeq, error) {
+	return d.db.Feed().Last(ctx)
+}
 
-// Listen tells of changes; see storage.DB.Listen.
-func (d *Database) Listen(ctx context.Context) (*listeners.Listener, error) { return d.db.Listen(ctx) }
+// Listen tells of changes; see storage.Feed.Listen.
+func (d *Database) Listen(ctx context.Context) (*listeners.Listener, error) {
+	return d.db.Feed().Listen(ctx)
+}
 
 // Pending counts the rows of the feed since a place.
 func (d *Database) Pending(ctx context.Context, since compat.Since) (int64, error) {
-	first, err := d.db.Begin(ctx, since)
+	first, err := d.db.Feed().Begin(ctx, since)
 	if err != nil {
 		return 0, err
 	}
-	end, err := d.db.Changes(ctx, storage.ChangesOptions{Since: first.Seq}, func(*storage.Change) error { return nil })
+	none := func(*storage.Change) error { return nil }
+	end, err := d.db.Feed().Changes(ctx, storage.ChangesOptions{Since: first.Seq}, none)
 	return end.Pending, err
 }
 

@@ -142,7 +142,7 @@ func (l *List) local(ctx context.Context, sink ListSink) error {
 	if err := sink.Head(ListHead{}); err != nil {
 		return err
 	}
-	return l.d.db.LocalDocs(ctx, l.rangeOptions(), sink.Row)
+	return l.d.db.Locals().List(ctx, l.rangeOptions(), sink.Row)
 }
 
 // byKeys looks ids up, in the order given. Keys outside the namespace of _design_docs and

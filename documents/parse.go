@@ -12,7 +12,7 @@ import (
 
 // DocRules are the checks in force for documents that are written.
 func (d *Database) DocRules(ctx context.Context) (compat.DocRules, error) {
-	partitioned, err := d.db.Partitioned(ctx)
+	partitioned, err := d.db.Settings().Partitioned(ctx)
 	return compat.DocRules{
 		IDs:               d.idRules(partitioned),
 		MaxSize:           d.rules.MaxDocumentSize,

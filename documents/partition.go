@@ -16,7 +16,7 @@ func (d *Database) CheckPartitions(ctx context.Context, ids iter.Seq[string]) er
 	if err == nil {
 		return nil
 	}
-	partitioned, dbErr := d.db.Partitioned(ctx)
+	partitioned, dbErr := d.db.Settings().Partitioned(ctx)
 	if dbErr != nil || !partitioned {
 		return dbErr
 	}

@@ -192,7 +192,7 @@ func (r *patchRun) local(ctx context.Context, i int) error {
 	e := r.edits[i]
 	var old *docread.Document
 	var doc *compat.Document
-	result, err := r.d.db.EditLocal(ctx, e.ID, func(stored *docread.Document) (*compat.Document, error) {
+	result, err := r.d.db.Locals().Edit(ctx, e.ID, func(stored *docread.Document) (*compat.Document, error) {
 		old = stored
 		switch {
 		case old == nil && !e.Upsert:

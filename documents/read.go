@@ -65,7 +65,7 @@ func (d *Database) missing(ctx context.Context, id string, err error) error {
 		return err
 	}
 	if _, _, idErr := compat.SplitPartition(id); idErr != nil {
-		if partitioned, _ := d.db.Partitioned(ctx); partitioned {
+		if partitioned, _ := d.db.Settings().Partitioned(ctx); partitioned {
 			return idErr
 		}
 	}

@@ -81,7 +81,7 @@ func (d *Database) AppendRequest(ctx context.Context, b []byte, r *Request) ([]b
 	}
 	b = appendParams(append(b, `,"cookie":`...), r.Cookies)
 	b = appendUser(append(b, `,"userCtx":`...), d.Name(), d.who)
-	object, err := d.db.Security(ctx)
+	object, err := d.db.Settings().Security(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (d *Database) Parts(
 		parts = append(parts, multipart.AttachmentPart{
 			Name: att.Name, Type: att.Type, Encoding: att.Encoding, Length: att.EncodedLength,
 			Content: func(w io.Writer) error {
-				return d.db.ReadAttachment(ctx, att, storage.AttachmentRange{To: -1}, w)
+				return d.db.Attachments().Read(ctx, att, storage.AttachmentRange{To: -1}, w)
 			},
 		})
 	}

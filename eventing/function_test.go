@@ -255,9 +255,11 @@ function OnUpdate(doc, meta) {
 func TestOwnersRights(t *testing.T) {
 	n := newAlone(t, "src", "dst", "secret")
 	for _, name := range []string{"src", "dst"} {
-		require.NoError(t, n.store.DB(name).SetSecurity(t.Context(), []byte(`{"members":{"names":["ada"]}}`)))
+		settings := n.store.DB(name).Settings()
+		require.NoError(t, settings.SetSecurity(t.Context(), []byte(`{"members":{"names":["ada"]}}`)))
 	}
-	require.NoError(t, n.store.DB("secret").SetSecurity(t.Context(), []byte(`{"members":{"names":["eve"]}}`)))
+	settings := n.store.DB("secret").Settings()
+	require.NoError(t, settings.SetSecurity(t.Context(), []byte(`{"members":{"names":["eve"]}}`)))
 	n.define("f", `
 function OnUpdate(doc, meta) {
 	try { dst[meta.id] = {read: secret["x"]}; } catch (e) { dst[meta.id] = {code: e.message.code}; }
@@ -284,7 +286,7 @@ function OnUpdate(doc, meta) { if (doc.bad) throw new TypeError("bad " + meta.id
 	n.eventually(func() bool { return n.count("dead") == 1 }, "no dead letter")
 	require.EqualValues(t, 2, n.stat("f", "retries"))
 	var letters []string
-	_, err := n.db("dead").Bare().Changes(t.Context(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
+	_, err := n.db("dead").Bare().Feed().Changes(t.Context(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
 		func(ch *storage.Change) error {
 			letters = append(letters, string(ch.Doc.Body))
 			return nil
@@ -569,7 +571,8 @@ function OnUpdate(doc, meta) {
 func TestUnreadable(t *testing.T) {
 	n := newAlone(t, "src", "dst", "_users")
 	for _, name := range []string{"src", "dst", "_users"} {
-		require.NoError(t, n.store.DB(name).SetSecurity(t.Context(), []byte(`{"members":{"names":["ada"]}}`)))
+		settings := n.store.DB(name).Settings()
+		require.NoError(t, settings.SetSecurity(t.Context(), []byte(`{"members":{"names":["ada"]}}`)))
 	}
 	n.put("_users", "org.couchdb.user:bob", `{"name":"bob","type":"user","roles":[]}`)
 	n.define("f", `

@@ -174,7 +174,8 @@ func modelHolds(n *node) error {
 	type seen struct{ Seen []int64 }
 	want := map[string]int64{} // the generation of each document's winner
 	copies := map[string]string{}
-	_, err := n.store.DB("src").Changes(context.Background(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
+	feed := n.store.DB("src").Feed()
+	_, err := feed.Changes(context.Background(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
 		func(ch *storage.Change) error {
 			want[ch.ID] = ch.Revs[0].Pos
 			if !ch.Deleted {

@@ -45,7 +45,7 @@ func (p *people) remove(name string) {
 func (n *node) secure(database, members string) {
 	n.t.Helper()
 	object := []byte(`{"admins":{"roles":["_admin"]},"members":` + members + `}`)
-	require.NoError(n.t, n.store.DB(database).SetSecurity(n.t.Context(), object))
+	require.NoError(n.t, n.store.DB(database).Settings().SetSecurity(n.t.Context(), object))
 }
 
 // deployAs deploys f with an owner, and waits until it has copied a first document.

@@ -60,7 +60,7 @@ func begin(ctx context.Context, tx kv.Tx, instance int64, source *storage.DB, bo
 		if err != nil {
 			return err
 		}
-		first, err := source.Begin(ctx, time)
+		first, err := source.Feed().Begin(ctx, time)
 		if err != nil {
 			return err
 		}

@@ -69,7 +69,8 @@ func (n *node) counted(documents int) {
 	n.t.Helper()
 	n.eventually(func() bool { return n.count("dst") == 2*int64(documents) },
 		fmt.Sprintf("%d documents were not counted", documents))
-	_, err := n.store.DB("dst").Changes(context.Background(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
+	feed := n.store.DB("dst").Feed()
+	_, err := feed.Changes(context.Background(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
 		func(ch *storage.Change) error {
 			if string(ch.Doc.Body) != `{"n":1}` {
 				n.t.Errorf("%s: %s", ch.ID, ch.Doc.Body)

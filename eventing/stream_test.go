@@ -154,7 +154,7 @@ func TestStreamsTellAll(t *testing.T) {
 			n.put("src", "end", `{"n":400}`)
 			done.Wait()
 			want := make(map[string]string)
-			_, err := n.store.DB("src").Changes(ctx, storage.ChangesOptions{Limit: -1, IncludeDocs: true},
+			_, err := n.store.DB("src").Feed().Changes(ctx, storage.ChangesOptions{Limit: -1, IncludeDocs: true},
 				func(ch *storage.Change) error {
 					want[ch.ID] = string(ch.Doc.Body)
 					return nil
@@ -171,7 +171,7 @@ func TestStreamsTellAll(t *testing.T) {
 
 // follow notes what a function sees of documents, until it has seen the document end.
 func (n *node) follow(ctx context.Context, streams *streams, seen map[string]string) {
-	listener, err := n.store.DB("src").Listen(ctx)
+	listener, err := n.store.DB("src").Feed().Listen(ctx)
 	if err != nil {
 		n.t.Error(err)
 		return

@@ -91,12 +91,12 @@ func (w *watcher) followEvents(d time.Duration) error {
 	ctx, cancel := context.WithTimeout(w.ctx, d)
 	defer cancel()
 	db := w.s.o.Store.DB(storage.GlobalChanges)
-	listener, err := db.Listen(ctx)
+	listener, err := db.Feed().Listen(ctx)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	last, err := db.LastSeq(ctx)
+	last, err := db.Feed().Last(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,8 @@ func (w *watcher) followEvents(d time.Duration) error {
 			return err
 		}
 		deleted := make(map[string]bool) // by name, whether its database was deleted or only created
-		end, err := db.Changes(ctx, storage.ChangesOptions{Since: since, Limit: -1}, func(c *storage.Change) error {
+		o := storage.ChangesOptions{Since: since, Limit: -1}
+		end, err := db.Feed().Changes(ctx, o, func(c *storage.Change) error {
 			event, name, _ := strings.Cut(c.ID, ":")
 			if compat.IsReplicatorDB(name) && (event == "created" || event == "deleted") {
 				deleted[name] = deleted[name] || event == "deleted"
@@ -196,7 +197,7 @@ type docChange struct {
 // followDB takes the documents of one database as they change.
 func (w *watcher) followDB(ctx context.Context, name string) error {
 	db := w.s.o.Store.DB(name)
-	listener, err := db.Listen(ctx)
+	listener, err := db.Feed().Listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 	for {
 		var changes []docChange
 		next := storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true}
-		end, err := db.Changes(ctx, next, func(c *storage.Change) error {
+		end, err := db.Feed().Changes(ctx, next, func(c *storage.Change) error {
 			ch := docChange{id: c.ID, deleted: c.Deleted}
 			if c.Doc != nil && !c.Deleted {
 				ch.body, ch.rev = slices.Clone(c.Doc.Body), c.Doc.Rev

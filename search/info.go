@@ -180,7 +180,7 @@ func (x *Indexes) Cleanup(ctx context.Context, db *storage.DB) error {
 // wanted are the indexes of all design documents.
 func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]bool, error) {
 	wanted := map[signature]bool{}
-	partitioned, err := db.Partitioned(ctx)
+	partitioned, err := db.Settings().Partitioned(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (x *Indexes) definitions(body ejson.Value, ddoc string, partitioned bool) (
 
 // InDesign are the indexes that a design document, whose body it is, has and that can be built.
 func (x *Indexes) InDesign(ctx context.Context, db *storage.DB, ddoc string, body ejson.Value) ([]*Definition, error) {
-	partitioned, err := db.Partitioned(ctx)
+	partitioned, err := db.Settings().Partitioned(ctx)
 	return x.definitions(body, ddoc, partitioned), err
 }
 

@@ -29,7 +29,7 @@ func (s *Store) CollectAttachments(ctx context.Context) (int, error) {
 	}
 	total := 0
 	for _, name := range names {
-		n, err := s.DB(name).collectAttachments(ctx)
+		n, err := s.DB(name).Attachments().collect(ctx)
 		total += n
 		if err != nil && !errors.Is(err, compat.KindNoDatabase) {
 			return total, err
@@ -51,18 +51,18 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// collectAttachments removes the expired uploads of one database, a batch in each transaction, and
+// collect removes the expired uploads of one database, a batch in each transaction, and
 // counts them. It frees space, so a full store must not stop it: each removal may use the reserve.
-func (db *DB) collectAttachments(ctx context.Context) (total int, err error) {
-	now := db.store.now()
+func (a Attachments) collect(ctx context.Context) (total int, err error) {
+	now := a.db.store.now()
 	for cursor := []byte(nil); ; {
-		refs, err := db.expiredUploads(ctx, now, &cursor)
+		refs, err := a.expired(ctx, now, &cursor)
 		if err != nil || len(refs) == 0 {
 			return total, err
 		}
 		removed := 0
 		err = fromReserve(ctx, func(ctx context.Context) error {
-			removed, err = db.removeUploads(ctx, refs, now)
+			removed, err = a.remove(ctx, refs, now)
 			return err
 		})
 		if err != nil {
@@ -72,9 +72,9 @@ func (db *DB) collectAttachments(ctx context.Context) (total int, err error) {
 	}
 }
 
-// removeUploads removes those of the uploads whose lease has ended still.
-func (db *DB) removeUploads(ctx context.Context, refs []string, now time.Time) (removed int, err error) {
-	err = db.update(ctx, func(t *dbTx) error {
+// remove removes those of the uploads whose lease has ended still.
+func (a Attachments) remove(ctx context.Context, refs []string, now time.Time) (removed int, err error) {
+	err = a.db.update(ctx, func(t *dbTx) error {
 		removed = 0
 		for _, ref := range refs {
 			ok, err := t.dropPending(ref, &now)
@@ -90,9 +90,9 @@ func (db *DB) removeUploads(ctx context.Context, refs []string, now time.Time) (
 	return removed, err
 }
 
-// expiredUploads lists some uploads whose lease has ended, after the cursor, which it moves.
-func (db *DB) expiredUploads(ctx context.Context, now time.Time, cursor *[]byte) (refs []string, err error) {
-	err = db.view(ctx, func(d *dbRead) error {
+// expired lists some uploads whose lease has ended, after the cursor, which it moves.
+func (a Attachments) expired(ctx context.Context, now time.Time, cursor *[]byte) (refs []string, err error) {
+	err = a.db.view(ctx, func(d *dbRead) error {
 		err := d.Walk(d.Keys.Sub(nil, keyspace.TagAttPending), cursor, func(suffix, lease []byte) error {
 			if len(refs) == collectBatch {
 				return ErrStop

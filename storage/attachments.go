@@ -76,8 +76,14 @@ type Uploads struct {
 	streamed []string
 }
 
+// Attachments are the bytes of the attachments of a database.
+type Attachments struct{ db *DB }
+
+// Attachments gives the attachments.
+func (db *DB) Attachments() Attachments { return Attachments{db} }
+
 // Uploads begins the attachments of one document.
-func (db *DB) Uploads() *Uploads { return &Uploads{db: db, memory: uploadMemory} }
+func (a Attachments) Uploads() *Uploads { return &Uploads{db: a.db, memory: uploadMemory} }
 
 // Add reads an attachment to its end and returns it as Update takes it, without its depth
 // (SourceStored; Length counts the bytes before compression, EncodedLength those stored, whose MD5

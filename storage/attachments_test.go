@@ -65,7 +65,7 @@ func readAtt(t testing.TB, db *DB, id, rev, name string, o AttachmentRange) ([]b
 	for i := range d.Attachments {
 		if d.Attachments[i].Name == name {
 			var b bytes.Buffer
-			err := db.ReadAttachment(context.Background(), &d.Attachments[i], o, &b)
+			err := db.Attachments().Read(context.Background(), &d.Attachments[i], o, &b)
 			return b.Bytes(), err
 		}
 	}
@@ -114,7 +114,7 @@ func TestAttachmentSizes(t *testing.T) {
 			uploadBatch, uploadBatch + 1, 3*uploadBatch - 5,
 		} {
 			data := noise(size)
-			u := db.Uploads()
+			u := db.Attachments().Uploads()
 			att := upload(t, u, "a", data, nil)
 			if att.Digest != md5.Sum(data) || att.Length != int64(size) || att.EncodedLength != int64(size) {
 				t.Errorf("size %d: %+v", size, att)
@@ -142,7 +142,7 @@ func TestAttachmentSizes(t *testing.T) {
 func TestAttachmentGzip(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	text := []byte(strings.Repeat("compressible text ", 100_000))
-	u := db.Uploads()
+	u := db.Attachments().Uploads()
 	att := upload(t, u, "t", text, func(o *Upload) { o.Compress = 8 })
 	if att.Encoding != compat.EncodingGzip || att.Length != int64(len(text)) || att.EncodedLength >= att.Length {
 		t.Errorf("%+v", att)
@@ -191,7 +191,7 @@ func TestUploadRefusals(t *testing.T) {
 		"longer":          {Upload{Length: size - 1}, otherLength("longer")},
 		"digest":          {Upload{Length: -1, Digest: &wrong}, compat.ErrAttachmentBytes},
 	} {
-		u := db.Uploads()
+		u := db.Attachments().Uploads()
 		_, err := u.Add(t.Context(), c.o, bytes.NewReader(data))
 		if fmt.Sprint(err) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -200,7 +200,7 @@ func TestUploadRefusals(t *testing.T) {
 	}
 	wantAttKeys(t, db, 0, 0, 0)
 	broken := errors.New("connection reset")
-	u := db.Uploads()
+	u := db.Attachments().Uploads()
 	_, err := u.Add(t.Context(), Upload{Length: -1}, io.MultiReader(bytes.NewReader(data), errReader{broken}))
 	wantError(t, err, broken)
 	must(t, u.Discard(t.Context()))
@@ -239,7 +239,7 @@ func TestAttachmentReferences(t *testing.T) {
 			want(t, "collected", n, 1)
 		}
 		big, small := noise(200_000), []byte("small")
-		u := db.Uploads()
+		u := db.Attachments().Uploads()
 		rev1 := putAtts(t, db, "d", "", upload(t, u, "big", big, nil), upload(t, u, "small", small, nil))
 		wantAttKeys(t, db, 4, 2, 0)
 		rev2 := putAtts(t, db, "d", rev1, stubOf("big"), stubOf("small"))
@@ -268,10 +268,11 @@ func TestAttachmentReferences(t *testing.T) {
 		must(t, err)
 		wantAttKeys(t, db, 3, 0, 1)
 		gone := copied[0]
-		must(t, db.ReadAttachment(t.Context(), &gone, AttachmentRange{To: -1}, io.Discard)) // a download that had begun
+		// a download that had begun
+		must(t, db.Attachments().Read(t.Context(), &gone, AttachmentRange{To: -1}, io.Discard))
 		collect()
 		wantAttKeys(t, db, 0, 0, 0)
-		wantError(t, db.ReadAttachment(t.Context(), &gone, AttachmentRange{To: -1}, io.Discard), compat.ErrMissing)
+		wantError(t, db.Attachments().Read(t.Context(), &gone, AttachmentRange{To: -1}, io.Discard), compat.ErrMissing)
 		d := doc(t, "late", "", `{}`)
 		d.Attachments = []compat.Attachment{gone}
 		_, err = db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
@@ -288,7 +289,7 @@ func TestUploadLeases(t *testing.T) {
 	defer s.Close()
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
-	lost, slow := db.Uploads(), db.Uploads()
+	lost, slow := db.Attachments().Uploads(), db.Attachments().Uploads()
 	abandoned := upload(t, lost, "a", noise(uploadMemory+3), nil)
 	first := upload(t, slow, "b", noise(uploadMemory+1), nil)
 	now = now.Add(uploadLease / 2)
@@ -316,7 +317,7 @@ func TestUploadLeases(t *testing.T) {
 // TestUploadAndDeletedDatabase: an upload does not go on in another database of the same name.
 func TestUploadAndDeletedDatabase(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	u := db.Uploads()
+	u := db.Attachments().Uploads()
 	streamed := upload(t, u, "a", noise(uploadMemory+3), nil)
 	must(t, db.store.Delete(t.Context(), "db"))
 	must(t, db.store.Create(t.Context(), "db", CreateOptions{}))
@@ -339,7 +340,7 @@ func TestUploadCosts(t *testing.T) {
 		1000: 0, uploadMemory: 0, uploadMemory + 1: 1, uploadBatch: 1, 2*uploadBatch + 1: 3,
 	} {
 		counting.Reset()
-		u := db.Uploads()
+		u := db.Attachments().Uploads()
 		upload(t, u, "a", noise(size), nil)
 		if got := counting.Counts().Commits; got != commits {
 			t.Errorf("%d bytes took %d transactions, want %d", size, got, commits)

@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// AttachmentRange selects what ReadAttachment writes. The zero value with To -1 is all of it as
+// AttachmentRange selects what Attachments.Read writes. The zero value with To -1 is all of it as
 // stored.
 type AttachmentRange struct {
 	From, To int64 // of the stored bytes, To exclusive; To < 0: to the end
@@ -19,23 +19,23 @@ type AttachmentRange struct {
 	Gunzip bool
 }
 
-// ReadAttachment writes the bytes of an attachment of a stored document to w, without holding more
+// Read writes the bytes of an attachment of a stored document to w, without holding more
 // than a chunk in memory. It may take as long as w does: when a snapshot has become too old it goes
 // on with another one, since the bytes never change. The error is compat.ErrMissing if the bytes
 // are gone (the document was replaced and compacted, or purged, more than releasedLease ago).
-func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
+func (a Attachments) Read(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
 	if o.To < 0 || o.To > att.EncodedLength {
 		o.To = att.EncodedLength
 	}
 	if o.Gunzip && att.Encoding == compat.EncodingGzip {
-		return db.gunzip(ctx, att, w)
+		return a.gunzip(ctx, att, w)
 	}
-	return db.copyAttachment(ctx, att.Ref, max(o.From, 0), o.To, w)
+	return a.copy(ctx, att.Ref, max(o.From, 0), o.To, w)
 }
 
-// copyAttachment writes the bytes [from, to).
-func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w io.Writer) error {
-	return db.view(ctx, func(d *dbRead) error {
+// copy writes the bytes [from, to).
+func (a Attachments) copy(ctx context.Context, ref string, from, to int64, w io.Writer) error {
+	return a.db.view(ctx, func(d *dbRead) error {
 		prefix := d.Keys.Attachment(nil, keyspace.TagAtt, ref)
 		_, end := keyspace.Children(prefix)
 		n := from / keyspace.MaxValue
@@ -69,12 +69,12 @@ func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w 
 }
 
 // gunzip writes the decoded bytes.
-func (db *DB) gunzip(ctx context.Context, att *compat.Attachment, w io.Writer) error {
+func (a Attachments) gunzip(ctx context.Context, att *compat.Attachment, w io.Writer) error {
 	encoded, stored := io.Pipe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		stored.CloseWithError(db.copyAttachment(ctx, att.Ref, 0, att.EncodedLength, stored))
+		stored.CloseWithError(a.copy(ctx, att.Ref, 0, att.EncodedLength, stored))
 	}()
 	err := decode(encoded, w)
 	if zgzip.Malformed(err) {

@@ -45,8 +45,9 @@ func TestSlowDownloads(t *testing.T) {
 	for i := range plain {
 		plain[i] &= 15
 	}
-	att := upload(t, db.Uploads(), "stored", stored, nil)
-	packed := upload(t, db.Uploads(), "packed", plain, func(u *Upload) { u.Type, u.Compress = "text/plain", 8 })
+	att := upload(t, db.Attachments().Uploads(), "stored", stored, nil)
+	compressed := func(u *Upload) { u.Type, u.Compress = "text/plain", 8 }
+	packed := upload(t, db.Attachments().Uploads(), "packed", plain, compressed)
 	rev := putAtts(t, db, "d", "", att, packed)
 
 	for name, c := range map[string]struct {
@@ -62,7 +63,7 @@ func TestSlowDownloads(t *testing.T) {
 	} {
 		slow.Reset()
 		client := &slowClient{store: slow}
-		must(t, db.ReadAttachment(t.Context(), c.att, c.o, client))
+		must(t, db.Attachments().Read(t.Context(), c.att, c.o, client))
 		if !bytes.Equal(client.Bytes(), c.want) {
 			t.Errorf("%s: %d bytes that are not the %d stored", name, client.Len(), len(c.want))
 		}
@@ -82,7 +83,7 @@ func TestSlowDownloads(t *testing.T) {
 			must(t, err)
 		}
 	}}
-	wantError(t, db.ReadAttachment(t.Context(), &att, AttachmentRange{To: -1}, client), compat.ErrMissing)
+	wantError(t, db.Attachments().Read(t.Context(), &att, AttachmentRange{To: -1}, client), compat.ErrMissing)
 	if !bytes.Equal(client.Bytes(), stored[:15*keyspace.MaxValue]) {
 		t.Errorf("purged: %d bytes, want the first 15 chunks", client.Len())
 	}

@@ -62,7 +62,7 @@ func editAttachments(db *DB, w int) error {
 	stored := map[string][]byte{}
 	for range 15 {
 		edit := docOf(id, rev, `{}`)
-		u := db.Uploads()
+		u := db.Attachments().Uploads()
 		next := map[string][]byte{}
 		for _, name := range []string{"a", "b", "c"} {
 			switch data, ok := stored[name]; {
@@ -101,7 +101,8 @@ func compareAttachments(db *DB, id string, stored map[string][]byte) error {
 	}
 	for i := range d.Attachments {
 		var b bytes.Buffer
-		if err := db.ReadAttachment(context.Background(), &d.Attachments[i], AttachmentRange{To: -1}, &b); err != nil {
+		whole := AttachmentRange{To: -1}
+		if err := db.Attachments().Read(context.Background(), &d.Attachments[i], whole, &b); err != nil {
 			return err
 		}
 		if !bytes.Equal(b.Bytes(), stored[d.Attachments[i].Name]) {
@@ -128,7 +129,7 @@ func TestUploadFailsAnywhere(t *testing.T) {
 		acknowledged := map[string][]byte{}
 		for i := range 4 {
 			id, data := fmt.Sprint("doc", i), noise(uploadBatch+i)
-			u := db.Uploads()
+			u := db.Attachments().Uploads()
 			att, err := u.Add(t.Context(), Upload{Name: "a", Length: -1}, bytes.NewReader(data))
 			if err == nil {
 				edit := docOf(id, compat.Rev{}, `{}`)

@@ -41,7 +41,7 @@ func readAllWays(t *testing.T, db *DB, conflicts bool) map[string][]string {
 	o := RangeOptions{Limit: -1, IncludeDocs: true, Conflicts: conflicts}
 	must(t, db.DocsByID(t.Context(), slices.Values(ids), o, func(ListHeader) error { return nil },
 		func(r *ListRow) error { note("by id", r.Doc); return nil }))
-	_, err := db.ChangesByID(t.Context(), ids, ChangesOptions{Limit: -1, IncludeDocs: true, Conflicts: conflicts},
+	_, err := db.Feed().ByID(t.Context(), ids, ChangesOptions{Limit: -1, IncludeDocs: true, Conflicts: conflicts},
 		func(c *Change) error {
 			if !c.Deleted {
 				note("feed", c.Doc)

@@ -178,7 +178,7 @@ func TestListsOfLargeBodies(t *testing.T) {
 			)
 			want(t, "rows", n, rows)
 			n = 0
-			_, err := db.Changes(
+			_, err := db.Feed().Changes(
 				t.Context(),
 				ChangesOptions{Limit: -1, IncludeDocs: true, Descending: descending},
 				func(c *Change) error {
@@ -222,7 +222,8 @@ func TestMemoryOfListsOfLargeBodies(t *testing.T) {
 		},
 		"the feed": func() error {
 			documents := ChangesOptions{Limit: -1, IncludeDocs: true}
-			_, err := db.Changes(t.Context(), documents, func(c *Change) error { return row(&ListRow{Doc: c.Doc}) })
+			change := func(c *Change) error { return row(&ListRow{Doc: c.Doc}) }
+			_, err := db.Feed().Changes(t.Context(), documents, change)
 			return err
 		},
 	} {

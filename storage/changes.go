@@ -19,9 +19,15 @@ import (
 // there is no error.
 var ErrStop = errors.New("storage: enough rows")
 
-// LastSeq is the end of the changes feed, `since=now`.
-func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
-	err = db.view(ctx, func(d *dbRead) (err error) {
+// Feed is the changes feed of a database.
+type Feed struct{ db *DB }
+
+// Feed gives the changes feed.
+func (db *DB) Feed() Feed { return Feed{db} }
+
+// Last is the end of the changes feed, `since=now`.
+func (f Feed) Last(ctx context.Context) (last UpdateSeq, err error) {
+	err = f.db.view(ctx, func(d *dbRead) (err error) {
 		last, err = d.updateSeq()
 		return err
 	})
@@ -29,12 +35,12 @@ func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
 }
 
 // Begin is where a feed begins that a client asks for; of a time see counts.Reader.Since.
-func (db *DB) Begin(ctx context.Context, since compat.Since) (first UpdateSeq, err error) {
+func (f Feed) Begin(ctx context.Context, since compat.Since) (first UpdateSeq, err error) {
 	first.Seq = since.Seq
 	if !since.Now && !since.Timed {
 		return first, nil
 	}
-	err = db.view(ctx, func(d *dbRead) (err error) {
+	err = f.db.view(ctx, func(d *dbRead) (err error) {
 		now := since.Now
 		if since.Timed {
 			first.Seq, now, err = d.Since(since.Time)
@@ -47,10 +53,10 @@ func (db *DB) Begin(ctx context.Context, since compat.Since) (first UpdateSeq, e
 	return first, err
 }
 
-// TimeSeq counts the updates of the database by when they were made, as far as that is known; see
+// Times counts the updates of the database by when they were made, as far as that is known; see
 // timeseq.Histogram.
-func (db *DB) TimeSeq(ctx context.Context) (bins []timeseq.Bin, err error) {
-	err = db.view(ctx, func(d *dbRead) (err error) {
+func (f Feed) Times(ctx context.Context) (bins []timeseq.Bin, err error) {
+	err = f.db.view(ctx, func(d *dbRead) (err error) {
 		bins, err = d.TimeSeq()
 		return err
 	})
@@ -58,9 +64,9 @@ func (db *DB) TimeSeq(ctx context.Context) (bins []timeseq.Bin, err error) {
 }
 
 // ForgetTimes forgets when updates were made: a time before the next update is the beginning then.
-func (db *DB) ForgetTimes(ctx context.Context) error {
+func (f Feed) ForgetTimes(ctx context.Context) error {
 	return fromReserve(ctx, func(ctx context.Context) error {
-		return db.update(ctx, func(t *dbTx) error {
+		return f.db.update(ctx, func(t *dbTx) error {
 			t.Reader.ForgetTimes(t.tx, t.Rec.Incarnation)
 			return nil
 		})
@@ -80,9 +86,9 @@ func (db *DB) ForgetTimes(ctx context.Context) error {
 // o.Descending the end of the feed. ChangesEnd.Pending are the rows that the direction has left
 // then. Rows that follow a descending scan count for neither. Errors of fn are returned as they
 // are, but for ErrStop.
-func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
+func (f Feed) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
-	err := db.view(kv.WithPrefetch(ctx, "feed"), c.scan)
+	err := f.db.view(kv.WithPrefetch(ctx, "feed"), c.scan)
 	if errors.Is(err, ErrStop) {
 		err = nil
 	}
@@ -444,37 +450,37 @@ func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	}
 }
 
-// ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the
+// ByID is Changes for the documents with the given ids, which are looked up: rows in the
 // order of the feed, two for an id given twice. If neither o.Limit nor fn cut the list, Last is the
 // end of the feed; Pending are the rows after o.Since less those given
 // (couch_changes:send_changes_doc_ids). A document that was updated after a descending scan began
 // comes after the others.
-func (db *DB) ChangesByID(
+func (f Feed) ByID(
 	ctx context.Context,
 	ids []string,
 	o ChangesOptions,
 	fn func(*Change) error,
 ) (ChangesEnd, error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), compat.IsLocalID)
-	return db.lookup(ctx, o, fn, &idLookup{ids: ids})
+	return f.lookup(ctx, o, fn, &idLookup{ids: ids})
 }
 
-// ChangesDesign is ChangesByID for all design documents, the deleted ones too
+// Designs is ByID for all design documents, the deleted ones too
 // (couch_changes:send_changes_design_docs).
-func (db *DB) ChangesDesign(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
-	return db.lookup(ctx, o, fn, designLookup{})
+func (f Feed) Designs(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
+	return f.lookup(ctx, o, fn, designLookup{})
 }
 
 // Listen registers for the updates of the database. Updates committed after it returned are
 // reported by the listener, so listen first and read then. The error is compat.ErrNoDatabase if
 // there is none. The caller closes the listener.
-func (db *DB) Listen(ctx context.Context) (*listeners.Listener, error) {
-	return db.store.bg.listeners.Listen(ctx, db.name, db.readLastSeq)
+func (f Feed) Listen(ctx context.Context) (*listeners.Listener, error) {
+	return f.db.store.bg.listeners.Listen(ctx, f.db.name, f.readLast)
 }
 
-// readLastSeq implements listeners.Read: every write sets the last sequence.
-func (db *DB) readLastSeq(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
-	err = db.view(ctx, func(d *dbRead) error {
+// readLast implements listeners.Read: every write sets the last sequence.
+func (f Feed) readLast(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
+	err = f.db.view(ctx, func(d *dbRead) error {
 		uuid, key, value = d.Rec.UUID, d.Keys.Sub(nil, keyspace.TagLastSeq), nil
 		v, err := d.R.Get(key)
 		if v != nil {

@@ -32,7 +32,7 @@ type seenChange struct {
 func readChanges(t *testing.T, db *DB, o ChangesOptions) ([]seenChange, ChangesEnd) {
 	t.Helper()
 	var rows []seenChange
-	end, err := db.Changes(t.Context(), o, func(c *Change) error {
+	end, err := db.Feed().Changes(t.Context(), o, func(c *Change) error {
 		rows = append(rows, keepChange(c))
 		return nil
 	})
@@ -193,7 +193,7 @@ func checkCounts(t *testing.T, db *DB) {
 	for _, size := range []int64{1, 20, 100} {
 		checkCuts(t, db, rows, size)
 	}
-	last, err := db.LastSeq(t.Context())
+	last, err := db.Feed().Last(t.Context())
 	if err != nil || last.N != uint64(updates) || last.Seq.Before(seqs[len(seqs)-1]) {
 		t.Fatalf("last sequence %v, %v", last, err)
 	}
@@ -252,7 +252,7 @@ func checkLookups(t *testing.T, db *DB, rows []seenChange) {
 		}
 	}
 	var got []UpdateSeq
-	end, err := db.ChangesByID(
+	end, err := db.Feed().ByID(
 		t.Context(),
 		append(ids, "unknown", "_local/x"),
 		ChangesOptions{Since: rows[since].seq.Seq, Limit: -1},
@@ -297,7 +297,7 @@ func TestChangesRows(t *testing.T) {
 			t.Errorf("%d rows, end %+v", len(rows), end)
 		}
 		seen := 0
-		end, err := db.Changes(t.Context(), ChangesOptions{Limit: -1}, func(*Change) error {
+		end, err := db.Feed().Changes(t.Context(), ChangesOptions{Limit: -1}, func(*Change) error {
 			seen++
 			return ErrStop
 		})
@@ -314,7 +314,7 @@ func TestChangesRows(t *testing.T) {
 			t.Errorf("the same descending: %v, %+v", rows2, end)
 		}
 		checkDesignChanges(t, db, rows[0])
-		if _, err := db.store.DB("none").Changes(t.Context(), ChangesOptions{}, nil); !errors.Is(
+		if _, err := db.store.DB("none").Feed().Changes(t.Context(), ChangesOptions{}, nil); !errors.Is(
 			err,
 			compat.KindNoDatabase,
 		) {
@@ -327,7 +327,7 @@ func checkDesignChanges(t *testing.T, db *DB, want seenChange) {
 	t.Helper()
 	remove(t, db, "_design/d", want.revs[0].String())
 	var rows []seenChange
-	end, err := db.ChangesDesign(t.Context(), ChangesOptions{Limit: -1}, func(c *Change) error {
+	end, err := db.Feed().Designs(t.Context(), ChangesOptions{Limit: -1}, func(c *Change) error {
 		rows = append(rows, keepChange(c))
 		return nil
 	})

@@ -24,7 +24,7 @@ func benchFeed(b *testing.B, rows int) (*DB, []Seq) {
 		must(b, err)
 	}
 	var seqs []Seq
-	_, err := db.Changes(context.Background(), ChangesOptions{Limit: -1}, func(c *Change) error {
+	_, err := db.Feed().Changes(context.Background(), ChangesOptions{Limit: -1}, func(c *Change) error {
 		seqs = append(seqs, c.Seq.Seq)
 		return nil
 	})
@@ -46,7 +46,7 @@ func BenchmarkChanges(b *testing.B) {
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				_, err := db.Changes(context.Background(), o, func(*Change) error {
+				_, err := db.Feed().Changes(context.Background(), o, func(*Change) error {
 					n++
 					return nil
 				})
@@ -65,13 +65,13 @@ func BenchmarkUploads(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		b.ReportAllocs()
 		for b.Loop() {
-			u := db.Uploads()
+			u := db.Attachments().Uploads()
 			upload(b, u, "a", data, nil)
 			must(b, u.Discard(context.Background()))
 		}
 	})
 	b.Run("out", func(b *testing.B) {
-		putAtts(b, db, "doc", "", upload(b, db.Uploads(), "a", data, nil))
+		putAtts(b, db, "doc", "", upload(b, db.Attachments().Uploads(), "a", data, nil))
 		b.SetBytes(int64(len(data)))
 		b.ReportAllocs()
 		for b.Loop() {

@@ -28,7 +28,7 @@ func lookUp(id string, winner *formats.Leaf, leaves int) feedRow {
 }
 
 // lookup gives the rows that are found and o selects.
-func (db *DB) lookup(
+func (f Feed) lookup(
 	ctx context.Context,
 	o ChangesOptions,
 	fn func(*Change) error,
@@ -43,7 +43,7 @@ func (db *DB) lookup(
 		}
 		return err
 	}
-	err := db.view(ctx, func(d *dbRead) error {
+	err := f.db.view(ctx, func(d *dbRead) error {
 		rows, err := find.find(d)
 		if err != nil {
 			return err

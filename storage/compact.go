@@ -71,7 +71,7 @@ func (db *DB) StartCompact(ctx context.Context) error {
 		run := c.Begin(db.name) // here, so that Info shows it when StartCompact has returned
 		task := func(ctx context.Context) {
 			defer c.End(run)
-			_ = db.compact(kv.InBackground(ctx), run, true) // what is left is removed by the next compaction
+			_ = compaction{db, run, true}.do(ctx) // what is left is removed by the next compaction
 		}
 		if !db.store.bg.run(task) {
 			c.End(run)
@@ -88,17 +88,25 @@ func (db *DB) Compact(ctx context.Context) error {
 	c := &db.store.bg.compactions
 	run := c.Begin(db.name)
 	defer c.End(run)
-	return db.compact(kv.InBackground(ctx), run, true)
+	return compaction{db, run, true}.do(ctx)
 }
 
-// compact is Compact; without files it leaves space in the engine's files to the engine.
-func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) error {
+// compaction is one of a database.
+type compaction struct {
+	db    *DB
+	run   *compactions.Run // which shows how far it is
+	files bool             // the engine gives back what is freed in its files; else it does when it likes
+}
+
+// do makes the compaction, behind whoever waits for something.
+func (c compaction) do(ctx context.Context) error {
+	ctx = kv.InBackground(ctx)
 	var prefix keyspace.Space
-	err := db.view(ctx, func(d *dbRead) error {
+	err := c.db.view(ctx, func(d *dbRead) error {
 		prefix = d.Keys
 		rows, err := d.Stats(keyspace.HistoryRows)
 		if err == nil {
-			run.Expect(rows[0])
+			c.run.Expect(rows[0])
 		}
 		return err
 	})
@@ -112,24 +120,24 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		keys, err := db.historyKeys(ctx, cursor)
+		keys, err := c.historyKeys(ctx, cursor)
 		if err != nil {
 			return err
 		}
 		if len(keys) == 0 {
 			err := fromReserve(ctx, func(ctx context.Context) error {
 				short = short || kv.UsesReserve(ctx)
-				return db.forgetPurges(ctx)
+				return c.forgetPurges(ctx)
 			})
 			if err != nil {
 				return err
 			}
 			if short { // the engine compacts what is freed then
-				_, err = db.collectAttachments(ctx) // which else has time
+				_, err = c.db.Attachments().collect(ctx) // which else has time
 				return err
 			}
-			engine, ok := db.store.kv.(rangeCompacter)
-			if begin, end := keyspace.Children([]byte(prefix)); files && ok {
+			engine, ok := c.db.store.kv.(rangeCompacter)
+			if begin, end := keyspace.Children([]byte(prefix)); c.files && ok {
 				return engine.CompactRange(ctx, begin, end)
 			}
 			return nil
@@ -138,7 +146,7 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 			var part [][]byte
 			err = fromReserve(ctx, func(ctx context.Context) error {
 				short = short || kv.UsesReserve(ctx)
-				return db.update(ctx, func(t *dbTx) error {
+				return c.db.update(ctx, func(t *dbTx) error {
 					part = keys[:min(len(keys), most)]
 					most = max(1, len(part)/2) // should it run again: less of it is quicker
 					return t.forget(part)
@@ -152,15 +160,15 @@ func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) err
 			}
 			cursor, keys = part[len(part)-1], keys[len(part):]
 			most = min(4*most, compactBatch)
-			run.Advance(int64(len(part)))
+			c.run.Advance(int64(len(part)))
 		}
 	}
 }
 
 // historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the
 // subspace: as many as a snapshot lives for, at most a batch.
-func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
-	err = db.view(ctx, func(d *dbRead) error {
+func (c compaction) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
+	err = c.db.view(ctx, func(d *dbRead) error {
 		prefix := d.Keys.Sub(nil, keyspace.TagHistory)
 		begin, end := keyspace.Children(prefix)
 		if cursor != nil {
@@ -213,11 +221,11 @@ func (t *dbTx) forget(suffixes [][]byte) error {
 }
 
 // forgetPurges removes the oldest purge requests above purged_infos_limit.
-func (db *DB) forgetPurges(ctx context.Context) error {
+func (c compaction) forgetPurges(ctx context.Context) error {
 	var uuid [16]byte
 	var cursor []byte // the last request that was looked at, beginning with the newest
 	kept, more := int64(0), false
-	err := db.view(ctx, func(d *dbRead) error {
+	err := c.db.view(ctx, func(d *dbRead) error {
 		uuid = d.Rec.UUID
 		prefix := d.Keys.Sub(nil, keyspace.TagPurges)
 		begin, end := keyspace.Children(prefix)
@@ -239,7 +247,7 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 	if err != nil || !more {
 		return err
 	}
-	return db.update(ctx, func(t *dbTx) error {
+	return c.db.update(ctx, func(t *dbTx) error {
 		if t.Rec.UUID != uuid {
 			return compat.ErrNoDatabase
 		}
@@ -261,7 +269,7 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 		})
 		if err == nil && s.compaction.due(sizes[0], sizes[1]) {
 			run := s.bg.compactions.Begin(name)
-			_ = db.compact(kv.InBackground(ctx), run, false) // tried again after the next write
+			_ = compaction{db, run, false}.do(ctx) // tried again after the next write
 			s.bg.compactions.End(run)
 		}
 	}

@@ -95,7 +95,7 @@ func TestCompactionOnASlowStore(t *testing.T) {
 	s := openStore(t, k)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
-	must(t, db.SetPurgedInfosLimit(t.Context(), 250))
+	must(t, db.Settings().SetPurgedInfosLimit(t.Context(), 250))
 	rev := ""
 	for n := range 301 {
 		rev = put(t, db, "doc", rev, fmt.Sprintf(`{"n":%d}`, n))
@@ -206,7 +206,7 @@ func TestSizesAfterStart(t *testing.T) {
 // TestCompactionForgetsPurges: requests above the limit are forgotten, the oldest first.
 func TestCompactionForgetsPurges(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	must(t, db.SetPurgedInfosLimit(t.Context(), 3))
+	must(t, db.Settings().SetPurgedInfosLimit(t.Context(), 3))
 	for i := range 7 {
 		_, err := db.Purge(t.Context(), []IDRevs{{ID: fmt.Sprint("doc", i), Revs: []compat.Rev{{Pos: 1, Hash: "x"}}}})
 		must(t, err)

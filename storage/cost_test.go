@@ -76,7 +76,7 @@ func TestCosts(t *testing.T) {
 	measure("a page far from the beginning", func() { list(t, db, RangeOptions{Limit: 20, Skip: 1100}) },
 		cost{gets: 3, getManys: 1, ranges: 6, rows: 350})
 	feed := func(o ChangesOptions) Seq {
-		end, err := db.Changes(t.Context(), o, func(*Change) error { return nil })
+		end, err := db.Feed().Changes(t.Context(), o, func(*Change) error { return nil })
 		must(t, err)
 		return end.Last.Seq
 	}

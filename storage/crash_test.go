@@ -249,7 +249,7 @@ func verifyCounts(t *testing.T, db *DB) map[string]string {
 	want(t, "total_rows", total, int64(len(ids)))
 	var rows []UpdateSeq
 	feed := func(o ChangesOptions, fn func(*Change)) ChangesEnd {
-		end, err := db.Changes(t.Context(), o, func(c *Change) error { fn(c); return nil })
+		end, err := db.Feed().Changes(t.Context(), o, func(c *Change) error { fn(c); return nil })
 		must(t, err)
 		return end
 	}

@@ -104,7 +104,7 @@ func TestCreateWithSecurity(t *testing.T) {
 		large := `{"x":"` + strings.Repeat("n", 200_000) + `"}`
 		for name, object := range map[string]string{"small": `{}`, "large": large} {
 			must(t, s.Create(t.Context(), name, CreateOptions{Security: []byte(object)}))
-			got, err := s.DB(name).Security(t.Context())
+			got, err := s.DB(name).Settings().Security(t.Context())
 			must(t, err)
 			want(t, name, string(got) == object, true)
 		}
@@ -113,20 +113,20 @@ func TestCreateWithSecurity(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
-		object, err := db.Security(t.Context())
+		object, err := db.Settings().Security(t.Context())
 		must(t, err)
 		want(t, "security of a new database", object == nil, true)
 		large := `{"admins":{"names":["` + strings.Repeat("n", 200_000) + `"]}}`
 		for _, object := range []string{large, `{}`, `{"a":1}`} {
-			must(t, db.SetSecurity(t.Context(), []byte(object)))
-			got, err := db.Security(t.Context())
+			must(t, db.Settings().SetSecurity(t.Context(), []byte(object)))
+			got, err := db.Settings().Security(t.Context())
 			must(t, err)
 			want(t, "security", string(got) == object, true)
 		}
-		must(t, db.SetRevsLimit(t.Context(), 7))
-		must(t, db.SetPurgedInfosLimit(t.Context(), 8))
-		must(t, db.SetAutoPurge(t.Context(), "30_days"))
-		rec, err := db.Record(t.Context())
+		must(t, db.Settings().SetRevsLimit(t.Context(), 7))
+		must(t, db.Settings().SetPurgedInfosLimit(t.Context(), 8))
+		must(t, db.Settings().SetAutoPurge(t.Context(), "30_days"))
+		rec, err := db.Settings().Record(t.Context())
 		must(t, err)
 		want(t, "settings", []any{rec.RevsLimit, rec.PurgedInfosLimit, rec.AutoPurge}, "[7 8 30_days]")
 	})

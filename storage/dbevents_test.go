@@ -28,7 +28,8 @@ func openWithTasks(t *testing.T, k kv.Store) *Store {
 // events lists the events in the order of the feed.
 func events(t *testing.T, s *Store) (ids []string) {
 	t.Helper()
-	_, err := s.DB(GlobalChanges).Changes(context.Background(), ChangesOptions{Limit: -1}, func(c *Change) error {
+	feed := s.DB(GlobalChanges).Feed()
+	_, err := feed.Changes(context.Background(), ChangesOptions{Limit: -1}, func(c *Change) error {
 		ids = append(ids, c.ID)
 		return nil
 	})

@@ -20,6 +20,13 @@
 // reading the current body of a document is the database record and one reverse range read, and one
 // more read where it is long.
 //
+// # Handles
+//
+// A [Store] gives a [DB] for a name. What belongs together of it is held by a type of its own:
+// [DB.Feed] the changes, [DB.Settings] limits and access, [DB.Attachments] their bytes, [DB.Locals]
+// lists of local documents. A [Snapshot] is one consistent read, a [Tx] a transaction that a hook
+// takes part in.
+//
 // # File tour
 //
 //	keyspace/                           keys, database records, counters

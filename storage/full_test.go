@@ -84,7 +84,7 @@ func TestFullStore(t *testing.T) {
 	purged, err := db.Purge(ctx, []IDRevs{{ID: "doc3", Revs: []compat.Rev{parsedRev(t, revs["doc3"])}}})
 	must(t, err)
 	want(t, "purged", len(purged[0].Revs), 1)
-	must(t, db.SetRevsLimit(ctx, 10))
+	must(t, db.Settings().SetRevsLimit(ctx, 10))
 	must(t, db.Compact(ctx))
 	must(t, db.view(ctx, func(d *dbRead) error {
 		rows, err := d.Stats(keyspace.HistoryRows)

@@ -76,7 +76,7 @@ func runKeySpace(t *testing.T, s *Store, d *datadriven.TestData) (result string)
 		return edit(storagetest.Doc(t, id, rev, d.Input), UpdateOptions{Replicated: true})
 	case "attach":
 		doc := storagetest.Doc(t, id, rev, "{}")
-		doc.Attachments = []compat.Attachment{upload(t, db.Uploads(), "att", []byte(d.Input), nil)}
+		doc.Attachments = []compat.Attachment{upload(t, db.Attachments().Uploads(), "att", []byte(d.Input), nil)}
 		return edit(doc, UpdateOptions{})
 	case "purge":
 		_, err := db.Purge(ctx, []IDRevs{{ID: id, Revs: []compat.Rev{parsedRev(t, rev)}}})
@@ -84,7 +84,7 @@ func runKeySpace(t *testing.T, s *Store, d *datadriven.TestData) (result string)
 	case "limit":
 		var n int64
 		d.ScanArgs(t, "n", &n)
-		must(t, db.SetRevsLimit(ctx, n))
+		must(t, db.Settings().SetRevsLimit(ctx, n))
 	case "compact":
 		must(t, db.Compact(ctx))
 	default:
@@ -98,7 +98,7 @@ func runKeySpace(t *testing.T, s *Store, d *datadriven.TestData) (result string)
 func feedText(t *testing.T, db *DB, o ChangesOptions, seen map[uint64]Seq) (string, ChangesEnd) {
 	t.Helper()
 	var b strings.Builder
-	end, err := db.Changes(t.Context(), o, func(c *Change) error {
+	end, err := db.Feed().Changes(t.Context(), o, func(c *Change) error {
 		fmt.Fprintf(&b, "%d %s %v", c.Seq.N, c.ID, c.Revs)
 		if c.Deleted {
 			b.WriteString(" deleted")

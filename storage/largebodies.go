@@ -42,7 +42,7 @@ func (l *largeBodies) upload(ctx context.Context, groups []editGroup, docs []*co
 			if l.docs == nil {
 				l.docs = make(map[*compat.Document]*largeBody)
 			}
-			body := &largeBody{uploads: l.db.Uploads()}
+			body := &largeBody{uploads: l.db.Attachments().Uploads()}
 			l.docs[doc] = body
 			var err error
 			if body.Blob, err = body.uploads.addBody(ctx, doc.Body.JSON); err != nil {

@@ -200,7 +200,7 @@ func (h *linearHistory) list(ctx context.Context, client int, db *DB, feed bool)
 	call := h.clock.Add(1)
 	var err error
 	if feed {
-		_, err = db.Changes(ctx, ChangesOptions{Limit: -1, IncludeDocs: true}, func(c *Change) error {
+		_, err = db.Feed().Changes(ctx, ChangesOptions{Limit: -1, IncludeDocs: true}, func(c *Change) error {
 			delete(numbers, c.ID)
 			if !c.Deleted {
 				numbers[c.ID] = numberIn(h.t, c.Doc.Body)
@@ -274,7 +274,7 @@ type feedRows map[string][]compat.Rev
 func follow(t *testing.T, db *DB, done <-chan struct{}) feedRows {
 	rows := make(feedRows)
 	var since Seq
-	listener, err := db.Listen(t.Context())
+	listener, err := db.Feed().Listen(t.Context())
 	if err != nil {
 		t.Error(err)
 		return rows
@@ -282,7 +282,7 @@ func follow(t *testing.T, db *DB, done <-chan struct{}) feedRows {
 	defer listener.Close()
 	for over := false; ; {
 		n := 0
-		end, err := db.Changes(t.Context(), ChangesOptions{Since: since, Limit: -1}, func(c *Change) error {
+		end, err := db.Feed().Changes(t.Context(), ChangesOptions{Since: since, Limit: -1}, func(c *Change) error {
 			if !since.Before(c.Seq.Seq) {
 				t.Errorf("%s at %v comes after %v", c.ID, c.Seq.Seq, since)
 			}
@@ -377,7 +377,7 @@ func linearRound(t *testing.T, engine kv.Store, name string, seed uint64) {
 func (h *linearHistory) checkFeeds(s *Store, name string, feeds []feedRows) {
 	last := make(map[string]compat.Rev)
 	live := int64(0)
-	_, err := s.DB(name).Changes(h.t.Context(), ChangesOptions{Limit: -1}, func(c *Change) error {
+	_, err := s.DB(name).Feed().Changes(h.t.Context(), ChangesOptions{Limit: -1}, func(c *Change) error {
 		last[c.ID] = c.Revs[0]
 		if !c.Deleted {
 			live++

@@ -150,7 +150,7 @@ func listCases(ids []string) []listCase {
 			continue
 		}
 		add("LocalDocs, "+name, func(ctx context.Context, db *DB, row func(string)) error {
-			return db.LocalDocs(ctx, o, func(r *ListRow) error { row(rowText(r)); return nil })
+			return db.Locals().List(ctx, o, func(r *ListRow) error { row(rowText(r)); return nil })
 		})
 	}
 	for _, o := range []RangeOptions{
@@ -182,15 +182,15 @@ func listCases(ids []string) []listCase {
 				return err
 			}
 			add("Changes, "+name, func(ctx context.Context, db *DB, row func(string)) error {
-				e, err := db.Changes(ctx, o, show(row))
+				e, err := db.Feed().Changes(ctx, o, show(row))
 				return end(row, e, err)
 			}).feed = true
 			add("ChangesByID, "+name, func(ctx context.Context, db *DB, row func(string)) error {
-				e, err := db.ChangesByID(ctx, ids, o, show(row))
+				e, err := db.Feed().ByID(ctx, ids, o, show(row))
 				return end(row, e, err)
 			}).feed = true
 			add("ChangesDesign, "+name, func(ctx context.Context, db *DB, row func(string)) error {
-				e, err := db.ChangesDesign(ctx, o, show(row))
+				e, err := db.Feed().Designs(ctx, o, show(row))
 				return end(row, e, err)
 			}).feed = true
 		}
@@ -260,7 +260,7 @@ func listCases(ids []string) []listCase {
 // fillLists makes documents of every kind: with conflicts, deleted, with large bodies, with
 // attachments, local ones, design documents.
 func fillLists(t *testing.T, db *DB) (ids []string) {
-	uploads := db.Uploads()
+	uploads := db.Attachments().Uploads()
 	for i := range 18 {
 		id := fmt.Sprintf("doc-%02d", i)
 		ids = append(ids, id, "_local/"+id, "no-"+id)

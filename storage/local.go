@@ -16,9 +16,16 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// updateLocals stores the local documents of a request, in one transaction where they fit. As with
+// Locals are the local documents of a database, which have no revisions and are in no feed. They are
+// read with DB.Open and written with DB.Update, as others are.
+type Locals struct{ db *DB }
+
+// Locals gives the local documents.
+func (db *DB) Locals() Locals { return Locals{db} }
+
+// update stores the local documents of a request, in one transaction where they fit. As with
 // other documents, one that does not fit any is refused alone.
-func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
+func (l Locals) update(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
 	full := false // the store is, and there are only deletions
 	writes := func(i int) bool { return !docs[i].Deleted }
 	for limit := len(locals); len(locals) > 0; {
@@ -28,11 +35,11 @@ func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Doc
 		if full {
 			ctx = kv.UseReserve(ctx)
 		}
-		err := db.update(ctx, func(t *dbTx) error {
+		err := l.db.update(ctx, func(t *dbTx) error {
 			part := locals[:max(1, n>>runs)]
 			runs++
 			for done = 0; done < len(part); done++ {
-				if limit := db.store.limits.TransactionSize; done > 0 && limit > 0 && t.tx.Size() > limit/2 {
+				if limit := l.db.store.limits.TransactionSize; done > 0 && limit > 0 && t.tx.Size() > limit/2 {
 					break
 				}
 				results[part[done]] = t.putLocal(docs[part[done]])
@@ -63,14 +70,14 @@ func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Doc
 	return nil
 }
 
-// EditLocal replaces a local document by what edit makes of it in one transaction: of nil where there
+// Edit replaces a local document by what edit makes of it in one transaction: of nil where there
 // is none, and again where others were faster. Where edit returns nil nothing is written.
-func (db *DB) EditLocal(
+func (l Locals) Edit(
 	ctx context.Context,
 	id string,
 	edit func(old *docread.Document) (*compat.Document, error),
 ) (result EditResult, err error) {
-	err = db.update(ctx, func(t *dbTx) error {
+	err = l.db.update(ctx, func(t *dbTx) error {
 		old, err := t.OpenDoc(id, docread.OpenOptions{})
 		if err == nil || errors.Is(err, compat.ErrMissing) {
 			var doc *compat.Document
@@ -127,9 +134,9 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 	return err
 }
 
-// LocalDocs calls row for the local documents in the range, without a header: nobody counts them.
-func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
-	return db.view(ctx, func(d *dbRead) error {
+// List calls row for the local documents in the range, without a header: nobody counts them.
+func (l Locals) List(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
+	return l.db.view(ctx, func(d *dbRead) error {
 		s := localScan{reverse: o.Descending, prefix: len(d.Keys.Sub(nil, keyspace.TagLocal))}
 		begin, end := o.keys(d.Keys.Sub(nil, keyspace.TagLocal))
 		s.it = d.R.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})

@@ -32,7 +32,7 @@ func hashOdd(i int) string { return fmt.Sprint("revision ", i) }
 func TestLongLines(t *testing.T) {
 	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
-		must(t, db.SetRevsLimit(t.Context(), 100_000))
+		must(t, db.Settings().SetRevsLimit(t.Context(), 100_000))
 		lengths := shorter([]int{5000, 5623, 5624, 6500, 20_000}, []int{5623, 5624})
 		for _, n := range lengths {
 			for name, hash := range map[string]func(int) string{"16 bytes": hash16, "others": hashOdd} {
@@ -61,7 +61,7 @@ func TestLongLines(t *testing.T) {
 			}
 		}
 		var rows int
-		_, err := db.ChangesDesign(t.Context(), ChangesOptions{Limit: -1, AllLeaves: true}, func(c *Change) error {
+		_, err := db.Feed().Designs(t.Context(), ChangesOptions{Limit: -1, AllLeaves: true}, func(c *Change) error {
 			rows++
 			want(t, "leaves of "+c.ID, len(c.Revs), 2)
 			return nil
@@ -70,7 +70,7 @@ func TestLongLines(t *testing.T) {
 		want(t, "rows", rows, 2*len(lengths))
 		checkDB(t, db)
 		must(t, db.Compact(t.Context()))
-		must(t, db.SetRevsLimit(t.Context(), 10))
+		must(t, db.Settings().SetRevsLimit(t.Context(), 10))
 		var all []*compat.Document
 		for _, n := range lengths { // many at once: their leaves are read as one range
 			for _, name := range []string{"16 bytes", "others"} {
@@ -92,7 +92,7 @@ func TestLongLines(t *testing.T) {
 // TestLeafReader: chunks belong to the leaf that they follow, whatever its hash looks like.
 func TestLeafReader(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	must(t, db.SetRevsLimit(t.Context(), 100_000))
+	must(t, db.Settings().SetRevsLimit(t.Context(), 100_000))
 	hashes := []string{"a", "a\x00", "a\x00\x00", "a\x00\x14", "a\xff", ""}
 	for _, h := range hashes {
 		d := doc(t, "doc", "", fmt.Sprintf(`{"hash":%d}`, len(h)))

@@ -85,7 +85,7 @@ func TestManyLeaves(t *testing.T) {
 		must(t, err)
 		want(t, "conflicts", len(open(t, db, "tree", docread.OpenOptions{Conflicts: true}).Conflicts), n-4)
 		checkDB(t, db)
-		must(t, db.SetRevsLimit(t.Context(), 1))
+		must(t, db.Settings().SetRevsLimit(t.Context(), 1))
 		edit.Revs = compat.RevPath{Start: 2, IDs: []string{revs[20].Hash}}
 		store(t, db, UpdateOptions{}, edit)
 		checkDB(t, db)

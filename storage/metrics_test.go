@@ -9,7 +9,7 @@ import (
 func TestMetrics(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	put(t, db, "a", "", "{}")
-	l, err := db.Listen(t.Context())
+	l, err := db.Feed().Listen(t.Context())
 	must(t, err)
 	defer l.Close()
 	must(t, db.Compact(t.Context()))

@@ -263,7 +263,7 @@ func runModel(t *rapid.T, db *DB, m *model) {
 			m.purged(id, revs)
 		case 9:
 			m.limit = rapid.Int64Range(1, 6).Draw(t, "limit")
-			must(t, db.SetRevsLimit(ctx, m.limit))
+			must(t, db.Settings().SetRevsLimit(ctx, m.limit))
 		}
 	}
 }

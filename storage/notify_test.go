@@ -28,7 +28,7 @@ func waitSoon(t *testing.T, l *listeners.Listener) error {
 
 func listen(t *testing.T, db *DB) *listeners.Listener {
 	t.Helper()
-	l, err := db.Listen(t.Context())
+	l, err := db.Feed().Listen(t.Context())
 	must(t, err)
 	t.Cleanup(l.Close)
 	return l
@@ -63,7 +63,7 @@ func TestListenerSeesDeletion(t *testing.T) {
 		l, other := listen(t, db), listen(t, db)
 		must(t, db.store.Delete(t.Context(), "db"))
 		wantError(t, waitSoon(t, l), compat.ErrNoDatabase)
-		_, err := db.Listen(t.Context())
+		_, err := db.Feed().Listen(t.Context())
 		wantError(t, err, compat.ErrNoDatabase)
 		must(t, db.store.Create(t.Context(), "db", CreateOptions{}))
 		wantError(t, waitSoon(t, other), compat.ErrNoDatabase)
@@ -92,7 +92,7 @@ func TestListenersEndWithTheStore(t *testing.T) {
 	l := listen(t, db)
 	go db.store.Close()
 	wantError(t, waitSoon(t, l), kv.ErrClosed)
-	_, err := db.Listen(t.Context())
+	_, err := db.Feed().Listen(t.Context())
 	wantError(t, err, kv.ErrClosed)
 }
 
@@ -104,7 +104,7 @@ func TestNoMissedWakeUp(t *testing.T) {
 		var wg sync.WaitGroup
 		for range feeds {
 			wg.Go(func() {
-				l, err := db.Listen(context.Background())
+				l, err := db.Feed().Listen(context.Background())
 				if err != nil {
 					t.Error(err)
 					return
@@ -112,7 +112,7 @@ func TestNoMissedWakeUp(t *testing.T) {
 				defer l.Close()
 				seen := make(map[string]bool)
 				for since := (Seq{}); len(seen) < writers*writes; {
-					end, err := db.Changes(
+					end, err := db.Feed().Changes(
 						context.Background(),
 						ChangesOptions{Since: since, Limit: -1},
 						func(c *Change) error {
@@ -161,7 +161,7 @@ func TestManyListenersAreCheap(t *testing.T) {
 	for range 5000 {
 		ready.Add(1)
 		wg.Go(func() {
-			l, err := db.Listen(context.Background())
+			l, err := db.Feed().Listen(context.Background())
 			ready.Done()
 			if err != nil {
 				t.Error(err)

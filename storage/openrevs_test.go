@@ -104,13 +104,13 @@ func TestLeavesAreShared(t *testing.T) {
 // is cut.
 func TestOrderOfCutLines(t *testing.T) {
 	db, _ := newCountedDB(t)
-	must(t, db.SetRevsLimit(t.Context(), 3))
+	must(t, db.Settings().SetRevsLimit(t.Context(), 3))
 	deep, flat := doc(t, "a", "", `{}`), doc(t, "a", "", `{}`)
 	deep.Revs = compat.RevPath{Start: 4, IDs: []string{"4d", "3c", "2b", "1a"}}
 	flat.Revs = compat.RevPath{Start: 2, IDs: []string{"2a", "1a"}}
 	update(t, db, UpdateOptions{Replicated: true}, flat, deep)
 	for limit, order := range map[int64]string{3: "[4-4d 2-2a]", 4: "[2-2a 4-4d]"} {
-		must(t, db.SetRevsLimit(t.Context(), limit))
+		must(t, db.Settings().SetRevsLimit(t.Context(), limit))
 		var revs []compat.Rev
 		requests := slices.Values([]docread.OpenRevsRequest{
 			{ID: "a", OpenRevsOptions: docread.OpenRevsOptions{All: true}},
@@ -178,8 +178,8 @@ func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 	feed := func(ch *Change) error { rows++; want(t, "leaves", len(ch.Revs), leaves); return nil }
 	list := func(r *ListRow) error { rows++; want(t, "conflicts", len(r.Doc.Conflicts), leaves-1); return nil }
 	for name, read := range map[string]func() error{
-		"Changes":     func() error { _, err := db.Changes(t.Context(), all, feed); return err },
-		"ChangesByID": func() error { _, err := db.ChangesByID(t.Context(), ids, all, feed); return err },
+		"Changes":     func() error { _, err := db.Feed().Changes(t.Context(), all, feed); return err },
+		"ChangesByID": func() error { _, err := db.Feed().ByID(t.Context(), ids, all, feed); return err },
 		"DocsByID": func() error {
 			o := RangeOptions{Limit: -1, IncludeDocs: true, Conflicts: true}
 			return db.DocsByID(t.Context(), slices.Values(ids), o, func(ListHeader) error { return nil }, list)

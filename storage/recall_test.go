@@ -43,7 +43,7 @@ func TestRecordsThatOthersChange(t *testing.T) {
 	wantError(t, err, compat.ErrMissing)
 	open(t, other, "z", docread.OpenOptions{})
 
-	must(t, other.SetRevsLimit(t.Context(), 1))
+	must(t, other.Settings().SetRevsLimit(t.Context(), 1))
 	put(t, db, "z", rev, `{"n":2}`)
 	doc := open(t, db, "z", docread.OpenOptions{Revs: true})
 	want(t, "revisions left by a limit of another process", len(doc.Revs.IDs), 1)

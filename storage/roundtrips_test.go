@@ -42,7 +42,7 @@ func TestRoundTrips(t *testing.T) {
 	var revs []string
 	var since Seq
 	drain := func(o ChangesOptions) {
-		end, err := db.Changes(t.Context(), o, func(*Change) error { return nil })
+		end, err := db.Feed().Changes(t.Context(), o, func(*Change) error { return nil })
 		must(t, err)
 		since = end.Last.Seq
 	}

@@ -97,9 +97,9 @@ func (s *Store) ForgetBlocks() {
 }
 
 // Security reads the security object as it was set, nil if it never was. It is not to be changed.
-func (db *DB) Security(ctx context.Context) ([]byte, error) {
+func (s Settings) Security(ctx context.Context) ([]byte, error) {
 	var object []byte
-	err := db.view(ctx, func(d *dbRead) (err error) {
+	err := s.db.view(ctx, func(d *dbRead) (err error) {
 		object, err = d.security()
 		return err
 	})
@@ -108,10 +108,10 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 
 // Rights reads what the security object says about access; compat.DefaultSecurity is in force where
 // none was set. They are not to be changed.
-func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
+func (s Settings) Rights(ctx context.Context) (*compat.Security, error) {
 	var small []byte
 	var shared *sharedObject
-	err := db.view(ctx, func(d *dbRead) (err error) {
+	err := s.db.view(ctx, func(d *dbRead) (err error) {
 		small, shared, err = d.securityObject()
 		return err
 	})
@@ -151,11 +151,11 @@ func (d *dbRead) securityObject() (object []byte, shared *sharedObject, err erro
 
 // SetSecurity replaces the security object, which is stored as it is. The error is
 // compat.KindDocumentTooLarge for more than MaxSecurity bytes.
-func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
+func (s Settings) SetSecurity(ctx context.Context, object []byte) error {
 	if len(object) > MaxSecurity {
 		return errSecurityTooLarge
 	}
-	return db.update(ctx, func(t *dbTx) error {
+	return s.db.update(ctx, func(t *dbTx) error {
 		t.setSecurity(object)
 		return nil
 	})

@@ -32,15 +32,15 @@ func TestLargeSecurityIsShared(t *testing.T) {
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	must(t, s.Create(t.Context(), "other", CreateOptions{}))
 	read := func(db *DB) ([]byte, *compat.Security) {
-		object, err := db.Security(t.Context())
+		object, err := db.Settings().Security(t.Context())
 		must(t, err)
-		rights, err := db.Rights(t.Context())
+		rights, err := db.Settings().Rights(t.Context())
 		must(t, err)
 		return object, rights
 	}
 	large := securityOf("alice", 500_000)
-	must(t, db.SetSecurity(t.Context(), large))
-	must(t, other.SetSecurity(t.Context(), large))
+	must(t, db.Settings().SetSecurity(t.Context(), large))
+	must(t, other.Settings().SetSecurity(t.Context(), large))
 	object, rights := read(db)
 	require.Equal(t, large, object)
 	require.NoError(t, rights.CheckMember("alice", nil))
@@ -51,21 +51,22 @@ func TestLargeSecurityIsShared(t *testing.T) {
 		require.Same(t, rights, same)
 	}
 
-	must(t, db.SetSecurity(t.Context(), securityOf("bob", 500_000)))
+	must(t, db.Settings().SetSecurity(t.Context(), securityOf("bob", 500_000)))
 	_, rights = read(db)
 	require.NoError(t, rights.CheckMember("bob", nil), "what was set counts at once")
-	must(t, db.SetSecurity(t.Context(), []byte(`{"members":{"names":["carol"]}}`)))
+	must(t, db.Settings().SetSecurity(t.Context(), []byte(`{"members":{"names":["carol"]}}`)))
 	object, rights = read(db)
 	require.Len(t, object, 31)
 	require.Error(t, rights.CheckMember("bob", nil))
 
-	require.ErrorIs(t, db.SetSecurity(t.Context(), securityOf("dave", MaxSecurity)), compat.KindDocumentTooLarge)
+	err := db.Settings().SetSecurity(t.Context(), securityOf("dave", MaxSecurity))
+	require.ErrorIs(t, err, compat.KindDocumentTooLarge)
 	for i := range 12 {
-		must(t, db.SetSecurity(t.Context(), securityOf(fmt.Sprint(i), MaxSecurity-1000)))
+		must(t, db.Settings().SetSecurity(t.Context(), securityOf(fmt.Sprint(i), MaxSecurity-1000)))
 		read(db)
 	}
 
-	must(t, db.SetSecurity(t.Context(), large))
+	must(t, db.Settings().SetSecurity(t.Context(), large))
 	object, _ = read(db)
 	s.ForgetParsed()
 	again, _ := read(db)

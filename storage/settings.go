@@ -7,17 +7,23 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// changeRecord changes the database's record. Every writer of the database conflicts with it. What
+// Settings are what is set of a database as a whole: its limits, and who has access.
+type Settings struct{ db *DB }
+
+// Settings gives the settings.
+func (db *DB) Settings() Settings { return Settings{db} }
+
+// change changes the database's record. Every writer of the database conflicts with it. What
 // it sets are bounds of what is kept.
-func (db *DB) changeRecord(ctx context.Context, change func(*keyspace.Record)) error {
+func (s Settings) change(ctx context.Context, change func(*keyspace.Record)) error {
 	return fromReserve(ctx, func(ctx context.Context) error {
-		_, err := db.store.kv.Update(ctx, func(tx kv.Tx) error {
+		_, err := s.db.store.kv.Update(ctx, func(tx kv.Tx) error {
 			var d dbRead
-			if err := d.Open(tx, db.name); err != nil {
+			if err := d.Open(tx, s.db.name); err != nil {
 				return err
 			}
 			change(&d.Rec)
-			tx.Set(keyspace.RecordKey(db.name), d.Rec.Encode())
+			tx.Set(keyspace.RecordKey(s.db.name), d.Rec.Encode())
 			return nil
 		})
 		return err
@@ -25,8 +31,8 @@ func (db *DB) changeRecord(ctx context.Context, change func(*keyspace.Record)) e
 }
 
 // Record is what is fixed of the database, or rarely changed; compat.ErrNoDatabase if there is none.
-func (db *DB) Record(ctx context.Context) (rec keyspace.Record, err error) {
-	err = db.view(ctx, func(d *dbRead) error {
+func (s Settings) Record(ctx context.Context) (rec keyspace.Record, err error) {
+	err = s.db.view(ctx, func(d *dbRead) error {
 		rec = d.Rec
 		return nil
 	})
@@ -35,22 +41,22 @@ func (db *DB) Record(ctx context.Context) (rec keyspace.Record, err error) {
 
 // SetRevsLimit sets the limit, at least 1. Reads obey it at once; lines are cut when their document
 // is written.
-func (db *DB) SetRevsLimit(ctx context.Context, limit int64) error {
-	return db.changeRecord(ctx, func(r *keyspace.Record) { r.RevsLimit = limit })
+func (s Settings) SetRevsLimit(ctx context.Context, limit int64) error {
+	return s.change(ctx, func(r *keyspace.Record) { r.RevsLimit = limit })
 }
 
 // SetPurgedInfosLimit sets the limit, at least 1.
-func (db *DB) SetPurgedInfosLimit(ctx context.Context, limit int64) error {
-	return db.changeRecord(ctx, func(r *keyspace.Record) { r.PurgedInfosLimit = limit })
+func (s Settings) SetPurgedInfosLimit(ctx context.Context, limit int64) error {
+	return s.change(ctx, func(r *keyspace.Record) { r.PurgedInfosLimit = limit })
 }
 
 // SetAutoPurge sets how long tombstones are kept, at most keyspace.MaxAutoPurge bytes.
-func (db *DB) SetAutoPurge(ctx context.Context, ttl string) error {
-	return db.changeRecord(ctx, func(r *keyspace.Record) { r.AutoPurge = ttl })
+func (s Settings) SetAutoPurge(ctx context.Context, ttl string) error {
+	return s.change(ctx, func(r *keyspace.Record) { r.AutoPurge = ttl })
 }
 
 // Partitioned reports whether the ids of the database name partitions.
-func (db *DB) Partitioned(ctx context.Context) (bool, error) {
-	rec, err := db.Record(ctx)
+func (s Settings) Partitioned(ctx context.Context) (bool, error) {
+	rec, err := s.Record(ctx)
 	return rec.Partitioned, err
 }

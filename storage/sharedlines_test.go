@@ -65,7 +65,7 @@ func TestMemoryOfLongLines(t *testing.T) {
 		want(t, "line", len(d.Revs.IDs), ancestors+2)
 	})
 	check("_changes?style=all_docs", few, func() {
-		_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, AllLeaves: true}, func(c *Change) error {
+		_, err := db.Feed().Changes(t.Context(), ChangesOptions{Limit: -1, AllLeaves: true}, func(c *Change) error {
 			want(t, "leaves", len(c.Revs), leaves)
 			return nil
 		})

@@ -73,7 +73,7 @@ func TestSharedOpens(t *testing.T) {
 	update(t, db, UpdateOptions{Replicated: true}, tombstone)
 	replicate(t, db, "conflicts", "1-aa", "1-bb", "2-cc!")
 	put(t, db, "large", "", `{"large":"`+strings.Repeat("x", formats.MaxInline)+`"}`)
-	putAtts(t, db, "attachment", "", upload(t, db.Uploads(), "a", []byte("text"), nil))
+	putAtts(t, db, "attachment", "", upload(t, db.Attachments().Uploads(), "a", []byte("text"), nil))
 
 	ids := []string{
 		"first", "doc-1", "doc-1", "none", "gone", "gone with a body", "conflicts", "large", "attachment", "doc-2",

@@ -167,7 +167,7 @@ func (s *Snapshot) Number(seq Seq) (uint64, error) {
 // Pending is the number of rows of the feed after a sequence.
 func (s *Snapshot) Pending(seq Seq) (int64, error) { return s.d.RowsAfter(seq) }
 
-// Changes is DB.Changes on this snapshot alone. Documents' bodies are valid as long as the
+// Changes is Feed.Changes on this snapshot alone. Documents' bodies are valid as long as the
 // snapshot.
 func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}

@@ -106,12 +106,12 @@ func (m *timesModel) since(t *rapid.T) {
 		second = max(0, m.seconds[rapid.SampledFrom(ids).Draw(t, "of")]+rapid.Int64Range(-1, 3).Draw(t, "after"))
 	}
 	second = max(second, 0)
-	from, err := m.db.Begin(t.Context(), compat.Since{Timed: true, Time: second})
+	from, err := m.db.Feed().Begin(t.Context(), compat.Since{Timed: true, Time: second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(map[string]bool)
-	_, err = m.db.Changes(t.Context(), ChangesOptions{Since: from.Seq, Limit: -1}, func(c *Change) error {
+	_, err = m.db.Feed().Changes(t.Context(), ChangesOptions{Since: from.Seq, Limit: -1}, func(c *Change) error {
 		got[c.ID] = true
 		return nil
 	})
@@ -132,7 +132,7 @@ func (m *timesModel) since(t *rapid.T) {
 // histogram compares what is counted with the updates that were made, while clocks behaved; to a
 // stretch exactly.
 func (m *timesModel) histogram(t *rapid.T) {
-	bins, err := m.db.TimeSeq(t.Context())
+	bins, err := m.db.Feed().Times(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestChangesSinceTimes(t *testing.T) {
 				if rapid.IntRange(0, 9).Draw(t, "forgets") > 0 {
 					return
 				}
-				must(t, m.db.ForgetTimes(t.Context()))
+				must(t, m.db.Feed().ForgetTimes(t.Context()))
 				for id := range m.seconds {
 					m.seconds[id] = -1
 				}

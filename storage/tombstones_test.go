@@ -20,7 +20,7 @@ import (
 
 // age makes a database what one of an older version is: without an index of its deleted documents.
 func age(t *rapid.T, db *DB) {
-	rec, err := db.Record(t.Context())
+	rec, err := db.Settings().Record(t.Context())
 	must(t, err)
 	_, err = db.store.kv.Update(t.Context(), func(tx kv.Tx) error {
 		tx.ClearRange(keyspace.Children(keyspace.NewSpace(rec.Prefix).Sub(nil, keyspace.TagTombstones)))
@@ -33,7 +33,7 @@ func age(t *rapid.T, db *DB) {
 
 // indexed are the ids in the index of deleted documents, deleted those that the feed shows as such.
 func indexed(t *rapid.T, db *DB) (indexed, deleted []string) {
-	rec, err := db.Record(t.Context())
+	rec, err := db.Settings().Record(t.Context())
 	must(t, err)
 	must(t, db.store.kv.View(t.Context(), func(r kv.ReadTx) error {
 		last := Seq{Incarnation: 255}
@@ -43,7 +43,7 @@ func indexed(t *rapid.T, db *DB) (indexed, deleted []string) {
 		}
 		return err
 	}))
-	_, err = db.Changes(t.Context(), ChangesOptions{Limit: -1}, func(c *Change) error {
+	_, err = db.Feed().Changes(t.Context(), ChangesOptions{Limit: -1}, func(c *Change) error {
 		if c.Deleted {
 			deleted = append(deleted, c.ID)
 		}
@@ -131,7 +131,7 @@ func TestPurgeAt(t *testing.T) {
 	replicate(t, db, "c", "1-aa!")
 	var requests []IDRevs
 	var at []Seq
-	_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, AllLeaves: true}, func(c *Change) error {
+	_, err := db.Feed().Changes(t.Context(), ChangesOptions{Limit: -1, AllLeaves: true}, func(c *Change) error {
 		requests, at = append(requests, IDRevs{c.ID, slices.Clone(c.Revs)}), append(at, c.Seq.Seq)
 		return nil
 	})

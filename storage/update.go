@@ -23,7 +23,7 @@ import (
 // request as a whole. Ids are taken as they are. After an error some of the documents may be
 // stored.
 func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
-	if db.shares(ctx, docs, &o) {
+	if db.store.edits != nil && o.shares(ctx, docs) {
 		return db.updateShared(ctx, docs, &o)
 	}
 	return db.updateAlone(ctx, docs, &o)
@@ -42,7 +42,7 @@ func (db *DB) updateAlone(ctx context.Context, docs []*compat.Document, o *Updat
 	if err := w.run(groups); err != nil {
 		return nil, err
 	}
-	if err := db.updateLocals(ctx, locals, docs, results); err != nil {
+	if err := db.Locals().update(ctx, locals, docs, results); err != nil {
 		return nil, err
 	}
 	return results, nil
@@ -152,8 +152,8 @@ func newEditBatchers(together int) *editBatchers {
 }
 
 // shares reports whether the edits of a request may share a transaction with others.
-func (db *DB) shares(ctx context.Context, docs []*compat.Document, o *UpdateOptions) bool {
-	return db.store.edits != nil && len(docs) == 1 && !o.Replicated && !o.Trusted && !o.Apart && o.Stored == nil &&
+func (o *UpdateOptions) shares(ctx context.Context, docs []*compat.Document) bool {
+	return len(docs) == 1 && !o.Replicated && !o.Trusted && !o.Apart && o.Stored == nil &&
 		len(docs[0].Body.JSON) <= sharedBytes && !compat.IsLocalID(docs[0].ID) && !needsCheck(docs) &&
 		!kv.UsesReserve(ctx) && !kv.IsInBackground(ctx)
 }

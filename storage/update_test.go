@@ -104,7 +104,7 @@ func TestRefusedBeforeTheMerge(t *testing.T) {
 		replicate(t, db, "a", "4-d,c,b,a")
 		replicate(t, db, "_design/a", "4-d,c,b,a")
 		replicate(t, db, "b", "4-d,c,b,a", "2-x,a!")
-		must(t, db.SetRevsLimit(t.Context(), 2))
+		must(t, db.Settings().SetRevsLimit(t.Context(), 2))
 		line := func(id string) []any {
 			d := open(t, db, id, docread.OpenOptions{RevsInfo: true, LocalSeq: true})
 			return []any{len(d.RevsInfo), d.LocalSeq}
@@ -197,7 +197,7 @@ func TestLargeBodies(t *testing.T) {
 
 func TestStemming(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
-		must(t, db.SetRevsLimit(t.Context(), 3))
+		must(t, db.Settings().SetRevsLimit(t.Context(), 3))
 		rev := put(t, db, "a", "", `{}`)
 		first := path(t, rev).Rev()
 		for range 4 {
@@ -207,10 +207,10 @@ func TestStemming(t *testing.T) {
 		want(t, "line", len(d.RevsInfo), 3)
 		_, err := db.Open(t.Context(), "a", docread.OpenOptions{Rev: first})
 		wantError(t, err, compat.ErrMissing)
-		must(t, db.SetRevsLimit(t.Context(), 2))
+		must(t, db.Settings().SetRevsLimit(t.Context(), 2))
 		d = open(t, db, "a", docread.OpenOptions{RevsInfo: true, Revs: true})
 		want(t, "reading trims revisions, not the info", len(d.Revs.IDs)+10*len(d.RevsInfo), 32)
-		must(t, db.SetRevsLimit(t.Context(), 1))
+		must(t, db.Settings().SetRevsLimit(t.Context(), 1))
 		put(t, db, "a", rev, `{"last":1}`)
 		d = open(t, db, "a", docread.OpenOptions{RevsInfo: true})
 		want(t, "line of one", len(d.RevsInfo), 1)
@@ -245,7 +245,7 @@ func TestLocalDocuments(t *testing.T) {
 		put(t, db, "_local/b", "", large)
 		want(t, "large", show(t, db, "_local/b") == "0-1 "+large, true)
 		var ids []string
-		must(t, db.LocalDocs(t.Context(), RangeOptions{Limit: -1, IncludeDocs: true}, func(r *ListRow) error {
+		must(t, db.Locals().List(t.Context(), RangeOptions{Limit: -1, IncludeDocs: true}, func(r *ListRow) error {
 			ids = append(ids, r.ID, r.Rev.String(), string(r.Doc.Body[:4]))
 			return nil
 		}))

@@ -89,7 +89,8 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		read  func() error
 	}{
 		{"feed", 2 * docread.MostRows, small + large, 60, func() error {
-			_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, IncludeDocs: true}, func(c *Change) error {
+			o := ChangesOptions{Limit: -1, IncludeDocs: true}
+			_, err := db.Feed().Changes(t.Context(), o, func(c *Change) error {
 				rows++
 				want(t, "body", len(c.Doc.Body) > 100, true)
 				return nil
@@ -98,7 +99,7 @@ func TestWideWindowsAreBounded(t *testing.T) {
 		}},
 		{"feed of some", 2 * docread.MostRows, small + large, 60, func() error {
 			o := ChangesOptions{Limit: -1, IncludeDocs: true}
-			_, err := db.ChangesByID(t.Context(), ids, o, func(*Change) error { rows++; return nil })
+			_, err := db.Feed().ByID(t.Context(), ids, o, func(*Change) error { rows++; return nil })
 			return err
 		}},
 		{"by id", 2 * docread.MostRows, len(ids), 60, func() error {

@@ -55,7 +55,7 @@ func TestBuildOfSlowReads(t *testing.T) {
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"m"}}`))
 	w, err := b.views.View(t.Context(), b.db, "_design/d", "v")
 	must(t, err)
-	target, err := b.db.LastSeq(t.Context())
+	target, err := b.db.Feed().Last(t.Context())
 	must(t, err)
 	engine.reads = 50 // far fewer than the 400 documents take, which are one batch at first
 	must(t, b.views.ensure(t.Context(), b.db, w.design, w.uuid, target.Seq))

@@ -45,7 +45,7 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 // wantedIndexes are the indexes of all design documents, with their reduce functions.
 func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature][]string, error) {
 	wanted := make(map[Signature][]string)
-	partitioned, err := db.Partitioned(ctx)
+	partitioned, err := db.Settings().Partitioned(ctx)
 	if err != nil {
 		return nil, err
 	}

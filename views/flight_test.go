@@ -61,7 +61,7 @@ func TestFailuresOfOtherBuilds(t *testing.T) {
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"m"}}`))
 	d, uuid, err := b.views.openDesign(t.Context(), b.db, "_design/d")
 	must(t, err)
-	last, err := b.db.LastSeq(t.Context())
+	last, err := b.db.Feed().Last(t.Context())
 	must(t, err)
 	bad := compat.Named(compat.KindUnknown, "invalid_value", "x")
 	for _, c := range []struct {

@@ -145,7 +145,7 @@ func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error
 	if err != nil || len(d.definitions) == 0 {
 		return err
 	}
-	last, err := db.LastSeq(ctx)
+	last, err := db.Feed().Last(ctx)
 	if err != nil {
 		return err
 	}

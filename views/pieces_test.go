@@ -250,7 +250,7 @@ func TestChangesBesidePiece(t *testing.T) {
 		b.more(t, 600, `{"emit":[[1,1]]}`)
 		lead := b.cutOnly(t)
 		indexes, set := b.state(t)
-		last, err := b.db.LastSeq(t.Context())
+		last, err := b.db.Feed().Last(t.Context())
 		must(t, err)
 		want(t, "where the pieces end", set.pieces[len(set.pieces)-1].end, last.Seq)
 		want(t, "what need not be looked up", indexes[0].rec.fresh, last.Seq)

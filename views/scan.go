@@ -35,7 +35,7 @@ func (w *View) Wait(ctx context.Context) error {
 
 // update brings all indexes of the design document up to date.
 func (w *View) update(ctx context.Context) error {
-	last, err := w.db.LastSeq(ctx)
+	last, err := w.db.Feed().Last(ctx)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (v *Views) designWith(
 	}
 	var found *design
 	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
-	partitioned, err := db.Partitioned(ctx)
+	partitioned, err := db.Settings().Partitioned(ctx)
 	if err != nil {
 		return nil, uuid, err
 	}

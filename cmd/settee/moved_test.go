@@ -207,7 +207,7 @@ func TestMovedHigher(t *testing.T) {
 	stop()
 	s, err := storage.Open(t.Context(), storage.Options{KV: kept{*store}, Manual: true})
 	require.NoError(t, err)
-	last, err := s.DB("db").LastSeq(t.Context())
+	last, err := s.DB("db").Feed().Last(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	require.EqualValues(t, 1, last.Seq.Incarnation, "where the store stays")

@@ -43,7 +43,7 @@ func salvageData(t *testing.T, dir string) {
 			),
 		)
 		db := s.DB(name)
-		require.NoError(t, db.SetRevsLimit(ctx, 77))
+		require.NoError(t, db.Settings().SetRevsLimit(ctx, 77))
 		for i := range 8 {
 			var docs []*compat.Document
 			for n := range 20 {
@@ -109,7 +109,7 @@ func revision(t *testing.T, db *storage.DB, random *rand.Rand, depth, i int) *co
 	require.NoError(t, err)
 	if i%10 == 5 {
 		data := []byte(randomText(random, 800*i))
-		att, err := db.Uploads().Add(
+		att, err := db.Attachments().Uploads().Add(
 			context.Background(),
 			storage.Upload{Name: "f", Type: "text/plain", Length: int64(len(data))},
 			bytes.NewReader(data),
@@ -146,21 +146,21 @@ func contents(t *testing.T, dir string) map[string]string {
 	}
 	require.NoError(t, s.AllDBs(ctx, storage.RangeOptions{Limit: -1}, func(name string) error {
 		db := s.DB(name)
-		security, err := db.Security(ctx)
+		security, err := db.Settings().Security(ctx)
 		require.NoError(t, err)
-		rec, err := db.Record(ctx)
+		rec, err := db.Settings().Record(ctx)
 		require.NoError(t, err)
 		infos, err := db.PurgedInfos(ctx)
 		require.NoError(t, err)
 		all[name] = fmt.Sprintf("%s %d %v", security, rec.RevsLimit, infos)
 		require.NoError(
 			t,
-			db.LocalDocs(ctx, storage.RangeOptions{Limit: -1, IncludeDocs: true}, func(r *storage.ListRow) error {
+			db.Locals().List(ctx, storage.RangeOptions{Limit: -1, IncludeDocs: true}, func(r *storage.ListRow) error {
 				all[name+"/"+r.ID] = r.Rev.String() + string(r.Doc.Body)
 				return nil
 			}),
 		)
-		_, err = db.Changes(ctx, storage.ChangesOptions{Limit: -1}, func(c *storage.Change) error {
+		_, err = db.Feed().Changes(ctx, storage.ChangesOptions{Limit: -1}, func(c *storage.Change) error {
 			leaves := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true, Deleted: true}}
 			require.NoError(t, db.OpenRevs(ctx, c.ID, leaves, func(revs []docread.RevResult) error {
 				r := revs[0]
@@ -169,7 +169,7 @@ func contents(t *testing.T, dir string) map[string]string {
 					var b strings.Builder
 					require.NoError(
 						t,
-						db.ReadAttachment(ctx, &r.Doc.Attachments[i], storage.AttachmentRange{To: -1}, &b),
+						db.Attachments().Read(ctx, &r.Doc.Attachments[i], storage.AttachmentRange{To: -1}, &b),
 					)
 					line += r.Doc.Attachments[i].Name + r.Doc.Attachments[i].Type + b.String()
 				}
@@ -243,7 +243,7 @@ func lastSeq(t *testing.T, dir string) (seq storage.Seq) {
 func changesSince(t *testing.T, dir string, since storage.Seq) (ids []string) {
 	t.Helper()
 	withDB(t, dir, func(db *storage.DB) {
-		_, err := db.Changes(
+		_, err := db.Feed().Changes(
 			context.Background(),
 			storage.ChangesOptions{Since: since, Limit: -1},
 			func(c *storage.Change) error {

@@ -103,7 +103,7 @@ func (c *indexCheck) violate(invariant int, format string, args ...any) {
 // run checks one index. Sums cannot be read together with all rows in one snapshot, so they are
 // compared only if nobody has written to the database in between.
 func (c *indexCheck) run(ctx context.Context) error {
-	before, err := c.db.LastSeq(ctx)
+	before, err := c.db.Feed().Last(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *indexCheck) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := c.db.LastSeq(ctx)
+	after, err := c.db.Feed().Last(ctx)
 	if err == nil && before == after {
 		compare()
 	}

@@ -69,7 +69,7 @@ func fill(t testing.TB, db *storage.DB, docs int) {
 			must(t, err)
 			doc, err := compat.ParseDocument(v, compat.DocRules{})
 			must(t, err)
-			u := db.Uploads()
+			u := db.Attachments().Uploads()
 			for a := range r.IntN(3) {
 				size := []int{0, 10, 200_000}[r.IntN(3)]
 				att, err := u.Add(t.Context(), storage.Upload{

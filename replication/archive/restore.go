@@ -47,7 +47,7 @@ func (r *restorer) discard() error {
 
 func (r *restorer) attachment(att compat.Attachment, from io.Reader) error {
 	if r.uploads == nil {
-		r.uploads = r.db.Uploads()
+		r.uploads = r.db.Attachments().Uploads()
 	}
 	stored, err := r.uploads.Add(r.ctx,
 		storage.Upload{Encoding: att.Encoding, Length: att.EncodedLength, Digest: &att.Digest}, from)
@@ -91,7 +91,7 @@ func (r *restorer) fill(doc *compat.Document) error {
 		switch {
 		case a.Source == compat.SourceInline:
 			if r.uploads == nil {
-				r.uploads = r.db.Uploads()
+				r.uploads = r.db.Attachments().Uploads()
 			}
 			u := storage.Upload{Length: int64(len(a.Data)), Compress: r.level(a.Type)}
 			stored, err := r.uploads.Add(r.ctx, u, bytes.NewReader(a.Data))

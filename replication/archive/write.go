@@ -99,11 +99,11 @@ func (out *writer) header() error {
 			[]byte(`{"name":"@cloudant/couchbackup","version":"2.11.0","mode":"full","attachments":true}` + "\n"),
 		)
 	}
-	rec, err := out.db.Record(out.ctx)
+	rec, err := out.db.Settings().Record(out.ctx)
 	if err != nil {
 		return err
 	}
-	security, err := out.db.Security(out.ctx)
+	security, err := out.db.Settings().Security(out.ctx)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (out *writer) attachments(doc *docread.Document) ([]compat.AttachmentView, 
 		if out.form == FormCouchBackup {
 			var content bytes.Buffer
 			whole := storage.AttachmentRange{To: -1, Gunzip: true}
-			if err := out.db.ReadAttachment(out.ctx, att, whole, &content); err != nil {
+			if err := out.db.Attachments().Read(out.ctx, att, whole, &content); err != nil {
 				return nil, err
 			}
 			views[i] = compat.AttachmentView{Attachment: att, Form: compat.FormData, Content: content.Bytes()}
@@ -243,7 +243,7 @@ func (out *writer) bytes(att *compat.Attachment) error {
 		return err
 	}
 	pieces := bufio.NewWriterSize(pieceWriter{out}, pieceBytes)
-	if err := out.db.ReadAttachment(out.ctx, att, storage.AttachmentRange{To: -1}, pieces); err != nil {
+	if err := out.db.Attachments().Read(out.ctx, att, storage.AttachmentRange{To: -1}, pieces); err != nil {
 		return err
 	}
 	return pieces.Flush()

@@ -145,7 +145,7 @@ func (f *changesFeed) serve() error {
 
 // normal answers with all rows there are now.
 func (f *changesFeed) normal() error {
-	now, err := f.db.LastSeq(f.c.Context())
+	now, err := f.db.Feed().Last(f.c.Context())
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func appendSeqText(s storage.UpdateSeq) []byte {
 func (f *changesFeed) follow() error {
 	var listener *listeners.Listener
 	err := deep(func() (err error) {
-		listener, err = f.db.Listen(f.c.Context())
+		listener, err = f.db.Feed().Listen(f.c.Context())
 		return err
 	})
 	if err != nil {
@@ -296,7 +296,7 @@ func (f *changesFeed) round() error {
 		return err
 	}
 	f.last, f.pending = end.Last, end.Pending
-	// A lookup leaves the rows pending that it did not look at (storage.DB.ChangesByID). Those that
+	// A lookup leaves the rows pending that it did not look at (storage.Feed.ByID). Those that
 	// came while the feed waited have been passed, whether it woke up once for two of them or for
 	// each.
 	if f.waited && !f.descending && f.left > 0 {

@@ -25,12 +25,12 @@ func (h *handlers) dbUpdates(c *call.Call) error {
 	db := c.Env.Store.DB(storage.GlobalChanges)
 	var first storage.UpdateSeq
 	err = deep(func() error {
-		if _, err := db.LastSeq(c.Context()); err != nil { // of no database, whatever since is
+		if _, err := db.Feed().Last(c.Context()); err != nil { // of no database, whatever since is
 			return err
 		}
 		since, err := o.ParseSince()
 		if err == nil {
-			first, err = db.Begin(c.Context(), since)
+			first, err = db.Feed().Begin(c.Context(), since)
 		}
 		return err
 	})
@@ -64,7 +64,7 @@ func scanDBUpdates(db *storage.DB, descending bool) scanFunc {
 		if limit == 0 {
 			o.Limit = 0
 		}
-		return db.Changes(ctx, o, func(ch *storage.Change) error {
+		return db.Feed().Changes(ctx, o, func(ch *storage.Change) error {
 			if !strings.Contains(ch.ID, ":") {
 				return nil
 			}

@@ -20,7 +20,7 @@ var (
 
 // getAutoPurge answers GET /{db}/_auto_purge: what was put there.
 func getAutoPurge(c *call.Call) error {
-	rec, err := c.DB.Record(c.Context())
+	rec, err := c.DB.Settings().Record(c.Context())
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func putAutoPurge(c *call.Call) error {
 			return errNoLife
 		}
 	}
-	if err := c.DB.SetAutoPurge(c.Context(), life); err != nil {
+	if err := c.DB.Settings().SetAutoPurge(c.Context(), life); err != nil {
 		return err
 	}
 	return c.OK(http.StatusCreated)

@@ -74,7 +74,7 @@ func postRestore(c *call.Call) error {
 
 // restoreSettings comes before the documents, so that no line of revisions is cut.
 func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) error {
-	if err := db.SetRevsLimit(ctx, h.RevsLimit); err != nil || h.Security == nil {
+	if err := db.Settings().SetRevsLimit(ctx, h.RevsLimit); err != nil || h.Security == nil {
 		return err
 	}
 	v, err := ejson.Parse(h.Security)
@@ -84,7 +84,7 @@ func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) erro
 	if _, err := compat.ParseSecurity(v); err != nil {
 		return err
 	}
-	return db.SetSecurity(ctx, h.Security)
+	return db.Settings().SetSecurity(ctx, h.Security)
 }
 
 // verifyArchive compares an archive with the database and lists the revisions that differ. It

@@ -12,7 +12,7 @@ import (
 )
 
 func getSecurity(c *call.Call) error {
-	object, err := c.DB.Security(c.Context())
+	object, err := c.DB.Settings().Security(c.Context())
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func putSecurity(c *call.Call) error {
 	if _, err := compat.ParseSecurity(v); err != nil {
 		return compat.ErrSecurity
 	}
-	if err := c.DB.SetSecurity(c.Context(), v.AppendJSON(nil)); err != nil {
+	if err := c.DB.Settings().SetSecurity(c.Context(), v.AppendJSON(nil)); err != nil {
 		return err
 	}
 	return c.OK(http.StatusOK)
@@ -60,7 +60,7 @@ func requireDBAdmin(c *call.Call, refusal error) error {
 }
 
 func getRevsLimit(c *call.Call) error {
-	rec, err := c.DB.Record(c.Context())
+	rec, err := c.DB.Settings().Record(c.Context())
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func putRevsLimit(c *call.Call) error {
 	if !ok {
 		return compat.ErrFunctionClause
 	}
-	if err := c.DB.SetRevsLimit(c.Context(), n); err != nil {
+	if err := c.DB.Settings().SetRevsLimit(c.Context(), n); err != nil {
 		return err
 	}
 	return c.OK(http.StatusOK)
@@ -98,7 +98,7 @@ func positiveInteger(v ejson.Value) (n int64, ok bool) {
 }
 
 func getPurgedInfosLimit(c *call.Call) error {
-	rec, err := c.DB.Record(c.Context())
+	rec, err := c.DB.Settings().Record(c.Context())
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func putPurgedInfosLimit(c *call.Call) error {
 	if !ok {
 		return errNotLimit
 	}
-	if err := c.DB.SetPurgedInfosLimit(c.Context(), n); err != nil {
+	if err := c.DB.Settings().SetPurgedInfosLimit(c.Context(), n); err != nil {
 		return err
 	}
 	return c.OK(http.StatusOK)

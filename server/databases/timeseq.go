@@ -15,7 +15,7 @@ const timeForm = "2006-01-02T15:04:05Z"
 // getTimeSeq answers GET /{db}/_time_seq: how many updates were made in which stretches of time
 // (fabric_time_seq:histogram). There is one range of shards.
 func getTimeSeq(c *call.Call) error {
-	bins, err := c.DB.TimeSeq(c.Context())
+	bins, err := c.DB.Feed().Times(c.Context())
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func deleteTimeSeq(c *call.Call) error {
 	if err := c.Docs.NeedAdmin(c.Context()); err != nil {
 		return err
 	}
-	if err := c.DB.ForgetTimes(c.Context()); err != nil {
+	if err := c.DB.Feed().ForgetTimes(c.Context()); err != nil {
 		return err
 	}
 	return c.OK(http.StatusOK)

@@ -61,7 +61,7 @@ func (h *Handlers) search(c *call.Call) error {
 			return err
 		}
 	}
-	partitioned, err := c.DB.Partitioned(c.Context())
+	partitioned, err := c.DB.Settings().Partitioned(c.Context())
 	if err != nil {
 		return err
 	}

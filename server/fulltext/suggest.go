@@ -30,7 +30,7 @@ func (h *Handlers) suggest(c *call.Call, kind segment.Kind) error {
 	if err != nil {
 		return err
 	}
-	partitioned, err := c.DB.Partitioned(c.Context())
+	partitioned, err := c.DB.Settings().Partitioned(c.Context())
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func Check(c *call.Call, o *params.ViewOptions) (*documents.ListOptions, error) 
 	limits := params.Limits{QueryLimit: rules.QueryLimit, PartitionQueryLimit: rules.PartitionQueryLimit}
 	if o.Partition != "" {
 		var err error
-		if limits.Partitioned, err = c.DB.Partitioned(c.Context()); err != nil {
+		if limits.Partitioned, err = c.DB.Settings().Partitioned(c.Context()); err != nil {
 			return nil, err
 		}
 	}

@@ -61,7 +61,7 @@ func (d *Directory) watch(settings func() *auth.Settings) {
 // follow listens to one database until it is gone or the settings name another one. The database
 // gets its design document after pause.
 func (d *Directory) follow(settings func() *auth.Settings, name string, pause time.Duration) error {
-	l, err := d.store.DB(name).Listen(d.ctx)
+	l, err := d.store.DB(name).Feed().Listen(d.ctx)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error
 	}
 	var changed []change
 	since := storage.ChangesOptions{Since: d.peruser.since, Limit: -1}
-	end, err := d.store.DB(set.UsersDB).Changes(ctx, since, func(c *storage.Change) error {
+	end, err := d.store.DB(set.UsersDB).Feed().Changes(ctx, since, func(c *storage.Change) error {
 		if name, ok := strings.CutPrefix(c.ID, principal.DocPrefix); ok {
 			changed = append(changed, change{name, c.Deleted})
 		}
@@ -150,7 +150,7 @@ func (d *Directory) syncDatabase(ctx context.Context, p *auth.PerUser, user stri
 		}
 	}
 	db := d.store.DB(name)
-	object, err := db.Security(ctx)
+	object, err := db.Settings().Security(ctx)
 	if errors.Is(err, compat.KindNoDatabase) {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (d *Directory) syncDatabase(ctx context.Context, p *auth.PerUser, user stri
 		return err
 	}
 	if next, changed := withMember(v, user, !deleted); changed {
-		return db.SetSecurity(ctx, next)
+		return db.Settings().SetSecurity(ctx, next)
 	}
 	return nil
 }

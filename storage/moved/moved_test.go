@@ -58,7 +58,7 @@ func write(t *testing.T, s *storage.Store, db, id string) {
 
 func last(t *testing.T, s *storage.Store, db string) storage.Seq {
 	t.Helper()
-	seq, err := s.DB(db).LastSeq(t.Context())
+	seq, err := s.DB(db).Feed().Last(t.Context())
 	must(t, err)
 	return seq.Seq
 }
@@ -125,7 +125,7 @@ func TestSettle(t *testing.T) {
 			t.Errorf("%s: %v after %v", db, now, seq)
 		}
 		ids := 0
-		_, err := s.DB(db).Changes(t.Context(), storage.ChangesOptions{Since: seq, Limit: -1},
+		_, err := s.DB(db).Feed().Changes(t.Context(), storage.ChangesOptions{Since: seq, Limit: -1},
 			func(c *storage.Change) error {
 				ids++
 				want(t, "what was written since", c.ID, "after")

@@ -358,7 +358,7 @@ func (w *work) revision(
 		}
 	}
 	edit := &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: deleted, Body: parsed}
-	uploads := w.db.Uploads()
+	uploads := w.db.Attachments().Uploads()
 	for i := range atts {
 		a := &atts[i]
 		stored, ok, err := w.attachment(d, uploads, a)
