@@ -40,6 +40,8 @@ const (
 	PatchTime = 10 * time.Second
 	// patchesTogether is how many patches of a document are stored in one transaction at most.
 	patchesTogether = 64
+	// maxCopied is how many bytes operations may copy before the size of the document is looked at.
+	maxCopied = 16 << 20
 	// maxPatchBytes bounds the bodies that patches which are stored together have made.
 	maxPatchBytes = 4 << 20
 )
@@ -137,14 +139,11 @@ func (r *patchRun) apply(
 	e *PatchEdit,
 	old *docread.Document,
 ) (doc *compat.Document, unchanged bool, err error) {
-	if err := r.hold(ctx, old); err != nil {
+	if err := r.hold(ctx, old.Body); err != nil {
 		return nil, false, err
 	}
 	target := patch.Target{ID: e.ID, Rev: old.Rev, Body: old.Body}
-	if limit := r.rules.MaxSize; limit > 0 {
-		// CouchDB's estimate of a size is at least a tenth of the text.
-		target.Limit = max(10*limit, int64(len(old.Body)))
-	}
+	target.Limit = int64(len(old.Body) + e.Patch.Size + maxCopied)
 	if len(old.Attachments) > 0 {
 		names := make(map[string]bool, len(old.Attachments))
 		for i := range old.Attachments {
@@ -154,6 +153,9 @@ func (r *patchRun) apply(
 	}
 	result, err := e.Patch.Apply(target)
 	if err != nil {
+		return nil, false, err
+	}
+	if err := r.hold(ctx, old.Body, result.Body); err != nil {
 		return nil, false, err
 	}
 	if doc, err = r.parse(e.ID, result.Body); err != nil {

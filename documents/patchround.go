@@ -259,14 +259,17 @@ func (r *patchRun) parse(id string, body []byte) (*compat.Document, error) {
 	return doc, nil
 }
 
-// hold asks for the memory of what is made of a document while it is patched: the values of its
-// text, before and after, and the new one.
-func (r *patchRun) hold(ctx context.Context, old *docread.Document) error {
-	if r.d.from.Memory == nil || len(old.Body) < holdFrom {
+// hold asks for the memory of texts with their values, which a document is patched from and becomes.
+func (r *patchRun) hold(ctx context.Context, texts ...[]byte) error {
+	bytes := 0
+	for _, text := range texts {
+		bytes += 2*len(text) + int(ejson.TapeSize(text))
+	}
+	if r.d.from.Memory == nil || bytes < holdFrom {
 		return nil
 	}
-	return r.d.from.Memory.Hold(ctx, 2*len(old.Body)+int(ejson.TapeSize(old.Body)))
+	return r.d.from.Memory.Hold(ctx, bytes)
 }
 
-// holdFrom is the size of a body from which on the memory that a patch takes is asked for.
-const holdFrom = 64 << 10
+// holdFrom is from how many bytes on the memory that a patch takes is asked for.
+const holdFrom = 256 << 10

@@ -18,6 +18,7 @@ type Patch struct {
 	// does.
 	Rev    compat.Rev
 	HasRev bool
+	Size   int // bytes of its text: as much as it can add to a document without copying
 
 	merge      ejson.Value // of a merge patch, the object
 	special    special     // what a merge patch says of the special members
@@ -48,18 +49,26 @@ type Result struct {
 func (r *Result) Detaches(name string) bool { return r.DetachedAll || r.Detached[name] }
 
 // Parse reads a patch: an object is a merge patch, a list is one of operations. Errors are
-// compat.Errors with status 400. The patch refers to v.
+// compat.Errors with status 400, and the depth of the patch is looked at first. It refers to v.
 func Parse(v ejson.Value) (*Patch, error) {
 	if tooDeep(v.Raw()) {
 		return nil, compat.Errorf(compat.KindBadRequest, "a patch is nested at most %d levels deep", MaxDepth)
 	}
+	var p *Patch
+	var err error
 	switch v.Kind() {
 	case ejson.Object:
-		return parseMerge(v)
+		p, err = parseMerge(v)
 	case ejson.Array:
-		return parseOperations(v)
+		p, err = parseOperations(v)
+	default:
+		err = compat.NewError(compat.KindBadRequest, "a patch is an object or a list of operations")
 	}
-	return nil, compat.NewError(compat.KindBadRequest, "a patch is an object or a list of operations")
+	if err != nil {
+		return nil, err
+	}
+	p.Size = len(v.Raw())
+	return p, nil
 }
 
 // IsList reports whether the patch is a list of operations.

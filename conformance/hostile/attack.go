@@ -26,6 +26,7 @@ const defaultLimit = 2 * time.Minute
 func attacks() []attack {
 	return slices.Concat(
 		bodyAttacks,
+		patchAttacks,
 		jsonAttacks,
 		listAttacks,
 		findAttacks,

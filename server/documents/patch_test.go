@@ -234,3 +234,26 @@ func TestPatchesShareTransactions(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, updates, 1+clients/4)
 }
+
+// TestPatchBombs: what doubles by copying is refused, with any limit of documents and with none,
+// and the document stays as it was.
+func TestPatchBombs(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/d", `{"a":["`+strings.Repeat("x", 1000)+`"]}`).Code)
+	before := bodyOf(s, "/db/d")
+	for _, limit := range []string{"8000000", "4294967296", "infinity"} {
+		s.Set("couchdb", "max_document_size", limit)
+		for _, op := range []string{
+			`{"op":"copy","from":"/a","path":"/a/-"}`, `{"op":"copy","from":"","path":"/a/-"}`,
+			`{"op":"copy","from":"/a","path":"/a/0"}`,
+		} {
+			patch := "[" + strings.Repeat(op+",", 999) + op + "]"
+			status, answer := patchOf(s, "/db/d", patch)
+			require.Equal(t, 413, status, "%s: %s", op, answer)
+			status, answer = patchOf(s, "/db/d", "["+strings.Repeat(op+",", 9999)+op+"]")
+			require.Equal(t, 400, status, answer)
+		}
+	}
+	require.Equal(t, before, bodyOf(s, "/db/d"))
+}

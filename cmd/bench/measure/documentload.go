@@ -20,6 +20,7 @@ func documentWorkloads() []*workload {
 		bulkDocuments("bulk-docs", 1), bulkDocuments("bulk-docs-4", 4), atomicDocuments(),
 		getDocuments("get-1", 1), getDocuments("get-64", 64),
 		editDocuments("edit-1", 1), editDocuments("edit-64", 64),
+		patchDocuments("patch-1", 1, false), patchDocuments("patch-64-one", 64, true),
 	}
 }
 
@@ -159,6 +160,43 @@ func editDocuments(name string, conns int) *workload {
 				e := &editor{session: s, base: s.db(name) + "/"}
 				return func(c *conn) (int64, error) {
 					return 1, e.edit(ctx, c, int64(worker)*share+rnd.Int64N(share), s.docs.body(rnd.Int64N(poolSize)))
+				}
+			}}, p.duration)
+		},
+	}
+}
+
+// errNoPatch says that a server cannot change parts of documents.
+var errNoPatch = errors.New("has no PATCH of documents")
+
+// patchDocuments adds to a number in documents of 1 KB, without a revision: in any of them, or all
+// connections in one.
+func patchDocuments(name string, conns int, one bool) *workload {
+	where := "random documents"
+	if one {
+		where = "one document"
+	}
+	body := []byte(`[{"op":"increment","path":"/number","value":1}]`)
+	return &workload{
+		name: name, unit: "patches/s", databases: []string{name},
+		about:   fmt.Sprintf("PATCH of %s without a revision, %d connection(s)", where, conns),
+		prepare: func(ctx context.Context, s *session) error { return s.fill(ctx, name, s.size.documents) },
+		round: func(ctx context.Context, s *session, p plan) (sample, error) {
+			return s.load(ctx, demand{conns: conns, buffer: joinBelow, newStep: func(worker int) step {
+				rnd := rand.New(rand.NewPCG(uint64(p.round), uint64(worker)))
+				req := &request{method: "PATCH", body: body}
+				base := s.db(name) + "/"
+				return func(c *conn) (int64, error) {
+					var n int64
+					if !one {
+						n = rnd.Int64N(s.size.documents)
+					}
+					req.path = appendID(append(req.path[:0], base...), n)
+					resp, err := c.do(ctx, req, 201)
+					if resp.status == 405 {
+						err = errNoPatch
+					}
+					return 1, err
 				}
 			}}, p.duration)
 		},

@@ -134,6 +134,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
+	case r.Method == "PATCH":
+		w.WriteHeader(http.StatusCreated)
 	default:
 		fmt.Fprintln(w, db.get(path[1]))
 	}

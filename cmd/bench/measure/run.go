@@ -102,7 +102,9 @@ func (r *runner) all(ctx context.Context, list []*workload, report *Report) erro
 }
 
 // lacks says that a server does not have what a workload measures.
-func lacks(err error) bool { return errors.Is(err, errNoFunctions) || errors.Is(err, errNoSearch) }
+func lacks(err error) bool {
+	return errors.Is(err, errNoFunctions) || errors.Is(err, errNoSearch) || errors.Is(err, errNoPatch)
+}
 
 // workload runs all rounds of one workload on both servers in turn.
 func (r *runner) workload(ctx context.Context, w *workload) (_ *Result, err error) {
