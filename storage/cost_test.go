@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/docread"
@@ -18,6 +19,8 @@ type cost struct{ gets, getManys, ranges, rows, sets, clears, atomics, commits i
 func TestCosts(t *testing.T) {
 	count := kvtest.NewCounting(memkv.New())
 	s := openStore(t, count)
+	began := time.Now()
+	s.now = func() time.Time { return began } // a new second in the log is one more row
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	for i := range 300 {
