@@ -4,6 +4,7 @@
 //	read.go          GET of a document, open_revs
 //	write.go         PUT, POST, DELETE and COPY of a document
 //	atomic.go        _bulk_docs with `atomic`: all documents or none
+//	part.go          GET of one value in a document
 //	patch.go         PATCH of a document
 //	related.go       documents with their attachments in multipart bodies
 //	form.go, docform.go  documents from HTML forms; what is in such a form

@@ -24,6 +24,9 @@ func getDoc(c *call.Call) error {
 	if q.OpenRevsAll || len(q.OpenRevs) > 0 {
 		return getOpenRevs(c, q)
 	}
+	if pointer, asked := c.Query.First("pointer"); asked {
+		return getPart(c, q, pointer)
+	}
 	d, err := c.Docs.Get(c.Context(), c.DocID(), q)
 	if err != nil {
 		return err
