@@ -446,7 +446,7 @@ func appendFind(b []byte, f *n1ql.Find) []byte {
 	return append(strconv.AppendInt(append(b, `,"limit":`...), limit, 10), '}')
 }
 
-// documentOf takes a document of an answer apart.
+// documentOf parses a document of an answer into its id, revision and body.
 func documentOf(text []byte) (d n1ql.Document, err error) {
 	p := ejson.AcquireParser()
 	defer p.Release()

@@ -59,7 +59,7 @@ type reader struct {
 	bytes   int64         // of these
 }
 
-// worker runs the handlers of some partitions: those of events, and those of timers beside them.
+// worker runs the handlers of some partitions, both those of events and those of timers.
 type worker struct {
 	pipeline // of events
 
@@ -255,7 +255,7 @@ func appendExpiry(b []byte, ms int64) []byte {
 // long.
 const usualMeta = 384
 
-// metaOf appends what handlers get beside a document of a database; appendExpiry ends it.
+// metaOf appends the metadata that handlers get with a document (Couchbase's meta argument); appendExpiry ends it.
 func metaOf(b []byte, source string, ch *storage.Change, partition int) []byte {
 	rev := ch.Revs[0].String()
 	b = ejson.AppendString(append(b, `{"id":`...), ch.ID)

@@ -301,7 +301,7 @@ func (p *segment) read(ctx context.Context, c *consumer, most int) {
 	})
 }
 
-// complete adds what is stored beside the documents: where each revision comes from, and when it
+// complete reads what is stored of the documents outside their bodies: where each revision comes from, and when it
 // expires.
 func (p *segment) complete(s *storage.Snapshot, revs []storage.ReadRev) error {
 	if len(revs) == 0 {

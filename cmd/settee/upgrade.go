@@ -21,8 +21,8 @@ type upgradeOptions struct {
 	finalise, force bool
 }
 
-// upgradeCommand is "settee upgrade". Raising the format is a step of its own, apart from
-// installing the new version, because until then one can still go back.
+// upgradeCommand is "settee upgrade". Installing a new version does not raise the
+// format of the store: until the format is raised the older version can still open it.
 func upgradeCommand() *cobra.Command {
 	var o upgradeOptions
 	cmd := &cobra.Command{

@@ -262,7 +262,7 @@ func unlessFull(err error, log *slog.Logger) error {
 // sharedEngines are those whose store other processes may have open at the same time.
 var sharedEngines = map[string]bool{"fdb": true}
 
-// sharing are the processes that may have the store open beside this one; nil where none can.
+// sharing lists the other processes that may have the same store open; nil where none can.
 func (a *app) sharing(o appOptions) *nodes.Members {
 	if sharedEngines[o.engine] {
 		return a.nodes

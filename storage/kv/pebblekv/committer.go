@@ -14,7 +14,7 @@ import (
 // ones.
 const maxGroupBytes = 4 << 20
 
-// batchOverhead is what a batch has beside the writes of its requests.
+// batchOverhead is how many bytes a batch has besides the writes of its requests.
 const batchOverhead = 256
 
 // committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it

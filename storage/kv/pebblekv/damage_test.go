@@ -39,7 +39,7 @@ func damagedStore(t *testing.T) map[string][]byte {
 	for i := range 120 {
 		size := 300
 		if i%10 == 0 {
-			size = 20 << 10 // apart, in a blob file
+			size = 20 << 10 // stored in a blob file
 		}
 		value := make([]byte, size)
 		for j := range value {

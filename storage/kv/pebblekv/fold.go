@@ -160,7 +160,7 @@ func (f *folder) endGroup() {
 	f.open = f.open[:0]
 }
 
-// cloneValue copies a value and keeps apart absent and empty.
+// cloneValue copies a value. An absent value (nil) stays different from an empty one.
 func cloneValue(value []byte) []byte {
 	if value == nil {
 		return nil

@@ -130,9 +130,9 @@ func (o Options) pebbleOptions() *pebble.Options {
 		// quarter of the throughput (ADR 0018).
 		L0CompactionThreshold: o.l0Threshold(),
 		L0StopWritesThreshold: 24,
-		// A compaction of L0 is merged with all that the base level has of the subspaces that are
-		// not apart: less there is less to merge, and what is behind all else is moved on (ADR
-		// 0056).
+		// A compaction of L0 is merged with all that the base level has of the subspaces without
+		// tables of their own. A small base level leaves less to merge, and tables behind all
+		// others are moved to the next level unread (ADR 0056).
 		LBaseMaxBytes:         int64(max(4<<20, min(o.device/16, 16<<20))),
 		FlushDelayDeleteRange: flushDelay,
 		FlushDelayRangeKey:    flushDelay,

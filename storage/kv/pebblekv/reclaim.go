@@ -154,8 +154,8 @@ func (s *Store) reclaim(ctx context.Context, span *span) error {
 }
 
 // CompactRange brings all that is in [begin, end) down to the last level, where nothing that was
-// deleted takes space and compression is the densest, and returns when it is there. It does so
-// piece by piece, and beside writers. Ranges below a megabyte are left to Pebble's own compactions.
+// deleted takes space and compression is the densest, and returns when it is there. It goes
+// range by range, while others write. Ranges below a megabyte are left to Pebble's own compactions.
 func (s *Store) CompactRange(ctx context.Context, begin, end []byte) error {
 	if !s.gate.enter() {
 		return kv.ErrClosed

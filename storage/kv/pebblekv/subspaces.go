@@ -17,7 +17,7 @@ import (
 // again and again. In tables of its own what comes later lies behind what was there, and is moved
 // rather than merged (docs/adr/0056).
 type subspaces struct {
-	apart int64 // bytes from which on a subspace has tables of its own
+	own int64 // bytes from which on a subspace has tables of its own
 
 	mu     sync.Mutex
 	counts map[string]*ordered // by subspace, as stored
@@ -31,16 +31,16 @@ type ordered struct {
 }
 
 const (
-	// leastApart keeps tables from becoming small where memtables are.
-	leastApart = 1 << 20
+	// leastOwn keeps tables from becoming small where memtables are.
+	leastOwn = 1 << 20
 	// maxSubspaces are counted at a time: among more of them none has much.
 	maxSubspaces = 256
 )
 
-// newSubspaces keeps subspaces apart that have a quarter of a memtable, or, written to for long, an
-// eighth.
+// newSubspaces gives tables of their own to subspaces that have a quarter of a memtable, or, if they
+// have been written to for long, an eighth.
 func newSubspaces(memTable int) *subspaces {
-	return &subspaces{apart: max(int64(memTable)/4, leastApart), counts: make(map[string]*ordered)}
+	return &subspaces{own: max(int64(memTable)/4, leastOwn), counts: make(map[string]*ordered)}
 }
 
 // wrote counts what a batch writes.
@@ -107,19 +107,19 @@ func (s *subspaces) flushed() {
 	defer s.mu.Unlock()
 	for subspace, o := range s.counts {
 		o.written, o.behind = o.written/2, o.behind/2
-		if o.table = append(o.table[:0], o.last...); o.written < s.apart/16 {
+		if o.table = append(o.table[:0], o.last...); o.written < s.own/16 {
 			delete(s.counts, subspace)
 		}
 	}
 }
 
-// end is where a table that begins with a key has to end: with its subspace if that is kept apart,
-// or else before the next one that is; nil for nowhere. It is a pebble.SpanPolicyFunc.
+// end is where a table that begins with a key has to end: with its subspace if that has tables of its
+// own, or else before the next one that has; nil for nowhere. It is a pebble.SpanPolicyFunc.
 func (s *subspaces) end(key []byte) (_ pebble.SpanPolicy, end []byte, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for subspace, o := range s.counts {
-		if o.behind < s.apart {
+		if o.behind < s.own {
 			continue
 		}
 		limit := []byte(subspace)

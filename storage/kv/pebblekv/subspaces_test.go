@@ -56,7 +56,7 @@ func TestSubspacesApart(t *testing.T) {
 	}
 }
 
-// TestSubspacesCounted: a subspace is kept apart from a quarter of a memtable on, as long as it is
+// TestSubspacesCounted: a subspace has tables of its own from a quarter of a memtable on, as long as it is
 // written to in order.
 func TestSubspacesCounted(t *testing.T) {
 	const memTable = 8 << 20

@@ -97,8 +97,8 @@ func mergeKeys(older, newer []writtenKey) []writtenKey {
 	return append(append(merged, older...), newer...)
 }
 
-// mergeRanges lays the newer ranges over the older ones, of which the parts beside the newer ones
-// stay.
+// mergeRanges lays the newer ranges over the older ones; of an older range those parts stay that no
+// newer one covers.
 func mergeRanges(older, newer []writtenRange) []writtenRange {
 	switch {
 	case len(older) == 0:

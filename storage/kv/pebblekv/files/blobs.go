@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// blobFiles reads values that are apart from their tables.
+// blobFiles reads the values that tables only refer to, because Pebble has stored them in blob files.
 type blobFiles struct {
 	fs    vfs.FS
 	dir   string

@@ -5,7 +5,7 @@
 // Map: records.go the records of logs and manifests, beyond what is broken · manifest.go which
 // tables, blob files and logs there ought to be · inspect.go what is wrong with a directory, before
 // Pebble opens it · table.go, scan.go rows of a table, by its index or block by block · logs.go
-// rows of the logs · blobs.go values that lie apart from their tables · merge.go, deletions.go the
+// rows of the logs · blobs.go values that Pebble stores in blob files · merge.go, deletions.go the
 // newest row of each key · read.go all of it · prefix.go the order of stored keys, and which of
 // them share a prefix.
 //

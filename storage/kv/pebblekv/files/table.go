@@ -213,8 +213,8 @@ func (t *table) rows(h block.Handle, blobs []uint64) (rows []row, err error) {
 	return rows, it.Error()
 }
 
-// handles stands for what makes values of the places of values that are apart; it only remembers
-// the place. (V is a type that cannot be named outside of Pebble.)
+// handles takes the place of Pebble's reader of blob files. It remembers where a value is stored and
+// reads nothing. (V is a type that cannot be named outside of Pebble.)
 type handles[V any] struct{ handle []byte }
 
 func newHandles[V any](func(block.GetInternalValueForPrefixAndValueHandler, []byte) V) *handles[V] {
