@@ -19,7 +19,8 @@ const (
 	oneStore = "Nodes of a cluster share one FoundationDB: its own settings say what is copied where (docs/cluster.md)."
 	byItself = "The store compacts itself; docs/operations.md says what _compact adds."
 	searches = "Full-text search is part of this server, in the same store (docs/search.md)."
-	noScan   = "There are no scanners of databases."
+	noScan   = "There are no scanners of databases, but what purges deleted documents (couch_auto_purge_plugin)."
+	noPurger = "Deleted documents are purged by a job that begins at once, and again by repeat; its lines of the log are of level info."
 	oldPort  = "There is no back-end port: what it had is below /_node/_local."
 	resplit  = "There are no jobs of _reshard, since there are no shards to split."
 	memories = "What a JavaScript worker may take is [query_server_config] os_process_memory."
@@ -44,9 +45,25 @@ var Ignored = []IgnoredSetting{
 	{"cluster", "placement", oneStore},
 	{"cluster", "reconnect_interval_sec", oneStore},
 	{"cluster", "seedlist", oneStore},
+	{"couch_auto_purge_plugin", "after", noPurger},
+	{"couch_auto_purge_plugin", "jitter", noPurger},
+	{"couch_auto_purge_plugin", "log_level", noPurger},
+	{"couch_auto_purge_plugin", "min_batch_size", noPurger},
 	{"couch_passwords_cache", "", "Checked passwords are remembered for a short while, in a cache of its own size."},
 	{"couch_quickjs_scanner_plugin*", "", noScan},
-	{"couch_scanner*", "", noScan},
+	{"couch_scanner", "db_rate_limit", noScan},
+	{"couch_scanner", "ddoc_batch_size", noScan},
+	{"couch_scanner", "doc_rate_limit", noScan},
+	{"couch_scanner", "heal_threshold_sec", noScan},
+	{"couch_scanner", "max_penalty_sec", noScan},
+	{"couch_scanner", "min_penalty_sec", noScan},
+	{"couch_scanner", "shard_rate_limit", noScan},
+	{"couch_scanner_plugin_*", "", noScan},
+	{"couch_scanner_plugins", "couch_quickjs_scanner_plugin", noScan},
+	{"couch_scanner_plugins", "couch_scanner_plugin_conflict_finder", noScan},
+	{"couch_scanner_plugins", "couch_scanner_plugin_ddoc_features", noScan},
+	{"couch_scanner_plugins", "couch_scanner_plugin_find", noScan},
+	{"couch_scanner_plugins", "nouveau_index_upgrader", noScan},
 	{"couchdb", "attachment_stream_buffer_size", noFiles},
 	{"couchdb", "attachment_writer_timeout", "Attachments are written by the node that receives them; [chttpd] receive_timeout bounds the wait for a client."},
 	{"couchdb", "btree_chunk_size", noFiles},

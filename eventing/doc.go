@@ -25,7 +25,7 @@
 //	holding.go    what the handlers of a batch hold in memory
 //	speculation.go  handlers that run before the batch before them is stored: what they may see, when they are void
 //	host.go, queries.go, curl.go  what handlers get at: documents and timers, statements, other servers
-//	expiry.go     deletes documents whose time has come
+//	expiry.go     deletes documents whose time has come, and has old tombstones purged
 //	deadletter.go what becomes of events whose handlers fail for good
 //	keys.go, progress.go, timers.go, origin.go  what is stored of an instance
 //	stats.go, histogram.go, report.go  what is counted, and how it is told

@@ -64,6 +64,7 @@ type Engine struct {
 	o        Options
 	docs     *documents.Store
 	rights   Rights // nil: owners have the roles that they had when they deployed
+	purges   Purges // nil: nothing is purged
 	registry *registry.Registry
 	members  *nodes.Members
 	// catalogue and statements are what queries need again and again.
@@ -133,10 +134,15 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
+// Purges does a piece of the work of purging deleted documents (autopurge.Sweeper.Step), and tells
+// when there may be more. It is called by one goroutine at a time.
+type Purges func(ctx context.Context, show func([]byte)) (again time.Time, err error)
+
 // Start begins to run functions, which see documents as their owners do, with the rights that these
-// have then. It is called once, before the registry is used.
-func (e *Engine) Start(documents *documents.Store, rights Rights) error {
-	e.docs, e.rights = documents, rights
+// have then, and to delete and purge documents whose time has come. It is called once, before the
+// registry is used.
+func (e *Engine) Start(documents *documents.Store, rights Rights, purges Purges) error {
+	e.docs, e.rights, e.purges = documents, rights, purges
 	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
 	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff})
 	if err == nil {

@@ -76,7 +76,7 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 		KV: store, Store: n.store, Views: n.views, Jobs: n.jobs, JS: n.js, Log: slog.New(slog.DiscardHandler),
 		Nodes: members, Connects: func(netip.Addr) bool { return true },
 	})
-	require.NoError(t, n.engine.Start(n.docs, nil))
+	require.NoError(t, n.engine.Start(n.docs, nil, nil))
 	t.Cleanup(n.close)
 	return n
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// expiryJob is the type of the one job that deletes documents whose time has come, for all
-// processes of a store.
+// expiryJob is the type of the one job that deletes documents whose time has come, and purges those
+// that were deleted long enough ago, for all processes of a store.
 const expiryJob = "expiry"
 
 // expireBatch is how many documents are deleted at once.
@@ -33,7 +33,7 @@ func (e *Engine) startExpiry() error {
 // and the queue starts it again then. The key that every edit with an expiry moves is read before
 // the deletions: an edit that commits while they are made has moved it, so that the wait for the
 // next one ends at once and nothing is missed.
-func (e *Engine) expire(ctx context.Context, _ *jobs.Run) ([]byte, error) {
+func (e *Engine) expire(ctx context.Context, r *jobs.Run) ([]byte, error) {
 	if err := e.awaitList(ctx); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (e *Engine) expire(ctx context.Context, _ *jobs.Run) ([]byte, error) {
 		if done > 0 {
 			continue
 		}
-		if err := e.untilExpiry(ctx, next, seen); err != nil {
+		if err := e.untilExpiry(ctx, r, next, seen); err != nil {
 			return nil, err
 		}
 	}
@@ -73,12 +73,21 @@ func (e *Engine) expired(x *storage.Tx, results []storage.EditResult) error {
 	return nil
 }
 
-// untilExpiry waits until a time, 0 for none, or until another edit expires.
-func (e *Engine) untilExpiry(ctx context.Context, next int64, seen []byte) error {
+// untilExpiry purges a piece of what is due (Purges), and waits until there is more of it, until a
+// time, 0 for none, or until another edit expires.
+func (e *Engine) untilExpiry(ctx context.Context, r *jobs.Run, next int64, seen []byte) error {
 	wait, cancel := context.WithTimeout(ctx, time.Hour) // the clock may be set meanwhile
 	defer cancel()
 	if next != 0 {
 		wait, cancel = context.WithTimeout(wait, time.UnixMilli(next).Sub(e.now()))
+		defer cancel()
+	}
+	if e.purges != nil {
+		again, err := e.purges(ctx, r.Progress)
+		if err != nil {
+			return err
+		}
+		wait, cancel = context.WithTimeout(wait, again.Sub(e.now()))
 		defer cancel()
 	}
 	if err := e.o.KV.Watch(wait, expiry.Key(), seen); err != nil && wait.Err() == nil {

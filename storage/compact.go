@@ -127,7 +127,7 @@ func (c compaction) do(ctx context.Context) error {
 		if len(keys) == 0 {
 			err := fromReserve(ctx, func(ctx context.Context) error {
 				short = short || kv.UsesReserve(ctx)
-				return c.forgetPurges(ctx)
+				return c.db.ForgetPurges(ctx)
 			})
 			if err != nil {
 				return err
@@ -220,12 +220,12 @@ func (t *dbTx) forget(suffixes [][]byte) error {
 	return nil
 }
 
-// forgetPurges removes the oldest purge requests above purged_infos_limit.
-func (c compaction) forgetPurges(ctx context.Context) error {
+// ForgetPurges removes the oldest purge requests above purged_infos_limit.
+func (db *DB) ForgetPurges(ctx context.Context) error {
 	var uuid [16]byte
 	var cursor []byte // the last request that was looked at, beginning with the newest
 	kept, more := int64(0), false
-	err := c.db.view(ctx, func(d *dbRead) error {
+	err := db.view(ctx, func(d *dbRead) error {
 		uuid = d.Rec.UUID
 		prefix := d.Keys.Sub(nil, keyspace.TagPurges)
 		begin, end := keyspace.Children(prefix)
@@ -247,7 +247,7 @@ func (c compaction) forgetPurges(ctx context.Context) error {
 	if err != nil || !more {
 		return err
 	}
-	return c.db.update(ctx, func(t *dbTx) error {
+	return db.update(ctx, func(t *dbTx) error {
 		if t.Rec.UUID != uuid {
 			return compat.ErrNoDatabase
 		}

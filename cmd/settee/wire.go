@@ -203,7 +203,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		a.staying.Go(func() { a.logins.Run(a.present) })
 	}
 	if err == nil {
-		err = unlessFull(a.eventing.Start(a.server.Docs(), a.server.Roles), log)
+		err = unlessFull(a.eventing.Start(a.server.Docs(), a.server.Roles, a.server.AutoPurge().Step), log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())

@@ -25,9 +25,10 @@ type Recorded struct {
 	DocumentPurges  *Counter
 	DocumentsGone   *Counter // of them those that succeeded
 	DatabasePurges  *Counter
-	OpenFiles       *Counter // a gauge
-	Maintenance     *Counter // a gauge, 1 in maintenance; so is the next, while [couchdb] upgrade_in_progress is true
-	Upgrading       *Counter
+	AutoPurges      [4]*Counter // by autopurge.Event
+	OpenFiles       *Counter    // a gauge
+	Maintenance     *Counter    // a gauge, 1 in maintenance
+	Upgrading       *Counter    // a gauge, 1 while [couchdb] upgrade_in_progress is true
 
 	KeysExamined       *Counter
 	DocsExamined       *Counter
@@ -92,8 +93,12 @@ func (s *Stats) register() {
 		DocumentsGone:   s.counter("couchdb.document_purges.success"),
 		DatabasePurges:  s.counter("couchdb.database_purges"),
 		OpenFiles:       s.counter("couchdb.open_os_files"),
-		Maintenance:     s.counter("couchdb.maintenance_mode"),
-		Upgrading:       s.counter("couchdb.upgrade_in_progress"),
+		AutoPurges: [4]*Counter{
+			s.counter("auto_purge.start"), s.counter("auto_purge.complete"), s.counter("auto_purge.db_open"),
+			s.counter("auto_purge.purge"),
+		},
+		Maintenance: s.counter("couchdb.maintenance_mode"),
+		Upgrading:   s.counter("couchdb.upgrade_in_progress"),
 
 		KeysExamined:       s.counter("mango.keys_examined"),
 		DocsExamined:       s.counter("mango.docs_examined"),
