@@ -285,12 +285,12 @@ func (o *op) apply(v any) (any, error) {
 		return v, err
 	}
 	if o.name == "replace" || o.name == "increment" {
-		value, err := found(v, o.path)
+		old, err := found(v, o.path)
 		if err != nil {
 			return nil, err
 		}
-		if value = clone(o.value); o.name == "increment" {
-			old, _ := found(v, o.path)
+		value := clone(o.value)
+		if o.name == "increment" {
 			if value, err = sum(old, o.value); err != nil {
 				return nil, err
 			}

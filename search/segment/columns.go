@@ -21,7 +21,7 @@ type NormReader struct {
 	list  *documentList
 }
 
-// norm is that of a document; 0 if it has none.
+// Norm is that of a document; 0 if it has none.
 func (n *NormReader) Norm(doc int32) byte {
 	doc, ok := n.list.place(doc)
 	if !ok {
