@@ -1,6 +1,10 @@
 package server
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,11 +33,12 @@ func countPurge(s *stats.Stats, e autopurge.Event, n int) { s.AutoPurges[e].Add(
 // purgeSettings reads the settings of the scanner and its plugin. Where a pattern of what is to be
 // skipped cannot be read, nothing is purged.
 func purgeSettings(c *config.Config) autopurge.Settings {
-	databases, readable := skipped(c, autoPurge+".skip_dbs")
-	documents, both := skipped(c, autoPurge+".skip_docs")
+	databases, fault := skipped(c, autoPurge+".skip_dbs")
+	documents, other := skipped(c, autoPurge+".skip_docs")
 	repeat := c.String(autoPurge, "repeat")
 	return autopurge.Settings{
-		On:     c.Bool("couch_scanner_plugins", autoPurge) && readable && both,
+		On:     c.Bool("couch_scanner_plugins", autoPurge),
+		Fault:  cmp.Or(fault, other),
 		Life:   c.String(autoPurge, "deleted_document_ttl"),
 		DryRun: c.Bool(autoPurge, "dry_run"),
 		Rate:   c.Int("couch_scanner", "doc_write_rate_limit", 0),
@@ -63,20 +68,21 @@ func purgeDue(repeat string, last, now time.Time) bool {
 	return false
 }
 
-// skipped are the names that match any expression of a section; nil for none. ok is false if one of
-// them cannot be read.
-func skipped(c *config.Config, section string) (skips func(name string) bool, ok bool) {
+// skipped are the names that match any expression of a section; nil for none. fault says which of
+// them cannot be read, "" for none.
+func skipped(c *config.Config, section string) (skips func(name string) bool, fault string) {
 	var all []*patterns.Pattern
 	var budget patterns.Budget
-	for _, text := range c.Section(section) {
-		p, err := budget.Compile(text)
+	settings := c.Section(section)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		p, err := budget.Compile(settings[name])
 		if err != nil {
-			return nil, false
+			return nil, fmt.Sprintf("[%s] %s cannot be read: %v", section, name, err)
 		}
 		all = append(all, p)
 	}
 	if all == nil {
-		return nil, true
+		return nil, ""
 	}
 	return func(name string) bool {
 		for _, p := range all {
@@ -85,5 +91,5 @@ func skipped(c *config.Config, section string) (skips func(name string) bool, ok
 			}
 		}
 		return false
-	}, true
+	}, ""
 }

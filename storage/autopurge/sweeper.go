@@ -16,6 +16,7 @@ import (
 // Settings say what is purged, and when. They are asked for before each step.
 type Settings struct {
 	On     bool
+	Fault  string // why nothing is purged although it is on, "" for nothing
 	Life   string // deleted_document_ttl of the server, for databases that have none
 	DryRun bool   // nothing is purged, what would be is counted
 	Rate   int64  // documents purged in a second at most
@@ -55,6 +56,8 @@ type Sweeper struct {
 	o    Options
 	pass *pass     // nil: none is under way
 	last time.Time // when the last pass began; zero: none did
+	// fault is Settings.Fault as it was last: the log has it once.
+	fault string
 }
 
 // pass is a pass that is under way.
@@ -74,8 +77,12 @@ func New(o Options) *Sweeper { return &Sweeper{o: o} }
 // does not answer.
 func (s *Sweeper) Step(ctx context.Context, show func([]byte)) (again time.Time, err error) {
 	now, set := s.o.Now(), s.o.Settings()
+	if set.On && set.Fault != "" && set.Fault != s.fault {
+		s.o.Log.Warn("deleted documents are not purged", "error", set.Fault)
+	}
+	s.fault = set.Fault
 	switch {
-	case !set.On:
+	case !set.On || set.Fault != "":
 		s.pass, s.last = nil, time.Time{}
 		return now.Add(set.Look), nil
 	case s.pass == nil && !set.Due(s.last, now):

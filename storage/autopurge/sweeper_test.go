@@ -1,6 +1,7 @@
 package autopurge
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -296,6 +297,25 @@ func TestSkipped(t *testing.T) {
 	w.set.SkipDoc = nil
 	w.sweep(t, 10)
 	storagetest.Want(t, "documents", len(w.feed(t)), 2)
+	storagetest.Must(t, w.store.Close())
+}
+
+// TestFault: the log says once why nothing is purged, and again when the reason comes back.
+func TestFault(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t, memkv.New())
+	s := w.sweeper()
+	s.o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	for _, c := range []struct {
+		fault string
+		lines int
+	}{{"broken", 1}, {"broken", 1}, {"other", 2}, {"", 2}, {"other", 3}} {
+		w.set.Fault = c.fault
+		_, err := s.Step(t.Context(), nil)
+		storagetest.Must(t, err)
+		storagetest.Want(t, "lines", strings.Count(log.String(), "deleted documents are not purged"), c.lines)
+		storagetest.Want(t, "a pass is under way", s.pass != nil && c.fault != "", false)
+	}
 	storagetest.Must(t, w.store.Close())
 }
 
