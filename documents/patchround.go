@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // patchRun are patches on their way into the store, in rounds. A round reads the documents, applies
@@ -104,8 +105,9 @@ type PatchRound struct {
 }
 
 // NewPatchRound applies patches to what is stored. Those of one document build on each other, where
-// that can be; of others the result is 400.
-func NewPatchRound(ctx context.Context, d *Database, edits []*PatchEdit) (*PatchRound, error) {
+// that can be; of others the result is 400. It is kv.ErrTooLarge where the bodies, as they are read
+// and as they become, have more than so many bytes.
+func NewPatchRound(ctx context.Context, d *Database, edits []*PatchEdit, most int) (*PatchRound, error) {
 	r := patchRun{d: d, edits: edits, made: make([]Patched, len(edits))}
 	var err error
 	if r.rules, err = d.DocRules(ctx); err != nil {
@@ -125,8 +127,12 @@ func NewPatchRound(ctx context.Context, d *Database, edits []*PatchEdit) (*Patch
 			r.made[i].Err = refusal
 		case edit != nil:
 			round.Docs, round.Of = append(round.Docs, edit.doc), append(round.Of, i)
+			r.bytes += len(edit.doc.Body.JSON)
 		default:
 			round.Reads = append(round.Reads, storage.ReadRev{ID: e.ID, Rev: r.made[i].Rev})
+		}
+		if r.bytes > most {
+			return nil, kv.ErrTooLarge
 		}
 	}
 	return round, nil

@@ -78,7 +78,7 @@ func writeAtomic(c *call.Call, rows *bulkRows, check ejson.Value, o documents.Wr
 func (r *bulkRows) tryAtomic(c *call.Call, checks documents.CommitPart) (again bool, err error) {
 	round := new(documents.PatchRound)
 	if len(r.patches) > 0 {
-		if round, err = documents.NewPatchRound(c.Context(), c.Docs, r.patches); err != nil {
+		if round, err = documents.NewPatchRound(c.Context(), c.Docs, r.patches, maxAtomicBytes); err != nil {
 			return false, err
 		}
 	}

@@ -135,6 +135,29 @@ func TestAtomicPatches(t *testing.T) {
 	require.Contains(t, answer, `{"ok":true,"id":"a","rev":"`+rev+`"}`)
 }
 
+// The documents that patches change count as those that are sent: a request of a few bytes could name a
+// thousand large ones.
+func TestAtomicPatchesAreBounded(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	body := `{"t":"` + strings.Repeat("t", 7<<20) + `"}`
+	patches := make([]string, 6)
+	for i := range patches {
+		require.Equal(t, 201, s.Do("PUT", fmt.Sprintf("/db/d%d", i), body).Code)
+		patches[i] = fmt.Sprintf(`{"_id":"d%d","_patch":{"n":1}}`, i)
+	}
+	status, answer := bulk(s, "["+strings.Join(patches[:4], ",")+"]", "")
+	require.Equal(t, 201, status, answer)
+	status, answer = bulk(s, "["+strings.Join(patches[1:], ",")+`,{"_id":"x"}]`, "")
+	require.Equal(t, 201, status, "four of five are as they are wanted: %s", answer)
+	for i := range patches {
+		patches[i] = fmt.Sprintf(`{"_id":"d%d","_patch":{"n":2}}`, i)
+	}
+	status, answer = bulk(s, "["+strings.Join(patches, ",")+"]", "")
+	require.Equal(t, 413, status, answer)
+	require.Contains(t, s.Do("GET", "/db/d0?pointer=/n", "").Body.String(), "1")
+}
+
 // What cannot be read, or is more than a transaction, is refused before anything is written.
 func TestAtomicRefuses(t *testing.T) {
 	s := servertest.New(t)
