@@ -166,6 +166,59 @@ func namesAFile(name string, files []string) bool {
 }
 
 var (
+	extensionName = regexp.MustCompile(`\{"([a-z_]+)", ([0-9]+), \[\]string`)
+	versionedName = regexp.MustCompile(`([a-z_]+) ([0-9]+)`)
+)
+
+// TestExtensionsAreListed: what `GET /` says that a server has besides CouchDB is in the last column of
+// the list of extensions, with its version, and nothing else is.
+func TestExtensionsAreListed(t *testing.T) {
+	table, err := os.ReadFile("server/admin/extensions.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := map[string]bool{}
+	for _, row := range extensionName.FindAllStringSubmatch(string(table), -1) {
+		served[row[1]+" "+row[2]] = true
+	}
+	if len(served) == 0 {
+		t.Fatal("server/admin/extensions.go has no rows of the form that this test reads")
+	}
+	for _, line := range extensionRows(t) {
+		cells := strings.Split(strings.TrimSuffix(line, " |"), " | ")
+		names := versionedName.FindAllString(cells[len(cells)-1], -1)
+		if len(cells) != 3 || len(names) == 0 {
+			t.Errorf("docs/compatibility.md has no name and version of the extension %s", cells[0])
+		}
+		for _, name := range names {
+			if !served[name] {
+				t.Errorf("server/admin/extensions.go has no %s, which docs/compatibility.md lists", name)
+			}
+			delete(served, name)
+		}
+	}
+	for name := range served {
+		t.Errorf("docs/compatibility.md does not list the extension %s", name)
+	}
+}
+
+// extensionRows are the rows of the list of extensions, without its head.
+func extensionRows(t *testing.T) (rows []string) {
+	compatibility, err := os.ReadFile("docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(compatibility), "## Extensions")
+	list, _, _ = strings.Cut(list, "\n## ")
+	for line := range strings.Lines(list) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| request ") {
+			rows = append(rows, strings.TrimSpace(line))
+		}
+	}
+	return rows
+}
+
+var (
 	oracleTest = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`")
 	extension  = regexp.MustCompile("`([^`]+)`")
 )
@@ -202,17 +255,8 @@ func TestOwnFeaturesHaveOracles(t *testing.T) {
 			}
 		}
 	}
-	compatibility, err := os.ReadFile("docs/compatibility.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, _ := strings.Cut(string(compatibility), "## Extensions")
-	list, _, _ = strings.Cut(list, "\n## ")
 	extensions := 0
-	for line := range strings.Lines(list) {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| request ") {
-			continue
-		}
+	for _, line := range extensionRows(t) {
 		names := extension.FindAllStringSubmatch(strings.Split(line, " | ")[0], -1)
 		if strings.HasPrefix(line, "| header ") {
 			names = names[:1] // the requests that may have it follow

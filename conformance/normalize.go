@@ -60,6 +60,7 @@ var masks = []mask{
 	},
 	{regexp.MustCompile(`<0\.\d+\.\d+>`), `<pid>`},
 	{regexp.MustCompile(`"git_sha"\s*:\s*"[^"]*"`), `"git_sha":"<sha>"`},
+	{regexp.MustCompile(`,"settee":\{[^{}]*\}`), ``}, // what CouchDB has not, in a member of its own
 	{regexp.MustCompile(`"ref"\s*:\s*\d+`), `"ref":"<ref>"`},
 	{regexp.MustCompile(`"execution_time_ms"\s*:\s*[\d.]+`), `"execution_time_ms":"<ms>"`},
 	{regexp.MustCompile(`"bookmark"\s*:\s*"g[^"]*"`), `"bookmark":"<bookmark>"`},

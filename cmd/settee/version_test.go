@@ -8,14 +8,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
 // TestVersions: `settee version` and GET / say the same of what was built and of the CouchDB it
-// answers as, and the members of GET / are CouchDB's, in its order, as of one with both of its
-// full-text servers.
+// answers as, and the members of GET / up to what CouchDB has not are CouchDB's, in its order, as
+// of one with both of its full-text servers.
 func TestVersions(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
@@ -30,9 +31,10 @@ func TestVersions(t *testing.T) {
 	var body bytes.Buffer
 	_, err = body.ReadFrom(r.Body)
 	require.NoError(t, err)
+	couchdb, _, _ := strings.Cut(body.String(), `,"settee":{`)
 	require.Equal(t, `{"couchdb":"Welcome","version":"3.5.2","git_sha":"`+buildVersion()+`","uuid":"u",`+
 		`"features":["search","nouveau","access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"],`+
-		`"vendor":{"name":"The Apache Software Foundation"}}`+"\n", body.String())
+		`"vendor":{"name":"The Apache Software Foundation"}`, couchdb)
 
 	var welcome struct {
 		Version string

@@ -2,6 +2,7 @@
 //
 //	routes.go          the rows of the route table; handlers.go: what they need besides call.Env
 //	welcome.go         /, _uuids, _membership, _reload_query_servers
+//	extensions.go      _settee: what CouchDB has not
 //	up.go              _up
 //	utils.go           _utils, the web interface
 //	tasks.go           _active_tasks

@@ -6,6 +6,8 @@ import "github.com/settee-db/settee/server/call"
 func (h *Handlers) Routes() []call.Route {
 	routes := []call.Route{
 		call.Row("GET,HEAD", "/", call.Anyone, h.getWelcome, "Name, version, uuid and features of the server."),
+		call.Row("GET,HEAD", "/_settee", call.Anyone, h.getExtensions,
+			"What this server has besides CouchDB (extension)."),
 		call.Row("GET,HEAD", "/favicon.ico", call.Anyone, h.getFavicon, "The icon of the web interface."),
 		call.Row("GET,HEAD", "/favicon.ico/{rest...}", call.Anyone, h.getFavicon, "The icon of the web interface."),
 		call.Row("GET,HEAD", "/_utils", call.Anyone, h.getUtils, "The web interface: redirect to its directory."),

@@ -20,7 +20,8 @@ const (
 )
 
 // getWelcome answers GET / as CouchDB does: version, features and vendor are CouchDB's, since
-// clients choose by them what they can use; git_sha, which none reads, says which settee this is.
+// clients choose by them what they can use; git_sha, which none reads, says which settee this is. What
+// CouchDB has not comes last, in a member of its own.
 func (h *Handlers) getWelcome(c *call.Call) error {
 	b := append([]byte(nil), `{"couchdb":"Welcome","version":"`+call.Version+`","git_sha":`...)
 	b = append(ejson.AppendString(b, h.build), `,"uuid":`...)
@@ -30,7 +31,8 @@ func (h *Handlers) getWelcome(c *call.Call) error {
 		b = append(b, searchFeatures...)
 	}
 	b = append(b, features+`,"vendor":`...)
-	return c.JSON(http.StatusOK, append(appendVendor(c, b), '}'))
+	b = append(appendVendor(c, b), `,"settee":`...)
+	return c.JSON(http.StatusOK, append(h.appendExtensions(b, appendVersion), '}'))
 }
 
 // appendVendor appends the settings of the section vendor, keys sorted.

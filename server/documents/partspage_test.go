@@ -17,7 +17,7 @@ var (
 )
 
 // TestPartsPage: the requests of docs/parts.md have the answers that stand below them; REV is for
-// the hash of a revision.
+// the hash of a revision, and … for what is left out.
 func TestPartsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/parts.md")
 	require.NoError(t, err)
@@ -31,7 +31,8 @@ func TestPartsPage(t *testing.T) {
 			requests++
 			answer = curl(t, s, line)
 		default:
-			require.Equal(t, line, answer)
+			left := strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*")
+			require.Regexp(t, "^"+left+"$", answer)
 		}
 	}
 	require.GreaterOrEqual(t, requests, 5)

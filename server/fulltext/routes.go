@@ -33,17 +33,17 @@ func (h *Handlers) Routes() []call.Route {
 		call.Row("GET", design+"_search_disk_size/{index}", call.Member, h.searchDiskSize,
 			"Size of a full-text index."),
 		call.Row("GET", design+"_search_errors/{index}", call.Member, h.searchErrors,
-			"Documents that a full-text index could not take; not in CouchDB."),
+			"Documents that a full-text index could not take (extension)."),
 		call.Row("GET", design+"_search_suggest/{index}", call.Member, h.searchSuggest,
-			"Terms of a full-text index that begin with a text or are near to it; not in CouchDB.", call.Heavy),
+			"Terms of a full-text index that begin with a text or are near to it (extension).", call.Heavy),
 		call.Row("*", design+"_nouveau/{index}", call.Member, h.nouveau,
 			"Full-text search, as by Nouveau.", call.Heavy|call.Reads),
 		call.Row("*", design+"_nouveau_info/{index}", call.Member, h.nouveauInfo,
 			"State of a full-text index.", call.Reads),
 		call.Row("GET", design+"_nouveau_suggest/{index}", call.Member, h.nouveauSuggest,
-			"Terms of a full-text index that begin with a text or are near to it; not in CouchDB.", call.Heavy),
+			"Terms of a full-text index that begin with a text or are near to it (extension).", call.Heavy),
 		call.Row("GET", design+"_nouveau_errors/{index}", call.Member, h.nouveauErrors,
-			"Documents that a full-text index could not take; not in CouchDB."),
+			"Documents that a full-text index could not take (extension)."),
 	}
 	for _, name := range []string{"_search", "_search_info", "_search_disk_size", "_nouveau", "_nouveau_info"} {
 		handle := unrecognized

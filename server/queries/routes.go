@@ -35,6 +35,6 @@ func (h *Handlers) Routes() []call.Route {
 		call.Row("*", "/{db}/_design/{name}/_view/{view}/{rest...}", call.Member, refuseView,
 			"Refused for every method."),
 		call.Row("GET", "/{db}/_design/{name}/_view_errors/{view}", call.Member, h.getViewErrors,
-			"Documents for which the map function of a view failed; not in CouchDB."),
+			"Documents for which the map function of a view failed (extension)."),
 	}
 }
