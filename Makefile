@@ -7,7 +7,8 @@ SHELL := /bin/bash
 GO ?= go
 BIN := bin/settee
 # Programs that are modules of their own, so that the server does not depend on what they need.
-MODULES := cmd/bench cmd/searchpeers
+TESTED_MODULES := cmd/bench conformance/hostile
+MODULES := $(TESTED_MODULES) cmd/searchpeers
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 # Without what only debuggers read: stacks of panics and profiles have their names from elsewhere.
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -62,9 +63,9 @@ fauxton: ## fetch the web interface from npm into bin/fauxton; `make run` serves
 	docker/fetch-fauxton.sh bin/fauxton
 
 .PHONY: test
-test: ## the whole Go test suite, the benchmark's too
+test: ## the whole Go test suite, those of the benchmark and of the attacks too
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
-	cd cmd/bench && $(GO) test -timeout $(TEST_TIMEOUT) ./...
+	for module in $(TESTED_MODULES); do (cd $$module && $(GO) test -timeout $(TEST_TIMEOUT) ./...) || exit 1; done
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
@@ -142,7 +143,7 @@ crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no 
 
 .PHONY: hostile
 hostile: build ## attack a server with 512 MB and measure an innocent client meanwhile (HOSTILE_FLAGS='-duration 1h -memory 1GB': all together)
-	SETTEE_BINARY=$(CURDIR)/$(BIN) $(GO) run ./conformance/hostile $(HOSTILE_FLAGS)
+	cd conformance/hostile && SETTEE_BINARY=$(CURDIR)/$(BIN) $(GO) run . $(HOSTILE_FLAGS)
 
 # Header and client library are where the compiler and the loader look, or CPATH, LIBRARY_PATH and LD_LIBRARY_PATH say where.
 .PHONY: test-fdb

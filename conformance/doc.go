@@ -21,7 +21,7 @@
 //	engine_fdb.go FoundationDB as an engine (build tag fdb, FDB_CLUSTER_FILE)
 //	report.go     counts by file
 //	processusage.go  memory, descriptors, CPU time of a process
-//	hostile       a program that attacks a server with little memory (make hostile)
+//	hostile       a program that attacks a server with little memory (make hostile), a module of its own
 //	cmd/transcripts  records, replays and compares from the command line
 //
 // The tests: conformance_test.go replays everything, wire_*_test.go have one test for each wire

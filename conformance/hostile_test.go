@@ -59,7 +59,7 @@ func newAbused(t *testing.T, settings ...string) *abused {
 	before := usageOf(t, a.c, s)
 	t.Cleanup(func() {
 		if !s.Alive() {
-			t.Fatalf("the server is dead; its output:\n%s", s.log.tail())
+			t.Fatalf("the server is dead; its output:\n%s", s.Tail())
 		}
 		// t.Context() has ended by now
 		after := settles(clientWithoutEnd(t, s.Addr), s, before, 8)

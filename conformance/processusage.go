@@ -57,8 +57,3 @@ func UsageOfProcess(pid int) (ProcessUsage, error) {
 	}
 	return u, nil
 }
-
-// ResetPeak makes the process's peak what is resident now, where the kernel lets it.
-func ResetPeak(pid int) error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
-}

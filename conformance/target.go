@@ -61,10 +61,15 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	buildDir = dir
+	// The server is built by its own go.mod, also for a program that is another module.
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/settee-db/settee").Output()
+	if err != nil {
+		return "", fmt.Errorf("looking for the server's source: %w", err)
+	}
 	path := filepath.Join(dir, "settee")
-	args := slices.Concat([]string{"build", "-o", path}, buildArgs, []string{"github.com/settee-db/settee/cmd/settee"})
+	args := slices.Concat([]string{"build", "-o", path}, buildArgs, []string{"./cmd/settee"})
 	build := exec.Command("go", args...)
-	build.Env = append(os.Environ(), buildEnv)
+	build.Dir, build.Env = strings.TrimSpace(string(root)), append(os.Environ(), buildEnv)
 	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building the server: %w\n%s", err, out)
@@ -116,7 +121,7 @@ func (e Engine) StartWith(ctx context.Context, dir string, options Options) (*Se
 		s := &Server{Addr: addr, engine: e, dir: dir, options: options, log: &syncBuffer{also: options.Log}}
 		err = s.Restart(ctx)
 		// another process may have taken the address meanwhile
-		if err == nil || !strings.Contains(s.log.tail(), "address already in use") || attempt == startAttempts {
+		if err == nil || !strings.Contains(s.Tail(), "address already in use") || attempt == startAttempts {
 			return s, err
 		}
 	}
@@ -150,7 +155,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	}(s.cmd, s.exited)
 	if err := s.waitUp(ctx); err != nil {
 		s.Kill()
-		return fmt.Errorf("%w; the server's output:\n%s", err, s.log.tail())
+		return fmt.Errorf("%w; the server's output:\n%s", err, s.Tail())
 	}
 	return nil
 }
@@ -228,10 +233,10 @@ func (s *Server) Stop() error {
 	case <-s.exited:
 	case <-time.After(stopLimit):
 		s.Kill()
-		return fmt.Errorf("the server did not end in %s; its output:\n%s", stopLimit, s.log.tail())
+		return fmt.Errorf("the server did not end in %s; its output:\n%s", stopLimit, s.Tail())
 	}
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
-		return fmt.Errorf("the server ended with status %d; its output:\n%s", code, s.log.tail())
+		return fmt.Errorf("the server ended with status %d; its output:\n%s", code, s.Tail())
 	}
 	return nil
 }

@@ -1,14 +1,15 @@
 // Command hostile attacks a server with little memory and measures what becomes of an innocent
 // client meanwhile.
 //
-//	go run ./conformance/hostile [-attack REGEXP] [-memory 512MB] [-scale 1]
+//	go run . [-attack REGEXP] [-memory 512MB] [-scale 1]
 //	    each attack alone, a row of a table each
-//	go run ./conformance/hostile -duration 1h -memory 1GB
+//	go run . -duration 1h -memory 1GB
 //	    all attacks together, in a random mix
-//	go run ./conformance/hostile -url http://admin:password@host:port [-pid N]
+//	go run . -url http://admin:password@host:port [-pid N]
 //	    another server, such as a CouchDB
 //
-// It starts a server in a control group of that size, where it may, else with [settee] memory below
+// It is a module of its own, since no server runs it; its own folder is where it is started. It
+// starts a server in a control group of that size, where it may, else with [settee] memory below
 // it. The innocent client is a user of its own that reads a document over a kept connection, and
 // another that writes into another database, every 20 ms. At the end the server must be the process
 // that was started, have given back its memory, goroutines and descriptors, have every write that

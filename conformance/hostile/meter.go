@@ -107,7 +107,7 @@ func (t *target) newMeter() *meter {
 	if t.pid == 0 {
 		return m
 	}
-	m.reset = conformance.ResetPeak(t.pid) == nil
+	m.reset = resetPeak(t.pid) == nil
 	done := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -150,8 +150,13 @@ func (m *meter) take() peaks {
 	m.measure()
 	most := m.most
 	m.most = peaks{}
-	m.reset = m.t.pid != 0 && conformance.ResetPeak(m.t.pid) == nil
+	m.reset = m.t.pid != 0 && resetPeak(m.t.pid) == nil
 	return most
+}
+
+// resetPeak makes the process's peak what is resident now, where the kernel lets it.
+func resetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
 // workersMemory sums up what the children of a process have resident, in bytes.
