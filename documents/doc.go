@@ -11,6 +11,7 @@
 //	data.go                            attachments in JSON
 //	parse.go, write.go, draft.go       documents on their way in: read, stored, their attachments before them
 //	patch.go, patchround.go            parts of documents, changed where they are stored
+//	restore.go                         the body of an older revision, made the current one again
 //	luceneversion.go                   what new design documents get besides
 //	commit.go                          edits of several databases in one transaction
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes

@@ -139,7 +139,7 @@ func (r *patchRun) apply(
 	e *PatchEdit,
 	old *docread.Document,
 ) (doc *compat.Document, unchanged bool, err error) {
-	if err := r.hold(ctx, old.Body); err != nil {
+	if err := hold(ctx, r.d, old.Body); err != nil {
 		return nil, false, err
 	}
 	target := patch.Target{ID: e.ID, Rev: old.Rev, Body: old.Body}
@@ -155,7 +155,7 @@ func (r *patchRun) apply(
 	if err != nil {
 		return nil, false, err
 	}
-	if err := r.hold(ctx, old.Body, result.Body); err != nil {
+	if err := hold(ctx, r.d, old.Body, result.Body); err != nil {
 		return nil, false, err
 	}
 	if doc, err = r.parse(e.ID, result.Body); err != nil {

@@ -265,16 +265,16 @@ func (r *patchRun) parse(id string, body []byte) (*compat.Document, error) {
 	return doc, nil
 }
 
-// hold asks for the memory of texts with their values, which a document is patched from and becomes.
-func (r *patchRun) hold(ctx context.Context, texts ...[]byte) error {
+// hold asks for the memory of texts with their values, which an edit is made of and becomes.
+func hold(ctx context.Context, d *Database, texts ...[]byte) error {
 	bytes := 0
 	for _, text := range texts {
 		bytes += 2*len(text) + int(ejson.TapeSize(text))
 	}
-	if r.d.from.Memory == nil || bytes < holdFrom {
+	if d.from.Memory == nil || bytes < holdFrom {
 		return nil
 	}
-	return r.d.from.Memory.Hold(ctx, bytes)
+	return d.from.Memory.Hold(ctx, bytes)
 }
 
 // holdFrom is from how many bytes on the memory that a patch takes is asked for.

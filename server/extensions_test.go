@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 )
 
-// TestExtensions: GET / and GET /_settee list the same extensions, each with requests that the route
-// table has; a row of that table which says that it is an extension belongs to one. Those of
+// TestExtensions: GET / and GET /_settee list the same extensions, each with requests that the
+// route table has; a row of that table which says that it is an extension belongs to one. Those of
 // full-text search are there where that is. Who may ask for one may ask for the other.
 func TestExtensions(t *testing.T) {
 	rows := map[string]bool{}
@@ -32,7 +32,8 @@ func TestExtensions(t *testing.T) {
 		names = append(names, e.Name)
 		for _, request := range e.Requests {
 			_, pattern, _ := strings.Cut(request, " ")
-			require.True(t, rows[request] || rows["* "+pattern], "%s: %s is no row of the route table", e.Name, request)
+			require.True(t, rows[request] || rows["* "+pattern],
+				"%s: %s is no row of the route table", e.Name, request)
 			delete(own, request)
 		}
 	}
@@ -40,7 +41,9 @@ func TestExtensions(t *testing.T) {
 	require.Equal(t, len(names), len(slices.Compact(slices.Clone(names))))
 	require.Empty(t, own, "rows that no extension has")
 
-	for s, search := range map[*servertest.Server]bool{servertest.New(t): false, servertest.NewSearch(t): true} {
+	for s, search := range map[*servertest.Server]bool{
+		servertest.New(t): false, servertest.NewSearch(t): true,
+	} {
 		var welcome struct{ Settee map[string]int }
 		var list struct {
 			Version    string

@@ -12,16 +12,16 @@ import (
 // on it.
 type Extension struct {
 	Name string
-	// Version grows when what a client may rely on changes, so that one which knows an older version
-	// would be wrong.
+	// Version grows when what a client may rely on changes, so that one which knows an older
+	// version would be wrong.
 	Version int
 	// Requests are the methods and patterns of the rows of the route table that have it.
 	Requests []string
 	search   bool // it is there where full-text search is
 }
 
-// Extensions is all of them, sorted by name. Each has a row in docs/compatibility.md, too, which ends
-// with its name and its version.
+// Extensions is all of them, sorted by name. Each has a row in docs/compatibility.md, too, which
+// ends with its name and its version.
 var Extensions = []Extension{
 	{"aggregate", 1, []string{"POST /{db}/_aggregate"}, false},
 	{"archive", 1, []string{"GET /{db}/_backup", "POST /{db}/_restore"}, false},
@@ -35,6 +35,7 @@ var Extensions = []Extension{
 		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "PATCH /{db}/_local/{name}", "POST /{db}/_bulk_docs",
 	}, false},
 	{"pointer", 1, []string{"GET /{db}/{id}", "GET /{db}/_design/{name}", "GET /{db}/_local/{name}"}, false},
+	{"restore", 1, []string{"POST /{db}/{id}/_restore", "POST /{db}/_design/{name}/_restore"}, false},
 	{"search_errors", 1, []string{
 		"GET /{db}/_design/{name}/_search_errors/{index}", "GET /{db}/_design/{name}/_nouveau_errors/{index}",
 	}, true},
@@ -49,8 +50,8 @@ var Extensions = []Extension{
 	{"view_errors", 1, []string{"GET /{db}/_design/{name}/_view_errors/{view}"}, false},
 }
 
-// appendExtensions appends a JSON object with a member for each extension of this server, whose value
-// is appended by another function.
+// appendExtensions appends a JSON object with a member for each extension of this server, whose
+// value is appended by another function.
 func (h *Handlers) appendExtensions(b []byte, value func([]byte, *Extension) []byte) []byte {
 	b = append(b, '{')
 	for i := range Extensions {

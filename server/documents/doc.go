@@ -6,6 +6,7 @@
 //	atomic.go        _bulk_docs with `atomic`: all documents or none
 //	part.go          GET of one value in a document
 //	patch.go         PATCH of a document
+//	restore.go       _restore of a document: an older revision comes back
 //	related.go       documents with their attachments in multipart bodies
 //	form.go, docform.go  documents from HTML forms; what is in such a form
 //	attachments.go   attachments

@@ -14,6 +14,8 @@ import (
 var (
 	word = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 	hash = regexp.MustCompile(`-[0-9a-f]{32}`)
+
+	namedRev, wholeRev = regexp.MustCompile(`\d+-REV`), regexp.MustCompile(`\d+-[0-9a-f]{32}`)
 )
 
 // TestPartsPage: the requests of docs/parts.md have the answers that stand below them; REV is for
@@ -22,14 +24,14 @@ func TestPartsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/parts.md")
 	require.NoError(t, err)
 	s := servertest.New(t)
-	requests, answer := 0, ""
+	requests, answer, revs := 0, "", map[string]string{}
 	for line := range strings.Lines(string(page)) {
 		line, example := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
 		switch {
 		case !example:
 		case strings.HasPrefix(line, "curl "):
 			requests++
-			answer = curl(t, s, line)
+			answer = curl(t, s, line, revs)
 		default:
 			left := strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*")
 			require.Regexp(t, "^"+left+"$", answer)
@@ -38,8 +40,9 @@ func TestPartsPage(t *testing.T) {
 	require.GreaterOrEqual(t, requests, 5)
 }
 
-// curl does what a line of the page says.
-func curl(t *testing.T, s *servertest.Server, line string) (answer string) {
+// curl does what a line of the page says. revs are the revisions that stand for 1-REV and so on in
+// it: the last ones of these numbers that an answer had.
+func curl(t *testing.T, s *servertest.Server, line string, revs map[string]string) (answer string) {
 	words := word.FindAllString(line, -1)[1:]
 	for i := range words {
 		words[i] = strings.Trim(words[i], `'"`)
@@ -64,6 +67,10 @@ func curl(t *testing.T, s *servertest.Server, line string) (answer string) {
 			require.True(t, ok, line)
 		}
 	}
+	target = namedRev.ReplaceAllStringFunc(target, func(name string) string { return revs[name] })
 	answer = strings.TrimSpace(s.Do(method, target, body, headers...).Body.String())
+	for _, rev := range wholeRev.FindAllString(answer, -1) {
+		revs[hash.ReplaceAllString(rev, "-REV")] = rev
+	}
 	return hash.ReplaceAllString(answer, "-REV")
 }
