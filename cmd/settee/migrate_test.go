@@ -28,6 +28,8 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, 201, request(t, "PUT", from+"/db", ""))
 	require.Equal(t, 200, request(t, "PUT", from+"/db/_security", `{"admins":{"names":["anna"]}}`))
 	require.Equal(t, 200, request(t, "PUT", from+"/db/_revs_limit", "7"))
+	require.Equal(t, 200, request(t, "PUT", from+"/db/_purged_infos_limit", "77"))
+	require.Equal(t, 201, request(t, "PUT", from+"/db/_auto_purge", `{"deleted_document_ttl":"30_days"}`))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts?partitioned=true", ""))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts/a:1", "{}"))
 	require.Equal(
@@ -83,6 +85,8 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, 200, request(t, "GET", strings.Replace(to, "://", "://joe:pw@", 1)+"/_session", ""))
 	require.Equal(t, `{"admins":{"names":["anna"]}}`+"\n", body(t, to+"/db/_security"))
 	require.Equal(t, "7\n", body(t, to+"/db/_revs_limit"))
+	require.Equal(t, "77\n", body(t, to+"/db/_purged_infos_limit"))
+	require.JSONEq(t, `{"deleted_document_ttl":"30_days"}`, body(t, to+"/db/_auto_purge"))
 	require.Contains(t, body(t, to+"/parts"), `"partitioned":true`)
 
 	// what is written while it follows arrives, too

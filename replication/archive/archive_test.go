@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -300,12 +301,68 @@ func TestAttachmentsOfCouchBackup(t *testing.T) {
 	}
 }
 
+// TestExpiry: what expires does so in the copy, too, but not where a later revision is there.
+func TestExpiry(t *testing.T) {
+	s := openStore(t)
+	must(t, s.Create(t.Context(), "from", storage.CreateOptions{}))
+	must(t, s.Create(t.Context(), "to", storage.CreateOptions{}))
+	put := func(db, id, body string, ms int64) storage.ReadRev {
+		o := storage.UpdateOptions{Stored: func(x *storage.Tx, results []storage.EditResult) error {
+			if ms > 0 {
+				expiry.Set(x, id, results[0].Rev, ms)
+			}
+			return nil
+		}}
+		results, err := s.DB(db).Update(t.Context(), []*compat.Document{storagetest.Doc(t, id, "", body)}, o)
+		must(t, err)
+		return storage.ReadRev{ID: id, Rev: results[0].Rev}
+	}
+	// conflicts whose revisions are above and below those in the archive
+	list := []storage.ReadRev{
+		put("from", "a", `{}`, 11), put("from", "b", `{}`, 0), put("from", "c", `{"n":1}`, 33),
+		put("from", "d", `{"n":1}`, 44), put("from", "e", `{"n":2}`, 55),
+	}
+	var there []storage.ReadRev
+	for n, id := range []string{"c", "d", "e"} {
+		there = append(there, put("to", id, fmt.Sprintf(`{"n":%d}`, 5+n), int64(n+1)))
+	}
+	data, _ := write(t, s.DB("from"), archive.FormNative)
+	a, h := walk(t, data)
+	_, err := archive.Restore(t.Context(), a, h, s.DB("to"), asIs)
+	must(t, err)
+	must(t, s.DB("to").View(t.Context(), func(s *storage.Snapshot) error {
+		times, err := expiry.Of(s, list)
+		must(t, err)
+		own, err := expiry.Of(s, there)
+		must(t, err)
+		storagetest.Want(t, "times of a and b", times[:2], "[11 0]")
+		for i, rev := range there {
+			winner, err := s.WinnerRev(rev.ID)
+			must(t, err)
+			want := [2]int64{0, int64(i + 1)}
+			if winner == list[2+i].Rev {
+				want = [2]int64{int64(33 + 11*i), 0}
+			}
+			storagetest.Want(t, rev.ID, [2]int64{times[2+i], own[i]}, fmt.Sprint(want))
+		}
+		return nil
+	}))
+	data, _ = write(t, s.DB("from"), archive.FormCouchBackup) // which has no place for it
+	if bytes.Contains(data, []byte("expires")) {
+		t.Errorf("%s", data)
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	f.Add(
 		[]byte(
 			`{"name":"settee","format":1,"db":"a","revs_limit":1}` + "\n" + `{"attachment":"1B2M2Y8AsgTpgAmY7PhCfg==","encoded_length":3,"length":3}` + "\n" + `{"data":"YWJj"}` + "\n[]\n" + `{"end":true}`,
 		),
 	)
+	f.Add([]byte(
+		`{"name":"settee","format":1,"db":"a","revs_limit":1,"purged_infos_limit":2,"deleted_document_ttl":"1_day"}` +
+			"\n" + `{"expires":[{"id":"a","rev":"1-b","ms":9}]}` + "\n" +
+			`[{"_id":"a","_revisions":{"start":1,"ids":["b"]}}]` + "\n" + `{"end":true}`))
 	f.Add([]byte(`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_attachments":{"x":{"data":"YQ=="}}}]`))
 	s, err := storage.Open(
 		context.Background(),

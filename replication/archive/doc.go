@@ -5,7 +5,10 @@
 //
 // An archive is lines of JSON. [FormNative] has, for each database,
 //
-//	{"name":"settee","format":1,"mode":"full","db":…,"seq":…,"partitioned":…,"revs_limit":…,"security":{…}}
+//	{"name":"settee","format":1,"mode":"full","db":…,"seq":…,"partitioned":…,"revs_limit":…,
+//	 "purged_infos_limit":…,"deleted_document_ttl":…,"security":{…}}
+//	{"expires":[{"id":…,"rev":…,"ms":…},…]}
+//	    when revisions of the next batch are deleted, where some are, in milliseconds since 1970
 //	[{document},…]
 //	    a batch of revisions, as _bulk_docs takes them with new_edits=false
 //	{"attachment":digest,"encoding":…,"length":n,"encoded_length":n}, then {"data":base64},…

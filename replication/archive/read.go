@@ -13,6 +13,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // ErrFormat is the error for a stream that is no archive, or a damaged one.
@@ -33,7 +35,11 @@ type Header struct {
 	Seq         string
 	Partitioned bool
 	RevsLimit   int64
-	Security    []byte // nil: none was set
+	// PurgedInfosLimit is 0, and AutoPurge "", where the archive does not say: one of an older version,
+	// or of a database whose deleted documents are kept as the server's settings say.
+	PurgedInfosLimit int64
+	AutoPurge        string
+	Security         []byte // nil: none was set
 }
 
 // sink takes what a reader finds.
@@ -43,6 +49,8 @@ type sink interface {
 	// revisions takes a batch. The documents' stubs stand for the attachments that came before, in
 	// their order.
 	revisions(docs []*compat.Document) error
+	// expires tells when revisions of the next batch expire, in milliseconds since 1970.
+	expires(times map[storage.ReadRev]int64)
 }
 
 // Reader reads an archive, database by database.
@@ -146,6 +154,12 @@ func parseHeader(v ejson.Value) (h Header, err error) {
 	if h.RevsLimit, _ = limit.Int(); h.RevsLimit < 1 || h.Database == "" {
 		return h, malformed("header")
 	}
+	infos, _ := v.Get("purged_infos_limit")
+	h.PurgedInfosLimit, _ = infos.Int()
+	h.AutoPurge = text("deleted_document_ttl")
+	if h.PurgedInfosLimit < 0 || len(h.AutoPurge) > keyspace.MaxAutoPurge {
+		return h, malformed("header")
+	}
 	if security, ok := v.Get("security"); ok {
 		h.Security = security.AppendJSON(nil)
 	}
@@ -181,7 +195,7 @@ func (a *Reader) read(h Header, to sink) (Summary, error) {
 			sum.Attachments++
 			err = a.attachment(v, to)
 		default:
-			err = malformed("unexpected line")
+			err = readExpires(v, to)
 		}
 		if err != nil {
 			return sum, err
@@ -256,6 +270,28 @@ func readBatch(v ejson.Value, sum *Summary, last *string, to sink) error {
 		docs = append(docs, doc)
 	}
 	return to.revisions(docs)
+}
+
+// readExpires hands on when revisions of the next batch expire.
+func readExpires(v ejson.Value, to sink) error {
+	list, _ := v.Get("expires")
+	times := make(map[storage.ReadRev]int64, list.Len())
+	for e := range list.Elements() {
+		id, _ := e.Get("id")
+		text, _ := e.Get("rev")
+		ms, _ := e.Get("ms")
+		rev, err := compat.ParseRev(text.Text())
+		n, ok := ms.Int()
+		if err != nil || !ok || n <= 0 || id.Text() == "" {
+			return malformed("when a revision expires")
+		}
+		times[storage.ReadRev{ID: id.Text(), Rev: rev}] = n
+	}
+	if len(times) == 0 {
+		return malformed("unexpected line")
+	}
+	to.expires(times)
+	return nil
 }
 
 // attachment hands an attachment's bytes over.

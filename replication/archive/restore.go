@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/expiry"
 )
 
 // Restore writes the revisions of the reader's next database, whose header was h, into db. What db
@@ -36,6 +37,7 @@ type restorer struct {
 	level   func(contentType string) int
 	uploads *storage.Uploads // of the next revision's attachments
 	atts    []compat.Attachment
+	times   map[storage.ReadRev]int64 // when revisions of the next batch expire
 }
 
 func (r *restorer) discard() error {
@@ -71,14 +73,39 @@ func (r *restorer) revisions(docs []*compat.Document) error {
 	if len(r.atts) > 0 {
 		return malformed("bytes of attachments that no revision has")
 	}
-	results, err := r.db.Update(r.ctx, docs, storage.UpdateOptions{Replicated: true, Trusted: true})
+	o := storage.UpdateOptions{Replicated: true, Trusted: true}
+	if len(r.times) > 0 {
+		o.Stored = r.setExpiry
+	}
+	results, err := r.db.Update(r.ctx, docs, o)
 	if err != nil {
 		return err
 	}
-	r.uploads = nil
+	r.uploads, r.times = nil, nil
 	for _, result := range results {
 		if result.Err != nil {
 			return fmt.Errorf("archive: document %q: %w", result.ID, result.Err)
+		}
+	}
+	return nil
+}
+
+func (r *restorer) expires(times map[storage.ReadRev]int64) { r.times = times }
+
+// setExpiry has the documents expire whose winner is now one that does. Of a document there may be
+// a later revision, with a time of its own.
+func (r *restorer) setExpiry(x *storage.Tx, results []storage.EditResult) error {
+	for _, result := range results {
+		ms := r.times[storage.ReadRev{ID: result.ID, Rev: result.Rev}]
+		if ms == 0 || result.Err != nil || !result.Made {
+			continue
+		}
+		winner, err := x.Snapshot().WinnerRev(result.ID)
+		if err != nil {
+			return err
+		}
+		if winner == result.Rev {
+			expiry.Set(x, result.ID, result.Rev, ms)
 		}
 	}
 	return nil
@@ -136,6 +163,9 @@ type verifier struct {
 
 // attachment lets the reader go on: the bytes are compared by their digests.
 func (v *verifier) attachment(compat.Attachment, io.Reader) error { return nil }
+
+// expires: a time counts from when a revision is stored, and is not compared.
+func (v *verifier) expires(map[storage.ReadRev]int64) {}
 
 func (v *verifier) revisions(docs []*compat.Document) error {
 	requests := make([]docread.OpenRevsRequest, len(docs))

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/expiry"
 )
 
 // Form is how an archive is written.
@@ -75,6 +76,7 @@ type writer struct {
 	digest   hash.Hash   // of the lines since the header, native only
 	batch    []byte      // the line of documents that is being made
 	inBatch  int
+	expires  []byte // the line before it that tells when revisions of it expire, without its end
 	line     []byte
 }
 
@@ -111,6 +113,10 @@ func (out *writer) header() error {
 	b = ejson.AppendString(append(b, `,"seq":`...), out.sum.Seq)
 	b = strconv.AppendBool(append(b, `,"partitioned":`...), info.Partitioned)
 	b = strconv.AppendInt(append(b, `,"revs_limit":`...), rec.RevsLimit, 10)
+	b = strconv.AppendInt(append(b, `,"purged_infos_limit":`...), rec.PurgedInfosLimit, 10)
+	if rec.AutoPurge != "" {
+		b = ejson.AppendString(append(b, `,"deleted_document_ttl":`...), rec.AutoPurge)
+	}
 	if security != nil {
 		b = append(append(b, `,"security":`...), security...)
 	}
@@ -139,10 +145,20 @@ func (out *writer) allDocuments() error {
 
 // documents writes the documents of a snapshot in the order of their last update.
 func (out *writer) documents(s *storage.Snapshot) error {
-	_, err := s.Changes(storage.ChangesOptions{Since: out.since, Limit: -1}, func(ch *storage.Change) error {
+	some, err := expiry.Some(s)
+	if err != nil {
+		return err
+	}
+	_, err = s.Changes(storage.ChangesOptions{Since: out.since, Limit: -1}, func(ch *storage.Change) error {
 		o := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true, Deleted: true}}
 		err := s.OpenRevs(ch.ID, o, func(revs []docread.RevResult) error {
-			out.failed = out.revisions(revs)
+			var times []int64
+			if some {
+				if times, err = expiry.Of(s, readRevs(ch.ID, revs)); err != nil {
+					return err
+				}
+			}
+			out.failed = out.revisions(revs, times)
 			return out.failed
 		})
 		if out.failed != nil {
@@ -162,9 +178,20 @@ func (out *writer) documents(s *storage.Snapshot) error {
 	return err
 }
 
-// revisions writes leaves of one document.
-func (out *writer) revisions(revs []docread.RevResult) error {
-	for _, r := range revs {
+// readRevs names revisions of a document.
+func readRevs(id string, revs []docread.RevResult) []storage.ReadRev {
+	list := make([]storage.ReadRev, len(revs))
+	for i := range revs {
+		if list[i].ID = id; revs[i].Doc != nil {
+			list[i].Rev = revs[i].Doc.Rev
+		}
+	}
+	return list
+}
+
+// revisions writes leaves of one document, and when they expire, if any document does.
+func (out *writer) revisions(revs []docread.RevResult, times []int64) error {
+	for i, r := range revs {
 		if r.Doc == nil {
 			continue
 		}
@@ -184,6 +211,9 @@ func (out *writer) revisions(revs []docread.RevResult) error {
 			out.batch = append(out.batch, ',')
 		}
 		out.inBatch++
+		if times != nil {
+			out.expiring(r.Doc, times[i])
+		}
 		out.batch = compat.AppendDocument(out.batch, &compat.DocumentView{
 			ID: r.Doc.ID, Rev: r.Doc.Rev, Body: r.Doc.Body, Deleted: r.Doc.Deleted, Revisions: r.Doc.Revs,
 			Attachments: atts,
@@ -197,11 +227,32 @@ func (out *writer) revisions(revs []docread.RevResult) error {
 	return nil
 }
 
+// expiring notes when a revision of the batch expires. The other program's form has no place for
+// that.
+func (out *writer) expiring(doc *docread.Document, ms int64) {
+	if ms == 0 || out.form != FormNative {
+		return
+	}
+	begin := `,{"id":`
+	if len(out.expires) == 0 {
+		begin = `{"expires":[{"id":`
+	}
+	out.expires = ejson.AppendString(append(out.expires, begin...), doc.ID)
+	out.expires = doc.Rev.AppendJSON(append(out.expires, `,"rev":`...))
+	out.expires = append(strconv.AppendInt(append(out.expires, `,"ms":`...), ms, 10), '}')
+}
+
 func (out *writer) flush() error {
 	if out.inBatch == 0 {
 		return nil
 	}
 	out.inBatch = 0
+	if len(out.expires) > 0 {
+		if err := out.put(append(out.expires, "]}\n"...)); err != nil {
+			return err
+		}
+		out.expires = out.expires[:0]
+	}
 	return out.put(append(out.batch, ']', '\n'))
 }
 

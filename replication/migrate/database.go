@@ -80,6 +80,9 @@ func (d *database) settings(ctx context.Context) error {
 	if err := target.Send(ctx, http.MethodPut, path+"/_revs_limit", bytes.NewReader(limit)); err != nil {
 		return err
 	}
+	if err := d.purgeSettings(ctx, path); err != nil {
+		return err
+	}
 	if d.name == usersDB { // its security object is fixed
 		return nil
 	}
@@ -87,6 +90,25 @@ func (d *database) settings(ctx context.Context) error {
 		return err
 	}
 	return target.Send(ctx, http.MethodPut, path+"/_security", bytes.NewReader(security))
+}
+
+// purgeSettings copies how many purges are remembered and how long deleted documents are kept. A
+// source that does not know one of them, or does not tell it to who is asking, has nothing to copy.
+func (d *database) purgeSettings(ctx context.Context, path string) error {
+	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge"} {
+		var set json.RawMessage
+		err := d.m.o.Source.GetJSON(ctx, path+name, &set)
+		if _, answered := errors.AsType[*site.Error](err); answered {
+			continue
+		}
+		if err == nil {
+			err = d.m.o.Target.Send(ctx, http.MethodPut, path+name, bytes.NewReader(set))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // createDB creates a database at a site; that it exists already is no error.

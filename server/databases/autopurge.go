@@ -50,7 +50,7 @@ func putAutoPurge(c *call.Call) error {
 			return errNoLife
 		}
 		life = value.Text()
-		if _, ok := autopurge.ParsePeriod(life); !ok && life != autopurge.Forever || len(life) > keyspace.MaxAutoPurge {
+		if !isLife(life) {
 			return errNoLife
 		}
 	}
@@ -58,4 +58,10 @@ func putAutoPurge(c *call.Call) error {
 		return err
 	}
 	return c.OK(http.StatusCreated)
+}
+
+// isLife tells whether a text says how long deleted documents are kept.
+func isLife(text string) bool {
+	_, ok := autopurge.ParsePeriod(text)
+	return (ok || text == autopurge.Forever) && len(text) <= keyspace.MaxAutoPurge
 }

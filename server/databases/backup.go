@@ -46,8 +46,8 @@ func getBackup(c *call.Call) error {
 const maxDifferences = 1000
 
 // postRestore takes an archive of one database. With `verify=true` nothing is written, and what
-// differs is listed; with `settings=true` the archive's security object and revs_limit are set,
-// too.
+// differs is listed; with `settings=true` the archive's security object, its limits
+// and how long deleted documents are kept are set, too.
 func postRestore(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
@@ -74,7 +74,21 @@ func postRestore(c *call.Call) error {
 
 // restoreSettings comes before the documents, so that no line of revisions is cut.
 func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) error {
-	if err := db.Settings().SetRevsLimit(ctx, h.RevsLimit); err != nil || h.Security == nil {
+	set := db.Settings()
+	if h.AutoPurge != "" {
+		if !isLife(h.AutoPurge) {
+			return errNoLife
+		}
+		if err := set.SetAutoPurge(ctx, h.AutoPurge); err != nil {
+			return err
+		}
+	}
+	if h.PurgedInfosLimit > 0 {
+		if err := set.SetPurgedInfosLimit(ctx, h.PurgedInfosLimit); err != nil {
+			return err
+		}
+	}
+	if err := set.SetRevsLimit(ctx, h.RevsLimit); err != nil || h.Security == nil {
 		return err
 	}
 	v, err := ejson.Parse(h.Security)
@@ -84,7 +98,7 @@ func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) erro
 	if _, err := compat.ParseSecurity(v); err != nil {
 		return err
 	}
-	return db.Settings().SetSecurity(ctx, h.Security)
+	return set.SetSecurity(ctx, h.Security)
 }
 
 // verifyArchive compares an archive with the database and lists the revisions that differ. It

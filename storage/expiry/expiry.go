@@ -58,6 +58,14 @@ func Of(s *storage.Snapshot, revs []storage.ReadRev) ([]int64, error) {
 	return times, nil
 }
 
+// Some tells whether any document of the database expires, for one read.
+func Some(s *storage.Snapshot) (bool, error) {
+	begin, end := keyspace.Children(s.AppendPrefix(nil, keyspace.TagExpiry))
+	it := s.KV().Range(begin, end, kv.RangeOptions{Limit: 1})
+	some := it.Next()
+	return some, it.Close()
+}
+
 // due is a document whose time has come.
 type due struct {
 	key  []byte
