@@ -63,17 +63,13 @@ func (p *picker) append(dst []byte, d *docread.Document) []byte {
 	if p.special {
 		dst = p.appendSpecial(dst, d)
 	}
-	body := d.Body
-	for at := 1; at < len(body)-1; {
-		nameEnd := stringEnd(body, at)
-		valueEnd := valueEnd(body, nameEnd+1)
-		if p.wants(body[at:nameEnd]) {
+	for name, value := range ejson.TextMembers(d.Body) {
+		if p.wants(name) {
 			if len(dst) > empty {
 				dst = append(dst, ',')
 			}
-			dst = append(dst, body[at:valueEnd]...)
+			dst = append(append(append(dst, name...), ':'), value...)
 		}
-		at = valueEnd + 1
 	}
 	return append(dst, '}')
 }
@@ -131,58 +127,4 @@ func stubs(d *docread.Document) []compat.AttachmentView {
 		views[i].Attachment = &d.Attachments[i]
 	}
 	return views
-}
-
-// valueEnd is where the JSON value ends that begins at i, in canonical text. Where the text is not
-// JSON it is some index after i.
-func valueEnd(text []byte, i int) int {
-	if i >= len(text) {
-		return len(text)
-	}
-	switch text[i] {
-	case '"':
-		return stringEnd(text, i)
-	case '{', '[':
-	default:
-		for i < len(text) && text[i] != ',' && text[i] != '}' && text[i] != ']' {
-			i++
-		}
-		return i
-	}
-	for depth := 0; i < len(text); {
-		switch text[i] {
-		case '"':
-			i = stringEnd(text, i)
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-		i++
-	}
-	return len(text)
-}
-
-// stringEnd is where the string ends that begins at i: after the first quote with an even number of
-// backslashes before it.
-func stringEnd(text []byte, i int) int {
-	begin := i
-	for i++; i < len(text); {
-		quote := bytes.IndexByte(text[i:], '"')
-		if quote < 0 {
-			return len(text)
-		}
-		i += quote
-		backslashes := 0
-		for i-1-backslashes > begin && text[i-1-backslashes] == '\\' {
-			backslashes++
-		}
-		if i++; backslashes%2 == 0 {
-			return i
-		}
-	}
-	return len(text)
 }

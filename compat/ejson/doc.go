@@ -10,6 +10,7 @@
 //   - parse.go, scan.go, doubles.go, repair.go: the parser, members that come twice, broken UTF-8
 //   - value.go, cursor.go: access to values
 //   - print.go, strings.go, number.go: canonical text
+//   - skip.go: members and elements of canonical text, without a tape
 //   - term.go, term_value.go: Erlang's external term format
 //   - size.go: couch_ejson_size
 //

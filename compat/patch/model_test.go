@@ -14,6 +14,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/compat/patch"
 )
 
 // The model: documents as plain values, which are copied as a whole. Objects are lists of members,
@@ -484,5 +485,30 @@ func TestAgainstModel(t *testing.T) {
 	}
 	if changed < runs/4 || refused < runs/10 {
 		t.Errorf("of %d, %d changed their document and %d were refused: too few to say much", runs, changed, refused)
+	}
+}
+
+// TestFind: a pointer finds in the text of a document what the model finds in the decoded one.
+func TestFind(t *testing.T) {
+	g := gen{rand.New(rand.NewPCG(3, 4))}
+	hits := 0
+	for range 20_000 {
+		doc := g.object(4)
+		v, err := ejson.Parse([]byte(encoded(doc)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := g.pointer(doc)
+		want, missing := found(doc, tokens)
+		got, ok := patch.Pointer(tokens).Find(v.AppendJSON(nil))
+		if ok != (missing == nil) || ok && encoded(decoded(string(got))) != encoded(want) {
+			t.Fatalf("%q in %s: %s, %v, want %v, %v", tokens, encoded(doc), got, ok, want, missing)
+		}
+		if ok {
+			hits++
+		}
+	}
+	if hits < 5000 {
+		t.Errorf("only %d pointers found something", hits)
 	}
 }

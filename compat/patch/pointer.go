@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -51,29 +52,36 @@ func (p Pointer) String() string {
 	return b.String()
 }
 
-// Get finds the value that the pointer names in v.
-func (p Pointer) Get(v ejson.Value) (found ejson.Value, ok bool) {
+// Find finds the value that the pointer names in the text of a document as ejson prints it, and
+// gives its text, a part of that one. What is not on the way is passed over.
+func (p Pointer) Find(text []byte) (found []byte, ok bool) {
 	for _, token := range p {
-		switch v.Kind() {
-		case ejson.Object:
-			if v, ok = v.Get(token); !ok {
-				return v, false
-			}
-		case ejson.Array:
-			n, ok := index(token)
-			if !ok || n >= v.Len() {
-				return ejson.Value{}, false
-			}
-			children := v.Children()
-			for range n {
-				children.Next()
-			}
-			v, _ = children.Next()
-		default:
-			return ejson.Value{}, false
+		if text, ok = child(text, token); !ok {
+			return nil, false
 		}
 	}
-	return v, true
+	return text, true
+}
+
+// child is the member or element of the text of a value that a token names.
+func child(text []byte, token string) (found []byte, ok bool) {
+	name := ejson.AppendString(nil, token)
+	for member, value := range ejson.TextMembers(text) {
+		if bytes.Equal(member, name) {
+			return value, true
+		}
+	}
+	n, ok := index(token)
+	if !ok {
+		return nil, false
+	}
+	for element := range ejson.TextElements(text) {
+		if n == 0 {
+			return element, true
+		}
+		n--
+	}
+	return nil, false
 }
 
 // index reads the number of an element: digits, of which only 0 begins with 0.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/compat/patch"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
@@ -13,7 +12,7 @@ import (
 
 // wholeOptions are of reads that show a document, not a part of it.
 var wholeOptions = []string{"attachments", "att_encoding_info", "atts_since", "conflicts", "deleted",
-	"deleted_conflicts", "latest", "local_seq", "meta", "open_revs", "revs", "revs_info"}
+	"deleted_conflicts", "fields", "latest", "local_seq", "meta", "open_revs", "revs", "revs_info"}
 
 // getPart answers with the value that a JSON Pointer names in a document, which CouchDB does not
 // have.
@@ -31,14 +30,7 @@ func getPart(c *call.Call, q *documents.ReadOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Outgoing.Hold(c.Context(), 2*len(d.Body)+int(ejson.TapeSize(d.Body))); err != nil {
-		return err
-	}
-	body, err := ejson.Parse(d.Body)
-	if err != nil {
-		return err
-	}
-	value, found := pointer.Get(body)
+	value, found := pointer.Find(d.Body)
 	if !found {
 		return compat.NewError(compat.KindNotFound, "no value at "+pointer.String())
 	}
@@ -46,5 +38,5 @@ func getPart(c *call.Call, q *documents.ReadOptions, text string) error {
 	if c.NotModified(docETag(d)) {
 		return nil
 	}
-	return c.JSON(http.StatusOK, value.AppendJSON(nil))
+	return c.JSON(http.StatusOK, value)
 }
