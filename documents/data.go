@@ -36,15 +36,29 @@ func (d *Database) View(doc *docread.Document, q *ReadOptions) *compat.DocumentV
 	return view
 }
 
-// AppendView prints a document with the attachments that the view has the data of. send takes what
-// was appended up to now, and gives the buffer to go on with; it is not called for little. Without
-// it all has to be in memory: that waits for its room there, and is refused (413) above maxWhole.
+// AppendView prints a document with the attachments that the view has the data of, or what fields
+// show of it, unless they are nil. send takes what was appended up to now, and gives the buffer to
+// go on with; it is not called for little. Without it, and with fields, all has to be in memory:
+// that waits for its room there, and is refused (413) above maxWhole.
 func (d *Database) AppendView(
 	ctx context.Context,
 	b []byte,
 	view *compat.DocumentView,
+	fields Fields,
 	send func([]byte) ([]byte, error),
 ) ([]byte, error) {
+	if fields != nil {
+		special := *view // the members that are not in the body
+		special.Body = nil
+		if len(special.Attachments) > 0 && !fields.Wants("_attachments") {
+			special.Attachments = nil
+		}
+		members, err := d.AppendView(ctx, nil, &special, nil, nil)
+		if err != nil {
+			return b, err
+		}
+		return fields.AppendJSON(b, members, view.Body)
+	}
 	whole := &wholeData{d: d, view: view}
 	return compat.AppendDocumentWith(b, view, func(b []byte, a *compat.AttachmentView) ([]byte, error) {
 		w := &dataWriter{b: b, send: send}
@@ -64,6 +78,20 @@ func (d *Database) AppendView(
 		}
 		return w.b, err
 	})
+}
+
+// Fields are what is shown of documents, a list of Mango; all of them is nil. Errors are those of
+// compat.
+type Fields interface {
+	// AppendJSON prints what is shown of a document that is given by the texts of objects, whose
+	// members it has together.
+	AppendJSON(b []byte, document ...[]byte) ([]byte, error)
+	// Wants reports whether something is shown of a member.
+	Wants(member string) bool
+	// Check is the error of a name that cannot be read, which every document meets.
+	Check() error
+	// AppendNames prints the list.
+	AppendNames(b []byte) []byte
 }
 
 // ViewLength is how many bytes AppendView appends. What is compressed is read for that.

@@ -17,6 +17,7 @@ type FeedOptions struct {
 
 	// What is shown of the documents of rows.
 	IncludeDocs, Conflicts, Attachments, AttEncodingInfo bool
+	Fields                                               Fields // nil: all
 }
 
 // FilterKind tells what passes a filter.
@@ -27,7 +28,7 @@ const (
 	NoFilter       FilterKind = iota // everything
 	FilterIDs                        // documents with these IDs
 	FilterDesign                     // design documents
-	FilterSelector                   // what Selector selects; Fields are shown of it
+	FilterSelector                   // what Selector selects
 	FilterFunction                   // what a filter function of a design document lets pass
 	FilterView                       // what the map function of a view emits for
 )
@@ -37,7 +38,6 @@ type Filter struct {
 	Kind             FilterKind
 	IDs              []string // doubles count once
 	Selector         Selector
-	Fields           Fields // nil: all
 	Design, Function string // the function of a document, which is named without `_design/`
 }
 
@@ -46,11 +46,6 @@ type Selector interface {
 	Match(doc ejson.Value) (bool, error)
 	OnlyMeta() bool // it asks for id, revision and deletion alone
 	Empty() bool    // it selects everything
-}
-
-// Fields print what is shown of a document. Their errors are those of compat.
-type Fields interface {
-	AppendJSON(b []byte, doc ejson.Value) ([]byte, error)
 }
 
 // Feed is the changes of a database as a filter lets them pass. It is not for concurrent use.
@@ -114,15 +109,12 @@ func (f *Feed) AppendDoc(
 		return append(b, "null"...), nil //nolint:nilerr // who may not see it sees null
 	}
 	view := f.d.View(ch.Doc, &ReadOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo})
-	if f.o.Filter.Fields == nil {
-		return f.d.AppendView(ctx, b, view, send)
+	if f.o.Fields != nil {
+		if err := f.o.Fields.Check(); err != nil {
+			return b, mangoError(err)
+		}
 	}
-	start := len(b)
-	b, err := f.d.AppendView(ctx, b, view, nil)
-	if err != nil {
-		return b, err
-	}
-	return appendFields(b, start, f.o.Filter.Fields)
+	return f.d.AppendView(ctx, b, view, f.o.Fields, send)
 }
 
 func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {

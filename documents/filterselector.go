@@ -99,15 +99,3 @@ func (f *selectorFilter) matches(d *docread.Document, ch *storage.Change) (bool,
 	ok, err := f.selector.Match(v)
 	return ok, mangoError(err)
 }
-
-// appendFields appends what fields show of a document, whose text is the rest of b from start on.
-func appendFields(b []byte, start int, fields Fields) ([]byte, error) {
-	p := ejson.AcquireParser()
-	defer p.Release()
-	v, err := p.Parse(slices.Clone(b[start:]))
-	if err != nil {
-		return b, err
-	}
-	shown, err := fields.AppendJSON(b[:start], v)
-	return shown, mangoError(err)
-}

@@ -31,6 +31,7 @@ type ListOptions struct {
 	InPartition bool
 	// What AppendDoc shows of documents.
 	Attachments, AttEncodingInfo bool
+	Fields                       Fields // nil: all
 }
 
 // List is a list of documents by id, as options ask for it.
@@ -123,7 +124,7 @@ func (l *List) AppendDoc(
 	if len(view.Conflicts) == 0 {
 		view.Conflicts = nil
 	}
-	return l.d.AppendView(ctx, b, view, send)
+	return l.d.AppendView(ctx, b, view, l.o.Fields, send)
 }
 
 func (l *List) rangeOptions() storage.RangeOptions {

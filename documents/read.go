@@ -31,6 +31,8 @@ type ReadOptions struct {
 	LocalSeq         bool
 	Revs             bool
 	RevsInfo         bool
+
+	Fields Fields // what is shown of the document
 }
 
 // Get reads the revision that the options ask for, with what they want to see of it. latest=true

@@ -79,7 +79,6 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 	}
 	f.stats.Snapshots = 1
 	f.picker = pickerOf(p.req.Selector)
-	f.shown = newPicker(p.req.Fields.Paths)
 	f.covering = p.Covering()
 	f.quorum = p.req.r.n > 1 && !f.covering
 	started := time.Now()
@@ -125,7 +124,6 @@ type finder struct {
 	emit        func(*finder, *found) error // takes a row of the page
 	from        *bookmark
 	picker      picker // what the selector looks at
-	shown       picker // what is shown
 	covering    bool
 	quorum      bool // documents count as read with a quorum
 	limit, skip int64
@@ -377,22 +375,20 @@ func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 	if fields.All() {
 		return appendDocument(dst, r.doc), nil
 	}
-	v, err := f.parseShown(r)
-	if err != nil {
-		return dst, err
+	if f.covering { // the document is not read at all
+		text, err := appendCovered(f.scratch.text[:0], f.plan.index, r)
+		if err != nil {
+			return dst, err
+		}
+		f.scratch.text = text
+		return fields.AppendJSON(dst, text)
 	}
-	return fields.AppendJSON(dst, v)
-}
-
-// parseShown makes a document of what the request shows of a row. Only the members that its fields
-// name are taken out of the body and parsed; in a covering query they come from the key of the row,
-// and the document is not read at all. The value is valid until the next row.
-func (f *finder) parseShown(r *found) (ejson.Value, error) {
-	if f.covering {
-		return f.parseCovered(r)
+	special := docread.Document{ID: r.doc.ID, Rev: r.doc.Rev, Deleted: r.doc.Deleted, Conflicts: r.doc.Conflicts}
+	if len(r.doc.Attachments) > 0 && fields.Wants("_attachments") {
+		special.Attachments = r.doc.Attachments
 	}
-	f.scratch.text = f.shown.append(f.scratch.text[:0], r.doc)
-	return f.scratch.parser.Parse(f.scratch.text)
+	f.scratch.text = appendDocument(f.scratch.text[:0], &special)
+	return fields.AppendJSON(dst, f.scratch.text, r.doc.Body)
 }
 
 // appendCovered appends a document with the id and the columns of a row
@@ -405,13 +401,9 @@ func appendCovered(dst []byte, ix *Index, r *found) ([]byte, error) {
 	var root selector.Projection
 	i := 0
 	for value := range key.Elements() {
-		root.Set(selector.ParsePath(ix.Columns[i]).Parts, value)
+		root.Set(selector.ParsePath(ix.Columns[i]).Parts, value.AppendJSON(nil))
 		i++
 	}
-	id, err := ejson.Parse(ejson.AppendString(nil, r.id))
-	if err != nil {
-		return dst, err
-	}
-	root.Set([]string{"_id"}, id)
+	root.Set([]string{"_id"}, ejson.AppendString(nil, r.id))
 	return root.AppendJSON(dst), nil
 }

@@ -98,9 +98,11 @@ func (c collection) find(request ejson.Value) (lines []string, err error) {
 			return nil, err
 		}
 		if ok {
-			line, err := fields.AppendJSON(nil, c[id])
-			if err != nil {
-				return nil, err
+			line := c[id].AppendJSON(nil)
+			if !fields.All() {
+				if line, err = fields.AppendJSON(nil, line); err != nil {
+					return nil, err
+				}
 			}
 			lines = append(lines, string(line))
 		}

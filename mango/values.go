@@ -17,7 +17,12 @@ func (p *Plan) Values(
 	paths := p.req.Fields.Paths
 	values := make([]ejson.Value, len(paths))
 	return p.run(ctx, src, func(f *finder, r *found) error {
-		doc, err := f.parseShown(r)
+		shown, err := f.appendRow(f.out[:0], r)
+		if err != nil {
+			return err
+		}
+		f.out = shown
+		doc, err := f.scratch.parser.Parse(shown)
 		if err != nil {
 			return err
 		}

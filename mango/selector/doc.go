@@ -10,7 +10,8 @@
 //   - match.go, matchlists.go: whether a document passes (mango_selector:match/3); package pcre has
 //     $regex
 //   - path.go: field names with dots (mango_util:parse_field, mango_doc:get_field)
-//   - fields.go: projection (mango_fields, mango_doc:set_field)
+//   - fields.go: projection (mango_fields, mango_doc:set_field); wanted.go: looks for the fields in the
+//     text of a document
 //   - ranges.go: what a selector says of the values of a field (mango_idx_view:field_ranges/1);
 //     required.go: which fields it needs, fixes and names;
 //     conjunction.go: what it asks of single fields

@@ -8,7 +8,8 @@ import (
 // Fields is a list of fields that are shown of a document. It is immutable. The empty list shows
 // all.
 type Fields struct {
-	Paths []Path
+	Paths  []Path
+	wanted wanted
 }
 
 // ParseFields reads a list of field names. Errors are compat.Errors with Mango's error word and
@@ -22,14 +23,14 @@ func ParseFields(v ejson.Value) (*Fields, error) {
 	for e := range v.Elements() {
 		if e.Kind() == ejson.Object {
 			// CouchDB takes it, and fails as soon as a document is shown.
-			f.Paths = append(f.Paths, Path{Object: e.AppendJSON(nil)})
+			f.add(Path{Object: e.AppendJSON(nil)})
 			continue
 		}
 		if e.Kind() != ejson.String {
 			return nil, compat.Named(compat.KindBadRequest, "invalid_field",
 				"Invalid JSON for field spec: "+compat.RawTerm(e))
 		}
-		f.Paths = append(f.Paths, ParsePath(e.Text()))
+		f.add(ParsePath(e.Text()))
 	}
 	return f, nil
 }
@@ -38,9 +39,16 @@ func ParseFields(v ejson.Value) (*Fields, error) {
 func FieldsOf(names ...string) *Fields {
 	f := new(Fields)
 	for _, name := range names {
-		f.Paths = append(f.Paths, ParsePath(name))
+		f.add(ParsePath(name))
 	}
 	return f
+}
+
+func (f *Fields) add(p Path) {
+	if p.Valid {
+		f.wanted.add(p.Parts, len(f.Paths))
+	}
+	f.Paths = append(f.Paths, p)
 }
 
 // All reports whether whole documents are shown.
@@ -72,39 +80,46 @@ func (f *Fields) Check() error {
 	return nil
 }
 
+// Wants reports whether something is shown of a member of documents; the empty list wants nothing.
+func (f *Fields) Wants(member string) bool {
+	return f.wanted.below[string(ejson.AppendString(nil, member))] != nil
+}
+
 // AppendJSON appends what is shown of a document: the fields it has in the order asked for, those
 // of nested objects in objects built anew, where elements of arrays become members
-// (mango_fields:extract/2). The error is that of a name that cannot be read.
-func (f *Fields) AppendJSON(dst []byte, doc ejson.Value) ([]byte, error) {
-	if f.All() {
-		return doc.AppendJSON(dst), nil
+// (mango_fields:extract/2). The document comes as the texts of objects whose members it has
+// together, as ejson prints them; what nobody wants of them is passed over. The error is that of a
+// name that cannot be read.
+func (f *Fields) AppendJSON(dst []byte, document ...[]byte) ([]byte, error) {
+	if err := f.Check(); err != nil {
+		return dst, err
+	}
+	found := make([][]byte, len(f.Paths))
+	for _, object := range document {
+		f.wanted.find(object, found)
 	}
 	var root Projection
-	for i := range f.Paths {
-		p := &f.Paths[i]
-		value, how, err := p.Get(doc)
-		if err != nil {
-			return dst, err
-		}
-		if how == FoundValue {
-			root.Set(p.Parts, value)
+	for i, value := range found {
+		if value != nil {
+			root.Set(f.Paths[i].Parts, value)
 		}
 	}
 	return root.AppendJSON(dst), nil
 }
 
-// Projection is what is shown of a document: one of its values, or an object that is built of members.
+// Projection is what is shown of a document: the text of one of its values, or an object that is
+// built of members.
 type Projection struct {
 	name    string
-	value   ejson.Value
+	value   []byte // nil: an object
 	members []*Projection
 }
 
-// Set puts a value at a path. Below a value of the document there is nothing to do: it has all its
-// members.
-func (s *Projection) Set(parts []string, value ejson.Value) {
+// Set puts the text of a value at a path. Below a value of the document there is nothing to do: it
+// has all its members.
+func (s *Projection) Set(parts []string, value []byte) {
 	for _, part := range parts {
-		if s.value.Kind() != ejson.Invalid {
+		if s.value != nil {
 			return
 		}
 		s = s.member(part)
@@ -125,8 +140,8 @@ func (s *Projection) member(name string) *Projection {
 
 // AppendJSON appends what is shown as JSON.
 func (s *Projection) AppendJSON(dst []byte) []byte {
-	if s.value.Kind() != ejson.Invalid {
-		return s.value.AppendJSON(dst)
+	if s.value != nil {
+		return append(dst, s.value...)
 	}
 	dst = append(dst, '{')
 	for i, m := range s.members {

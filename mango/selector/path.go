@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"math"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -80,21 +81,10 @@ func (p *Path) Get(v ejson.Value) (ejson.Value, Lookup, error) {
 	return v, FoundValue, nil
 }
 
-// elementAt finds the element whose number is written as list_to_integer/1 reads it: a sign and
-// digits.
+// elementAt finds the element whose number a part is.
 func elementAt(array ejson.Value, text string) (ejson.Value, bool) {
-	negative := strings.HasPrefix(text, "-")
-	if negative || strings.HasPrefix(text, "+") {
-		text = text[1:]
-	}
-	index := 0
-	for i := range len(text) {
-		if text[i] < '0' || text[i] > '9' {
-			return ejson.Value{}, false
-		}
-		index = min(index*10+int(text[i]-'0'), array.Len())
-	}
-	if text == "" || index >= array.Len() || negative && index > 0 {
+	index, ok := elementNumber(text)
+	if !ok || index >= array.Len() {
 		return ejson.Value{}, false
 	}
 	children := array.Children()
@@ -102,4 +92,22 @@ func elementAt(array ejson.Value, text string) (ejson.Value, bool) {
 		children.Next()
 	}
 	return children.Next()
+}
+
+// maxElement is more than any array has elements.
+const maxElement = math.MaxInt32
+
+// elementNumber reads the number of an element as list_to_integer/1 reads it: a sign and digits.
+func elementNumber(text string) (n int, ok bool) {
+	negative := strings.HasPrefix(text, "-")
+	if negative || strings.HasPrefix(text, "+") {
+		text = text[1:]
+	}
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return 0, false
+		}
+		n = min(n*10+int(text[i]-'0'), maxElement)
+	}
+	return n, text != "" && !(negative && n > 0)
 }

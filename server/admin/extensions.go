@@ -30,6 +30,10 @@ var Extensions = []Extension{
 	{"count", 1, []string{"POST /{db}/_find"}, false},
 	{"distinct", 1, []string{"POST /{db}/_distinct"}, false},
 	{"expires", 1, []string{"PUT /{db}/{id}", "POST /{db}", "POST /{db}/_bulk_docs"}, false},
+	{"fields", 1, []string{
+		"GET /{db}/{id}", "GET /{db}/_design/{name}", "GET /{db}/_local/{name}", "POST /{db}/_bulk_get",
+		"GET /{db}/_all_docs", "GET /{db}/_changes", "GET /{db}/_design/{name}/_view/{view}",
+	}, false},
 	{"interactive_views", 1, []string{"PUT /{db}/_design/{name}"}, false},
 	{"patch", 1, []string{
 		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "PATCH /{db}/_local/{name}", "POST /{db}/_bulk_docs",

@@ -38,6 +38,9 @@ func postBulkGet(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	if q.Fields, err = params.ReadFields(c.Query); err != nil {
+		return err
+	}
 	if list.Kind() != ejson.Array {
 		return compat.NewError(compat.KindBadRequest, "`docs` parameter must be an array.")
 	}
@@ -64,7 +67,7 @@ func postBulkGet(c *call.Call) error {
 			}
 		}
 	}
-	if mediaType, multipart := c.Accept().BulkGetMultipart(); multipart {
+	if mediaType, multipart := c.Accept().BulkGetMultipart(); multipart && q.Fields == nil {
 		return bulkGetMultipart(c, entries, mediaType)
 	}
 	return bulkGetJSON(c, entries)
@@ -225,7 +228,7 @@ func appendBulkGetRevs(
 			continue
 		}
 		b = append(b, `{"ok":`...)
-		if b, err = c.Docs.AppendView(c.Context(), b, c.Docs.View(r.Doc, &e.q), send); err != nil {
+		if b, err = c.Docs.AppendView(c.Context(), b, c.Docs.View(r.Doc, &e.q), e.q.Fields, send); err != nil {
 			return b, err
 		}
 		b = append(b, '}')

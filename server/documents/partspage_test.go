@@ -1,6 +1,7 @@
 package documents_test
 
 import (
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -48,7 +49,7 @@ func curl(t *testing.T, s *servertest.Server, line string, revs map[string]strin
 		words[i] = strings.Trim(words[i], `'"`)
 	}
 	method, target, body := "GET", "", ""
-	var headers []string
+	var headers, query []string
 	for i := 0; i < len(words); i++ {
 		switch words[i] {
 		case "-X":
@@ -58,14 +59,25 @@ func curl(t *testing.T, s *servertest.Server, line string, revs map[string]strin
 			i++
 			name, value, _ := strings.Cut(words[i], ": ")
 			headers = append(headers, name, value)
+		case "-G": // what is data else belongs to the query
+			query = []string{}
+		case "--data-urlencode":
+			i++
+			name, value, _ := strings.Cut(words[i], "=")
+			query = append(query, name+"="+url.QueryEscape(value))
 		case "-d":
 			i++
-			body = words[i]
+			if body = words[i]; query != nil {
+				query, body = append(query, body), ""
+			}
 		default:
 			var ok bool
 			target, ok = strings.CutPrefix(words[i], "$S")
 			require.True(t, ok, line)
 		}
+	}
+	if query != nil {
+		target += "?" + strings.Join(query, "&")
 	}
 	target = namedRev.ReplaceAllStringFunc(target, func(name string) string { return revs[name] })
 	answer = strings.TrimSpace(s.Do(method, target, body, headers...).Body.String())

@@ -21,11 +21,14 @@ func getDoc(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if q.OpenRevsAll || len(q.OpenRevs) > 0 {
-		return getOpenRevs(c, q)
-	}
 	if pointer, asked := c.Query.First("pointer"); asked {
 		return getPart(c, q, pointer)
+	}
+	if q.Fields, err = params.ReadFields(c.Query); err != nil {
+		return err
+	}
+	if q.OpenRevsAll || len(q.OpenRevs) > 0 {
+		return getOpenRevs(c, q)
 	}
 	d, err := c.Docs.Get(c.Context(), c.DocID(), q)
 	if err != nil {
@@ -33,10 +36,17 @@ func getDoc(c *call.Call) error {
 	}
 	if compat.IsLocalID(d.ID) {
 		// It has no tree and no place in the changes.
-		q = &documents.ReadOptions{Revs: q.Revs}
+		q = &documents.ReadOptions{Revs: q.Revs, Fields: q.Fields}
 	}
-	if !hasMeta(d, q) && c.NotModified(docETag(d)) {
+	if !hasMeta(d, q) && c.NotModified(shownETag(d, q)) {
 		return nil
+	}
+	if q.Fields != nil {
+		b, err := c.Docs.AppendView(c.Context(), nil, c.Docs.View(d, q), q.Fields, nil)
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, b)
 	}
 	if q.Attachments && len(d.Attachments) > 0 && c.Accept().Takes("multipart/related") {
 		return sendRelated(c, d, q)
@@ -48,7 +58,7 @@ func getDoc(c *call.Call) error {
 // its length told before.
 func sendDoc(c *call.Call, view *compat.DocumentView, b []byte) error {
 	var out *call.JSONPieces
-	b, err := c.Docs.AppendView(c.Context(), b, view, func(b []byte) ([]byte, error) {
+	b, err := c.Docs.AppendView(c.Context(), b, view, nil, func(b []byte) ([]byte, error) {
 		if out == nil {
 			length, err := c.Docs.ViewLength(c.Context(), view)
 			if err != nil {
@@ -99,6 +109,14 @@ func hasMeta(d *docread.Document, q *documents.ReadOptions) bool {
 	return len(d.RevsInfo) > 0 || len(d.Conflicts) > 0 || len(d.DeletedConflicts) > 0 || documents.ShowsLocalSeq(q)
 }
 
+// shownETag is docETag, with a checksum of the fields if not all are shown.
+func shownETag(d *docread.Document, q *documents.ReadOptions) string {
+	if q.Fields == nil {
+		return docETag(d)
+	}
+	return docETag(d) + "." + call.ContentTag(q.Fields.AppendNames(nil))
+}
+
 // docETag is the revision; that of a local document says nothing about its body, so a checksum
 // stands for it.
 func docETag(d *docread.Document) string {
@@ -133,8 +151,8 @@ func sendRelated(c *call.Call, d *docread.Document, q *documents.ReadOptions) er
 func getOpenRevs(c *call.Call, q *documents.ReadOptions) error {
 	// What belongs to the document and not to a revision is not shown here.
 	only := documents.ReadOptions{Revs: q.Revs, Attachments: q.Attachments, AttEncodingInfo: q.AttEncodingInfo,
-		AttsSince: q.AttsSince, HasAttsSince: q.HasAttsSince}
-	if c.Accept().Takes("multipart/mixed") {
+		AttsSince: q.AttsSince, HasAttsSince: q.HasAttsSince, Fields: q.Fields}
+	if q.Fields == nil && c.Accept().Takes("multipart/mixed") {
 		return openRevsMixed(c, q, &only)
 	}
 	s := c.Stream(http.StatusOK)
@@ -176,7 +194,7 @@ func appendRevResult(
 	if r.Doc == nil {
 		return append(r.Rev.AppendJSON(append(b, `{"missing":`...)), '}'), nil
 	}
-	b, err := c.Docs.AppendView(c.Context(), append(b, `{"ok":`...), c.Docs.View(r.Doc, q), send)
+	b, err := c.Docs.AppendView(c.Context(), append(b, `{"ok":`...), c.Docs.View(r.Doc, q), q.Fields, send)
 	return append(b, '}'), err
 }
 

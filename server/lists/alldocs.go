@@ -34,7 +34,7 @@ func allDocs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	asked, err := Check(c, o)
+	asked, err := checkShown(c, o)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,17 @@ func Check(c *call.Call, o *params.ViewOptions) (*documents.ListOptions, error) 
 	return o.List(limits)
 }
 
+// checkShown is Check for lists that are shown as they are, of whose documents some fields may be
+// asked for. In the query of a list function that name is the function's.
+func checkShown(c *call.Call, o *params.ViewOptions) (*documents.ListOptions, error) {
+	asked, err := Check(c, o)
+	if err != nil {
+		return nil, err
+	}
+	asked.Fields, err = o.ShownFields()
+	return asked, err
+}
+
 // allDocsQueries serves the …/queries endpoints: several lists in one answer. All queries are read
 // before any is answered.
 func allDocsQueries(c *call.Call) error {
@@ -79,7 +90,7 @@ func allDocsQueries(c *call.Call) error {
 		if err != nil {
 			return nil, err
 		}
-		return Check(c, o)
+		return checkShown(c, o)
 	}
 	for q := range queries.Elements() { // only checked: there may be a million
 		if _, err := read(q); err != nil {

@@ -56,6 +56,7 @@ type ChangesOptions struct {
 	feed   string // as sent, `live` replaced
 	since  string // as sent, "0" if absent
 	filter string // as sent
+	fields string // as sent
 	wait   feedWait
 
 	negatives bool // a negative limit or timeout passes
@@ -93,6 +94,8 @@ func (o *ChangesOptions) set(name, value string) error {
 		o.since = value
 	case "filter":
 		o.filter = value
+	case "fields":
+		o.fields = value
 	case "style":
 		return o.setStyle(value)
 	case "limit", "timeout", "heartbeat", "seq_interval":

@@ -13,7 +13,24 @@ import (
 // members of the body that was posted, which is of the kind Invalid if it was empty. The body need
 // not be valid afterwards. plusIsSpace is chttpd/decode_plus_to_space: names are decoded once more
 // after the query (couch_changes:configure_filter).
-func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Value, plusIsSpace bool) (err error) {
+//
+// Then it reads `fields` of the query, this project's own option for the documents that
+// include_docs shows. Those of the body of the filter _selector come before it, and a function of
+// the user may have an option of that name that is no array.
+func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Value, plusIsSpace bool) error {
+	if err := o.readFilter(q, posted, body, plusIsSpace); err != nil {
+		return err
+	}
+	function := o.Filter.Kind == documents.FilterFunction || o.Filter.Kind == documents.FilterView
+	if !o.IncludeDocs || o.Fields != nil || function && !strings.HasPrefix(o.fields, "[") {
+		return nil
+	}
+	var err error
+	o.Fields, err = readFields(o.fields)
+	return err
+}
+
+func (o *ChangesOptions) readFilter(q compat.Query, posted bool, body ejson.Value, plusIsSpace bool) (err error) {
 	f := &o.Filter
 	switch o.filter {
 	case "_doc_ids":
@@ -25,7 +42,7 @@ func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Valu
 		return err
 	case "_selector":
 		f.Kind = documents.FilterSelector
-		return readSelector(f, posted, body)
+		return readSelector(&o.FeedOptions, posted, body)
 	case "_design":
 		f.Kind = documents.FilterDesign
 		return nil
@@ -60,7 +77,7 @@ func readViewFilter(f *documents.Filter, q compat.Query, plusIsSpace bool) error
 }
 
 // readSelector reads selector and fields of a POST (couch_changes:get_selector_and_fields).
-func readSelector(f *documents.Filter, posted bool, body ejson.Value) (err error) {
+func readSelector(o *documents.FeedOptions, posted bool, body ejson.Value) (err error) {
 	switch {
 	case !posted:
 		return compat.NewError(compat.KindBadRequest, "Selector must be specified in POST payload")
@@ -71,15 +88,19 @@ func readSelector(f *documents.Filter, posted bool, body ejson.Value) (err error
 	if v.Kind() != ejson.Object {
 		return compat.NewError(compat.KindBadRequest, "Selector error: expected a JSON object")
 	}
-	if f.Selector, err = selector.ParseSelector(v); err != nil {
+	if o.Filter.Selector, err = selector.ParseSelector(v); err != nil {
 		return selectorError(err)
 	}
 	if v, ok := body.Get("fields"); ok {
 		if v.Kind() != ejson.Array {
 			return compat.NewError(compat.KindBadRequest, "Selector error: fields must be JSON array")
 		}
-		if f.Fields, err = selector.ParseFields(v); err != nil {
+		fields, err := selector.ParseFields(v)
+		if err != nil {
 			return selectorError(err)
+		}
+		if !fields.All() {
+			o.Fields = fields
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@
 //	view.go, viewset.go    options of views and lists: what is read from a query or a body, and name by name
 //	viewcheck.go           what these options mean together
 //	idrange.go             ranges of ids and names
+//	fields.go              which fields of documents are shown
 //	document.go            options of documents, and the revision that a query and headers name
 //	changes.go, changesfilter.go, dbupdates.go  _changes, its filters, _db_updates
 //	accept.go              the headers Accept and Accept-Encoding

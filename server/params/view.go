@@ -41,6 +41,8 @@ type ViewOptions struct {
 	// where the page before ended.
 	Bookmark *string
 
+	fields *Value // nil if absent; see ShownFields
+
 	reduce, conflicts, group optBool
 	groupLevel               int64 // -1 if absent
 	stable                   bool  // known, and without a meaning here

@@ -43,6 +43,8 @@ func (o *ViewOptions) set(name string, v Value) (err error) {
 		return o.setUpdate(name, v)
 	case "bookmark":
 		o.Bookmark = v.Plain()
+	case "fields":
+		o.fields = &v
 	case "partition":
 		o.Partition = *v.Plain()
 		return compat.ValidatePartition(o.Partition)

@@ -27,6 +27,9 @@ type viewWriter struct {
 // newViewWriter makes that of one query.
 func newViewWriter(c *call.Call, s *call.Stream, v *views.View, o *params.ViewOptions) (w *viewWriter, err error) {
 	w = &viewWriter{docs: NewRowDocs(c, o), s: s, o: o, first: true}
+	if w.docs.fields, err = o.ShownFields(); err != nil {
+		return nil, err
+	}
 	if o.Bookmark != nil {
 		if w.page, err = openPage(*o.Bookmark, &o.Query, v.Reduces(&o.Query)); err != nil {
 			return nil, err
@@ -144,12 +147,13 @@ func appendRow(b []byte, r *views.Row) []byte {
 
 // RowDocs reads and prints the documents that include_docs adds to the rows of a view.
 type RowDocs struct {
-	c *call.Call
-	o *params.ViewOptions
+	c      *call.Call
+	o      *params.ViewOptions
+	fields documents.Fields // what is shown of them, nil for all
 }
 
-// NewRowDocs makes those of one query.
-func NewRowDocs(c *call.Call, o *params.ViewOptions) *RowDocs { return &RowDocs{c, o} }
+// NewRowDocs makes those of one query, which shows all of them.
+func NewRowDocs(c *call.Call, o *params.ViewOptions) *RowDocs { return &RowDocs{c: c, o: o} }
 
 // RowDoc is the document of a row; d is nil where the row shows null.
 type RowDoc struct {
@@ -229,5 +233,5 @@ func (w *RowDocs) append(b []byte, doc *RowDoc, send func([]byte) ([]byte, error
 	if !doc.linked {
 		asked = documents.ReadOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo}
 	}
-	return w.c.Docs.AppendView(w.c.Context(), b, w.c.Docs.View(doc.d, &asked), send)
+	return w.c.Docs.AppendView(w.c.Context(), b, w.c.Docs.View(doc.d, &asked), w.fields, send)
 }

@@ -171,6 +171,9 @@ func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*params.
 			if err == nil {
 				err = CheckViewOptions(c, w, o)
 			}
+			if err == nil {
+				_, err = o.ShownFields()
+			}
 			if !yield(o, err) {
 				return
 			}
