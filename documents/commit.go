@@ -20,14 +20,6 @@ type CommitPart struct {
 	Stored    func(x *storage.Tx, results []storage.EditResult) error
 }
 
-// Write makes the edits of one part in one transaction, or none; see Store.Commit.
-func (p *CommitPart) Write(ctx context.Context) error {
-	if err := p.Database.store.Room(); err != nil {
-		return err
-	}
-	return p.Database.store.Commit(ctx, nil, []CommitPart{*p})
-}
-
 // Commit makes the edits of several databases in one transaction, or none; with is called in it
 // first. See storage.Store.Commit.
 func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []CommitPart) error {

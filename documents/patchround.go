@@ -102,6 +102,7 @@ type PatchRound struct {
 	Of   []int
 	// Reads are the documents that are left as they are.
 	Reads []storage.ReadRev
+	Bytes int // of the bodies, as they were read and as they become
 }
 
 // NewPatchRound applies patches to what is stored. Those of one document build on each other, where
@@ -135,6 +136,7 @@ func NewPatchRound(ctx context.Context, d *Database, edits []*PatchEdit, most in
 			return nil, kv.ErrTooLarge
 		}
 	}
+	round.Bytes = r.bytes
 	return round, nil
 }
 

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/answers"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// expiryJob is the type of the one job that deletes documents whose time has come, and purges those
-// that were deleted long enough ago, for all processes of a store.
+// expiryJob is the type of the one job that deletes documents whose time has come, purges those that
+// were deleted long enough ago, and removes answers that are kept no longer (package
+// storage/answers), for all processes of a store.
 const expiryJob = "expiry"
 
 // expireBatch is how many documents are deleted at once.
@@ -73,9 +75,12 @@ func (e *Engine) expired(x *storage.Tx, results []storage.EditResult) error {
 	return nil
 }
 
-// untilExpiry purges a piece of what is due (Purges), and waits until there is more of it, until a
+// untilExpiry removes old answers, purges a piece of what is due (Purges), and waits until there is more of it, until a
 // time, 0 for none, or until another edit expires.
 func (e *Engine) untilExpiry(ctx context.Context, r *jobs.Run, next int64, seen []byte) error {
+	if err := answers.Sweep(ctx, e.o.KV, e.now()); err != nil {
+		return err
+	}
 	wait, cancel := context.WithTimeout(ctx, time.Hour) // the clock may be set meanwhile
 	defer cancel()
 	if next != 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/answers"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -73,6 +74,29 @@ function OnDelete(meta, options) { dst[meta.id] = {expired: options.expired}; }`
 	n.put("src", "after", `{}`)
 	n.becomes("src", "after", `{"n":1}`)
 	require.Equal(t, `{"n":1}`, n.get("src", "a"))
+}
+
+// TestOldAnswersGo: the job of what expires removes answers that are kept no longer, and no others.
+func TestOldAnswersGo(t *testing.T) {
+	store := memkv.New()
+	old := answers.Request{Key: "old", Now: time.Now().Add(-answers.Life - time.Minute)}
+	young := answers.Request{Key: "young", Now: time.Now()}
+	for _, q := range []*answers.Request{&old, &young} {
+		_, err := store.Update(t.Context(), func(tx kv.Tx) error { return q.Keep(tx, &answers.Answer{Status: 201}) })
+		require.NoError(t, err)
+	}
+	newNode(t, store, 0)
+	find := func(q *answers.Request) (found *answers.Answer) {
+		require.NoError(t, store.View(t.Context(), func(tx kv.ReadTx) (err error) {
+			found, err = q.Find(tx)
+			return err
+		}))
+		return found
+	}
+	old.Now = old.Now.Add(time.Second) // when it would still be given
+	require.NotNil(t, find(&young))
+	require.Eventually(t, func() bool { return find(&old) == nil }, time.Minute, time.Millisecond)
+	require.NotNil(t, find(&young))
 }
 
 // TestOwnWritesElsewhere: a process that runs a function which another one has just deployed, and

@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/answers"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -174,6 +175,7 @@ func (c *checker) run(ctx context.Context) error {
 		c.keys(ctx, "jobs", keyspace.JobsPrefix(), jobs.Check),
 		c.keys(ctx, "nodes", keyspace.NodesPrefix(), nodes.Check),
 		c.keys(ctx, "failed logins", keyspace.LoginsPrefix(), logins.Check),
+		c.keys(ctx, "kept answers", keyspace.AnswersPrefix(), answers.Check),
 		c.keys(ctx, "settings", keyspace.SettingsPrefix(), settings.Check),
 	)
 }

@@ -34,6 +34,9 @@ var Extensions = []Extension{
 		"GET /{db}/{id}", "GET /{db}/_design/{name}", "GET /{db}/_local/{name}", "POST /{db}/_bulk_get",
 		"GET /{db}/_all_docs", "GET /{db}/_changes", "GET /{db}/_design/{name}/_view/{view}",
 	}, false},
+	{"idempotency_key", 1, []string{
+		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "POST /{db}/_bulk_docs",
+	}, false},
 	{"interactive_views", 1, []string{"PUT /{db}/_design/{name}"}, false},
 	{"patch", 1, []string{
 		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "PATCH /{db}/_local/{name}", "POST /{db}/_bulk_docs",

@@ -42,6 +42,13 @@ func postBulkDocs(c *call.Call) error {
 	if atomic && !newEdits {
 		return errAtomicReplicated
 	}
+	once, err := onceOf(c, body.Raw())
+	if err != nil {
+		return err
+	}
+	if once != nil && !atomic {
+		return errOnceBulk
+	}
 	c.Env.Stats.BulkDocs.Add(float64(list.Len()))
 	if list.Len() == 0 && !atomic {
 		if err := c.RequireDB(); err != nil {
@@ -62,7 +69,7 @@ func postBulkDocs(c *call.Call) error {
 			return err
 		}
 		check, _ := body.Get("check")
-		return writeAtomic(c, rows, check, o)
+		return writeAtomic(c, rows, check, o, once)
 	}
 	accepted := bulkAccepted(c, body)
 	if len(rows.patches) == 0 {

@@ -4,6 +4,8 @@
 //	read.go          GET of a document, open_revs
 //	write.go         PUT, POST, DELETE and COPY of a document
 //	atomic.go        _bulk_docs with `atomic`: all documents or none
+//	atomicrun.go     how they are stored
+//	once.go          requests with an Idempotency-Key
 //	part.go          GET of one value in a document
 //	patch.go         PATCH of a document
 //	restore.go       _restore of a document: an older revision comes back

@@ -61,6 +61,11 @@ func patchDoc(c *call.Call) error {
 		return err
 	}
 	edit.Rev = named.Rev()
+	if once, err := onceOf(c, value.Raw()); err != nil {
+		return err
+	} else if once != nil {
+		return patchOnce(c, edit, o, once)
+	}
 	made, err := edit.Write(c.Context(), c.Docs, o)
 	if err != nil {
 		return err
@@ -107,6 +112,13 @@ func prefersRepresentation(c *call.Call) bool {
 	return false
 }
 
+func patchStatus(c *call.Call, changed, deleted bool) int {
+	if changed && !deleted {
+		return storedStatus(c)
+	}
+	return http.StatusOK
+}
+
 // patched answers a patch as a PUT of what it makes: with 200 where the document stays as it was.
 func patched(c *call.Call, edit *documents.PatchEdit, made *documents.Patched) error {
 	if made.Doc != nil && compat.IsLocalID(edit.ID) {
@@ -115,10 +127,7 @@ func patched(c *call.Call, edit *documents.PatchEdit, made *documents.Patched) e
 		c.SetETag(made.Rev.String())
 	}
 	c.SetHeader("Location", c.Link(c.DB.Name(), edit.ID))
-	status := http.StatusOK
-	if made.Changed && !made.Deleted {
-		status = storedStatus(c)
-	}
+	status := patchStatus(c, made.Changed, made.Deleted)
 	b := appendWritten(nil, edit.ID, made.Rev)
 	if edit.Return {
 		c.SetHeader("Preference-Applied", "return=representation")

@@ -34,6 +34,7 @@ var rootNames = []struct {
 	{NodesPrefix(), "nodes"},
 	{SettingsPrefix(), "settings"},
 	{LoginsPrefix(), "failed logins"},
+	{AnswersPrefix(), "kept answers"},
 }
 
 // KeyName is what a key is, in words for logs: the number of its database, the subspace, and the

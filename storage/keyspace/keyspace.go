@@ -21,6 +21,7 @@ import (
 //	(rootNodes, …)                          the processes that have the store open     ../../cluster/nodes/
 //	(rootSettings, …)                       settings that they share                   ../../cluster/settings/
 //	(rootLogins, …)                         failed logins that they tell each other of ../../cluster/logins/
+//	(rootAnswers, …)                        answers to requests with a key of their own ../answers/
 //	(rootHome)                              identity of the cluster that the store is on ../moved/
 //	(11, …)                                 jobs of _reshard that older versions kept; nothing reads them
 //	(prefix, TagX, …)                       a database, prefix >= FirstPrefix:
@@ -63,6 +64,7 @@ const (
 	_ // claims of replications, which are jobs now
 	rootHome
 	_ // 11 is taken, see above
+	rootAnswers
 
 	// FirstPrefix is the first database's prefix; the tuple integers below are tags of the root.
 	FirstPrefix = 32
@@ -133,6 +135,9 @@ func SettingsPrefix() []byte { return rootKey(rootSettings) }
 
 // LoginsPrefix is the key prefix of failed logins (package cluster/logins).
 func LoginsPrefix() []byte { return rootKey(rootLogins) }
+
+// AnswersPrefix is the key prefix of answers to requests with a key (package storage/answers).
+func AnswersPrefix() []byte { return rootKey(rootAnswers) }
 
 // HomeKey is the key of the identity of the cluster that the store is on (package storage/moved).
 func HomeKey() []byte { return rootKey(rootHome) }
