@@ -120,6 +120,9 @@ func TestMapEach(t *testing.T) {
 // TestMapEachEndsWorkers: in real workers, what a function does not survive is found, and the
 // others have their rows.
 func TestMapEachEndsWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector slows what the workers allocate ten times; the other tests of MapEach run under it")
+	}
 	p := newTestPool(t, Options{Memory: 128 << 20, Timeout: hostileTime})
 	p.opts.MaxResult = 1 << 20
 	source := `function (doc) {
@@ -148,6 +151,9 @@ func TestMapEachEndsWorkers(t *testing.T) {
 // TestMapEachInPieces: of documents whose rows are many a search index gets those of a few at a
 // time, and all in order.
 func TestMapEachInPieces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector slows what the workers allocate ten times; the other tests of MapEach run under it")
+	}
 	p := newTestPool(t, Options{})
 	program := NewIndexProgram("db", ClouseauIndex,
 		`function (doc) { for (var i = 0; i < 1000; i++) index(doc._id, "x".repeat(500)); }`)

@@ -60,6 +60,9 @@ func TestRealmsOutliveCalls(t *testing.T) {
 // TestRealmsKeepNoMemory: what a function gathers in its realm without end does not fill the
 // worker, and what a large document took is given back.
 func TestRealmsKeepNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector slows what the workers allocate ten times; the other tests of realms run under it")
+	}
 	p := newTestPool(t, Options{Workers: 1, Memory: 256 << 20})
 	program := NewMapProgram("db", []string{`function(doc) {
 		kept = typeof kept === 'undefined' ? [] : kept;
