@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/principal"
+	"github.com/settee-db/settee/storage"
 )
 
 // The refusals of those who may not use a database, or not as they want.
@@ -20,35 +21,44 @@ func AdminsOnly(name string, all bool) bool {
 	return name != "" && name[0] == '_' && (all || name != "_users" && name != "_replicator")
 }
 
+// Access is what a principal may do with a database by its _security, which is read once. It is
+// used by one goroutine at a time.
+type Access struct {
+	db       *storage.DB
+	who      principal.Principal
+	security *compat.Security // nil before it was read
+	exists   bool             // the database was looked for
+}
+
 // Authorize refuses those who may not use the database; all says that they want all documents, as
 // lists and feeds show them. It is asked once, before anything else. The error is
 // compat.ErrNoDatabase if there is no such database, but for those who may not even know that.
-func (d *Database) Authorize(ctx context.Context, all bool) error {
-	if d.who.IsAdmin() {
+func (a *Access) Authorize(ctx context.Context, all bool) error {
+	if a.who.IsAdmin() {
 		return nil
 	}
-	if AdminsOnly(d.Name(), all) {
+	if AdminsOnly(a.db.Name(), all) {
 		return ErrNotServerAdmin
 	}
-	return d.CheckMember(ctx)
+	return a.CheckMember(ctx)
 }
 
 // CheckMember refuses those who are no members of the database by its _security. The error is
 // compat.ErrNoDatabase if there is none.
-func (d *Database) CheckMember(ctx context.Context) error {
-	s, err := d.rights(ctx)
+func (a *Access) CheckMember(ctx context.Context) error {
+	s, err := a.rights(ctx)
 	if err != nil {
 		return err
 	}
-	return s.CheckMember(d.who.Name, d.who.Roles)
+	return s.CheckMember(a.who.Name, a.who.Roles)
 }
 
 // CheckAdmin refuses those who are no admins of the database by its _security; see CheckMember.
-func (d *Database) CheckAdmin(ctx context.Context) error {
-	if err := d.CheckMember(ctx); err != nil {
+func (a *Access) CheckAdmin(ctx context.Context) error {
+	if err := a.CheckMember(ctx); err != nil {
 		return err
 	}
-	if admin, err := d.IsAdmin(ctx); admin || err != nil {
+	if admin, err := a.IsAdmin(ctx); admin || err != nil {
 		return err
 	}
 	return errNotAdmin
@@ -56,11 +66,11 @@ func (d *Database) CheckAdmin(ctx context.Context) error {
 
 // NeedAdmin refuses those who are no admins of the database as writes of design documents do;
 // members only come here.
-func (d *Database) NeedAdmin(ctx context.Context) error {
-	if admin, err := d.IsAdmin(ctx); admin || err != nil {
+func (a *Access) NeedAdmin(ctx context.Context) error {
+	if admin, err := a.IsAdmin(ctx); admin || err != nil {
 		return err
 	}
-	return needsAdmin(d.who)
+	return needsAdmin(a.who)
 }
 
 // needsAdmin is the refusal of somebody who is no admin (couch_db:check_is_admin).
@@ -73,55 +83,43 @@ func needsAdmin(who principal.Principal) error {
 }
 
 // IsAdmin reports whether the principal is an admin of the database. Server admins are.
-func (d *Database) IsAdmin(ctx context.Context) (bool, error) {
-	if d.who.IsAdmin() {
+func (a *Access) IsAdmin(ctx context.Context) (bool, error) {
+	if a.who.IsAdmin() {
 		return true, nil
 	}
-	s, err := d.rights(ctx)
+	s, err := a.rights(ctx)
 	if err != nil {
 		return false, err
 	}
-	return s.IsAdmin(d.who.Name, d.who.Roles), nil
-}
-
-// CheckQuery keeps everybody but admins from what is computed from documents that they may not see:
-// the views of the users database (fabric:query_view).
-func (d *Database) CheckQuery(ctx context.Context) error {
-	if !d.Hides() {
-		return nil
-	}
-	if admin, err := d.IsAdmin(ctx); admin || err != nil {
-		return err
-	}
-	return errUsersDesign
+	return s.IsAdmin(a.who.Name, a.who.Roles), nil
 }
 
 // Require makes sure that the database exists, unless its _security was read already. The error is
 // compat.ErrNoDatabase.
-func (d *Database) Require(ctx context.Context) error {
-	if d.exists || d.security != nil {
+func (a *Access) Require(ctx context.Context) error {
+	if a.exists || a.security != nil {
 		return nil
 	}
-	exists, err := d.db.Exists(ctx)
+	exists, err := a.db.Exists(ctx)
 	if err != nil {
 		return err
 	}
 	if !exists {
 		return compat.ErrNoDatabase
 	}
-	d.exists = true
+	a.exists = true
 	return nil
 }
 
 // rights reads the database's _security, once.
-func (d *Database) rights(ctx context.Context) (*compat.Security, error) {
-	if d.security != nil {
-		return d.security, nil
+func (a *Access) rights(ctx context.Context) (*compat.Security, error) {
+	if a.security != nil {
+		return a.security, nil
 	}
-	s, err := d.db.Settings().Rights(ctx)
+	s, err := a.db.Settings().Rights(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.security = s
-	return d.security, nil
+	a.security = s
+	return a.security, nil
 }

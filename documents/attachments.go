@@ -13,11 +13,17 @@ import (
 
 var errNoAttachment = compat.NewError(compat.KindNotFound, "Document is missing attachment")
 
-// Attachment finds an attachment of the revision that the options ask for; its bytes are read with
-// ReadAttachment. With latest a revision stands for the leaf that descends from it. Where there are
+// Attachments are the attachments of the documents of a database.
+type Attachments struct{ d *Database }
+
+// Attachments are those of the database.
+func (d *Database) Attachments() Attachments { return Attachments{d} }
+
+// Find finds an attachment of the revision that the options ask for; its bytes are read with
+// Read. With latest a revision stands for the leaf that descends from it. Where there are
 // several, CouchDB crashes (case_clause).
-func (d *Database) Attachment(ctx context.Context, id, name string, q *ReadOptions) (*compat.Attachment, error) {
-	doc, err := d.Find(ctx, id, docread.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
+func (a Attachments) Find(ctx context.Context, id, name string, q *ReadOptions) (*compat.Attachment, error) {
+	doc, err := a.d.Find(ctx, id, docread.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
 	if err != nil {
 		return nil, err
 	}
@@ -28,30 +34,30 @@ func (d *Database) Attachment(ctx context.Context, id, name string, q *ReadOptio
 	return &doc.Attachments[i], nil
 }
 
-// ReadAttachment writes bytes of an attachment; see storage.Attachments.Read.
-func (d *Database) ReadAttachment(
+// Read writes bytes of an attachment; see storage.Attachments.Read.
+func (a Attachments) Read(
 	ctx context.Context,
 	att *compat.Attachment,
 	o storage.AttachmentRange,
 	w io.Writer,
 ) error {
-	return d.db.Attachments().Read(ctx, att, o, w)
+	return a.d.db.Attachments().Read(ctx, att, o, w)
 }
 
-// PutAttachment stores an attachment as the first one of a new revision of the document. That comes
+// Put stores an attachment as the first one of a new revision of the document. That comes
 // after rev, or is the first one of a new document if rev is zero.
-func (d *Database) PutAttachment(
+func (a Attachments) Put(
 	ctx context.Context,
 	id string,
 	rev compat.Rev,
 	u storage.Upload,
 	from io.Reader,
 ) (compat.Rev, error) {
-	doc, err := d.attachmentTarget(ctx, id, rev)
+	doc, err := a.target(ctx, id, rev)
 	if err != nil {
 		return compat.Rev{}, err
 	}
-	draft := d.Draft(doc, WriteOptions{AttachmentsOnly: true, streamed: u.Name})
+	draft := a.d.Draft(doc, WriteOptions{AttachmentsOnly: true, streamed: u.Name})
 	att, err := draft.Upload(ctx, u, from)
 	if err != nil {
 		draft.Discard(ctx)
@@ -61,27 +67,27 @@ func (d *Database) PutAttachment(
 	return draft.Commit(ctx)
 }
 
-func (d *Database) attachmentTarget(ctx context.Context, id string, rev compat.Rev) (*compat.Document, error) {
+func (a Attachments) target(ctx context.Context, id string, rev compat.Rev) (*compat.Document, error) {
 	if rev.IsZero() {
-		return d.newDocument(ctx, id)
+		return a.newDocument(ctx, id)
 	}
-	return d.openEdit(ctx, id, rev, func(*docread.Document) error { return nil })
+	return a.openEdit(ctx, id, rev, func(*docread.Document) error { return nil })
 }
 
-// DeleteAttachment removes an attachment in a new revision of the document, which comes after rev.
+// Delete removes an attachment in a new revision of the document, which comes after rev.
 // Without one the document has to have the attachment all the same before it is a conflict.
-func (d *Database) DeleteAttachment(ctx context.Context, id string, rev compat.Rev, name string) (compat.Rev, error) {
-	doc, err := d.withoutAttachment(ctx, id, rev, name)
+func (a Attachments) Delete(ctx context.Context, id string, rev compat.Rev, name string) (compat.Rev, error) {
+	doc, err := a.without(ctx, id, rev, name)
 	if err != nil {
 		return compat.Rev{}, err
 	}
-	return d.updateOne(ctx, doc, WriteOptions{AttachmentsOnly: true})
+	return a.d.updateOne(ctx, doc, WriteOptions{AttachmentsOnly: true})
 }
 
-// withoutAttachment makes the edit of DeleteAttachment. Without a revision it is a document that
+// without makes the edit of Delete. Without a revision it is a document that
 // follows none: writing it is the conflict that CouchDB answers, but only after the winner was
 // found to have the attachment, since without it the answer is that there is no such attachment.
-func (d *Database) withoutAttachment(
+func (a Attachments) without(
 	ctx context.Context,
 	id string,
 	rev compat.Rev,
@@ -94,16 +100,16 @@ func (d *Database) withoutAttachment(
 		return nil
 	}
 	if rev.IsZero() {
-		doc, err := d.Find(ctx, id, docread.OpenOptions{NoBody: true})
+		doc, err := a.d.Find(ctx, id, docread.OpenOptions{NoBody: true})
 		if err == nil {
 			err = check(doc)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return d.newDocument(ctx, id)
+		return a.newDocument(ctx, id)
 	}
-	edit, err := d.openEdit(ctx, id, rev, check)
+	edit, err := a.openEdit(ctx, id, rev, check)
 	if err == nil {
 		edit.Attachments = without(edit.Attachments, name)
 	}
@@ -111,8 +117,8 @@ func (d *Database) withoutAttachment(
 }
 
 // newDocument is an empty document with an id.
-func (d *Database) newDocument(ctx context.Context, id string) (*compat.Document, error) {
-	rules, err := d.DocRules(ctx)
+func (a Attachments) newDocument(ctx context.Context, id string) (*compat.Document, error) {
+	rules, err := a.d.DocRules(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -123,23 +129,23 @@ func (d *Database) newDocument(ctx context.Context, id string) (*compat.Document
 }
 
 // openEdit makes an edit of a leaf that check accepts.
-func (d *Database) openEdit(
+func (a Attachments) openEdit(
 	ctx context.Context,
 	id string,
 	rev compat.Rev,
 	check func(*docread.Document) error,
 ) (*compat.Document, error) {
-	doc, err := d.db.Open(ctx, id, docread.OpenOptions{Rev: rev})
+	doc, err := a.d.db.Open(ctx, id, docread.OpenOptions{Rev: rev})
 	if err != nil && !errors.Is(err, compat.ErrMissing) {
-		return nil, d.missing(ctx, id, err)
+		return nil, a.d.missing(ctx, id, err)
 	}
 	if err != nil {
-		if err := d.CheckPartitions(ctx, slices.Values([]string{id})); err != nil {
+		if err := a.d.CheckPartitions(ctx, slices.Values([]string{id})); err != nil {
 			return nil, err
 		}
 		return nil, compat.ErrMissingRev
 	}
-	if err := d.Show(ctx, doc); err != nil {
+	if err := a.d.Show(ctx, doc); err != nil {
 		return nil, err
 	}
 	if err := check(doc); err != nil {

@@ -23,8 +23,14 @@ const (
 	maxWhole = 16 << 20
 )
 
-// View is what the options want to see of a document, to be printed with AppendView.
-func (d *Database) View(doc *docread.Document, q *ReadOptions) *compat.DocumentView {
+// DocumentView is what is shown of a document, with the attachments that it has the data of.
+type DocumentView struct {
+	*compat.DocumentView
+	d *Database
+}
+
+// View is what the options want to see of a document.
+func (d *Database) View(doc *docread.Document, q *ReadOptions) DocumentView {
 	view := View(doc, q)
 	if q.Attachments {
 		for i := range view.Attachments {
@@ -33,34 +39,33 @@ func (d *Database) View(doc *docread.Document, q *ReadOptions) *compat.DocumentV
 			}
 		}
 	}
-	return view
+	return DocumentView{view, d}
 }
 
-// AppendView prints a document with the attachments that the view has the data of, or what fields
-// show of it, unless they are nil. send takes what was appended up to now, and gives the buffer to
-// go on with; it is not called for little. Without it, and with fields, all has to be in memory:
-// that waits for its room there, and is refused (413) above maxWhole.
-func (d *Database) AppendView(
+// Append prints the document, or what fields show of it, unless they are nil. send takes what was
+// appended up to now, and gives the buffer to go on with; it is not called for little. Without it,
+// and with fields, all has to be in memory: that waits for its room there, and is refused (413)
+// above maxWhole.
+func (v DocumentView) Append(
 	ctx context.Context,
 	b []byte,
-	view *compat.DocumentView,
 	fields Fields,
 	send func([]byte) ([]byte, error),
 ) ([]byte, error) {
 	if fields != nil {
-		special := *view // the members that are not in the body
+		special := *v.DocumentView // the members that are not in the body
 		special.Body = nil
 		if len(special.Attachments) > 0 && !fields.Wants("_attachments") {
 			special.Attachments = nil
 		}
-		members, err := d.AppendView(ctx, nil, &special, nil, nil)
+		members, err := DocumentView{&special, v.d}.Append(ctx, nil, nil, nil)
 		if err != nil {
 			return b, err
 		}
-		return fields.AppendJSON(b, members, view.Body)
+		return fields.AppendJSON(b, members, v.Body)
 	}
-	whole := &wholeData{d: d, view: view}
-	return compat.AppendDocumentWith(b, view, func(b []byte, a *compat.AttachmentView) ([]byte, error) {
+	whole := &wholeData{DocumentView: v}
+	return compat.AppendDocumentWith(b, v.DocumentView, func(b []byte, a *compat.AttachmentView) ([]byte, error) {
 		w := &dataWriter{b: b, send: send}
 		if send == nil {
 			if err := whole.hold(ctx); err != nil {
@@ -69,7 +74,7 @@ func (d *Database) AppendView(
 			w.send = whole.check
 		}
 		encoder := base64.NewEncoder(base64.StdEncoding, w)
-		err := d.db.Attachments().Read(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, encoder)
+		err := v.d.db.Attachments().Read(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, encoder)
 		if err == nil {
 			err = encoder.Close()
 		}
@@ -94,14 +99,14 @@ type Fields interface {
 	AppendNames(b []byte) []byte
 }
 
-// ViewLength is how many bytes AppendView appends. What is compressed is read for that.
-func (d *Database) ViewLength(ctx context.Context, view *compat.DocumentView) (int64, error) {
+// Length is how many bytes Append appends. What is compressed is read for that.
+func (v DocumentView) Length(ctx context.Context) (int64, error) {
 	var data int64
-	b, err := compat.AppendDocumentWith(nil, view, func(b []byte, a *compat.AttachmentView) ([]byte, error) {
+	b, err := compat.AppendDocumentWith(nil, v.DocumentView, func(b []byte, a *compat.AttachmentView) ([]byte, error) {
 		n := counter(a.EncodedLength)
 		if a.Encoding == compat.EncodingGzip {
 			n = 0
-			err := d.db.Attachments().Read(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, &n)
+			err := v.d.db.Attachments().Read(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, &n)
 			if err != nil {
 				return b, err
 			}
@@ -139,8 +144,7 @@ func (w *dataWriter) Write(p []byte) (_ int, err error) {
 
 // wholeData is attachments that are in memory together.
 type wholeData struct {
-	d    *Database
-	view *compat.DocumentView
+	DocumentView
 	held bool
 }
 
@@ -151,18 +155,18 @@ func (w *wholeData) hold(ctx context.Context) error {
 	}
 	w.held = true
 	size := int64(0)
-	for _, a := range w.view.Attachments {
+	for _, a := range w.Attachments {
 		if a.Form == compat.FormData {
 			size += max(a.Length, a.EncodedLength) // at least
 		}
 	}
-	return w.d.from.Memory.Hold(ctx, len(w.view.Body)+int(min(size, maxWhole)))
+	return w.d.from.Memory.Hold(ctx, len(w.Body)+int(min(size, maxWhole)))
 }
 
 // check refuses what becomes too large.
 func (w *wholeData) check(b []byte) ([]byte, error) {
-	if len(b) > len(w.view.Body)+maxWhole {
-		return b, compat.NewError(compat.KindDocumentTooLarge, w.view.ID)
+	if len(b) > len(w.Body)+maxWhole {
+		return b, compat.NewError(compat.KindDocumentTooLarge, w.ID)
 	}
 	return b, nil
 }

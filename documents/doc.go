@@ -33,6 +33,6 @@
 //  2. Documents are shown only after Database.Show: Open, Get, OpenRevs and BulkGet ask it themselves, and so do
 //     AppendDoc of a Feed and of a List; readers of snapshots have to.
 //  3. A Database sees one state of the rules, that of its Origin.
-//  4. What a principal may do with a database as a whole is asked once, with Authorize; the methods that read and write
-//     do not ask again.
+//  4. What a principal may do with a database as a whole is asked once, with Access.Authorize; the methods that read
+//     and write do not ask again.
 package documents

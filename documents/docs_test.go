@@ -104,12 +104,12 @@ func TestWhoMayUseADatabase(t *testing.T) {
 		{ada, "_global_changes", false, false, true},
 	} {
 		d := s.as(c.who, c.db)
-		require.Equal(t, c.one, d.Authorize(t.Context(), false) == nil, c)
-		require.Equal(t, c.all, d.Authorize(t.Context(), true) == nil, c)
-		require.Equal(t, c.boss, d.CheckAdmin(t.Context()) == nil || c.who.IsAdmin(), c)
+		require.Equal(t, c.one, d.Access().Authorize(t.Context(), false) == nil, c)
+		require.Equal(t, c.all, d.Access().Authorize(t.Context(), true) == nil, c)
+		require.Equal(t, c.boss, d.Access().CheckAdmin(t.Context()) == nil || c.who.IsAdmin(), c)
 	}
-	require.ErrorIs(t, s.as(ada, "none").Authorize(t.Context(), false), compat.KindNoDatabase)
-	require.ErrorIs(t, s.as(admin, "none").Require(t.Context()), compat.KindNoDatabase)
+	require.ErrorIs(t, s.as(ada, "none").Access().Authorize(t.Context(), false), compat.KindNoDatabase)
+	require.ErrorIs(t, s.as(admin, "none").Access().Require(t.Context()), compat.KindNoDatabase)
 }
 
 // TestUsersSeeTheirOwn writes and reads user documents in the name of several principals.
@@ -211,7 +211,7 @@ func TestDrafts(t *testing.T) {
 	s := newStore(t, `{}`, "db")
 	d := s.as(ada, "db")
 	ctx := t.Context()
-	rev, err := d.PutAttachment(
+	rev, err := d.Attachments().Put(
 		ctx,
 		"a",
 		compat.Rev{},
@@ -219,12 +219,12 @@ func TestDrafts(t *testing.T) {
 		strings.NewReader("hello"),
 	)
 	require.NoError(t, err)
-	att, err := d.Attachment(ctx, "a", "x", &ReadOptions{})
+	att, err := d.Attachments().Find(ctx, "a", "x", &ReadOptions{})
 	require.NoError(t, err)
 	var got bytes.Buffer
-	require.NoError(t, d.ReadAttachment(ctx, att, storage.AttachmentRange{To: -1}, &got))
+	require.NoError(t, d.Attachments().Read(ctx, att, storage.AttachmentRange{To: -1}, &got))
 	require.Equal(t, "hello", got.String())
-	_, err = d.PutAttachment(
+	_, err = d.Attachments().Put(
 		ctx,
 		"a",
 		rev,
@@ -232,18 +232,18 @@ func TestDrafts(t *testing.T) {
 		strings.NewReader(strings.Repeat("y", 1001)),
 	)
 	require.ErrorIs(t, err, compat.KindAttachmentTooLarge)
-	_, err = d.PutAttachment(ctx, "a", compat.Rev{}, storage.Upload{Name: "y", Length: 1}, strings.NewReader("y"))
+	_, err = d.Attachments().Put(ctx, "a", compat.Rev{}, storage.Upload{Name: "y", Length: 1}, strings.NewReader("y"))
 	require.ErrorIs(t, err, compat.KindConflict)
-	_, err = d.DeleteAttachment(ctx, "a", rev, "none")
+	_, err = d.Attachments().Delete(ctx, "a", rev, "none")
 	require.ErrorIs(t, err, compat.KindNotFound)
-	_, err = d.DeleteAttachment(ctx, "a", compat.Rev{}, "x")
+	_, err = d.Attachments().Delete(ctx, "a", compat.Rev{}, "x")
 	require.ErrorIs(t, err, compat.KindConflict)
 	copied, err := d.Copy(ctx, "a", rev, "b", compat.Rev{})
 	require.NoError(t, err)
-	next, err := d.DeleteAttachment(ctx, "b", copied, "x")
+	next, err := d.Attachments().Delete(ctx, "b", copied, "x")
 	require.NoError(t, err)
 	require.Equal(t, int64(2), next.Pos)
-	_, err = d.Attachment(ctx, "b", "x", &ReadOptions{})
+	_, err = d.Attachments().Find(ctx, "b", "x", &ReadOptions{})
 	require.ErrorIs(t, err, compat.KindNotFound)
 }
 

@@ -98,7 +98,7 @@ func (f *Feed) Begin(ctx context.Context, since compat.Since) (storage.UpdateSeq
 }
 
 // AppendDoc prints the document of a row as the principal may see it and the feed shows it, null if
-// it is none. send is that of Database.AppendView.
+// it is none. send is that of DocumentView.Append.
 func (f *Feed) AppendDoc(
 	ctx context.Context,
 	b []byte,
@@ -114,7 +114,7 @@ func (f *Feed) AppendDoc(
 			return b, mangoError(err)
 		}
 	}
-	return f.d.AppendView(ctx, b, view, f.o.Fields, send)
+	return view.Append(ctx, b, f.o.Fields, send)
 }
 
 func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {

@@ -27,7 +27,7 @@ type functionFilter struct {
 // byFunction finds the function.
 func (f *Feed) byFunction(ctx context.Context, request func() *Request) error {
 	named := &f.o.Filter
-	functions, err := f.d.Functions(ctx, named.Design)
+	functions, err := f.d.Designs().Functions(ctx, named.Design)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (f *Feed) byFunction(ctx context.Context, request func() *Request) error {
 	}
 	f.scan = filter.scan
 	if named.Kind == FilterFunction {
-		filter.req, err = f.d.AppendRequest(ctx, make([]byte, 0, 2048), request())
+		filter.req, err = f.d.Designs().AppendRequest(ctx, make([]byte, 0, 2048), request())
 	}
 	return err
 }

@@ -11,6 +11,13 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 )
 
+// Designs are the design documents of a database, whose functions are called, and what these get to
+// see.
+type Designs struct{ d *Database }
+
+// Designs are those of the database.
+func (d *Database) Designs() Designs { return Designs{d} }
+
 // Functions is a design document whose functions are called.
 type Functions struct {
 	Doc  *docread.Document
@@ -20,8 +27,8 @@ type Functions struct {
 
 // Functions reads the design document of a name, for whoever may use the database: it need not be
 // shown to be used.
-func (d *Database) Functions(ctx context.Context, name string) (*Functions, error) {
-	doc, err := d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{})
+func (f Designs) Functions(ctx context.Context, name string) (*Functions, error) {
+	doc, err := f.d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -29,13 +36,13 @@ func (d *Database) Functions(ctx context.Context, name string) (*Functions, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Functions{doc, body, d}, nil
+	return &Functions{doc, body, f.d}, nil
 }
 
-// RequireDesign makes sure that there is a design document of that name. The error is
+// Require makes sure that there is a design document of that name. The error is
 // compat.ErrMissing or the like.
-func (d *Database) RequireDesign(ctx context.Context, name string) error {
-	_, err := d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{NoBody: true})
+func (f Designs) Require(ctx context.Context, name string) error {
+	_, err := f.d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{NoBody: true})
 	return err
 }
 
@@ -84,18 +91,18 @@ func FunctionError(err error) error {
 
 // Argument opens a document and prints it for a function: null where there is none, and for local
 // ones.
-func (d *Database) Argument(ctx context.Context, id string) (*docread.Document, []byte, error) {
+func (f Designs) Argument(ctx context.Context, id string) (*docread.Document, []byte, error) {
 	if compat.IsLocalID(id) {
 		return nil, []byte("null"), nil
 	}
-	doc, err := d.Open(ctx, id, docread.OpenOptions{Revs: true, Conflicts: true})
+	doc, err := f.d.Open(ctx, id, docread.OpenOptions{Revs: true, Conflicts: true})
 	if errors.Is(err, compat.KindNotFound) {
 		return nil, []byte("null"), nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return doc, appendForFunction(nil, doc, d.rules.FunctionRevs), nil
+	return doc, appendForFunction(nil, doc, f.d.rules.FunctionRevs), nil
 }
 
 // appendForFunction prints a document for a function, with at most so many of its revisions

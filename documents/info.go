@@ -1,38 +1,12 @@
 package documents
 
 import (
-	"context"
 	"strconv"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/listeners"
 )
-
-// Info is what GET /db shows; see storage.DB.Info.
-func (d *Database) Info(ctx context.Context) (*storage.Info, error) { return d.db.Info(ctx) }
-
-// LastSeq is the sequence of the newest change.
-func (d *Database) LastSeq(ctx context.Context) (storage.UpdateSeq, error) {
-	return d.db.Feed().Last(ctx)
-}
-
-// Listen tells of changes; see storage.Feed.Listen.
-func (d *Database) Listen(ctx context.Context) (*listeners.Listener, error) {
-	return d.db.Feed().Listen(ctx)
-}
-
-// Pending counts the rows of the feed since a place.
-func (d *Database) Pending(ctx context.Context, since compat.Since) (int64, error) {
-	first, err := d.db.Feed().Begin(ctx, since)
-	if err != nil {
-		return 0, err
-	}
-	none := func(*storage.Change) error { return nil }
-	end, err := d.db.Feed().Changes(ctx, storage.ChangesOptions{Since: first.Seq}, none)
-	return end.Pending, err
-}
 
 // FileBase is what a database or an index takes at least in the sizes of files that are shown: its
 // records and counters. As in CouchDB, where they are a file's first pages, the file is larger than

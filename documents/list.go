@@ -107,7 +107,7 @@ func (l *List) offsetInside(ctx context.Context, o storage.RangeOptions) (int64,
 }
 
 // AppendDoc prints the document of a row as the principal may see it, null if it has none; one that
-// the principal may not see is an error. send is that of Database.AppendView.
+// the principal may not see is an error. send is that of DocumentView.Append.
 func (l *List) AppendDoc(
 	ctx context.Context,
 	b []byte,
@@ -124,7 +124,7 @@ func (l *List) AppendDoc(
 	if len(view.Conflicts) == 0 {
 		view.Conflicts = nil
 	}
-	return l.d.AppendView(ctx, b, view, l.o.Fields, send)
+	return view.Append(ctx, b, l.o.Fields, send)
 }
 
 func (l *List) rangeOptions() storage.RangeOptions {
@@ -137,7 +137,7 @@ func (l *List) rangeOptions() storage.RangeOptions {
 
 // local lists the local documents.
 func (l *List) local(ctx context.Context, sink ListSink) error {
-	if err := l.d.Require(ctx); err != nil {
+	if err := l.d.Access().Require(ctx); err != nil {
 		return err
 	}
 	if err := sink.Head(ListHead{}); err != nil {

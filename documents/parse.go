@@ -14,15 +14,16 @@ import (
 func (d *Database) DocRules(ctx context.Context) (compat.DocRules, error) {
 	partitioned, err := d.db.Settings().Partitioned(ctx)
 	return compat.DocRules{
-		IDs:               d.idRules(partitioned),
+		IDs:               d.rules.ids(partitioned),
 		MaxSize:           d.rules.MaxDocumentSize,
 		MaxAttachmentSize: d.rules.MaxAttachmentSize,
 		Edits:             true,
 	}, err
 }
 
-func (d *Database) idRules(partitioned bool) compat.IDRules {
-	return compat.IDRules{MaxLength: int(min(d.rules.MaxDocIDLength, 1<<31)), Partitioned: partitioned}
+// ids are the rules for ids of documents of a database.
+func (r *Rules) ids(partitioned bool) compat.IDRules {
+	return compat.IDRules{MaxLength: int(min(r.MaxDocIDLength, 1<<31)), Partitioned: partitioned}
 }
 
 // Parser reads documents that are to be written to a database.

@@ -35,12 +35,13 @@ func (d *Database) InPartitions(ids iter.Seq[string]) *Database {
 
 // TellingRules is the database, whose reads call tell before they begin, with the rules for ids.
 func (d *Database) TellingRules(tell func(compat.IDRules)) *Database {
-	return d.beginning(func(partitioned bool) error { tell(d.idRules(partitioned)); return nil })
+	return d.beginning(func(partitioned bool) error { tell(d.rules.ids(partitioned)); return nil })
 }
 
 func (d *Database) beginning(check func(partitioned bool) error) *Database {
 	own := *d
 	own.db = d.db.Beginning(check)
+	own.access.db = own.db
 	return &own
 }
 

@@ -81,9 +81,9 @@ func (d *Database) Open(ctx context.Context, id string, o docread.OpenOptions) (
 		return d.db.Open(ctx, id, o)
 	}
 	o.NoBody = false
-	o.Revs = o.Revs || d.hidesReplications()
+	o.Revs = o.Revs || (replicatorDB{d}).hides()
 	doc, err := d.db.Open(ctx, id, o)
-	if _, wire := compat.AsError(err); wire && !d.hidesReplications() && !d.owns(id) &&
+	if _, wire := compat.AsError(err); wire && !(replicatorDB{d}).hides() && !(usersDB{d}).owns(id) &&
 		!errors.Is(err, compat.KindNoDatabase) {
 		return nil, compat.ErrMissing // who may not see a user's document is not told whether there is one
 	}
@@ -142,10 +142,11 @@ func (d *Database) showRevs(ctx context.Context, id string, revs []docread.RevRe
 // hidesExistence reports whether an id is that of another user's document: what is told of one that
 // exists and of one that does not is the same.
 func (d *Database) hidesExistence(ctx context.Context, id string) (bool, error) {
-	if !d.Hides() || d.hidesReplications() || d.owns(id) || compat.IsDesignID(id) || compat.IsLocalID(id) {
+	if !d.Hides() || (replicatorDB{d}).hides() || (usersDB{d}).owns(id) ||
+		compat.IsDesignID(id) || compat.IsLocalID(id) {
 		return false, nil
 	}
-	admin, err := d.IsAdmin(ctx)
+	admin, err := d.Access().IsAdmin(ctx)
 	return !admin, err
 }
 

@@ -13,16 +13,19 @@ import (
 // This file is about replicator databases as databases: what happens to documents on their way in
 // and out (couch_replicator_docs). What they do is the scheduler's business.
 
+// replicatorDB is a replicator database: what is written to it, and what is shown of it.
+type replicatorDB struct{ d *Database }
+
 // isReplicator reports whether the database's documents are replications.
 func (d *Database) isReplicator() bool { return compat.IsReplicatorDB(d.Name()) }
 
 var errForeignReplication = compat.NewError(compat.KindForbidden,
 	"Can't update replication documents from other users.")
 
-// prepareReplications gives documents their owner and refuses those that are no replications
+// prepare gives documents their owner and refuses those that are no replications
 // (couch_replicator_docs:before_doc_update).
-func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Document) error {
-	if d.who.HasRole("_replicator") {
+func (r replicatorDB) prepare(ctx context.Context, docs []*compat.Document) error {
+	if r.d.who.HasRole("_replicator") {
 		return nil
 	}
 	for _, doc := range docs {
@@ -33,7 +36,7 @@ func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Docum
 		if err != nil {
 			return err
 		}
-		owned, err := d.withOwner(ctx, body)
+		owned, err := r.withOwner(ctx, body)
 		if err != nil {
 			return err
 		}
@@ -49,7 +52,7 @@ func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Docum
 			state.Kind() == ejson.String && state.Text() == "failed" {
 			continue
 		}
-		if err := d.store.o.CheckReplication(body); err != nil {
+		if err := r.d.store.o.CheckReplication(body); err != nil {
 			return err
 		}
 	}
@@ -58,10 +61,10 @@ func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Docum
 
 // withOwner is the body with the writer as owner where it names none, nil if it stays as it is.
 // Others than the writer can only be named by admins.
-func (d *Database) withOwner(ctx context.Context, body ejson.Value) ([]byte, error) {
+func (r replicatorDB) withOwner(ctx context.Context, body ejson.Value) ([]byte, error) {
 	name := []byte("null")
-	if d.who.Name != "" {
-		name = ejson.AppendString(nil, d.who.Name)
+	if r.d.who.Name != "" {
+		name = ejson.AppendString(nil, r.d.who.Name)
 	}
 	owner, given := body.Get("owner")
 	if !given {
@@ -70,7 +73,7 @@ func (d *Database) withOwner(ctx context.Context, body ejson.Value) ([]byte, err
 	if string(owner.AppendJSON(nil)) == string(name) {
 		return nil, nil
 	}
-	admin, err := d.IsAdmin(ctx)
+	admin, err := r.d.Access().IsAdmin(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -106,20 +109,20 @@ func setMember(v ejson.Value, name string, json []byte) []byte {
 	return append(b, '}')
 }
 
-// hidesReplications reports whether the principal may not see the credentials in others' documents.
-func (d *Database) hidesReplications() bool {
-	return d.isReplicator() && !d.who.IsAdmin() && !d.who.HasRole("_replicator")
+// hides reports whether the principal may not see the credentials in others' documents.
+func (r replicatorDB) hides() bool {
+	return r.d.isReplicator() && !r.d.who.IsAdmin() && !r.d.who.HasRole("_replicator")
 }
 
 var urlCredentials = regexp.MustCompile(`http(s)?://(?:[^:]+):[^@]+@(.*)$`)
 
-// showReplication takes credentials out of another user's document, which then gets a revision of
+// show takes credentials out of another user's document, which then gets a revision of
 // its own (couch_replicator_docs:after_doc_read).
-func (d *Database) showReplication(ctx context.Context, doc *docread.Document) error {
+func (r replicatorDB) show(ctx context.Context, doc *docread.Document) error {
 	if compat.IsDesignID(doc.ID) || compat.IsLocalID(doc.ID) {
 		return nil
 	}
-	if admin, err := d.IsAdmin(ctx); admin || err != nil {
+	if admin, err := r.d.Access().IsAdmin(ctx); admin || err != nil {
 		return err
 	}
 	body, err := ejson.Parse(doc.Body)
@@ -127,7 +130,7 @@ func (d *Database) showReplication(ctx context.Context, doc *docread.Document) e
 		return err
 	}
 	owner, given := body.Get("owner")
-	if given && (owner.IsNull() && d.who.Name == "" || owner.Kind() == ejson.String && owner.Text() == d.who.Name) {
+	if given && (owner.IsNull() && r.d.who.Name == "" || owner.Kind() == ejson.String && owner.Text() == r.d.who.Name) {
 		return nil
 	}
 	for _, side := range []string{"source", "target"} {

@@ -37,14 +37,14 @@ func NoBody() ([]byte, error) { return []byte(`"undefined"`), nil }
 
 // AppendRequest appends the request object that functions get (chttpd_external:json_req_obj). The
 // members' order is CouchDB's.
-func (d *Database) AppendRequest(ctx context.Context, b []byte, r *Request) ([]byte, error) {
+func (f Designs) AppendRequest(ctx context.Context, b []byte, r *Request) ([]byte, error) {
 	b = append(b, '{')
 	if !r.Bare {
-		info, err := d.db.Info(ctx)
+		info, err := f.d.db.Info(ctx)
 		if err != nil {
 			return nil, err
 		}
-		id, err := d.rules.UUIDs.Next()
+		id, err := f.d.rules.UUIDs.Next()
 		if err != nil {
 			return nil, err
 		}
@@ -80,8 +80,8 @@ func (d *Database) AppendRequest(ctx context.Context, b []byte, r *Request) ([]b
 		}
 	}
 	b = appendParams(append(b, `,"cookie":`...), r.Cookies)
-	b = appendUser(append(b, `,"userCtx":`...), d.Name(), d.who)
-	object, err := d.db.Settings().Security(ctx)
+	b = appendUser(append(b, `,"userCtx":`...), f.d.Name(), f.d.who)
+	object, err := f.d.db.Settings().Security(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,9 @@ import (
 )
 
 // Hides reports whether the principal may not see every document of the database as it is.
-func (d *Database) Hides() bool { return d.isUsers() && !d.who.IsAdmin() || d.hidesReplications() }
+func (d *Database) Hides() bool {
+	return d.isUsers() && !d.who.IsAdmin() || (replicatorDB{d}).hides()
+}
 
 // Show cuts a document, which may be nil, down to what the principal may see of it, or refuses it.
 // Local documents, the checkpoints of replications, are not cut. Replicator databases need
@@ -20,10 +22,10 @@ func (d *Database) Show(ctx context.Context, doc *docread.Document) error {
 	switch {
 	case doc == nil || !d.Hides() || compat.IsLocalID(doc.ID):
 		return nil
-	case d.hidesReplications():
-		return d.showReplication(ctx, doc)
+	case (replicatorDB{d}).hides():
+		return replicatorDB{d}.show(ctx, doc)
 	}
-	return d.showUser(ctx, doc)
+	return usersDB{d}.show(ctx, doc)
 }
 
 // View is what the options want to see of a document, with all attachments as stubs. It refers to

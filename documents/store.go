@@ -84,28 +84,38 @@ type Origin struct {
 	Memory  docread.Memory // for the documents that are read; nil: without bound
 }
 
+// address is that of the client, "" if there is none.
+func (o Origin) address() string {
+	if o.Address == nil {
+		return ""
+	}
+	return o.Address()
+}
+
 // Database gives a database, which need not exist, as a principal sees it. It touches nothing.
 func (s *Store) Database(name string, who principal.Principal, from Origin) *Database {
 	if from.Rules == nil {
 		from.Rules = s.o.Rules()
 	}
-	return &Database{store: s, rules: from.Rules, db: s.o.Store.DB(name).Within(from.Memory), who: who, from: from}
+	db := s.o.Store.DB(name).Within(from.Memory)
+	return &Database{
+		store: s, rules: from.Rules, db: db, who: who, from: from, access: Access{db: db, who: who},
+	}
 }
 
 // Database is a database as one principal sees it: what is read is cut down to what the principal
 // may see, and what is written is checked. It is made for one request or one job, is used by one
 // goroutine at a time, and remembers the database's _security.
 //
-// Whether the principal may use the database at all is asked with Authorize, once, before anything
+// Whether the principal may use the database at all is asked with Access.Authorize, once, before anything
 // else: the other methods do not ask again.
 type Database struct {
-	store    *Store
-	rules    *Rules
-	db       *storage.DB
-	who      principal.Principal
-	from     Origin
-	security *compat.Security // nil before it was read
-	exists   bool             // the database was looked for
+	store  *Store
+	rules  *Rules
+	db     *storage.DB
+	who    principal.Principal
+	from   Origin
+	access Access
 }
 
 // Name is the name of the database.
@@ -114,14 +124,9 @@ func (d *Database) Name() string { return d.db.Name() }
 // Rules are those in force.
 func (d *Database) Rules() *Rules { return d.rules }
 
+// Access is what the principal may do with the database as a whole.
+func (d *Database) Access() *Access { return &d.access }
+
 // Bare is the database without the rules: for its settings and indexes, and for readers that pass
 // each document through Show.
 func (d *Database) Bare() *storage.DB { return d.db }
-
-// address is that of the client, "" if there is none.
-func (d *Database) address() string {
-	if d.from.Address == nil {
-		return ""
-	}
-	return d.from.Address()
-}

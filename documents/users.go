@@ -19,6 +19,9 @@ import (
 var errUsersDesign = compat.NewError(compat.KindForbidden,
 	"Only administrators can view design docs in the users database.")
 
+// usersDB is a users database: what is written to it, and what is shown of it.
+type usersDB struct{ d *Database }
+
 // isUsers reports whether the database has the rules for user documents: the one of the logins has,
 // and those that are named like it.
 func (d *Database) isUsers() bool {
@@ -27,19 +30,31 @@ func (d *Database) isUsers() bool {
 }
 
 // owns reports whether a document is the principal's own user document.
-func (d *Database) owns(id string) bool {
-	return d.who.Name != "" && id == principal.DocPrefix+d.who.Name
+func (u usersDB) owns(id string) bool {
+	return u.d.who.Name != "" && id == principal.DocPrefix+u.d.who.Name
 }
 
-// prepareUsers hashes passwords, and lets nobody write another user's document
+// CheckQuery keeps everybody but admins from what is computed from documents that they may not see:
+// the views of the users database (fabric:query_view).
+func (d *Database) CheckQuery(ctx context.Context) error {
+	if !d.Hides() {
+		return nil
+	}
+	if admin, err := d.Access().IsAdmin(ctx); admin || err != nil {
+		return err
+	}
+	return errUsersDesign
+}
+
+// prepare hashes passwords, and lets nobody write another user's document
 // (couch_users_db:before_doc_update).
-func (d *Database) prepareUsers(ctx context.Context, docs []*compat.Document) error {
-	admin, err := d.IsAdmin(ctx)
+func (u usersDB) prepare(ctx context.Context, docs []*compat.Document) error {
+	admin, err := u.d.Access().IsAdmin(ctx)
 	if err != nil {
 		return err
 	}
 	for _, doc := range docs {
-		if !admin && d.who.Name != "" && doc.ID != principal.DocPrefix+d.who.Name {
+		if !admin && u.d.who.Name != "" && doc.ID != principal.DocPrefix+u.d.who.Name {
 			return compat.ErrMissing
 		}
 	}
@@ -49,8 +64,8 @@ func (d *Database) prepareUsers(ctx context.Context, docs []*compat.Document) er
 			continue
 		}
 		var hashed []byte
-		err = d.store.o.Verifier.Do(ctx, d.address(), func() (err error) {
-			hashed, err = principal.HashDocument(body, d.rules.Hashing, d.rules.Passwords)
+		err = u.d.store.o.Verifier.Do(ctx, u.d.from.address(), func() (err error) {
+			hashed, err = principal.HashDocument(body, u.d.rules.Hashing, u.d.rules.Passwords)
 			return err
 		})
 		if err != nil {
@@ -63,13 +78,13 @@ func (d *Database) prepareUsers(ctx context.Context, docs []*compat.Document) er
 	return nil
 }
 
-// showUser leaves of another user's document what is public, to all but admins
+// show leaves of another user's document what is public, to all but admins
 // (couch_users_db:after_doc_read).
-func (d *Database) showUser(ctx context.Context, doc *docread.Document) error {
-	if d.owns(doc.ID) {
+func (u usersDB) show(ctx context.Context, doc *docread.Document) error {
+	if u.owns(doc.ID) {
 		return nil
 	}
-	if admin, err := d.IsAdmin(ctx); admin || err != nil {
+	if admin, err := u.d.Access().IsAdmin(ctx); admin || err != nil {
 		return err
 	}
 	if compat.IsDesignID(doc.ID) {
@@ -79,7 +94,7 @@ func (d *Database) showUser(ctx context.Context, doc *docread.Document) error {
 	if err != nil {
 		return err
 	}
-	public, some := principal.PublicFields(body, d.rules.PublicFields)
+	public, some := principal.PublicFields(body, u.d.rules.PublicFields)
 	if !some {
 		return compat.ErrMissing
 	}

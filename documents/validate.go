@@ -44,7 +44,7 @@ func (d *Database) asWriter(ctx context.Context, docs []*compat.Document, o Writ
 		w.dbAdmin = true
 	} else if w.designs || d.isUsers() {
 		var err error
-		if w.dbAdmin, err = d.IsAdmin(ctx); err != nil {
+		if w.dbAdmin, err = d.Access().IsAdmin(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -189,12 +189,12 @@ func (d *Database) prepare(
 		return nil, false, err
 	}
 	if users = d.isUsers(); users {
-		if err := d.prepareUsers(ctx, docs); err != nil {
+		if err := (usersDB{d}).prepare(ctx, docs); err != nil {
 			return nil, false, err
 		}
 	}
 	if d.isReplicator() {
-		if err := d.prepareReplications(ctx, docs); err != nil {
+		if err := (replicatorDB{d}).prepare(ctx, docs); err != nil {
 			return nil, false, err
 		}
 	}

@@ -124,7 +124,7 @@ func (b *batch) database(ctx context.Context, name string) (*documents.Database,
 		return d, nil
 	}
 	d := b.f.engine.docs.Database(name, b.owner, documents.Origin{Memory: b.holding})
-	if err := d.Authorize(ctx, false); err != nil {
+	if err := d.Access().Authorize(ctx, false); err != nil {
 		return nil, err
 	}
 	b.dbs[name] = d

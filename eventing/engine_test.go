@@ -162,7 +162,7 @@ func (n *node) get(database, id string) string {
 // count is the number of documents.
 func (n *node) count(database string) int64 {
 	n.t.Helper()
-	info, err := n.db(database).Info(context.Background())
+	info, err := n.db(database).Bare().Info(context.Background())
 	require.NoError(n.t, err)
 	return info.DocCount
 }

@@ -49,7 +49,7 @@ func (f *function) mayRun(ctx context.Context) (principal.Principal, error) {
 	if err != nil {
 		return p, err
 	}
-	err = f.engine.docs.Database(f.source, p, documents.Origin{}).Authorize(ctx, true)
+	err = f.engine.docs.Database(f.source, p, documents.Origin{}).Access().Authorize(ctx, true)
 	if errors.Is(err, compat.KindForbidden) || errors.Is(err, compat.KindUnauthorized) {
 		err = errStopped{"its owner " + p.Name + " may not read " + f.source + " any more"}
 	}

@@ -106,7 +106,7 @@ func newReader(f *function, db *documents.Database, p progress) *reader {
 // anything is read. It listens for changes before it reads the first ones, so that none in between
 // is missed, and waits only after a part that was the last.
 func (r *reader) read(ctx context.Context) error {
-	listener, err := r.db.Listen(ctx)
+	listener, err := r.db.Bare().Feed().Listen(ctx)
 	if err != nil {
 		return err
 	}

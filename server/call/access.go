@@ -43,15 +43,15 @@ func (c *Call) authorize(access Access) error {
 		}
 	case ServerAdmin:
 		if c.inOpenSystemDB() {
-			if err := c.Docs.CheckMember(c.Context()); err != nil {
+			if err := c.Docs.Access().CheckMember(c.Context()); err != nil {
 				return err
 			}
 		}
 		return documents.ErrNotServerAdmin
 	case Member:
-		return c.Docs.CheckMember(c.Context())
+		return c.Docs.Access().CheckMember(c.Context())
 	case DatabaseAdmin:
-		return c.Docs.CheckAdmin(c.Context())
+		return c.Docs.Access().CheckAdmin(c.Context())
 	}
 	return nil
 }

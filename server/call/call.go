@@ -140,7 +140,7 @@ func (h *Head) Accept() params.Accept {
 
 // RequireDB makes sure that the database exists. Handlers call it where they could succeed without
 // touching it.
-func (c *Call) RequireDB() error { return c.Docs.Require(c.Context()) }
+func (c *Call) RequireDB() error { return c.Docs.Access().Require(c.Context()) }
 
 // MethodName is the method as functions and rules see it: HEAD counts as GET.
 func (h *Head) MethodName() string {

@@ -244,7 +244,7 @@ func (c *Call) run(e *Endpoint) error {
 // design document comes first.
 func (c *Call) refuseMethod(e *Endpoint) error {
 	if c.Segment(1) == "_design" && strings.HasPrefix(c.Segment(3), "_") {
-		if err := c.Docs.RequireDesign(c.Context(), c.Segment(2)); err != nil {
+		if err := c.Docs.Designs().Require(c.Context(), c.Segment(2)); err != nil {
 			return err
 		}
 	}

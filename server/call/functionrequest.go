@@ -27,7 +27,7 @@ type DesignRequest struct {
 
 // RequestObject reads the body and makes the whole object.
 func (c *Call) RequestObject(q DesignRequest) ([]byte, error) {
-	return c.Docs.AppendRequest(c.Context(), make([]byte, 0, 2048), c.FunctionRequest(q))
+	return c.Docs.Designs().AppendRequest(c.Context(), make([]byte, 0, 2048), c.FunctionRequest(q))
 }
 
 // FunctionRequest is the request as functions see it.

@@ -34,7 +34,7 @@ func getAutoPurge(c *call.Call) error {
 // putAutoPurge answers PUT /{db}/_auto_purge (chttpd_db:validate_auto_purge_props). In CouchDB
 // whoever may read the database may set it; here its admins may.
 func putAutoPurge(c *call.Call) error {
-	if err := c.Docs.NeedAdmin(c.Context()); err != nil {
+	if err := c.Docs.Access().NeedAdmin(c.Context()); err != nil {
 		return err
 	}
 	v, err := c.JSONRequest()

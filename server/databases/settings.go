@@ -53,7 +53,7 @@ func putSecurity(c *call.Call) error {
 // requireDBAdmin refuses members who are no admins with the given error: CouchDB finds out on the
 // shards, and answers with what that looks like from outside.
 func requireDBAdmin(c *call.Call, refusal error) error {
-	if admin, err := c.Docs.IsAdmin(c.Context()); admin || err != nil {
+	if admin, err := c.Docs.Access().IsAdmin(c.Context()); admin || err != nil {
 		return err
 	}
 	return refusal

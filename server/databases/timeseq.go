@@ -33,7 +33,7 @@ func getTimeSeq(c *call.Call) error {
 
 // deleteTimeSeq answers DELETE /{db}/_time_seq.
 func deleteTimeSeq(c *call.Call) error {
-	if err := c.Docs.NeedAdmin(c.Context()); err != nil {
+	if err := c.Docs.Access().NeedAdmin(c.Context()); err != nil {
 		return err
 	}
 	if err := c.DB.Feed().ForgetTimes(c.Context()); err != nil {

@@ -33,7 +33,7 @@ type listRequest struct {
 // listFunction serves …/_list/{name}/{view} and …/_list/{name}/{design document}/{view}
 // (chttpd_show:handle_view_list_req).
 func (h *Handlers) listFunction(c *call.Call) error {
-	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
+	d, err := c.Docs.Designs().Functions(c.Context(), c.Segment(2))
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (h *Handlers) readListRequest(c *call.Call, l *listRequest) error {
 // requireViewDoc makes sure that the design document exists that the path names for the view.
 // CouchDB crashes if it is missing, and so the error is that of a crash.
 func requireViewDoc(c *call.Call, name string) error {
-	err := c.Docs.RequireDesign(c.Context(), name)
+	err := c.Docs.Designs().Require(c.Context(), name)
 	if errors.Is(err, compat.KindNotFound) {
 		e, _ := compat.AsError(err)
 		return compat.Named(compat.KindUnknown, "badmatch", "{not_found,"+e.Reason+"}")

@@ -29,7 +29,7 @@ func errRewrite(reason string) *compat.Error {
 // rewriteRequest serves every method of …/_rewrite/{path}: the request becomes another one, which
 // begins anew with the question who may make it (chttpd_rewrite:handle_rewrite_req).
 func rewriteRequest(c *call.Call) error {
-	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
+	d, err := c.Docs.Designs().Functions(c.Context(), c.Segment(2))
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ var (
 // showFunction serves every method of …/_show/{name} and …/_show/{name}/{id}
 // (chttpd_show:handle_doc_show_req).
 func showFunction(c *call.Call) error {
-	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
+	d, err := c.Docs.Designs().Functions(c.Context(), c.Segment(2))
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func showFunction(c *call.Call) error {
 	request := call.DesignRequest{ID: c.Rest(5), HasID: len(c.Segments) > 5}
 	doc, argument := (*docread.Document)(nil), []byte("null")
 	if request.HasID {
-		if doc, argument, err = c.Docs.Argument(c.Context(), request.ID); err != nil {
+		if doc, argument, err = c.Docs.Designs().Argument(c.Context(), request.ID); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // updateFunction serves every method of …/_update/{name} and …/_update/{name}/{id}; the functions'
 // runtime refuses GET (chttpd_show:handle_doc_update_req).
 func updateFunction(c *call.Call) error {
-	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
+	d, err := c.Docs.Designs().Functions(c.Context(), c.Segment(2))
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func updateFunction(c *call.Call) error {
 	request := call.DesignRequest{ID: c.Rest(5), HasID: len(c.Segments) > 5}
 	argument := []byte("null")
 	if request.HasID {
-		if _, argument, err = c.Docs.Argument(c.Context(), request.ID); err != nil {
+		if _, argument, err = c.Docs.Designs().Argument(c.Context(), request.ID); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func getAttachment(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	att, err := c.Docs.Attachment(c.Context(), c.DocID(), c.Attachment(), q)
+	att, err := c.Docs.Attachments().Find(c.Context(), c.DocID(), c.Attachment(), q)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func sendAttachment(c *call.Call, att *compat.Attachment, encoded bool) error {
 	if gunzip && !identityLengthKnown(att) {
 		s := c.RawStream(http.StatusOK)
 		whole := storage.AttachmentRange{To: -1, Gunzip: true}
-		if err := c.Docs.ReadAttachment(c.Context(), att, whole, s); err != nil {
+		if err := c.Docs.Attachments().Read(c.Context(), att, whole, s); err != nil {
 			return err
 		}
 		return s.Close()
@@ -103,7 +103,7 @@ func sendAttachment(c *call.Call, att *compat.Attachment, encoded bool) error {
 	if c.IsHead() {
 		return nil
 	}
-	return c.Docs.ReadAttachment(c.Context(), att, storage.AttachmentRange{To: -1, Gunzip: gunzip}, w)
+	return c.Docs.Attachments().Read(c.Context(), att, storage.AttachmentRange{To: -1, Gunzip: gunzip}, w)
 }
 
 // sendRanges answers a request for ranges of an attachment. One range is the body itself; several
@@ -111,7 +111,7 @@ func sendAttachment(c *call.Call, att *compat.Attachment, encoded bool) error {
 // body, such as ETag, are dropped for it, as in CouchDB (chttpd_db:send_ranges_multipart).
 func sendRanges(c *call.Call, att *compat.Attachment, ranges []compat.ByteRange) error {
 	section := func(w io.Writer, r compat.ByteRange) error {
-		return c.Docs.ReadAttachment(c.Context(), att, storage.AttachmentRange{From: r.From, To: r.To + 1}, w)
+		return c.Docs.Attachments().Read(c.Context(), att, storage.AttachmentRange{From: r.From, To: r.To + 1}, w)
 	}
 	if len(ranges) == 1 {
 		c.SetHeader("Content-Range", string(ranges[0].AppendContentRange(nil, att.Length)))
@@ -145,7 +145,7 @@ func putAttachment(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if rev, err = c.Docs.PutAttachment(c.Context(), c.DocID(), rev, upload, c.UploadBody()); err != nil {
+	if rev, err = c.Docs.Attachments().Put(c.Context(), c.DocID(), rev, upload, c.UploadBody()); err != nil {
 		return uploadError(err)
 	}
 	return attachmentWritten(c, c.DocID(), name, rev)
@@ -198,7 +198,7 @@ func deleteAttachment(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if rev, err = c.Docs.DeleteAttachment(c.Context(), c.DocID(), rev, name); err != nil {
+	if rev, err = c.Docs.Attachments().Delete(c.Context(), c.DocID(), rev, name); err != nil {
 		return err
 	}
 	return attachmentWritten(c, c.DocID(), name, rev)

@@ -228,7 +228,7 @@ func appendBulkGetRevs(
 			continue
 		}
 		b = append(b, `{"ok":`...)
-		if b, err = c.Docs.AppendView(c.Context(), b, c.Docs.View(r.Doc, &e.q), e.q.Fields, send); err != nil {
+		if b, err = c.Docs.View(r.Doc, &e.q).Append(c.Context(), b, e.q.Fields, send); err != nil {
 			return b, err
 		}
 		b = append(b, '}')

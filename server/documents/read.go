@@ -42,7 +42,7 @@ func getDoc(c *call.Call) error {
 		return nil
 	}
 	if q.Fields != nil {
-		b, err := c.Docs.AppendView(c.Context(), nil, c.Docs.View(d, q), q.Fields, nil)
+		b, err := c.Docs.View(d, q).Append(c.Context(), nil, q.Fields, nil)
 		if err != nil {
 			return err
 		}
@@ -56,11 +56,11 @@ func getDoc(c *call.Call) error {
 
 // sendDoc answers with a document. One whose attachments are large is sent as they are read, and
 // its length told before.
-func sendDoc(c *call.Call, view *compat.DocumentView, b []byte) error {
+func sendDoc(c *call.Call, view documents.DocumentView, b []byte) error {
 	var out *call.JSONPieces
-	b, err := c.Docs.AppendView(c.Context(), b, view, nil, func(b []byte) ([]byte, error) {
+	b, err := view.Append(c.Context(), b, nil, func(b []byte) ([]byte, error) {
 		if out == nil {
-			length, err := c.Docs.ViewLength(c.Context(), view)
+			length, err := view.Length(c.Context())
 			if err != nil {
 				return b, err
 			}
@@ -194,7 +194,7 @@ func appendRevResult(
 	if r.Doc == nil {
 		return append(r.Rev.AppendJSON(append(b, `{"missing":`...)), '}'), nil
 	}
-	b, err := c.Docs.AppendView(c.Context(), append(b, `{"ok":`...), c.Docs.View(r.Doc, q), q.Fields, send)
+	b, err := c.Docs.View(r.Doc, q).Append(c.Context(), append(b, `{"ok":`...), q.Fields, send)
 	return append(b, '}'), err
 }
 

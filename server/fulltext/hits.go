@@ -88,7 +88,7 @@ func appendDocument(c *call.Call, b []byte, d *docread.Document, send func([]byt
 	if err := c.Docs.Show(c.Context(), d); err != nil {
 		return nil, err
 	}
-	return c.Docs.AppendView(c.Context(), b, c.Docs.View(d, &documents.ReadOptions{}), nil, send)
+	return c.Docs.View(d, &documents.ReadOptions{}).Append(c.Context(), b, nil, send)
 }
 
 // stored are the values of a field.

@@ -57,12 +57,12 @@ func mayManage(c *call.Call, f *definition.Function, queries ...string) error {
 		return err
 	}
 	for _, name := range slices.Concat([]string{f.Bindings.SourceBucket}, f.Writes(), queries) {
-		if err := mayUse(c, name, (*documents.Database).CheckAdmin); err != nil {
+		if err := mayUse(c, name, (*documents.Access).CheckAdmin); err != nil {
 			return err
 		}
 	}
 	for _, name := range f.Reads() {
-		if err := mayUse(c, name, (*documents.Database).CheckMember); err != nil {
+		if err := mayUse(c, name, (*documents.Access).CheckMember); err != nil {
 			return err
 		}
 	}
@@ -71,11 +71,11 @@ func mayManage(c *call.Call, f *definition.Function, queries ...string) error {
 
 // mayUse applies check to a database. A database that does not exist can be used by server admins
 // only.
-func mayUse(c *call.Call, name string, check func(*documents.Database, context.Context) error) error {
+func mayUse(c *call.Call, name string, check func(*documents.Access, context.Context) error) error {
 	if documents.AdminsOnly(name, true) {
 		return errForbidden
 	}
-	err := check(database(c, name), c.Context())
+	err := check(database(c, name).Access(), c.Context())
 	switch {
 	case err == nil:
 		return nil

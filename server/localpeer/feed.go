@@ -27,7 +27,7 @@ func (p *peer) Changes(
 ) (replication.Sequence, error) {
 	query, body := r.Query()
 	d := p.database()
-	if err := d.Authorize(ctx, true); err != nil {
+	if err := d.Access().Authorize(ctx, true); err != nil {
 		return "", changesError(err)
 	}
 	f := &feed{d: d, row: row, continuous: r.Options.Continuous, silence: max(time.Second, r.Options.Timeout/3)}
@@ -97,7 +97,7 @@ func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) err
 	if f.last, err = f.changes.Begin(ctx, since); err != nil {
 		return err
 	}
-	end, err := f.d.LastSeq(ctx)
+	end, err := f.d.Bare().Feed().Last(ctx)
 	f.until = end.Seq
 	return err
 }
@@ -126,7 +126,7 @@ func (f *feed) run(ctx context.Context) error {
 	if !f.continuous {
 		return f.rows(ctx, f.until)
 	}
-	listener, err := f.d.Listen(ctx)
+	listener, err := f.d.Bare().Feed().Listen(ctx)
 	if err != nil {
 		return err
 	}

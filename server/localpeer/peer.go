@@ -49,7 +49,7 @@ func (p *peer) database() *documents.Database {
 // open is database for whoever may use it.
 func (p *peer) open(ctx context.Context) (*documents.Database, error) {
 	d := p.database()
-	return d, d.Authorize(ctx, false)
+	return d, d.Access().Authorize(ctx, false)
 }
 
 // opened turns the error of opening the database into that of the replication.
@@ -113,7 +113,7 @@ func (p *peer) Info(ctx context.Context) (replication.Info, error) {
 	if err != nil {
 		return replication.Info{}, p.opened(err, p.uri)
 	}
-	info, err := d.Info(ctx)
+	info, err := d.Bare().Info(ctx)
 	if err != nil {
 		return replication.Info{}, p.opened(err, p.uri)
 	}
@@ -194,8 +194,14 @@ func (p *peer) Pending(ctx context.Context, since replication.Sequence) (int64, 
 	if err != nil {
 		return 0, false
 	}
-	n, err := p.database().Pending(ctx, from)
-	return n, err == nil
+	feed := p.database().Bare().Feed()
+	first, err := feed.Begin(ctx, from)
+	if err != nil {
+		return 0, false
+	}
+	none := func(*storage.Change) error { return nil }
+	end, err := feed.Changes(ctx, storage.ChangesOptions{Since: first.Seq}, none)
+	return end.Pending, err == nil
 }
 
 // RevsDiff implements replication.Peer.

@@ -115,7 +115,7 @@ func (w *viewWriter) write(r *views.Row, doc *RowDoc) (err error) {
 }
 
 // AppendRow appends a row with its document, unless doc is nil; send is that of
-// documents.Database.AppendView.
+// documents.DocumentView.Append.
 func (w *RowDocs) AppendRow(
 	b []byte,
 	r *views.Row,
@@ -233,5 +233,5 @@ func (w *RowDocs) append(b []byte, doc *RowDoc, send func([]byte) ([]byte, error
 	if !doc.linked {
 		asked = documents.ReadOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo}
 	}
-	return w.c.Docs.AppendView(w.c.Context(), b, w.c.Docs.View(doc.d, &asked), w.fields, send)
+	return w.c.Docs.View(doc.d, &asked).Append(w.c.Context(), b, w.fields, send)
 }

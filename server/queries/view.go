@@ -210,7 +210,7 @@ func withoutRef(err error) error {
 
 // refuseView answers paths below …/_view that name no view (chttpd_view:handle_view_req).
 func refuseView(c *call.Call) error {
-	if err := c.Docs.RequireDesign(c.Context(), c.Segment(2)); err != nil {
+	if err := c.Docs.Designs().Require(c.Context(), c.Segment(2)); err != nil {
 		return err
 	}
 	return compat.MethodNotAllowed("GET,POST,HEAD")
