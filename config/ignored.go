@@ -20,7 +20,6 @@ const (
 	byItself = "The store compacts itself; docs/operations.md says what _compact adds."
 	searches = "Full-text search is part of this server, in the same store (docs/search.md)."
 	noScan   = "There are no scanners of databases, but what purges deleted documents (couch_auto_purge_plugin)."
-	noPurger = "Deleted documents are purged by a job that begins at once, and again by repeat; its lines of the log are of level info."
 	oldPort  = "There is no back-end port: what it had is below /_node/_local."
 	resplit  = "There are no jobs of _reshard, since there are no shards to split."
 	memories = "What a JavaScript worker may take is [query_server_config] os_process_memory."
@@ -45,10 +44,7 @@ var Ignored = []IgnoredSetting{
 	{"cluster", "placement", oneStore},
 	{"cluster", "reconnect_interval_sec", oneStore},
 	{"cluster", "seedlist", oneStore},
-	{"couch_auto_purge_plugin", "after", noPurger},
-	{"couch_auto_purge_plugin", "jitter", noPurger},
-	{"couch_auto_purge_plugin", "log_level", noPurger},
-	{"couch_auto_purge_plugin", "min_batch_size", noPurger},
+	{"couch_auto_purge_plugin", "log_level", "Lines of the log about purged documents are of level info."},
 	{"couch_passwords_cache", "", "Checked passwords are remembered for a short while, in a cache of its own size."},
 	{"couch_quickjs_scanner_plugin*", "", noScan},
 	{"couch_scanner", "db_rate_limit", noScan},

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,37 +37,96 @@ func countPurge(s *stats.Stats, e autopurge.Event, n int) { s.AutoPurges[e].Add(
 func purgeSettings(c *config.Config) autopurge.Settings {
 	databases, fault := skipped(c, autoPurge+".skip_dbs")
 	documents, other := skipped(c, autoPurge+".skip_docs")
-	repeat := c.String(autoPurge, "repeat")
+	when := schedule{
+		after:  parseAfter(c.String(autoPurge, "after")),
+		repeat: strings.ToLower(c.String(autoPurge, "repeat")),
+		jitter: strings.ToLower(c.String(autoPurge, "jitter")),
+	}
 	return autopurge.Settings{
 		On:     c.Bool("couch_scanner_plugins", autoPurge),
 		Fault:  cmp.Or(fault, other),
 		Life:   c.String(autoPurge, "deleted_document_ttl"),
 		DryRun: c.Bool(autoPurge, "dry_run"),
 		Rate:   c.Int("couch_scanner", "doc_write_rate_limit", 0),
-		Batch:  c.Int(autoPurge, "max_batch_size", 0),
+		Batch:  max(c.Int(autoPurge, "max_batch_size", 0), c.Int(autoPurge, "min_batch_size", 0)),
 		Look:   time.Duration(min(max(c.Int("couch_scanner", "interval_sec", 0), 1), 3600)) * time.Second,
-		Due:    func(last, now time.Time) bool { return purgeDue(repeat, last, now) },
+		Due:    when.due,
 		SkipDB: databases, SkipDoc: documents,
 	}
 }
 
-// purgeDue tells whether a pass begins (couch_scanner_util:schedule_time, without jitter): the first
-// one at once, others a period after the one before, or on a day of the week.
-func purgeDue(repeat string, last, now time.Time) bool {
+// schedule says when passes begin, by the texts of the settings.
+type schedule struct {
+	after          time.Time // no pass before that; zero: at any time
+	repeat, jitter string
+}
+
+// due tells whether a pass begins (couch_scanner_util:schedule_time): the first one at once, others a
+// period after the one before and up to jitter later, or on a day of the week; none before after.
+func (s schedule) due(last, now time.Time) bool {
+	if now.Before(s.after) {
+		return false
+	}
 	if last.IsZero() {
 		return true
 	}
-	if seconds, ok := autopurge.ParsePeriod(strings.ToLower(repeat)); ok {
-		return now.Unix()-last.Unix() >= seconds
+	if seconds, ok := autopurge.ParsePeriod(s.repeat); ok {
+		return now.Unix()-last.Unix() >= seconds+s.later(last, seconds)
 	}
-	repeat = strings.ToLower(repeat)
 	for day := time.Sunday; day <= time.Saturday; day++ {
-		if strings.HasPrefix(repeat, strings.ToLower(day.String()[:3])) {
+		if strings.HasPrefix(s.repeat, strings.ToLower(day.String()[:3])) {
 			today := now.UTC().Truncate(24 * time.Hour)
 			return now.UTC().Weekday() == day && last.Before(today)
 		}
 	}
 	return false
+}
+
+// later is how many seconds the pass after one begins later than the period says: a random number up
+// to jitter, which is a part of the period (10_percent) or a time, and never longer than the period.
+// However often it is asked, it is the same number for the same pass.
+func (s schedule) later(last time.Time, period int64) int64 {
+	most, ok := autopurge.ParsePeriod(s.jitter)
+	if text, percent := strings.CutSuffix(s.jitter, "_percent"); percent {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if ok = err == nil; ok {
+			most = int64(float64(period) * float64(min(max(n, 0), 100)) / 100)
+		}
+	}
+	if !ok {
+		return 0
+	}
+	draws := rand.New(rand.NewPCG(uint64(last.UnixNano()), 0)) //nolint:gosec // no secret
+	return draws.Int64N(max(min(most, period), 0) + 1)
+}
+
+// parseAfter reads a time, of which what is from the end may be missing, or seconds since 1970
+// (couch_scanner_util:parse_after); zero for anything else.
+func parseAfter(text string) time.Time {
+	text = strings.ToUpper(text)
+	const whole = "0000-01-01T00:00:00Z"
+	if n := len(text); n == len("2006-01-02") || n == len("2006-01-02T15") || n == len("2006-01-02T15:04") ||
+		n == len("2006-01-02T15:04:05") {
+		if t, err := time.Parse(time.RFC3339, text+whole[n:]); err == nil {
+			return notBefore1970(t)
+		}
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return notBefore1970(t)
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || len(text) < 7 { // as there: what is shorter is no time
+		return time.Time{}
+	}
+	return notBefore1970(time.Unix(seconds, 0))
+}
+
+// notBefore1970 is a time, or none if it is before that.
+func notBefore1970(t time.Time) time.Time {
+	if t.Unix() < 0 {
+		return time.Time{}
+	}
+	return t
 }
 
 // skipped are the names that match any expression of a section; nil for none. fault says which of

@@ -83,11 +83,22 @@ func TestAutoPurge(t *testing.T) {
 	expect201(t, s.Do("PUT", "/db/a", `{}`)) // as one that was never there
 }
 
-// TestUnreadableSkips: with an expression that cannot be read nothing is purged.
+// TestUnreadableSkips: with an expression that cannot be read nothing is purged, nor before a time.
 func TestUnreadableSkips(t *testing.T) {
 	s := servertest.NewSearch(t)
 	s.Set("couch_scanner_plugins", "couch_auto_purge_plugin", "true")
 	s.Set("couch_auto_purge_plugin.skip_dbs", "mine", "(")
-	_, err := s.AutoPurge().Step(t.Context(), func([]byte) { t.Error("a pass began") })
+	sweeper := s.AutoPurge()
+	_, err := sweeper.Step(t.Context(), func([]byte) { t.Error("a pass began") })
 	require.NoError(t, err)
+	_, err = s.Config.Delete("couch_auto_purge_plugin.skip_dbs", "mine", false)
+	require.NoError(t, err)
+	s.Set("couch_auto_purge_plugin", "after", "2999-12-31")
+	_, err = sweeper.Step(t.Context(), func([]byte) { t.Error("a pass began before its time") })
+	require.NoError(t, err)
+	s.Set("couch_auto_purge_plugin", "after", "2020-12-31")
+	began := false
+	_, err = sweeper.Step(t.Context(), func([]byte) { began = true })
+	require.NoError(t, err)
+	require.True(t, began)
 }
