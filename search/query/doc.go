@@ -6,7 +6,7 @@
 //   - [Flexible] is the standard syntax of Lucene 9, which `_nouveau` takes
 //
 // [Parse] makes a tree of what is written: texts as they stand, clauses with their conjunctions and
-// signs. [Print] is its inverse. [Resolve] makes of it the tree that is evaluated: texts become
+// signs. [Resolve] makes of it the tree that is evaluated: texts become
 // terms and phrases by the analyzer of their field, numbers become ranges of numbers, clauses are
 // required, optional or prohibited.
 //
@@ -14,7 +14,6 @@
 //   - lex.go: tokens, what both languages share; lexclassic.go, lexflexible.go: their tokens
 //   - parser.go: Parse, errors, bounds; parseclassic.go, parseflexible.go: the grammars
 //   - escape.go: backslashes; number.go: Java's numbers, numbers of a locale
-//   - print.go: Print
 //   - interval.go: functions of intervals, fn: of the flexible language
 //   - resolve.go: Resolve, Schema; occur.go: which clauses are required
 //
@@ -25,7 +24,8 @@
 // Invariants:
 //  1. No input panics, and none recurses deeper than MaxDepth; a query has at most MaxLength bytes, a group MaxClauses
 //     clauses, all of it maxNodes nodes and maxTerms terms.
-//  2. Parse(Print(t)) is t, for every t that Parse made, in the language that it was made in.
+//  2. Parse loses nothing: Print of print_test.go writes every tree that Parse made so that Parse makes the same of it,
+//     in the language that it was made in.
 //  3. Every error is an *Error, and its text is an answer to the one who asked.
 //  4. A tree is not changed once it is made; several goroutines may use it.
 package query

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -114,19 +113,6 @@ func escape(b *strings.Builder, s string, special func(r rune) bool) {
 			b.WriteByte('\\')
 		}
 		b.WriteString(s[i : i+n])
-		i += n
-	}
-}
-
-// escapeUnits writes text with \uXXXX for what special says: between brackets nothing else is safe.
-func escapeUnits(b *strings.Builder, s string, special func(r rune) bool) {
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if special(r) {
-			fmt.Fprintf(b, `\u%04x`, r)
-		} else {
-			b.WriteString(s[i : i+n])
-		}
 		i += n
 	}
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -136,48 +135,6 @@ func (p *parser) arguments(n *Interval) error {
 		}
 	}
 	return nil
-}
-
-// intervals writes a function.
-func (p *printer) intervals(n *Intervals) {
-	p.field(n.Field)
-	p.interval(n.Source)
-}
-
-// interval writes a source as the parser reads it, the arguments in the order of intervalForms.
-func (p *printer) interval(n *Interval) {
-	if n.Function == "" || n.Function == "wildcard" {
-		text := n.Text
-		if n.Quoted {
-			text = `"` + text + `"`
-		}
-		if n.Function != "" {
-			text = "fn:wildcard(" + text + ")"
-		}
-		p.b.WriteString(text)
-		return
-	}
-	p.b.WriteString("fn:" + n.Function + "(")
-	sources, numbers := n.Sources, n.Numbers
-	for i, form := range intervalForms[n.Function] {
-		if i > 0 && form != '+' {
-			p.b.WriteByte(' ')
-		}
-		switch form {
-		case 'n':
-			p.b.WriteString(strconv.Itoa(numbers[0]))
-			numbers = numbers[1:]
-		case 's':
-			p.interval(sources[0])
-			sources = sources[1:]
-		case '+':
-			for _, s := range sources {
-				p.b.WriteByte(' ')
-				p.interval(s)
-			}
-		}
-	}
-	p.b.WriteByte(')')
 }
 
 // resolveIntervals makes terms of the texts of functions, and of functions those that are

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Print writes a tree that Parse made as a query of the language, with every field named.
@@ -179,5 +181,60 @@ func (p *printer) bound(s string, open bool) {
 		p.b.WriteString(`\u002a`)
 	default:
 		escapeUnits(&p.b, s, func(r rune) bool { return strings.ContainsRune(" \t\n\r\u3000]}\"\\", r) })
+	}
+}
+
+// intervals writes a function.
+func (p *printer) intervals(n *Intervals) {
+	p.field(n.Field)
+	p.interval(n.Source)
+}
+
+// interval writes a source as the parser reads it, the arguments in the order of intervalForms.
+func (p *printer) interval(n *Interval) {
+	if n.Function == "" || n.Function == "wildcard" {
+		text := n.Text
+		if n.Quoted {
+			text = `"` + text + `"`
+		}
+		if n.Function != "" {
+			text = "fn:wildcard(" + text + ")"
+		}
+		p.b.WriteString(text)
+		return
+	}
+	p.b.WriteString("fn:" + n.Function + "(")
+	sources, numbers := n.Sources, n.Numbers
+	for i, form := range intervalForms[n.Function] {
+		if i > 0 && form != '+' {
+			p.b.WriteByte(' ')
+		}
+		switch form {
+		case 'n':
+			p.b.WriteString(strconv.Itoa(numbers[0]))
+			numbers = numbers[1:]
+		case 's':
+			p.interval(sources[0])
+			sources = sources[1:]
+		case '+':
+			for _, s := range sources {
+				p.b.WriteByte(' ')
+				p.interval(s)
+			}
+		}
+	}
+	p.b.WriteByte(')')
+}
+
+// escapeUnits writes text with \uXXXX for what special says: between brackets nothing else is safe.
+func escapeUnits(b *strings.Builder, s string, special func(r rune) bool) {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if special(r) {
+			fmt.Fprintf(b, `\u%04x`, r)
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		i += n
 	}
 }
