@@ -25,7 +25,6 @@ type ReduceGroup struct {
 type ReduceResult struct {
 	Value    []byte        // JSON; null after an exception
 	Overflow *compat.Error // reduce_overflow_error of a value that is too large
-	Log      string        // the exception that made it null, as CouchDB logs it
 }
 
 // ReduceLimit says which results are too large: those of more than Threshold code units that, Ratio
@@ -100,6 +99,6 @@ func decodeReduceResult(d *decoder, view string) (r ReduceResult) {
 		r.Overflow = compat.Named(compat.KindUnknown, "reduce_overflow_error", fmt.Sprintf(
 			"Reduce output must shrink more rapidly: input size: %d output size: %d context: %s", input, output, view))
 	}
-	r.Value, r.Log = d.bytes(), d.string()
+	r.Value = d.bytes()
 	return r
 }

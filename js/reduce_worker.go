@@ -113,8 +113,7 @@ func (r *reducer) group(d *decoder, e *encoder) error {
 	if !rereduce {
 		keysValue = r.outside(keys)
 	}
-	failure, err := r.reduce(keysValue, r.outside(values), rereduce)
-	if err != nil {
+	if err := r.reduce(keysValue, r.outside(values), rereduce); err != nil {
 		return err
 	}
 	output := unitsOf(r.text) + 2
@@ -125,7 +124,6 @@ func (r *reducer) group(d *decoder, e *encoder) error {
 		e.uint(uint64(output))
 	}
 	e.bytes(r.text)
-	e.string(failure)
 	return nil
 }
 
@@ -157,21 +155,18 @@ func commandUnits(rereduce bool, rows int) int {
 	return len(`["reduce",[],[]]`) + commas
 }
 
-// reduce calls the function; its result is in text then. An exception gives null and its text.
-func (r *reducer) reduce(keys, values goja.Value, rereduce bool) (failure string, err error) {
+// reduce calls the function; its result is in text then. An exception gives null.
+func (r *reducer) reduce(keys, values goja.Value, rereduce bool) error {
 	result, err := r.call(r.this, keys, values, r.vm.ToValue(rereduce))
 	if err != nil {
-		failure, fatal := r.viewError(err)
-		if fatal != nil {
-			return "", fatal
-		}
 		r.text = append(r.text[:0], "null"...)
-		return failure, nil
+		_, fatal := r.viewError(err)
+		return fatal
 	}
 	if r.text, err = r.appendJSON(r.text[:0], result, 0); err != nil {
-		return "", r.stringifyError(err)
+		return r.stringifyError(err)
 	}
-	return "", nil
+	return nil
 }
 
 // unitsOf counts the UTF-16 code units of a text.

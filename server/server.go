@@ -269,9 +269,6 @@ func (s *Server) Roles(ctx context.Context, name string) (roles []string, known 
 	return s.sessions.Roles(ctx, s.env.Settings().Auth, name)
 }
 
-// Stopping is closed when the server is about to stop: feeds end their answers then.
-func (s *Server) Stopping() <-chan struct{} { return s.env.Stopping() }
-
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 

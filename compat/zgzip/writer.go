@@ -29,22 +29,16 @@ var pool = sync.Pool{New: func() any {
 // Writer compresses what is written to it into one gzip member with zlib's own bytes. It is not
 // safe for concurrent use; different Writers are independent.
 type Writer struct {
-	w     io.Writer
-	d     *deflater // nil once closed
-	level int
-	crc   uint32
-	size  uint32 // of the input, modulo 2^32 as in the trailer
-	err   error
-}
-
-// NewWriter gives a Writer with DefaultLevel. Nothing reaches w before enough data is there, or
-// Close.
-func NewWriter(w io.Writer) *Writer {
-	return newWriter(w, DefaultLevel)
+	w    io.Writer
+	d    *deflater // nil once closed
+	crc  uint32
+	size uint32 // of the input, modulo 2^32 as in the trailer
+	err  error
 }
 
 // NewWriterLevel gives a Writer with a level of 1..9; other levels are an error (CouchDB's level 0
-// means "not compressed" and never comes here).
+// means "not compressed" and never comes here). Nothing reaches w before enough data is there, or
+// Close.
 func NewWriterLevel(w io.Writer, level int) (*Writer, error) {
 	if level < 1 || level > 9 {
 		return nil, errors.New("zgzip: no such compression level: " + strconv.Itoa(level))
@@ -56,7 +50,7 @@ func newWriter(w io.Writer, level int) *Writer {
 	d := pool.Get().(*deflater)
 	d.reset(level)
 	d.out = append(d.out, header(level)...)
-	return &Writer{w: w, d: d, level: level}
+	return &Writer{w: w, d: d}
 }
 
 // header is zlib's gzip header without name and time; the operating system is Unix.
@@ -124,18 +118,4 @@ func (d *deflater) release() {
 func (w *Writer) flush() {
 	_, w.err = w.w.Write(w.d.out)
 	w.d.out = w.d.out[:0]
-}
-
-// Append appends the gzip stream of src to dst, with DefaultLevel: what NewWriter, Write and Close
-// give.
-func Append(dst, src []byte) []byte {
-	w := newWriter(nil, DefaultLevel)
-	w.crc = crc32.ChecksumIEEE(src)
-	w.d.write(src)
-	w.d.finish()
-	dst = append(dst, w.d.out...)
-	dst = binary.LittleEndian.AppendUint32(dst, w.crc)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(src)))
-	w.d.release()
-	return dst
 }

@@ -40,9 +40,6 @@ const (
 // Kind says what the statement does.
 func (s *Statement) Kind() Kind { return s.kind }
 
-// Text is the statement as it was written.
-func (s *Statement) Text() string { return s.text }
-
 // Params are the names of the parameters, in the order of their first use; those of positional ones
 // are numbers.
 func (s *Statement) Params() []string { return s.params }

@@ -130,9 +130,6 @@ func (q *Query) bindKeys() error {
 	return nil
 }
 
-// Statement is the statement of the query.
-func (q *Query) Statement() *Statement { return q.statement }
-
 // Keyspace gives the name of the keyspace, also if that is a parameter; "" for a statement without one.
 func (q *Query) Keyspace() string { return q.keyspace }
 

@@ -194,7 +194,7 @@ func TestDefinitionsOfSets(t *testing.T) {
 	}
 	var tokens Tokens
 	a.Analyze(&tokens, "the fox")
-	if tokens.Len() != 1 || string(tokens.Term(0)) != "the" || tokens.Gap() != 1 {
+	if tokens.Len() != 1 || string(tokens.Term(0)) != "the" || tokens.gap != 1 {
 		t.Errorf("own stop words: %+v", tokens.list)
 	}
 	german, _ := Lookup(Nouveau, "german")

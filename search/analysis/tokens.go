@@ -66,10 +66,6 @@ func (t *Tokens) All() iter.Seq2[Token, []byte] {
 	}
 }
 
-// Gap is the number of positions after the last term whose terms were removed. Analyze adds it to
-// the first term of the next text, so that a phrase does not reach over it.
-func (t *Tokens) Gap() int { return int(t.gap) }
-
 // add ends the term that begins at from.
 func (t *Tokens) add(from, start, end int, increment int32) {
 	k := Token{

@@ -46,9 +46,6 @@ func readMinimalHeaders(list []string) map[string]bool {
 // SetHeader sets a response header, keeping the name's case.
 func (a *Answer) SetHeader(name, value string) { a.Writer.Header()[name] = []string{value} }
 
-// DropHeader removes a response header set before.
-func (a *Answer) DropHeader(name string) { delete(a.Writer.Header(), name) }
-
 // dateCache holds the Date header of the running second.
 type dateCache struct{ current atomic.Pointer[dated] }
 

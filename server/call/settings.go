@@ -19,7 +19,6 @@ type Settings struct {
 	MaxRequestSize   int64
 	MaxConnections   int64 // 0: by memory
 	maxURILength     int64
-	maxPartitionSize int64
 	MaxDBsInfo       int64
 	MaxUUIDs         int64
 	ChangesTimeout   int64         // milliseconds
@@ -93,7 +92,6 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 		MaxConnections:   c.Int("chttpd", "max_connections", math.MaxInt64),
 		MaxRequestSize:   c.Int("chttpd", "max_http_request_size", math.MaxInt64),
 		maxURILength:     c.Int("chttpd", "max_uri_length", math.MaxInt64),
-		maxPartitionSize: c.Int("couchdb", "max_partition_size", math.MaxInt64),
 		MaxDBsInfo:       c.Int("chttpd", "max_db_number_for_dbs_info_req", math.MaxInt64),
 		MaxUUIDs:         c.Int("uuids", "max_count", math.MaxInt64),
 		ChangesTimeout:   c.Int("chttpd", "changes_timeout", math.MaxInt64),

@@ -55,16 +55,6 @@ func (n *Nodes) Others() (others []nodes.Member) {
 	return others
 }
 
-// Other is another node that is there and listens.
-func (n *Nodes) Other(id nodes.ID) (m nodes.Member, ok bool) {
-	others := n.Others()
-	i := slices.IndexFunc(others, func(m nodes.Member) bool { return m.ID == id })
-	if i < 0 {
-		return m, false
-	}
-	return others[i], true
-}
-
 // Passed reports whether another node has passed the request on.
 func Passed(c *call.Call) bool { return c.HasHeader(header) }
 

@@ -19,8 +19,7 @@ import (
 
 // peruserState is how far the users database's feed was followed for databases of users.
 type peruserState struct {
-	enabled bool
-	since   storage.Seq
+	since storage.Seq
 }
 
 // watchPause is how long the directory waits after a failure, or while there is no users database.
@@ -109,7 +108,6 @@ func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error
 		d.peruser = peruserState{}
 		return nil
 	}
-	d.peruser.enabled = true
 	type change struct {
 		name    string
 		deleted bool

@@ -33,7 +33,7 @@ func newMetrics() metrics {
 	}
 }
 
-// end counts a run that ended. A job that asked to run later or to be forgotten has not failed.
+// end counts a run that ended. A job that asked to be forgotten has not failed.
 func (m *metrics) end(typ string, took time.Duration, lost bool, err error) {
 	m.running.WithLabelValues(typ).Dec()
 	m.seconds.WithLabelValues(typ).Observe(took.Seconds())
@@ -41,8 +41,6 @@ func (m *metrics) end(typ string, took time.Duration, lost bool, err error) {
 	switch {
 	case lost:
 		outcome = "lost"
-	case errors.As(err, new(later)):
-		outcome = "later"
 	case err != nil && !errors.Is(err, ErrForget):
 		outcome = "failed"
 	}

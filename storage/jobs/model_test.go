@@ -248,12 +248,10 @@ func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
 
 // end ends a run in one of the ways there are.
 func (m *model) end(t *rapid.T, id string, job *modelJob) {
-	how := rapid.SampledFrom([]string{"ok", "fail", "permanent", "later", "forget", "closing"}).Draw(t, "end")
+	how := rapid.SampledFrom([]string{"ok", "fail", "permanent", "forget", "closing"}).Draw(t, "end")
 	again := job.request > job.serving
 	errs := map[string]error{
-		"fail": errors.New(
-			"f",
-		), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))), "later": Later(2 * time.Second),
+		"fail": errors.New("f"), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))),
 		"forget": ErrForget, "closing": errors.New("c"),
 	}
 	must(t, job.run.finish(t.Context(), []byte("r"), errs[how], how == "closing", job.run.queue.now()))
@@ -263,12 +261,6 @@ func (m *model) end(t *rapid.T, id string, job *modelJob) {
 	m.wait(job, 0)
 	switch how {
 	case "closing":
-		return
-	case "later":
-		job.failures = 0
-		if !again {
-			m.wait(job, 2*time.Second)
-		}
 		return
 	case "fail":
 		if job.failures++; job.failures < 3 {

@@ -44,13 +44,13 @@ func (r *Run) recordOutcome(result []byte, err error) {
 	}
 }
 
-// report logs a failure; Later and ErrForget are none.
+// report logs a failure; ErrForget is none.
 func (r *Run) report(err error) {
 	if errors.Is(err, kv.ErrFull) {
 		r.queue.log.Info("jobs: job waits for space", "type", r.typ.Name, "id", r.ID, "error", err)
 		return
 	}
-	if l := (later{}); !errors.As(err, &l) && !errors.Is(err, ErrForget) {
+	if !errors.Is(err, ErrForget) {
 		r.queue.log.Warn("jobs: job failed", "type", r.typ.Name, "id", r.ID, "failures", r.Failures+1, "error", err)
 	}
 }
@@ -95,13 +95,6 @@ func (r *jobRecord) outcome(
 	after.run, after.owner, after.state, after.crashes = token{}, "", Pending, 0
 	if err != nil && closing {
 		return after, 0
-	}
-	if l := (later{}); errors.As(err, &l) {
-		after.failures, after.err = 0, ""
-		if r.request == r.serving {
-			pause = l.after
-		}
-		return after, max(pause, 0)
 	}
 	if errors.Is(err, kv.ErrFull) { // no fault of the job
 		after.err = waitsForSpace

@@ -84,7 +84,7 @@ type Type struct {
 	Workers int
 	// Run does the work; nil: jobs of the type are begun by Queue.Do only. It must return soon
 	// after its ctx ends, whose cause is ErrLost if the job was taken away and ErrClosed if the
-	// queue is closing. Its error is Permanent, Later or ErrForget to end in another way than by a
+	// queue is closing. Its error is Permanent or ErrForget to end in another way than by a
 	// new attempt.
 	Run func(ctx context.Context, r *Run) (result []byte, err error)
 	// Backoff is the pause after so many failures in a row; nil means a second, doubled each time
@@ -130,13 +130,6 @@ type permanent struct{ error }
 
 // Unwrap gives the error that Permanent was given.
 func (p permanent) Unwrap() error { return p.error }
-
-// Later as a handler's error is no failure: the job waits for so long and runs again.
-func Later(after time.Duration) error { return later{after} }
-
-type later struct{ after time.Duration }
-
-func (l later) Error() string { return "jobs: go on after " + l.after.String() }
 
 // backoff is the usual pause after failures.
 func backoff(failures int) time.Duration {

@@ -25,28 +25,7 @@ func (x *Index) Build(ctx context.Context, store kv.Store, guard Guard) error {
 	return nil
 }
 
-// BuildSlot makes the aggregates of one function anew, which has been added to the levels of an
-// index. Rows may change meanwhile if all writers know of the slot. Until it is done, the slot must
-// not be used. A first _sum needs Build, since it has sums in the weights.
-func (x *Index) BuildSlot(ctx context.Context, store kv.Store, guard Guard, number uint32) error {
-	for _, s := range x.kept {
-		if s.Number != number {
-			continue
-		}
-		if err := x.ClearSlot(ctx, store, guard, number); err != nil {
-			return err
-		}
-		return x.buildSlot(ctx, store, guard, s)
-	}
-	return nil
-}
-
-// ClearSlot removes the aggregates of a function, which need not be one of Options.Slots.
-func (x *Index) ClearSlot(ctx context.Context, store kv.Store, guard Guard, number uint32) error {
-	prefix := x.space(keyAggregates, int64(number))
-	return update(ctx, store, guard, func(tx kv.Tx) { tx.ClearRange(prefix, prefixEnd(prefix)) })
-}
-
+// buildSlot makes the aggregates of one function, of which there are none.
 func (x *Index) buildSlot(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
 	if err := x.enter(ctx, store, guard, s); err != nil {
 		return err

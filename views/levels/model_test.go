@@ -304,7 +304,7 @@ func testConcurrentWriters(t *testing.T, shared bool) {
 		must(t, fold(t.Context(), store, x, true))
 		must(t, x.RefreshAll(t.Context(), store, nil))
 		checkAll(t, store, x, slots, rng, m, 100)
-		must(t, x.BuildSlot(t.Context(), store, nil, slots[8].Number))
+		must(t, x.Build(t.Context(), store, nil))
 		checkAll(t, store, x, slots, rng, m, 100)
 	})
 }

@@ -70,7 +70,7 @@ func recoverStore(
 		return result, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	s := &recoverSink{versionSink: versionSink{progress: progress}, db: db, batch: db.NewBatch()}
+	s := &recoverSink{versionSink: versionSink{progress: progress}, batch: db.NewBatch()}
 	result, err = readFiles(ctx, fsys, dir, s, &s.versionSink)
 	if err == nil {
 		err = s.batch.Commit(pebble.NoSync)
@@ -185,7 +185,6 @@ func (s *versionSink) Lost([]byte) {}
 // recoverSink writes rows to the new store as they are stored.
 type recoverSink struct {
 	versionSink
-	db    *pebble.DB
 	batch *pebble.Batch
 }
 

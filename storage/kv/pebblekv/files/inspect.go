@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
@@ -127,19 +128,9 @@ func (in *Inspection) missing(fsys vfs.FS, dir string, m *Manifest, found listin
 			}
 		}
 	}
-	slices.SortFunc(in.Broken, func(a, b Damage) int { return compareNames(a.File, b.File) })
+	slices.SortFunc(in.Broken, func(a, b Damage) int { return strings.Compare(a.File, b.File) })
 	in.Broken = slices.CompactFunc(in.Broken, func(a, b Damage) bool { return a.File == b.File })
 	return nil
-}
-
-func compareNames(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // logs looks at the logs that are going to be read. What Pebble refuses, it may say itself; what it

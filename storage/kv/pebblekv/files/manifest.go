@@ -31,8 +31,6 @@ type Manifest struct {
 	Known map[uint64]bool
 	// Damage is what could not be read of it. Then Tables may have some that were replaced.
 	Damage []Gap
-	// Torn tells that it ends within a record, as after a crash.
-	Torn bool
 }
 
 // TableInfo is what a manifest says of a table.
@@ -44,9 +42,8 @@ type TableInfo struct {
 	LastSeq uint64
 	// Blobs are the ids of the blob files that its rows refer to by their place here.
 	Blobs []uint64
-	// Part tells that it is a part of another file: Backing.
-	Part    bool
-	Backing uint64
+	// Part tells that it is a part of another file.
+	Part bool
 }
 
 var errManifest = errors.New("malformed record of a manifest")
@@ -66,8 +63,6 @@ func readManifest(name string, file []byte) *Manifest {
 	for _, gap := range records.Gaps {
 		if gap.Records > 0 {
 			m.Damage = append(m.Damage, gap)
-		} else {
-			m.Torn = true
 		}
 	}
 	for i, record := range records.Whole {
@@ -191,7 +186,8 @@ func (e *editReader) table(rangeKeys bool) {
 			}
 			return
 		case tag == customVirtual:
-			t.Part, t.Backing = true, e.Uvarint()
+			t.Part = true
+			e.Uvarint() // the other file
 		case tag == customBlobReferences:
 			e.Uvarint()
 			for range e.Count(2) {

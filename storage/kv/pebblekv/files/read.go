@@ -34,7 +34,7 @@ func (d Damage) String() string {
 // Report says what was read, and what was not.
 type Report struct {
 	Tables, Logs int // that were read
-	Rows, Bytes  int64
+	Bytes        int64
 	Damages      []Damage
 	// Torn is the end of the last log, where it breaks off as after a process that stopped during a
 	// commit. Whether that is all it was the files do not say.
@@ -78,7 +78,6 @@ func Read(ctx context.Context, fsys vfs.FS, dir string, sink Sink) (Report, erro
 				return nil
 			}
 		}
-		r.report.Rows++
 		r.report.Bytes += int64(len(row.key) + len(value))
 		return sink.Row(row.key, value)
 	})
