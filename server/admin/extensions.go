@@ -26,6 +26,7 @@ var Extensions = []Extension{
 	{"aggregate", 1, []string{"POST /{db}/_aggregate"}, false},
 	{"archive", 1, []string{"GET /{db}/_backup", "POST /{db}/_restore"}, false},
 	{"atomic", 1, []string{"POST /{db}/_bulk_docs"}, false},
+	{"atomic_dbs", 1, []string{"POST /_atomic"}, false},
 	{"auto_index", 1, []string{"POST /{db}/_index"}, false},
 	{"count", 1, []string{"POST /{db}/_find"}, false},
 	{"distinct", 1, []string{"POST /{db}/_distinct"}, false},
@@ -35,7 +36,7 @@ var Extensions = []Extension{
 		"GET /{db}/_all_docs", "GET /{db}/_changes", "GET /{db}/_design/{name}/_view/{view}",
 	}, false},
 	{"idempotency_key", 1, []string{
-		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "POST /{db}/_bulk_docs",
+		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "POST /{db}/_bulk_docs", "POST /_atomic",
 	}, false},
 	{"interactive_views", 1, []string{"PUT /{db}/_design/{name}"}, false},
 	{"patch", 1, []string{

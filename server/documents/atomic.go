@@ -69,7 +69,7 @@ func writeAtomic(
 	err := run.store()
 	switch found, refused := refusalOf(err); {
 	case refused:
-		return refuseAtomic(c, part.rowsOf(), found)
+		return run.refuseAtomic(found)
 	case err != nil:
 		return err
 	}
@@ -132,34 +132,34 @@ func readChecks(part *documents.CommitPart, check ejson.Value) error {
 }
 
 // refuseAtomic tells why nothing was written: a check that failed, else documents that somebody may
-// not write, else conflicts and the like. Each document has its row, in the order of the request.
-func refuseAtomic(c *call.Call, results []storage.EditResult, found *storage.CommitError) error {
-	refused := 0
-	rows := []byte{'['}
+// not write, else conflicts and the like. Each document has its row, in the order of the request:
+// those of several databases below their names.
+func (r *atomicRun) refuseAtomic(found *storage.CommitError) error {
+	refused, all := 0, 0
 	forbidden := false
-	for i := range results {
-		if i > 0 {
-			rows = append(rows, ',')
+	lists := make([][]byte, len(r.parts))
+	for i, p := range r.parts {
+		rows := p.rowsOf()
+		for n := range rows {
+			e := rows[n].Err
+			if e == nil {
+				continue
+			}
+			refused++
+			forbidden = forbidden || e.Status() == http.StatusForbidden || e.Status() == http.StatusUnauthorized
 		}
-		r := &results[i]
-		if r.Err == nil {
-			rows = append(ejson.AppendString(append(rows, `{"id":`...), r.ID), `,"ok":false}`...)
-			continue
-		}
-		refused++
-		status := r.Err.Status()
-		forbidden = forbidden || status == http.StatusForbidden || status == http.StatusUnauthorized
-		rows = appendFailure(rows, r.ID, r.Rev, !r.Rev.IsZero(), r.Err)
+		all += len(rows)
+		lists[i] = appendAtomic(nil, rows)
 	}
 	status, word := http.StatusConflict, "conflict"
-	reason := strconv.Itoa(refused) + " of " + strconv.Itoa(len(results)) + " documents were refused"
+	reason := strconv.Itoa(refused) + " of " + strconv.Itoa(all) + " documents were refused"
 	if refused == 1 {
-		reason = "1 of " + strconv.Itoa(len(results)) + " documents was refused"
+		reason = "1 of " + strconv.Itoa(all) + " documents was refused"
 	}
 	switch {
 	case len(found.Read) > 0:
 		status, word = http.StatusPreconditionFailed, "precondition_failed"
-		reason = "the check of " + strconv.Quote(found.Read[0].ID) + " failed"
+		reason = "the check of " + strconv.Quote(found.Read[0].ID) + r.where(found.Read[0]) + " failed"
 	case forbidden:
 		status, word = http.StatusForbidden, "forbidden"
 	case refused == 0:
@@ -167,6 +167,27 @@ func refuseAtomic(c *call.Call, results []storage.EditResult, found *storage.Com
 	}
 	b := ejson.AppendString([]byte(`{"error":`), word)
 	b = ejson.AppendString(append(b, `,"reason":`...), "nothing was written: "+reason)
-	b = append(append(append(b, `,"results":`...), rows...), ']', '}')
-	return c.JSON(status, b)
+	if r.names == nil {
+		b = append(append(b, `,"results":`...), lists[0]...)
+	} else {
+		b = r.appendDatabases(append(b, ','), func(i int) []byte { return lists[i] })
+	}
+	return r.c.JSON(status, append(b, '}'))
+}
+
+// appendAtomic appends the rows of documents that were not written.
+func appendAtomic(b []byte, rows []storage.EditResult) []byte {
+	b = append(b, '[')
+	for i := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		r := &rows[i]
+		if r.Err == nil {
+			b = append(ejson.AppendString(append(b, `{"id":`...), r.ID), `,"ok":false}`...)
+			continue
+		}
+		b = appendFailure(b, r.ID, r.Rev, !r.Rev.IsZero(), r.Err)
+	}
+	return append(b, ']')
 }

@@ -18,6 +18,7 @@ import (
 type atomicRun struct {
 	c     *call.Call
 	parts []*atomicPart // one for each database
+	names []string      // of the databases, nil where the path has the only one
 	// once is the key of the request, nil if it has none. answer makes what is kept for it, when all
 	// documents are stored.
 	once   *answers.Request

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage"
 )
@@ -56,7 +57,7 @@ func postBulkDocs(c *call.Call) error {
 		}
 		return c.JSON(http.StatusCreated, []byte("[]"))
 	}
-	rows, err := bulkDocuments(c, list, newEdits)
+	rows, err := bulkDocuments(c, c.Docs, list, newEdits)
 	if err != nil {
 		return err
 	}
@@ -125,8 +126,9 @@ func bulkAccepted(c *call.Call, body ejson.Value) bool {
 	return Accepted(c)
 }
 
-func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) (*bulkRows, error) {
-	parser, err := c.Docs.Parser(c.Context(), !newEdits)
+// bulkDocuments reads the elements of `docs` of a request to a database.
+func bulkDocuments(c *call.Call, d *documents.Database, list ejson.Value, newEdits bool) (*bulkRows, error) {
+	parser, err := d.Parser(c.Context(), !newEdits)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) (*bulkRows, er
 	}
 	rows, elements := new(bulkRows), list.Elements()
 	if newEdits && bytes.Contains(list.Raw(), patchMember) {
-		rules, err := c.Docs.DocRules(c.Context())
+		rules, err := d.DocRules(c.Context())
 		if err != nil {
 			return nil, err
 		}

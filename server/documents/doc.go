@@ -4,6 +4,7 @@
 //	read.go          GET of a document, open_revs
 //	write.go         PUT, POST, DELETE and COPY of a document
 //	atomic.go        _bulk_docs with `atomic`: all documents or none
+//	atomicdbs.go     _atomic: documents of several databases
 //	atomicrun.go     how they are stored
 //	once.go          requests with an Idempotency-Key
 //	part.go          GET of one value in a document

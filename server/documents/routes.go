@@ -5,6 +5,7 @@ import "github.com/settee-db/settee/server/call"
 // Routes are the rows of the route table for documents and attachments, one or many.
 func Routes() []call.Route {
 	return []call.Route{
+		call.Row("POST", "/_atomic", call.Anyone, postAtomic, "Write documents of several databases, all or none (extension)."),
 		call.Row("POST", "/{db}", call.Member, postDoc, "New document."),
 		call.Row("POST", "/{db}/_bulk_docs", call.Member, postBulkDocs, "Write several documents."),
 		call.Row("POST", "/{db}/_bulk_get", call.Member, postBulkGet,
