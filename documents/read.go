@@ -33,6 +33,9 @@ type ReadOptions struct {
 	RevsInfo         bool
 
 	Fields Fields // what is shown of the document
+	// Members, if it is not nil, are the members of the body that are looked at, as
+	// docread.OpenOptions has them. Others may be missing in the document.
+	Members [][]byte
 }
 
 // Get reads the revision that the options ask for, with what they want to see of it. latest=true
@@ -45,10 +48,11 @@ func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*docread
 		Conflicts:        q.Conflicts,
 		DeletedConflicts: q.DeletedConflicts,
 		LocalSeq:         q.LocalSeq,
+		Members:          q.Members,
 	}
 	if q.HasRev && !q.Latest {
 		// A revision asked for by name is shown without what only the document's tree knows.
-		o = docread.OpenOptions{Rev: q.Rev, Revs: o.Revs}
+		o = docread.OpenOptions{Rev: q.Rev, Revs: o.Revs, Members: o.Members}
 	}
 	return d.Find(ctx, id, o)
 }
@@ -80,7 +84,7 @@ func (d *Database) Open(ctx context.Context, id string, o docread.OpenOptions) (
 	if !d.Hides() {
 		return d.db.Open(ctx, id, o)
 	}
-	o.NoBody = false
+	o.NoBody, o.Members = false, nil
 	o.Revs = o.Revs || (replicatorDB{d}).hides()
 	doc, err := d.db.Open(ctx, id, o)
 	if _, wire := compat.AsError(err); wire && !(replicatorDB{d}).hides() && !(usersDB{d}).owns(id) &&
@@ -160,6 +164,9 @@ func (d *Database) BulkGet(ctx context.Context, requests iter.Seq[docread.OpenRe
 	first := 0
 	taken := func(yield func(docread.OpenRevsRequest) bool) {
 		for r := range requests {
+			if d.Hides() {
+				r.Open.Members = nil
+			}
 			if ids = append(ids, r.ID); !yield(r) {
 				return
 			}

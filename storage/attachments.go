@@ -22,6 +22,7 @@ import (
 // TagHistory refer to. Bodies that are too large for their entries are blobs as well (body.go).
 //
 //	TagAtt, id, n        bytes n*keyspace.MaxValue.. of the blob, keyspace.MaxValue of them except in the last chunk
+//	TagAtt, id, -1       of a long body: where its members are (formats.MembersTable)
 //	TagAttRefs, id       number of entries that refer to it, 8 bytes little-endian
 //	TagAttPending, id    time (µs since 1970, varint) until which bytes without a reference stay
 //

@@ -33,6 +33,9 @@ func (e *docEdit) newEntry(w *revWrite) (formats.Entry, error) {
 		}
 		if n.BodyApart.IsZero() {
 			n.BodyApart = e.t.putBlob(n.Body)
+			if table := formats.MembersTable(n.Body); table != nil {
+				e.t.putAttachmentChunks(n.BodyApart.Ref, formats.MembersChunk, [][]byte{table})
+			}
 		}
 	}
 	return n, nil

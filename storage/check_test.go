@@ -199,8 +199,13 @@ var damages = map[string]damage{
 		"db",
 		addTo(func(d *dbRead) []byte { return d.Keys.Attachment(nil, keyspace.TagAttRefs, "nothing") }, 1),
 	},
-	"bytes lost":    {7, "db", clearFirst(keyspace.TagAtt)},
-	"bytes garbled": {7, "db", garbleFirst(keyspace.TagAtt)},
+	"bytes lost": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
+		tx.Clear(tuple.AppendInt(d.Keys.Attachment(nil, keyspace.TagAtt, attachmentOf(d)), 0))
+	}},
+	"bytes garbled": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
+		tx.Set(tuple.AppendInt(d.Keys.Attachment(nil, keyspace.TagAtt, attachmentOf(d)), 0), []byte("x"))
+	}},
+	"members garbled": {7, "db", garbleFirst(keyspace.TagAtt)}, // of the document that is large
 	"bytes of nobody": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
 		tx.Set(tuple.AppendInt(d.Keys.Attachment(nil, keyspace.TagAtt, "nobody"), 0), []byte("x"))
 	}},

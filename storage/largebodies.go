@@ -64,6 +64,12 @@ func (l *largeBodies) of(doc *compat.Document) *largeBody {
 // addBody stores the bytes of a body in as few transactions as the store's limit allows.
 func (u *Uploads) addBody(ctx context.Context, body []byte) (formats.Blob, error) {
 	sink := &uploadSink{ctx: ctx, uploads: u}
+	if table := formats.MembersTable(body); table != nil {
+		sink.buf, sink.written = chunks.Of(keyspace.MaxValue, table), formats.MembersChunk
+		if err := sink.store(); err != nil {
+			return formats.Blob{}, err
+		}
+	}
 	batch := max(1, u.db.store.limits.TransactionSize/4/keyspace.MaxValue) * keyspace.MaxValue
 	for rest := body; len(rest) > 0; {
 		n := min(len(rest), batch)

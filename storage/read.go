@@ -20,8 +20,8 @@ import (
 // without o.Deleted. With o.Rev only Revs and Latest are looked at of the other options, as in
 // CouchDB.
 func (db *DB) Open(ctx context.Context, id string, o docread.OpenOptions) (*docread.Document, error) {
-	if db.store.opens != nil && o == (docread.OpenOptions{}) && !compat.IsLocalID(id) && !kv.IsInBackground(ctx) {
-		return db.openShared(ctx, id)
+	if db.store.opens != nil && o.OnlyWinner() && !compat.IsLocalID(id) && !kv.IsInBackground(ctx) {
+		return db.openShared(ctx, id, o)
 	}
 	return db.openAlone(ctx, id, o)
 }
@@ -58,12 +58,12 @@ func newOpenBatchers() *openBatchers {
 
 // openShared is Open of a winner: alone while few are read, with others of the database otherwise.
 // The snapshot begins after all of them were asked for.
-func (db *DB) openShared(ctx context.Context, id string) (*docread.Document, error) {
+func (db *DB) openShared(ctx context.Context, id string, o docread.OpenOptions) (*docread.Document, error) {
 	batcher := db.store.opens.Batcher(db.name + "\x00" + kv.Tag(ctx))
 	opened, err := batcher.Do(ctx, "", id, db.store.now(), coalesce.Work[string, openedDoc]{
-		Alone: func() (o openedDoc, err error) {
-			o.doc, err = db.openAlone(ctx, id, docread.OpenOptions{})
-			return o, err
+		Alone: func() (opened openedDoc, err error) {
+			opened.doc, err = db.openAlone(ctx, id, o)
+			return opened, err
 		},
 		Together: db.openTogether,
 	})

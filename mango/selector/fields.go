@@ -1,6 +1,8 @@
 package selector
 
 import (
+	"strings"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -83,6 +85,18 @@ func (f *Fields) Check() error {
 // Wants reports whether something is shown of a member of documents; the empty list wants nothing.
 func (f *Fields) Wants(member string) bool {
 	return f.wanted.below[string(ejson.AppendString(nil, member))] != nil
+}
+
+// Members are the members of documents that something is shown of, but for those that begin with an
+// underscore: their names in JSON, in no order. It is not nil.
+func (f *Fields) Members() [][]byte {
+	members := make([][]byte, 0, len(f.wanted.below))
+	for name := range f.wanted.below {
+		if !strings.HasPrefix(name, `"_`) {
+			members = append(members, []byte(name))
+		}
+	}
+	return members
 }
 
 // AppendJSON appends what is shown of a document: the fields it has in the order asked for, those

@@ -41,6 +41,9 @@ func postBulkGet(c *call.Call) error {
 	if q.Fields, err = params.ReadFields(c.Query); err != nil {
 		return err
 	}
+	if q.Fields != nil {
+		q.Members = q.Fields.Members()
+	}
 	if list.Kind() != ejson.Array {
 		return compat.NewError(compat.KindBadRequest, "`docs` parameter must be an array.")
 	}
@@ -96,7 +99,7 @@ func parseBulkGetEntry(v ejson.Value, q *documents.ReadOptions, rules compat.IDR
 		return e
 	}
 	e.open = docread.OpenRevsRequest{ID: e.id, OpenRevsOptions: docread.OpenRevsOptions{
-		All: true, Latest: q.Latest, Open: docread.OpenOptions{Revs: q.Revs},
+		All: true, Latest: q.Latest, Open: docread.OpenOptions{Revs: q.Revs, Members: q.Members},
 	}}
 	if rev, given := v.Get("rev"); given {
 		parsed, err := parseRevValue(rev)

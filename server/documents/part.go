@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/compat/patch"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
@@ -25,6 +26,9 @@ func getPart(c *call.Call, q *documents.ReadOptions, text string) error {
 	pointer, err := patch.ParsePointer(text)
 	if err != nil {
 		return err
+	}
+	if len(pointer) > 0 {
+		q.Members = [][]byte{ejson.AppendString(nil, pointer[0])}
 	}
 	d, err := c.Docs.Get(c.Context(), c.DocID(), q)
 	if err != nil {

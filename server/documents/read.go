@@ -27,6 +27,9 @@ func getDoc(c *call.Call) error {
 	if q.Fields, err = params.ReadFields(c.Query); err != nil {
 		return err
 	}
+	if q.Fields != nil {
+		q.Members = q.Fields.Members()
+	}
 	if q.OpenRevsAll || len(q.OpenRevs) > 0 {
 		return getOpenRevs(c, q)
 	}

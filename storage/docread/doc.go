@@ -17,6 +17,7 @@
 //	open.go      one document, winners of many, local documents
 //	each.go      documents that somebody names, with or without a revision
 //	blobs.go     what is apart: long bodies and lists of attachments, the security object
+//	members.go   some members of a long body
 //	idstream.go  subspaces in the order of ids
 //
 // # Invariants

@@ -84,7 +84,18 @@ type OpenOptions struct {
 	// NoBody leaves out bodies that would have to be read by themselves: Body is `{}` then.
 	// Attachments are still read.
 	NoBody bool
+	// Members, if it is not nil, are the members of the body that are wanted, their names as they
+	// stand in the text, with quotes: others may be left out of Body, and are where that saves much.
+	Members [][]byte
 }
+
+// OnlyWinner reports whether the winner is wanted as it is stored, or members of it.
+func (o *OpenOptions) OnlyWinner() bool {
+	return o.Rev.IsZero() && !o.Latest && !o.Deleted && !o.NoBody && !o.needsTree()
+}
+
+// inPart reports whether less than the body is wanted, but some of it.
+func (o *OpenOptions) inPart() bool { return o.Members != nil && !o.NoBody }
 
 // OpenRevsOptions ask for several revisions of one document.
 type OpenRevsOptions struct {

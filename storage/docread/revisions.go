@@ -101,7 +101,7 @@ func (r *Revisions) readWindow(d *Reader) (size int, err error) {
 			reads = append(reads, revs[n].where(d, window[i].ID))
 		}
 		wanted = append(wanted, revs)
-		bodies = bodies || !window[i].Open.NoBody
+		bodies = bodies || !window[i].Open.NoBody && !window[i].Open.inPart()
 	}
 	at, read := 0, 0 // wanted[at][:read] are read, taken[0] asked for them
 	missing := r.missing
@@ -350,7 +350,14 @@ func (w *wantedRev) document(d *Reader, id string, e *formats.Entry, found bool,
 	case !found:
 		return nil, nil
 	}
-	doc := NewDocument(id, w.rev, deleted, *e)
+	entry := *e
+	if o.inPart() {
+		var err error
+		if entry, err = d.completedPart(entry, o.Members); err != nil {
+			return nil, err
+		}
+	}
+	doc := NewDocument(id, w.rev, deleted, entry)
 	if o.Revs {
 		doc.Revs = d.VisibleRevs(w.line, w.rev)
 	}

@@ -99,7 +99,11 @@ func (d *Reader) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 // openLeaf reads a leaf.
 func (d *Reader) openLeaf(id string, l *formats.Leaf, o OpenOptions) (*Document, error) {
 	e, err := d.LeafEntry(id, l)
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.inPart():
+		e, err = d.completedPart(e, o.Members)
+	default:
 		e, err = d.Completed(!o.NoBody, e)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@
 // # File tour
 //
 //	entry.go       entries: attachments and bodies, or where those are
+//	members.go     the table of the members of a long body
 //	leafrecord.go  leaves with their lines, winners in lists, changes
 //	localvalue.go  local documents
 //	purge.go       purge requests

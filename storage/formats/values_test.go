@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ func FuzzValues(f *testing.F) {
 		formats.EncodeWinner(nil, change.Winner), formats.EncodeListed(nil, change.Winner, 7), whole.Encode(nil),
 		inline.Encode(nil), apart.Encode(nil), {formats.LocalInline, 1, '1', '{', '}'},
 		formats.EncodePurge("id", []compat.Rev{change.Winner}),
+		formats.MembersTable([]byte(`{"a":1,"b":"` + strings.Repeat("x", keyspace.MaxValue) + `"}`)),
 		formats.EncodeSecurity([]byte("{}"), false), formats.EncodeSecurity([]byte("{}"), true),
 	} {
 		f.Add(seed)
@@ -78,6 +80,14 @@ func FuzzValues(f *testing.F) {
 			if err != nil || !bytes.Equal(again.Encode(nil), e.Encode(nil)) {
 				t.Errorf("entry %+v, then %+v, %v", e, again, err)
 			}
+		}
+		length, end := keyspace.MaxValue+14, 1
+		found, _ := formats.FindMembers(b, length, [][]byte{[]byte(`"a"`), []byte(`"b"`)})
+		for _, s := range found {
+			if s.From < end || s.To < s.From || s.To >= length {
+				t.Errorf("members at %v", found)
+			}
+			end = s.To + 1
 		}
 		_, _ = formats.ParseWinner(b)
 		_, _, _ = formats.ParsePurge(b)

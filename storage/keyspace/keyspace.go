@@ -36,6 +36,7 @@ import (
 //	TagHistory, id, depth, hash             entry of a replaced revision               ../formats/entry.go
 //	TagLocal, id [, chunk]                  local document: revision number, body      ../local.go
 //	TagAtt, blob id (16 bytes), chunk       bytes of attachments and of large bodies   ../attachments.go
+//	TagAtt, blob id, -1                     where the members of a large body are      ../formats/members.go
 //	TagAttRefs, blob id                     reference count, 8 bytes little-endian     ../attachments.go
 //	TagAttPending, blob id                  lease of bytes that no entry names         ../attachments.go
 //	TagPurges + 13 bytes of seq             id, revisions asked to purge               ../purge.go

@@ -387,8 +387,8 @@ func wholeBlob(d *docread.Reader, b *formats.Blob) ([]byte, error) {
 // blobChunks gives the chunks of a blob; false if some are missing.
 func blobChunks(d *docread.Reader, ref string, length int64, chunk func([]byte)) (bool, error) {
 	prefix := d.Keys.Attachment(nil, keyspace.TagAtt, ref)
-	begin, end := keyspace.Children(prefix)
-	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
+	_, end := keyspace.Children(prefix)
+	it := d.R.Range(tuple.AppendInt(prefix[:len(prefix):len(prefix)], 0), end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	n := int64(0)
 	for next := int64(0); n < length && it.Next(); next++ {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"crypto/md5"
 	"fmt"
 	"hash"
@@ -93,6 +94,8 @@ type attachmentBytesCheck struct {
 	digest hash.Hash
 	short  bool // a chunk was not full
 	broken bool
+	// table is that of the members of a body, which is kept to be compared with it.
+	table, body []byte
 }
 
 // checkRefs compares the reference counts with the entries.
@@ -169,6 +172,13 @@ func (c *dbCheck) checkBytes(d *docread.Reader) error {
 			a.found[a.at.ref] = true
 		}
 		at := a.at
+		if n == formats.MembersChunk {
+			at.table = bytes.Clone(value)
+			return nil
+		}
+		if at.table != nil {
+			at.body = append(at.body, value...)
+		}
 		at.broken = at.broken || n != at.next || at.short || len(value) == 0 || len(value) > keyspace.MaxValue
 		at.short = len(value) != keyspace.MaxValue
 		at.next, at.length = n+1, at.length+int64(len(value))
@@ -201,6 +211,8 @@ func (c *dbCheck) endBytes() {
 		c.sum(7, fmt.Sprintf("%x", at.ref), "chunks of an attachment are missing")
 	case use != nil && (use.length != at.length || [md5.Size]byte(at.digest.Sum(nil)) != use.digest):
 		c.violation(7, use.id, "the bytes of attachment %x are not those of its digest", at.ref)
+	case at.table != nil && !bytes.Equal(at.table, formats.MembersTable(at.body)):
+		c.sum(7, fmt.Sprintf("%x", at.ref), "the table of the members of a body is not that of the body")
 	}
 	c.atts.at = nil
 }
