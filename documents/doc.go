@@ -14,6 +14,7 @@
 //	restore.go                         the body of an older revision, made the current one again
 //	luceneversion.go                   what new design documents get besides
 //	commit.go                          edits of several databases in one transaction
+//	groups.go                          feeds that keep the rows of a commit together
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes
 //	list.go                            lists of documents by id
 //	info.go                            numbers of the database as a whole

@@ -14,6 +14,7 @@ type FeedOptions struct {
 	Filter     Filter
 	Descending bool
 	AllLeaves  bool // rows list all leaves, not only the winner
+	Group      bool // the rows of a commit stay together; see groups.go
 
 	// What is shown of the documents of rows.
 	IncludeDocs, Conflicts, Attachments, AttEncodingInfo bool
@@ -53,6 +54,7 @@ type Feed struct {
 	d    *Database
 	o    *FeedOptions
 	scan scanFunc
+	groups
 }
 
 // rowFunc takes a row of a feed; storage.ErrStop ends the scan.
@@ -88,6 +90,9 @@ func (d *Database) Feed(ctx context.Context, o *FeedOptions, request func() *Req
 		}
 	default:
 		f.scan = f.all(d.db.Feed().Changes)
+	}
+	if o.Group {
+		f.scan = f.grouped(f.scan)
 	}
 	return f, nil
 }
@@ -160,6 +165,7 @@ func (f *Feed) passing(
 			opts.Limit = 0
 		}
 		return f.d.db.Feed().Changes(ctx, opts, func(ch *storage.Change) error {
+			f.passed(ch.Seq.Seq)
 			if ok, err := passes(ctx, ch); !ok || err != nil {
 				return err
 			}

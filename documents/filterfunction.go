@@ -77,6 +77,7 @@ type filterScan struct {
 	batch int                // documents in a crossing
 	ended *storage.UpdateSeq // where the feed ends if a limit ended it
 	spare int64              // rows after it that were read
+	seen  storage.UpdateSeq  // the last row that the function was asked about
 	// broken is what reading leaves ended with. storage must not take it for an error of its own
 	// scan, and go on.
 	broken error
@@ -122,6 +123,9 @@ var errBeforeFirst = errors.New("the first row passes")
 // take gathers a row with the documents that the function is asked about: the winner, with
 // style=all_docs every leaf. They show no other revision than their own.
 func (s *filterScan) take(ch *storage.Change) error {
+	if len(s.rows) == 0 {
+		s.feed.passed(ch.Seq.Seq) // before the function takes its time
+	}
 	r := filteredRow{change: *ch}
 	r.change.Revs, r.change.Doc = nil, nil
 	if !s.feed.o.AllLeaves || len(ch.Revs) == 1 {
@@ -234,6 +238,7 @@ func (s *filterScan) pass(rows []filteredRow, gathered int) error {
 		if n > len(passes) {
 			break // the function failed before
 		}
+		s.feed.passed(ch.Seq.Seq)
 		passing := ch.Revs[:0]
 		for n, passed := range append(rows[i].passed, passes[:n]...) {
 			if rev := ch.Revs[n]; passed {
@@ -245,7 +250,12 @@ func (s *filterScan) pass(rows []filteredRow, gathered int) error {
 			if s.none {
 				return errBeforeFirst
 			}
-			if err := s.row(ch); err != nil {
+			err := s.row(ch)
+			if errors.Is(err, errNextCommit) { // the row before is the last
+				s.ended, s.spare = &s.seen, int64(gathered-i)
+				return storage.ErrStop
+			}
+			if err != nil {
 				return err
 			}
 			if s.left--; s.left == 0 {
@@ -253,6 +263,7 @@ func (s *filterScan) pass(rows []filteredRow, gathered int) error {
 				return storage.ErrStop
 			}
 		}
+		s.seen = ch.Seq
 	}
 	return failure
 }

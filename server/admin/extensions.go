@@ -28,6 +28,7 @@ var Extensions = []Extension{
 	{"atomic", 1, []string{"POST /{db}/_bulk_docs"}, false},
 	{"atomic_dbs", 1, []string{"POST /_atomic"}, false},
 	{"auto_index", 1, []string{"POST /{db}/_index"}, false},
+	{"changes_group", 1, []string{"GET /{db}/_changes", "POST /{db}/_changes"}, false},
 	{"count", 1, []string{"POST /{db}/_find"}, false},
 	{"distinct", 1, []string{"POST /{db}/_distinct"}, false},
 	{"expires", 1, []string{"PUT /{db}/{id}", "POST /{db}", "POST /{db}/_bulk_docs"}, false},

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"strconv"
@@ -79,6 +80,7 @@ func (h *handlers) feed(c *call.Call, o *params.ChangesOptions, body ejson.Value
 		left:       o.Limit,
 		last:       first,
 		interval:   o.SeqInterval,
+		inside:     feed.Inside,
 	}
 	f.appendRow = changeRow(c, o, feed, func(b []byte) ([]byte, error) { return f.s.Send(b) })
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
@@ -123,7 +125,8 @@ type changesFeed struct {
 	interval   int64 // seq_interval, 0 for none
 	wait       time.Duration
 	heartbeat  bool
-	quiet      bool // _db_updates: no line feeds for waits and updates, no pending at the end
+	inside     func() bool // more rows of the last one's commit may come; nil: it is of no matter
+	quiet      bool        // _db_updates: no line feeds for waits and updates, no pending at the end
 
 	mu      sync.Mutex // of s and spoke, held by who writes: rows, or heartbeats while the store is read
 	s       *call.Stream
@@ -359,6 +362,9 @@ func changeRow(
 	return func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
 		b = appendRowSeq(append(b, `{"seq":`...), ch, withSeq)
 		b = appendChange(b, ch)
+		if o.Group {
+			b = append(base64.RawURLEncoding.AppendEncode(append(b, `,"commit":"`...), commitOf(ch.Seq.Seq)), '"')
+		}
 		if o.IncludeDocs {
 			var err error
 			if b, err = feed.AppendDoc(c.Context(), append(b, `,"doc":`...), ch, send); err != nil {
@@ -367,6 +373,11 @@ func changeRow(
 		}
 		return append(b, '}'), nil
 	}
+}
+
+// commitOf is what the rows of one commit share.
+func commitOf(seq storage.Seq) []byte {
+	return append([]byte{seq.Incarnation}, seq.Versionstamp[:documents.CommitSize]...)
 }
 
 // appendChange appends the members of a row after its seq.
@@ -455,10 +466,13 @@ func (f *changesFeed) withHeartbeats(read func() error) error {
 		if ended {
 			return
 		}
-		f.s.WriteString(f.markOf(true))
-		if f.s.Flush() == nil {
-			beat.Reset(f.pause())
+		if f.inside == nil || !f.inside() { // nothing comes between the rows of a commit
+			f.s.WriteString(f.markOf(true))
+			if f.s.Flush() != nil {
+				return
+			}
 		}
+		beat.Reset(f.pause())
 	})
 	f.mu.Unlock()
 	err := read()

@@ -115,6 +115,8 @@ func (o *ChangesOptions) set(name, value string) error {
 		o.Attachments = true
 	case "att_encoding_info":
 		o.AttEncodingInfo = true
+	case "group":
+		o.Group = true
 	}
 	return nil
 }
