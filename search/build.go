@@ -342,6 +342,9 @@ func (b *build) readInto(ctx context.Context, share *share, since storage.Seq) (
 			b.size = max(len(read.docs)/2, 1)
 			read.end, read.last = read.docs[len(read.docs)-1].seq, false
 			err = nil
+			if read.later { // a later snapshot tells as well what writers have put into the index
+				err = b.db.ViewAgain(ctx, func(s *storage.Snapshot) error { return b.leaveOut(s, read) })
+			}
 		case tooOld && failures < 10 && ctx.Err() == nil:
 			b.size = max(b.size/2, 1)
 			failures++

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -329,6 +331,87 @@ func TestFoldComesFirst(t *testing.T) {
 		want(t, "last", b.found(t, def, "last")[:2], "1 ")
 		want(t, "all", b.found(t, def, "all")[:3], fmt.Sprint(3*fewEntries+1, " "))
 	})
+}
+
+// TestInteractiveOnSlowStores: a batch that ends because its snapshot became too old leaves out what
+// writers have put into the index, as others do, and nothing else.
+func TestInteractiveOnSlowStores(t *testing.T) {
+	cut := 0
+	for call := range 9 { // the transaction of the build, and the read of it that fails
+		for n := 20; n < 40; n++ {
+			if buildInteractively(t, call, n) {
+				cut++
+			}
+		}
+	}
+	if cut < 5 {
+		t.Errorf("%d snapshots became too old", cut)
+	}
+}
+
+// buildInteractively builds an index beside writers. One read becomes too old, if there is such a
+// read in a snapshot; cut tells.
+func buildInteractively(t *testing.T, call, n int) (cut bool) {
+	committed := func() {}
+	var armed, old atomic.Bool
+	var first atomic.Int64
+	b := newBench(t, faultkv.New(memkv.New(), faultkv.Plan{
+		TooOld: func(r faultkv.Read) bool {
+			if !armed.Load() {
+				return false
+			}
+			first.CompareAndSwap(0, int64(r.Call))
+			hit := !r.Update && r.Call == int(first.Load())+call && r.N == n
+			old.Store(old.Load() || hit)
+			return hit
+		},
+		Commit: func(int, int) faultkv.Outcome {
+			committed()
+			return faultkv.Commit
+		},
+	}), storage.CreateOptions{})
+	for i := range 3 {
+		b.put(t, fmt.Sprint("old", i), `{"index":[["default","all",{}]]}`)
+	}
+	def := b.interactive(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	committed = cancel // the build ends when writers know of the index
+	if err := b.indexes.Update(ctx, b.db, def); err == nil {
+		return false // it was faster
+	}
+	committed = func() {}
+	const written = fewEntries - 2
+	for i := range written {
+		b.put(t, fmt.Sprint("new", i), `{"index":[["default","all",{}]]}`)
+	}
+	before := b.places(t, def, "new", written)
+	armed.Store(true)
+	must(t, b.indexes.Update(t.Context(), b.db, def))
+	armed.Store(false)
+	want(t, fmt.Sprintf("places of new documents, cut at read %d of %d", n, call),
+		b.places(t, def, "new", written), before)
+	want(t, "all", b.found(t, def, "all")[:2], "9 ")
+	b.checkStored(t)
+	return old.Load()
+}
+
+// places are the identities that an index has of some documents.
+func (b *bench) places(t tester, def *Definition, name string, n int) (places string) {
+	must(t, b.db.View(context.Background(), func(s *storage.Snapshot) error {
+		sp := spaceOf(s)
+		rec, _, err := readRecord(s.KV(), sp, def.signature)
+		for i := range n {
+			var value []byte
+			if err == nil {
+				value, err = s.KV().Get(sp.keysOf(rec.number).document(fmt.Sprint(name, i)))
+			}
+			at, bad := identityIn(value)
+			must(t, errors.Join(err, bad))
+			places += fmt.Sprint(at, " ")
+		}
+		return nil
+	}))
+	return places
 }
 
 // conflict gives a document another revision that does not win.
