@@ -206,7 +206,7 @@ var Settings = []Setting{
 	{"settee", "setup_finished", "false", "Whether /_cluster_setup has made the system databases, which it keeps here: then finish_cluster is refused, as in CouchDB. Not in CouchDB."},
 	{"settee", "transaction_tags", "none", "What transactions on a FoundationDB cluster are marked with, so that it can throttle one tenant: database (db: and its name), user (user: and the name, of requests) or none; docs/cluster.md. Not in CouchDB."},
 	{"smoosh", "cleanup_channels", "index_cleanup", "Whether indexes that no design document has any more are removed by themselves, five minutes after; empty is no."},
-	{"ssl", "cacert_file", "", "PEM file of the authorities whose client certificates are accepted."},
+	{"ssl", "cacert_file", "", "PEM file of the authorities whose client certificates are accepted. It is read again after it changes."},
 	{"ssl", "cert_file", "", "PEM file of the certificate and its chain; read again when it changes."},
 	{"ssl", "enable", "false", "Whether the server also listens for HTTPS."},
 	{"ssl", "fail_if_no_peer_cert", "false", "Whether clients must have a certificate; needs verify_ssl_certificates."},

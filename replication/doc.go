@@ -8,6 +8,7 @@
 //     one
 //   - id.go, term.go: CouchDB's replication ids, and Erlang terms in messages
 //   - peer.go: [Peer], one end of a replication; the server implements it for its own databases
+//   - trust.go: whom the connections of an [HTTPPeer] trust
 //   - http.go, httpdb.go, httpdocs.go: [HTTPPeer]; cookiesession.go, watchdog.go: its login, its
 //     patience and its pace
 //   - guard.go: [Guard], the networks it may connect to

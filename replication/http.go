@@ -37,13 +37,9 @@ func NewHTTPPeer(e *Endpoint, o *Options, set *Settings) *HTTPPeer {
 			return dialer.DialContext(ctx, network, to)
 		}
 	}
-	var trust *tls.Config
-	if set.TLS != nil {
-		trust = set.TLS()
-	}
 	connections := max(o.Connections, 2)
 	t := &http.Transport{
-		DialContext: dial, TLSClientConfig: trust, TLSHandshakeTimeout: o.Timeout,
+		DialContext: dial, TLSHandshakeTimeout: o.Timeout,
 		MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
 		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
 		WriteBufferSize: 64 << 10, ReadBufferSize: 32 << 10,
@@ -55,7 +51,7 @@ func NewHTTPPeer(e *Endpoint, o *Options, set *Settings) *HTTPPeer {
 		}
 	}
 	return &HTTPPeer{endpoint: e, set: set, options: o, client: &http.Client{
-		Transport:     t,
+		Transport:     &trusting{transport: t, trust: set.TLS},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

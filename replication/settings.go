@@ -26,14 +26,16 @@ type Settings struct {
 
 	EndpointProtocols []string
 	ProxyProtocols    []string
-	MaxDocumentIDSize int                // bytes, 0 for any
-	MissingDocRetry   time.Duration      // wait before a revision that was announced but not found is asked for again
-	RequestTimeout    time.Duration      // of a whole request other than _changes, 0 for none
-	SessionAuth       bool               // try _session before Basic
-	SessionRefresh    time.Duration      // of cookies without Max-Age
-	TLS               func() *tls.Config // for https endpoints, asked for each peer; nil: the library's
-	ConnectTo         func() Routes      // asked for each connection, nil: none
-	Guard             *Guard             // nil: any address
+	MaxDocumentIDSize int           // bytes, 0 for any
+	MissingDocRetry   time.Duration // wait before a revision that was announced but not found is asked for again
+	RequestTimeout    time.Duration // of a whole request other than _changes, 0 for none
+	SessionAuth       bool          // try _session before Basic
+	SessionRefresh    time.Duration // of cookies without Max-Age
+	// TLS is for https endpoints, asked for each request; nil: the library's. Connections go on being
+	// used while it is the same pointer.
+	TLS       func() *tls.Config
+	ConnectTo func() Routes // asked for each connection, nil: none
+	Guard     *Guard        // nil: any address
 
 	// Scheduler.
 	MaxJobs         int

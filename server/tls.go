@@ -43,20 +43,63 @@ func TLSConfig(c *config.Config) (*tls.Config, error) {
 		NextProtos:     []string{"h2", "http/1.1"},
 	}
 	if c.Bool("ssl", "verify_ssl_certificates") {
-		pem, err := os.ReadFile(c.String("ssl", "cacert_file"))
-		if err != nil {
-			return nil, fmt.Errorf("cacert_file: %w", err)
-		}
-		t.ClientCAs = x509.NewCertPool()
-		if !t.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("cacert_file: no certificate in it")
+		var err error
+		if t.ClientCAs, err = readAuthorities(c.String("ssl", "cacert_file")); err != nil {
+			return nil, err
 		}
 		t.ClientAuth = tls.VerifyClientCertIfGiven
 		if c.Bool("ssl", "fail_if_no_peer_cert") {
 			t.ClientAuth = tls.RequireAndVerifyClientCert
 		}
+		version := fileVersion(c.String("ssl", "cacert_file"))
+		authorities := &authorityFile{config: c, version: version, current: t.Clone()}
+		t.GetConfigForClient = authorities.get
 	}
 	return t, nil
+}
+
+// readAuthorities reads those who sign certificates of clients.
+func readAuthorities(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("cacert_file: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, errors.New("cacert_file: no certificate in it")
+	}
+	return pool, nil
+}
+
+// authorityFile is cacert_file, which is read again after it changes: connections that begin then are
+// held to it. One that cannot be read leaves the last good one in use.
+type authorityFile struct {
+	config  *config.Config
+	mu      sync.Mutex
+	version string
+	checked time.Time
+	current *tls.Config
+}
+
+// get is the settings of TLS with the authorities of the file as it is now.
+func (f *authorityFile) get(*tls.ClientHelloInfo) (*tls.Config, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.checked) < certificateAge {
+		return f.current, nil
+	}
+	f.checked = time.Now()
+	file := f.config.String("ssl", "cacert_file")
+	version := fileVersion(file)
+	if version == f.version {
+		return f.current, nil
+	}
+	if pool, err := readAuthorities(file); err == nil {
+		t := f.current.Clone()
+		t.ClientCAs = pool
+		f.current, f.version = t, version
+	}
+	return f.current, nil
 }
 
 // tlsVersion returns the oldest version of an Erlang list of them, ['tlsv1.2', 'tlsv1.3']; never

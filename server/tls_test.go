@@ -85,6 +85,58 @@ func TestTLS(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+// TestAuthoritiesAreReadAgain: whose certificates of clients are accepted is what cacert_file says when
+// a connection begins.
+func TestAuthoritiesAreReadAgain(t *testing.T) {
+	s := servertest.New(t)
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	writeCertificate(t, path("cert"), path("key"), 1)
+	writeCertificate(t, path("a"), path("a.key"), 2)
+	writeCertificate(t, path("b"), path("b.key"), 3)
+	trust := func(name string) {
+		text, err := os.ReadFile(path(name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path("authorities"), text, 0o600))
+		time.Sleep(server.CertificateAge + 50*time.Millisecond)
+	}
+	trust("a")
+	for name, value := range map[string]string{
+		"cert_file": path("cert"), "key_file": path("key"), "cacert_file": path("authorities"),
+		"verify_ssl_certificates": "true", "fail_if_no_peer_cert": "true",
+	} {
+		s.Set("ssl", name, value)
+	}
+	config, err := server.TLSConfig(s.Config)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.ServeTLS(l, config) }()
+	get := func(name string) error {
+		pair, err := tls.LoadX509KeyPair(path(name), path(name+".key"))
+		require.NoError(t, err)
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}}}
+		r, err := client.Get("https://" + l.Addr().String() + "/_up")
+		if err == nil {
+			err = r.Body.Close()
+		}
+		return err
+	}
+	require.NoError(t, get("a"))
+	require.Error(t, get("b"))
+	trust("b")
+	require.NoError(t, get("b"))
+	require.Error(t, get("a"))
+	trust("b.key") // no certificate: those of before count
+	require.NoError(t, get("b"))
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	require.NoError(t, s.Shutdown(ctx))
+	require.NoError(t, <-done)
+}
+
 // TestWireRulesHoldInTLS: HTTP/1.1 over TLS is read and answered as it is without, ambiguous
 // requests end the connection, and a request knows that it came by TLS.
 func TestWireRulesHoldInTLS(t *testing.T) {

@@ -1,10 +1,16 @@
 package replicator
 
 import (
+	"cmp"
+	"crypto/tls"
 	"crypto/x509"
+	"fmt"
+	"math"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/settee-db/settee/config"
 )
 
 // systemRoots are the authorities that the machine trusts.
@@ -50,4 +56,58 @@ func readRoots() *x509.CertPool {
 		}
 	}
 	return nil
+}
+
+// trustFiles are the settings of TLS of replications, whose files are read again after they change.
+// It is safe for concurrent use.
+type trustFiles struct {
+	config *config.Config
+
+	mu      sync.Mutex
+	version string      // settings; paths, sizes and times of the files that were read
+	trust   *tls.Config // of the files
+	last    *tls.Config // that with the authorities of the machine, where they count
+}
+
+// read reads the files. What cannot be read leaves things as they were: the next look may find files
+// that are written whole. Before there was anything nobody is trusted.
+func (f *trustFiles) read() error {
+	version := f.config.String("replicator", "verify_ssl_certificates") + "\x00" +
+		f.config.String("replicator", "ssl_certificate_max_depth") + "\x00"
+	for _, key := range []string{"cert_file", "key_file", "ssl_trusted_certificates_file"} {
+		path := f.config.String("replicator", key)
+		version += path + "\x00"
+		if info, err := os.Stat(path); path != "" && err == nil {
+			version += fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	if f.trust != nil && version == f.version {
+		return nil
+	}
+	trust, err := replicatorTLS(f.config)
+	if err != nil {
+		f.trust = cmp.Or(f.trust, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()})
+		return err
+	}
+	f.trust, f.version = trust, version
+	return nil
+}
+
+// current are the settings as the files are now: the same pointer as before where nothing changed.
+func (f *trustFiles) current() *tls.Config {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.trust
+	_ = f.read() //nolint:errcheck // what was trusted before is; an error at the start was logged
+	pool := f.trust.RootCAs
+	if pool == nil && !f.trust.InsecureSkipVerify {
+		hours := f.config.Int("replicator", "cacert_reload_interval_hours", math.MaxInt16)
+		age := time.Duration(min(max(hours, 0), math.MaxInt16)) * time.Hour
+		pool = systemRoots.get(time.Now(), max(age, time.Minute)) // it is asked with each request
+	}
+	if f.last == nil || f.trust != before || !pool.Equal(f.last.RootCAs) {
+		f.last = f.trust.Clone()
+		f.last.RootCAs = pool
+	}
+	return f.last
 }

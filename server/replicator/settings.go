@@ -61,19 +61,11 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 		e.Log.Error("no replication may connect: the lists of networks cannot be read", "error", err)
 		set.Guard = replication.NoNetworks()
 	}
-	trust, err := replicatorTLS(c)
-	if err != nil {
+	trust := &trustFiles{config: c}
+	if err := trust.read(); err != nil {
 		e.Log.Error("https replications: settings of TLS cannot be used", "error", err)
-		trust = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()} // trusts nobody
 	}
-	hours := min(max(n("cacert_reload_interval_hours"), 0), 1<<20)
-	set.TLS = func() *tls.Config {
-		t := trust.Clone()
-		if t.RootCAs == nil && !t.InsecureSkipVerify {
-			t.RootCAs = systemRoots.get(time.Now(), time.Duration(hours)*time.Hour)
-		}
-		return t
-	}
+	set.TLS = trust.current
 	set.ConnectTo = func() replication.Routes {
 		routes, _ := replication.ParseRoutes(c.String(section, "connect_to"))
 		return routes
