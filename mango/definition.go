@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/mango/selector"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // Definition is a checked request to create an index.
@@ -22,6 +23,7 @@ type Definition struct {
 	kind        Kind
 	fields      Sort // of KindJSON
 	filter      *selector.Selector
+	values      []string     // of KindJSON: the fields whose sums it has
 	text        *textOptions // of KindText and KindNouveau
 }
 
@@ -140,6 +142,12 @@ func (d *Definition) read(given ejson.Value) (err error) {
 			return err
 		}
 		d.filter = m.selector(v)
+	}
+	if v, ok := m.take("values"); ok {
+		if d.values = fieldsOfValues(v); d.values == nil && m.err == nil {
+			m.err = compat.Named(compat.KindBadRequest, "invalid_values",
+				"values must be a list of 1 to "+strconv.Itoa(reduce.MaxFields)+" names of fields, not: "+term(v))
+		}
 	}
 	if err := m.finish(); err != nil {
 		return err
@@ -291,9 +299,14 @@ func (k Kind) member() string {
 	return "views"
 }
 
+// appendView appends the view that is the index. A CouchDB that gets it by replication passes over
+// the values: it looks at the members of map by name, and counts with the reduce function.
 func (d *Definition) appendView(dst []byte) []byte {
 	dst = d.fields.appendJSON(append(dst, `{"map":{"fields":`...))
 	dst = d.filter.AppendJSON(append(dst, `,"partial_filter_selector":`...))
+	if d.values != nil {
+		dst = ejson.AppendStrings(append(dst, `,"values":`...), d.values)
+	}
 	dst = append(append(dst, `},"reduce":"_count","options":{"def":`...), d.given...)
 	return append(dst, "}}"...)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are
@@ -38,6 +39,7 @@ type Index struct {
 	Kind        Kind
 	Partitioned bool
 	Columns     []string // of text indexes: fields with their types, nil for all
+	Values      []string // of KindJSON: the fields whose sums it has (reduce.Fields), in their order
 	Filter      bool     // it holds only some documents, so it is used where a query names it
 
 	allFields *allfields.Definition // of KindAllFields
@@ -94,6 +96,7 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		for column := range fields.Members() {
 			ix.Columns = append(ix.Columns, column.Text())
 		}
+		ix.Values = valuesOf(definition)
 		ix.Filter = partialFilter(definition).Kind() != ejson.Invalid
 		ix.mapped = definition.AppendJSON(nil)
 		_, err := newMapper(ix.mapped)
@@ -101,6 +104,29 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		found = append(found, ix)
 	}
 	return found
+}
+
+// valuesOf gives the fields whose sums an index has; nil where it has none. What no request could
+// have defined, replication may bring: it counts as none.
+func valuesOf(definition ejson.Value) []string {
+	values, _ := definition.Get("values")
+	return fieldsOfValues(values)
+}
+
+// fieldsOfValues reads a list of different fields; nil for anything else, an empty list among it.
+func fieldsOfValues(v ejson.Value) (names []string) {
+	if v.Kind() != ejson.Array || v.Len() > reduce.MaxFields {
+		return nil
+	}
+	for e := range v.Elements() {
+		name := e.Text()
+		_, ok := SplitField(name)
+		if e.Kind() != ejson.String || !ok || slices.Contains(names, name) {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // partialFilter is the selector that documents of an index pass, no value if all do. Old indexes

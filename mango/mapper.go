@@ -1,6 +1,7 @@
 package mango
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/settee-db/settee/compat"
@@ -8,6 +9,7 @@ import (
 	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // Views is the language of design documents that hold indexes, for package views: a view's map
@@ -30,11 +32,13 @@ type brokenMapper struct{ err error }
 // Map implements views.Mapper.
 func (m brokenMapper) Map(*docread.Document, func(key, value []byte)) error { return m.err }
 
-// mapper makes the one row of a document: its key are the values of the columns, its value is null.
+// mapper makes the one row of a document: its key are the values of the columns; its value is null,
+// or where the index has sums of fields what reduce.Fields adds up.
 // A document that lacks one, is a design document or does not pass the filter has no row
 // (mango_native_proc:get_index_entries/2).
 type mapper struct {
 	columns                     []selector.Path
+	values                      []selector.Path
 	filter                      *selector.Selector
 	columnsPicker, filterPicker picker
 }
@@ -68,7 +72,10 @@ func newMapper(definition []byte) (*mapper, error) {
 			return nil, err
 		}
 	}
-	m.columnsPicker = newPicker(m.columns)
+	for _, name := range valuesOf(v) {
+		m.values = append(m.values, selector.ParsePath(name))
+	}
+	m.columnsPicker = newPicker(slices.Concat(m.columns, m.values))
 	m.filterPicker = pickerOf(m.filter)
 	return m, nil
 }
@@ -78,6 +85,7 @@ type mapScratch struct {
 	parser ejson.Parser
 	text   []byte
 	key    []byte
+	value  []byte
 }
 
 var mapScratches = sync.Pool{New: func() any { return new(mapScratch) }}
@@ -111,7 +119,26 @@ func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 		s.key = value.AppendJSON(s.key)
 	}
 	s.key = append(s.key, ']')
-	emit(s.key, null)
+	if len(m.values) == 0 {
+		emit(s.key, null)
+		return nil
+	}
+	s.value = append(s.value[:0], '[')
+	for i := range m.values {
+		value, how, err := m.values[i].Get(v)
+		if err != nil {
+			return err
+		}
+		if how != selector.FoundValue {
+			value = ejson.Value{}
+		}
+		if i > 0 {
+			s.value = append(s.value, ',')
+		}
+		s.value = reduce.FieldValue(s.value, value)
+	}
+	s.value = append(s.value, ']')
+	emit(s.key, s.value)
 	return nil
 }
 

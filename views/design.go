@@ -142,6 +142,9 @@ func (d *design) addView(name string, view ejson.Value) {
 	if v.hasReduce {
 		d.definitions[v.definition].reduces = append(d.definitions[v.definition].reduces, v.reduce)
 	}
+	if values, _ := mapping.Get("values"); d.language == languageQuery && values.Len() > 0 {
+		d.definitions[v.definition].reduces = append(d.definitions[v.definition].reduces, reduce.Fields)
+	}
 	d.views = append(d.views, v)
 }
 

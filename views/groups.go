@@ -88,7 +88,11 @@ func (q *query) slot(ix *index) (*levels.Index, levels.Slot, error) {
 	if err != nil {
 		return nil, levels.Slot{}, err
 	}
-	number := ix.rec.slot(q.w.def.reduce)
+	source := q.w.def.reduce
+	if q.asked.Fields {
+		source = reduce.Fields
+	}
+	number := ix.rec.slot(source)
 	if number != 0 && ix.rec.levels {
 		for _, s := range x.Slots {
 			if s.Number == number {
@@ -96,7 +100,7 @@ func (q *query) slot(ix *index) (*levels.Index, levels.Slot, error) {
 			}
 		}
 	}
-	f, err := q.w.v.function(ix.tenant, q.w.def.reduce)
+	f, err := q.w.v.function(ix.tenant, source)
 	return x, levels.Slot{Func: f}, err
 }
 

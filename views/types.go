@@ -15,6 +15,8 @@ type Query struct {
 	// Reduce asks for reduced values. A view without a reduce function, or a query without Reduce,
 	// gives the rows of the map function.
 	Reduce bool
+	// Fields asks a view that has a reduce function for the values of reduce.Fields instead.
+	Fields bool
 	// GroupLevel tells which rows are reduced together: with 0 all, with GroupExact those of one
 	// key, else those whose keys are arrays that have so many first elements in common.
 	GroupLevel int64

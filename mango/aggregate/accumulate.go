@@ -21,6 +21,12 @@ type accumulator interface {
 	appendResult(ctx context.Context, dst []byte) (out []byte, approximate bool, err error)
 }
 
+// summable is an accumulator that takes what an index has of many documents, too. known is false
+// where that does not tell the value.
+type summable interface {
+	join(ctx context.Context, f *reduce.FieldStats) (known bool, err error)
+}
+
 // countOp counts documents, which groups do by themselves.
 const countOp = "$count"
 
@@ -72,6 +78,22 @@ func (x *extreme) add(_ context.Context, v ejson.Value, _ []byte) (int, error) {
 		return 0, nil
 	}
 	return x.take(v, x.key), nil
+}
+
+// join implements summable.
+func (x *extreme) join(ctx context.Context, f *reduce.FieldStats) (known bool, err error) {
+	if f.Others > 0 || f.Count == 0 {
+		return f.Others == 0, nil
+	}
+	json := f.Min
+	if x.sign > 0 {
+		json = f.Max
+	}
+	v, err := ejson.Parse(json)
+	if err == nil {
+		_, err = x.add(ctx, v, nil)
+	}
+	return true, err
 }
 
 func (x *extreme) appendResult(_ context.Context, dst []byte) ([]byte, bool, error) {

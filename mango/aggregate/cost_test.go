@@ -3,6 +3,7 @@ package aggregate
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -56,6 +57,39 @@ func TestCountedReadsGroups(t *testing.T) {
 	t.Logf("%d documents, %d groups: %d keys", documents, groups, read)
 }
 
+// Sums of groups are in the index: what is read is the groups times the levels, each some blocks.
+// Numbers that an index does not add up are read from the documents.
+func TestSummedReadsGroups(t *testing.T) {
+	const groups, documents = 50, 20_000
+	most := int64(groups * 6 * math.Log2(documents))
+	engine := kvtest.NewCounting(memkv.New())
+	w := openOn(t, engine, false)
+	w.define(t, "i", `{"fields":["g"],"values":["n"]}`)
+	w.fill(t, 0, documents, func(n int) string { return fmt.Sprintf(`{"g":%d,"n":%d}`, n%groups, n) })
+	const request = `{"group_by":["g"],"values":{"rows":{"$count":true},"s":{"$stats":"n"},"a":{"$avg":"n"}}}`
+	read := int64(documents)
+	for tries := 0; read > most; tries++ {
+		engine.Reset()
+		res, kind := w.run(t, request, 0, false)
+		count := engine.Counts()
+		read = (count.Gets + count.Rows) / 2 // run asks the index twice
+		if kind != summed || len(res.groups) != groups {
+			t.Fatalf("plan %s, %d groups", planNames[kind], len(res.groups))
+		}
+		if tries == 200 {
+			t.Fatalf("%d keys are read for %d groups, more than %d", read, groups, most)
+		}
+		time.Sleep(50 * time.Millisecond) // the levels are refreshed in the background
+	}
+	t.Logf("%d documents, %d groups: %d keys of at most %d", documents, groups, read, most)
+	w.put(t, "large", `{"g":0,"n":1.0e200}`)
+	before := w.summed
+	res, _ := w.run(t, `{"group_by":["g"],"values":{"s":{"$sum":"n"}},"limit":1}`, 0, false)
+	if s, _ := res.groups[0].Get("s"); text(s) != "1.0e200" || w.summed != before {
+		t.Errorf("the sum with a number whose square is no double is %s", text(s))
+	}
+}
+
 // While documents are written, an answer is that of one moment: all that was there before is in it,
 // and each document is in a group or in none.
 func TestAnswersAreOfOneMoment(t *testing.T) {
@@ -66,11 +100,28 @@ func TestAnswersAreOfOneMoment(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(done)
-		for n := range 40 { // pairs of a document with a group and one without
-			w.fill(t, 100+50*n, 50, func(n int) string { return []string{`{"g":5}`, `{}`}[n%2] })
+		for n := range 100 { // pairs of a document with a group and one without
+			w.fill(t, 100+50*n, 50, func(n int) string { return []string{`{"g":5,"n":2}`, `{}`}[n%2] })
 		}
 	})
 	for asked := 0; ; asked++ {
+		if asked == 1 {
+			w.define(t, "v", `{"fields":["g"],"values":["n"]}`)
+		}
+		sums, _ := w.run(t, `{"group_by":["g"],"values":{"rows":{"$count":true},"total":{"$sum":"n"}}}`, 0, false)
+		for _, g := range sums.groups {
+			key, _ := g.Get("key")
+			rows, _ := g.Get("rows")
+			total, _ := g.Get("total")
+			n, _ := rows.Int()
+			want := int64(0)
+			if text(key) == "[5]" {
+				want = 2 * n
+			}
+			if have, _ := total.Int(); have != want || text(key) == "[5]" && n != sums.ungrouped {
+				t.Fatalf("the sum of %d documents is %d, beside %d without a group", n, have, sums.ungrouped)
+			}
+		}
 		for _, forced := range []bool{false, true} {
 			res, _ := w.run(t, `{"group_by":["g"],"values":{"rows":{"$count":true}}}`, hashed, forced)
 			rows, fifth := int64(0), int64(0)
@@ -89,7 +140,10 @@ func TestAnswersAreOfOneMoment(t *testing.T) {
 		select {
 		case <-done:
 			wg.Wait()
-			t.Logf("asked %d times", asked)
+			if w.summed == 0 {
+				t.Error("no sum came from the index")
+			}
+			t.Logf("asked %d times, %d sums came from the index", asked, w.summed)
 			return
 		default:
 		}

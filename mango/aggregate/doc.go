@@ -20,6 +20,8 @@
 //     and then the fields of the groups, is asked for the number of its rows at each value, which it
 //     has without reading rows. Only $count can be had so, and what has no group must be known: the
 //     selector wants the fields of the groups to exist, or it wants nothing.
+//   - summed: the same with the values that an index has above its rows (mango.Index.Values): $sum,
+//     $avg, $stats, and $min and $max where all values are numbers.
 //   - ordered: a JSON index gives the documents in the order of the groups, so that one group at a
 //     time is in memory. The selector wants the fields of the groups to exist.
 //   - hashed: the documents that the query's own plan finds, in any order, and all groups in memory.

@@ -75,6 +75,24 @@ func (s *numbers) add(ctx context.Context, v ejson.Value, _ []byte) (grown int, 
 	return len(s.rest) - before, err
 }
 
+// join implements summable.
+func (s *numbers) join(ctx context.Context, f *reduce.FieldStats) (known bool, err error) {
+	if f.Count == 0 {
+		return true, nil
+	}
+	s.n += f.Count
+	list := []reduce.Aggregate{f.Sum}
+	if s.fn.Kind() == reduce.KindStats {
+		list[0] = f.Stats
+	}
+	if len(s.rest) > 0 {
+		list = append(list, s.rest)
+	}
+	both, err := s.fn.Rereduce(ctx, [][]reduce.Aggregate{list})
+	s.rest = first(both)
+	return true, err
+}
+
 // total is the aggregate of all numbers, of which there is at least one.
 func (s *numbers) total(ctx context.Context) (reduce.Aggregate, error) {
 	if s.tally.Rows == 0 {

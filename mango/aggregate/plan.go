@@ -17,7 +17,7 @@ type Plan struct {
 	find    *mango.Plan // finds the documents, in any order
 	inOrder *mango.Plan // finds them in the order of the groups; nil: no index does
 	kind    planKind
-	// Of the counted plan.
+	// Of the plans that read no rows.
 	index *mango.Index
 	equal []ejson.Value // of its first columns
 	all   bool          // the selector wants nothing: what has no group is all that is not in the index
@@ -29,9 +29,18 @@ const (
 	hashed planKind = iota
 	inOrder
 	counted
+	summed
 )
 
-var planNames = [...]string{hashed: "hashed", inOrder: "ordered", counted: "counted"}
+var planNames = [...]string{hashed: "hashed", inOrder: "ordered", counted: "counted", summed: "summed"}
+
+// planReads says in _explain what the plans read.
+var planReads = [...]string{
+	hashed: "rows", inOrder: "rows", counted: "counts of groups", summed: "sums of groups",
+}
+
+// rowless reports whether a plan reads what an index has above its rows.
+func (k planKind) rowless() bool { return k >= counted }
 
 // NewPlan chooses the plan among the indexes of the database, mango.AllDocs included. Errors are
 // those of mango.NewPlan.
@@ -46,9 +55,6 @@ func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, e
 			return p, nil // another order than that of an index
 		}
 	}
-	if len(r.groups) == 0 {
-		return p, nil
-	}
 	for _, ix := range indexes {
 		if ix.Kind != mango.KindJSON || ix.Filter || ix.Partitioned != (r.partition != "") ||
 			r.use.Kind() != ejson.Invalid && ix != p.find.Index() {
@@ -57,7 +63,7 @@ func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, e
 		if only && p.count(ix, wants) {
 			return p, nil
 		}
-		if p.inOrder == nil || !p.inOrder.Covering() {
+		if len(r.groups) > 0 && (p.inOrder == nil || !p.inOrder.Covering()) {
 			if err := p.stream(ix, wants, indexes, partitionedDB); err != nil {
 				return nil, err
 			}
@@ -66,13 +72,27 @@ func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, e
 	return p, nil
 }
 
-// count takes the counted plan on an index, if that can answer.
+// has tells which plan has all values of the groups of an index; ok is false where none does.
+func (r *Request) has(ix *mango.Index) (kind planKind, ok bool) {
+	kind = counted
+	for _, a := range r.values {
+		if a.op == countOp {
+			continue
+		}
+		if _, ok := operators[a.op]().(summable); !ok || !slices.Contains(ix.Values, r.fields[a.field]) {
+			return hashed, false
+		}
+		kind = summed
+	}
+	return kind, true
+}
+
+// count takes the counted or the summed plan on an index, if that can answer.
 func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) bool {
 	r := p.r
-	for _, a := range r.values {
-		if a.op != countOp {
-			return false
-		}
+	kind, ok := r.has(ix)
+	if !ok {
+		return false
 	}
 	fixed := len(wants.Equal)
 	last := fixed + len(r.groups)
@@ -110,7 +130,7 @@ func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) bool {
 	if exist < len(r.groups) && !all {
 		return false // nobody knows how many documents have no group
 	}
-	p.kind, p.index, p.equal, p.all = counted, ix, equal, all
+	p.kind, p.index, p.equal, p.all = kind, ix, equal, all
 	return true
 }
 
@@ -171,17 +191,12 @@ func (p *Plan) AppendExplain(ctx context.Context, src *mango.Source, dst []byte,
 	dst = append(dst[:len(dst)-1], `,"aggregate":{"plan":`...)
 	dst = ejson.AppendString(dst, planNames[p.kind])
 	index := find.Index()
-	if p.kind == counted {
+	if p.kind.rowless() {
 		index = p.index
 	}
 	dst = ejson.AppendString(append(dst, `,"index":{"ddoc":`...), index.DDoc)
 	dst = ejson.AppendString(append(dst, `,"name":`...), index.Name)
-	dst = append(dst, `},"reads":`...)
-	if p.kind == counted {
-		dst = append(dst, `"counts of groups"`...)
-	} else {
-		dst = append(dst, `"rows"`...)
-	}
+	dst = ejson.AppendString(append(dst, `},"reads":`...), planReads[p.kind])
 	dst = append(dst, `,"keeps":`...)
 	switch {
 	case p.kind == inOrder:

@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // Answer is what follows the groups.
@@ -41,8 +42,8 @@ func (p *Plan) Run(ctx context.Context, src *mango.Source, row func(group []byte
 	}
 	done := false
 	var err error
-	if p.kind == counted && src.Views != nil && src.Shown == nil {
-		done, err = p.runCounted(ctx, src, a, give)
+	if p.kind.rowless() && src.Views != nil && src.Shown == nil {
+		done, err = p.runRowless(ctx, src, a, give)
 	}
 	switch {
 	case done || err != nil:
@@ -155,8 +156,9 @@ func (p *Plan) runInOrder(ctx context.Context, src *mango.Source, a *Answer, row
 	return err
 }
 
-// runCounted asks an index for its rows at each value; done is false where it cannot be asked now.
-func (p *Plan) runCounted(
+// runRowless asks an index for the number of its rows at each value, and for the sums of their
+// fields; done is false where it cannot be asked now, or does not know.
+func (p *Plan) runRowless(
 	ctx context.Context, src *mango.Source, a *Answer, row func([]byte) error,
 ) (done bool, err error) {
 	view, err := src.Views.View(ctx, src.DB, p.index.DDoc, p.index.Name)
@@ -166,7 +168,7 @@ func (p *Plan) runCounted(
 	if ready, err := mango.Ready(ctx, view); !ready || err != nil || !view.HasReduce() {
 		return false, err
 	}
-	c := &countSink{p: p, t: p.r.newTable(src.Keep), row: make([]ejson.Value, len(p.r.fields)), total: -1}
+	c := &countSink{ctx: ctx, p: p, t: p.r.newTable(src.Keep), row: make([]ejson.Value, len(p.r.fields)), total: -1}
 	start := []byte{'['}
 	for i, v := range p.equal {
 		if i > 0 {
@@ -180,9 +182,17 @@ func (p *Plan) runCounted(
 	}
 	query := &views.Query{
 		Reduce: true, GroupLevel: int64(len(p.equal) + len(p.r.groups)), StartKey: key, Partition: p.r.partition,
-		Limit: 1<<63 - 1,
+		Fields: p.kind == summed, Limit: 1<<63 - 1,
 	}
-	if err := view.Query(ctx, query, c); err != nil && !errors.Is(err, errEnough) {
+	if len(p.r.groups) == 0 { // the one group is there without rows, too
+		if _, err := c.t.find(c.row); err != nil {
+			return false, err
+		}
+	}
+	switch err := view.Query(ctx, query, c); {
+	case errors.Is(err, errUnknown):
+		return false, nil
+	case err != nil && !errors.Is(err, errEnough):
 		return false, err
 	}
 	if p.all {
@@ -196,8 +206,12 @@ func (p *Plan) runCounted(
 	return true, err
 }
 
+// errUnknown says that an index has sums that do not tell a value.
+var errUnknown = errors.New("aggregate: the index does not know")
+
 // countSink takes the groups of an index.
 type countSink struct {
+	ctx    context.Context // of the request: the methods of a views.Sink are given none
 	p      *Plan
 	t      *table
 	parser ejson.Parser
@@ -223,19 +237,15 @@ func (c *countSink) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err 
 		if err != nil {
 			return i, err
 		}
-		n, err := strconv.ParseInt(string(rows[i].Value), 10, 64)
-		if err != nil {
-			return i, err
-		}
-		if err := c.take(key, n); err != nil {
+		if err := c.take(key, rows[i].Value); err != nil {
 			return i, err
 		}
 	}
 	return len(rows), nil
 }
 
-// take takes the number of rows of a key.
-func (c *countSink) take(key ejson.Value, n int64) error {
+// take takes what the index has of the rows of a key.
+func (c *countSink) take(key ejson.Value, value []byte) error {
 	p := c.p
 	columns := key.Children()
 	for _, want := range p.equal {
@@ -251,10 +261,42 @@ func (c *countSink) take(key ejson.Value, n int64) error {
 	if err != nil {
 		return err
 	}
+	n, err := c.join(g, value)
 	g.rows += n
 	c.rows += n
 	c.groups++
-	return nil
+	return err
+}
+
+// join adds what an index has of rows to their group; n is their number.
+func (c *countSink) join(g *group, value []byte) (n int64, err error) {
+	if c.p.kind == counted {
+		return strconv.ParseInt(string(value), 10, 64)
+	}
+	n, fields, err := reduce.ParseFields(value)
+	if err != nil {
+		return 0, err
+	}
+	for i, acc := range g.values {
+		if acc == nil {
+			continue
+		}
+		at := slices.Index(c.p.index.Values, c.p.r.fields[c.p.r.values[i].field])
+		if at >= len(fields) || fields[at].Unknown {
+			return 0, errUnknown
+		}
+		known, err := acc.(summable).join(c.ctx, &fields[at])
+		if err != nil {
+			return 0, err
+		}
+		if !known {
+			return 0, errUnknown
+		}
+		if err := c.t.grow(len(fields[at].Stats)); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 // documents is the number of documents that are not deleted and no design documents.

@@ -61,6 +61,42 @@ func TestAggregate(t *testing.T) {
 	require.Contains(t, answer, `"total_keys_examined":2`)
 }
 
+// An index with values has the sums of groups. It is listed with them, and one without is stored as
+// before.
+func TestAggregateOfIndexValues(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	for i := range 9 {
+		body := fmt.Sprintf(`{"status":"%s","price":%d}`, []string{"open", "done", "done"}[i%3], i)
+		require.Equal(t, 201, s.Do("PUT", fmt.Sprintf("/db/d%d", i), body).Code)
+	}
+	many := `[` + strings.Repeat(`"a",`, 16) + `"b"]`
+	for _, values := range []string{`"price"`, `[]`, `[1]`, `["a..b"]`, `["a","a"]`, many} {
+		status, answer := askJSON(s, "/db/_index", `{"index":{"fields":["status"],"values":`+values+`}}`)
+		require.Equal(t, 400, status, answer)
+		require.Contains(t, answer, `"error":"invalid_values"`)
+	}
+	_, answer := askJSON(s, "/db/_index", `{"index":{"fields":["status"]},"ddoc":"plain","name":"i"}`)
+	require.Contains(t, answer, `"created"`)
+	_, answer = askJSON(s, "/db/_index", `{"index":{"fields":["status"],"values":["price"]},"ddoc":"sums","name":"i"}`)
+	require.Contains(t, answer, `"created"`)
+	require.Contains(t, s.Do("GET", "/db/_design/plain", "").Body.String(), `"views":{"i":{"map":{"fields":{"status":"asc"},`+
+		`"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":["status"]}}}}`)
+	require.Contains(t, s.Do("GET", "/db/_design/sums", "").Body.String(), `"views":{"i":{"map":{"fields":{"status":"asc"},`+
+		`"partial_filter_selector":{},"values":["price"]},"reduce":"_count",`+
+		`"options":{"def":{"fields":["status"],"values":["price"]}}}}`)
+	require.Contains(t, s.Do("GET", "/db/_index", "").Body.String(), `"def":{"fields":[{"status":"asc"}],"values":["price"]}`)
+
+	const sums = `{"group_by":["status"],"values":{"n":{"$count":true},"total":{"$sum":"price"},"most":{"$max":"price"}}}`
+	_, answer = askJSON(s, "/db/_explain", sums)
+	require.Contains(t, answer, `"aggregate":{"plan":"summed","index":{"ddoc":"_design/sums","name":"i"},"reads":"sums of groups"`)
+	_, answer = askJSON(s, "/db/_aggregate", sums)
+	require.Contains(t, answer, `{"key":["done"],"n":6,"total":27,"most":8}`)
+	_, answer = askJSON(s, "/db/_find", `{"selector":{"status":"open"},"fields":["status"],"use_index":["sums","i"]}`)
+	require.Contains(t, answer, `{"status":"open"}`)
+	require.Contains(t, s.Do("GET", "/db/_design/sums/_view/i?group=true", "").Body.String(), `{"key":["done"],"value":6}`)
+}
+
 // What cannot be read is refused with a status, an error and a reason, and is no fault of the server.
 func TestAggregateRefuses(t *testing.T) {
 	s := servertest.New(t)

@@ -10,7 +10,8 @@
 // Map: reduce.go functions and names · number.go Erlang's numbers · sum.go, sumterm.go _sum ·
 // count.go _count · tally.go integers that are only added up · stats.go, statserror.go _stats ·
 // distinct.go, estimate.go, estimatedata.go _approx_count_distinct · ranked.go _top_N and _bottom_N
-// · ends.go _first and _last · javascript.go functions in JavaScript.
+// · ends.go _first and _last · fields.go statistics of the fields of JSON indexes · javascript.go
+// functions in JavaScript.
 //
 // Invariants:
 //

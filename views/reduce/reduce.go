@@ -149,10 +149,13 @@ func rankOf(text string) (int, error) {
 	return n, nil
 }
 
-// New makes the function of a source. The error is that of CheckName; sources in JavaScript are not
+// New makes the function of a source, Fields among them. The error is that of CheckName; sources in JavaScript are not
 // checked.
 func New(source string, o Options) (Func, error) {
-	if !Builtin(source) {
+	switch {
+	case source == Fields:
+		return each{fields{}}, nil
+	case !Builtin(source):
 		return &javaScript{source, o.JavaScript}, nil
 	}
 	if err := CheckName(source); err != nil {
