@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -21,6 +22,7 @@ func documentWorkloads() []*workload {
 		getDocuments("get-1", 1), getDocuments("get-64", 64),
 		editDocuments("edit-1", 1), editDocuments("edit-64", 64),
 		patchDocuments("patch-1", 1, false), patchDocuments("patch-64-one", 64, true),
+		readFields(),
 	}
 }
 
@@ -195,6 +197,38 @@ func patchDocuments(name string, conns int, one bool) *workload {
 					resp, err := c.do(ctx, req, 201)
 					if resp.status == 405 {
 						err = errNoPatch
+					}
+					return 1, err
+				}
+			}}, p.duration)
+		},
+	}
+}
+
+// readFields measures reads of one small member of a document of 600 KB. A server that does not know
+// `fields` answers with the whole document, which is how its users read a member.
+func readFields() *workload {
+	const name, member = "fields-600k", `"number":7`
+	return &workload{
+		name: name, unit: "reads/s", databases: []string{name},
+		about: "GET with `fields` of one small member of a 600 KB document, 1 connection",
+		prepare: func(ctx context.Context, s *session) error {
+			if err := s.create(ctx, name); err != nil {
+				return err
+			}
+			text := strings.Repeat("x", 300_000)
+			body := fmt.Appendf(nil, `{"text":%q,%s,"more":%q}`, text, member, text)
+			_, err := s.request(ctx, "PUT", s.db(name)+"/large", body, 201)
+			return err
+		},
+		round: func(ctx context.Context, s *session, p plan) (sample, error) {
+			req := &request{method: "GET", path: []byte(s.db(name) + "/large?fields=%5B%22number%22%5D")}
+			return s.load(ctx, demand{conns: 1, buffer: joinBelow, newStep: func(int) step {
+				return func(c *conn) (int64, error) {
+					c.keep = true
+					_, err := c.do(ctx, req, 200)
+					if err == nil && !bytes.Contains(c.body, []byte(member)) {
+						err = fmt.Errorf("%s has no member: %.100s", req.path, c.body)
 					}
 					return 1, err
 				}
