@@ -27,7 +27,8 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 	})
 }
 
-// CreateAs is Create of a database with the settings of a record, whose UUID and prefix are new.
+// CreateAs is Create of a database with the settings of a record, whose UUID, prefix and Tombstones
+// are new.
 func (s *Store) CreateAs(ctx context.Context, name string, security []byte, rec keyspace.Record) error {
 	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
 		key := keyspace.RecordKey(name)
@@ -41,7 +42,7 @@ func (s *Store) CreateAs(ctx context.Context, name string, security []byte, rec 
 		if rec.Prefix, err = nextPrefix(tx); err != nil {
 			return err
 		}
-		rec.UUID = newUUID()
+		rec.UUID, rec.Tombstones = newUUID(), true
 		// cut to what is stored, so that a record compares equal with itself after it was read again
 		rec.Created = rec.Created.Truncate(time.Microsecond).UTC()
 		tx.Set(key, rec.Encode())

@@ -18,6 +18,19 @@ import (
 	"github.com/settee-db/settee/storage/verify"
 )
 
+// age makes a database what one of an older version is: without an index of its deleted documents.
+func age(t *rapid.T, db *DB) {
+	rec, err := db.Settings().Record(t.Context())
+	must(t, err)
+	_, err = db.store.kv.Update(t.Context(), func(tx kv.Tx) error {
+		tx.ClearRange(keyspace.Children(keyspace.NewSpace(rec.Prefix).Sub(nil, keyspace.TagTombstones)))
+		rec.Tombstones = false
+		tx.Set(keyspace.RecordKey(db.name), rec.Encode())
+		return nil
+	})
+	must(t, err)
+}
+
 // indexed are the ids in the index of deleted documents, deleted those that the feed shows as such.
 func indexed(t *rapid.T, db *DB) (indexed, deleted []string) {
 	rec, err := db.Settings().Record(t.Context())
@@ -40,9 +53,10 @@ func indexed(t *rapid.T, db *DB) (indexed, deleted []string) {
 	return indexed, deleted
 }
 
-// TestTombstones: whatever is written, by servers that end in between on a store that fails at
-// random, the index has in the end what the feed shows, in its order.
-func TestTombstones(t *testing.T) {
+// TestTombstonesOfOlderDatabases: whatever is written while the index of a database of an older
+// version is built, by servers that end in between on a store that fails at random, it has in the
+// end what the feed shows, in its order.
+func TestTombstonesOfOlderDatabases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
 		store := faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(t, "seed"), faults))
@@ -55,6 +69,15 @@ func TestTombstones(t *testing.T) {
 		open(t)
 		must(t, s.Create(t.Context(), "db", CreateOptions{}))
 		revs := map[string][]compat.Rev{} // of leaves, the winner last
+		build := func(t *rapid.T) (whole bool) {
+			rows := rapid.IntRange(1, 4).Draw(t, "rows")
+			_, err := store.Update(t.Context(), func(tx kv.Tx) (err error) {
+				whole, err = tombstones.Build(tx, "db", rows)
+				return err
+			})
+			must(t, err)
+			return whole
+		}
 		replicated := func(t *rapid.T) {
 			id := fmt.Sprint(rapid.IntRange(0, 12).Draw(t, "id"))
 			d := doc(t, id, "", `{}`)
@@ -76,14 +99,22 @@ func TestTombstones(t *testing.T) {
 				_, err := s.DB("db").Purge(t.Context(), []IDRevs{{id, revs[id]}})
 				must(t, err)
 			},
+			"build":   func(t *rapid.T) { build(t) },
 			"restart": func(t *rapid.T) { must(t, s.Close()); open(t) },
 			"compact": func(t *rapid.T) { must(t, s.DB("db").Compact(t.Context())) },
+			"older": func(t *rapid.T) {
+				if rapid.IntRange(0, 4).Draw(t, "ages") == 0 {
+					age(t, s.DB("db"))
+				}
+			},
 			"": func(t *rapid.T) {
 				violations, err := verify.Check(t.Context(), store, nil)
 				must(t, err)
 				want(t, "violations", violations, "[]")
 			},
 		})
+		for !build(t) {
+		}
 		found, deleted := indexed(t, s.DB("db"))
 		want(t, "index", found, fmt.Sprint(deleted))
 		must(t, s.Close())

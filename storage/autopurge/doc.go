@@ -6,7 +6,7 @@
 // of package tombstones, and purged as by a request.
 //
 //	sweeper.go  Sweeper: passes over all databases, in steps
-//	target.go   a database: what is due is read and purged
+//	target.go   a database: what is due is read and purged, its index is built
 //	period.go   how long something is kept, as people write it
 //
 // # Invariants
@@ -16,7 +16,7 @@
 //  2. By the clocks of those who deleted and of the one who purges, nothing is purged before its time. It may be kept
 //     longer: where times are coarse (package timeseq), unknown, or clocks were set back.
 //  3. A step reads the record and the times of one database, or what is due in it; nothing of documents that are not
-//     deleted.
+//     deleted, but while the index of an older database is built, once.
 //  4. Nothing is kept of a pass but its effects: a process that ends leaves nothing to be mended, and the next pass
 //     begins with what is left.
 package autopurge

@@ -163,6 +163,7 @@ func (s *Sweeper) next(ctx context.Context, set *Settings, now time.Time) error 
 		return nil
 	}
 	s.o.count(Opened, 1)
+	t.built = rec.Tombstones
 	before := max(now.Unix()-seconds, 0)
 	until, err := t.db.Feed().Begin(ctx, compat.Since{Timed: true, Time: before})
 	t.until = until.Seq

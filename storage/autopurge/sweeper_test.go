@@ -14,6 +14,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -192,12 +193,29 @@ func TestPurgesWhatIsDue(t *testing.T) {
 			"part":    func(t *rapid.T) { pass(t, rapid.IntRange(1, 5).Draw(t, "steps")) },
 			"restart": func(t *rapid.T) { storagetest.Must(t, w.store.Close()); w.open(t) },
 			"compact": func(t *rapid.T) { storagetest.Must(t, w.db.Compact(t.Context())) },
+			"older":   func(t *rapid.T) { age(t, w) },
 		})
 		violations, err := verify.Check(t.Context(), engine, nil)
 		storagetest.Must(t, err)
 		storagetest.Want(t, "violations", violations, "[]")
 		storagetest.Must(t, w.store.Close())
 	})
+}
+
+// age takes the index away, as a database of an older version has none.
+func age(t *rapid.T, w *world) {
+	_, err := w.engine.Update(t.Context(), func(tx kv.Tx) error {
+		value, err := tx.Get(keyspace.RecordKey("db"))
+		if err != nil {
+			return err
+		}
+		rec, err := keyspace.ParseRecord(value)
+		tx.ClearRange(keyspace.Children(keyspace.NewSpace(rec.Prefix).Sub(nil, keyspace.TagTombstones)))
+		rec.Tombstones = false
+		tx.Set(keyspace.RecordKey("db"), rec.Encode())
+		return err
+	})
+	storagetest.Must(t, err)
 }
 
 // TestReadsAreThoseOfWhatIsDue: however many living documents there are, a pass reads what is due.

@@ -14,9 +14,14 @@ import (
 	"github.com/settee-db/settee/storage/tombstones"
 )
 
+// buildRows is how many rows of the feed a transaction reads that builds the index of a database of
+// an older version.
+const buildRows = 1000
+
 // target is a database whose deleted documents are purged.
 type target struct {
 	db     *storage.DB
+	built  bool       // it has its index
 	until  compat.Seq // what was deleted up to there is due
 	after  compat.Seq // what was deleted up to there was looked at
 	batch  int64      // revisions in a transaction: fewer where they did not fit
@@ -31,11 +36,18 @@ func (t *target) name() string {
 	return t.db.Name()
 }
 
-// step purges some documents in one transaction and tells whether there is more to do, error or
-// not, and how many documents it purged.
+// step purges some documents in one transaction, or builds a piece of the index, and tells whether
+// there is more to do, error or not, and how many documents it purged.
 func (t *target) step(ctx context.Context, set *Settings) (more bool, documents int, err error) {
 	if t.until == (compat.Seq{}) {
 		return false, 0, nil
+	}
+	if !t.built {
+		err := t.db.Transact(ctx, func(x *storage.Tx) (err error) {
+			t.built, err = tombstones.Build(x.KV(), t.db.Name(), buildRows)
+			return err
+		})
+		return true, 0, err
 	}
 	found, err := t.read(ctx)
 	if err != nil || len(found) == 0 {

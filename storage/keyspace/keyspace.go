@@ -48,6 +48,7 @@ import (
 //	TagCountLog, …                          changes that the counts do not have yet    ../counts/log.go
 //	TagTimes                                13 bytes of seq: times up to it are forgotten ../counts/times.go
 //	TagTimes, 1, second                     where in the feed the changes since a second begin ../timeseq/
+//	TagTombstones                           13 bytes of seq: how far the index is built ../tombstones/
 //	TagTombstones + 13 bytes of seq         id of the deleted document that CHANGES has there ../tombstones/
 //	TagDesigns                              13 bytes of seq, of the last change of design documents ../designdocs.go
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (storage.Tx.AppendPrefix)

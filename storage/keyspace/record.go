@@ -26,6 +26,9 @@ type Record struct {
 	RevsLimit        int64 // how many revisions of a line are kept
 	PurgedInfosLimit int64 // how many purge requests are remembered after a compaction
 	Q, N             int64 // only shown
+	// Tombstones says that the index of deleted documents (package tombstones) has all of them.
+	// Databases of older versions have it not until the index was built.
+	Tombstones bool
 	// AutoPurge is how long tombstones are kept, as it was set (deleted_document_ttl); "": the
 	// server's setting counts. At most MaxAutoPurge bytes.
 	AutoPurge string
@@ -37,6 +40,7 @@ const MaxAutoPurge = 64
 const (
 	recordFormat    = 3
 	flagPartitioned = 1
+	flagTombstones  = 4
 	flagAutoPurge   = 8
 
 	DefaultRevsLimit        = 1000 // of a new database, as in CouchDB
@@ -52,6 +56,9 @@ func (r *Record) Encode() []byte {
 	var flags byte
 	if r.Partitioned {
 		flags |= flagPartitioned
+	}
+	if r.Tombstones {
+		flags |= flagTombstones
 	}
 	if r.AutoPurge != "" {
 		flags |= flagAutoPurge
@@ -75,7 +82,7 @@ func ParseRecord(b []byte) (Record, error) {
 		return r, Corrupt("database record", nil)
 	}
 	flags := b[1]
-	r.Partitioned = flags&flagPartitioned != 0
+	r.Partitioned, r.Tombstones = flags&flagPartitioned != 0, flags&flagTombstones != 0
 	r.Incarnation = b[2]
 	copy(r.UUID[:], b[3:])
 	b = b[19:]

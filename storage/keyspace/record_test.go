@@ -15,9 +15,9 @@ import (
 func TestRecords(t *testing.T) {
 	created := time.UnixMicro(7).UTC()
 	for _, rec := range []Record{
-		{Prefix: 40, Created: created, Q: 2, N: 1, RevsLimit: 9, Partitioned: true},
+		{Prefix: 40, Created: created, Q: 2, N: 1, RevsLimit: 9, Partitioned: true, Tombstones: true},
 		{Prefix: 40, Created: created, Incarnation: 3, AutoPurge: "30_days"},
-		{Prefix: 1 << 40, Created: created, AutoPurge: strings.Repeat("0", MaxAutoPurge)},
+		{Prefix: 1 << 40, Created: created, Tombstones: true, AutoPurge: strings.Repeat("0", MaxAutoPurge)},
 	} {
 		ranges := binary.AppendUvarint(append(rec.Encode(), 0), 1<<30)
 		ranges[1] |= 2

@@ -13,9 +13,9 @@ import (
 // checkWindow is how many keys Check reads from one snapshot.
 const checkWindow = 1000
 
-// Check tells what breaks the invariants of the index, in words. It may run beside writers. What of
-// the feed cannot be read is not this package's.
-func (x Index) Check(ctx context.Context, engine kv.Store) (found []string, err error) {
+// Check tells what breaks the invariants of the index, in words; whole is what the record said
+// before. It may run beside writers. What of the feed cannot be read is not this package's.
+func (x Index) Check(ctx context.Context, engine kv.Store, whole bool) (found []string, err error) {
 	err = x.walk(ctx, engine, keyspace.TagTombstones, keyspace.TagChanges,
 		func(seq compat.Seq, id, value []byte) {
 			row, err := formats.ParseChange(value)
@@ -23,7 +23,7 @@ func (x Index) Check(ctx context.Context, engine kv.Store) (found []string, err 
 				found = append(found, fmt.Sprintf("index of deleted documents: %q at %x is no deleted document of the feed", id, seq))
 			}
 		})
-	if err != nil {
+	if err != nil || !whole {
 		return found, err
 	}
 	err = x.walk(ctx, engine, keyspace.TagChanges, keyspace.TagTombstones,
@@ -35,7 +35,8 @@ func (x Index) Check(ctx context.Context, engine kv.Store) (found []string, err 
 	return found, err
 }
 
-// walk calls fn for what one subspace has at each sequence, and what another one has there.
+// walk calls fn for what one subspace has at each sequence, and what another one has there. The
+// progress of Build is passed over.
 func (x Index) walk(
 	ctx context.Context,
 	engine kv.Store,

@@ -143,7 +143,7 @@ func (c *storeCheck) records(ctx context.Context) (databases []checkedRecord, er
 // checkTombstones checks the index of deleted documents.
 func (c *storeCheck) checkTombstones(ctx context.Context, db checkedRecord) error {
 	index := tombstones.Index{Keys: keyspace.NewSpace(db.rec.Prefix)}
-	found, err := index.Check(ctx, c.kv)
+	found, err := index.Check(ctx, c.kv, db.rec.Tombstones)
 	for _, detail := range found {
 		c.report(Violation{db.name, "", 17, detail})
 	}
