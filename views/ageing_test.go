@@ -58,7 +58,7 @@ func TestBuildOfSlowReads(t *testing.T) {
 	target, err := b.db.Feed().Last(t.Context())
 	must(t, err)
 	engine.reads = 50 // far fewer than the 400 documents take, which are one batch at first
-	must(t, b.views.ensure(t.Context(), b.db, w.design, w.uuid, target.Seq))
+	must(t, b.views.flights.ensure(t.Context(), b.db, w.design, w.uuid, target.Seq))
 	snapshots := engine.tooOld
 	engine.reads = 0
 	want(t, "rows", len(b.query(t, "d", "v", "").rows), 400)

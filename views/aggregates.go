@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -19,17 +20,25 @@ import (
 // more it does if they are few beside the rows of the index.
 const defaultLargeUpdate = 2000
 
+// aggregates are the counts and reduced values that are kept above the rows of indexes. It is safe
+// for concurrent use.
+type aggregates struct {
+	opts   *Options
+	made   *cache.Cache[string, *levels.Index]
+	states stateCache
+}
+
 // levels gives the counts and aggregates above the rows, made of what the record says.
-func (v *Views) levels(ix *index) (*levels.Index, error) {
+func (a *aggregates) levels(ix *index) (*levels.Index, error) {
 	if ix.above != nil {
 		return ix.above, nil
 	}
 	function := func(source string) (reduce.Func, error) {
-		f, err := v.function(ix.tenant, source)
+		f, err := a.function(ix.tenant, source)
 		return blamed{f, reduce.Canonical(source)}, err
 	}
-	x, err := v.aggregates.Load(ix.levelsKey(), func() (*levels.Index, error) {
-		return newLevels(ix, v.together(), function)
+	x, err := a.made.Load(ix.levelsKey(), func() (*levels.Index, error) {
+		return newLevels(ix, a.opts.together(), function)
 	})
 	if err == nil {
 		ix.above = x
@@ -70,13 +79,13 @@ func (ix *index) levelsKey() string {
 	return string(key)
 }
 
-// planLevels decides how a new index begins: with levels if there is little to do, or if writers
+// plan decides how a new index begins: with levels if there is little to do, or if writers
 // share it.
-func (v *Views) planLevels(s *storage.Snapshot, ix *index) error {
-	ix.rec.levelHeight, ix.rec.levelFan = v.opts.Levels.Shape()
+func (a *aggregates) plan(s *storage.Snapshot, ix *index) error {
+	ix.rec.levelHeight, ix.rec.levelFan = a.opts.Levels.Shape()
 	ix.rec.setSlots(ix.def.reduces)
 	pending, err := s.WithoutConflicts().Pending(storage.Seq{}) // an estimate: no writer must make it run again
-	ix.rec.levels = ix.def.interactive || pending <= v.opts.largeUpdate
+	ix.rec.levels = ix.def.interactive || pending <= a.opts.largeUpdate
 	return err
 }
 
@@ -128,12 +137,12 @@ func (b *builder) forgive(ctx context.Context, err error) error {
 			continue
 		}
 		drop := func(tx kv.Tx, rec *indexRecord) error {
-			err := b.v.clearLevels(tx, ix, rec)
+			err := b.v.aggregates.clear(tx, ix, rec)
 			rec.slots = slices.DeleteFunc(rec.slots, func(s slot) bool { return s.source == r.source })
 			rec.claims++ // what is known of the slots' numbers is not true any more
 			return err
 		}
-		if err := b.v.changeRecord(ctx, b.db, ix, drop); err != nil {
+		if err := changeRecord(ctx, b.db, ix, drop); err != nil {
 			return err
 		}
 		err = errForgiven
@@ -199,13 +208,13 @@ func (ix *index) unchecked() bool {
 	return ix.reduces("_stats") && ix.rec.slot("_stats") == 0
 }
 
-// applyRows writes what w collected, and what is kept above the rows.
-func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
+// apply writes what w collected, and what is kept above the rows.
+func (a *aggregates) apply(ctx context.Context, w *indexWriter) error {
 	if !w.ix.rec.levels || len(w.changes) == 0 {
 		w.write()
 		return nil
 	}
-	x, err := v.levels(w.ix)
+	x, err := a.levels(w.ix)
 	if err != nil {
 		return err
 	}
@@ -262,17 +271,17 @@ func (p *pass) prepareLevels(ctx context.Context) error {
 			ix.complete() && ix.pending <= ix.rowTotal/4 {
 			continue
 		}
-		clear := func(tx kv.Tx, rec *indexRecord) error { return p.v.clearLevels(tx, ix, rec) }
-		if err := p.v.changeRecord(ctx, p.db, ix, clear); err != nil {
+		clear := func(tx kv.Tx, rec *indexRecord) error { return p.v.aggregates.clear(tx, ix, rec) }
+		if err := changeRecord(ctx, p.db, ix, clear); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clearLevels removes the levels of an index.
-func (v *Views) clearLevels(tx kv.Tx, ix *index, rec *indexRecord) error {
-	x, err := v.levels(ix)
+// clear removes the levels of an index.
+func (a *aggregates) clear(tx kv.Tx, ix *index, rec *indexRecord) error {
+	x, err := a.levels(ix)
 	if err == nil {
 		x.Clear(tx)
 	}
@@ -281,7 +290,7 @@ func (v *Views) clearLevels(tx kv.Tx, ix *index, rec *indexRecord) error {
 }
 
 // changeRecord changes an index's record; errMoved if somebody else did.
-func (v *Views) changeRecord(
+func changeRecord(
 	ctx context.Context,
 	db *storage.DB,
 	ix *index,
@@ -329,24 +338,24 @@ func (b *builder) finishLevels(ctx context.Context) error {
 		foreign := func(s slot) bool { return !ix.reduces(s.source) }
 		if wanted == nil && slices.ContainsFunc(ix.rec.slots, foreign) {
 			var err error
-			if wanted, err = v.wantedIndexes(ctx, db); err != nil {
+			if wanted, err = wantedIndexes(ctx, db); err != nil {
 				return err
 			}
 		}
 		begin := func(tx kv.Tx, rec *indexRecord) (err error) {
 			if rec.levels {
-				err = v.clearLevels(tx, ix, rec)
+				err = v.aggregates.clear(tx, ix, rec)
 			}
 			rec.keepSlots(slices.Concat(wanted[ix.def.signature], ix.def.reduces))
 			rec.claims++ // of several builders the last one goes on
 			return err
 		}
-		if err := v.changeRecord(ctx, db, ix, begin); err != nil {
+		if err := changeRecord(ctx, db, ix, begin); err != nil {
 			return err
 		}
 		ix.rec.setSlots(ix.def.reduces) // in memory, until they are there
 		ix.above = nil
-		x, err := v.levels(ix)
+		x, err := v.aggregates.levels(ix)
 		if err != nil {
 			return err
 		}
@@ -359,7 +368,7 @@ func (b *builder) finishLevels(ctx context.Context) error {
 		if err := x.Build(ctx, v.opts.KV, guard); err != nil {
 			return err
 		}
-		if err := v.changeRecord(ctx, db, ix, func(_ kv.Tx, rec *indexRecord) error {
+		if err := changeRecord(ctx, db, ix, func(_ kv.Tx, rec *indexRecord) error {
 			rec.levels = true
 			return nil
 		}); err != nil {
@@ -381,14 +390,14 @@ func (ix *index) countRows(r kv.ReadTx, sp span) (int64, error) {
 }
 
 // count counts the rows of a range.
-func (v *Views) count(r kv.ReadTx, ix *index, sp span) (int64, error) {
+func (a *aggregates) count(r kv.ReadTx, ix *index, sp span) (int64, error) {
 	if sp.hi != nil && bytes.Compare(sp.lo, sp.hi) >= 0 {
 		return 0, nil
 	}
 	if !ix.rec.levels {
 		return ix.countRows(r, sp)
 	}
-	x, err := v.levels(ix)
+	x, err := a.levels(ix)
 	if err != nil {
 		return 0, err
 	}
@@ -396,17 +405,17 @@ func (v *Views) count(r kv.ReadTx, ix *index, sp span) (int64, error) {
 }
 
 // countBefore counts the rows before a row key; nil is the first one.
-func (v *Views) countBefore(r kv.ReadTx, ix *index, rowKey []byte) (int64, error) {
+func (a *aggregates) countBefore(r kv.ReadTx, ix *index, rowKey []byte) (int64, error) {
 	if len(rowKey) == 0 {
 		return 0, nil
 	}
-	return v.count(r, ix, span{hi: rowKey})
+	return a.count(r, ix, span{hi: rowKey})
 }
 
 // selectRow gives the key of the row with n rows before it; it must be there, and so must the
 // levels.
-func (v *Views) selectRow(r kv.ReadTx, ix *index, n int64) ([]byte, error) {
-	x, err := v.levels(ix)
+func (a *aggregates) selectRow(r kv.ReadTx, ix *index, n int64) ([]byte, error) {
+	x, err := a.levels(ix)
 	if err != nil {
 		return nil, err
 	}

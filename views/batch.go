@@ -33,7 +33,7 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	for failures := 0; ; {
 		limit := p.size.Load()
 		b := &batch{ready: make(chan error, 1)}
-		began := p.v.now()
+		began := p.v.opts.now()
 		err := p.db.View(kv.WithPrefetch(ctx, "build"), func(s *storage.Snapshot) error {
 			return p.readFrom(s, b, since, limit)
 		})
@@ -47,10 +47,10 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 		case tooOld && failures < maxFailures && ctx.Err() == nil:
 			failures++
 		default:
-			switch took := p.v.now().Sub(began); {
+			switch took := p.v.opts.now().Sub(began); {
 			case took > readLong:
 				p.limitSize(len(b.docs) / 2)
-			case p.v.together() > 1 && took < commitShort && int64(len(b.docs)) >= limit:
+			case p.v.opts.together() > 1 && took < commitShort && int64(len(b.docs)) >= limit:
 				p.size.Store(min(limit*2, p.most.Load()))
 			}
 			return b, err

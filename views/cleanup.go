@@ -10,7 +10,7 @@ import (
 
 // Cleanup removes the indexes that no design document has.
 func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
-	wanted, err := v.wantedIndexes(ctx, db)
+	wanted, err := wantedIndexes(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 	})
 	for _, signature := range unused {
 		if err == nil {
-			err = v.drop(ctx, db, signature)
+			err = dropUnused(ctx, db, signature)
 		}
 	}
 	return err
 }
 
 // wantedIndexes are the indexes of all design documents, with their reduce functions.
-func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature][]string, error) {
+func wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature][]string, error) {
 	wanted := make(map[Signature][]string)
 	partitioned, err := db.Settings().Partitioned(ctx)
 	if err != nil {
@@ -64,8 +64,8 @@ func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signatur
 	return wanted, err
 }
 
-// drop removes an index, unless it is an interactive one that a design document has by now.
-func (v *Views) drop(ctx context.Context, db *storage.DB, signature Signature) error {
+// dropUnused removes an index, unless it is an interactive one that a design document has by now.
+func dropUnused(ctx context.Context, db *storage.DB, signature Signature) error {
 	return db.Transact(kv.UseReserve(ctx), func(tx *storage.Tx) error {
 		sp := spaceOf(tx.Snapshot())
 		list, err := readInteractive(tx.KV(), sp)

@@ -97,7 +97,7 @@ func (p *pass) note(written writtenPart) {
 		ix.stored, ix.rec = written.records[n].stored, written.records[n].rec
 	}
 	p.piece = written.piece
-	p.v.addReplaced(flightKey{p.uuid, p.design.signature}, replaced)
+	p.v.flights.addReplaced(flightKey{p.uuid, p.design.signature}, replaced)
 }
 
 // writtenPart is what a transaction of a pass has moved on.
@@ -119,7 +119,7 @@ const readSize = 150
 
 // partOf chooses what a transaction takes of a batch; last tells that it is all.
 func (p *pass) partOf(b *batch, from int) (to int, last bool) {
-	budget := p.v.transactionBudget()
+	budget := p.v.opts.transactionBudget()
 	for to = from; to < len(b.docs); to++ {
 		budget -= b.docs[to].size() + readSize*len(p.indexes)
 		if to > from && (budget < 0 || to-from >= p.part) {
@@ -188,7 +188,7 @@ func (p *pass) finishIndex(
 	end bool,
 ) (written writtenRecord, err error) {
 	ix := w.ix
-	if err := p.v.applyRows(ctx, w); err != nil {
+	if err := p.v.aggregates.apply(ctx, w); err != nil {
 		return written, err
 	}
 	if p.piece != nil {

@@ -28,7 +28,7 @@ func (w *View) Rows(ctx context.Context, scan Scan, limit int) (n int64, err err
 			return err
 		}
 		if n = -1; ix.rec.levels {
-			n, err = w.v.count(s.KV(), ix, sp)
+			n, err = w.v.aggregates.count(s.KV(), ix, sp)
 		}
 		return err
 	})

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
@@ -29,6 +31,42 @@ type flight struct {
 type flightKey struct {
 	database  [16]byte
 	signature Signature
+}
+
+// flights are the builds that run in this process, with what is known of those before. It is safe
+// for concurrent use.
+type flights struct {
+	v *Views
+
+	ctx     context.Context // of builds; it ends with cancel
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	byKey  map[flightKey]*flight
+	closed bool // no build begins any more
+	// refreshed is when aggregates of interactive indexes were made anew.
+	refreshed *cache.Cache[flightKey, time.Time]
+	// replaced is how many bytes this process has replaced in indexes since their last compaction.
+	replaced *cache.Cache[flightKey, int64]
+}
+
+func newFlights(v *Views) *flights {
+	fs := &flights{
+		v: v, byKey: make(map[flightKey]*flight), refreshed: cache.New[flightKey, time.Time](cachedDesigns),
+		replaced: cache.New[flightKey, int64](cachedDesigns),
+	}
+	fs.ctx, fs.cancel = context.WithCancel(context.Background())
+	return fs
+}
+
+// close ends running builds and waits for them.
+func (fs *flights) close() {
+	fs.mu.Lock()
+	fs.closed = true
+	fs.mu.Unlock()
+	fs.cancel()
+	fs.running.Wait()
 }
 
 // task is the progress of a flight.
@@ -66,10 +104,10 @@ func (t *task) show() Task {
 
 // Tasks lists the builds that run in this process and are no jobs.
 func (v *Views) Tasks() []Task {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.flights.mu.Lock()
+	defer v.flights.mu.Unlock()
 	var tasks []Task
-	for _, f := range v.flights {
+	for _, f := range v.flights.byKey {
 		if shown := f.task.show(); shown.TotalChanges > 0 {
 			tasks = append(tasks, shown)
 		}
@@ -81,9 +119,9 @@ func (v *Views) Tasks() []Task {
 // build that it waits for may have begun before and fail with a document that has been mended
 // since: it waits for another one then. It does so once, and not where the store failed, which
 // nobody waits for twice.
-func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
+func (fs *flights) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
 	for first := true; ; first = false {
-		f, begun, err := v.join(db, d, uuid, false)
+		f, begun, err := fs.join(db, d, uuid, false)
 		if err != nil {
 			return err
 		}
@@ -113,31 +151,31 @@ func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]
 const refreshPause = 10 * time.Second
 
 // refreshSoon has stale aggregates made anew, so that queries need not do it over and over.
-func (v *Views) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
+func (fs *flights) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	key := flightKey{uuid, d.signature}
-	v.mu.Lock()
-	last, _ := v.refreshed.Get(key)
+	fs.mu.Lock()
+	last, _ := fs.refreshed.Get(key)
 	now := time.Now()
 	due := now.Sub(last) > refreshPause
 	if due {
-		v.refreshed.Add(key, now)
+		fs.refreshed.Add(key, now)
 	}
-	v.mu.Unlock()
+	fs.mu.Unlock()
 	if !due {
 		return nil
 	}
-	_, _, err := v.join(db, d, uuid, true)
+	_, _, err := fs.join(db, d, uuid, true)
 	return err
 }
 
 // refreshNow is for queries whose snapshots become too old before their first row: what the levels
 // lack, which makes them read rows, is made, with waiting. Of a few failures in a row it does so
 // once.
-func (v *Views) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, failures int) error {
+func (fs *flights) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, failures int) error {
 	if failures != 2 {
 		return nil
 	}
-	f, _, err := v.join(db, d, uuid, true)
+	f, _, err := fs.join(db, d, uuid, true)
 	if err != nil {
 		return err
 	}
@@ -150,24 +188,24 @@ func (v *Views) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid 
 }
 
 // join gives the flight of a design document; it is begun if none is under way.
-func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (f *flight, begun bool, err error) {
+func (fs *flights) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (f *flight, begun bool, err error) {
 	key := flightKey{uuid, d.signature}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if f := v.flights[key]; f != nil {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f := fs.byKey[key]; f != nil {
 		return f, false, nil
 	}
-	if v.closed {
+	if fs.closed {
 		return nil, false, errClosed
 	}
 	f = &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
-	v.flights[key] = f
-	v.running.Go(func() {
-		f.reached, f.err = v.build(v.ctx,
-			&builder{v: v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh})
-		v.mu.Lock()
-		delete(v.flights, key)
-		v.mu.Unlock()
+	fs.byKey[key] = f
+	fs.running.Go(func() {
+		f.reached, f.err = fs.v.build(fs.ctx,
+			&builder{v: fs.v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh})
+		fs.mu.Lock()
+		delete(fs.byKey, key)
+		fs.mu.Unlock()
 		close(f.done)
 	})
 	return f, true, nil
@@ -342,7 +380,7 @@ func (b *builder) refresh(ctx context.Context) error {
 		if !ix.rec.levels || !ix.rec.interactive && !b.refreshes {
 			continue
 		}
-		x, err := b.v.levels(ix)
+		x, err := b.v.aggregates.levels(ix)
 		if err != nil {
 			return err
 		}

@@ -76,17 +76,17 @@ func TestFailuresOfOtherBuilds(t *testing.T) {
 	} {
 		f := &flight{done: make(chan struct{}), task: newTask("db", d.id), err: c.failure, reached: c.reached}
 		key := flightKey{uuid, d.signature}
-		b.views.mu.Lock()
-		b.views.flights[key] = f
-		b.views.mu.Unlock()
+		b.views.flights.mu.Lock()
+		b.views.flights.byKey[key] = f
+		b.views.flights.mu.Unlock()
 		updated := make(chan error, 1)
 		go func() { updated <- b.views.Update(t.Context(), b.db, "_design/d") }()
 		for b.views.waiters() < 1 {
 			time.Sleep(time.Millisecond)
 		}
-		b.views.mu.Lock()
-		delete(b.views.flights, key)
-		b.views.mu.Unlock()
+		b.views.flights.mu.Lock()
+		delete(b.views.flights.byKey, key)
+		b.views.flights.mu.Unlock()
 		close(f.done)
 		if err := <-updated; c.takenOver && !errors.Is(err, c.failure) || !c.takenOver && err != nil {
 			t.Errorf("%s: %v", c.what, err)
@@ -96,9 +96,9 @@ func TestFailuresOfOtherBuilds(t *testing.T) {
 
 // waiters is how many queries wait for builds.
 func (v *Views) waiters() (n int64) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, f := range v.flights {
+	v.flights.mu.Lock()
+	defer v.flights.mu.Unlock()
+	for _, f := range v.flights.byKey {
 		n += f.waiting.Load()
 	}
 	return n

@@ -48,7 +48,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 	if err := q.batch.flush(s, q.sink); err != nil || ix == nil {
 		return err
 	}
-	if err := q.w.v.readCached(s, ix); err != nil {
+	if err := q.w.v.aggregates.readCached(s, ix); err != nil {
 		return err
 	}
 	x, slot, err := q.slot(ix)
@@ -73,18 +73,18 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 		return err
 	}
 	if !g.done && ix.rec.levels {
-		q.w.v.states.gave(ix, q.given)
+		q.w.v.aggregates.states.gave(ix, q.given)
 	}
 	g.done = true
 	if err := q.batch.flush(s, q.sink); err != nil || g.query.Stale <= manyStale {
 		return err
 	}
-	return q.w.v.refreshSoon(q.w.db, q.w.design, q.w.uuid)
+	return q.w.v.flights.refreshSoon(q.w.db, q.w.design, q.w.uuid)
 }
 
 // slot gives the levels and the reduce function; its number is 0 if the levels do not have it.
 func (q *query) slot(ix *index) (*levels.Index, levels.Slot, error) {
-	x, err := q.w.v.levels(ix)
+	x, err := q.w.v.aggregates.levels(ix)
 	if err != nil {
 		return nil, levels.Slot{}, err
 	}
@@ -100,7 +100,7 @@ func (q *query) slot(ix *index) (*levels.Index, levels.Slot, error) {
 			}
 		}
 	}
-	f, err := q.w.v.function(ix.tenant, source)
+	f, err := q.w.v.aggregates.function(ix.tenant, source)
 	return x, levels.Slot{Func: f}, err
 }
 
@@ -196,7 +196,7 @@ func (q *query) serveSomeKeys(
 // (fabric_view:reduce_take of CouchDB 3.6): one read a group, as many at a time as the store takes
 // together.
 func (q *query) storedKeys(s *storage.Snapshot, ix *index, groups []keyGroup) error {
-	for some := range slices.Chunk(groups, max(1, min(prefetchedSpans, q.w.v.together()))) {
+	for some := range slices.Chunk(groups, max(1, min(prefetchedSpans, q.w.v.opts.together()))) {
 		opened := make([]kv.Iterator, len(some))
 		for i, group := range some {
 			r := q.groups.ranges[group.number]

@@ -36,7 +36,7 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 		info.PurgeSeq = uint64(purges)
 		build = jobSpec(db.Name(), d)
 		key = flightKey{s.UUID(), d.signature}
-		v.addFlight(info, key)
+		v.flights.addTo(info, key)
 		indexes, err = v.addIndexes(info, s, d)
 		return err
 	})
@@ -60,24 +60,24 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 		}
 	}
 	// engines do not count what they hold in memory yet, and compress the rest
-	replaced, _ := v.replaced.Get(key)
+	replaced, _ := v.flights.replaced.Get(key)
 	info.SizeFile = max(info.SizeFile, info.SizeActive+replaced)
 	return info, nil
 }
 
 // addReplaced counts what an update of indexes has replaced.
-func (v *Views) addReplaced(key flightKey, bytes int64) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	before, _ := v.replaced.Get(key)
-	v.replaced.Add(key, before+bytes)
+func (fs *flights) addReplaced(key flightKey, bytes int64) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	before, _ := fs.replaced.Get(key)
+	fs.replaced.Add(key, before+bytes)
 }
 
-// addFlight tells of a running build.
-func (v *Views) addFlight(info *Info, key flightKey) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if f := v.flights[key]; f != nil {
+// addTo tells of a running build.
+func (fs *flights) addTo(info *Info, key flightKey) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f := fs.byKey[key]; f != nil {
 		info.UpdaterRunning = true
 		info.WaitingClients = int(f.waiting.Load())
 	}
@@ -149,7 +149,7 @@ func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error
 	if err != nil {
 		return err
 	}
-	return v.ensure(ctx, db, d, uuid, last.Seq)
+	return v.flights.ensure(ctx, db, d, uuid, last.Seq)
 }
 
 // Compact forgets how much the indexes of a design document have replaced, which Info shows as the
@@ -159,7 +159,7 @@ func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error
 func (v *Views) Compact(ctx context.Context, db *storage.DB, ddocID string) error {
 	d, uuid, err := v.openDesign(ctx, db, ddocID)
 	if err == nil {
-		v.replaced.Remove(flightKey{uuid, d.signature})
+		v.flights.replaced.Remove(flightKey{uuid, d.signature})
 	}
 	if err == nil && v.opts.Jobs != nil {
 		err = v.opts.Jobs.Resume(ctx, db.Name())

@@ -122,8 +122,8 @@ func readStoredList(r kv.ReadTx, sp space) (list interactiveList, stored []byte,
 	return list, stored, err
 }
 
-// register notes interactive indexes where the documents' transactions look for them.
-func (v *Views) register(tx *storage.Tx, d *design, indexes []*index) error {
+// registerInteractive notes interactive indexes where the documents' transactions look for them.
+func registerInteractive(tx *storage.Tx, d *design, indexes []*index) error {
 	if !d.interactive || len(indexes) == 0 {
 		return nil
 	}
@@ -152,9 +152,9 @@ func (v *Views) register(tx *storage.Tx, d *design, indexes []*index) error {
 	return nil
 }
 
-// release takes a design document off the interactive indexes that it does not have any more; those
-// without owner go.
-func (v *Views) release(tx *storage.Tx, id string, d *design) error {
+// releaseInteractive takes a design document off the interactive indexes that it does not have any
+// more; those without owner go.
+func releaseInteractive(tx *storage.Tx, id string, d *design) error {
 	sp := spaceOf(tx.Snapshot())
 	list, stored, err := readStoredList(tx.KV(), sp)
 	if err != nil {
@@ -201,7 +201,7 @@ func (v *Views) AppendHead(keys [][]byte, tx *storage.Tx) [][]byte {
 // Fold implements storage.FoldIndexer: it takes what writers have logged into the levels of the
 // interactive indexes.
 func (v *Views) Fold(ctx context.Context, db *storage.DB) error {
-	return foldIndexes(ctx, db, v.levels, (*levels.Index).Fold)
+	return foldIndexes(ctx, db, v.aggregates.levels, (*levels.Index).Fold)
 }
 
 // Moved prepares the indexes of a database for a store whose versionstamps may be lower than those
@@ -266,7 +266,7 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *docread.
 		}
 	}
 	if before != nil {
-		if err := v.release(tx, id, d); err != nil {
+		if err := releaseInteractive(tx, id, d); err != nil {
 			return err
 		}
 	}
@@ -280,7 +280,7 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *docread.
 			return err
 		}
 	}
-	if err := v.register(tx, d, indexes); err != nil {
+	if err := registerInteractive(tx, d, indexes); err != nil {
 		return err
 	}
 	return v.queueBuild(tx.KV(), tx.Name(), d)

@@ -29,7 +29,7 @@ const entrySize = 300
 // take counts bytes of the transaction. One that would hold too many is begun again by its writer,
 // with fewer documents.
 func (u *interactiveUpdate) take(bytes int) error {
-	if u.took > 0 && u.took+bytes > u.v.transactionBudget() {
+	if u.took > 0 && u.took+bytes > u.v.opts.transactionBudget() {
 		return kv.ErrTooLarge
 	}
 	u.took += bytes
@@ -130,7 +130,7 @@ func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) er
 	if err := w.collect(u.docs); err != nil {
 		return err
 	}
-	if err := u.v.applyRows(ctx, &w); err != nil || len(w.changes) == 0 {
+	if err := u.v.aggregates.apply(ctx, &w); err != nil || len(w.changes) == 0 {
 		return err
 	}
 	stamp := storage.Seq{Incarnation: s.Incarnation()}

@@ -83,7 +83,7 @@ func (v *Views) createAll(ctx context.Context, db *storage.DB, d *design) error 
 				return err
 			}
 		}
-		return v.register(tx, d, indexes)
+		return registerInteractive(tx, d, indexes)
 	})
 }
 
@@ -115,7 +115,7 @@ func (v *Views) create(tx *storage.Tx, def *definition) (*index, error) {
 			return nil, err
 		}
 	}
-	if err := v.planLevels(s, ix); err != nil {
+	if err := v.aggregates.plan(s, ix); err != nil {
 		return nil, err
 	}
 	ix.stored = putLarge(tx.KV(), sp.info(def.signature), nil, ix.rec.encode())

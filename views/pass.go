@@ -44,8 +44,8 @@ const (
 
 // bring brings the indexes to the end of the feed, or the piece to its own.
 func (p *pass) bring(ctx context.Context) error {
-	p.largest = p.v.batchSize()
-	p.size.Store(int64(min(p.v.firstBatch(), p.largest)))
+	p.largest = p.v.opts.batchSize()
+	p.size.Store(int64(min(p.v.opts.firstBatch(), p.largest)))
 	p.most.Store(int64(p.largest))
 	p.part = p.largest
 	since := p.since()
@@ -94,7 +94,7 @@ func (p *pass) pipeline(ctx context.Context, first *batch) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	queue := make(chan *batch, p.v.workers()) // bounds what is in memory
+	queue := make(chan *batch, p.v.opts.workers()) // bounds what is in memory
 	var readError error
 	running.Go(func() {
 		defer close(queue)
@@ -146,7 +146,7 @@ func (p *pass) commit(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
-	began := p.v.now()
+	began := p.v.opts.now()
 	parts := 0
 	for from := 0; parts == 0 || from < len(b.docs); parts++ {
 		to, err := p.commitPart(ctx, b, from)
@@ -155,7 +155,7 @@ func (p *pass) commit(ctx context.Context, b *batch) error {
 		}
 		from = to
 	}
-	p.adapt(p.v.now().Sub(began), parts, len(b.docs))
+	p.adapt(p.v.opts.now().Sub(began), parts, len(b.docs))
 	p.task.advance(int64(len(b.docs)))
 	return nil
 }

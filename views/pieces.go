@@ -161,11 +161,11 @@ func (b *builder) inPieces(ctx context.Context) error {
 
 // sharesBuilds reports whether there are other processes to share a build with. While the processes
 // are of several versions there are none: the older ones may know no pieces.
-func (v *Views) sharesBuilds() bool {
-	if v.opts.Jobs == nil || v.opts.Nodes == nil {
+func (o *Options) sharesBuilds() bool {
+	if o.Jobs == nil || o.Nodes == nil {
 		return false
 	}
-	live := v.opts.Nodes.Known()
+	live := o.Nodes.Known()
 	for _, m := range live {
 		if m.Version != live[0].Version {
 			return false
@@ -182,7 +182,7 @@ func (b *builder) cut(ctx context.Context) (cut bool, err error) {
 			indexes = append(indexes, ix)
 		}
 	}
-	if len(indexes) == 0 || !b.v.sharesBuilds() {
+	if len(indexes) == 0 || !b.v.opts.sharesBuilds() {
 		return false, nil
 	}
 	return b.cutUp(ctx, indexes)
@@ -207,7 +207,7 @@ func (b *builder) cutUp(ctx context.Context, indexes []*index) (cut bool, err er
 			}
 			rec := ix.rec
 			if rec.levels {
-				if err := b.v.clearLevels(tx.KV(), ix, &rec); err != nil {
+				if err := b.v.aggregates.clear(tx.KV(), ix, &rec); err != nil {
 					return err
 				}
 			}
@@ -224,12 +224,12 @@ func (b *builder) cutUp(ctx context.Context, indexes []*index) (cut bool, err er
 }
 
 // pieceSize is about how many changes a piece has of a build of so many.
-func (v *Views) pieceSize(pending int64) int64 {
+func (o *Options) pieceSize(pending int64) int64 {
 	share := int64(minPieceChanges)
-	if v.opts.Nodes != nil {
-		share = max(share, pending/int64(piecesPerProcess*max(1, len(v.opts.Nodes.Known()))))
+	if o.Nodes != nil {
+		share = max(share, pending/int64(piecesPerProcess*max(1, len(o.Nodes.Known()))))
 	}
-	return max(min(share, v.opts.pieceChanges), pending/maxPieces)
+	return max(min(share, o.pieceChanges), pending/maxPieces)
 }
 
 // cutFeed cuts the feed as a snapshot has it. Which rows a piece has is said by its sequences,
@@ -238,7 +238,7 @@ func (b *builder) cutFeed(s *storage.Snapshot, lead *index) (set *pieceSet, end 
 	if end, err = s.LastSeq(); err != nil {
 		return nil, end, err
 	}
-	cuts, err := s.CutFeed(b.v.pieceSize(lead.pending))
+	cuts, err := s.CutFeed(b.v.opts.pieceSize(lead.pending))
 	if err != nil {
 		return nil, end, err
 	}

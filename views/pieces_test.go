@@ -397,7 +397,7 @@ func TestPieceSize(t *testing.T) {
 		for pending, want := range map[int64]int64{
 			20_000: 2_500, 100_000: 3_125, 320_000: 10_000, 1_000_000: 10_000, 10_000_000: 39_062,
 		} {
-			if got := v.pieceSize(pending); got != want {
+			if got := v.opts.pieceSize(pending); got != want {
 				t.Errorf("pieces of %d changes of %d, want %d", got, pending, want)
 			}
 		}

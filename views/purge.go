@@ -43,7 +43,7 @@ func (v *Views) purge(ctx context.Context, tx *storage.Tx, ix *index, ids []stri
 			return err
 		}
 	}
-	if err := v.applyRows(ctx, &w); err != nil || len(w.changes) == 0 || ix.rec.levels || ix.rec.pieces != 0 {
+	if err := v.aggregates.apply(ctx, &w); err != nil || len(w.changes) == 0 || ix.rec.levels || ix.rec.pieces != 0 {
 		return err // nobody makes levels while there are pieces, whose builders an unchanged record lets go on
 	}
 	ix.rec.claims++

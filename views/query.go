@@ -105,7 +105,7 @@ func (w *View) begin(asked *Query, sink Sink) (*query, error) {
 		return nil, errPartition
 	}
 	q := &query{w: w, asked: asked, sink: sink, skip: asked.Skip, limit: asked.Limit}
-	q.batch.wide = min(wideBatch, w.v.together())
+	q.batch.wide = min(wideBatch, w.v.opts.together())
 	if !w.Reduces(asked) {
 		if direct, ok := sink.(RowSink); ok && direct.OneByOne() {
 			q.direct = direct
@@ -136,7 +136,7 @@ func (q *query) finish(ctx context.Context, err error) error {
 		}
 	}
 	if err == nil && asked.Update == UpdateLazy {
-		_, _, err = w.v.join(w.db, w.design, w.uuid, false)
+		_, _, err = w.v.flights.join(w.db, w.design, w.uuid, false)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func (q *query) run(ctx context.Context, err error) error {
 		case errors.Is(err, kv.ErrTooOld) && ctx.Err() == nil && failures < maxFailures:
 			if failures++; q.given+q.batch.taken > before {
 				failures = 0
-			} else if err := q.w.v.refreshNow(ctx, q.w.db, q.w.design, q.w.uuid, failures); err != nil {
+			} else if err := q.w.v.flights.refreshNow(ctx, q.w.db, q.w.design, q.w.uuid, failures); err != nil {
 				return err
 			}
 		default:
@@ -215,7 +215,7 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 		return nil, errNeedsCatchUp
 	}
 	if !ix.complete() && !q.waited { // answers are right without levels, only slower; the next one may have them
-		_, _, err = q.w.v.join(q.w.db, q.w.design, q.w.uuid, false)
+		_, _, err = q.w.v.flights.join(q.w.db, q.w.design, q.w.uuid, false)
 	}
 	return ix, err
 }
@@ -229,7 +229,7 @@ func (q *query) head(s *storage.Snapshot, ix *index) error {
 		if h.TotalRows, err = ix.rowCount(s); err != nil {
 			return err
 		}
-		if err := q.w.v.readCached(s, ix); err != nil {
+		if err := q.w.v.aggregates.readCached(s, ix); err != nil {
 			return err
 		}
 		if h.Offset, err = q.offset(s, ix, h.TotalRows); err != nil {
@@ -287,7 +287,7 @@ func (q *query) offset(s *storage.Snapshot, ix *index, total int64) (int64, erro
 		return 0, err
 	}
 	if q.asked.Partition != "" && q.asked.Skip > 0 { // a partition's rows are skipped where they are read
-		rows, err := q.w.v.count(s.KV(), ix, first)
+		rows, err := q.w.v.aggregates.count(s.KV(), ix, first)
 		return before + min(q.asked.Skip, rows), err
 	}
 	return min(before+q.asked.Skip, total), nil
@@ -296,12 +296,12 @@ func (q *query) offset(s *storage.Snapshot, ix *index, total int64) (int64, erro
 // before counts the rows before a range in reading direction.
 func (q *query) before(s *storage.Snapshot, ix *index, sp span, total int64) (int64, error) {
 	if !q.asked.Descending {
-		return q.w.v.countBefore(s.KV(), ix, sp.lo)
+		return q.w.v.aggregates.countBefore(s.KV(), ix, sp.lo)
 	}
 	if sp.hi == nil {
 		return 0, nil
 	}
-	n, err := q.w.v.countBefore(s.KV(), ix, sp.hi)
+	n, err := q.w.v.aggregates.countBefore(s.KV(), ix, sp.hi)
 	return total - n, err
 }
 
@@ -341,7 +341,7 @@ type openedSpan struct {
 // store is dear. Rows that are asked for before the head of the answer is made are on their way
 // while the head is counted.
 func (q *query) prefetch(s *storage.Snapshot, ix *index) {
-	together := min(prefetchedSpans, q.w.v.together())
+	together := min(prefetchedSpans, q.w.v.opts.together())
 	if together <= 1 || ix == nil || !q.more || q.inSpan || q.skip > 0 || q.limit <= 0 {
 		return
 	}
@@ -507,7 +507,7 @@ func (q *query) take(r *storedRow) error {
 
 // skipRows moves the beginning of a range over as many of the rows to be skipped as it has.
 func (q *query) skipRows(s *storage.Snapshot, ix *index, sp span) (span, error) {
-	rows, err := q.w.v.count(s.KV(), ix, sp)
+	rows, err := q.w.v.aggregates.count(s.KV(), ix, sp)
 	if err != nil {
 		return sp, err
 	}
@@ -515,18 +515,18 @@ func (q *query) skipRows(s *storage.Snapshot, ix *index, sp span) (span, error) 
 		q.skip -= rows
 		return span{lo: sp.lo, hi: append([]byte{}, sp.lo...)}, nil
 	}
-	n, err := q.w.v.countBefore(s.KV(), ix, sp.lo)
+	n, err := q.w.v.aggregates.countBefore(s.KV(), ix, sp.lo)
 	if err != nil {
 		return sp, err
 	}
 	if !q.asked.Descending {
-		lo, err := q.w.v.selectRow(s.KV(), ix, n+q.skip)
+		lo, err := q.w.v.aggregates.selectRow(s.KV(), ix, n+q.skip)
 		if err == nil {
 			sp.lo, q.skip = lo, 0
 		}
 		return sp, err
 	}
-	rowKey, err := q.w.v.selectRow(s.KV(), ix, n+rows-q.skip)
+	rowKey, err := q.w.v.aggregates.selectRow(s.KV(), ix, n+rows-q.skip)
 	if err != nil {
 		return sp, err
 	}

@@ -46,14 +46,14 @@ func partitionLength(rowKey []byte) int {
 }
 
 // function makes the reduce function of a source.
-func (v *Views) function(tenant, source string) (reduce.Func, error) {
-	limit := v.opts.ReduceLimit
+func (a *aggregates) function(tenant, source string) (reduce.Func, error) {
+	limit := a.opts.ReduceLimit
 	if limit == nil {
 		limit = func() reduce.Limit { return reduce.DefaultLimit }
 	}
 	o := reduce.Options{Limit: limit}
-	if v.opts.JS != nil {
-		o.JavaScript = reducer{v.opts.JS, tenant, limit}
+	if a.opts.JS != nil {
+		o.JavaScript = reducer{a.opts.JS, tenant, limit}
 	}
 	return reduce.New(source, o)
 }

@@ -51,7 +51,7 @@ func (w *View) catchUp(ctx context.Context, target storage.Seq) error {
 	if noRoom := w.v.opts.NoRoom; noRoom != nil && noRoom() {
 		return errNoRoom
 	}
-	return w.v.ensure(ctx, w.db, w.design, w.uuid, target)
+	return w.v.flights.ensure(ctx, w.db, w.design, w.uuid, target)
 }
 
 // scanWindow bounds the rows that are read before their documents.

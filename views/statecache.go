@@ -49,8 +49,8 @@ const (
 
 // readCached makes queries of an index use its cache for the state that the snapshot shows. It
 // reads the cache, or a finer level of it, when there were enough queries to be worth that.
-func (v *Views) readCached(s *storage.Snapshot, ix *index) error {
-	if !ix.rec.levels || !v.states.count(ix) {
+func (a *aggregates) readCached(s *storage.Snapshot, ix *index) error {
+	if !ix.rec.levels || !a.states.count(ix) {
 		return nil
 	}
 	rows, err := ix.rowCount(s)
@@ -61,17 +61,17 @@ func (v *Views) readCached(s *storage.Snapshot, ix *index) error {
 	if err != nil {
 		return err
 	}
-	cache, level := v.states.ask(ix, state, rows)
+	cache, level := a.states.ask(ix, state, rows)
 	if level == 0 && cache == nil {
 		return nil
 	}
-	x, err := v.levels(ix)
+	x, err := a.levels(ix)
 	if level > 0 {
 		var read *levels.Cache
 		if err == nil {
 			read, err = x.ReadCache(s.KV(), level, maxCachedBoundaries)
 		}
-		if v.states.read(ix, state, level, read, err); read != nil {
+		if a.states.read(ix, state, level, read, err); read != nil {
 			cache = read
 		}
 	}

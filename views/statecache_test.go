@@ -57,15 +57,15 @@ func TestStateCache(t *testing.T) {
 				for range 80 {
 					view, options := ask()
 					got := b.query(t, "d", view, options)
-					for _, e := range b.views.states.states {
+					for _, e := range b.views.aggregates.states.states {
 						if e.cache != nil {
 							used++
 						}
 					}
-					states := b.views.states.states
-					b.views.states.states = nil
+					states := b.views.aggregates.states.states
+					b.views.aggregates.states.states = nil
 					plain := b.query(t, "d", view, options)
-					b.views.states.states = states
+					b.views.aggregates.states.states = states
 					if got.head != plain.head || !slices.Equal(got.rows, plain.rows) {
 						t.Fatalf("%s %s:\n%+v %s\nand without the cache\n%+v %s",
 							view, options, got.head, got.rows, plain.head, plain.rows)

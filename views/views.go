@@ -2,9 +2,7 @@ package views
 
 import (
 	"cmp"
-	"context"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/settee-db/settee/cluster/nodes"
@@ -65,21 +63,10 @@ type Views struct {
 
 	designs    *cache.Cache[designKey, *design]
 	programs   *cache.Cache[Signature, *program] // of interactive indexes
-	aggregates *cache.Cache[string, *levels.Index]
-	refreshed  *cache.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
-	states     stateCache
+	aggregates *aggregates
+	flights    *flights
 
 	designChangedHook func(tx *storage.Tx) error // may be nil
-
-	ctx     context.Context // of builds; it ends with Close
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-
-	mu      sync.Mutex
-	flights map[flightKey]*flight
-	closed  bool
-	// replaced is how many bytes this process has replaced in indexes since their last compaction.
-	replaced *cache.Cache[flightKey, int64]
 }
 
 // cachedDesigns is how many parsed design documents are kept.
@@ -93,7 +80,7 @@ func Open(o Options) (*Views, error) {
 	if o.now == nil {
 		o.now = time.Now
 	}
-	v := &Views{opts: o, flights: make(map[flightKey]*flight)}
+	v := &Views{opts: o}
 	v.limits = limits{key: o.MaxKey, value: o.MaxValue, keys: o.MaxKeys}
 	if engine := o.KV.Limits(); engine.KeySize > 0 || engine.ValueSize > 0 {
 		v.limits.lower(8<<10, 64<<10, 64<<10)
@@ -101,10 +88,8 @@ func Open(o Options) (*Views, error) {
 	}
 	v.designs = cache.New[designKey, *design](cachedDesigns)
 	v.programs = cache.New[Signature, *program](cachedDesigns)
-	v.aggregates = cache.New[string, *levels.Index](cachedDesigns)
-	v.replaced = cache.New[flightKey, int64](cachedDesigns)
-	v.refreshed = cache.New[flightKey, time.Time](cachedDesigns)
-	v.ctx, v.cancel = context.WithCancel(context.Background())
+	v.aggregates = &aggregates{opts: &v.opts, made: cache.New[string, *levels.Index](cachedDesigns)}
+	v.flights = newFlights(v)
 	return v, v.handleJobs()
 }
 
@@ -122,11 +107,7 @@ func (v *Views) OnDesignChanged(fn func(tx *storage.Tx) error) { v.designChanged
 
 // Close ends running builds and waits for them. What they have committed stays.
 func (v *Views) Close() error {
-	v.mu.Lock()
-	v.closed = true
-	v.mu.Unlock()
-	v.cancel()
-	v.running.Wait()
+	v.flights.close()
 	return nil
 }
 
@@ -148,9 +129,9 @@ func (l *limits) lower(key, value, keys int) {
 }
 
 // batchSize is how many changes a transaction of a build takes at most.
-func (v *Views) batchSize() int {
-	if v.opts.BatchSize != nil {
-		if n := v.opts.BatchSize(); n > 0 {
+func (o *Options) batchSize() int {
+	if o.BatchSize != nil {
+		if n := o.BatchSize(); n > 0 {
 			return n
 		}
 	}
@@ -158,26 +139,24 @@ func (v *Views) batchSize() int {
 }
 
 // firstBatch is how many changes a build begins with.
-func (v *Views) firstBatch() int { return max(firstBatch, min(firstWide, v.together())) }
-
-func (v *Views) now() time.Time { return v.opts.now() }
+func (o *Options) firstBatch() int { return max(firstBatch, min(firstWide, o.together())) }
 
 // workers is how many batches are on their way at a time.
-func (v *Views) workers() int {
-	if v.opts.Workers > 0 {
-		return v.opts.Workers
+func (o *Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
 	}
 	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
 // together is how many reads are best asked for at once; see kv.Limits.
-func (v *Views) together() int { return v.opts.KV.Limits().Together }
+func (o *Options) together() int { return o.KV.Limits().Together }
 
 // transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the
 // store it is small for the sake of others: a transaction that takes long may get a turn in which
 // nobody else commits.
-func (v *Views) transactionBudget() int {
-	if limit := v.opts.KV.Limits().TransactionSize; limit > 0 {
+func (o *Options) transactionBudget() int {
+	if limit := o.KV.Limits().TransactionSize; limit > 0 {
 		return limit / 3
 	}
 	return 8 << 20
