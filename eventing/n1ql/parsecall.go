@@ -4,7 +4,7 @@ import "strings"
 
 // caseExpr reads both forms of CASE: with a value that the branches compare with, and without one,
 // where each branch is a condition.
-func (p *parser) caseExpr() expr {
+func (p *exprParser) caseExpr() expr {
 	x := &caseOf{}
 	p.advance()
 	if !p.tok.is("WHEN") {
@@ -38,7 +38,7 @@ var windowFunctions = map[string]bool{
 }
 
 // call reads a call of a function.
-func (p *parser) call() expr {
+func (p *exprParser) call() expr {
 	t := p.tok
 	name := strings.ToUpper(t.text)
 	p.advance()
@@ -80,7 +80,7 @@ func (p *parser) call() expr {
 // the order of the text (found), because they are computed over the rows before any expression that
 // has them is evaluated. p.aggregate marks the fields inside, which may be named without a GROUP
 // BY.
-func (p *parser) aggregateCall(t token, name string) expr {
+func (p *exprParser) aggregateCall(t token, name string) expr {
 	if p.aggregate {
 		p.fail(t, "%s must not be inside of another aggregate", name)
 	}

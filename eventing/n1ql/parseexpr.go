@@ -3,7 +3,7 @@ package n1ql
 import "slices"
 
 // expr reads an expression.
-func (p *parser) expr() expr {
+func (p *exprParser) expr() expr {
 	if !p.enter() {
 		return &literal{}
 	}
@@ -18,7 +18,7 @@ func (p *parser) expr() expr {
 	return &anyOf{list}
 }
 
-func (p *parser) conjunction() expr {
+func (p *exprParser) conjunction() expr {
 	list := []expr{p.negation()}
 	for p.accept("AND") {
 		list = append(list, p.negation())
@@ -29,7 +29,7 @@ func (p *parser) conjunction() expr {
 	return &allOf{list}
 }
 
-func (p *parser) negation() expr {
+func (p *exprParser) negation() expr {
 	if !p.accept("NOT") {
 		return p.binary(1)
 	}
@@ -48,7 +48,7 @@ var precedences = map[string]int{
 }
 
 // binary reads operators that bind at least as tight as lowest, and their operands.
-func (p *parser) binary(lowest int) expr {
+func (p *exprParser) binary(lowest int) expr {
 	left := p.unary()
 	levels := 0
 	for {
@@ -83,7 +83,7 @@ func (p *parser) binary(lowest int) expr {
 }
 
 // operator reads what follows an operator.
-func (p *parser) operator(left expr, op string, precedence int) expr {
+func (p *exprParser) operator(left expr, op string, precedence int) expr {
 	switch op {
 	case "IS":
 		return p.is(left)
@@ -115,7 +115,7 @@ func (p *parser) operator(left expr, op string, precedence int) expr {
 
 // is reads what comes after IS. KNOWN and UNKNOWN are other words for VALUED and NOT VALUED, so
 // that IS NOT UNKNOWN is IS VALUED.
-func (p *parser) is(of expr) expr {
+func (p *exprParser) is(of expr) expr {
 	what := ""
 	if p.accept("NOT") {
 		what = "NOT "
@@ -141,7 +141,7 @@ func (p *parser) is(of expr) expr {
 // unary reads a sign or EXISTS before an expression. Signs may follow each other, hence the bound
 // on the depth; the negative of a number is made a literal at once, so that -1 is a constant for
 // selectors and ids.
-func (p *parser) unary() expr {
+func (p *exprParser) unary() expr {
 	negated, exist := p.tok.is("-"), p.tok.is("EXISTS")
 	if !negated && !exist {
 		return p.path()
@@ -162,7 +162,7 @@ func (p *parser) unary() expr {
 }
 
 // path reads an expression and the members and elements of it.
-func (p *parser) path() expr {
+func (p *exprParser) path() expr {
 	x := p.primary()
 	levels := 0
 	for p.fault == nil {
@@ -188,7 +188,7 @@ func (p *parser) path() expr {
 
 // subscript reads what follows the bracket after an expression: [at], [from:to], [from:], [:to] or
 // [*].
-func (p *parser) subscript(of expr) expr {
+func (p *exprParser) subscript(of expr) expr {
 	if p.accept("*") {
 		p.expect("]")
 		return &starOf{of}
@@ -210,7 +210,7 @@ func (p *parser) subscript(of expr) expr {
 }
 
 // memberName takes the name after a point: any word.
-func (p *parser) memberName() string {
+func (p *exprParser) memberName() string {
 	if p.tok.kind != tokenWord && p.tok.kind != tokenQuoted {
 		p.unexpected("the name of a member")
 		return ""
@@ -224,7 +224,7 @@ func (p *parser) memberName() string {
 // if a parenthesis follows, and is a name at last; a name that is no variable of a loop needs a
 // document and is kept in names, by which statements without FROM, and fields outside of
 // aggregates, are refused. A string that looks like a parameter is kept, too, to be warned of.
-func (p *parser) primary() expr {
+func (p *exprParser) primary() expr {
 	t := p.tok
 	switch t.kind {
 	case tokenNumber:
@@ -285,10 +285,10 @@ type usedName struct {
 }
 
 // uses remembers a token that is no identifier and needs a document.
-func (p *parser) uses(t token) { p.names = append(p.names, usedName{t, false, p.aggregate}) }
+func (p *exprParser) uses(t token) { p.names = append(p.names, usedName{t, false, p.aggregate}) }
 
 // free is the first token that needs a document, nil if none does.
-func (p *parser) free() *token {
+func (p *exprParser) free() *token {
 	if len(p.names) == 0 {
 		return nil
 	}
@@ -296,7 +296,7 @@ func (p *parser) free() *token {
 }
 
 // bare is the first one outside of aggregates.
-func (p *parser) bare() *token {
+func (p *exprParser) bare() *token {
 	for i := range p.names {
 		if !p.names[i].aggregate {
 			return &p.names[i].token
@@ -311,7 +311,7 @@ func looksLikeParam(s string) bool {
 }
 
 // keyword reads an expression that begins with a keyword.
-func (p *parser) keyword() (x expr, ok bool) {
+func (p *exprParser) keyword() (x expr, ok bool) {
 	switch p.tok.upper {
 	case "TRUE":
 		x = &literal{boolean(true)}
@@ -340,7 +340,7 @@ func (p *parser) keyword() (x expr, ok bool) {
 }
 
 // list reads expressions up to a closing sign.
-func (p *parser) list(end string) []expr {
+func (p *exprParser) list(end string) []expr {
 	var list []expr
 	for !p.accept(end) && p.fault == nil {
 		if len(list) > 0 && !p.expect(",") {
@@ -353,7 +353,7 @@ func (p *parser) list(end string) []expr {
 
 // object reads {"name": value, …}. Without a space after the colon, {"a":b}, the lexer takes :b for
 // a parameter; splitColon makes a colon and a name of it.
-func (p *parser) object() expr {
+func (p *exprParser) object() expr {
 	x := &objectOf{}
 	p.advance()
 	for !p.accept("}") && p.fault == nil {
@@ -373,4 +373,20 @@ func (p *parser) object() expr {
 		}
 	}
 	return x
+}
+
+// startsOperand reports whether a token after a word begins an expression, so that the word is no
+// field.
+func startsOperand(t token) bool {
+	switch t.kind {
+	case tokenWord:
+		switch t.upper {
+		case "TRUE", "FALSE", "NULL", "MISSING", "CASE", "ANY", "SOME", "EVERY", "NOT", "ARRAY", "EXISTS":
+			return true
+		}
+		return !reserved[t.upper]
+	case tokenSign:
+		return t.is("(") || t.is("{") || t.is("[") && !t.glued
+	}
+	return t.kind != tokenEnd && t.kind != tokenBad
 }

@@ -37,13 +37,18 @@ func Parse(text string) (*Statement, error) {
 	return s, nil
 }
 
-// parser reads a statement by recursive descent. The first fault stops it: from then on the token
+// tokens gives one token of a text after the other. The first fault stops it: from then on the token
 // is the end.
-type parser struct {
+type tokens struct {
 	lexer
 	tok   token
 	fault *fault
-	depth int
+	depth int // levels of nested expressions
+}
+
+// exprParser reads expressions by recursive descent, and notes what is used in them.
+type exprParser struct {
+	tokens
 
 	params []string
 	// variables are those of ANY, EVERY and WHEN around the token.
@@ -58,90 +63,93 @@ type parser struct {
 	used   []token // the parameters, each time they are used
 }
 
-func newParser(src string, start int) *parser {
-	p := &parser{lexer: lexer{src: src, pos: start}}
+// statementParser reads statements.
+type statementParser struct{ exprParser }
+
+func newParser(src string, start int) *statementParser {
+	p := &statementParser{exprParser{tokens: tokens{lexer: lexer{src: src, pos: start}}}}
 	p.advance()
 	return p
 }
 
 // advance goes to the next token.
-func (p *parser) advance() {
-	if p.fault != nil {
+func (r *tokens) advance() {
+	if r.fault != nil {
 		return
 	}
-	p.tok = p.lexer.next()
-	if p.tok.kind == tokenBad {
-		p.fail(p.tok, "%s", p.tok.text)
+	r.tok = r.lexer.next()
+	if r.tok.kind == tokenBad {
+		r.fail(r.tok, "%s", r.tok.text)
 	}
 }
 
 // fail keeps the first fault and ends the text.
-func (p *parser) fail(at token, format string, args ...any) {
-	if p.fault == nil {
-		p.fault = &fault{message: fmt.Sprintf(format, args...), start: at.start, end: at.end}
+func (r *tokens) fail(at token, format string, args ...any) {
+	if r.fault == nil {
+		r.fault = &fault{message: fmt.Sprintf(format, args...), start: at.start, end: at.end}
 	}
-	p.tok = token{kind: tokenEnd, start: p.tok.start, end: p.tok.start}
+	r.tok = token{kind: tokenEnd, start: r.tok.start, end: r.tok.start}
 }
 
 // unexpected fails with what had to come here.
-func (p *parser) unexpected(wanted string) {
-	if clause := p.unsupported(); clause != "" {
-		p.fail(p.tok, "%s is not supported", clause)
+func (r *tokens) unexpected(wanted string) {
+	if clause := r.unsupported(); clause != "" {
+		r.fail(r.tok, "%s is not supported", clause)
 		return
 	}
 	have := "the end of the text"
-	if p.tok.kind != tokenEnd {
-		have = p.src[p.tok.start:p.tok.end]
+	if r.tok.kind != tokenEnd {
+		have = r.src[r.tok.start:r.tok.end]
 	}
-	p.fail(p.tok, "expected %s, not %s", wanted, have)
+	r.fail(r.tok, "expected %s, not %s", wanted, have)
 }
 
 // accept takes the token if it is this one.
-func (p *parser) accept(text string) bool {
-	if !p.tok.is(text) {
+func (r *tokens) accept(text string) bool {
+	if !r.tok.is(text) {
 		return false
 	}
-	p.advance()
+	r.advance()
 	return true
 }
 
 // expect takes a token that must be this one.
-func (p *parser) expect(text string) bool {
-	if p.accept(text) {
+func (r *tokens) expect(text string) bool {
+	if r.accept(text) {
 		return true
 	}
-	p.unexpected(text)
+	r.unexpected(text)
 	return false
 }
 
 // ahead returns the token after this one.
-func (p *parser) ahead() token {
-	if p.fault != nil {
+func (r *tokens) ahead() token {
+	if r.fault != nil {
 		return token{}
 	}
-	l := p.lexer
+	l := r.lexer
 	return l.next()
 }
 
 // enter goes one level down.
-func (p *parser) enter() bool {
-	p.depth++
-	if p.depth > maxDepth {
-		p.fail(p.tok, "the statement is nested deeper than %d levels", maxDepth)
+func (r *tokens) enter() bool {
+	r.depth++
+	if r.depth > maxDepth {
+		r.fail(r.tok, "the statement is nested deeper than %d levels", maxDepth)
 		return false
 	}
 	return true
 }
 
 // leave goes some levels up.
-func (p *parser) leave(levels int) { p.depth -= levels }
+func (r *tokens) leave(levels int) { r.depth -= levels }
 
 // splitColon makes of a parameter the colon before a name, where only that makes sense: in objects
 // and before keyspaces.
-func (p *parser) splitColon() {
-	if p.tok.kind == tokenParam && p.src[p.tok.start] == ':' {
-		p.tok.kind, p.tok.text, p.tok.end = tokenSign, ":", p.tok.start+1
-		p.lexer.pos = p.tok.end
+func (r *tokens) splitColon() {
+	if r.tok.kind == tokenParam && r.src[r.tok.start] == ':' {
+		r.tok.kind, r.tok.text, r.tok.end = tokenSign, ":", r.tok.start+1
+		r.lexer.pos = r.tok.end
 	}
 }
 
@@ -155,16 +163,16 @@ var unsupportedWords = map[string]string{
 }
 
 // unsupported is the clause that begins with the token, "" if it begins none.
-func (p *parser) unsupported() string {
-	if p.tok.kind != tokenWord {
+func (r *tokens) unsupported() string {
+	if r.tok.kind != tokenWord {
 		return ""
 	}
-	if p.tok.upper == "USE" {
-		if next := p.ahead(); next.kind == tokenWord && next.upper != "KEYS" {
+	if r.tok.upper == "USE" {
+		if next := r.ahead(); next.kind == tokenWord && next.upper != "KEYS" {
 			return "USE " + next.upper
 		}
 	}
-	return unsupportedWords[p.tok.upper]
+	return unsupportedWords[r.tok.upper]
 }
 
 // reserved are the words that are no identifiers, besides those of unsupportedWords.
@@ -186,41 +194,41 @@ func IsReserved(word string) bool {
 }
 
 // atName reports whether the token is an identifier.
-func (p *parser) atName() bool {
-	switch p.tok.kind {
+func (r *tokens) atName() bool {
+	switch r.tok.kind {
 	case tokenQuoted:
 		return true
 	case tokenWord:
-		return !IsReserved(p.tok.text)
+		return !IsReserved(r.tok.text)
 	}
 	return false
 }
 
 // name takes an identifier.
-func (p *parser) name(wanted string) string {
-	if !p.atName() {
-		p.unexpected(wanted)
+func (r *tokens) name(wanted string) string {
+	if !r.atName() {
+		r.unexpected(wanted)
 		return ""
 	}
-	name := p.tok.text
-	p.advance()
+	name := r.tok.text
+	r.advance()
 	return name
 }
 
 // alias takes [AS] name, if it is there.
-func (p *parser) alias() string {
-	if p.accept("AS") {
-		return p.name("an alias")
+func (r *tokens) alias() string {
+	if r.accept("AS") {
+		return r.name("an alias")
 	}
-	if p.atName() {
-		return p.name("an alias")
+	if r.atName() {
+		return r.name("an alias")
 	}
 	return ""
 }
 
 // param takes a parameter. It is a plain variable: a call or a path of one would need JavaScript to
 // be evaluated inside of the statement.
-func (p *parser) param() string {
+func (p *exprParser) param() string {
 	t := p.tok
 	p.advance()
 	if p.tok.glued && (p.tok.is(".") || p.tok.is("(") || p.tok.is("[")) {
@@ -237,7 +245,7 @@ func (p *parser) param() string {
 
 // keyspace takes a keyspace: a name, a path of a bucket with its default collection, or a
 // parameter.
-func (p *parser) keyspace() *keyspaceRef {
+func (p *statementParser) keyspace() *keyspaceRef {
 	k := &keyspaceRef{}
 	if p.tok.kind == tokenParam {
 		k.param = p.param()

@@ -4,7 +4,7 @@ import "slices"
 
 // bindings reads variables with what they go over, x IN a or n:x IN a, and makes them known to what
 // follows. Their arrays see only the variables around.
-func (p *parser) bindings() []binding {
+func (p *exprParser) bindings() []binding {
 	var over []binding
 	for {
 		b := binding{name: p.name("a variable")}
@@ -36,14 +36,14 @@ func (p *parser) bindings() []binding {
 const maxBindings = 20
 
 // forget makes the variables of bindings unknown again.
-func (p *parser) forget(over []binding) {
+func (p *exprParser) forget(over []binding) {
 	for i := range over {
 		p.variables = p.variables[:len(p.variables)-over[i].count()]
 	}
 }
 
 // quantified reads ANY, EVERY or ANY AND EVERY.
-func (p *parser) quantified() expr {
+func (p *exprParser) quantified() expr {
 	x := &quantified{any: !p.tok.is("EVERY"), every: p.tok.is("EVERY")}
 	p.advance()
 	if x.any && p.accept("AND") {
@@ -60,8 +60,8 @@ func (p *parser) quantified() expr {
 
 // startsTransformation reports whether FIRST or OBJECT is not a name here: FIRST begins FIRST … FOR
 // … END.
-func (p *parser) startsTransformation() bool {
-	if next := p.ahead(); !p.startsOperand(next) || unsupportedWords[next.upper] != "" {
+func (p *exprParser) startsTransformation() bool {
+	if next := p.ahead(); !startsOperand(next) || unsupportedWords[next.upper] != "" {
 		return false
 	}
 	l, depth := p.lexer, 0
@@ -84,7 +84,7 @@ func (p *parser) startsTransformation() bool {
 }
 
 // transformation reads ARRAY, FIRST or OBJECT … FOR … [WHEN …] END.
-func (p *parser) transformation() expr {
+func (p *exprParser) transformation() expr {
 	x := &transformation{what: p.tok.upper}
 	p.advance()
 	begin := len(p.names)
@@ -110,7 +110,7 @@ func (p *parser) transformation() expr {
 
 // bound makes names that stood before the variables were named these variables: they need no
 // document then.
-func (p *parser) bound(over []binding, begin, end int) {
+func (p *exprParser) bound(over []binding, begin, end int) {
 	rest := slices.DeleteFunc(p.names[begin:end], func(n usedName) bool {
 		variable := n.identifier && slices.ContainsFunc(over, func(b binding) bool {
 			return b.name == n.token.text || b.place == n.token.text
@@ -124,6 +124,6 @@ func (p *parser) bound(over []binding, begin, end int) {
 }
 
 // failVariable is for a variable in an aggregate, which has the values of rows and not of elements.
-func (p *parser) failVariable(t token) {
+func (p *exprParser) failVariable(t token) {
 	p.fail(t, "an aggregate cannot have the variable %s", t.text)
 }

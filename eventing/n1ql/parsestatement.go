@@ -12,7 +12,7 @@ var unsupportedStatements = map[string]bool{
 // statement reads one statement without its semicolon. Only SELECT may stand in parentheses. That
 // META() names the statement's keyspace can be checked only at the end, since it may come before
 // FROM.
-func (p *parser) statement() *Statement {
+func (p *statementParser) statement() *Statement {
 	s := &Statement{}
 	parentheses := 0
 	for p.tok.is("(") && p.enter() {
@@ -54,7 +54,7 @@ func (p *parser) statement() *Statement {
 	return s
 }
 
-func (p *parser) selectStatement(s *Statement) {
+func (p *statementParser) selectStatement(s *Statement) {
 	if p.accept("DISTINCT") {
 		s.distinct = true
 	} else {
@@ -94,7 +94,7 @@ func (p *parser) selectStatement(s *Statement) {
 }
 
 // from reads what follows FROM.
-func (p *parser) from(s *Statement) {
+func (p *statementParser) from(s *Statement) {
 	if p.tok.is("(") {
 		p.fail(p.tok, "a subquery is not supported")
 	}
@@ -106,7 +106,7 @@ func (p *parser) from(s *Statement) {
 }
 
 // afterKeyspace reads the alias and USE KEYS.
-func (p *parser) afterKeyspace(s *Statement) {
+func (p *statementParser) afterKeyspace(s *Statement) {
 	s.from.alias = p.alias()
 	if p.tok.is("USE") {
 		next := p.ahead()
@@ -121,7 +121,7 @@ func (p *parser) afterKeyspace(s *Statement) {
 }
 
 // whereClause reads WHERE, which has no aggregates.
-func (p *parser) whereClause(s *Statement) {
+func (p *statementParser) whereClause(s *Statement) {
 	if !p.tok.is("WHERE") {
 		return
 	}
@@ -134,7 +134,7 @@ func (p *parser) whereClause(s *Statement) {
 }
 
 // projection reads the list of SELECT or RETURNING.
-func (p *parser) projection(s *Statement) {
+func (p *statementParser) projection(s *Statement) {
 	if p.startsRaw() {
 		p.advance()
 		s.raw = true
@@ -166,32 +166,16 @@ func (p *parser) projection(s *Statement) {
 }
 
 // startsRaw reports whether the token is RAW before an expression, and not a field of that name.
-func (p *parser) startsRaw() bool {
+func (p *statementParser) startsRaw() bool {
 	if !p.tok.is("RAW") && !p.tok.is("ELEMENT") && !p.tok.is("VALUE") {
 		return false
 	}
 	next := p.ahead()
-	return p.startsOperand(next) || next.is("-")
-}
-
-// startsOperand reports whether a token after a word begins an expression, so that the word is no
-// field.
-func (p *parser) startsOperand(t token) bool {
-	switch t.kind {
-	case tokenWord:
-		switch t.upper {
-		case "TRUE", "FALSE", "NULL", "MISSING", "CASE", "ANY", "SOME", "EVERY", "NOT", "ARRAY", "EXISTS":
-			return true
-		}
-		return !reserved[t.upper]
-	case tokenSign:
-		return t.is("(") || t.is("{") || t.is("[") && !t.glued
-	}
-	return t.kind != tokenEnd && t.kind != tokenBad
+	return startsOperand(next) || next.is("-")
 }
 
 // element reads one element of a projection: *, an expression with .* or with an alias.
-func (p *parser) element() projection {
+func (p *statementParser) element() projection {
 	at := p.tok
 	if p.accept("*") {
 		p.uses(at)
@@ -217,7 +201,7 @@ func (p *parser) element() projection {
 }
 
 // orderBy reads the terms. An alias of the projection stands for its expression.
-func (p *parser) orderBy(s *Statement) {
+func (p *statementParser) orderBy(s *Statement) {
 	for {
 		used := len(p.names)
 		term := sortTerm{expr: p.expr()}
@@ -250,7 +234,7 @@ func (p *parser) orderBy(s *Statement) {
 	}
 }
 
-func (p *parser) returningClause(s *Statement) {
+func (p *statementParser) returningClause(s *Statement) {
 	if p.accept("RETURNING") {
 		s.returning = true
 		p.projection(s)
@@ -261,7 +245,7 @@ func (p *parser) returningClause(s *Statement) {
 }
 
 // insertStatement reads what follows INSERT or UPSERT.
-func (p *parser) insertStatement(s *Statement) {
+func (p *statementParser) insertStatement(s *Statement) {
 	p.expect("INTO")
 	s.from = p.keyspace()
 	s.from.alias = p.alias()
@@ -287,7 +271,7 @@ func (p *parser) insertStatement(s *Statement) {
 }
 
 // insertColumns reads (KEY, VALUE[, OPTIONS]) and reports whether there are options.
-func (p *parser) insertColumns(s *Statement) bool {
+func (p *statementParser) insertColumns(s *Statement) bool {
 	p.accept("PRIMARY")
 	p.expect("KEY")
 	if !p.tok.is(",") && p.tok.kind != tokenEnd {
@@ -303,7 +287,7 @@ func (p *parser) insertColumns(s *Statement) bool {
 	return options
 }
 
-func (p *parser) insertRow(options bool) insertRow {
+func (p *statementParser) insertRow(options bool) insertRow {
 	var row insertRow
 	p.expect("(")
 	row.key = p.expr()
@@ -316,7 +300,7 @@ func (p *parser) insertRow(options bool) insertRow {
 	return row
 }
 
-func (p *parser) updateStatement(s *Statement) {
+func (p *statementParser) updateStatement(s *Statement) {
 	s.from = p.keyspace()
 	p.afterKeyspace(s)
 	if !p.tok.is("SET") && !p.tok.is("UNSET") {
@@ -332,7 +316,7 @@ func (p *parser) updateStatement(s *Statement) {
 }
 
 // assignments reads what follows SET or UNSET.
-func (p *parser) assignments(s *Statement, set bool) {
+func (p *statementParser) assignments(s *Statement, set bool) {
 	for p.fault == nil {
 		var a assignment
 		if at := p.tok; at.is("META") && p.ahead().text == "(" {
@@ -357,7 +341,7 @@ func (p *parser) assignments(s *Statement, set bool) {
 }
 
 // assignedPath reads the path of a field.
-func (p *parser) assignedPath() []step {
+func (p *statementParser) assignedPath() []step {
 	path := []step{{name: p.name("a field")}}
 	for p.enter() {
 		switch {
@@ -384,7 +368,7 @@ func (p *parser) assignedPath() []step {
 	return path
 }
 
-func (p *parser) deleteStatement(s *Statement) {
+func (p *statementParser) deleteStatement(s *Statement) {
 	p.expect("FROM")
 	s.from = p.keyspace()
 	p.afterKeyspace(s)
@@ -392,7 +376,7 @@ func (p *parser) deleteStatement(s *Statement) {
 }
 
 // endOfChange reads what UPDATE and DELETE have in common.
-func (p *parser) endOfChange(s *Statement) {
+func (p *statementParser) endOfChange(s *Statement) {
 	p.whereClause(s)
 	if p.accept("LIMIT") {
 		s.limit = p.expr()

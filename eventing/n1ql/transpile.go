@@ -119,7 +119,7 @@ func (t *transpiler) statement(tok jsToken) *fault {
 
 // checkEnd finds out what is wrong with a statement. Without its semicolon it goes on in the code
 // that follows: that is what is said then.
-func (t *transpiler) checkEnd(p *parser, at place) *fault {
+func (t *transpiler) checkEnd(p *statementParser, at place) *fault {
 	end := ";"
 	if at == placeLoop {
 		end = ")"
