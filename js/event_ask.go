@@ -41,7 +41,7 @@ func (r *eventRealm) ask(e *encoder, class string) decoder {
 		case "N1QLError":
 			r.run.count("n1ql_op_exception_count", 1)
 		case "CurlError":
-			r.countCurl(failure.Code)
+			curlService{r}.countFailure(failure.Code)
 		}
 		r.throwError(class, &failure)
 	}
@@ -65,95 +65,98 @@ func (r *eventRealm) checkAnswer(d *decoder) {
 	}
 }
 
-// prepareQuery brings the host up to date: with all that queries may see.
-func (r *eventRealm) prepareQuery() {
-	if err := r.batch.flush(); err != nil {
-		r.breakOff(err)
+// queryService is the N1QL of a realm: the statements that the running invocation has begun.
+type queryService struct{ r *eventRealm }
+
+// prepare brings the host up to date: with all that queries may see.
+func (q queryService) prepare() {
+	if err := q.r.batch.flush(); err != nil {
+		q.r.breakOff(err)
 	}
-	r.run.flushed = true
-	if len(r.run.effects) == 0 {
+	q.r.run.flushed = true
+	if len(q.r.run.effects) == 0 {
 		return
 	}
 	var e encoder
-	r.beginAsk(&e, askFlush)
-	encodeEffects(&e, r.run.effects)
-	r.ask(&e, "KVError")
-	r.run.effects = nil
+	q.r.beginAsk(&e, askFlush)
+	encodeEffects(&e, q.r.run.effects)
+	q.r.ask(&e, "KVError")
+	q.r.run.effects = nil
 }
 
-// query begins a statement and gives its handle, 0 if it has no rows; with check it only looks at
+// begin begins a statement and gives its handle, 0 if it has no rows; with check it only looks at
 // it.
-func (r *eventRealm) query(text, params, options string, check bool) uint64 {
+func (q queryService) begin(text, params, options string, check bool) uint64 {
 	if !check {
-		if len(r.run.queries) >= maxOpenQueries {
-			r.run.count("n1ql_op_exception_count", 1)
-			r.throw("N1QLError", "Connection pool maximum capacity reached")
+		if len(q.r.run.queries) >= maxOpenQueries {
+			q.r.run.count("n1ql_op_exception_count", 1)
+			q.r.throw("N1QLError", "Connection pool maximum capacity reached")
 		}
-		r.prepareQuery()
+		q.prepare()
 	}
 	var e encoder
-	r.beginAsk(&e, askQuery)
+	q.r.beginAsk(&e, askQuery)
 	e.string(text)
 	e.string(params)
 	e.string(options)
 	e.bool(check)
-	answer := r.ask(&e, "N1QLError")
+	answer := q.r.ask(&e, "N1QLError")
 	handle, changed := answer.uint(), answer.bool()
-	r.checkAnswer(&answer)
+	q.r.checkAnswer(&answer)
 	if changed && !check {
-		clear(r.run.docs)
-		r.batch.forget()
+		clear(q.r.run.docs)
+		q.r.batch.forget()
 	}
 	if handle != 0 && !check {
-		if r.run.queries == nil {
-			r.run.queries = map[uint64]bool{}
+		if q.r.run.queries == nil {
+			q.r.run.queries = map[uint64]bool{}
 		}
-		r.run.queries[handle] = true
+		q.r.run.queries[handle] = true
 	}
 	return handle
 }
 
 // rows gives the next rows of a query. After an error it is closed.
-func (r *eventRealm) rows(handle uint64) (rows *goja.Object, done bool) {
-	if handle == 0 || !r.run.queries[handle] {
-		return r.vm.NewArray(), true
+func (q queryService) rows(handle uint64) (rows *goja.Object, done bool) {
+	if handle == 0 || !q.r.run.queries[handle] {
+		return q.r.vm.NewArray(), true
 	}
 	ok := false
 	defer func() {
-		if !ok && r.run.broken == nil {
-			r.endQuery(handle)
+		if !ok && q.r.run.broken == nil {
+			q.end(handle)
 		}
 	}()
 	var e encoder
-	r.beginAsk(&e, askRows)
+	q.r.beginAsk(&e, askRows)
 	e.uint(handle)
-	answer := r.ask(&e, "N1QLError")
+	answer := q.r.ask(&e, "N1QLError")
 	done = answer.bool()
 	texts := answer.list()
-	r.checkAnswer(&answer)
+	q.r.checkAnswer(&answer)
 	items := make([]any, len(texts))
 	for i, text := range texts {
-		v, err := r.parse(text, false)
+		v, err := q.r.parse(text, false)
 		if err != nil {
-			r.throw("N1QLError", err.Error())
+			q.r.throw("N1QLError", err.Error())
 		}
 		items[i] = v
 	}
 	ok = true
 	if done {
-		delete(r.run.queries, handle)
+		delete(q.r.run.queries, handle)
 	}
-	return r.vm.NewArray(items...), done
+	return q.r.vm.NewArray(items...), done
 }
 
-// endQuery closes a query of the running invocation.
-func (r *eventRealm) endQuery(handle uint64) {
-	if !r.run.queries[handle] {
+// end closes a query of the running invocation.
+func (q queryService) end(handle uint64) {
+	if !q.r.run.queries[handle] {
 		return
 	}
-	delete(r.run.queries, handle)
-	if err := r.batch.closeQuery(handle); err != nil {
-		r.breakOff(err)
+	delete(q.r.run.queries, handle)
+	if err := q.r.batch.closeQuery(handle); err != nil {
+		q.r.breakOff(err)
 	}
 }
 
@@ -166,21 +169,25 @@ func (b *eventBatch) closeQuery(handle uint64) error {
 	return err
 }
 
-func (r *eventRealm) countCurl(code int) {
+// curlService is the curl of a realm.
+type curlService struct{ r *eventRealm }
+
+// countFailure counts a request that had no response.
+func (c curlService) countFailure(code int) {
 	switch code {
 	case EventCurlTimedOut:
-		r.run.count("curl_timeout_count", 1)
+		c.r.run.count("curl_timeout_count", 1)
 	case EventCurlTooLarge:
-		r.run.count("curl_max_resp_size_exceeded", 1)
+		c.r.run.count("curl_max_resp_size_exceeded", 1)
 	default:
-		r.run.count("curl_failure_count", 1)
+		c.r.run.count("curl_failure_count", 1)
 	}
 }
 
-// curl makes a request, and an object of the response.
-func (r *eventRealm) curl(request *EventRequest) goja.Value {
+// send makes a request, and an object of the response.
+func (c curlService) send(request *EventRequest) goja.Value {
 	var e encoder
-	r.beginAsk(&e, askCurl)
+	c.r.beginAsk(&e, askCurl)
 	e.uint(uint64(request.Binding))
 	e.string(request.Method)
 	e.string(request.Path)
@@ -190,30 +197,30 @@ func (r *eventRealm) curl(request *EventRequest) goja.Value {
 	e.bytes(request.Body)
 	e.bool(request.Redirect)
 	e.uint(uint64(max(0, request.Timeout.Milliseconds())))
-	answer := r.ask(&e, "CurlError")
+	answer := c.r.ask(&e, "CurlError")
 	status, headers, body := answer.uint(), decodePairs(&answer), answer.bytes()
-	r.checkAnswer(&answer)
+	c.r.checkAnswer(&answer)
 	if status >= 200 && status < 300 {
-		r.run.count("curl_success_count", 1)
+		c.r.run.count("curl_success_count", 1)
 	} else {
-		r.run.count("curl_non_200_response", 1)
+		c.r.run.count("curl_non_200_response", 1)
 	}
-	all, content := r.vm.NewObject(), ""
+	all, content := c.r.vm.NewObject(), ""
 	for _, h := range headers {
-		_ = all.DefineDataProperty(h[0], r.vm.ToValue(h[1]), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+		_ = all.DefineDataProperty(h[0], c.r.vm.ToValue(h[1]), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 		if strings.EqualFold(h[0], "Content-Type") {
 			content = h[1]
 		}
 	}
-	o := r.vm.NewObject()
+	o := c.r.vm.NewObject()
 	_ = o.Set("status", int64(status))
 	_ = o.Set("headers", all)
-	_ = o.Set("body", r.content(content, body))
+	_ = o.Set("body", c.content(content, body))
 	return o
 }
 
 // content is the body of a response as its type says.
-func (r *eventRealm) content(kind string, body []byte) goja.Value {
+func (c curlService) content(kind string, body []byte) goja.Value {
 	media, _, err := mime.ParseMediaType(kind)
 	if err != nil {
 		media, _, _ = strings.Cut(kind, ";")
@@ -223,24 +230,24 @@ func (r *eventRealm) content(kind string, body []byte) goja.Value {
 		if len(body) == 0 {
 			return goja.Undefined()
 		}
-		v, err := r.parse(body, false)
+		v, err := c.r.parse(body, false)
 		if err != nil {
-			r.throw("CurlError", "the body of the response is not JSON")
+			c.r.throw("CurlError", "the body of the response is not JSON")
 		}
 		return v
 	case media == "application/x-www-form-urlencoded":
-		o := r.vm.NewObject()
+		o := c.r.vm.NewObject()
 		for pair := range strings.SplitSeq(string(body), "&") {
 			name, value, _ := strings.Cut(pair, "=")
 			name, _ = url.QueryUnescape(name)
 			value, _ = url.QueryUnescape(value)
 			if name != "" {
-				_ = o.DefineDataProperty(name, r.vm.ToValue(value), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+				_ = o.DefineDataProperty(name, c.r.vm.ToValue(value), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 			}
 		}
 		return o
 	case strings.HasPrefix(media, "text/"):
-		return r.vm.ToValue(strings.ToValidUTF8(string(body), "\uFFFD"))
+		return c.r.vm.ToValue(strings.ToValidUTF8(string(body), "\uFFFD"))
 	}
-	return r.vm.ToValue(r.vm.NewArrayBuffer(body))
+	return c.r.vm.ToValue(c.r.vm.NewArrayBuffer(body))
 }

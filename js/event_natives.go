@@ -57,7 +57,7 @@ func (r *eventRealm) natives() *goja.Object {
 func (r *eventRealm) provideBindings(o *goja.Object) {
 	aliases, names, urls := make([]any, 0, len(r.program.Bindings)), make([]any, 0, len(r.program.Bindings)), []any{}
 	for i, b := range r.program.Bindings {
-		v := r.vm.ToValue(r.vm.NewProxy(r.vm.NewObject(), r.aliasTraps(i)))
+		v := r.vm.ToValue(r.vm.NewProxy(r.vm.NewObject(), alias{r, i}.traps()))
 		aliases, names = append(aliases, v), append(names, b.Alias)
 	}
 	for _, name := range r.program.Curls {
@@ -164,21 +164,22 @@ func (r *eventRealm) provideServices(o *goja.Object) {
 	text := func(c goja.FunctionCall, i int) string { return c.Argument(i).String() }
 	for name, f := range map[string]func(c goja.FunctionCall) goja.Value{
 		"checkQuery": func(c goja.FunctionCall) goja.Value {
-			r.query(text(c, 0), text(c, 1), text(c, 2), true)
+			queryService{r}.begin(text(c, 0), text(c, 1), text(c, 2), true)
 			return goja.Undefined()
 		},
 		"query": func(c goja.FunctionCall) goja.Value {
-			return r.vm.ToValue(int64(r.query(text(c, 0), text(c, 1), text(c, 2), false) & maxSafeInteger))
+			handle := queryService{r}.begin(text(c, 0), text(c, 1), text(c, 2), false)
+			return r.vm.ToValue(int64(handle & maxSafeInteger))
 		},
 		"rows": func(c goja.FunctionCall) goja.Value {
-			rows, done := r.rows(uint64(c.Argument(0).ToInteger()))
+			rows, done := queryService{r}.rows(uint64(c.Argument(0).ToInteger()))
 			page := r.vm.NewObject()
 			_ = page.Set("rows", rows)
 			_ = page.Set("done", done)
 			return page
 		},
 		"closeQuery": func(c goja.FunctionCall) goja.Value {
-			r.endQuery(uint64(c.Argument(0).ToInteger()))
+			queryService{r}.end(uint64(c.Argument(0).ToInteger()))
 			return goja.Undefined()
 		},
 		"curl": func(c goja.FunctionCall) goja.Value {
@@ -191,7 +192,7 @@ func (r *eventRealm) provideServices(o *goja.Object) {
 			if request.HasBody {
 				request.Body = bytesOf(c.Argument(5))
 			}
-			return r.curl(request)
+			return curlService{r}.send(request)
 		},
 	} {
 		_ = o.Set(name, f)

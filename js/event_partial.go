@@ -21,32 +21,39 @@ type partial struct {
 	parser ejson.Parser
 }
 
+// eventValues makes values of the documents of a realm, and JSON of what was made of them.
+type eventValues struct {
+	*sandbox
+	date    goja.Value // the constructor
+	partial partial
+}
+
 // document is the value of a document for a parameter with these uses.
-func (r *eventRealm) document(text []byte, u *script.Use) (goja.Value, error) {
+func (x *eventValues) document(text []byte, u *script.Use) (goja.Value, error) {
 	if text == nil || u.Complete || isBinary(text) {
-		return r.read(text)
+		return x.read(text)
 	}
-	p := &r.partial
+	p := &x.partial
 	doc, err := p.parser.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	doc = boxed(doc)
 	if doc.Kind() != ejson.Object || isDeep(doc, 0) {
-		return r.build(doc, false, 0)
+		return x.build(doc, false, 0)
 	}
 	if u.Written {
-		asPrinted, ok, err := r.asPrinted(doc)
+		asPrinted, ok, err := x.asPrinted(doc)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
-			return r.build(doc, false, 0)
+			return x.build(doc, false, 0)
 		}
 		doc = asPrinted
 	}
 	p.doc, p.use = doc, u
-	p.object, p.shown, err = r.pick(doc, u, false, 1)
+	p.object, p.shown, err = x.pick(doc, u, false, 1)
 	return p.object, err
 }
 
@@ -78,18 +85,18 @@ func isDeep(v ejson.Value, around int) bool {
 // asPrinted is a document whose text is what JSON.stringify makes of it: the document itself, or
 // one in which numbers have other digits, as 12 has for 12.0. ok is false where that is less than
 // certain.
-func (r *eventRealm) asPrinted(doc ejson.Value) (_ ejson.Value, ok bool, err error) {
+func (x *eventValues) asPrinted(doc ejson.Value) (_ ejson.Value, ok bool, err error) {
 	if !doc.Canonical() {
 		return doc, false, nil
 	}
-	if r.printsAsIs(doc, 1) {
+	if x.printsAsIs(doc, 1) {
 		return doc, true, nil
 	}
-	text, ok := r.appendAsPrinted(make([]byte, 0, len(doc.Raw())), doc, 1)
+	text, ok := x.appendAsPrinted(make([]byte, 0, len(doc.Raw())), doc, 1)
 	if !ok {
 		return doc, false, nil
 	}
-	doc, err = r.partial.parser.Parse(text)
+	doc, err = x.partial.parser.Parse(text)
 	return doc, err == nil, err
 }
 
@@ -193,19 +200,19 @@ func (s *sandbox) doublePrintsAsIs(raw []byte) bool {
 
 // partialText is the JSON of the partial document, as JSON.stringify would make it of the complete
 // one.
-func (r *eventRealm) partialText() []byte {
-	p := &r.partial
+func (x *eventValues) partialText() []byte {
+	p := &x.partial
 	if !p.shown && !p.use.Changes() {
 		return p.doc.Raw()
 	}
-	made, err := r.stringify(goja.Undefined(), p.object)
+	made, err := x.stringify(goja.Undefined(), p.object)
 	if err != nil {
 		panic(err)
 	}
 	text := printed(made.ToString().(goja.String))
-	now, err := r.printed.Parse(text)
+	now, err := x.printed.Parse(text)
 	if err != nil {
-		panic(r.vm.NewGoError(err))
+		panic(x.vm.NewGoError(err))
 	}
 	// Members keep their places; new ones come after them.
 	out := make([]byte, 0, len(p.doc.Raw())+len(text))
@@ -218,7 +225,7 @@ func (r *eventRealm) partialText() []byte {
 	}
 	before := 0 // members of the object that the document has
 	for name, value := range p.doc.Members() {
-		if !r.isNamed(p.use, name) {
+		if !x.isNamed(p.use, name) {
 			add(name, value)
 		} else if value, ok := memberNamed(now, name); ok {
 			before++
@@ -246,20 +253,20 @@ func memberNamed(v, name ejson.Value) (ejson.Value, bool) {
 }
 
 // metaFor is meta for a parameter with these uses.
-func (r *eventRealm) metaFor(text []byte, u *script.Use) (goja.Value, error) {
+func (x *eventValues) metaFor(text []byte, u *script.Use) (goja.Value, error) {
 	if len(text) == 0 || u.Complete || u.Written {
-		return r.meta(text)
+		return x.meta(text)
 	}
-	doc, err := r.parser.Parse(text)
+	doc, err := x.parser.Parse(text)
 	if err != nil {
 		return nil, compat.ErrInvalidJSON
 	}
 	if doc.Kind() != ejson.Object {
-		return r.meta(text)
+		return x.meta(text)
 	}
-	o, _, err := r.pick(doc, u, false, 1)
+	o, _, err := x.pick(doc, u, false, 1)
 	if err != nil {
 		return nil, err
 	}
-	return r.withDate(o)
+	return x.withDate(o)
 }

@@ -49,10 +49,9 @@ const (
 // eventRealm is the realm of a program: modern JavaScript as goja has it, with what event.js adds.
 // It runs one invocation after another.
 type eventRealm struct {
-	*sandbox
+	eventValues
 	program             *eventProgram
 	makeError, describe goja.Callable
-	date                goja.Value // the constructor
 	handlers            map[string]goja.Callable
 
 	attributes bool           // OnUpdate has a third parameter
@@ -61,7 +60,6 @@ type eventRealm struct {
 	prototypes []*goja.Object // of the user's functions, where the program may change them
 	frames     []goja.StackFrame
 	uses       int
-	partial    partial
 
 	batch *eventBatch // that runs
 	run   *invocation // that runs
@@ -80,7 +78,7 @@ func (w *worker) newEventRealm(p *eventProgram) (*eventRealm, error) {
 func (b *eventBatch) newRealm() (*eventRealm, error) {
 	p := b.program
 	r := &eventRealm{
-		sandbox: &sandbox{w: b.w, vm: goja.New(), names: map[string]string{}}, program: p,
+		eventValues: eventValues{sandbox: &sandbox{w: b.w, vm: goja.New(), names: map[string]string{}}}, program: p,
 		handlers: make(map[string]goja.Callable, len(p.functions)), batch: b, run: &invocation{},
 	}
 	b.clock.watch(r.vm)

@@ -87,7 +87,7 @@ func (r *eventRealm) setBody(binding int, id string, body []byte, expiry int64, 
 		Kind: EffectSet, Database: b.Database, ID: id, Body: body, Expiry: expiry, SelfRecursion: recursion,
 	}, len(id)+len(body))
 	d := &eventDoc{exists: true, body: body, expiry: expiry, datatype: datatypeOf(body), written: true}
-	r.overlay(docKey{b.Database, id}, d)
+	r.run.overlay(docKey{b.Database, id}, d)
 	return d
 }
 
@@ -97,7 +97,7 @@ func (r *eventRealm) remove(binding int, id string) {
 	r.checkWritable(binding, true)
 	r.checkRefusal(b.Database, id)
 	r.effect(EventEffect{Kind: EffectDelete, Database: b.Database, ID: id}, len(id))
-	r.overlay(docKey{b.Database, id}, &eventDoc{written: true})
+	r.run.overlay(docKey{b.Database, id}, &eventDoc{written: true})
 }
 
 // checkWritable throws, with Couchbase's words, where a binding is for reading only.
@@ -111,11 +111,12 @@ func (r *eventRealm) checkWritable(binding int, deletes bool) {
 	}
 }
 
-func (r *eventRealm) overlay(key docKey, d *eventDoc) {
-	if r.run.docs == nil {
-		r.run.docs = map[docKey]*eventDoc{}
+// overlay notes a document as the invocation has written it.
+func (v *invocation) overlay(key docKey, d *eventDoc) {
+	if v.docs == nil {
+		v.docs = map[docKey]*eventDoc{}
 	}
-	r.run.docs[key] = d
+	v.docs[key] = d
 }
 
 // checkRefusal throws what the host answered when the invocation tried this write before.
@@ -219,10 +220,10 @@ func printed(text goja.String) []byte {
 
 // withoutIdentity drops the members that say which document and revision it was: handlers write
 // what they have read.
-func (r *eventRealm) withoutIdentity(text []byte) []byte {
-	doc, err := r.printed.Parse(text)
+func (x *eventValues) withoutIdentity(text []byte) []byte {
+	doc, err := x.printed.Parse(text)
 	if err != nil {
-		panic(r.vm.NewGoError(err))
+		panic(x.vm.NewGoError(err))
 	}
 	out := []byte{'{'}
 	for name, member := range doc.Members() {
@@ -311,18 +312,18 @@ func (r *eventRealm) value(body []byte) goja.Value {
 	return v
 }
 
-func (r *eventRealm) read(body []byte) (goja.Value, error) {
+func (x *eventValues) read(body []byte) (goja.Value, error) {
 	if body == nil {
 		return goja.Undefined(), nil
 	}
 	if data, ok := binaryOf(body); ok {
-		return r.vm.ToValue(r.vm.NewArrayBuffer(data)), nil
+		return x.vm.ToValue(x.vm.NewArrayBuffer(data)), nil
 	}
-	parsed, err := r.parser.Parse(body)
+	parsed, err := x.parser.Parse(body)
 	if err != nil {
 		return nil, err
 	}
-	return r.build(boxed(parsed), false, 0)
+	return x.build(boxed(parsed), false, 0)
 }
 
 // boxed is the value that a document stands for: itself, or what is in EventValueMember.
@@ -344,7 +345,7 @@ func (r *eventRealm) createTimer(callback string, due int64, reference string, c
 	r.effect(EventEffect{
 		Kind: EffectCreateTimer, Callback: callback, Reference: reference, Due: max(0, due), Context: context,
 	}, len(callback)+len(reference)+len(context))
-	r.setTimer(timerKey{callback, reference}, true)
+	r.run.setTimer(timerKey{callback, reference}, true)
 	r.run.count("timer_create_counter", 1)
 }
 
@@ -370,14 +371,15 @@ func (r *eventRealm) cancelTimer(callback, reference string) bool {
 	}
 	cancel := EventEffect{Kind: EffectCancelTimer, Callback: callback, Reference: reference}
 	r.effect(cancel, len(callback)+len(reference))
-	r.setTimer(key, false)
+	r.run.setTimer(key, false)
 	r.run.count("timer_cancel_counter", 1)
 	return true
 }
 
-func (r *eventRealm) setTimer(key timerKey, there bool) {
-	if r.run.timers == nil {
-		r.run.timers = map[timerKey]bool{}
+// setTimer notes whether there is a timer by now.
+func (v *invocation) setTimer(key timerKey, there bool) {
+	if v.timers == nil {
+		v.timers = map[timerKey]bool{}
 	}
-	r.run.timers[key] = there
+	v.timers[key] = there
 }

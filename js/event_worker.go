@@ -371,31 +371,31 @@ func (r *eventRealm) call(event *Event, name string) error {
 func (p *eventProgram) hidesBinary() bool { return p.release < 60602 }
 
 // plain makes the value of a JSON text, undefined of none.
-func (r *eventRealm) plain(text []byte) (goja.Value, error) {
+func (x *eventValues) plain(text []byte) (goja.Value, error) {
 	if len(text) == 0 {
 		return goja.Undefined(), nil
 	}
-	return r.parse(text, false)
+	return x.parse(text, false)
 }
 
 // meta makes the description of a document, whose expiry_date is a Date.
-func (r *eventRealm) meta(text []byte) (goja.Value, error) {
-	v, err := r.plain(text)
+func (x *eventValues) meta(text []byte) (goja.Value, error) {
+	v, err := x.plain(text)
 	if err != nil {
 		return nil, err
 	}
 	if o, ok := v.(*goja.Object); ok {
-		return r.withDate(o)
+		return x.withDate(o)
 	}
 	return v, nil
 }
 
-func (r *eventRealm) withDate(o *goja.Object) (goja.Value, error) {
+func (x *eventValues) withDate(o *goja.Object) (goja.Value, error) {
 	expires := o.Get("expiry_date")
 	if expires == nil {
 		return o, nil
 	}
-	date, err := r.vm.New(r.date, expires)
+	date, err := x.vm.New(x.date, expires)
 	if err != nil {
 		return nil, err
 	}
