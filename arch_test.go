@@ -50,10 +50,12 @@ var rooms = map[string][]string{
 	"storage/counts":     {"compat", "storage/kv", keyspace, "storage/rank", "storage/timeseq"},
 	"storage/listeners":  {"compat", "storage/kv"},
 	"storage/tombstones": {"compat", "storage/kv", keyspace, "storage/formats", "storage/revtree"},
+	"storage/replaced":   {"storage/kv", keyspace, "storage/formats"},
 	docread:              {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts"},
-	verify:               {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank", "storage/tombstones", docread},
+	verify: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank",
+		"storage/replaced", "storage/tombstones", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
-		"storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests
+		"storage/replaced", "storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests
 	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
 	"views": {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
 	// Selectors know no indexes, and the patterns of $regex no documents.

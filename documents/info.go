@@ -13,7 +13,8 @@ import (
 // the live data even if there is none.
 const FileBase = 4096
 
-// AppendInfo appends what GET /db shows, in CouchDB's order.
+// AppendInfo appends what GET /db shows, in CouchDB's order; where replaced revisions are kept for
+// a time, how many there are, too.
 func AppendInfo(b []byte, i *storage.Info) []byte {
 	b = AppendStart(append(b, `{"instance_start_time":`...), i)
 	b = ejson.AppendString(append(b, `,"db_name":`...), i.Name)
@@ -30,7 +31,13 @@ func AppendInfo(b []byte, i *storage.Info) []byte {
 	b = strconv.AppendInt(append(b, `,"doc_count":`...), i.DocCount, 10)
 	b = strconv.AppendBool(append(b, `,"disk_format_version":8,"compact_running":`...), i.CompactRunning)
 	b = strconv.AppendInt(append(b, `,"cluster":{"q":`...), int64(i.Q), 10)
-	return append(b, `,"n":1,"w":1,"r":1}}`...)
+	b = append(b, `,"n":1,"w":1,"r":1}`...)
+	if i.History.Seconds > 0 {
+		b = strconv.AppendInt(append(b, `,"settee":{"history_bytes":`...), i.HistorySize, 10)
+		b = strconv.AppendInt(append(b, `,"history_revisions":`...), i.HistoryRows, 10)
+		b = append(b, '}')
+	}
+	return append(b, '}')
 }
 
 // AppendStart appends the time of creation, which is a string.

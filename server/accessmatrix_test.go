@@ -203,6 +203,7 @@ var refusedByHandler = map[string]string{
 	"PUT /{db}/_design/{name}/{attachment...}": "member", "PUT /{db}/_security": "member",
 	"PUT /{db}/_revs_limit": "member", "DELETE /{db}/_time_seq": "member",
 	"PUT /{db}/_auto_purge":       "member",
+	"PUT /{db}/_history":          "member",
 	"POST /_node/{node}/_restart": "server admin",
 }
 

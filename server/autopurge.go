@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/settee-db/settee/compat/patterns"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server/stats"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/autopurge"
 )
 
@@ -28,6 +30,43 @@ func (s *Server) AutoPurge() *autopurge.Sweeper {
 		Settings: func() autopurge.Settings { return purgeSettings(s.env.Config) },
 		Count:    func(e autopurge.Event, n int) { countPurge(s.env.Stats, e, n) },
 	})
+}
+
+// Removals is what removes things whose time has come: deleted documents (AutoPurge), and replaced
+// revisions. It is made once, and is for one goroutine; each call does a piece of what is due, and
+// tells when there may be more. See autopurge.Sweeper.Step.
+func (s *Server) Removals() func(context.Context, func([]byte)) (again time.Time, err error) {
+	deleted := s.AutoPurge()
+	replaced := &autopurge.History{
+		Store: s.env.Store, Log: s.env.Log, Now: time.Now,
+		Rate: func() int64 { return s.env.Config.Int("couch_scanner", "doc_write_rate_limit", 0) },
+	}
+	var nextDeleted, nextReplaced time.Time
+	return func(ctx context.Context, show func([]byte)) (again time.Time, err error) {
+		if !time.Now().Before(nextReplaced) {
+			if nextReplaced, err = replaced.Step(ctx); err != nil {
+				return time.Time{}, err
+			}
+		}
+		if !time.Now().Before(nextDeleted) {
+			if nextDeleted, err = deleted.Step(ctx, show); err != nil {
+				return time.Time{}, err
+			}
+		}
+		if nextReplaced.Before(nextDeleted) {
+			return nextReplaced, nil
+		}
+		return nextDeleted, nil
+	}
+}
+
+// History tells how long replaced revisions are kept, by the settings and that of a database
+// (storage.Hooks.History). What cannot be read is off.
+func History(c *config.Config) func(own string) storage.History {
+	return func(own string) storage.History {
+		seconds, _ := autopurge.ParseHistory(cmp.Or(own, c.String("settee", "history")))
+		return storage.History{Seconds: seconds, Bytes: c.Int("settee", "history_max_bytes", 0)}
+	}
 }
 
 func countPurge(s *stats.Stats, e autopurge.Event, n int) { s.AutoPurges[e].Add(int64(n)) }

@@ -102,3 +102,26 @@ func TestUnreadableSkips(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, began)
 }
+
+// TestRemovals: what purges deleted documents also removes replaced revisions that were kept for
+// their time, or of which there are too many bytes.
+func TestRemovals(t *testing.T) {
+	s := servertest.New(t)
+	s.Set("settee", "history", "1d")
+	expect201(t, s.Do("PUT", "/db", ""))
+	_, rest, _ := strings.Cut(s.Do("PUT", "/db/d", `{}`).Body.String(), `"rev":"`)
+	rev := rest[:34]
+	expect201(t, s.Do("PUT", "/db/d?rev="+rev, `{"n":2}`))
+	pass := func() {
+		removals := s.Removals() // a new one begins with a pass
+		for range 10 {
+			_, err := removals(t.Context(), nil)
+			require.NoError(t, err)
+		}
+	}
+	pass()
+	require.Equal(t, 200, s.Do("GET", "/db/d?rev="+rev, "").Code)
+	s.Set("settee", "history_max_bytes", "1")
+	pass()
+	require.Equal(t, 404, s.Do("GET", "/db/d?rev="+rev, "").Code)
+}

@@ -59,7 +59,7 @@ func (t *dbTx) setEntry(key []byte, e *formats.Entry) int64 {
 func (t *dbTx) encodeEntry(e *formats.Entry) (value []byte, size int64) {
 	value = e.Encode(t.scratch[:0])
 	t.scratch = value[:0]
-	return value, int64(len(value) + e.AttsApart.Length + e.BodyApart.Length)
+	return value, int64(len(value)+e.AttsApart.Length+e.BodyApart.Length) + e.Held
 }
 
 // putChunks writes bytes that are too many for one value below a key.

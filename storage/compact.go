@@ -102,8 +102,11 @@ type compaction struct {
 func (c compaction) do(ctx context.Context) error {
 	ctx = kv.InBackground(ctx)
 	var prefix keyspace.Space
+	f := forgetting{db: c.db, most: compactBatch}
+	from := int64(0)
 	err := c.db.view(ctx, func(d *dbRead) error {
-		prefix = d.Keys
+		prefix, f.uuid = d.Keys, d.Rec.UUID
+		from = c.db.store.keptFrom(c.db.store.history(d.Rec.History))
 		rows, err := d.Stats(keyspace.HistoryRows)
 		if err == nil {
 			c.run.Expect(rows[0])
@@ -113,26 +116,24 @@ func (c compaction) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var cursor []byte    // the last key that is done with, without the database's prefix
-	most := compactBatch // entries in a transaction
-	short := false       // the store is full
+	var cursor []byte // the last key that is done with, without the database's prefix
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		keys, err := c.historyKeys(ctx, cursor)
+		keys, err := c.historyKeys(ctx, cursor, from)
 		if err != nil {
 			return err
 		}
 		if len(keys) == 0 {
 			err := fromReserve(ctx, func(ctx context.Context) error {
-				short = short || kv.UsesReserve(ctx)
+				f.short = f.short || kv.UsesReserve(ctx)
 				return c.db.ForgetPurges(ctx)
 			})
 			if err != nil {
 				return err
 			}
-			if short { // the engine compacts what is freed then
+			if f.short { // the engine compacts what is freed then
 				_, err = c.db.Attachments().collect(ctx) // which else has time
 				return err
 			}
@@ -143,31 +144,21 @@ func (c compaction) do(ctx context.Context) error {
 			return nil
 		}
 		for len(keys) > 0 {
-			var part [][]byte
-			err = fromReserve(ctx, func(ctx context.Context) error {
-				short = short || kv.UsesReserve(ctx)
-				return c.db.update(ctx, func(t *dbTx) error {
-					part = keys[:min(len(keys), most)]
-					most = max(1, len(part)/2) // should it run again: less of it is quicker
-					return t.forget(part)
-				})
-			})
-			if len(part) > 1 && outgrown(err) {
-				continue
-			}
+			n, err := f.some(ctx, keys)
 			if err != nil {
 				return err
 			}
-			cursor, keys = part[len(part)-1], keys[len(part):]
-			most = min(4*most, compactBatch)
-			c.run.Advance(int64(len(part)))
+			cursor, keys = keys[n-1], keys[n:]
+			c.run.Advance(int64(n))
 		}
 	}
 }
 
-// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the
-// subspace: as many as a snapshot lives for, at most a batch.
-func (c compaction) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
+// historyKeys lists some keys of entries in TagHistory after cursor that were not replaced from a
+// time on, without the prefix of the subspace: as many as a snapshot lives for, at most a batch.
+func (c compaction) historyKeys(
+	ctx context.Context, cursor []byte, from int64,
+) (keys [][]byte, err error) {
 	err = c.db.view(ctx, func(d *dbRead) error {
 		prefix := d.Keys.Sub(nil, keyspace.TagHistory)
 		begin, end := keyspace.Children(prefix)
@@ -177,9 +168,14 @@ func (c compaction) historyKeys(ctx context.Context, cursor []byte) (keys [][]by
 		it := d.R.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		for size := 0; len(keys) < compactBatch && size < compactBytes && it.Next(); {
+			suffix := bytes.Clone(it.Key()[len(prefix):])
+			if at, ok := formats.ReplacedAt(it.Value()); ok && at >= from {
+				cursor = suffix
+				d.Advance()
+				continue
+			}
 			size += len(it.Value())
-			suffix := it.Key()[len(prefix):]
-			keys = append(keys, bytes.Clone(suffix))
+			keys = append(keys, suffix)
 		}
 		if err := it.Err(); len(keys) == 0 || !errors.Is(err, kv.ErrTooOld) {
 			return err
@@ -263,10 +259,18 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 	for _, name := range s.bg.events.TakeUpdated() {
 		db := s.DB(name)
 		var sizes []int64
+		var kept History
 		err := db.view(ctx, func(d *dbRead) (err error) {
+			kept = s.history(d.Rec.History)
 			sizes, err = d.Stats(keyspace.HistorySize, keyspace.ActiveSize)
 			return err
 		})
+		if err == nil && kept.Seconds > 0 {
+			for more := sizes[0] > kept.Bytes; more && err == nil; {
+				_, more, err = db.ForgetReplaced(ctx) // tried again after the next write
+			}
+			continue
+		}
 		if err == nil && s.compaction.due(sizes[0], sizes[1]) {
 			run := s.bg.compactions.Begin(name)
 			_ = compaction{db, run, false}.do(ctx) // tried again after the next write

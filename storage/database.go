@@ -155,7 +155,7 @@ func (db *DB) Exists(ctx context.Context) (bool, error) {
 func (db *DB) Info(ctx context.Context) (*Info, error) {
 	var info *Info
 	err := db.view(ctx, func(d *dbRead) (err error) {
-		info, err = d.info()
+		info, err = d.info(db.store.history(d.Rec.History))
 		return err
 	})
 	if err != nil {
@@ -168,9 +168,15 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 // info puts together what GET /db shows. The sizes follow CouchDB's meaning: `active` is what
 // compaction would keep, and `file` adds the replaced revisions to it, since there is no file whose
 // length could be told.
-func (d *dbRead) info() (*Info, error) {
-	counts, err := d.Stats(keyspace.DocCount, keyspace.DelCount, keyspace.ExternalSize, keyspace.ActiveSize,
-		keyspace.Purges, keyspace.HistorySize)
+func (d *dbRead) info(history History) (*Info, error) {
+	counters := []keyspace.Stat{
+		keyspace.DocCount, keyspace.DelCount, keyspace.ExternalSize, keyspace.ActiveSize,
+		keyspace.Purges, keyspace.HistorySize,
+	}
+	if history.Seconds > 0 {
+		counters = append(counters, keyspace.HistoryRows)
+	}
+	counts, err := d.Stats(counters...)
 	if err != nil {
 		return nil, err
 	}
@@ -186,12 +192,17 @@ func (d *dbRead) info() (*Info, error) {
 			return nil, err
 		}
 	}
-	return &Info{
+	info := &Info{
 		Name: d.Name, UUID: d.Rec.UUID, Created: d.Rec.Created, Partitioned: d.Rec.Partitioned,
 		Q: int(d.Rec.Q), N: int(d.Rec.N),
 		DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
 		SizeFile: counts[3] + counts[5], SizeExternal: counts[2], SizeActive: counts[3],
-	}, nil
+		History: history, HistorySize: counts[5],
+	}
+	if history.Seconds > 0 {
+		info.HistoryRows = counts[6]
+	}
+	return info, nil
 }
 
 // PartitionInfo reads the counters of a partition; one without documents has zeros.

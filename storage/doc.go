@@ -11,7 +11,7 @@
 //	REVS     one record per leaf: its line of ancestors, sizes; the winner's also has the document's sequence and, if
 //	         that is short, its entry: metadata, attachments, the body
 //	DOCS     the entries of other leaves that have a body
-//	HISTORY  entries of replaced revisions, until compaction
+//	HISTORY  entries of replaced revisions, until compaction, or for a time
 //	ATT      bytes of attachments and of large bodies, which entries refer to
 //	ALL_DOCS the ids of documents whose winner is not deleted, with the winner
 //	CHANGES  every document at the sequence of its last update
@@ -54,6 +54,7 @@
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go                          compaction
+//	history.go, replaced/               replaced revisions that are kept for a time; their index
 //	verify/                             the check of the invariants below
 //	full.go                             what a full store still takes
 //	salvage/                            documents out of a store of which keys are missing; on this package
@@ -97,6 +98,7 @@
 //  16. No transaction waits for another process: hooks defer callbacks, and the transaction runs again with their
 //     results (deferred.go).
 //  17. Package tombstones' index agrees with CHANGES.
+//  18. Package replaced's index agrees with HISTORY.
 //
 // (8 to 10 and 16 are about code; verify looks at what is stored.)
 package storage

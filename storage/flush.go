@@ -191,7 +191,12 @@ func (e *docEdit) count(l *formats.Leaf, sign int64) {
 func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *formats.Entry) {
 	own := *entry
 	own.Deleted = deleted
-	e.t.stats[keyspace.HistorySize] += e.t.setEntry(e.t.Keys.History(nil, e.id, rev), &own)
+	key := e.t.Keys.History(nil, e.id, rev)
+	if e.t.history(e.t.Rec.History).Seconds > 0 {
+		own.Replaced, own.Held = e.t.now().UnixMilli(), e.held(entry)
+		e.t.tx.Set(e.t.replacedKey(own.Replaced, key), nil)
+	}
+	e.t.stats[keyspace.HistorySize] += e.t.setEntry(key, &own)
 	e.t.stats[keyspace.HistoryRows]++
 }
 
@@ -308,6 +313,9 @@ func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]
 func (t *dbTx) forgetEntry(key []byte, old *formats.Entry) {
 	t.release(old)
 	t.tx.Clear(key)
+	if old.Replaced != 0 {
+		t.tx.Clear(t.replacedKey(old.Replaced, key))
+	}
 	t.stats[keyspace.HistorySize] -= old.Size
 	t.stats[keyspace.HistoryRows]--
 }

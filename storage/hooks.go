@@ -164,6 +164,10 @@ type Hooks struct {
 	// TimesFrom is the setting couchdb/time_seq_min_time in seconds since 1970: what a clock before
 	// it commits has no time. It may change at any time. nil: 0.
 	TimesFrom func() int64
+	// History is how long replaced revisions of a database are kept, and how many bytes of them, by
+	// Record.History of that database. It may change at any time. nil: they are kept until the
+	// database is compacted.
+	History func(own string) History
 	// Tag is what transactions on a database are marked with (kv.WithTag), "" for nothing; nil:
 	// none is.
 	Tag func(database string) string

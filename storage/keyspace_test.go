@@ -177,7 +177,7 @@ var tagNames = map[keyspace.Tag]string{
 	keyspace.TagRankIDs: "RANKIDS", keyspace.TagSeqBlocks: "SEQBLOCKS",
 	keyspace.TagLastSeq: "LASTSEQ", keyspace.TagPurgeSeq: "PURGESEQ",
 	keyspace.TagCountLog: "COUNTLOG", keyspace.TagDesigns: "DESIGNS", keyspace.TagTimes: "TIMES",
-	keyspace.TagTombstones: "TOMBSTONES",
+	keyspace.TagTombstones: "TOMBSTONES", keyspace.TagReplaced: "REPLACED",
 }
 
 // split takes a key apart: where it is, and what follows the tag.

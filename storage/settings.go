@@ -55,6 +55,11 @@ func (s Settings) SetAutoPurge(ctx context.Context, ttl string) error {
 	return s.change(ctx, func(r *keyspace.Record) { r.AutoPurge = ttl })
 }
 
+// SetHistory sets how long replaced revisions are kept, at most keyspace.MaxAutoPurge bytes.
+func (s Settings) SetHistory(ctx context.Context, life string) error {
+	return s.change(ctx, func(r *keyspace.Record) { r.History = life })
+}
+
 // Partitioned reports whether the ids of the database name partitions.
 func (s Settings) Partitioned(ctx context.Context) (bool, error) {
 	rec, err := s.Record(ctx)

@@ -60,6 +60,7 @@ type dbTx struct {
 	leafScratch []byte
 	short       bool // the store is full: what is replaced is not kept
 	now         func() time.Time
+	history     func(own string) History // how long what is replaced is kept
 	// beforeCommit is what indexers have put off to the end; see Tx.BeforeCommit.
 	beforeCommit []func() error
 	designs      bool // see Tx.ChangesDesigns
@@ -147,7 +148,7 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 // openTx makes a transaction of the store one on a database.
 func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error) {
 	t := &dbTx{
-		dbRead: s.reading(ctx), tx: tx, short: kv.UsesReserve(ctx), now: s.now,
+		dbRead: s.reading(ctx), tx: tx, short: kv.UsesReserve(ctx), now: s.now, history: s.history,
 	}
 	return t, t.Open(tx, name)
 }

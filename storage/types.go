@@ -40,10 +40,15 @@ type Info struct {
 	PurgeSeq    UpdateSeq
 	// SizeActive and the replaced revisions that compaction removes, but for attachments that only
 	// they name
-	SizeFile       int64
-	SizeExternal   int64 // of the leaves' bodies by couch_ejson_size, and of their attachments
-	SizeActive     int64 // bytes of the leaves' records, bodies and attachments as stored
-	CompactRunning bool
+	SizeFile int64
+	// History is how long replaced revisions are kept; HistorySize and HistoryRows are the bytes of
+	// those that are there, with the attachments that only they have, and how many they are; it is
+	// not counted where they are kept until compaction.
+	History                  History
+	HistorySize, HistoryRows int64
+	SizeExternal             int64 // of the leaves' bodies by couch_ejson_size, and of their attachments
+	SizeActive               int64 // bytes of the leaves' records, bodies and attachments as stored
+	CompactRunning           bool
 }
 
 // PartitionInfo is what GET /db/_partition/p shows.

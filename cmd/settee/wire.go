@@ -172,6 +172,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	a.store.SetHooks(storage.Hooks{
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
 		TimesFrom:        func() int64 { return a.config.Int("couchdb", "time_seq_min_time", 0) },
+		History:          server.History(a.config),
 		Validator:        documents.NewValidator(a.config, a.views, a.js),
 		Indexer:          indexers.Join(a.views, a.allFields, a.search),
 		Tag:              a.databaseTags(o.engine),
@@ -203,7 +204,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		a.staying.Go(func() { a.logins.Run(a.present) })
 	}
 	if err == nil {
-		err = unlessFull(a.eventing.Start(a.server.Docs(), a.server.Roles, a.server.AutoPurge().Step), log)
+		err = unlessFull(a.eventing.Start(a.server.Docs(), a.server.Roles, a.server.Removals()), log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())

@@ -116,6 +116,7 @@ func Start(t testing.TB, o server.Options) *Server {
 	}
 	hooks := storage.Hooks{Validator: documents.NewValidator(o.Config, o.Views, o.JS), Indexer: o.Views}
 	hooks.TimesFrom = func() int64 { return o.Config.Int("couchdb", "time_seq_min_time", 0) }
+	hooks.History = server.History(o.Config)
 	if o.AllFields != nil {
 		hooks.Indexer = indexers.Join(o.Views, o.AllFields)
 	}

@@ -7,6 +7,7 @@
 //
 //	sweeper.go  Sweeper: passes over all databases, in steps
 //	target.go   a database: what is due is read and purged, its index is built
+//	history.go  History: passes in which replaced revisions are removed that were kept for a time
 //	period.go   how long something is kept, as people write it
 //
 // # Invariants

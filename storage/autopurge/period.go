@@ -53,3 +53,19 @@ func life(text string) (seconds int64, ok bool) {
 	}
 	return ParsePeriod(text)
 }
+
+// Off is the life of replaced revisions that are kept until their database is compacted.
+const Off = "off"
+
+// ParseHistory reads how long replaced revisions are kept: a period, with or without the
+// underscore, as 30d, or Off, which is 0.
+func ParseHistory(text string) (seconds int64, ok bool) {
+	if text == Off {
+		return 0, true
+	}
+	digits := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if digits < 0 {
+		return 0, false
+	}
+	return ParsePeriod(text[:digits] + "_" + strings.TrimPrefix(text[digits:], "_"))
+}

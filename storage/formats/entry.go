@@ -15,7 +15,8 @@ import (
 // the entry has a reference to it: then a body moves to TagHistory, or goes away, without its bytes
 // being read or written again.
 //
-//	value   = format, flags, attachments, body
+//	value   = format, flags, times if the format has them, attachments, body
+//	times   = varints: replaced, held
 //	attachments = nothing unless flagged; a list, or a reference to one if flagged
 //	list    = varint count, each: name, type, ref (each with varint length), digest (16), encoding, signed varints
 //	          revpos, length, encoded length
@@ -25,7 +26,13 @@ type Entry struct {
 	Deleted bool // only of TagHistory
 	Atts    []compat.Attachment
 	Body    []byte // `{}` if the revision has no entry
-	Size    int64  // bytes of the value and of the blobs that it refers to, but for those of attachments
+	// Size is the bytes of the value, of the blobs that it refers to, but for those of attachments,
+	// and Held.
+	Size int64
+	// Replaced is when the revision was replaced, in milliseconds since 1970, where replaced ones
+	// are kept for a time; else 0. Only of TagHistory, as Held: the bytes of those attachments that
+	// the revisions which took its place have not.
+	Replaced, Held int64
 	// attsApart and bodyApart are where the list and the body are, unless in the value. What has
 	// not been read is nil.
 	AttsApart, BodyApart Blob
@@ -33,6 +40,7 @@ type Entry struct {
 
 const (
 	entryFormat = 3
+	entryTimes  = 4 // with times: an older version tells that it cannot read it
 
 	entryHasAtts   = 1
 	entryDeleted   = 2 // TagHistory: the revision was a tombstone
@@ -67,6 +75,10 @@ func (e *Entry) Encode(dst []byte) []byte {
 	}
 	dst = append(slices.Grow(dst, 2+len(e.Body)), entryFormat, flags)
 	at := len(dst) - 1
+	if e.Replaced != 0 {
+		dst[at-1] = entryTimes
+		dst = binary.AppendVarint(binary.AppendVarint(dst, e.Replaced), e.Held)
+	}
 	switch {
 	case !e.AttsApart.IsZero():
 		dst[at] |= entryHasAtts | entryAttsApart
@@ -90,11 +102,16 @@ func (b *Blob) Encode(dst []byte) []byte {
 // ParseEntry reads a value, but nothing that is apart. The body shares memory with it.
 func ParseEntry(value []byte) (e Entry, err error) {
 	r := packed.Reader{B: value}
-	if r.Byte() != entryFormat {
+	format := r.Byte()
+	if format != entryFormat && format != entryTimes {
 		return e, keyspace.Corrupt("entry format", nil)
 	}
 	flags := r.Byte()
 	e = Entry{Deleted: flags&entryDeleted != 0, Size: int64(len(value))}
+	if format == entryTimes {
+		e.Replaced, e.Held = r.Varint(), r.Varint()
+		r.Bad = r.Bad || e.Replaced == 0 || e.Held < 0
+	}
 	switch {
 	case flags&entryAttsApart != 0:
 		e.AttsApart = readBlob(&r)
@@ -109,8 +126,17 @@ func ParseEntry(value []byte) (e Entry, err error) {
 	if r.Bad {
 		return Entry{}, keyspace.Corrupt("entry", nil)
 	}
-	e.Size += int64(e.AttsApart.Length + e.BodyApart.Length)
+	e.Size += int64(e.AttsApart.Length+e.BodyApart.Length) + e.Held
 	return e, nil
+}
+
+// ReplacedAt is Entry.Replaced of a value; ok is false where it has none.
+func ReplacedAt(value []byte) (ms int64, ok bool) {
+	if len(value) < 3 || value[0] != entryTimes {
+		return 0, false
+	}
+	ms, n := binary.Varint(value[2:])
+	return ms, n > 0
 }
 
 // MaxInline is the length up to which a body is in its entry (ADR 0014).

@@ -17,8 +17,8 @@ var subspaceNames = map[Tag]string{
 	TagSeqBlocks: "blocks of the feed", TagLastSeq: "last sequence",
 	TagPurgeSeq: "last purge", TagCountLog: "log of counts",
 	TagDesigns: "last change of design documents", TagTimes: "times of commits", TagViews: "views",
-	TagTombstones: "deleted documents",
-	TagMango:      "indexes over all fields", TagEventing: "origins", TagExpiry: "expiries",
+	TagTombstones: "deleted documents", TagReplaced: "times of replaced bodies",
+	TagMango: "indexes over all fields", TagEventing: "origins", TagExpiry: "expiries",
 	TagSearch: "full-text indexes",
 }
 

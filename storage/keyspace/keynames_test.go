@@ -25,7 +25,7 @@ func TestKeyName(t *testing.T) {
 		}
 	}
 	for tag := TagSecurity; tag <= TagSearch; tag++ {
-		if tag <= TagTombstones || tag >= TagViews {
+		if tag <= TagReplaced || tag >= TagViews {
 			if subspaceNames[tag] == "" {
 				t.Errorf("subspace %d has no name", tag)
 			}

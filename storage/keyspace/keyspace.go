@@ -50,6 +50,7 @@ import (
 //	TagTimes, 1, second                     where in the feed the changes since a second begin ../timeseq/
 //	TagTombstones                           13 bytes of seq: how far the index is built ../tombstones/
 //	TagTombstones + 13 bytes of seq         id of the deleted document that CHANGES has there ../tombstones/
+//	TagReplaced, ms, id, depth, hash        nothing; TagHistory has an entry replaced then ../replaced/
 //	TagDesigns                              13 bytes of seq, of the last change of design documents ../designdocs.go
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (storage.Tx.AppendPrefix)
 const (
@@ -97,6 +98,7 @@ const (
 	TagDesigns    Tag = 19
 	TagTimes      Tag = 20
 	TagTombstones Tag = 21
+	TagReplaced   Tag = 22
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34

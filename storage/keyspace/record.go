@@ -12,9 +12,9 @@ import (
 // no cache can be stale.
 //
 // Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since
-// 1970), revs_limit, purged_infos_limit, q, n; with flag 8 the text of AutoPurge and its length.
-// Older versions appended the ranges of hashes that a database was split into, with flag 2. They are
-// dropped.
+// 1970), revs_limit, purged_infos_limit, q, n; with flag 8 the text of AutoPurge and its length,
+// with flag 16 that of History. Older versions appended the ranges of hashes that a database was
+// split into, with flag 2. They are dropped.
 type Record struct {
 	UUID        [16]byte
 	Prefix      int64     // the number that all keys of the database begin with
@@ -32,9 +32,13 @@ type Record struct {
 	// AutoPurge is how long tombstones are kept, as it was set (deleted_document_ttl); "": the
 	// server's setting counts. At most MaxAutoPurge bytes.
 	AutoPurge string
+	// History is how long replaced revisions are kept, as it was set; "": the server's setting
+	// counts. At most MaxAutoPurge bytes.
+	History string
 }
 
-// MaxAutoPurge is the most bytes that Record.AutoPurge has: every transaction reads them.
+// MaxAutoPurge is the most bytes that Record.AutoPurge has, and History: every transaction reads
+// them.
 const MaxAutoPurge = 64
 
 const (
@@ -42,6 +46,7 @@ const (
 	flagPartitioned = 1
 	flagTombstones  = 4
 	flagAutoPurge   = 8
+	flagHistory     = 16
 
 	DefaultRevsLimit        = 1000 // of a new database, as in CouchDB
 	DefaultPurgedInfosLimit = 1000 // likewise
@@ -63,6 +68,9 @@ func (r *Record) Encode() []byte {
 	if r.AutoPurge != "" {
 		flags |= flagAutoPurge
 	}
+	if r.History != "" {
+		flags |= flagHistory
+	}
 	dst = append(dst, recordFormat, flags, r.Incarnation)
 	dst = append(dst, r.UUID[:]...)
 	for _, v := range [...]int64{r.Prefix, r.Created.UnixMicro(), r.RevsLimit, r.PurgedInfosLimit, r.Q, r.N} {
@@ -70,6 +78,9 @@ func (r *Record) Encode() []byte {
 	}
 	if r.AutoPurge != "" {
 		dst = packed.AppendText(dst, r.AutoPurge)
+	}
+	if r.History != "" {
+		dst = packed.AppendText(dst, r.History)
 	}
 	return dst
 }
@@ -95,9 +106,15 @@ func ParseRecord(b []byte) (Record, error) {
 		*p, b = v, b[n:]
 	}
 	r.Created = time.UnixMicro(created).UTC()
-	if flags&flagAutoPurge != 0 {
-		rest := packed.Reader{B: b}
-		if r.AutoPurge = rest.Text(); rest.Bad || len(r.AutoPurge) > MaxAutoPurge {
+	rest := packed.Reader{B: b}
+	for _, text := range [...]struct {
+		flag byte
+		to   *string
+	}{{flagAutoPurge, &r.AutoPurge}, {flagHistory, &r.History}} {
+		if flags&text.flag == 0 {
+			continue
+		}
+		if *text.to = rest.Text(); rest.Bad || len(*text.to) > MaxAutoPurge {
 			return r, Corrupt("database record", nil)
 		}
 	}

@@ -18,6 +18,8 @@ func TestRecords(t *testing.T) {
 		{Prefix: 40, Created: created, Q: 2, N: 1, RevsLimit: 9, Partitioned: true, Tombstones: true},
 		{Prefix: 40, Created: created, Incarnation: 3, AutoPurge: "30_days"},
 		{Prefix: 1 << 40, Created: created, Tombstones: true, AutoPurge: strings.Repeat("0", MaxAutoPurge)},
+		{Prefix: 40, Created: created, Incarnation: 3, History: "30d"},
+		{Prefix: 40, Created: created, AutoPurge: "1_year", History: "off"},
 	} {
 		ranges := binary.AppendUvarint(append(rec.Encode(), 0), 1<<30)
 		ranges[1] |= 2

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/replaced"
 	"github.com/settee-db/settee/storage/tombstones"
 )
 
@@ -66,6 +67,9 @@ func CheckSized(
 		}
 		if err == nil {
 			err = c.checkTombstones(ctx, db)
+		}
+		if err == nil {
+			err = c.checkReplaced(ctx, db)
 		}
 		if err == nil {
 			c.addSums(check)
@@ -146,6 +150,15 @@ func (c *storeCheck) checkTombstones(ctx context.Context, db checkedRecord) erro
 	found, err := index.Check(ctx, c.kv, db.rec.Tombstones)
 	for _, detail := range found {
 		c.report(Violation{db.name, "", 17, detail})
+	}
+	return err
+}
+
+// checkReplaced checks the index of replaced revisions by time.
+func (c *storeCheck) checkReplaced(ctx context.Context, db checkedRecord) error {
+	found, err := replaced.Index{Keys: keyspace.NewSpace(db.rec.Prefix)}.Check(ctx, c.kv)
+	for _, detail := range found {
+		c.report(Violation{db.name, "", 18, detail})
 	}
 	return err
 }

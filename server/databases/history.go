@@ -1,0 +1,59 @@
+package databases
+
+import (
+	"net/http"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage/autopurge"
+	"github.com/settee-db/settee/storage/keyspace"
+)
+
+// historyMember is the one member of what _history keeps.
+const historyMember = "history"
+
+var errHistory = compat.NewError(compat.KindBadRequest,
+	`_history is an object with the one member "history": a period such as "30d", or "off"`)
+
+// getHistory serves GET /{db}/_history, which CouchDB does not have: what was put there.
+func getHistory(c *call.Call) error {
+	rec, err := c.DB.Settings().Record(c.Context())
+	if err != nil {
+		return err
+	}
+	if rec.History == "" {
+		return c.JSON(http.StatusOK, []byte("{}"))
+	}
+	b := ejson.AppendString([]byte(`{"`+historyMember+`":`), rec.History)
+	return c.JSON(http.StatusOK, append(b, '}'))
+}
+
+// putHistory serves PUT /{db}/_history: how long replaced revisions are kept; with an empty object
+// the server's setting counts again.
+func putHistory(c *call.Call) error {
+	if err := c.Docs.Access().NeedAdmin(c.Context()); err != nil {
+		return err
+	}
+	v, err := c.JSONRequest()
+	if err != nil {
+		return err
+	}
+	if v.Kind() != ejson.Object {
+		return errHistory
+	}
+	life := ""
+	for name, value := range v.Members() {
+		if name.Text() != historyMember || value.Kind() != ejson.String {
+			return errHistory
+		}
+		life = value.Text()
+		if _, ok := autopurge.ParseHistory(life); !ok || len(life) > keyspace.MaxAutoPurge {
+			return errHistory
+		}
+	}
+	if err := c.DB.Settings().SetHistory(c.Context(), life); err != nil {
+		return err
+	}
+	return c.OK(http.StatusCreated)
+}
