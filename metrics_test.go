@@ -15,12 +15,12 @@ import (
 // What the tree may have, tests and modules of their own not counted: each number only falls, the
 // share of comments only rises.
 const (
-	maxCode         = 139_000 // lines with more than a comment
-	minComments     = 12.8    // of a hundred lines that are not blank
+	maxCode         = 137_800 // lines with more than a comment
+	minComments     = 12.9    // of a hundred lines that are not blank
 	maxUnexplained  = 0       // functions of more than 25 lines with no comment above or inside
-	maxPackageFiles = 45
+	maxPackageFiles = 43
 	maxPackageLines = 8_000
-	maxMethods      = 54
+	maxMethods      = 53
 	maxWide         = 2 // of a hundred lines, more than 100 columns
 )
 
