@@ -290,7 +290,7 @@ func TestHistoryIsBoundedByItself(t *testing.T) {
 		t.Errorf("%d bytes in %d revisions", bytes, rows)
 	}
 	p.bytes = 1 << 30
-	rev = put(t, p.DB, "d", rev, `{}`)
+	put(t, p.DB, "d", rev, `{}`)
 	p.store.compactAutomatically(t.Context())
 	if _, now := p.size(t); now != rows+1 {
 		t.Errorf("%d revisions of %d are left", now, rows+1)

@@ -98,7 +98,7 @@ func (f *trustFiles) current() *tls.Config {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.trust
-	_ = f.read() //nolint:errcheck // what was trusted before is; an error at the start was logged
+	_ = f.read() // what was trusted before is; an error at the start was logged
 	pool := f.trust.RootCAs
 	if pool == nil && !f.trust.InsecureSkipVerify {
 		hours := f.config.Int("replicator", "cacert_reload_interval_hours", math.MaxInt16)
