@@ -24,10 +24,15 @@ func getAutoPurge(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if rec.AutoPurge == "" {
+	return replyLife(c, lifeMember, rec.AutoPurge)
+}
+
+// replyLife answers with an object of one member, or of none where nothing was put.
+func replyLife(c *call.Call, member, life string) error {
+	if life == "" {
 		return c.JSON(http.StatusOK, []byte("{}"))
 	}
-	b := ejson.AppendString([]byte(`{"`+lifeMember+`":`), rec.AutoPurge)
+	b := ejson.AppendString([]byte(`{"`+member+`":`), life)
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
 

@@ -22,11 +22,7 @@ func getHistory(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if rec.History == "" {
-		return c.JSON(http.StatusOK, []byte("{}"))
-	}
-	b := ejson.AppendString([]byte(`{"`+historyMember+`":`), rec.History)
-	return c.JSON(http.StatusOK, append(b, '}'))
+	return replyLife(c, historyMember, rec.History)
 }
 
 // putHistory serves PUT /{db}/_history: how long replaced revisions are kept; with an empty object
@@ -38,9 +34,6 @@ func putHistory(c *call.Call) error {
 	v, err := c.JSONRequest()
 	if err != nil {
 		return err
-	}
-	if v.Kind() != ejson.Object {
-		return errHistory
 	}
 	life := ""
 	for name, value := range v.Members() {
