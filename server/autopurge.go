@@ -65,6 +65,9 @@ func (s *Server) Removals() func(context.Context, func([]byte)) (again time.Time
 func History(c *config.Config) func(own string) storage.History {
 	return func(own string) storage.History {
 		seconds, _ := autopurge.ParseHistory(cmp.Or(own, c.String("settee", "history")))
+		if seconds == 0 { // with each update, where nothing is kept for a time
+			return storage.History{}
+		}
 		return storage.History{Seconds: seconds, Bytes: c.Int("settee", "history_max_bytes", 0)}
 	}
 }
