@@ -461,3 +461,16 @@ func validValue(s string) bool {
 	}
 	return true
 }
+
+// FileVersion is another text after the file at a path has changed, by its size and time; of a file
+// that is not there, and of no path, it is the path.
+func FileVersion(path string) string {
+	if path == "" {
+		return ""
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return path
+	}
+	return fmt.Sprint(path, info.Size(), info.ModTime().UnixNano())
+}

@@ -51,7 +51,7 @@ func TLSConfig(c *config.Config) (*tls.Config, error) {
 		if c.Bool("ssl", "fail_if_no_peer_cert") {
 			t.ClientAuth = tls.RequireAndVerifyClientCert
 		}
-		version := fileVersion(c.String("ssl", "cacert_file"))
+		version := config.FileVersion(c.String("ssl", "cacert_file"))
 		authorities := &authorityFile{config: c, version: version, current: t.Clone()}
 		t.GetConfigForClient = authorities.get
 	}
@@ -90,7 +90,7 @@ func (f *authorityFile) get(*tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	f.checked = time.Now()
 	file := f.config.String("ssl", "cacert_file")
-	version := fileVersion(file)
+	version := config.FileVersion(file)
 	if version == f.version {
 		return f.current, nil
 	}
@@ -120,7 +120,7 @@ func (f *certificateFiles) current(*tls.ClientHelloInfo) (*tls.Certificate, erro
 	}
 	f.checked = time.Now()
 	cert, key := f.config.String("ssl", "cert_file"), f.config.String("ssl", "key_file")
-	version := fileVersion(cert) + fileVersion(key)
+	version := config.FileVersion(cert) + config.FileVersion(key)
 	if f.loaded != nil && version == f.version {
 		return f.loaded, nil
 	}
@@ -133,14 +133,6 @@ func (f *certificateFiles) current(*tls.ClientHelloInfo) (*tls.Certificate, erro
 	}
 	f.loaded, f.version = &pair, version
 	return f.loaded, nil
-}
-
-func fileVersion(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return path
-	}
-	return fmt.Sprint(path, info.Size(), info.ModTime().UnixNano())
 }
 
 // ServeTLS answers connections of l over TLS, with HTTP/2 where the client has it, until Shutdown.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"math"
 	"os"
 	"sync"
@@ -75,11 +74,7 @@ func (f *trustFiles) read() error {
 	version := f.config.String("replicator", "verify_ssl_certificates") + "\x00" +
 		f.config.String("replicator", "ssl_certificate_max_depth") + "\x00"
 	for _, key := range []string{"cert_file", "key_file", "ssl_trusted_certificates_file"} {
-		path := f.config.String("replicator", key)
-		version += path + "\x00"
-		if info, err := os.Stat(path); path != "" && err == nil {
-			version += fmt.Sprint(info.Size(), info.ModTime().UnixNano())
-		}
+		version += config.FileVersion(f.config.String("replicator", key)) + "\x00"
 	}
 	if f.trust != nil && version == f.version {
 		return nil
