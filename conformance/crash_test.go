@@ -39,6 +39,21 @@ func crashData(t *testing.T) string {
 	return t.TempDir()
 }
 
+// crashBegin starts a server for a test that kills it, and says by which seed its numbers are drawn.
+// The server is killed at the end of the test.
+func crashBegin(t *testing.T) (s *Server, c *client, dir string, seed uint64, random *rand.Rand) {
+	t.Helper()
+	seed = uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	dir = crashData(t)
+	s, err := Engines[0].Start(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Kill() })
+	return s, clientFor(t, s.Addr), dir, seed, rand.New(rand.NewPCG(seed, 0))
+}
+
 // TestCrash kills the server while writers are at work, over and over on the same data. After each
 // kill the store must pass the server's own check, and the restarted server must show every
 // acknowledged write, each unanswered one wholly or not at all, and nothing else, in all its
@@ -46,16 +61,7 @@ func crashData(t *testing.T) string {
 // replication with a checkpoint would, and must end up with the same picture.
 func TestCrash(t *testing.T) {
 	rounds := crashRounds(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	dir := crashData(t)
-	s, err := Engines[0].Start(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { s.Kill() }()
-	c := clientFor(t, s.Addr)
+	s, c, dir, seed, random := crashBegin(t)
 	c.want(http.StatusCreated, c.do("PUT", "/"+crashDB, ""))
 	writers := make([]*crashWriter, crashWriters)
 	for i := range writers {

@@ -28,16 +28,7 @@ var bankDBs = []string{"bank-a", "bank-b", "bank-log"}
 // is there.
 func TestCrashBank(t *testing.T) {
 	rounds := max(2, crashRounds(t))
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	dir := crashData(t)
-	s, err := Engines[0].Start(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { s.Kill() }()
-	c := clientFor(t, s.Addr)
+	s, c, dir, seed, random := crashBegin(t)
 	for _, db := range bankDBs {
 		c.want(http.StatusCreated, c.do("PUT", "/"+db, ""))
 	}

@@ -56,16 +56,7 @@ func TestCrashEvents(t *testing.T) {
 	if rounds == 1 {
 		rounds, timers = 4, 1_000
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	dir := crashData(t)
-	s, err := Engines[0].Start(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { s.Kill() }()
-	c := clientFor(t, s.Addr)
+	s, c, dir, seed, random := crashBegin(t)
 	crashDeploy(c)
 	crashSetTimers(c, random, timers, time.Duration(rounds)*1500*time.Millisecond)
 	writers := make([]*crashEventWriter, crashEventWriters)

@@ -37,16 +37,7 @@ func crashDesign(name, options string) string {
 // (options.interactive).
 func TestCrashViews(t *testing.T) {
 	rounds := crashRounds(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	dir := crashData(t)
-	s, err := Engines[0].Start(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { s.Kill() }()
-	c := clientFor(t, s.Addr)
+	s, c, dir, seed, random := crashBegin(t)
 	c.want(http.StatusCreated, c.do("PUT", "/"+crashViewDB, ""))
 	c.want(
 		http.StatusCreated,
