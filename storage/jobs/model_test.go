@@ -40,6 +40,7 @@ type modelJob struct {
 
 // model holds the jobs of a type and the workers that have lost theirs.
 type model struct {
+	does bool // they are begun by Do; else they are added, and a worker takes them
 	jobs map[string]*modelJob
 	lost []*Run
 	now  time.Time
@@ -59,6 +60,9 @@ func TestModel(t *testing.T) {
 		q := &Queue{keys: "\x15\x03", kv: store, lease: 10 * time.Second, now: clock, log: quiet}
 		typ := &Type{Name: "t", Backoff: backoff, MaxFailures: 3, Keep: time.Minute, Run: nothing}
 		typ.Pauses = rapid.Bool().Draw(rt, "pauses")
+		if m.does = rapid.Bool().Draw(rt, "does"); m.does {
+			typ.Run = nil
+		}
 		s := sweeper{queue: q, seen: map[string]sighting{}}
 		_, err := q.look(t.Context(), "t", &m.past, m.now)
 		must(t, err)
@@ -74,7 +78,11 @@ func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 	job := m.jobs[id]
 	switch rapid.IntRange(0, 10).Draw(t, "op") {
 	case 0, 1:
-		m.add(t, q, id)
+		if m.does {
+			m.do(t, q, typ, id)
+		} else {
+			m.add(t, q, id)
+		}
 	case 2, 3:
 		m.take(t, q, typ)
 	case 4:
@@ -109,7 +117,7 @@ func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 			m.wait(job, 0)
 		}
 	case 10:
-		m.dies(t, q, typ, s)
+		m.dies(t, q, typ, s, id)
 	}
 	for _, r := range m.lost {
 		if err := r.renew(t.Context(), 99); !errors.Is(err, ErrLost) {
@@ -129,15 +137,29 @@ func (m *model) pass(d time.Duration) {
 	}
 }
 
-// dies has all that is due and runs lose its worker a few times.
-func (m *model) dies(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
+// dies has all that is due and runs, and a job that is begun by Do, lose its worker a few times. If
+// that is often enough for a pause, this may be over at the end.
+func (m *model) dies(t *rapid.T, q *Queue, typ *Type, s *sweeper, id string) {
+	begin := func() {
+		if m.does {
+			m.do(t, q, typ, id)
+		} else {
+			m.take(t, q, typ)
+		}
+	}
 	for range rapid.IntRange(1, 4).Draw(t, "deaths") {
-		m.take(t, q, typ)
+		begin()
 		for range 2 {
 			must(t, s.pass(t.Context(), m.now))
 			m.swept()
 			m.pass(10 * time.Second)
 		}
+	}
+	if rapid.Bool().Draw(t, "later") {
+		begin()
+		m.pass(pausedFor)
+		m.take(t, q, typ)
+		begin()
 	}
 }
 
@@ -184,6 +206,40 @@ func (m *model) add(t *rapid.T, q *Queue, id string) {
 	}
 }
 
+// do begins a job as Do does: unless it is paused, or another worker has it.
+func (m *model) do(t *rapid.T, q *Queue, typ *Type, id string) {
+	spec := Spec{Type: "t", ID: id, Data: []byte(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "data"))}
+	run, seen, err := q.tryClaim(t.Context(), typ, spec, q.now())
+	job := m.jobs[id]
+	switch {
+	case job == nil:
+		job = &modelJob{request: 1}
+		m.jobs[id] = job
+	case job.state == Running:
+		if run != nil || seen == nil || err != nil {
+			t.Fatalf("another worker has the job: %+v %v", run, err)
+		}
+		return
+	case typ.Pauses && job.crashes >= 3:
+		if run != nil || !errors.Is(err, ErrPaused) {
+			t.Fatalf("the job is to be paused: %+v %v", run, err)
+		}
+		if !job.paused {
+			job.paused, job.data = true, string(spec.Data)
+			m.wait(job, pausedFor)
+		}
+		return
+	}
+	must(t, err)
+	if run == nil || string(run.Data) != string(spec.Data) {
+		t.Fatalf("began %+v with %q", run, spec.Data)
+	}
+	*job = modelJob{
+		state: Running, request: job.request, serving: job.request, crashes: job.crashes,
+		data: string(spec.Data), run: run, began: m.now,
+	}
+}
+
 // wait makes a job wait from now on.
 func (m *model) wait(j *modelJob, delay time.Duration) {
 	j.waits, j.delay, j.since, j.told = true, delay, time.Time{}, m.now.Add(delay)
@@ -212,6 +268,18 @@ func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
 	run, err := q.take(t.Context(), typ, e, q.now())
 	must(t, err)
 	job := m.jobs[e.id]
+	if m.does {
+		if run != nil {
+			t.Fatal("a worker runs what is begun by Do")
+		}
+		if !job.paused {
+			delete(m.jobs, e.id)
+			return
+		}
+		job.paused, job.crashes = false, 2
+		m.wait(job, pausedFor)
+		return
+	}
 	if job.state == Finished {
 		if run != nil {
 			t.Fatalf("a finished job runs")
@@ -248,7 +316,11 @@ func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
 
 // end ends a run in one of the ways there are.
 func (m *model) end(t *rapid.T, id string, job *modelJob) {
-	how := rapid.SampledFrom([]string{"ok", "fail", "permanent", "forget", "closing"}).Draw(t, "end")
+	ways := []string{"ok", "fail", "permanent", "forget", "closing"}
+	if m.does { // whatever the error of what is done
+		ways = ways[3:]
+	}
+	how := rapid.SampledFrom(ways).Draw(t, "end")
 	again := job.request > job.serving
 	errs := map[string]error{
 		"fail": errors.New("f"), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))),
@@ -298,8 +370,11 @@ func (m *model) swept() {
 				j.crashes = 0
 			}
 			pause := time.Duration(0)
+			if m.does { // it is kept for whoever begins it again
+				pause = pausedFor
+			}
 			if j.crashes > 2 && j.ran < provenAfter {
-				pause = backoff(j.crashes - 2)
+				pause = max(pause, backoff(j.crashes-2))
 			}
 			j.ran = 0
 			m.wait(j, pause)
