@@ -13,7 +13,8 @@
 //   - documents.go: the documents, the same for every run and server
 //   - load.go: connections that send one request after the other for a given time
 //   - workload.go: the list of workloads; documentload.go, listload.go, attachmentload.go, viewload.go, viewquery.go,
-//     findload.go, searchload.go, feedload.go, diskload.go, replicationload.go, eventload.go, timerload.go: they
+//     findload.go, aggregateload.go, searchload.go, feedload.go, diskload.go, replicationload.go, eventload.go,
+//     timerload.go: they
 //   - eventfunction.go: an event function of a server; follower.go: a program that follows a feed, for servers without;
 //     nodefollower.go, nodefollower.js: the same for Node
 //   - run.go: rounds and pairs; result.go, report.go: what they have shown, the table and the JSON

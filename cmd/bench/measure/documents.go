@@ -81,16 +81,24 @@ func appendID(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, n, 10)
 }
 
+// appendMembers writes the members of the n-th document, with the brace behind them.
+func (d *documents) appendMembers(b []byte, n int64) []byte { return append(b, d.body(n)[1:]...) }
+
 // appendBulk writes the body of a _bulk_docs request with the documents from first on.
 func (d *documents) appendBulk(b []byte, first int64, count int) []byte {
+	return appendBulk(b, first, count, d.appendMembers)
+}
+
+// appendBulk writes the body of a _bulk_docs request with count documents from first on, whose
+// members are appended as by appendMembers.
+func appendBulk(b []byte, first int64, count int, members func(b []byte, n int64) []byte) []byte {
 	b = append(b, `{"docs":[`...)
 	for i := range int64(count) {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendID(append(b, `{"_id":"`...), first+i)
-		b = append(b, `",`...)
-		b = append(b, d.body(first + i)[1:]...)
+		b = members(append(b, `",`...), first+i)
 	}
 	return append(b, "]}"...)
 }

@@ -20,6 +20,8 @@ type fake struct {
 	requests int
 	// functions are the event functions; nil for a server that has none.
 	functions map[string]*fakeFunction
+	groups    bool // there is _aggregate
+	byView    int  // groups of views that were asked for
 	welcome   string
 	versions  string
 }
@@ -40,7 +42,7 @@ type fakeDoc struct {
 func startFake(t *testing.T) (*fake, *Target) {
 	t.Helper()
 	f := &fake{
-		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{},
+		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{}, groups: true,
 		welcome: `{"couchdb":"Welcome","version":"3.5.2"}`,
 	}
 	server := httptest.NewServer(f)
@@ -112,6 +114,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.database(w, r.Method, path[0])
 	case db == nil:
 		http.Error(w, "no such database", http.StatusNotFound)
+	case !f.groups && (path[1] == "_aggregate" || path[1] == "_index"):
+		http.Error(w, `{"error":"bad_request"}`, http.StatusBadRequest)
+	case len(path) > 1 && path[1] == "_design" && r.URL.Query().Has("group"):
+		f.byView++
+		fmt.Fprint(w, strings.Repeat("{\"key\":[1]}\n", manyGroups))
 	case len(path) > 1 && path[1] == "_design":
 		db.design(w, r, path[2:])
 	case len(path) == 3 && path[1] == "_compact":
@@ -203,7 +210,7 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 	case "_find":
 		fmt.Fprint(w, strings.Repeat("{\"_id\":\"x\"}\n", 26))
 	case "_aggregate":
-		fmt.Fprintln(w, `{"groups":[{"key":["x"],"n":1}]}`)
+		fmt.Fprintf(w, `{"groups":[%s]}`+"\n", strings.Repeat(`{"key":["x"],"n":1},`, manyGroups))
 	case "_bulk_docs":
 		w.WriteHeader(http.StatusCreated)
 		for _, doc := range in.Docs {

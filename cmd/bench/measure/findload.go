@@ -47,7 +47,7 @@ func findWorkloads() []*workload {
 		findAfterWrites(),
 		findScan(),
 		findAnyField(),
-		aggregateGroups(),
+		cities.workload(), fiftyOfAMillion.workload(),
 		writeBesideIndexes("mango-write-0", 0, false),
 		writeBesideIndexes("mango-write-1", 1, false),
 		writeBesideIndexes("mango-write-3", 3, false),
@@ -186,54 +186,6 @@ func findAnyField() *workload {
 			})
 		},
 	}
-}
-
-// mapCities is the map function of a view that counts what _aggregate does.
-const mapCities = "function (doc) { emit([doc.address.city], null); }"
-
-// aggregateGroups measures how fast documents are counted by the cities in them: with _aggregate on
-// a JSON index, or where a server has none, as its users do, with a view.
-func aggregateGroups() *workload {
-	return &workload{
-		name: "aggregate-cities", unit: "queries/s", prepare: fillFind,
-		about: "POST /_aggregate: documents counted by a field that an index has; without it, a view with _count and group=true",
-		round: func(ctx context.Context, s *session, p plan) (out sample, err error) {
-			if err := s.createIndex(ctx, findDB, "address.city"); err != nil {
-				return out, err
-			}
-			req := &request{method: "POST", path: []byte(s.db(findDB) + "/_aggregate"), body: []byte(
-				`{"group_by":["address.city"],"values":{"n":{"$count":true}},"limit":1000}`)}
-			if _, err := s.request(ctx, "POST", string(req.path), req.body, 200); err != nil {
-				if req, err = s.citiesByView(ctx); err != nil {
-					return out, err
-				}
-			}
-			return s.load(ctx, demand{conns: 1, buffer: joinBelow, newStep: func(int) step {
-				return func(c *conn) (int64, error) {
-					c.keep = true
-					_, err := c.do(ctx, req, 200)
-					if err == nil && !bytes.Contains(c.body, []byte(`"key":[`)) {
-						err = fmt.Errorf("%s gives no groups", req.path)
-					}
-					return 1, err
-				}
-			}}, p.duration)
-		},
-	}
-}
-
-// citiesByView is the request for the groups of a view, which it adds.
-func (s *session) citiesByView(ctx context.Context) (*request, error) {
-	const name = findDB + "/cities"
-	view := s.design(findDB, "cities") + "/_view/cities"
-	if !slices.Contains(s.views, name) {
-		design := designDocument("_count", map[string]string{"cities": mapCities})
-		if _, err := s.request(ctx, "PUT", s.design(findDB, "cities"), design, 201); err != nil {
-			return nil, err
-		}
-		s.views = append(s.views, name)
-	}
-	return &request{method: "GET", path: []byte(view + "?group=true")}, s.index(ctx, view)
 }
 
 // writeBesideIndexes measures bulk writes together with the first query on each of the indexes

@@ -18,6 +18,7 @@ var tinySizes = sizes{
 	documents:       130,
 	diskDocuments:   50,
 	viewDocuments:   200,
+	groupDocuments:  200,
 	bulk:            20,
 	bulkGet:         5,
 	feeds:           60,
@@ -58,6 +59,28 @@ func TestAllWorkloadsRunOnBothServersAndLeaveNothing(t *testing.T) {
 	}
 	if len(fakeA.dbs) != 0 || len(fakeB.dbs) != 0 {
 		t.Errorf("databases are left: %v %v", fakeA.dbs, fakeB.dbs)
+	}
+	for _, name := range []string{"patch-1", "patch-64-one", "fields-600k", "atomic-100", "aggregate-50-of-1m"} {
+		if !slices.ContainsFunc(report.Results, func(r *Result) bool { return r.Workload == name }) {
+			t.Errorf("there is no row %s", name)
+		}
+	}
+	checkOutput(t, report)
+}
+
+// A server without _aggregate is asked for the groups of a view.
+func TestGroupsOfAServerWithoutAggregate(t *testing.T) {
+	_, a := startFake(t)
+	couchdb, b := startFake(t)
+	couchdb.groups = false
+	o := options(a, b)
+	o.Only = regexp.MustCompile("^aggregate-50-of-1m$")
+	report, err := run(context.Background(), o, tinySizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Results) != 1 || report.Results[0].B == nil || couchdb.byView == 0 || len(couchdb.dbs) != 0 {
+		t.Errorf("%+v, asked %d times, databases %v", report.Results, couchdb.byView, couchdb.dbs)
 	}
 	checkOutput(t, report)
 }

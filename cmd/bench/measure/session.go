@@ -13,6 +13,7 @@ type sizes struct {
 	documents       int64 // in the database that is read
 	diskDocuments   int64 // in the database whose disk use is measured
 	viewDocuments   int64 // in the database of views
+	groupDocuments  int64 // in the database of groups
 	bulk            int   // documents of a _bulk_docs request
 	bulkGet         int   // ids of a _bulk_get request
 	feeds           int
@@ -38,6 +39,7 @@ var fullSizes = sizes{
 	documents:       20_000,
 	diskDocuments:   100_000,
 	viewDocuments:   100_000,
+	groupDocuments:  1_000_000,
 	bulk:            1000,
 	bulkGet:         200,
 	feeds:           5000,
@@ -56,7 +58,8 @@ var fullSizes = sizes{
 	},
 }
 
-var quickSizes = sizes{documents: 2000, diskDocuments: 5000, viewDocuments: 5000, bulk: 1000, bulkGet: 200, feeds: 500,
+var quickSizes = sizes{documents: 2000, diskDocuments: 5000, viewDocuments: 5000, groupDocuments: 10_000,
+	bulk: 1000, bulkGet: 200, feeds: 500,
 	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20,
 	eventWorkers: 2, timers: 10_000, timersFired: 1000,
 	waits: waits{pause: 50 * time.Millisecond, settle: time.Second, diskSteady: 2 * time.Second, rest: time.Second,
@@ -156,10 +159,17 @@ func (s *session) fill(ctx context.Context, name string, count int64) error {
 
 // fillExisting is fill for an empty database.
 func (s *session) fillExisting(ctx context.Context, name string, count int64) error {
+	return s.fillWith(ctx, name, count, s.docs.appendMembers)
+}
+
+// fillWith is fillExisting with other documents, whose members are appended as by appendMembers.
+func (s *session) fillWith(
+	ctx context.Context, name string, count int64, members func(b []byte, n int64) []byte,
+) error {
 	var body []byte
 	for first := int64(0); first < count; first += int64(s.size.bulk) {
 		n := min(count-first, int64(s.size.bulk))
-		body = s.docs.appendBulk(body[:0], first, int(n))
+		body = appendBulk(body[:0], first, int(n), members)
 		answer, err := s.request(ctx, "POST", s.db(name)+"/_bulk_docs", body, 201)
 		if err != nil {
 			return err
