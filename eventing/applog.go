@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -41,7 +43,7 @@ const (
 
 // appLog is the log of a function in this process: what waits to be written.
 type appLog struct {
-	e   *Engine
+	in  *appLogs
 	ref definition.Ref
 
 	mu      sync.Mutex
@@ -79,7 +81,7 @@ func (l *appLog) take(it *item) {
 // It never blocks: a line that would make the waiting ones longer than logWaiting is only counted,
 // and the number is written in place of the lines.
 func (l *appLog) line(level string, it *item, where, text string) {
-	b := ejson.AppendString([]byte(`{"time":`), l.e.now().UTC().Format("2006-01-02T15:04:05.000Z"))
+	b := ejson.AppendString([]byte(`{"time":`), l.in.now().UTC().Format("2006-01-02T15:04:05.000Z"))
 	b = ejson.AppendString(append(b, `,"level":`...), level)
 	b = ejson.AppendString(append(b, `,"function":`...), l.ref.String())
 	switch {
@@ -133,7 +135,7 @@ func (l *appLog) write(ctx context.Context) error {
 // that numbers have no gap (invariant 11).
 func (l *appLog) writePiece(ctx context.Context, piece []byte) error {
 	key := logKey(l.ref)
-	_, err := l.e.o.KV.Update(ctx, func(tx kv.Tx) error {
+	_, err := l.in.kv.Update(ctx, func(tx kv.Tx) error {
 		next, err := readNext(tx, key)
 		if err != nil {
 			return err
@@ -165,7 +167,7 @@ func readNext(tx kv.ReadTx, key []byte) (int64, error) {
 // bytes.
 func (e *Engine) AppLog(ctx context.Context, r *registry.Record, _ bool, size int64) ([]byte, error) {
 	ref := r.Ref()
-	if err := e.logOf(ref).write(ctx); err != nil && !errors.Is(err, kv.ErrFull) {
+	if err := e.logs.of(ref).write(ctx); err != nil && !errors.Is(err, kv.ErrFull) {
 		return nil, err
 	}
 	var lines []byte
@@ -189,32 +191,38 @@ func (e *Engine) AppLog(ctx context.Context, r *registry.Record, _ bool, size in
 	return lines, err
 }
 
-// logOf is the log of a function in this process.
-func (e *Engine) logOf(ref definition.Ref) *appLog {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	l := e.logs[ref]
+// appLogs are the logs of the functions that have run in this process.
+type appLogs struct {
+	kv  kv.Store
+	now func() time.Time
+
+	mu  sync.Mutex
+	all map[definition.Ref]*appLog
+}
+
+// of is the log of a function in this process.
+func (a *appLogs) of(ref definition.Ref) *appLog {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.all[ref]
 	if l == nil {
-		l = &appLog{e: e, ref: ref}
-		e.logs[ref] = l
+		l = &appLog{in: a, ref: ref}
+		a.all[ref] = l
 	}
 	return l
 }
 
-// writeLogs writes what functions have logged every so often.
-func (e *Engine) writeLogs() {
+// keepWriting writes what functions have logged every so often, and once more when running ends.
+func (a *appLogs) keepWriting(running context.Context, warn *slog.Logger) {
 	for {
-		ended := sleep(e.ctx, logEvery) != nil
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), 5*time.Second)
-		e.mu.Lock()
-		logs := make([]*appLog, 0, len(e.logs))
-		for _, l := range e.logs {
-			logs = append(logs, l)
-		}
-		e.mu.Unlock()
+		ended := sleep(running, logEvery) != nil
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(running), 5*time.Second)
+		a.mu.Lock()
+		logs := slices.Collect(maps.Values(a.all))
+		a.mu.Unlock()
 		for _, l := range logs {
 			if err := l.write(ctx); err != nil {
-				e.o.Log.Warn("eventing: lines of a function's log are lost", "function", l.ref.String(), "error", err)
+				warn.Warn("eventing: lines of a function's log are lost", "function", l.ref.String(), "error", err)
 			}
 		}
 		cancel()

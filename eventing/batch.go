@@ -11,7 +11,6 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
@@ -74,13 +73,10 @@ type docState struct {
 // batch is one run of the handlers of some items: what they have read, and what they write, until
 // that is committed or thrown away. It is used by one goroutine at a time.
 type batch struct {
-	f       *function
+	ownerView
 	ctx     context.Context // of the run
 	items   []*item
-	current int                 // the item whose handler is running
-	owner   principal.Principal // as they were when owned
-	owned   time.Time
-	dbs     map[string]*documents.Database
+	current int // the item whose handler is running
 	docs    map[docKey]*docState
 	timers  map[timerName]*timer // nil: cancelled
 	// seen are timers that handlers have asked for, and whether they were there before the batch.
@@ -89,12 +85,11 @@ type batch struct {
 	// queries; own is what they make of documents.
 	effects []js.EventEffect
 	own     map[docKey]*docState
-	queries queries
-	holding *holding
-	size    int   // bytes of bodies and contexts that handlers have written
-	forged  bool  // a result cannot be: its item has failed, and the batch has to run again without it
-	again   bool  // the run has ended at an item that is tried again
-	failed  error // why the run could not go on
+	queries
+	size   int   // bytes of bodies and contexts that handlers have written
+	forged bool  // a result cannot be: its item has failed, and the batch has to run again without it
+	again  bool  // the run has ended at an item that is tried again
+	failed error // why the run could not go on
 
 	speculation
 }
@@ -103,8 +98,9 @@ type batch struct {
 // what they held is given back; h is the holding of all runs.
 func (f *function) newBatch(items []*item, h *holding) *batch {
 	b := &batch{
-		f: f, items: items, dbs: make(map[string]*documents.Database), docs: make(map[docKey]*docState),
-		timers: make(map[timerName]*timer), seen: make(map[timerName]bool), holding: h,
+		ownerView: ownerView{f: f, holding: h, dbs: make(map[string]*documents.Database)},
+		items:     items, docs: make(map[docKey]*docState),
+		timers: make(map[timerName]*timer), seen: make(map[timerName]bool),
 		speculation: speculation{decided: make(chan struct{})},
 	}
 	h.again()
@@ -112,23 +108,6 @@ func (f *function) newBatch(items []*item, h *holding) *batch {
 		it.result = nil
 	}
 	return b
-}
-
-// database gives a database as the owner of the function sees it, with the rights that the owner
-// has now. The error says why the owner may not use it.
-func (b *batch) database(ctx context.Context, name string) (*documents.Database, error) {
-	if err := b.lookAtOwner(ctx); err != nil {
-		return nil, err
-	}
-	if d := b.dbs[name]; d != nil {
-		return d, nil
-	}
-	d := b.f.engine.docs.Database(name, b.owner, documents.Origin{Memory: b.holding})
-	if err := d.Access().Authorize(ctx, false); err != nil {
-		return nil, err
-	}
-	b.dbs[name] = d
-	return d, nil
 }
 
 // open reads a document as a handler sees it: as the handlers before it in the batch have left it,
@@ -234,7 +213,7 @@ func (b *batch) take(i int, r *js.EventResult) {
 // in the result, or it has no result.
 func (b *batch) forget() {
 	b.effects, b.own = nil, nil
-	b.queries.closeAll()
+	b.closeAll()
 }
 
 // merge adds an effect to what is committed. It is false if the effect is one that the function

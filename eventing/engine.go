@@ -64,7 +64,6 @@ type Engine struct {
 	o        Options
 	docs     *documents.Store
 	rights   Rights // nil: owners have the roles that they had when they deployed
-	purges   Purges // nil: nothing is purged
 	registry *registry.Registry
 	members  *nodes.Members
 	// catalogue and statements are what queries need again and again.
@@ -76,6 +75,7 @@ type Engine struct {
 	places     chan struct{} // an element for each chunk that takes part in Options.StreamMemory
 	streams    *streams
 	memory     *memory.Budget // of Options.HandlerMemory
+	logs       appLogs
 	// looked is closed when the list of functions was looked at once: no work begins before, since
 	// what it writes is marked according to that list (isSource).
 	looked chan struct{}
@@ -86,7 +86,6 @@ type Engine struct {
 	sources map[string]int // how many functions are deployed on a database
 	running map[definition.Ref]*running
 	stats   map[int64]*Statistics // by instance
-	logs    map[definition.Ref]*appLog
 }
 
 // running is a function that this process runs. Engine.mu guards it.
@@ -104,8 +103,9 @@ func New(o Options) *Engine {
 	e := &Engine{
 		o: o, asked: make(map[definition.Ref]uint64), records: make(map[definition.Ref]*registry.Record),
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
-		stats: make(map[int64]*Statistics), logs: make(map[definition.Ref]*appLog), looked: make(chan struct{}),
+		stats: make(map[int64]*Statistics), looked: make(chan struct{}),
 	}
+	e.logs = appLogs{kv: o.KV, now: e.now, all: make(map[definition.Ref]*appLog)}
 	most := o.StreamMemory
 	if most <= 0 {
 		most = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
@@ -142,14 +142,14 @@ type Purges func(ctx context.Context, show func([]byte)) (again time.Time, err e
 // have then, and to delete and purge documents whose time has come. It is called once, before the
 // registry is used.
 func (e *Engine) Start(documents *documents.Store, rights Rights, purges Purges) error {
-	e.docs, e.rights, e.purges = documents, rights, purges
+	e.docs, e.rights = documents, rights
 	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
 	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff})
 	if err == nil {
-		err = e.startExpiry()
+		err = (&sweeper{e, purges}).start()
 	}
 	e.watching.Go(e.watch)
-	e.watching.Go(e.writeLogs)
+	e.watching.Go(func() { e.logs.keepWriting(e.ctx, e.o.Log) })
 	e.watching.Go(e.shareStats)
 	return err
 }

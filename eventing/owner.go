@@ -69,15 +69,41 @@ func (f *function) keepOwner(ctx context.Context) error {
 	}
 }
 
+// ownerView is what the owner of a function may use, for the handlers of one batch.
+type ownerView struct {
+	f       *function
+	holding *holding            // pays for what is read
+	owner   principal.Principal // as they were when owned
+	owned   time.Time
+	dbs     map[string]*documents.Database
+}
+
+// database gives a database as the owner of the function sees it, with the rights that the owner
+// has now. The error says why the owner may not use it.
+func (v *ownerView) database(ctx context.Context, name string) (*documents.Database, error) {
+	if err := v.lookAtOwner(ctx); err != nil {
+		return nil, err
+	}
+	if d := v.dbs[name]; d != nil {
+		return d, nil
+	}
+	d := v.f.engine.docs.Database(name, v.owner, documents.Origin{Memory: v.holding})
+	if err := d.Access().Authorize(ctx, false); err != nil {
+		return nil, err
+	}
+	v.dbs[name] = d
+	return d, nil
+}
+
 // lookAtOwner finds out, from time to time, which rights the handlers of a batch have.
-func (b *batch) lookAtOwner(ctx context.Context) error {
-	if !b.owned.IsZero() && time.Since(b.owned) < rightsFor {
+func (v *ownerView) lookAtOwner(ctx context.Context) error {
+	if !v.owned.IsZero() && time.Since(v.owned) < rightsFor {
 		return nil
 	}
-	p, err := b.f.mayRun(ctx)
+	p, err := v.f.mayRun(ctx)
 	if err == nil {
-		b.owner, b.owned = p, time.Now()
-		clear(b.dbs)
+		v.owner, v.owned = p, time.Now()
+		clear(v.dbs)
 	}
 	return err
 }

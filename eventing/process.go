@@ -201,7 +201,7 @@ func (b *batch) run(ctx context.Context) {
 	if b.failed = b.lookAtOwner(ctx); b.failed == nil {
 		b.failed = b.runHandlers(ctx)
 	}
-	b.queries.closeAll()
+	b.closeAll()
 }
 
 // runHandlers sends events to a worker process until all have run or the batch is to end early. If

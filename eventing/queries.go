@@ -77,7 +77,8 @@ func (q *queries) add(rows *n1ql.Rows, cancel context.CancelFunc, within *openSt
 	return q.last
 }
 
-func (q *queries) closeOne(handle uint64) {
+// CloseQuery implements js.EventHost.
+func (q *queries) CloseQuery(handle uint64) {
 	if one := q.open[handle]; one != nil {
 		one.close()
 		delete(q.open, handle)
@@ -86,7 +87,7 @@ func (q *queries) closeOne(handle uint64) {
 
 func (q *queries) closeAll() {
 	for handle := range q.open {
-		q.closeOne(handle)
+		q.CloseQuery(handle)
 	}
 }
 
@@ -143,25 +144,22 @@ func (b *batch) Rows(ctx context.Context, handle uint64) (rows [][]byte, done bo
 	for size := 0; len(rows) < crossingRows && size < crossingBytes; {
 		row, ok, err := q.rows.Next()
 		if err != nil {
-			b.queries.closeOne(handle)
+			b.CloseQuery(handle)
 			return nil, true, queryError(err)
 		}
 		if !ok {
-			b.queries.closeOne(handle)
+			b.CloseQuery(handle)
 			return rows, true, nil
 		}
 		rows = append(rows, row)
 		size += len(row)
 		if err := b.holding.cross(ctx, 2*int64(size)); err != nil {
-			b.queries.closeOne(handle)
+			b.CloseQuery(handle)
 			return nil, true, queryError(limited(err))
 		}
 	}
 	return rows, false, nil
 }
-
-// CloseQuery implements js.EventHost.
-func (b *batch) CloseQuery(handle uint64) { b.queries.closeOne(handle) }
 
 // parse reads a statement, or finds it among those that were read lately.
 func (e *Engine) parse(text string) (*n1ql.Statement, error) {

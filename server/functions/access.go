@@ -95,13 +95,17 @@ func mayManageRecord(c *call.Call, r *registry.Record) error {
 	return mayManage(c, r.Deployed, r.Queries...)
 }
 
+// userFunctions are the functions of a registry as far as the user of a call may manage them. It is
+// the only way from a request to a record, so that no handler forgets to ask for the right.
+type userFunctions struct{ registry *registry.Registry }
+
 // managed returns a function that the user may manage. Anonymous requests are refused first; for
 // everybody else a function that does not exist is the error missing.
-func (h *Handlers) managed(c *call.Call, ref definition.Ref, missing definition.Code) (*registry.Record, error) {
+func (u *userFunctions) managed(c *call.Call, ref definition.Ref, missing definition.Code) (*registry.Record, error) {
 	if err := requireUser(c); err != nil {
 		return nil, err
 	}
-	r, err := h.registry.Get(c.Context(), ref)
+	r, err := u.registry.Get(c.Context(), ref)
 	if err != nil {
 		return nil, err
 	}
@@ -112,20 +116,20 @@ func (h *Handlers) managed(c *call.Call, ref definition.Ref, missing definition.
 }
 
 // byPath is the function that the path names.
-func (h *Handlers) byPath(c *call.Call) (*registry.Record, error) {
+func (u *userFunctions) byPath(c *call.Call) (*registry.Record, error) {
 	ref, err := pathRef(c)
 	if err != nil {
 		return nil, err
 	}
-	return h.managed(c, ref, definition.CodeNotFound)
+	return u.managed(c, ref, definition.CodeNotFound)
 }
 
 // all are the functions that the user may manage.
-func (h *Handlers) all(c *call.Call) ([]*registry.Record, error) {
+func (u *userFunctions) all(c *call.Call) ([]*registry.Record, error) {
 	if err := requireUser(c); err != nil {
 		return nil, err
 	}
-	list, _, err := h.registry.List(c.Context())
+	list, _, err := u.registry.List(c.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,12 @@ import (
 
 // Handlers serve the functions of a registry.
 type Handlers struct {
-	registry *registry.Registry
-	engine   Engine
+	userFunctions
+	engine Engine
 }
 
 // New makes the handlers.
-func New(r *registry.Registry, e Engine) *Handlers { return &Handlers{registry: r, engine: e} }
+func New(r *registry.Registry, e Engine) *Handlers { return &Handlers{userFunctions{r}, e} }
 
 // methods are the handlers of a path by method.
 type methods map[string]call.Handler

@@ -18,26 +18,27 @@ const (
 // Routes are the rows of the route table for functions. Each takes every method and lets everybody
 // pass, since methods and users that are refused get the envelope of this API.
 func (h *Handlers) Routes() []call.Route {
-	rows := h.functionRows()
+	p := &reports{h.userFunctions, h.engine}
+	rows := h.functionRows(p)
 	for _, row := range []struct {
 		name    string
 		methods methods
 		doc     string
 	}{
 		{"getErrorCodes", methods{http.MethodGet: getErrorCodes}, "GET: the numbers of errors."},
-		{"getAppLog", methods{http.MethodGet: h.getAppLog}, "GET: what a function has logged."},
-		{"getInsight", methods{http.MethodGet: h.getInsight}, "GET: what the lines of a function's code did."},
-		{"getExecutionStats", h.statsPart(func(s *functionStats) any { return s.Execution }),
+		{"getAppLog", methods{http.MethodGet: p.getAppLog}, "GET: what a function has logged."},
+		{"getInsight", methods{http.MethodGet: p.getInsight}, "GET: what the lines of a function's code did."},
+		{"getExecutionStats", p.statsPart(func(s *functionStats) any { return s.Execution }),
 			"GET: a part of a function's statistics."},
-		{"getLatencyStats", h.statsPart(func(s *functionStats) any { orEmpty(&s.Latency); return s.Latency }),
+		{"getLatencyStats", p.statsPart(func(s *functionStats) any { orEmpty(&s.Latency); return s.Latency }),
 			"GET: a part of a function's statistics."},
-		{"getFailureStats", h.statsPart(func(s *functionStats) any { return s.Failure }),
+		{"getFailureStats", p.statsPart(func(s *functionStats) any { return s.Failure }),
 			"GET: a part of a function's statistics."},
-		{"getDcpEventsRemaining", h.statsPart(func(s *functionStats) any { return s.Backlog }),
+		{"getDcpEventsRemaining", p.statsPart(func(s *functionStats) any { return s.Backlog }),
 			"GET: how many events a function has not yet processed."},
-		{"resetStatsCounters", methods{http.MethodPost: h.resetStats},
+		{"resetStatsCounters", methods{http.MethodPost: p.resetStats},
 			"POST: set the counters of a function back."},
-		{"_prometheusMetrics", methods{http.MethodGet: h.getPrometheus}, "GET: statistics for Prometheus."},
+		{"_prometheusMetrics", methods{http.MethodGet: p.getPrometheus}, "GET: statistics for Prometheus."},
 		{"startDebugger", anyMethod(h.noDebugger), "Refused: there is no debugger."},
 		{"getDebuggerUrl", anyMethod(h.noDebugger), "Refused: there is no debugger."},
 		{"stopDebugger", anyMethod(h.noDebugger), "Refused: there is no debugger."},
@@ -53,7 +54,7 @@ func (h *Handlers) Routes() []call.Route {
 }
 
 // functionRows are the rows below api/v1.
-func (h *Handlers) functionRows() []call.Route {
+func (h *Handlers) functionRows(p *reports) []call.Route {
 	one := base + "/functions/{name}"
 	rows := []call.Route{
 		newRow(base+"/functions", methods{
@@ -69,10 +70,10 @@ func (h *Handlers) functionRows() []call.Route {
 			"GET, POST: the code of a function."),
 		newRow(one+"/appcode/checksum", methods{http.MethodGet: h.getChecksum}, "GET: SHA-256 of the code."),
 		newRow(one+"/test", methods{http.MethodPost: h.test}, "POST: run a handler without effects."),
-		newRow(base+"/status", methods{http.MethodGet: h.getAllStatus}, "GET: the states of all functions."),
-		newRow(base+"/status/{name}", methods{http.MethodGet: h.getStatus}, "GET: the state of a function."),
-		newRow(base+"/stats", methods{http.MethodGet: h.getAllStats}, "GET: the statistics of all functions."),
-		newRow(base+"/stats/{name}", methods{http.MethodGet: h.getStats}, "GET: the statistics of a function."),
+		newRow(base+"/status", methods{http.MethodGet: p.getAllStatus}, "GET: the states of all functions."),
+		newRow(base+"/status/{name}", methods{http.MethodGet: p.getStatus}, "GET: the state of a function."),
+		newRow(base+"/stats", methods{http.MethodGet: p.getAllStats}, "GET: the statistics of all functions."),
+		newRow(base+"/stats/{name}", methods{http.MethodGet: p.getStats}, "GET: the statistics of a function."),
 		newRow(base+"/list/functions", methods{http.MethodGet: h.list}, "GET: names of functions."),
 		newRow(base+"/list/functions/query", methods{http.MethodGet: h.list}, "GET: names of functions."),
 		newRow(base+"/export", methods{http.MethodGet: h.export}, "GET: all functions, as another server takes them."),
@@ -97,8 +98,8 @@ func newRow(pattern string, m methods, doc string) call.Route {
 }
 
 // statsPart is part, for a row.
-func (h *Handlers) statsPart(choose func(*functionStats) any) methods {
-	return methods{http.MethodGet: h.part(choose)}
+func (p *reports) statsPart(choose func(*functionStats) any) methods {
+	return methods{http.MethodGet: p.part(choose)}
 }
 
 // anyMethod has all methods that clients of this API use.

@@ -33,8 +33,8 @@ type backlog struct {
 }
 
 // gather gives the statistics of a function that is not undeployed.
-func (h *Handlers) gather(c *call.Call, r *registry.Record, detail definition.Detail) (*functionStats, error) {
-	s, err := h.engine.Stats(c.Context(), r, detail)
+func (p *reports) gather(c *call.Call, r *registry.Record, detail definition.Detail) (*functionStats, error) {
+	s, err := p.engine.Stats(c.Context(), r, detail)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,12 @@ func readDetail(c *call.Call) (definition.Detail, error) {
 }
 
 // getAllStats: GET /stats.
-func (h *Handlers) getAllStats(c *call.Call) error {
+func (p *reports) getAllStats(c *call.Call) error {
 	detail, err := readDetail(c)
 	if err != nil {
 		return err
 	}
-	all, err := h.all(c)
+	all, err := p.all(c)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (h *Handlers) getAllStats(c *call.Call) error {
 		if r.State == definition.Undeployed {
 			continue
 		}
-		s, err := h.gather(c, r, detail)
+		s, err := p.gather(c, r, detail)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (h *Handlers) getAllStats(c *call.Call) error {
 }
 
 // getStats: GET /stats/{name}. A function that does not run has an empty list.
-func (h *Handlers) getStats(c *call.Call) error {
+func (p *reports) getStats(c *call.Call) error {
 	const statsName = 4 // /_eventing/api/v1/stats/{name}
 	detail, err := readDetail(c)
 	if err != nil {
@@ -114,14 +114,14 @@ func (h *Handlers) getStats(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	r, err := h.managed(c, ref, definition.CodeNotFound)
+	r, err := p.managed(c, ref, definition.CodeNotFound)
 	if err != nil && !hasCode(err, definition.CodeNotFound) {
 		return err
 	}
 	if r == nil || r.State == definition.Undeployed {
 		return show(c, []functionStats{})
 	}
-	s, err := h.gather(c, r, detail)
+	s, err := p.gather(c, r, detail)
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,12 @@ func (h *Handlers) getStats(c *call.Call) error {
 func hasCode(err error, code definition.Code) bool { return toError(err).Code == code }
 
 // running is the function that the query names, which must not be undeployed.
-func (h *Handlers) running(c *call.Call) (*registry.Record, error) {
+func (u *userFunctions) running(c *call.Call) (*registry.Record, error) {
 	ref, err := queryRef(c)
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.managed(c, ref, definition.CodeNotFound)
+	r, err := u.managed(c, ref, definition.CodeNotFound)
 	if err != nil {
 		return nil, err
 	}
@@ -148,13 +148,13 @@ func (h *Handlers) running(c *call.Call) (*registry.Record, error) {
 }
 
 // part makes a handler that answers a part of the statistics of the function that the query names.
-func (h *Handlers) part(choose func(*functionStats) any) call.Handler {
+func (p *reports) part(choose func(*functionStats) any) call.Handler {
 	return func(c *call.Call) error {
-		r, err := h.running(c)
+		r, err := p.running(c)
 		if err != nil {
 			return err
 		}
-		s, err := h.gather(c, r, definition.Full)
+		s, err := p.gather(c, r, definition.Full)
 		if err != nil {
 			return err
 		}
@@ -164,25 +164,25 @@ func (h *Handlers) part(choose func(*functionStats) any) call.Handler {
 
 // resetStats: POST /resetStatsCounters?appName=f. Couchbase takes GET as well, which any page can
 // make a browser send.
-func (h *Handlers) resetStats(c *call.Call) error {
-	r, err := h.running(c)
+func (p *reports) resetStats(c *call.Call) error {
+	r, err := p.running(c)
 	if err != nil {
 		return err
 	}
-	if err := h.engine.ResetStats(c.Context(), r); err != nil {
+	if err := p.engine.ResetStats(c.Context(), r); err != nil {
 		return err
 	}
 	return done(c, fmt.Sprintf("Function: %s reset stats counters", r.Ref()))
 }
 
 // getPrometheus: GET /_prometheusMetrics, for server admins and holders of the role _metrics.
-func (h *Handlers) getPrometheus(c *call.Call) error {
+func (p *reports) getPrometheus(c *call.Call) error {
 	if !c.User.HasRole("_metrics") {
 		if err := requireAdmin(c); err != nil {
 			return err
 		}
 	}
-	all, _, err := h.registry.List(c.Context())
+	all, _, err := p.registry.List(c.Context())
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (h *Handlers) getPrometheus(c *call.Call) error {
 		if r.State == definition.Undeployed {
 			continue
 		}
-		s, err := h.gather(c, r, definition.Usual)
+		s, err := p.gather(c, r, definition.Usual)
 		if err != nil {
 			return err
 		}

@@ -42,18 +42,25 @@ func sameFunction(a, b *definition.Function) bool {
 	return a.Code == b.Code && reflect.DeepEqual(a.Bindings, b.Bindings) && reflect.DeepEqual(a.Settings, b.Settings)
 }
 
+// reports tell how functions fare: their states, what was counted, what they have logged. They change
+// no function.
+type reports struct {
+	userFunctions
+	engine Engine
+}
+
 // getStatus: GET /status/{name}.
-func (h *Handlers) getStatus(c *call.Call) error {
+func (p *reports) getStatus(c *call.Call) error {
 	const statusName = 4 // /_eventing/api/v1/status/{name}
 	ref, err := newRef(c, c.Segment(statusName))
 	if err != nil {
 		return err
 	}
-	r, err := h.managed(c, ref, definition.CodeNotFound)
+	r, err := p.managed(c, ref, definition.CodeNotFound)
 	if err != nil {
 		return err
 	}
-	nodes, err := h.engine.Nodes(c.Context())
+	nodes, err := p.engine.Nodes(c.Context())
 	if err != nil {
 		return err
 	}
@@ -64,12 +71,12 @@ func (h *Handlers) getStatus(c *call.Call) error {
 }
 
 // getAllStatus: GET /status.
-func (h *Handlers) getAllStatus(c *call.Call) error {
-	all, err := h.all(c)
+func (p *reports) getAllStatus(c *call.Call) error {
+	all, err := p.all(c)
 	if err != nil {
 		return err
 	}
-	nodes, err := h.engine.Nodes(c.Context())
+	nodes, err := p.engine.Nodes(c.Context())
 	if err != nil {
 		return err
 	}

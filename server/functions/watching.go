@@ -19,7 +19,7 @@ const (
 
 // getAppLog: GET /getAppLog?name=f&aggregate=true&size=40960, newest line first. Lines have
 // Couchbase's form, or are JSON with format=json.
-func (h *Handlers) getAppLog(c *call.Call) error {
+func (p *reports) getAppLog(c *call.Call) error {
 	ref, err := queryRef(c)
 	if err != nil {
 		return err
@@ -30,11 +30,11 @@ func (h *Handlers) getAppLog(c *call.Call) error {
 			return definition.Errorf(definition.CodeInvalidRequest, "size: %q is no number of bytes", text)
 		}
 	}
-	r, err := h.managed(c, ref, definition.CodeNotFound)
+	r, err := p.managed(c, ref, definition.CodeNotFound)
 	if err != nil {
 		return err
 	}
-	lines, err := h.engine.AppLog(c.Context(), r, c.Query.Is("aggregate", "true"), min(size, maxLog))
+	lines, err := p.engine.AppLog(c.Context(), r, c.Query.Is("aggregate", "true"), min(size, maxLog))
 	if err != nil {
 		return err
 	}
@@ -72,12 +72,12 @@ func plainLog(lines []byte) []byte {
 }
 
 // getInsight: GET /getInsight?name=f&aggregate=true.
-func (h *Handlers) getInsight(c *call.Call) error {
-	r, err := h.running(c)
+func (p *reports) getInsight(c *call.Call) error {
+	r, err := p.running(c)
 	if err != nil {
 		return err
 	}
-	insight, err := h.engine.Insight(c.Context(), r, c.Query.Is("aggregate", "true"))
+	insight, err := p.engine.Insight(c.Context(), r, c.Query.Is("aggregate", "true"))
 	if err != nil {
 		return err
 	}
