@@ -30,6 +30,7 @@
 //	keys.go, progress.go, timers.go, origin.go  what is stored of an instance
 //	stats.go, histogram.go, report.go  what is counted, and how it is told
 //	statsshare.go what other processes have counted
+//	backlog.go    what nobody has read yet, as the store tells
 //	applog.go     the log of a function
 //	trial.go      a handler is run on a document, and nothing is stored
 //	check.go      Check: verifies what is stored

@@ -54,7 +54,7 @@ type reader struct {
 	stored  storage.Seq   // of done, what is stored
 	room    chan struct{} // one element for each chunk under way
 	own     chan struct{} // one element if the function has the chunk that it always may have
-	pending int64         // rows of the feed that are not read
+	reached storage.Seq   // the feed is read up to here, and what was read is counted in queued
 	queued  int64         // items that are not done
 	bytes   int64         // of these
 }
@@ -97,7 +97,7 @@ func newReader(f *function, db *documents.Database, p progress) *reader {
 			r.since = at
 		}
 	}
-	r.done, r.stored = r.since, r.since
+	r.done, r.stored, r.reached = r.since, r.since, r.since
 	f.stats.count(workersStarted, int64(workers))
 	return r
 }
@@ -133,9 +133,6 @@ func (r *reader) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.mu.Lock()
-		r.pending = p.pending
-		r.mu.Unlock()
 		if c.end != (storage.Seq{}) {
 			since = c.end
 			if err := r.dispatch(ctx, c); err != nil {
@@ -290,7 +287,7 @@ func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 		r.queued++
 		r.bytes += int64(it.size)
 	}
-	r.chunks = append(r.chunks, c)
+	r.chunks, r.reached = append(r.chunks, c), c.end
 	r.advance()
 	r.mu.Unlock()
 	for _, it := range c.items {
@@ -345,12 +342,12 @@ func (r *reader) settled(items []*item) {
 	r.mu.Unlock()
 }
 
-// backlog is how many rows of the feed are not read, and how many events that were read are not
-// done, with their bytes.
-func (r *reader) backlog() (unread, queued, bytes int64) {
+// tell says in a tally how far the reader is.
+func (r *reader) tell(t *tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.pending, r.queued, r.bytes
+	t.Queued, t.QueuedBytes = r.queued, r.bytes
+	t.Mine, t.Read = r.streamKey().partitions, keyspace.AppendSeq(nil, r.reached)
 }
 
 // store stores how far all partitions are done, if that has changed. The workers store it for

@@ -13,12 +13,16 @@ import (
 
 // Stats are the statistics of a function that is not undeployed, of all processes on the store.
 func (e *Engine) Stats(ctx context.Context, r *registry.Record, detail definition.Detail) (*definition.Stats, error) {
-	sum, err := e.total(ctx, r)
+	sum, parts, err := e.total(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	out := sum.report(detail)
-	out.Backlog = sum.Queued + sum.Unread
+	unread, err := e.unread(ctx, r, parts)
+	if err != nil {
+		return nil, err
+	}
+	out.Backlog = sum.Queued + unread
 	for name, list := range sum.Workers {
 		out.Distribution[name] = list
 	}
@@ -136,7 +140,7 @@ var (
 
 // Insight is what the lines of a function's code did, in all processes on the store.
 func (e *Engine) Insight(ctx context.Context, r *registry.Record, _ bool) (*definition.Insight, error) {
-	sum, err := e.total(ctx, r)
+	sum, _, err := e.total(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,40 @@ func TestNodesShareAFunction(t *testing.T) {
 	require.Equal(t, definition.Undeployed, list[1].undeploy("f"))
 }
 
+// TestBacklogOfNobody: what no process reads is told as backlog, by any process: that of a paused
+// function, of processes that have died, and of a process that has begun and has read nothing yet.
+func TestBacklogOfNobody(t *testing.T) {
+	store := memkv.New()
+	const lease = time.Hour // nobody is taken for dead
+	n := newNode(t, store, lease)
+	n.create("src", "dst")
+	n.define("f", countCode, `{}`, "+dst=dst")
+	n.deploy("f")
+	n.put("src", "first", `{}`)
+	n.counted(1)
+	n.eventually(func() bool { return n.backlog() == 0 }, "there is a backlog of what is done")
+	require.Equal(t, definition.Paused, n.pause("f"))
+	require.Zero(t, n.backlog(), "a pause makes a backlog")
+	for i := range 7 {
+		n.put("src", fmt.Sprint("paused", i), `{}`)
+	}
+	require.EqualValues(t, 7, n.backlog())
+	n.deploy("f")
+	n.counted(8)
+	n.eventually(func() bool { return n.backlog() == 0 }, "there is a backlog of what is done")
+
+	leave := n.leave
+	n.leave = func() {} // it is still among the members, as for its lease after a kill
+	n.die()
+	defer leave()
+	other := newNode(t, store, lease)
+	for i := range 5 {
+		other.put("src", fmt.Sprint("dead", i), `{}`)
+	}
+	require.GreaterOrEqual(t, other.backlog(), int64(5))
+	require.LessOrEqual(t, other.backlog(), int64(5+8), "more than all documents")
+}
+
 // TestStatisticsStay: what a process has counted until it ended is told by the others, up to the
 // last event.
 func TestStatisticsStay(t *testing.T) {

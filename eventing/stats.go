@@ -50,11 +50,13 @@ type tally struct {
 	Lines    map[int]definition.InsightLine `json:"lines,omitempty"`
 	Latency  histogram                      `json:"latency"`  // from the begin to the end of a handler
 	Lateness histogram                      `json:"lateness"` // of timers, against the time at which they were due
-	// Queued are events that were read and are not done, with their bytes; Unread are the rows of
-	// the feed that were not read, of whichever partition.
+	// Queued are events that were read and are not done, with their bytes.
 	Queued      int64 `json:"queued,omitempty"`
 	QueuedBytes int64 `json:"queued_bytes,omitempty"`
-	Unread      int64 `json:"unread,omitempty"`
+	// Mine are the partitions that the process works on, a bit each; it has read the feed up to Read.
+	// A sum has none: backlogOf looks at each process by itself.
+	Mine uint64 `json:"mine,omitempty"`
+	Read []byte `json:"read,omitempty"` // as keyspace.AppendSeq writes it
 	// Workers names the partitions of each worker.
 	Workers map[string][]int `json:"workers,omitempty"`
 }
@@ -75,7 +77,6 @@ func (t *tally) add(other *tally) {
 	t.Lateness.merge(&other.Lateness)
 	t.Queued += other.Queued
 	t.QueuedBytes += other.QueuedBytes
-	t.Unread = max(t.Unread, other.Unread) // all read the same feed
 }
 
 // sumLines adds what a line of the code did, b the later part.

@@ -57,7 +57,7 @@ func (e *Engine) own(r *registry.Record, node string) tally {
 	if reader == nil {
 		return t
 	}
-	t.Unread, t.Queued, t.QueuedBytes = reader.backlog()
+	reader.tell(&t)
 	for i, l := range reader.workers {
 		t.Workers[workerName(r.Draft.Name, i, node)] = l.mine
 	}
@@ -65,26 +65,29 @@ func (e *Engine) own(r *registry.Record, node string) tally {
 }
 
 // total adds up what all processes have counted of a function. What others have counted is two
-// seconds old at most.
-func (e *Engine) total(ctx context.Context, r *registry.Record) (tally, error) {
-	sum, self := e.own(r, ""), e.members.Self()
-	err := kv.ViewAgain(ctx, e.o.KV, func(tx kv.ReadTx) error {
-		others, _, err := readStats(tx, spaceOf(r.Instance))
-		if err != nil {
-			return err
-		}
-		for id, t := range others {
-			if id == self {
-				continue
-			}
-			sum.add(t)
-			for name, list := range t.Workers {
-				sum.Workers[name] = list
-			}
-		}
-		return nil
+// seconds old at most. The parts are by process.
+func (e *Engine) total(ctx context.Context, r *registry.Record) (sum tally, parts map[nodes.ID]*tally, err error) {
+	self := e.members.Self()
+	err = kv.ViewAgain(ctx, e.o.KV, func(tx kv.ReadTx) error {
+		parts, _, err = readStats(tx, spaceOf(r.Instance))
+		return err
 	})
-	return sum, err
+	if err != nil {
+		return sum, nil, err
+	}
+	sum = e.own(r, "")
+	own := sum
+	for id, t := range parts {
+		if id == self {
+			continue
+		}
+		sum.add(t)
+		for name, list := range t.Workers {
+			sum.Workers[name] = list
+		}
+	}
+	parts[self] = &own
+	return sum, parts, nil
 }
 
 // readStats reads what processes have stored of an instance, by process, and the counter of resets.
@@ -253,7 +256,7 @@ func foldDeparted(tx kv.Tx, s space, all map[nodes.ID]*tally, live []nodes.ID) e
 		}
 		sum.add(&before)
 	}
-	sum.Queued, sum.QueuedBytes, sum.Unread = 0, 0, 0
+	sum.Queued, sum.QueuedBytes = 0, 0
 	if value, err = sum.encode(); err == nil {
 		tx.Set(s.stats(nodes.ID{}), value)
 	}
