@@ -193,7 +193,7 @@ func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *formats.Entry)
 	own.Deleted = deleted
 	key := e.t.Keys.History(nil, e.id, rev)
 	if e.t.history(e.t.Rec.History).Seconds > 0 {
-		own.Replaced, own.Held = e.t.now().UnixMilli(), e.held(entry)
+		own.Replaced, own.Held = e.t.now().UnixMilli(), e.held(rev, entry)
 		e.t.tx.Set(e.t.replacedKey(own.Replaced, key), nil)
 	}
 	e.t.stats[keyspace.HistorySize] += e.t.setEntry(key, &own)

@@ -45,11 +45,14 @@ func (t *dbTx) replacedKey(ms int64, key []byte) []byte {
 	return replaced.Index{Keys: t.Keys}.Key(ms, entry)
 }
 
-// held is the bytes of the attachments of an entry that is replaced which no revision has that the
-// edits bring.
-func (e *docEdit) held(entry *formats.Entry) (bytes int64) {
+// held is the bytes of the attachments of the entry of a revision that is replaced which no newer
+// revision has that the edits bring.
+func (e *docEdit) held(rev compat.Rev, entry *formats.Entry) (bytes int64) {
 	taken := map[string]bool{}
-	for _, w := range e.writes {
+	for newer, w := range e.writes {
+		if newer.Compare(rev) <= 0 {
+			continue // the revision itself, where it was replaced by the next one of the same request
+		}
 		for i := range w.atts {
 			taken[w.atts[i].Ref] = true
 		}

@@ -275,6 +275,25 @@ func TestHistoryCountsAttachments(t *testing.T) {
 	want(t, "left", []int64{bytes, rows}, "[0 0]")
 }
 
+// TestHistoryOfOneRequest: an attachment that only a revision has which the next one of the same
+// request replaces is counted, one that both have is not.
+func TestHistoryOfOneRequest(t *testing.T) {
+	for shared, most := range map[bool]int64{false: 3_001_000, true: 1000} {
+		p := newPast(t, true)
+		p.lives[""] = 10
+		att := upload(t, p.Attachments().Uploads(), "a", make([]byte, 3_000_000), nil) // stored by itself
+		older, newer := doc(t, "d", "1-a", `{"n":1}`), doc(t, "d", "2-b,a", `{"n":2}`)
+		older.Attachments = []compat.Attachment{att}
+		if shared {
+			newer.Attachments = older.Attachments
+		}
+		update(t, p.DB, UpdateOptions{Replicated: true}, older, newer)
+		if bytes, rows := p.size(t); bytes < most-1000 || bytes > most || rows != 1 {
+			t.Errorf("shared %v: %d bytes in %d revisions", shared, bytes, rows)
+		}
+	}
+}
+
 // TestHistoryIsBoundedByItself: what the store does beside its calls keeps the bytes below the
 // most, and compacts nothing that is kept.
 func TestHistoryIsBoundedByItself(t *testing.T) {
