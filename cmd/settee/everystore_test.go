@@ -29,7 +29,7 @@ func smallStore(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	base, stop := startServe(t, dir)
-	do := func(request, body string) { t.Helper(); mustAsk(t, base, request, body, "") }
+	do := func(request, body string) { t.Helper(); mustAsk(t, base, request, body) }
 	do("PUT /a?q=4", "")
 	do("PUT /parts?partitioned=true", "")
 	do("PUT /copy", "")
@@ -73,8 +73,8 @@ func smallStore(t *testing.T) (dir string) {
 	base, stop = startServe(t, dir)
 	smallDocuments(t, base, 12, 16)
 	do("POST /a/_purge", `{"d03":["1-b03"]}`)
-	mustAsk(t, base, "PUT /a/expires", `{}`, "2100-01-01T00:00:00Z")
-	mustAsk(t, base, "PUT /out/expired", `{}`, "1")
+	mustAsk(t, base, "PUT /a/expires", `{}`, "X-Settee-Expires", "2100-01-01T00:00:00Z")
+	mustAsk(t, base, "PUT /out/expired", `{}`, "X-Settee-Expires", "1")
 	do("POST /_eventing/api/v1/functions/timers/pause?wait=60s", "")
 	for _, question := range []string{
 		"GET /a/_design/d/_view/n", "GET /a/_design/d/_view/js", "GET /parts/_partition/p1/_design/p/_view/n",
@@ -113,10 +113,10 @@ func smallDocuments(t *testing.T, base string, from, to int) {
 		}
 		parts = append(parts, fmt.Sprintf(`{"_id":"p%d:%d","n":%d}`, i%2, i, i))
 	}
-	mustAsk(t, base, "POST /a/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`, "")
-	mustAsk(t, base, "POST /parts/_bulk_docs", `{"docs":[`+strings.Join(parts, ",")+`]}`, "")
-	mustAsk(t, base, fmt.Sprintf("PUT /a/large%02d/f", from), strings.Repeat("0123456789abcdef", 12_000), "")
-	mustAsk(t, base, fmt.Sprintf("PUT /a/_local/l%02d", from), `{"x":1}`, "")
+	mustAsk(t, base, "POST /a/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`)
+	mustAsk(t, base, "POST /parts/_bulk_docs", `{"docs":[`+strings.Join(parts, ",")+`]}`)
+	mustAsk(t, base, fmt.Sprintf("PUT /a/large%02d/f", from), strings.Repeat("0123456789abcdef", 12_000))
+	mustAsk(t, base, fmt.Sprintf("PUT /a/_local/l%02d", from), `{"x":1}`)
 }
 
 // tellNodes writes what only the processes of a shared store keep in it: settings and failed
@@ -163,16 +163,17 @@ func keysBelow(t *testing.T, engine kv.Store, prefix []byte) (n int) {
 	return n
 }
 
-// mustAsk sends a request of the administrator, which must not fail; expires is a header's.
-func mustAsk(t *testing.T, base, request, body, expires string) string {
+// mustAsk sends a request of the administrator, which must not fail; headers are names and values in
+// turn.
+func mustAsk(t *testing.T, base, request, body string, headers ...string) string {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
 	require.NoError(t, err)
 	r.SetBasicAuth("admin", "password")
 	r.Header.Set("Content-Type", "application/json")
-	if expires != "" {
-		r.Header.Set("X-Settee-Expires", expires)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
 	}
 	w, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)

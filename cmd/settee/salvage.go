@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/answers"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
@@ -31,13 +32,15 @@ func salvageCommand() *cobra.Command {
 		Long: `Bring back what can be read of a damaged data directory into a new one.
 
 Files of the store that are missing, broken off or changed are passed over; everything else is read, block by
-block. Documents are written anew with their conflicts, deletions, attachments and lines of revisions. What is
-lost is listed, a line each. A file of which something cannot be read, and a loss, ends the command with status 1:
+block. Documents are written anew with their conflicts, deletions, attachments and lines of revisions, with the time
+at which they expire, and with those replaced revisions that are kept for a time. What is lost is listed, a line each. A file of which something cannot be read, and a loss, ends the command with status 1:
 documents that nothing but such a file named are not listed. SOURCE_DIR is not changed; no server may use it.
 TARGET_DIR must not have a store. It needs about three times the space of the data while this runs.
 
 Sequences of the databases begin anew, and checkpoints of replications are left out: whoever follows a database is
-given all of it again. Event functions are there, undeployed.`,
+given all of it again. The times for which replaced revisions and deleted documents are kept begin anew, too. Event
+functions are there, undeployed. Not there are indexes, which are built again, jobs such as replications that no document
+names, replaced revisions that nothing but a compaction keeps waiting, and what event functions keep beside their code.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := salvager{source: args[0], target: args[1], out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
@@ -140,7 +143,7 @@ func (s *salvager) write(ctx context.Context, scratch, target string) (err error
 		Done: s.done,
 	})
 	if err == nil {
-		err = s.functions(ctx, from, engine)
+		err = errors.Join(s.functions(ctx, from, engine), s.answers(ctx, from, engine))
 	}
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
@@ -177,6 +180,13 @@ func (s *salvager) functions(ctx context.Context, from, to kv.Store) error {
 	return after.MergeConfig(ctx, text)
 }
 
+// answers brings back what requests with a key of their own were answered.
+func (s *salvager) answers(ctx context.Context, from, to kv.Store) error {
+	return answers.Copy(ctx, from, to, func(err error) {
+		s.lost("the answer to a request with an Idempotency-Key: " + err.Error())
+	})
+}
+
 func (s *salvager) lost(what string) {
 	s.losses++
 	fmt.Fprintf(s.out, "lost %s\n", what)
@@ -188,6 +198,10 @@ func (s *salvager) done(d salvage.Result) {
 	if d.Checkpoints > 0 {
 		fmt.Fprintf(s.out, "%s: %d checkpoints of replications are left out, so that those begin anew\n", d.Name,
 			d.Checkpoints)
+	}
+	if d.Compactable > 0 {
+		fmt.Fprintf(s.out, "%s: %d replaced revisions are left out, which the next compaction would have removed\n",
+			d.Name, d.Compactable)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +20,8 @@ import (
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
@@ -129,7 +132,8 @@ func randomText(random *rand.Rand, n int) string {
 	return string(b)
 }
 
-// contents gives a line for each leaf of each document, with its attachments' bytes, by its name.
+// contents gives a line for each leaf of each document, with its attachments' bytes, by its name, and
+// what beside reads.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	ctx := context.Background()
@@ -144,6 +148,14 @@ func contents(t *testing.T, dir string) map[string]string {
 	for _, f := range functions {
 		all["function/"+f.Draft.Name] = f.Draft.Code
 	}
+	kept := keyspace.AnswersPrefix()
+	require.NoError(t, kv.Walk(ctx, engine, kept, kv.AppendPrefixEnd(nil, kept), 100,
+		func(_ kv.ReadTx, window []kv.Row) error {
+			for _, row := range window {
+				all["answers/"+string(row.Key)] = string(row.Value)
+			}
+			return nil
+		}))
 	require.NoError(t, s.AllDBs(ctx, storage.RangeOptions{Limit: -1}, func(name string) error {
 		db := s.DB(name)
 		security, err := db.Settings().Security(ctx)
@@ -152,7 +164,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		require.NoError(t, err)
 		infos, err := db.PurgedInfos(ctx)
 		require.NoError(t, err)
-		all[name] = fmt.Sprintf("%s %d %v", security, rec.RevsLimit, infos)
+		all[name] = fmt.Sprintf("%s %d %v %q %q", security, rec.RevsLimit, infos, rec.AutoPurge, rec.History)
 		require.NoError(
 			t,
 			db.Locals().List(ctx, storage.RangeOptions{Limit: -1, IncludeDocs: true}, func(r *storage.ListRow) error {
@@ -176,12 +188,43 @@ func contents(t *testing.T, dir string) map[string]string {
 				all[name+"/"+c.ID+"/"+r.Rev.String()] = line
 				return nil
 			}))
+			maps.Copy(all, beside(t, db, c.ID, c.Revs[0], rec.History != ""))
 			return nil
 		})
 		require.NoError(t, err)
 		return nil
 	}))
 	return all
+}
+
+// beside gives when a document expires, and the ancestors of its winner whose bodies are kept for a
+// time.
+func beside(t *testing.T, db *storage.DB, id string, winner compat.Rev, kept bool) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	require.NoError(t, db.View(t.Context(), func(s *storage.Snapshot) error {
+		times, err := expiry.Of(s, []storage.ReadRev{{ID: id, Rev: winner}})
+		if err != nil {
+			return err
+		}
+		if times[0] != 0 {
+			found[db.Name()+"/"+id+" expires"] = strconv.FormatInt(times[0], 10)
+		}
+		doc, err := s.Open(id, docread.OpenOptions{Deleted: true, Revs: true})
+		if err != nil {
+			return err
+		}
+		for i, hash := range doc.Revs.IDs[1:] {
+			rev := compat.Rev{Pos: doc.Revs.Start - 1 - int64(i), Hash: hash}
+			old, err := s.Open(id, docread.OpenOptions{Rev: rev, Deleted: true})
+			if kept && err == nil {
+				found[db.Name()+"/"+id+" was "+rev.String()] = fmt.Sprintf("%v %s %d", old.Deleted, old.Body,
+					len(old.Attachments))
+			}
+		}
+		return nil
+	}))
+	return found
 }
 
 func copyDir(t *testing.T, from string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -65,6 +66,10 @@ func TestAgainstModel(t *testing.T) {
 				}
 				check(t, rt, engine)
 			}
+			other := memkv.New()
+			require.NoError(rt, Copy(t.Context(), engine, other, func(err error) { require.NoError(rt, err) }))
+			require.Equal(rt, rows(t, rt, engine), rows(t, rt, other))
+			require.NoError(rt, other.Close())
 			require.NoError(rt, Sweep(t.Context(), engine, now.Add(Life+time.Millisecond)))
 			require.Empty(rt, rows(t, rt, engine))
 		})
@@ -162,4 +167,49 @@ func FuzzRecord(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, r, again)
 	})
+}
+
+// TestCopyOfDamage: an answer of which some bytes are missing is told, whichever row is gone, and is
+// not kept; the others are, with the entries that are missing.
+func TestCopyOfDamage(t *testing.T) {
+	engine := memkv.New()
+	defer engine.Close()
+	for key, length := range map[string]int{"long": 2*keyspace.MaxValue + 7, "short": 5} {
+		q := Request{User: "ada", Key: key, Now: time.UnixMilli(7)}
+		_, err := engine.Update(t.Context(), func(tx kv.Tx) error {
+			return q.Keep(tx, &Answer{201, "", bytes.Repeat([]byte("x"), length)})
+		})
+		require.NoError(t, err)
+	}
+	whole := rows(t, t, engine)
+	for _, key := range whole {
+		damaged, target := memkv.New(), memkv.New()
+		_, err := damaged.Update(t.Context(), func(tx kv.Tx) error {
+			return engine.View(t.Context(), func(r kv.ReadTx) error {
+				for _, other := range whole {
+					value, err := r.Get(other)
+					if err != nil {
+						return err
+					}
+					tx.Set(other, value)
+				}
+				tx.Clear(key)
+				return nil
+			})
+		})
+		require.NoError(t, err)
+		lost := 0
+		require.NoError(t, Copy(t.Context(), damaged, target, func(error) { lost++ }))
+		check(t, t, target)
+		kept := rows(t, t, target)
+		switch gone := len(whole) - len(kept); {
+		case bytes.Contains(key, []byte("long")) && gone > 0:
+			require.LessOrEqual(t, lost, 1)
+			require.Equal(t, 4, gone, "the entry, three rows")
+		default:
+			require.Zero(t, lost)
+			require.Contains(t, []int{0, 2}, gone, "all of it, or the short one whose only row is gone")
+		}
+		require.NoError(t, errors.Join(damaged.Close(), target.Close()))
+	}
 }

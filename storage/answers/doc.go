@@ -8,6 +8,7 @@
 //	(keyspace.AnswersPrefix, 2, user)             bytes charged to a user, 8 bytes little-endian
 //
 //	answers.go   requests and their answers: found, kept, removed when they are old
+//	copy.go      Copy: what is kept in a store, which may be damaged, into another one
 //	check.go     Check: what is stored can be read, and agrees
 //
 // # Invariants

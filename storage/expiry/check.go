@@ -58,7 +58,7 @@ func checkListed(key, value []byte) error {
 		}
 		return nil
 	}
-	_, err := parseDue(key, value)
+	_, err := ParseListed(key, value)
 	return err
 }
 
@@ -77,12 +77,13 @@ func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found 
 			var some []Violation
 			var keys, revs [][]byte
 			for _, row := range window {
-				id, ms, rev, err := parseOwn(row.Key[len(prefix):], row.Value)
+				own, err := ParseOwn(row.Key[len(prefix):], row.Value)
 				if err != nil {
 					some = append(some, Violation{db.Name(), 5, fmt.Sprintf("key %q: %v", row.Key, err)})
 					continue
 				}
-				keys, revs = append(keys, listed(ms, uuid, id)), append(revs, rev)
+				keys = append(keys, listed(own.MS, uuid, own.ID))
+				revs = append(revs, keyspace.AppendRevision(nil, own.Rev))
 			}
 			values, err := r.GetMany(keys)
 			if err != nil {
@@ -99,22 +100,23 @@ func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found 
 	return found, err
 }
 
-// parseOwn reads what a database has of a revision that expires; rev is the revision as it is
-// stored.
-func parseOwn(key, value []byte) (id string, ms int64, rev []byte, err error) {
+// ParseOwn reads what a database has of a revision that expires, below keyspace.TagExpiry; key is
+// without that. The error is kv.ErrCorrupt.
+func ParseOwn(key, value []byte) (d Due, err error) {
 	id, rest, err := tuple.ReadString(key)
 	if err != nil {
-		return "", 0, nil, corrupt(err)
+		return d, corrupt(err)
 	}
 	if len(rest) > 0 {
-		return "", 0, nil, corrupt(errors.New("more than an id"))
+		return d, corrupt(errors.New("more than an id"))
 	}
-	if _, rest, err = keyspace.ParseRevision(value); err != nil {
-		return "", 0, nil, err
+	rev, rest, err := keyspace.ParseRevision(value)
+	if err != nil {
+		return d, err
 	}
-	rev = value[:len(value)-len(rest)]
-	if ms, rest, err = tuple.ReadInt(rest); err != nil || len(rest) > 0 {
-		return "", 0, nil, corrupt(errors.Join(err, errors.New("not a time alone")))
+	ms, rest, err := tuple.ReadInt(rest)
+	if err != nil || len(rest) > 0 {
+		return d, corrupt(errors.Join(err, errors.New("not a time alone")))
 	}
-	return id, ms, rev, nil
+	return Due{MS: ms, ID: id, Rev: rev}, nil
 }

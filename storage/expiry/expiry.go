@@ -66,14 +66,16 @@ func Some(s *storage.Snapshot) (bool, error) {
 	return some, it.Close()
 }
 
-// due is a document whose time has come.
-type due struct {
-	key  []byte
-	ms   int64
-	uuid [16]byte
-	id   string
-	rev  compat.Rev
-	name string
+// Due is a revision that expires.
+type Due struct {
+	MS  int64 // milliseconds since 1970
+	ID  string
+	Rev compat.Rev
+	// UUID is that of its database, and Name the name, in entries of the list of all databases.
+	UUID [16]byte
+	Name string
+
+	key []byte // in the list
 }
 
 // Expire deletes documents whose time has come by a clock, in milliseconds since 1970; at most
@@ -87,7 +89,7 @@ func Expire(
 	limit int,
 	stored func(x *storage.Tx, results []storage.EditResult) error,
 ) (done int, next int64, err error) {
-	var list []due
+	var list []Due
 	err = kv.ViewAgain(ctx, engine, func(tx kv.ReadTx) error {
 		list, next, err = read(tx, now, limit)
 		return err
@@ -97,7 +99,7 @@ func Expire(
 	}
 	for len(list) > 0 {
 		n := 1
-		for n < len(list) && list[n].uuid == list[0].uuid {
+		for n < len(list) && list[n].UUID == list[0].UUID {
 			n++
 		}
 		e := expirer{engine: engine, store: store, stored: stored}
@@ -111,7 +113,7 @@ func Expire(
 }
 
 // read reads the first entries whose time has come.
-func read(tx kv.ReadTx, now int64, limit int) (list []due, next int64, err error) {
+func read(tx kv.ReadTx, now int64, limit int) (list []Due, next int64, err error) {
 	root := keyspace.ExpiryPrefix()
 	begin, end := tuple.AppendInt(bytes.Clone(root), 0), append(bytes.Clone(root), 0xff)
 	it := tx.Range(begin, end, kv.RangeOptions{Limit: limit + 1})
@@ -124,7 +126,7 @@ func read(tx kv.ReadTx, now int64, limit int) (list []due, next int64, err error
 		if ms > now || len(list) == limit {
 			return list, ms, nil
 		}
-		d, err := parseDue(it.Key()[len(root):], it.Value())
+		d, err := ParseListed(it.Key()[len(root):], it.Value())
 		if err != nil {
 			return nil, 0, err
 		}
@@ -134,22 +136,23 @@ func read(tx kv.ReadTx, now int64, limit int) (list []due, next int64, err error
 	return list, 0, it.Err()
 }
 
-// parseDue reads an entry in the order of time; key is without the prefix, and is not kept.
-func parseDue(key, value []byte) (d due, err error) {
+// ParseListed reads an entry of the list of all databases, in the order of time, which is below
+// keyspace.ExpiryPrefix; key is without that, and is not kept. The error is kv.ErrCorrupt.
+func ParseListed(key, value []byte) (d Due, err error) {
 	var rest, uuid []byte
-	if d.ms, rest, err = tuple.ReadInt(key); err != nil {
+	if d.MS, rest, err = tuple.ReadInt(key); err != nil {
 		return d, corrupt(err)
 	}
-	if uuid, rest, err = tuple.ReadBytes(rest); err != nil || copy(d.uuid[:], uuid) != len(d.uuid) {
+	if uuid, rest, err = tuple.ReadBytes(rest); err != nil || copy(d.UUID[:], uuid) != len(d.UUID) {
 		return d, corrupt(err)
 	}
-	if d.id, rest, err = tuple.ReadString(rest); err != nil || len(rest) > 0 {
+	if d.ID, rest, err = tuple.ReadString(rest); err != nil || len(rest) > 0 {
 		return d, corrupt(err)
 	}
-	if d.rev, rest, err = keyspace.ParseRevision(value); err != nil {
+	if d.Rev, rest, err = keyspace.ParseRevision(value); err != nil {
 		return d, err
 	}
-	if d.name, _, err = tuple.ReadString(rest); err != nil {
+	if d.Name, _, err = tuple.ReadString(rest); err != nil {
 		return d, corrupt(err)
 	}
 	return d, nil
@@ -164,8 +167,8 @@ type expirer struct {
 
 // delete deletes documents as far as they are still the revisions that expire, and forgets all of
 // the list.
-func (e *expirer) delete(ctx context.Context, list []due) error {
-	db := e.store.DB(list[0].name)
+func (e *expirer) delete(ctx context.Context, list []Due) error {
+	db := e.store.DB(list[0].Name)
 	current, err := expiring(ctx, db, list)
 	if errors.Is(err, compat.KindNoDatabase) {
 		return e.drop(ctx, list)
@@ -195,8 +198,8 @@ func (e *expirer) delete(ctx context.Context, list []due) error {
 			if slices.ContainsFunc(gone, func(g storage.DocOf) bool { return g.ID == "" }) {
 				return e.drop(ctx, list) // the database was deleted just now
 			}
-			current = slices.DeleteFunc(current, func(d *due) bool {
-				return slices.ContainsFunc(gone, func(g storage.DocOf) bool { return g.ID == d.id })
+			current = slices.DeleteFunc(current, func(d *Due) bool {
+				return slices.ContainsFunc(gone, func(g storage.DocOf) bool { return g.ID == d.ID })
 			})
 		case (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)) && len(list) > 1:
 			half := len(list) / 2
@@ -212,7 +215,7 @@ func (e *expirer) delete(ctx context.Context, list []due) error {
 
 // expiring gives those of a list whose revisions expire last of their documents: of one that was
 // put off or brought forward, the other entries mean nothing.
-func expiring(ctx context.Context, db *storage.DB, list []due) (current []*due, err error) {
+func expiring(ctx context.Context, db *storage.DB, list []Due) (current []*Due, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		current = current[:0]
 		values, err := s.KV().GetMany(ownKeys(s, list))
@@ -230,33 +233,33 @@ func expiring(ctx context.Context, db *storage.DB, list []due) (current []*due, 
 }
 
 // ownKeys are the keys of documents in their database.
-func ownKeys(s *storage.Snapshot, list []due) [][]byte {
+func ownKeys(s *storage.Snapshot, list []Due) [][]byte {
 	prefix := s.AppendPrefix(nil, keyspace.TagExpiry)
 	keys := make([][]byte, len(list))
 	for i := range list {
-		keys[i] = storage.BesideKey(prefix, list[i].id)
+		keys[i] = storage.BesideKey(prefix, list[i].ID)
 	}
 	return keys
 }
 
 // own is what the database has of the revision.
-func (d *due) own() []byte { return tuple.AppendInt(keyspace.AppendRevision(nil, d.rev), d.ms) }
+func (d *Due) own() []byte { return tuple.AppendInt(keyspace.AppendRevision(nil, d.Rev), d.MS) }
 
 // deletion is the edit that ends a document.
-func deletion(d *due) storage.Edit {
-	doc := &compat.Document{ID: d.id, HasID: true, Deleted: true}
+func deletion(d *Due) storage.Edit {
+	doc := &compat.Document{ID: d.ID, HasID: true, Deleted: true}
 	doc.Body, _ = compat.NewBody([]byte(`{}`))
-	doc.Revs = compat.RevPath{Start: d.rev.Pos, IDs: []string{d.rev.Hash}}
+	doc.Revs = compat.RevPath{Start: d.Rev.Pos, IDs: []string{d.Rev.Hash}}
 	return storage.Edit{Doc: doc}
 }
 
 // forget removes what is stored of documents, in the transaction that deletes them.
-func (e *expirer) forget(ctx context.Context, tx kv.Tx, db *storage.DB, list []due) error {
+func (e *expirer) forget(ctx context.Context, tx kv.Tx, db *storage.DB, list []Due) error {
 	s, err := db.Join(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if s.UUID() != list[0].uuid {
+	if s.UUID() != list[0].UUID {
 		return compat.ErrNoDatabase
 	}
 	keys := ownKeys(s, list)
@@ -275,7 +278,7 @@ func (e *expirer) forget(ctx context.Context, tx kv.Tx, db *storage.DB, list []d
 }
 
 // drop removes entries of a database that is gone.
-func (e *expirer) drop(ctx context.Context, list []due) error {
+func (e *expirer) drop(ctx context.Context, list []Due) error {
 	_, err := e.engine.Update(kv.UseReserve(ctx), func(tx kv.Tx) error {
 		for i := range list {
 			tx.Clear(list[i].key)

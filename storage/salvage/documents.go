@@ -93,13 +93,14 @@ func (w *work) nextID(s *docread.IDStream) error {
 // inFeed reports whether documents has dealt with a document.
 func (w *work) inFeed(d *docread.Reader, id string) (bool, error) {
 	doc, err := w.read(d, id)
-	if err != nil || len(doc.leaves) == 0 {
+	if err != nil {
 		return false, err
 	}
-	winner := doc.leaves[len(doc.leaves)-1]
-	if !winner.Winner {
+	n := len(doc.leaves)
+	if n == 0 || !doc.leaves[n-1].Winner {
 		return w.restored(id)
 	}
+	winner := &doc.leaves[n-1]
 	value, err := d.R.Get(d.Keys.SeqKey(nil, keyspace.TagChanges, winner.Seq))
 	if err != nil || value == nil {
 		return false, err
@@ -126,12 +127,13 @@ func (w *work) restored(id string) (found bool, err error) {
 // damagedDoc is what is left of a document.
 type damagedDoc struct {
 	id      string
-	leaves  []formats.Leaf          // as far as they are whole
-	lines   map[compat.Rev]bool     // of leaves whose line of ancestors is lost: true
-	entries map[compat.Rev][]byte   // of leaves
-	deleted map[compat.Rev]bool     // leaves that are tombstones
-	history map[compat.Rev][]byte   // entries of replaced revisions
-	back    map[compat.Rev]struct{} // what was brought back
+	leaves  []formats.Leaf               // as far as they are whole
+	lines   map[compat.Rev]bool          // of leaves whose line of ancestors is lost: true
+	entries map[compat.Rev][]byte        // of leaves
+	deleted map[compat.Rev]bool          // leaves that are tombstones
+	history map[compat.Rev]bool          // replaced revisions with an entry; true: it is kept for a time
+	back    map[compat.Rev]struct{}      // what was brought back
+	atts    map[string]compat.Attachment // as they are stored now, by their Ref in the damaged store
 }
 
 func (w *work) read(d *docread.Reader, id string) (*damagedDoc, error) {
@@ -140,8 +142,9 @@ func (w *work) read(d *docread.Reader, id string) (*damagedDoc, error) {
 		lines:   map[compat.Rev]bool{},
 		entries: map[compat.Rev][]byte{},
 		deleted: map[compat.Rev]bool{},
-		history: map[compat.Rev][]byte{},
+		history: map[compat.Rev]bool{},
 		back:    map[compat.Rev]struct{}{},
+		atts:    map[string]compat.Attachment{},
 	}
 	var r formats.LeafReader
 	err := rowsOf(d, keyspace.TagRevs, id, func(suffix, value []byte) {
@@ -179,7 +182,9 @@ func (w *work) read(d *docread.Reader, id string) (*damagedDoc, error) {
 	}
 	return doc, rowsOf(d, keyspace.TagHistory, id, func(suffix, value []byte) {
 		if rev, _, err := keyspace.ParseRevision(suffix); err == nil {
-			doc.history[rev] = bytes.Clone(value)
+			_, err := formats.ParseEntry(value)
+			_, timed := formats.ReplacedAt(value)
+			doc.history[rev] = timed || err != nil // one that cannot be read may have been
 		}
 	})
 }
@@ -238,9 +243,21 @@ func (w *work) document(d *docread.Reader, id string, winner compat.Rev) error {
 	return nil
 }
 
+// count counts what was brought back of a document, and tells what was not although it is kept for a
+// time: a revision that nothing of the tree leads to any more.
 func (w *work) count(doc *damagedDoc) {
 	if len(doc.back) > 0 {
 		w.result.Documents++
+	}
+	for _, rev := range sortedRevs(doc.history) {
+		_, back := doc.back[rev]
+		switch {
+		case back:
+		case doc.history[rev]:
+			w.lost(doc.id, rev, "this replaced revision is lost")
+		default:
+			w.result.Compactable++
+		}
 	}
 }
 
@@ -255,9 +272,10 @@ func sortedRevs[V any](m map[compat.Rev]V) []compat.Rev {
 }
 
 // tombstone brings back a deletion without its body.
-func (w *work) tombstone(doc *damagedDoc, line compat.RevPath) error {
+func (w *work) tombstone(d *docread.Reader, doc *damagedDoc, line compat.RevPath) error {
 	empty := compat.Body{JSON: formats.EmptyBody, Size: int64(len(formats.EmptyBody))}
-	return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: empty}, nil)
+	edit := &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: empty}
+	return w.addLine(d, doc, edit)
 }
 
 // leaf brings back a leaf; one whose body is lost is replaced by its newest ancestor that has one.
@@ -271,17 +289,20 @@ func (w *work) leaf(
 	line := compat.RevPath{Start: rev.Pos, IDs: append([]string{rev.Hash}, ancestors...)}
 	value := doc.entries[rev]
 	if value == nil && !stored {
-		return w.tombstone(doc, line)
+		return w.tombstone(d, doc, line)
 	}
 	if value != nil {
-		ok, err := w.revision(d, doc, line, deleted, value)
-		if ok || err != nil {
+		edit, err := w.revision(d, doc, line, deleted, value)
+		if err != nil {
 			return err
+		}
+		if edit != nil {
+			return w.addLine(d, doc, edit)
 		}
 	}
 	if deleted {
 		w.lost(doc.id, rev, "the body of the tombstone is lost")
-		return w.tombstone(doc, line)
+		return w.tombstone(d, doc, line)
 	}
 	w.lost(doc.id, rev, "its body is lost")
 	var older []compat.Rev
@@ -298,58 +319,88 @@ func (w *work) fromHistory(d *docread.Reader, doc *damagedDoc, revs []compat.Rev
 		if _, ok := doc.back[rev]; ok {
 			return nil
 		}
-		value, ok := doc.history[rev]
-		if !ok {
-			continue
-		}
 		path := compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
 		if line != nil {
 			path.IDs = slices.Clone(line[i:])
 		}
-		e, err := formats.ParseEntry(value)
-		if err != nil {
-			continue
-		}
-		ok, err = w.revision(d, doc, path, e.Deleted, value)
+		edit, err := w.replaced(d, doc, path)
 		if err != nil {
 			return err
 		}
-		if ok {
+		if edit != nil {
 			w.lost(doc.id, rev, "this older revision takes the place of what is lost")
-			return nil
+			return w.addLine(d, doc, edit)
 		}
 	}
 	return nil
 }
 
-// revision brings back a revision with the entry of that value; false if its body cannot be read.
+// replaced is the revision at the end of a line with the entry that is in the history; nil if there
+// is none that can be read.
+func (w *work) replaced(d *docread.Reader, doc *damagedDoc, line compat.RevPath) (*compat.Document, error) {
+	if _, ok := doc.history[line.Rev()]; !ok {
+		return nil, nil //nolint:nilnil // nil says so
+	}
+	value, err := d.R.Get(d.Keys.History(nil, doc.id, line.Rev()))
+	if err != nil {
+		return nil, err
+	}
+	e, err := formats.ParseEntry(value)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // nil says so
+	}
+	return w.revision(d, doc, line, e.Deleted, bytes.Clone(value))
+}
+
+// addLine puts a revision into the batch behind those of its ancestors that are kept for a time: in
+// the order in which they were written each is replaced by the next one again.
+func (w *work) addLine(d *docread.Reader, doc *damagedDoc, edit *compat.Document) error {
+	line := edit.Revs
+	for i := len(line.IDs) - 1; i > 0 && len(doc.history) > 0; i-- {
+		rev := compat.Rev{Pos: line.Start - int64(i), Hash: line.IDs[i]}
+		if _, back := doc.back[rev]; back || !doc.history[rev] {
+			continue
+		}
+		older, err := w.replaced(d, doc, compat.RevPath{Start: rev.Pos, IDs: line.IDs[i:]})
+		if err == nil && older != nil {
+			err = w.add(doc, older)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.add(doc, edit)
+}
+
+// revision is a revision with the entry of that value, whose attachments are stored; nil if its body
+// cannot be read.
 func (w *work) revision(
 	d *docread.Reader,
 	doc *damagedDoc,
 	line compat.RevPath,
 	deleted bool,
 	value []byte,
-) (bool, error) {
+) (*compat.Document, error) {
 	e, err := formats.ParseEntry(value)
 	if err != nil {
-		return false, nil //nolint:nilerr // false says so
+		return nil, nil //nolint:nilerr,nilnil // nil says so
 	}
 	body := e.Body
 	if !e.BodyApart.IsZero() {
 		if body, err = wholeBlob(d, &e.BodyApart); err != nil || body == nil {
-			return false, err
+			return nil, err
 		}
 	}
 	parsed, err := compat.NewBody(bytes.Clone(body))
 	if err != nil {
-		return false, nil //nolint:nilerr // false says so
+		return nil, nil //nolint:nilerr,nilnil // nil says so
 	}
 	parsed.Term = nil
 	atts := e.Atts
 	if !e.AttsApart.IsZero() {
 		list, err := wholeBlob(d, &e.AttsApart)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		r := packed.Reader{B: list}
 		if atts = formats.ReadAttachments(&r); list == nil || !r.Done() {
@@ -358,12 +409,11 @@ func (w *work) revision(
 		}
 	}
 	edit := &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: deleted, Body: parsed}
-	uploads := w.db.Attachments().Uploads()
 	for i := range atts {
 		a := &atts[i]
-		stored, ok, err := w.attachment(d, uploads, a)
+		stored, ok, err := w.attachment(d, doc, a)
 		if err != nil {
-			return false, errors.Join(err, uploads.Discard(w.ctx))
+			return nil, err
 		}
 		if !ok {
 			w.lost(doc.id, line.Rev(), "attachment %q is lost", a.Name)
@@ -371,7 +421,7 @@ func (w *work) revision(
 		}
 		edit.Attachments = append(edit.Attachments, stored)
 	}
-	return true, w.add(doc, edit, uploads)
+	return edit, nil
 }
 
 // wholeBlob reads a blob, nil if it is not whole or has changed.
@@ -402,26 +452,35 @@ func blobChunks(d *docread.Reader, ref string, length int64, chunk func([]byte))
 	return n == length, it.Err()
 }
 
-// attachment stores the bytes of an attachment; false if they are not what they were.
+// attachment stores the bytes of an attachment, once for all revisions of a document; false if they
+// are not what they were.
 func (w *work) attachment(
 	d *docread.Reader,
-	uploads *storage.Uploads,
+	doc *damagedDoc,
 	a *compat.Attachment,
 ) (stored compat.Attachment, ok bool, err error) {
 	if len(a.Ref) != formats.BlobIDSize || a.EncodedLength < 0 {
 		return stored, false, nil
 	}
-	digest := md5.New()
-	ok, err = blobChunks(d, a.Ref, a.EncodedLength, func(chunk []byte) { digest.Write(chunk) })
-	if err != nil || !ok || !bytes.Equal(digest.Sum(nil), a.Digest[:]) {
-		return stored, false, err
+	stored, ok = doc.atts[a.Ref]
+	if !ok {
+		digest := md5.New()
+		ok, err = blobChunks(d, a.Ref, a.EncodedLength, func(chunk []byte) { digest.Write(chunk) })
+		if err != nil || !ok || !bytes.Equal(digest.Sum(nil), a.Digest[:]) {
+			return stored, false, err
+		}
+		o := storage.Upload{Encoding: a.Encoding, Length: a.EncodedLength, Digest: &a.Digest}
+		from := &blobReader{d: d, ref: a.Ref}
+		if stored, err = w.db.Attachments().Uploads().Add(w.ctx, o, from); err != nil {
+			return stored, false, err
+		}
+		if stored.Ref != "" { // others are in memory, and short
+			doc.atts[a.Ref] = stored
+		}
 	}
-	from := &blobReader{d: d, ref: a.Ref}
-	o := storage.Upload{Encoding: a.Encoding, Length: a.EncodedLength, Digest: &a.Digest}
-	stored, err = uploads.Add(w.ctx, o, from)
 	stored.Name, stored.Type, stored.Length, stored.RevPos, stored.HasRevPos = a.Name, a.Type, a.Length, a.RevPos, true
 	w.result.Attachments++
-	return stored, true, err
+	return stored, true, nil
 }
 
 // blobReader reads a blob's bytes chunk by chunk.
@@ -450,12 +509,9 @@ func (r *blobReader) Read(p []byte) (int, error) {
 }
 
 // add puts a revision into the batch.
-func (w *work) add(doc *damagedDoc, edit *compat.Document, uploads *storage.Uploads) error {
+func (w *work) add(doc *damagedDoc, edit *compat.Document) error {
 	doc.back[edit.Revs.Rev()] = struct{}{}
 	w.batch = append(w.batch, edit)
-	if uploads != nil && len(edit.Attachments) > 0 {
-		w.uploads = append(w.uploads, uploads)
-	}
 	w.size += len(edit.Body.JSON) + 100
 	for i := range edit.Attachments {
 		w.size += int(edit.Attachments[i].InMemory())
@@ -473,9 +529,6 @@ func (w *work) flush() error {
 	}
 	results, err := w.db.Update(w.ctx, w.batch, storage.UpdateOptions{Replicated: true, Trusted: true})
 	if err != nil {
-		for _, u := range w.uploads {
-			err = errors.Join(err, u.Discard(w.ctx))
-		}
 		return err
 	}
 	for i, result := range results {
@@ -485,7 +538,7 @@ func (w *work) flush() error {
 		}
 		w.result.Revisions++
 	}
-	w.batch, w.uploads, w.size = w.batch[:0], w.uploads[:0], 0
+	w.batch, w.size = w.batch[:0], 0
 	return nil
 }
 

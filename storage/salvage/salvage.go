@@ -24,8 +24,8 @@ type Result struct {
 	Name                                         string
 	Documents, Revisions, Attachments, LocalDocs int64
 	// Losses is how often lost was called; Checkpoints is the number of checkpoints of replications
-	// that were left out.
-	Losses, Checkpoints int64
+	// that were left out, Compactable that of replaced revisions that are kept for no time.
+	Losses, Checkpoints, Compactable int64
 }
 
 // Loss is something that could not be brought back.
@@ -51,8 +51,8 @@ func (l Loss) String() string {
 type Options struct {
 	// From is the store with what could be read. It should be at rest.
 	From kv.Store
-	// To should be new. Without hooks it takes what is valid in itself: functions of design
-	// documents are not asked.
+	// To should be new. Run sets its hooks, so that it takes what is valid in itself, functions of
+	// design documents are not asked, and what is replaced is kept for a time.
 	To *storage.Store
 	// Lost is called for each loss, Done after each database.
 	Lost func(Loss)
@@ -61,6 +61,8 @@ type Options struct {
 
 // Run brings all databases of o.From into o.To. The error names the database at which it ended.
 func Run(ctx context.Context, o Options) error {
+	// For how long is a matter of those who remove it.
+	o.To.SetHooks(storage.Hooks{History: func(string) storage.History { return storage.History{Seconds: 1} }})
 	databases, err := salvageable(ctx, &o)
 	if err != nil {
 		return err
@@ -72,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 		}
 		o.Done(w.result)
 	}
-	return nil
+	return listedExpiries(ctx, &o, databases)
 }
 
 // foundDB is a database of a damaged store.
@@ -155,9 +157,8 @@ type work struct {
 	db     *storage.DB
 	result Result
 
-	batch   []*compat.Document
-	size    int
-	uploads []*storage.Uploads // of the batch
+	batch []*compat.Document
+	size  int
 }
 
 func (w *work) lost(id string, rev compat.Rev, format string, args ...any) {
@@ -342,17 +343,4 @@ func isCheckpoint(body []byte) bool {
 	_, seq := v.Get("source_last_seq")
 	_, last := v.Get("last_seq")
 	return session && history || session && (seq || last)
-}
-
-// expiries tells how many documents do not expire any more.
-func (w *work) expiries(d *docread.Reader) error {
-	n := 0
-	err := d.Walk(d.Keys.Sub(nil, keyspace.TagExpiry), new([]byte), func(_, _ []byte) error {
-		n++
-		return nil
-	})
-	if n > 0 {
-		w.lost("", compat.Rev{}, "%d documents do not expire any more", n)
-	}
-	return err
 }
