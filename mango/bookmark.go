@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
 )
@@ -46,6 +47,15 @@ func appendBookmark(dst []byte, key []byte, id string, origin []string) []byte {
 func errBookmark(text string) error {
 	return compat.Named(compat.KindBadRequest, "invalid_bookmark",
 		"Invalid bookmark value: "+string(ejson.AppendString(nil, text)))
+}
+
+// isRow reports whether a row is that of the bookmark; key is JSON.
+func (b *bookmark) isRow(id, key []byte) bool {
+	if string(id) != b.id {
+		return false
+	}
+	v, err := ejson.Parse(key)
+	return err == nil && collate.Compare(v, b.key) == 0
 }
 
 // parseBookmark reads a bookmark; 400 invalid_bookmark for what is none.

@@ -105,31 +105,38 @@ func (f *finder) collect(c *sorting) error {
 func (f *finder) newSorter(c *sorting) sorter {
 	return sorter{
 		start: c.start, end: c.end, last: c.last, descending: f.plan.req.Sort.Descending,
-		room: maxSorted, most: maxSortedBytes, fits: f.fits,
+		room: maxSorted, most: maxSortedBytes, fits: f.memory.fits,
 	}
 }
 
+// sortMemory is the memory of what one query keeps to be sorted.
+type sortMemory struct {
+	ask     func(bytes int) error // Source.Keep
+	kept    int                   // bytes that it gave
+	refused error                 // what it said last
+	beside  int                   // bytes kept besides what is being sorted
+}
+
 // fits reports whether so many bytes can be kept in memory to be sorted, beside all that is kept
-// already.
-func (f *finder) fits(bytes int) bool {
-	bytes += f.beside
-	if bytes <= max(f.kept, freeSorted) || f.src.Keep == nil {
+// already. Twice as many are asked for first, so that a list that grows does not ask for each row.
+func (m *sortMemory) fits(bytes int) bool {
+	bytes += m.beside
+	if bytes <= max(m.kept, freeSorted) || m.ask == nil {
 		return true
 	}
 	for _, n := range [...]int{max(2*bytes, leastSorted), bytes} {
-		if f.refused = f.src.Keep(n); f.refused == nil {
-			f.kept = n
+		if m.refused = m.ask(n); m.refused == nil {
+			m.kept = n
 			return true
 		}
 	}
 	return false
 }
 
-// tooLittle is the error of a query that has next to no memory for its rows, as long as it can be
-// told.
-func (f *finder) tooLittle() error {
-	if f.kept < leastSorted && f.stats.Results == 0 {
-		return f.refused
+// tooLittle is the error of a query that has next to no memory for its rows.
+func (m *sortMemory) tooLittle() error {
+	if m.kept < leastSorted {
+		return m.refused
 	}
 	return nil
 }
@@ -148,8 +155,8 @@ func (f *finder) keep(order rowOrder, s *sorter, d *docread.Document) error {
 		}
 		var passes bool
 		if passes, failed = f.passes(d); passes && failed == nil {
-			if !s.add(sortKey, key, d) {
-				failed = f.tooLittle()
+			if all := s.add(sortKey, key, d); !all && f.stats.Results == 0 {
+				failed = f.memory.tooLittle() // later the status of the answer is sent
 			}
 		}
 	})

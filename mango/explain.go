@@ -338,13 +338,13 @@ func (w *accessPath) appendName(dst []byte) []byte {
 
 // note adds what is read to the statistics; how is what for: "order" for the rows in the order of
 // the answer, "sort" for documents that are sorted.
-func (f *finder) note(w *accessPath, how string) {
-	read := f.stats.AccessPaths
+func (s *Stats) note(w *accessPath, how string) {
+	read := s.AccessPaths
 	if len(read) > 0 {
 		read = append(read, ',')
 	}
 	read = w.appendName(append(read, '{'))
-	f.stats.AccessPaths = append(ejson.AppendString(append(read, `,"read_for":`...), how), '}')
+	s.AccessPaths = append(ejson.AppendString(append(read, `,"read_for":`...), how), '}')
 }
 
 // noteChosen notes what is read first.
@@ -354,10 +354,10 @@ func (f *finder) noteChosen() {
 	case f.plan.text != nil:
 	case f.plan.best(KindAllFields) == nil && f.plan.index.Kind != KindAllFields:
 	case c.filter != nil && c.budget == 0:
-		f.note(&accessPath{index: f.best(), entries: c.filter}, "sort")
+		f.stats.note(&accessPath{index: f.plan.allFields(), entries: c.filter}, "sort")
 	case c.sorted && c.entries == nil:
-		f.note(&accessPath{index: AllDocs}, "sort")
+		f.stats.note(&accessPath{index: AllDocs}, "sort")
 	default:
-		f.note(&accessPath{index: c.index, entries: c.entries}, "order")
+		f.stats.note(&accessPath{index: c.index, entries: c.entries}, "order")
 	}
 }

@@ -68,14 +68,14 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 		p = &other
 	}
 	f := &finder{
-		ctx:   ctx,
-		plan:  p,
-		src:   src,
-		exec:  c,
-		emit:  emit,
-		from:  p.from,
-		limit: p.limit.n,
-		skip:  p.req.skip.n,
+		ctx:      ctx,
+		plan:     p,
+		src:      src,
+		exec:     c,
+		emit:     emit,
+		memory:   sortMemory{ask: src.Keep},
+		position: position{from: p.from},
+		page:     page{p.limit.n, p.req.skip.n},
 	}
 	f.stats.Snapshots = 1
 	f.picker = pickerOf(p.req.Selector)
@@ -85,8 +85,7 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 	if err := f.read(); err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	} else if err == nil { // what was read after the last row that passed
-		f.stats.Keys += f.keys
-		f.stats.Docs += f.docs
+		f.pass()
 	}
 	if p.index.Kind == KindNouveau {
 		f.stats.Keys = 0 // as in CouchDB
@@ -114,32 +113,49 @@ func errBeyondEnd(descending bool) error {
 		"No rows can match your key range, reverse your start_key and end_key or set descending="+turn).WithRef()
 }
 
+// page is how many of the rows that pass are still to be given, and to be skipped before them.
+type page struct{ limit, skip int64 }
+
+// position is how far a query has come.
+type position struct {
+	from            *bookmark // where it began; nil: at the first row
+	seenKey, seenID []byte    // the row that was looked at last; keys are JSON
+	lastKey, lastID []byte    // the row that passed last: the next page goes on after it
+}
+
+// counters count what is read. What comes after the last row that passed is apart, because CouchDB
+// counts it only where the rows end, not where the page does.
+type counters struct {
+	stats      Stats
+	keys, docs int64
+}
+
+// pass counts what was read until now.
+func (c *counters) pass() {
+	c.stats.Keys += c.keys
+	c.stats.Docs += c.docs
+	c.keys, c.docs = 0, 0
+}
+
 // finder is one run of a plan. Statistics are CouchDB's: what is read is counted when a row passes,
 // and at the end.
 type finder struct {
-	ctx         context.Context // of the call of Find, which is one run
-	plan        *Plan
-	src         *Source
-	exec        executionPlan
-	emit        func(*finder, *found) error // takes a row of the page
-	from        *bookmark
-	picker      picker // what the selector looks at
-	covering    bool
-	quorum      bool // documents count as read with a quorum
-	limit, skip int64
-	stats       Stats
-	keys, docs  int64  // read since the last row that passed
-	spent       int64  // documents read in the order, where they have a budget
-	kept        int    // bytes that Source.Keep gave
-	refused     error  // what it said last
-	beside      int    // bytes kept besides what is being sorted
-	seenKey     []byte // the row that was looked at last
-	seenID      []byte
-	lastKey     []byte // the row that passed last
-	lastID      []byte
-	key         []byte // memory for one
-	scratch     mapScratch
-	out         []byte
+	ctx      context.Context // of the call of Find, which is one run
+	plan     *Plan
+	src      *Source
+	exec     executionPlan
+	emit     func(*finder, *found) error // takes a row of the page
+	picker   picker                      // what the selector looks at
+	covering bool
+	quorum   bool // documents count as read with a quorum
+	page
+	position
+	counters
+	spent   int64 // documents read in the order, where they have a budget
+	memory  sortMemory
+	key     []byte // memory for one
+	scratch mapScratch
+	out     []byte
 }
 
 // errBudget ends the reading in an order: it is time to sort what the filter finds.
@@ -157,17 +173,17 @@ func (f *finder) read() error {
 		return err
 	}
 	if c.budget > 0 {
-		f.note(&accessPath{index: f.best(), entries: c.filter}, "sort")
+		f.stats.note(&accessPath{index: f.plan.allFields(), entries: c.filter}, "sort")
 	}
 	return f.collectFiltered()
 }
 
-// best is the index over all fields of the filter.
-func (f *finder) best() *Index {
-	if f.plan.index.Kind == KindAllFields {
-		return f.plan.index
+// allFields is the index over all fields of the filter.
+func (p *Plan) allFields() *Index {
+	if p.index.Kind == KindAllFields {
+		return p.index
 	}
-	return f.plan.best(KindAllFields)
+	return p.best(KindAllFields)
 }
 
 // readInOrder reads with the access path that the plan has chosen. A sort that the index over all
@@ -210,13 +226,13 @@ func (f *finder) origin() []string {
 }
 
 // last is the row that was looked at last, as an order has it; nil before the first one.
-func (f *finder) last(o rowOrder) (*sortedRow, error) {
+func (p *position) last(o rowOrder) (*sortedRow, error) {
 	switch {
-	case len(f.seenKey) > 0:
-		key, err := ejson.Parse(f.seenKey)
-		return &sortedRow{sortKey: o.sortKey(key), id: string(f.seenID)}, err
-	case f.from != nil:
-		return &sortedRow{sortKey: o.sortKey(f.from.key), id: f.from.id}, nil
+	case len(p.seenKey) > 0:
+		key, err := ejson.Parse(p.seenKey)
+		return &sortedRow{sortKey: o.sortKey(key), id: string(p.seenID)}, err
+	case p.from != nil:
+		return &sortedRow{sortKey: o.sortKey(p.from.key), id: p.from.id}, nil
 	}
 	return nil, nil
 }
@@ -232,15 +248,8 @@ func (f *finder) see(r *found) error {
 	}
 	f.spent++
 	f.seenID = append(f.seenID[:0], r.id...)
-	f.seenKey = f.appendKey(f.seenKey[:0], r)
+	f.seenKey = r.appendKey(f.seenKey[:0])
 	return nil
-}
-
-func (f *finder) appendKey(dst []byte, r *found) []byte {
-	if r.key == nil {
-		return ejson.AppendString(dst, r.id)
-	}
-	return append(dst, r.key...)
 }
 
 // found is one row of an index. doc is nil where the index covers the query.
@@ -249,6 +258,14 @@ type found struct {
 	key    []byte // JSON, nil for that of the id
 	doc    *docread.Document
 	passed bool // it is known to pass the selector
+}
+
+// appendKey appends its key as JSON.
+func (r *found) appendKey(dst []byte) []byte {
+	if r.key == nil {
+		return ejson.AppendString(dst, r.id)
+	}
+	return append(dst, r.key...)
 }
 
 // take looks at the next row (mango_cursor_view:view_cb/2, handle_message/2).
@@ -311,20 +328,13 @@ func unlessHidden(err error) error {
 	return err
 }
 
-// pass counts what was read until now.
-func (f *finder) pass() {
-	f.stats.Keys += f.keys
-	f.stats.Docs += f.docs
-	f.keys, f.docs = 0, 0
-}
-
 func (f *finder) matches(r *found) (bool, error) {
 	wanted := f.plan.req.Selector
 	switch {
 	case r.passed || wanted.Empty():
 		return true, nil
 	case f.covering:
-		v, err := f.parseCovered(r)
+		v, err := f.scratch.parseCovered(f.plan.index, r)
 		if err != nil {
 			return false, err
 		}
@@ -334,13 +344,13 @@ func (f *finder) matches(r *found) (bool, error) {
 }
 
 // parseCovered makes a document of what the index has of it.
-func (f *finder) parseCovered(r *found) (ejson.Value, error) {
-	text, err := appendCovered(f.scratch.text[:0], f.plan.index, r)
+func (s *mapScratch) parseCovered(ix *Index, r *found) (ejson.Value, error) {
+	text, err := appendCovered(s.text[:0], ix, r)
 	if err != nil {
 		return ejson.Value{}, err
 	}
-	f.scratch.text = text
-	return f.scratch.parser.Parse(text)
+	s.text = text
+	return s.parser.Parse(text)
 }
 
 // give shows a row that passed, unless it is to be skipped.
@@ -364,9 +374,10 @@ func (f *finder) give(r *found) error {
 	return f.emit(f, r)
 }
 
-func (f *finder) remember(r *found) {
-	f.lastID = append(f.lastID[:0], r.id...)
-	f.lastKey = f.appendKey(f.lastKey[:0], r)
+// remember makes a row the one that the bookmark of the answer tells.
+func (p *position) remember(r *found) {
+	p.lastID = append(p.lastID[:0], r.id...)
+	p.lastKey = r.appendKey(p.lastKey[:0])
 }
 
 // appendRow appends a document as the request shows it.

@@ -76,7 +76,7 @@ func (f *finder) idRange() (o storage.RangeOptions, some bool) {
 			return o, false
 		}
 	}
-	f.clamp(&low, &high)
+	f.plan.clamp(&low, &high)
 	o.Start, o.End = low, high
 	if o.Descending {
 		o.Start, o.End = high, low
@@ -85,8 +85,8 @@ func (f *finder) idRange() (o storage.RangeOptions, some bool) {
 }
 
 // clamp cuts a range to the partition of the query.
-func (f *finder) clamp(low, high *storage.Bound) {
-	partition := f.plan.req.Partition
+func (p *Plan) clamp(low, high *storage.Bound) {
+	partition := p.req.Partition
 	if partition == "" {
 		return
 	}

@@ -217,7 +217,7 @@ func (f *finder) readWithout() error {
 }
 
 // window is how many documents are read at first.
-func (f *finder) window() int { return int(max(1, min(f.limit+f.skip, mostEntries-1)) + 1) }
+func (p *page) window() int { return int(max(1, min(p.limit+p.skip, mostEntries-1)) + 1) }
 
 // takeEntry looks at a document. One that the ranges have several times counts where they have it
 // first.

@@ -10,11 +10,11 @@ import (
 )
 
 // order is that of the rows of the index that the answer follows.
-func (f *finder) order() (rowOrder, error) {
-	if f.plan.index.Kind == KindAllDocs {
+func (p *Plan) order() (rowOrder, error) {
+	if p.index.Kind == KindAllDocs {
 		return idOrder{}, nil
 	}
-	m, err := f.mapper()
+	m, err := p.mapper()
 	return columnOrder{m}, err
 }
 
@@ -34,7 +34,7 @@ func (f *finder) collectFiltered() error {
 
 // collectFrom sorts the documents that pass of those that are read.
 func (f *finder) collectFrom(read func(func(*docread.Document) error) error) error {
-	order, err := f.order()
+	order, err := f.plan.order()
 	if err != nil {
 		return err
 	}
@@ -51,14 +51,14 @@ func (f *finder) collectFrom(read func(func(*docread.Document) error) error) err
 // readDocs reads all documents that can be in the answer.
 func (f *finder) readDocs(fn func(*docread.Document) error) error {
 	var o storage.RangeOptions
-	f.clamp(&o.Start, &o.End)
+	f.plan.clamp(&o.Start, &o.End)
 	return f.scanDocs(f.ctx, o, fn)
 }
 
 // readRanges reads the documents of ranges of the index over all fields, and those that it does not
 // know.
 func (f *finder) readRanges(ranges []allfields.Range, others bool, fn func(*docread.Document) error) error {
-	e := &entryScan{f: f, index: f.best(), ranges: ranges, others: others}
+	e := &entryScan{f: f, index: f.plan.allFields(), ranges: ranges, others: others}
 	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
 		return f.readRows(s, rows, fn)
 	}
@@ -79,18 +79,18 @@ func (f *finder) readRows(s *storage.Snapshot, rows []entry, fn func(*docread.Do
 }
 
 // mapper makes the index's rows from the definition in force.
-func (f *finder) mapper() (*mapper, error) {
-	if f.plan.index.Kind == KindAllFields { // as an index on the fields of the sort
-		return newMapper(append(f.plan.req.Sort.appendJSON([]byte(`{"fields":`)), '}'))
+func (p *Plan) mapper() (*mapper, error) {
+	if p.index.Kind == KindAllFields { // as an index on the fields of the sort
+		return newMapper(append(p.req.Sort.appendJSON([]byte(`{"fields":`)), '}'))
 	}
-	return newMapper(f.plan.index.mapped)
+	return newMapper(p.index.mapped)
 }
 
 // readSorted reads an index over all fields in the order of the sort: by the entries of its first
 // field. Those with the same value, as far as the index has it, are sorted by their documents,
 // unless the index has all that counts. The documents that it does not know are merged in.
 func (f *finder) readSorted() error {
-	order, err := f.order()
+	order, err := f.plan.order()
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (r *sortedReader) readOthers() (all bool, err error) {
 	}
 	s := r.f.newSorter(&sorting{last: last})
 	err = r.f.readRanges(nil, true, func(d *docread.Document) error { return r.f.keep(r.order, &s, d) })
-	r.others, r.f.beside = s.rows, s.bytes+s.docs
+	r.others, r.f.memory.beside = s.rows, s.bytes+s.docs
 	if errors.Is(err, errNotReady) {
 		err = nil // the scan finds that out, too
 	}

@@ -101,7 +101,7 @@ func (f *finder) readView() error {
 		if scan.Docs && r.Doc == nil {
 			return nil
 		}
-		if f.from != nil && !descending && f.stats.Keys+f.keys == 0 && string(r.ID) == f.from.id && f.isFrom(r.Key) {
+		if f.from != nil && !descending && f.stats.Keys+f.keys == 0 && f.from.isRow(r.ID, r.Key) {
 			return nil
 		}
 		return f.take(&found{id: r.ID, key: r.Key, doc: r.Doc})
@@ -128,15 +128,9 @@ func Ready(ctx context.Context, ix *views.View) (bool, error) {
 }
 
 // wanted is how many rows of an index are read if all of them pass: one more than are shown.
-func (f *finder) wanted() int {
+func (p *page) wanted() int {
 	const most = 1 << 20
-	return int(min(f.limit, most) + min(f.skip, most) + 1)
-}
-
-// isFrom reports whether a row is that of the bookmark.
-func (f *finder) isFrom(key []byte) bool {
-	v, err := ejson.Parse(key)
-	return err == nil && collate.Compare(v, f.from.key) == 0
+	return int(min(p.limit, most) + min(p.skip, most) + 1)
 }
 
 // showsConflicts reports whether documents are read with their conflicts.
