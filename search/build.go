@@ -204,7 +204,7 @@ func (b *build) pass(ctx context.Context) error {
 	b.flight.task.done.Store(0)
 	ctx, cancel := context.WithCancel(js.Background(ctx))
 	var running sync.WaitGroup
-	queue := make(chan *batch, b.x.workers())
+	queue := make(chan *batch, workers())
 	defer func() {
 		for cancel(); ; { // of the batches that are left after an error
 			batch, more := <-queue

@@ -87,7 +87,7 @@ func (x *Indexes) take(
 				return corrupt("claim of an index")
 			}
 			seen := time.UnixMilli(int64(binary.BigEndian.Uint64(old[claimToken:])))
-			if !x.alone(of) && time.Since(seen).Abs() < x.opts.claimTime &&
+			if !x.opts.alone(of) && time.Since(seen).Abs() < x.opts.claimTime &&
 				!bytes.Equal(old[:claimToken], c.token) {
 				return errClaimed
 			}
@@ -105,14 +105,14 @@ func (x *Indexes) take(
 }
 
 // alone reports whether nobody else can be using a claim: who merges as a job is the only one.
-func (x *Indexes) alone(of int64) bool { return of == claimMerge && x.opts.Jobs != nil }
+func (o *Options) alone(of int64) bool { return of == claimMerge && o.Jobs != nil }
 
 // put takes a block; it is index.Encode's. Blocks are written many in a transaction.
 func (c *claim) put(ctx context.Context) func(segment.BlockKey, []byte) error {
 	return func(key segment.BlockKey, value []byte) error {
 		c.pending = append(c.pending, pendingBlock{key, value})
 		c.bytes += int64(len(value))
-		if c.size += len(value) + blockBytes; c.size < c.x.transactionBudget()/2 {
+		if c.size += len(value) + blockBytes; c.size < c.x.opts.transactionBudget()/2 {
 			return nil
 		}
 		return c.write(ctx)

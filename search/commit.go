@@ -51,7 +51,7 @@ func (b *build) commit(ctx context.Context, batch *batch) error {
 
 // partOf chooses what a transaction takes of a batch.
 func (b *build) partOf(batch *batch, from, most int) (to int) {
-	budget, memory := b.x.transactionBudget(), b.x.logMemory()-b.logMemory
+	budget, memory := b.x.opts.transactionBudget(), b.x.logMemory()-b.logMemory
 	for to = from; to < len(batch.docs); to++ {
 		budget -= len(batch.docs[to].record) + 2*len(batch.docs[to].id) + 500
 		memory -= batch.docs[to].memory

@@ -65,7 +65,7 @@ func (x *Indexes) Lookup(
 		if err != nil {
 			return corrupt("design document")
 		}
-		def, err = x.newDefinition(body, kind, ddoc, name, s.Partitioned())
+		def, err = x.opts.newDefinition(body, kind, ddoc, name, s.Partitioned())
 		return err
 	})
 	return def, err
@@ -73,7 +73,7 @@ func (x *Indexes) Lookup(
 
 // newDefinition reads a definition (dreyfus_index, nouveau_util: design_doc_to_index). partitioned
 // is the kind of the database.
-func (x *Indexes) newDefinition(
+func (o *Options) newDefinition(
 	body ejson.Value, kind segment.Kind, ddoc, name string, partitioned bool,
 ) (*Definition, error) {
 	def := &Definition{Kind: kind, DesignDoc: ddoc, Name: name, Partitioned: partitioned}
@@ -106,9 +106,9 @@ func (x *Indexes) newDefinition(
 	case !ok, language.Kind() != ejson.String, isScript:
 		def.script, def.source = script, script.Source(source.Text())
 		analyzers, err = def.readAnalyzers(d)
-	case x.opts.Languages[language.Text()] != nil:
+	case o.Languages[language.Text()] != nil:
 		def.language = language.Text()
-		analyzers, err = def.compile(x.opts.Languages[def.language], d, source)
+		analyzers, err = def.compile(o.Languages[def.language], d, source)
 	default:
 		err = compat.NewError(compat.KindNotImplemented,
 			"Indexes of full-text search in the language "+language.Text()+" are not part of this server.")

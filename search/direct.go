@@ -103,7 +103,7 @@ func (d *direct) add(ctx context.Context, batch *batch) error {
 		c.parts = append(c.parts, batch.part)
 		c.bytes += batch.part.Bytes()
 	}
-	if c.bytes < d.b.x.directBytes() && c.keys < d.b.x.transactionBudget() &&
+	if c.bytes < d.b.x.directBytes() && c.keys < d.b.x.opts.transactionBudget() &&
 		len(c.docs) < d.b.x.opts.directDocs {
 		return nil
 	}

@@ -73,7 +73,7 @@ func TestEndlessFunctions(t *testing.T) {
 			for ; ; tries++ {
 				err := b.indexes.Update(ctx, b.db, def)
 				n := int(scripts.timeouts.Swap(0))
-				if most := 2*5 + 1 + inARow; n > most*(b.indexes.workers()+2) {
+				if most := 2*5 + 1 + inARow; n > most*(workers()+2) {
 					t.Errorf("a query has waited for %d functions", n)
 				}
 				if err == nil {

@@ -190,7 +190,7 @@ func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]boo
 		if err != nil {
 			return corrupt("design document")
 		}
-		for _, def := range x.definitions(body, row.ID, partitioned) {
+		for _, def := range x.opts.definitions(body, row.ID, partitioned) {
 			wanted[def.signature] = true
 		}
 		return nil
@@ -199,14 +199,14 @@ func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]boo
 }
 
 // definitions are all indexes of a design document that can be built.
-func (x *Indexes) definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Definition) {
+func (o *Options) definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Definition) {
 	for _, kind := range []segment.Kind{segment.Clouseau, segment.Nouveau} {
 		members, _ := body.Get(member(kind))
 		if members.Kind() != ejson.Object {
 			continue
 		}
 		for name := range members.Members() {
-			if def, err := x.newDefinition(body, kind, ddoc, name.Text(), partitioned); err == nil {
+			if def, err := o.newDefinition(body, kind, ddoc, name.Text(), partitioned); err == nil {
 				all = append(all, def)
 			}
 		}
@@ -217,7 +217,7 @@ func (x *Indexes) definitions(body ejson.Value, ddoc string, partitioned bool) (
 // InDesign are the indexes that a design document, whose body it is, has and that can be built.
 func (x *Indexes) InDesign(ctx context.Context, db *storage.DB, ddoc string, body ejson.Value) ([]*Definition, error) {
 	partitioned, err := db.Settings().Partitioned(ctx)
-	return x.definitions(body, ddoc, partitioned), err
+	return x.opts.definitions(body, ddoc, partitioned), err
 }
 
 // Behind reports whether an index has not reached the end of the feed.

@@ -211,7 +211,7 @@ func (u *interactiveUpdate) add(_ context.Context, tx *storage.Tx, id string, be
 	if err != nil {
 		return err
 	}
-	if u.took > 0 && u.took+size > u.x.transactionBudget() {
+	if u.took > 0 && u.took+size > u.x.opts.transactionBudget() {
 		return kv.ErrTooLarge // the writer begins again, with fewer documents
 	}
 	u.took += size

@@ -36,7 +36,7 @@ func (b *build) make(ctx context.Context, batch *batch) error {
 	m, _ := b.makers.Get().(*maker)
 	if m == nil {
 		m = b.def.newMaker()
-		m.of.Most = b.x.documentMemory()
+		m.of.Most = b.x.opts.documentMemory()
 	}
 	defer b.makers.Put(m)
 	k := &making{b: b, batch: batch, m: m}
@@ -157,7 +157,7 @@ const (
 
 // documentMemory is about how many bytes of memory the terms and values of a document may take
 // while it is indexed.
-func (x *Indexes) documentMemory() int { return int(max(x.opts.Memory-ownMemory, leastDocument)) }
+func (o *Options) documentMemory() int { return int(max(o.Memory-ownMemory, leastDocument)) }
 
 const (
 	// maxFatal is how many documents of a batch may fail the whole call before the build gives up.

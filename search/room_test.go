@@ -137,7 +137,7 @@ func TestBlocksOfATransaction(t *testing.T) {
 		must(t, put(segment.BlockKey{Field: int32(i)}, []byte{1}))
 		most = max(most, len(c.pending))
 	}
-	if most > b.indexes.transactionBudget()/2/blockBytes {
+	if most > b.indexes.opts.transactionBudget()/2/blockBytes {
 		t.Errorf("%d blocks were held for one transaction", most)
 	}
 }
@@ -156,7 +156,7 @@ func TestTermsOfADocument(t *testing.T) {
 		b.put(t, "_design/d", design)
 		m := b.lookup(t, segment.Clouseau, "c").newMaker()
 		b.indexes.opts.Memory = memory
-		m.of.Most = b.indexes.documentMemory()
+		m.of.Most = b.indexes.opts.documentMemory()
 		for _, way := range []func(*source){m.record, func(src *source) {
 			m.invert(segment.NewBatch(segment.Clouseau, m.of.Analyze), src)
 		}} {

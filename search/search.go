@@ -146,12 +146,12 @@ func (x *Indexes) directBytes() int {
 	return int(max(x.opts.Memory/12/int64(max(len(x.flights), commonBuilds)), leastDirect))
 }
 
-// workers is how many batches are on their way at a time.
-func (x *Indexes) workers() int { return max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))) }
+// workers is how many batches of a build are on their way at a time.
+func workers() int { return max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))) }
 
 // transactionBudget is about how many bytes one transaction of a build takes.
-func (x *Indexes) transactionBudget() int {
-	if limit := x.opts.KV.Limits().TransactionSize; limit > 0 {
+func (o *Options) transactionBudget() int {
+	if limit := o.KV.Limits().TransactionSize; limit > 0 {
 		return limit / 3
 	}
 	return 4 << 20

@@ -128,7 +128,7 @@ func (c compaction) do(ctx context.Context) error {
 		if len(keys) == 0 {
 			err := fromReserve(ctx, func(ctx context.Context) error {
 				f.short = f.short || kv.UsesReserve(ctx)
-				return c.db.ForgetPurges(ctx)
+				return c.db.Purges().Forget(ctx)
 			})
 			if err != nil {
 				return err
@@ -216,12 +216,12 @@ func (t *dbTx) forget(suffixes [][]byte) error {
 	return nil
 }
 
-// ForgetPurges removes the oldest purge requests above purged_infos_limit.
-func (db *DB) ForgetPurges(ctx context.Context) error {
+// Forget removes the oldest purge requests above purged_infos_limit.
+func (p Purges) Forget(ctx context.Context) error {
 	var uuid [16]byte
 	var cursor []byte // the last request that was looked at, beginning with the newest
 	kept, more := int64(0), false
-	err := db.view(ctx, func(d *dbRead) error {
+	err := p.db.view(ctx, func(d *dbRead) error {
 		uuid = d.Rec.UUID
 		prefix := d.Keys.Sub(nil, keyspace.TagPurges)
 		begin, end := keyspace.Children(prefix)
@@ -243,7 +243,7 @@ func (db *DB) ForgetPurges(ctx context.Context) error {
 	if err != nil || !more {
 		return err
 	}
-	return db.update(ctx, func(t *dbTx) error {
+	return p.db.update(ctx, func(t *dbTx) error {
 		if t.Rec.UUID != uuid {
 			return compat.ErrNoDatabase
 		}

@@ -112,7 +112,7 @@ func TestCompactionOnASlowStore(t *testing.T) {
 		want(t, "keys of replaced revisions", rows, 0)
 		return err
 	}))
-	infos, err := db.PurgedInfos(t.Context())
+	infos, err := db.Purges().Remembered(t.Context())
 	must(t, err)
 	want(t, "purges remembered", len(infos), 250)
 	if n := updates.Load(); n < 3+7+3 { // from one entry on they double
@@ -212,7 +212,7 @@ func TestCompactionForgetsPurges(t *testing.T) {
 		must(t, err)
 	}
 	must(t, db.Compact(t.Context()))
-	infos, err := db.PurgedInfos(t.Context())
+	infos, err := db.Purges().Remembered(t.Context())
 	must(t, err)
 	var ids []string
 	for _, info := range infos {

@@ -238,7 +238,7 @@ func listCases(ids []string) []listCase {
 		return err
 	})
 	add("PurgedInfos", func(ctx context.Context, db *DB, row func(string)) error {
-		infos, err := db.PurgedInfos(ctx)
+		infos, err := db.Purges().Remembered(ctx)
 		for _, i := range infos {
 			row(fmt.Sprintf("%s %v", i.ID, i.Revs))
 		}

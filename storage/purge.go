@@ -16,37 +16,46 @@ import (
 // ascending. All of it happens in one transaction. The update sequence moves on even if nothing was
 // there to purge, but not without any request.
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
-	return db.PurgeAt(ctx, requests, nil)
+	return db.Purges().At(ctx, requests, nil)
 }
 
-// PurgeAt is Purge for documents that were not updated after at, the sequence of each request's. The
+// Purges are the purges of a database: the requests are remembered until Forget, because replicas and
+// indexes are told of them.
+type Purges struct{ db *DB }
+
+// Purges gives the purges.
+func (db *DB) Purges() Purges { return Purges{db} }
+
+// At is DB.Purge for documents that were not updated after at, the sequence of each request's. The
 // other requests are passed over, and not remembered.
-func (db *DB) PurgeAt(ctx context.Context, requests []IDRevs, at []Seq) ([]IDRevs, error) {
+func (p Purges) At(ctx context.Context, requests []IDRevs, at []Seq) ([]IDRevs, error) {
 	var deferred deferredCalls
 	for range maxLacks {
 		var purged []IDRevs
 		err := fromReserve(ctx, func(ctx context.Context) (err error) {
-			purged, err = db.purge(ctx, requests, at, &deferred)
+			purged, err = p.attempt(ctx, requests, at, &deferred)
 			return err
 		})
 		if !errors.Is(err, errPending) {
 			return purged, err
 		}
-		if _, err := deferred.run(ctx, db.store.now, 0); err != nil {
+		if _, err := deferred.run(ctx, p.db.store.now, 0); err != nil {
 			return nil, err
 		}
 	}
 	return nil, compat.ErrTimeout
 }
 
-// purge is one attempt of Purge. It fails with errPending when an index deferred callbacks.
-func (db *DB) purge(ctx context.Context, requests []IDRevs, at []Seq, deferred *deferredCalls) ([]IDRevs, error) {
+// attempt is one attempt of At. It fails with errPending when an index deferred callbacks.
+func (p Purges) attempt(
+	ctx context.Context, requests []IDRevs, at []Seq, deferred *deferredCalls,
+) ([]IDRevs, error) {
 	var purged []IDRevs
-	err := db.update(ctx, func(t *dbTx) error {
+	err := p.db.update(ctx, func(t *dbTx) error {
 		deferred.begin()
 		t.deferred = deferred
 		t.designs = slices.ContainsFunc(requests, func(r IDRevs) bool { return compat.IsDesignID(r.ID) })
-		b := batch{db: db, t: t, mode: editMode{ctx: ctx}}
+		b := batch{db: p.db, t: t, mode: editMode{ctx: ctx}}
 		if err := b.prepare(); err != nil {
 			return err
 		}
@@ -80,8 +89,8 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, at []Seq, deferred *
 		if pending {
 			return errPending
 		}
-		if p, ok := db.store.hooks.Indexer.(PurgeIndexer); ok && len(gone) > 0 {
-			if err := p.Purged(ctx, &Tx{t}, gone); err != nil {
+		if indexer, ok := p.db.store.hooks.Indexer.(PurgeIndexer); ok && len(gone) > 0 {
+			if err := indexer.Purged(ctx, &Tx{t}, gone); err != nil {
 				return err
 			}
 		}
@@ -149,12 +158,12 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 	return nil
 }
 
-// PurgedInfos lists the purge requests that are remembered, each once, ordered by id, then by
+// Remembered lists the purge requests that are remembered, each once, ordered by id, then by
 // revisions.
-func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
+func (p Purges) Remembered(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
 	var cursor []byte
-	err := db.view(ctx, func(d *dbRead) error {
+	err := p.db.view(ctx, func(d *dbRead) error {
 		return d.Walk(d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
 			id, revs, err := formats.ParsePurge(value)
 			if err == nil {

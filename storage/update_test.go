@@ -273,7 +273,7 @@ func TestPurge(t *testing.T) {
 		want(t, "purged", got, "[{b ["+rev+"]} {a [3-d]} {nothing []}]")
 		want(t, "b", show(t, db, "b"), "missing")
 		want(t, "a", show(t, db, "a")[:3], "3-c")
-		infos, err := db.PurgedInfos(t.Context())
+		infos, err := db.Purges().Remembered(t.Context())
 		must(t, err)
 		want(t, "infos", len(infos), 3)
 		want(t, "order", infos[0].ID+infos[1].ID, "ab")

@@ -162,7 +162,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		require.NoError(t, err)
 		rec, err := db.Settings().Record(ctx)
 		require.NoError(t, err)
-		infos, err := db.PurgedInfos(ctx)
+		infos, err := db.Purges().Remembered(ctx)
 		require.NoError(t, err)
 		all[name] = fmt.Sprintf("%s %d %v %q %q", security, rec.RevsLimit, infos, rec.AutoPurge, rec.History)
 		require.NoError(

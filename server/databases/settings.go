@@ -121,7 +121,7 @@ func putPurgedInfosLimit(c *call.Call) error {
 }
 
 func getPurgedInfos(c *call.Call) error {
-	infos, err := c.DB.PurgedInfos(c.Context())
+	infos, err := c.DB.Purges().Remembered(c.Context())
 	if err != nil {
 		return err
 	}

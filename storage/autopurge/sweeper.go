@@ -188,7 +188,7 @@ func (s *Sweeper) purge(ctx context.Context, set *Settings) (done int, err error
 			s.o.Log.Info("deleted documents are purged",
 				"database", p.at.name(), "documents", p.at.purged, "dry_run", set.DryRun)
 			if !set.DryRun {
-				err = p.at.db.ForgetPurges(ctx)
+				err = p.at.db.Purges().Forget(ctx)
 			}
 		}
 		p.at = nil

@@ -279,7 +279,7 @@ func TestManyLeaves(t *testing.T) {
 	w.sweep(t, 1000)
 	storagetest.Want(t, "left", w.feed(t), "map[alive:[1-a] first:[1-a]]")
 	storagetest.Want(t, "events", w.events, "[1 1 1 301]")
-	infos, err := w.db.PurgedInfos(t.Context())
+	infos, err := w.db.Purges().Remembered(t.Context())
 	storagetest.Must(t, err)
 	revs := 0
 	for _, info := range infos {

@@ -58,7 +58,7 @@ func (t *target) step(ctx context.Context, set *Settings) (more bool, documents 
 		t.after = last
 		return true, distinct(requests), nil
 	}
-	purged, err := t.db.PurgeAt(ctx, requests, at)
+	purged, err := t.db.Purges().At(ctx, requests, at)
 	switch {
 	case tooMuch(err) && distinct(requests) > 1:
 		t.batch = max(t.batch/2, 1)

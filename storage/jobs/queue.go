@@ -97,10 +97,10 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		close(q.ready)
 	}
 	if !q.exclusive {
-		q.tasks.Go(q.sweep)
+		q.tasks.Go((&sweeper{queue: q, seen: make(map[string]sighting)}).work)
 	}
 	if !q.exclusive && q.nodes != nil {
-		q.tasks.Go(q.inherit)
+		q.tasks.Go((&heir{q, make(map[mark]nodes.ID)}).work)
 	}
 	return q, nil
 }

@@ -28,9 +28,9 @@ type sweeper struct {
 // sweepPage is how many leases are read in one transaction.
 const sweepPage = 500
 
-// sweep looks for dead workers until the queue closes.
-func (q *Queue) sweep() {
-	s := sweeper{queue: q, seen: make(map[string]sighting)}
+// work looks for dead workers until the queue closes.
+func (s *sweeper) work() {
+	q := s.queue
 	for q.sleep(q.lease / 2) {
 		if err := s.pass(q.ctx, time.Now()); err != nil && q.ctx.Err() == nil {
 			q.log.Warn("jobs: cannot look for dead workers", "error", err)
@@ -110,22 +110,27 @@ func (q *Queue) leases(ctx context.Context, fn func(key, value []byte) error) er
 	}
 }
 
-// inherit queues jobs again whose processes are gone, until the queue closes. Leases would tell of
-// it later.
-func (q *Queue) inherit() {
-	known := make(map[mark]nodes.ID) // that were there and whose jobs were not queued again
+// heir queues jobs again whose processes are gone; leases would tell of it later.
+type heir struct {
+	queue *Queue
+	known map[mark]nodes.ID // that were there and whose jobs were not queued again
+}
+
+// work looks for processes that are gone until the queue closes.
+func (h *heir) work() {
+	q := h.queue
 	for {
 		live, changed, err := q.nodes.Live(q.ctx)
 		if err != nil {
 			return
 		}
-		gone := maps.Clone(known)
+		gone := maps.Clone(h.known)
 		for _, m := range live {
-			known[markOf(m.ID)] = m.ID
+			h.known[markOf(m.ID)] = m.ID
 			delete(gone, markOf(m.ID))
 		}
-		if err := q.requeueOf(gone); err == nil {
-			maps.DeleteFunc(known, func(m mark, _ nodes.ID) bool { return gone[m] != nodes.ID{} })
+		if err := h.requeue(gone); err == nil {
+			maps.DeleteFunc(h.known, func(m mark, _ nodes.ID) bool { return gone[m] != nodes.ID{} })
 		} else if q.ctx.Err() == nil {
 			q.log.Warn("jobs: cannot take over the jobs of a process that is gone", "error", err)
 			if q.sleep(retryEvery) {
@@ -140,11 +145,12 @@ func (q *Queue) inherit() {
 	}
 }
 
-// requeueOf queues the jobs of processes again.
-func (q *Queue) requeueOf(gone map[mark]nodes.ID) error {
+// requeue queues the jobs of processes again.
+func (h *heir) requeue(gone map[mark]nodes.ID) error {
 	if len(gone) == 0 {
 		return nil
 	}
+	q := h.queue
 	return q.leases(q.ctx, func(key, value []byte) error {
 		l, err := parseLease(value)
 		if err != nil {
