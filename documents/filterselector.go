@@ -24,12 +24,18 @@ func (f *Feed) bySelector(selector Selector) scanFunc {
 	return f.passing(filter.options, filter.passes)
 }
 
-// mangoError is an error of Mango in a feed that runs: the crash of CouchDB's worker.
+// mangoError is an error of Mango in a feed that runs: the crash of CouchDB's worker. A name that
+// cannot be read is told as by CouchDB 3.6, which reads it before the feed.
 func mangoError(err error) error {
-	if e, ok := compat.AsError(err); ok {
-		return compat.NewError(compat.KindError, e.Reason)
+	e, ok := compat.AsError(err)
+	if !ok {
+		return err
 	}
-	return err
+	kind := compat.KindError
+	if e.Kind == compat.KindBadRequest {
+		kind = e.Kind
+	}
+	return compat.NewError(kind, e.Reason)
 }
 
 // options are those of the scan. Documents are read only if the selector or the client wants to see

@@ -28,8 +28,9 @@ type Definition struct {
 }
 
 // ParseDefinition reads the body of POST /db/_index, an object (mango_opts:validate_idx_create/1,
-// mango_idx:new/2, mango_idx_view:validate_new/2).
-func ParseDefinition(body ejson.Value) (*Definition, error) {
+// mango_idx:new/2, mango_idx_view:validate_new/2). follows36 refuses filters with names of fields
+// that cannot be read, as CouchDB 3.6 does.
+func ParseDefinition(body ejson.Value, follows36 bool) (*Definition, error) {
 	m := newMembers(body)
 	given, _ := m.require("index")
 	kind, name, ddoc, w := "json", "", "", number{n: 2, text: "2"}
@@ -65,7 +66,7 @@ func ParseDefinition(body ejson.Value) (*Definition, error) {
 	if !hasDDoc {
 		d.DDoc = DesignID(generated)
 	}
-	return d, d.read(given)
+	return d, d.read(given, follows36)
 }
 
 // AllFieldsDefaults are what new indexes over all fields have where their requests say nothing.
@@ -121,10 +122,10 @@ func (d *Definition) CheckText(indexAllDisabled string) error {
 }
 
 // read checks the definition itself.
-func (d *Definition) read(given ejson.Value) (err error) {
+func (d *Definition) read(given ejson.Value, follows36 bool) (err error) {
 	switch {
 	case d.kind.IsText():
-		d.text, err = readTextOptions(given, d.kind)
+		d.text, err = readTextOptions(given, d.kind, follows36)
 		return err
 	case d.AllFields():
 		return checkAllFields(given)
@@ -141,7 +142,7 @@ func (d *Definition) read(given ejson.Value) (err error) {
 		if err := checkFilterSize(v); err != nil {
 			return err
 		}
-		d.filter = m.selector(v)
+		d.filter = m.selector(v, follows36)
 	}
 	if v, ok := m.take("values"); ok {
 		if d.values = fieldsOfValues(v); d.values == nil && m.err == nil {

@@ -44,7 +44,10 @@ func indexAndFind(ctx context.Context) error {
 	}
 	db := store.DB("sofas")
 
-	definition, err := parsed(`{"index":{"fields":["seats"]},"name":"by_seats","ddoc":"sofas"}`, mango.ParseDefinition)
+	definition, err := parsed(
+		`{"index":{"fields":["seats"]},"name":"by_seats","ddoc":"sofas"}`,
+		func(v ejson.Value) (*mango.Definition, error) { return mango.ParseDefinition(v, false) },
+	)
 	if err != nil {
 		return err
 	}

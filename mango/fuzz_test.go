@@ -53,7 +53,7 @@ func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"selector":{"a":1,"b":{"$gt":1,"$lt":1}},"sort":["a"]}`, `{"selector":{"_id":{"$beginsWith":"x"}},"use_index":["d","p"],"fields":["a.b"]}`,
 		`{"selector":{"$or":[]},"limit":99999999999999999999,"skip":0,"r":2,"stale":"ok"}`, `{"selector":{},"sort":[{"a":"desc","b":1}]}`,
-		`{"selector":{"a":{"$eq":1,"$gt":1}},"bookmark":"x","partition":"p","count":true}`, `{"selector":{"$text":"x"}}`, `{"selector":{"a.0":{"$in":[1,[2],{"b":3},{}]},"b":{"$not":{"$all":[[1]]}}},"use_index":["t","text"]}`, `{"sort":[[[1,2,{"a":"\u0001b"}]]]}`,
+		`{"selector":{"a":{"$eq":1,"$gt":1}},"bookmark":"x","partition":"p","count":true}`, `{"selector":{"$text":"x"}}`, `{"selector":{"a":1,"b..c":{"":{"$gt":2}},"":3},"fields":["_id"]}`, `{"selector":{"a.0":{"$in":[1,[2],{"b":3},{}]},"b":{"$not":{"$all":[[1]]}}},"use_index":["t","text"]}`, `{"sort":[[[1,2,{"a":"\u0001b"}]]]}`,
 	} {
 		f.Add(seed)
 	}
@@ -95,7 +95,7 @@ func FuzzRequest(f *testing.F) {
 func FuzzDefinition(f *testing.F) {
 	for _, seed := range []string{
 		`{"index":{"fields":["a"]}}`, `{"index":{"fields":[{"a.b":"desc"},{"c":"desc"}],"partial_filter_selector":{"a":{"$regex":"x"}}},"ddoc":"d","name":"n"}`,
-		`{"index":{"fields":[]},"partitioned":true,"w":3}`, `{"index":{"fields":["a","a",""]},"type":"text"}`, `{"index":{"fields":["\"\\"]},"name":"\u0000"}`,
+		`{"index":{"fields":[]},"partitioned":true,"w":3}`, `{"index":{"fields":["a","a",""]},"type":"text"}`, `{"index":{"fields":["\"\\"]},"name":"\u0000"}`, `{"index":{"fields":["a"],"partial_filter_selector":{"b..c":1,"":{"a\\":{"b":2}}}}}`,
 	} {
 		f.Add(seed)
 	}
@@ -104,7 +104,7 @@ func FuzzDefinition(f *testing.F) {
 		if err != nil || v.Kind() != ejson.Object {
 			return
 		}
-		d, err := ParseDefinition(v)
+		d, err := ParseDefinition(v, false)
 		if err != nil {
 			return
 		}
@@ -199,7 +199,7 @@ func FuzzRule(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := selector.ParseNormal(parsed(t, string(s.AppendJSON(nil))))
+		again, err := selector.ParseSelector35(parsed(t, string(s.AppendJSON(nil))))
 		if first := valid(changed); err != nil || valid(changed) != first || allows(again, changed) != first {
 			t.Fatalf("%s: of %s it says %t at first: %v", text, change, first, err)
 		}

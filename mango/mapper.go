@@ -44,7 +44,7 @@ type mapper struct {
 }
 
 // newMapper reads the definition of an index. A filter is checked anew here, since replication may
-// bring a definition that no request has passed.
+// bring a definition that no request has passed, and reads the names that either version let pass.
 func newMapper(definition []byte) (*mapper, error) {
 	v, err := ejson.Parse(definition)
 	if err != nil {
@@ -65,7 +65,7 @@ func newMapper(definition []byte) (*mapper, error) {
 		if err := checkFilterSize(filter); err != nil {
 			return nil, err
 		}
-		if m.filter, err = selector.ParseNormal(filter); err != nil {
+		if m.filter, err = selector.ParseSelector35(filter); err != nil {
 			return nil, err
 		}
 		if err := checkFilter(m.filter); err != nil {

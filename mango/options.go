@@ -114,14 +114,18 @@ func (m *members) text(name string, filled bool, value *string) (given bool) {
 	return m.err == nil
 }
 
-// selector reads a selector.
-func (m *members) selector(v ejson.Value) *selector.Selector {
+// selector reads a selector with the names of CouchDB 3.5 or 3.6.
+func (m *members) selector(v ejson.Value, follows36 bool) *selector.Selector {
 	if v.Kind() != ejson.Object {
 		m.err = compat.Named(compat.KindBadRequest, "invalid_selector_json",
 			"Selector must be a JSON object, not: "+term(v))
 		return nil
 	}
-	s, err := selector.ParseSelector(v)
+	parse := selector.ParseSelector35
+	if follows36 {
+		parse = selector.ParseSelector
+	}
+	s, err := parse(v)
 	m.err = err
 	return s
 }

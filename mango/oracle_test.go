@@ -193,7 +193,7 @@ func (o *opened) create(t tester) {
 	for i, request := range o.c.indexes {
 		v, err := ejson.Parse(fmt.Appendf(nil, `{"ddoc":"i%d","name":"i%d",%s}`, i, i, request))
 		check(t, err)
-		d, err := mango.ParseDefinition(v)
+		d, err := mango.ParseDefinition(v, false)
 		check(t, err)
 		body, err := d.AddTo(ejson.Value{}, false)
 		check(t, err)
@@ -283,7 +283,7 @@ func (q *query) plan(more string) (*mango.Plan, error) {
 		partition = nil
 	}
 	r, err := mango.ParseRequest(v, mango.Defaults{
-		Limit: 25, Partition: partition, CollatedIDs: q.c.collated,
+		Limit: 25, Partition: partition, Follows36: q.c.collated,
 	})
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func TestPlans(t *testing.T) {
 			d.ScanArgs(t, "name", &name)
 			v, err := ejson.Parse([]byte(fmt.Sprintf(`{"ddoc":%q,"name":%q,"index":%s}`, name, name, d.Input)))
 			check(t, err)
-			definition, err := mango.ParseDefinition(v)
+			definition, err := mango.ParseDefinition(v, false)
 			check(t, err)
 			body, err := definition.AddTo(ejson.Value{}, false)
 			check(t, err)

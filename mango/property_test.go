@@ -114,7 +114,7 @@ func cmpOr(text, otherwise string) string {
 func (w *world) createIndex(t fatal, name, request string) {
 	v, err := ejson.Parse([]byte(`{"ddoc":"` + name + `","name":"` + name + `","index":` + request + "}"))
 	check(t, err)
-	d, err := mango.ParseDefinition(v)
+	d, err := mango.ParseDefinition(v, false)
 	check(t, err)
 	body, err := d.AddTo(ejson.Value{}, false)
 	check(t, err)

@@ -80,7 +80,7 @@ func (c collection) write(t *testing.T, step recordedStep) {
 // find is a _find over all documents in the order of ids, with the lines of its answer.
 func (c collection) find(request ejson.Value) (lines []string, err error) {
 	sel, _ := request.Get("selector")
-	chosen, err := selector.ParseSelector(sel)
+	chosen, err := selector.ParseSelector35(sel)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func TestRecordedErrors(t *testing.T) {
 // TestRecordedNormalForms compares the normal form with what _explain shows, and parses it again.
 func TestRecordedNormalForms(t *testing.T) {
 	checked := 0
-	for _, name := range []string{"mango-explain", "mango-errors", "mango-selection"} {
+	for _, name := range []string{"mango-explain", "mango-errors", "mango-names", "mango-selection"} {
 		recordedSteps(t, name, func(t *testing.T, scenario string, steps []recordedStep) {
 			for _, step := range steps {
 				sel, ok := step.json.Get("selector")
@@ -238,7 +238,7 @@ func TestRecordedNormalForms(t *testing.T) {
 				checked++
 				answer := parsed(t, step.body)
 				want, _ := answer.Get("selector")
-				s, err := selector.ParseSelector(sel)
+				s, err := selector.ParseSelector35(sel)
 				if err != nil {
 					t.Errorf("%s: %s: %v", scenario, sel.Raw(), err)
 					continue

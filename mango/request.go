@@ -37,8 +37,9 @@ type Defaults struct {
 	// TextLimit and NouveauLimit are how many documents indexes of these types give at most; 0: as
 	// many as there are.
 	TextLimit, NouveauLimit int64
-	// CollatedIDs has ids compared as CouchDB 3.6 compares them: see Selector.collateIDs.
-	CollatedIDs bool
+	// Follows36 has ids compared and names of fields read as CouchDB 3.6 does: see CollateIDs and
+	// ParseSelector35 of package selector.
+	Follows36 bool
 }
 
 // ParseRequest reads the body of a request, an object. Errors are those of
@@ -59,7 +60,7 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 	r.textLimits = map[Kind]int64{KindText: d.TextLimit, KindNouveau: d.NouveauLimit}
 	m := newMembers(body)
 	if v, ok := m.require("selector"); ok {
-		if r.Selector = m.selector(v); d.CollatedIDs && m.err == nil {
+		if r.Selector = m.selector(v, d.Follows36); d.Follows36 && m.err == nil {
 			r.Selector.CollateIDs()
 		}
 	}

@@ -49,7 +49,7 @@ type textOptions struct {
 
 // readTextOptions reads the definition in a request or a design document
 // (mango_idx_text:do_validate/1).
-func readTextOptions(given ejson.Value, kind Kind) (*textOptions, error) {
+func readTextOptions(given ejson.Value, kind Kind, follows36 bool) (*textOptions, error) {
 	if given.Kind() != ejson.Object {
 		return nil, compat.Named(compat.KindBadRequest, "invalid_index",
 			"Text indexes must be an object, not: "+term(given))
@@ -69,7 +69,7 @@ func readTextOptions(given ejson.Value, kind Kind) (*textOptions, error) {
 		if err := checkFilterSize(v); err != nil {
 			return nil, err
 		}
-		if *filter.to = m.selector(v); m.err != nil {
+		if *filter.to = m.selector(v, follows36); m.err != nil {
 			return nil, m.err
 		}
 		if err := checkFilter(*filter.to); err != nil {
@@ -177,7 +177,7 @@ func (o *textOptions) appendAnalyzer(dst []byte) []byte {
 // readTextDefinition reads the definition in a design document. Of those that CouchDB made a list
 // of fields may be empty: then there are none.
 func readTextDefinition(v ejson.Value, kind Kind) (*textDefinition, error) {
-	o, err := readTextOptions(v, kind)
+	o, err := readTextOptions(v, kind, false)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (w *world) textIndex(t testing.TB, kind, definition string) {
 	request := `{"ddoc":"text","name":"text","type":"` + kind + `","index":` + definition + "}"
 	v, err := ejson.Parse([]byte(request))
 	check(t, err)
-	d, err := mango.ParseDefinition(v)
+	d, err := mango.ParseDefinition(v, false)
 	check(t, err)
 	body, err := d.AddTo(ejson.Value{}, false)
 	check(t, err)

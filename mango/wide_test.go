@@ -62,7 +62,7 @@ func TestWideFilters(t *testing.T) {
 		filter += `}`
 		body, err := ejson.Parse([]byte(`{"index":{"fields":["a"],"partial_filter_selector":` + filter + `}}`))
 		require.NoError(t, err)
-		_, parsed := ParseDefinition(body)
+		_, parsed := ParseDefinition(body, false)
 		_, mapped := newMapper([]byte(`{"fields":{"a":"asc"},"partial_filter_selector":` + filter + `}`))
 		require.Equal(t, parsed, mapped)
 		return parsed

@@ -101,7 +101,7 @@ func (w *world) index(t testing.TB, name string, fields ...string) {
 
 func (w *world) define(t testing.TB, name, index string) {
 	t.Helper()
-	definition, err := mango.ParseDefinition(parse(t, `{"index":`+index+`,"name":"`+name+`","ddoc":"`+name+`"}`))
+	definition, err := mango.ParseDefinition(parse(t, `{"index":`+index+`,"name":"`+name+`","ddoc":"`+name+`"}`), false)
 	check(t, err)
 	design, err := definition.AddTo(ejson.Value{}, false)
 	check(t, err)

@@ -33,7 +33,7 @@ func (s *Selector) Conjunction() (c Conjunction, whole bool) {
 // add takes one condition; it reports whether that is all the condition asks. Fields of the server's
 // own are compared in another order than that of an index.
 func (c *Conjunction) add(cond *Condition) (whole bool) {
-	if cond.Op != OpField || cond.Name == "" || strings.HasPrefix(cond.Name, "_") {
+	if cond.Op != OpField || !cond.Path.Valid || strings.HasPrefix(cond.Name, "_") {
 		return false
 	}
 	inner := cond.Kids[0]

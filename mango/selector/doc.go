@@ -20,7 +20,7 @@
 // Invariants:
 //  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by
 //     several goroutines.
-//  2. Parsing the text of a Selector gives the same Selector.
+//  2. ParseSelector35 of the text of a Selector gives the same Selector.
 //  3. A field that is missing, or lies below a scalar, fails every condition, negated ones too; but for $exists:false
 //     where the object that would have it is there.
 //  4. A condition that cannot be tested is an error, except inside $elemMatch, $allMatch and $keyMapMatch, where it is

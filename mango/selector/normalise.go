@@ -2,16 +2,20 @@ package selector
 
 import "strings"
 
-// pushFields pushes field names down to the operators on values; outer is the name collected so far
-// (mango_selector:norm_fields/2). Below $elemMatch and its like names begin anew: there "" is the
-// element itself. An error of a name that cannot be read has that part of it that stands in the
-// selector.
-func pushFields(c *Condition, outer string) (*Condition, error) {
+// fieldNames reads the names of fields: as they are read with the selector, or late, when they are
+// looked up (ParseSelector35).
+type fieldNames struct{ late bool }
+
+// push pushes field names down to the operators on values; outer is the name collected so far, and
+// bad the part of it that cannot be read, nil for none (mango_selector:norm_fields/2). Below
+// $elemMatch and its like names begin anew: there "" is the element itself. An error of a name that
+// cannot be read has that part of it that stands in the selector.
+func (f fieldNames) push(c *Condition, outer string, bad *Path) (*Condition, error) {
 	switch c.Op {
 	case OpAnd, OpOr, OpNor, OpNot:
-		return c, c.pushKids(outer)
+		return c, f.pushKids(c, outer, bad)
 	case OpElemMatch, OpAllMatch, OpKeyMapMatch:
-		if err := c.pushKids(""); err != nil {
+		if err := f.pushKids(c, "", nil); err != nil {
 			return nil, err
 		}
 	case OpDefault:
@@ -20,22 +24,37 @@ func pushFields(c *Condition, outer string) (*Condition, error) {
 		}
 		return nil, errBadField(c)
 	case OpField:
-		name := c.Name
-		if own := ParsePath(name); !own.Valid {
+		own := ParsePath(c.Name)
+		switch {
+		case own.Valid:
+		case !f.late:
 			return nil, own.Err()
+		case bad == nil:
+			bad = &own
 		}
-		if outer != "" {
-			// A backslash at the end has nothing to escape, and must not get a dot.
-			name = strings.TrimRight(outer, `\`) + "." + name
-		}
-		return pushFields(c.Kids[0], name)
+		return f.push(c.Kids[0], f.join(outer, c.Name), bad)
 	}
-	return NewField(outer, c), nil
+	field := NewField(outer, c)
+	if bad != nil && !field.Path.Valid {
+		field.Path = *bad
+	}
+	return field, nil
 }
 
-func (c *Condition) pushKids(outer string) error {
+// join joins the name of a field in another one.
+func (f fieldNames) join(outer, name string) string {
+	if outer == "" {
+		return name
+	}
+	if !f.late { // a backslash at the end has nothing to escape, and must not get a dot
+		outer = strings.TrimRight(outer, `\`)
+	}
+	return outer + "." + name
+}
+
+func (f fieldNames) pushKids(c *Condition, outer string, bad *Path) error {
 	for i, kid := range c.Kids {
-		pushed, err := pushFields(kid, outer)
+		pushed, err := f.push(kid, outer, bad)
 		if err != nil {
 			return err
 		}
@@ -49,18 +68,6 @@ func NewField(name string, inner *Condition) *Condition {
 	return &Condition{
 		Op: OpField, Name: name, Path: ParsePath(name), inBytes: name == "_id", Kids: []*Condition{inner},
 	}
-}
-
-// withoutNoName takes the name "" off conditions again, which NewField gave to those on an element
-// itself.
-func (c *Condition) withoutNoName() *Condition {
-	for i, kid := range c.Kids {
-		c.Kids[i] = kid.withoutNoName()
-	}
-	if c.Op == OpField && c.Name == "" && c.Kids[0].Op != OpField {
-		return c.Kids[0]
-	}
-	return c
 }
 
 // isText tells a $text, or its normal form {"$default": {"$text": …}}, from another $default.

@@ -23,17 +23,16 @@ type Selector struct {
 // members become $and, a bare value $eq, nested fields are joined with dots, field names and
 // negations are pushed down to the operators (mango_selector:normalize/1). Errors are compat.Errors
 // with Mango's error word and reason.
-func ParseSelector(v ejson.Value) (*Selector, error) {
-	return parseSelector(v, func(c *Condition) *Condition { return c })
+func ParseSelector(v ejson.Value) (*Selector, error) { return parseSelector(v, fieldNames{}) }
+
+// ParseSelector35 is ParseSelector with the names of CouchDB 3.5. One that cannot be read is an
+// error only of a document in which it is looked up, and none below $elemMatch and its like; "" is
+// the value itself; a backslash at the end of a name escapes the dot that joins it to the next one.
+func ParseSelector35(v ejson.Value) (*Selector, error) {
+	return parseSelector(v, fieldNames{late: true})
 }
 
-// ParseNormal is ParseSelector for what may be a normal form that was stored: there a condition on
-// an element itself has the name "", which clients may not write.
-func ParseNormal(v ejson.Value) (*Selector, error) {
-	return parseSelector(v, (*Condition).withoutNoName)
-}
-
-func parseSelector(v ejson.Value, prepare func(*Condition) *Condition) (*Selector, error) {
+func parseSelector(v ejson.Value, names fieldNames) (*Selector, error) {
 	if v.Len() == 0 {
 		return new(Selector), nil
 	}
@@ -45,13 +44,16 @@ func parseSelector(v ejson.Value, prepare func(*Condition) *Condition) (*Selecto
 	if err != nil {
 		return nil, err
 	}
-	if c, err = pushFields(prepare(c), ""); err != nil {
+	if c, err = names.push(c, "", nil); err != nil {
 		return nil, err
 	}
 	if c, err = resolveNegations(c); err != nil {
 		return nil, err
 	}
-	if c.Op == OpField && c.Name == "" {
+	switch missing := c.Op == OpField && c.Name == ""; {
+	case missing && names.late: // an error in both versions, and the text is that of 3.6
+		return ParseSelector(v)
+	case missing:
 		return nil, errMissingFieldName
 	}
 	return &Selector{Root: c}, nil

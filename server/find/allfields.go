@@ -44,7 +44,7 @@ func AddDefaultIndex(ctx context.Context, e *call.Env, database string) error {
 	if err != nil {
 		return err
 	}
-	definition, err := mango.ParseDefinition(request)
+	definition, err := mango.ParseDefinition(request, false)
 	if err == nil {
 		err = definition.Complete(autoDefaults(e.Config))
 	}

@@ -31,7 +31,7 @@ func (h *Handlers) defaults(c *call.Call) mango.Defaults {
 		Limit:        c.Settings.MangoLimit,
 		TextLimit:    c.Env.Config.Int("dreyfus", "max_limit", math.MaxInt64),
 		NouveauLimit: c.Env.Config.Int("nouveau", "max_limit", math.MaxInt64),
-		CollatedIDs:  c.Settings.Follows36,
+		Follows36:    c.Settings.Follows36,
 	}
 	if partition, ok := c.Query.First("partition"); ok {
 		d.Partition = &partition

@@ -83,7 +83,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	if err := c.TakeParsed(selector.PatternSize(request), func() int64 { return selector.Size(request) }); err != nil {
 		return err
 	}
-	definition, err := mango.ParseDefinition(request)
+	definition, err := mango.ParseDefinition(request, c.Settings.Follows36)
 	if err == nil {
 		err = definition.Complete(autoDefaults(c.Env.Config))
 	}

@@ -59,16 +59,17 @@ type ChangesOptions struct {
 	fields string // as sent
 	wait   feedWait
 
-	negatives bool // a negative limit or timeout passes
+	follows36 bool
 }
 
 // ParseChanges reads the query of _changes. lastEventID is the Last-Event-ID header, "" if absent;
 // it counts for feed=eventsource only, and there beats `since`. follows36 refuses a negative limit
-// or timeout, as CouchDB 3.6 does; 3.5 takes it for none. The feed, the filter and `since` are not
+// or timeout, as CouchDB 3.6 does, which 3.5 takes for none, and reads the names in the selector of a
+// filter as that does. The feed, the filter and `since` are not
 // looked at yet: CouchDB looks at the filter before the feed (chttpd_db:parse_changes_query).
 func ParseChanges(q compat.Query, lastEventID string, follows36 bool) (*ChangesOptions, error) {
 	o := &ChangesOptions{feed: string(FeedNormal), since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
-	o.negatives = !follows36
+	o.follows36 = follows36
 	for i := range q {
 		if err := o.set(strings.ToLower(q[i].Name), q[i].Value); err != nil {
 			return nil, err
@@ -143,7 +144,7 @@ func (o *ChangesOptions) setNumber(name, value string) error {
 		switch {
 		case !ok:
 			return compat.NewError(compat.KindBadRequest, "The "+name+" parameter should be a non-negative integer")
-		case n < 0 && !o.negatives:
+		case n < 0 && o.follows36:
 			return compat.NewError(compat.KindBadRequest, "The "+name+" value should be a non-negative integer")
 		case name == "timeout":
 			o.wait.timeout = max(n, 0)

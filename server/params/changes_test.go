@@ -13,9 +13,7 @@ import (
 
 func TestChangesOptions(t *testing.T) {
 	defaults := func() *ChangesOptions {
-		return &ChangesOptions{
-			feed: "normal", since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}, negatives: true,
-		}
+		return &ChangesOptions{feed: "normal", since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
 	}
 	for query, change := range map[string]func(*ChangesOptions){
 		"":                              func(*ChangesOptions) {},

@@ -42,7 +42,7 @@ func (o *ChangesOptions) readFilter(q compat.Query, posted bool, body ejson.Valu
 		return err
 	case "_selector":
 		f.Kind = documents.FilterSelector
-		return readSelector(&o.FeedOptions, posted, body)
+		return o.readSelector(posted, body)
 	case "_design":
 		f.Kind = documents.FilterDesign
 		return nil
@@ -77,7 +77,7 @@ func readViewFilter(f *documents.Filter, q compat.Query, plusIsSpace bool) error
 }
 
 // readSelector reads selector and fields of a POST (couch_changes:get_selector_and_fields).
-func readSelector(o *documents.FeedOptions, posted bool, body ejson.Value) (err error) {
+func (o *ChangesOptions) readSelector(posted bool, body ejson.Value) (err error) {
 	switch {
 	case !posted:
 		return compat.NewError(compat.KindBadRequest, "Selector must be specified in POST payload")
@@ -88,7 +88,11 @@ func readSelector(o *documents.FeedOptions, posted bool, body ejson.Value) (err 
 	if v.Kind() != ejson.Object {
 		return compat.NewError(compat.KindBadRequest, "Selector error: expected a JSON object")
 	}
-	if o.Filter.Selector, err = selector.ParseSelector(v); err != nil {
+	parse := selector.ParseSelector35
+	if o.follows36 {
+		parse = selector.ParseSelector
+	}
+	if o.Filter.Selector, err = parse(v); err != nil {
 		return selectorError(err)
 	}
 	if v, ok := body.Get("fields"); ok {
