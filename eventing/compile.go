@@ -12,6 +12,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/n1ql"
+	"github.com/settee-db/settee/eventing/n1ql/lex"
+	"github.com/settee-db/settee/eventing/n1ql/script"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango/selector"
 )
@@ -47,8 +49,8 @@ func (e *Engine) Compile(ctx context.Context, d *definition.Function) (definitio
 // compile puts the program of a function together: headers, code with its statements replaced, and
 // footers. It does not run JavaScript, so that syntax errors of the code are found later (Compile).
 func (e *Engine) compile(d *definition.Function) (*compiled, error) {
-	script, err := n1ql.Transpile(d.Code)
-	var wrong *n1ql.SyntaxError
+	transpiled, err := script.Transpile(d.Code)
+	var wrong *lex.SyntaxError
 	if errors.As(err, &wrong) {
 		return nil, definition.NewCompileError(wrong.Index, wrong.Line, wrong.Column,
 			wrong.Excerpt()+"\nSyntaxError: "+wrong.Message)
@@ -57,11 +59,11 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 		return nil, err
 	}
 	c := &compiled{bindings: bindingsOf(d)}
-	for _, w := range script.Warnings {
+	for _, w := range transpiled.Warnings {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("line %d, column %d: %s", w.Line, w.Column, w.Message))
 	}
-	for i := range script.Statements {
-		if err := c.target(d, &script.Statements[i]); err != nil {
+	for i := range transpiled.Statements {
+		if err := c.target(d, &transpiled.Statements[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +73,7 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 	headers := strings.Join(d.Settings.Headers, "\n")
 	o := js.EventOptions{
 		Tenant:           d.Ref().String(),
-		Code:             headers + "\n" + script.Code + "\n" + strings.Join(d.Settings.Footers, "\n"),
+		Code:             headers + "\n" + transpiled.Code + "\n" + strings.Join(d.Settings.Footers, "\n"),
 		HeaderLines:      1 + strings.Count(headers, "\n"),
 		Bindings:         c.bindings,
 		TimerContextSize: int(d.Settings.TimerContextSize),
@@ -101,7 +103,7 @@ func bindingsOf(d *definition.Function) (list []js.EventBinding) {
 
 // target notes where a statement writes to, and refuses what it must not: databases that are not
 // bound, or not to be written. A keyspace that is a parameter is looked at when the statement runs.
-func (c *compiled) target(d *definition.Function, s *n1ql.Embedded) error {
+func (c *compiled) target(d *definition.Function, s *script.Embedded) error {
 	for _, name := range s.Keyspaces {
 		if strings.HasPrefix(name, "$") {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/n1ql"
+	"github.com/settee-db/settee/eventing/n1ql/lex"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
@@ -168,7 +169,7 @@ func (e *Engine) parse(text string) (*n1ql.Statement, error) {
 
 // queryError makes an error of a statement one that the handler sees.
 func queryError(err error) error {
-	var wrong *n1ql.SyntaxError
+	var wrong *lex.SyntaxError
 	var failed *n1ql.Error
 	e := &js.EventError{Class: "N1QLError"}
 	switch {

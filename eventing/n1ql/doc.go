@@ -2,14 +2,13 @@
 //
 //	var rows = SELECT name FROM breweries WHERE type = "brewery" AND city = $city LIMIT 5;
 //
-// [Transpile] finds the statements in JavaScript and replaces each by a call of couchbase.n1qlQuery
-// with its text and the values of the variables in it. That call comes to [Parse], [Statement.Bind]
-// and [Query.Rows]. The documents are behind the interface [Keyspaces]; there is no other I/O.
+// Package script finds the statements in JavaScript and replaces each by a call of
+// couchbase.n1qlQuery with its text and the values of the variables in it. That call comes to [Parse],
+// [Statement.Bind] and [Query.Rows]. The documents are behind the interface [Keyspaces]; there is no
+// other I/O.
 //
-//   - transpile.go: Script, Transpile; recognise.go: where a statement begins; scan.go, scantoken.go: JavaScript by
-//     tokens
-//   - lex.go, parser.go, parsestatement.go, parseexpr.go, parsecall.go, parserange.go: the parser of statements;
-//     ast.go: what it makes
+//   - parser.go, parsestatement.go, parseexpr.go, parsecall.go, parserange.go: the parser of statements;
+//     ast.go: what it makes; embed.go: a statement in other code
 //   - value.go, number.go, compare.go: values and their order
 //   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions; like.go: LIKE;
 //     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
@@ -19,24 +18,22 @@
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one
 //   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT,
 //     UPDATE, DELETE
-//   - errors.go: SyntaxError, Error
+//   - errors.go: Error
 //
 // The subset: SELECT [DISTINCT] list or RAW FROM one keyspace, USE KEYS, WHERE, ORDER BY, LIMIT,
 // OFFSET, aggregates over all rows; INSERT, UPSERT, UPDATE, DELETE, with RETURNING. What else N1QL
 // has is an error that names the clause. docs/eventing-queries.md is for users.
 //
 // Invariants:
-//  1. Code without keywords of N1QL is its own transpilation; code with statements keeps its lines.
-//  2. Values of variables are bound to parameters, never written into a statement's text.
-//  3. No input overflows the stack: statements have at most maxDepth levels of recursion, documents are not recursed
+//  1. No input overflows the stack: statements have at most maxDepth levels of recursion, documents are not recursed
 //     into but for comparisons, which end at maxCompared levels.
-//  4. The selector for WHERE finds at least the documents that WHERE holds for, and the evaluator decides on each: rows
+//  2. The selector for WHERE finds at least the documents that WHERE holds for, and the evaluator decides on each: rows
 //     are the same with and without it.
-//  5. Evaluation fails only for want of memory or time: what makes no sense is NULL or MISSING.
-//  6. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize; maxHeld for the values of
+//  3. Evaluation fails only for want of memory or time: what makes no sense is NULL or MISSING.
+//  4. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize; maxHeld for the values of
 //     expressions at one time), and the keyspaces are asked for it before (Keyspaces.Hold). A SELECT
 //     without ORDER BY and DISTINCT keeps one row.
-//  7. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
+//  5. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
 //
 // Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"),
 // strings by their bytes. Integers stay exact as long as they fit into 64 bits; the ones of

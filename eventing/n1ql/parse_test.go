@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
 func TestParse(t *testing.T) {
@@ -49,7 +51,7 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	datadriven.RunTest(t, "testdata/errors", func(t *testing.T, d *datadriven.TestData) string {
 		_, err := Parse(d.Input)
-		var syntax *SyntaxError
+		var syntax *lex.SyntaxError
 		if !errors.As(err, &syntax) {
 			t.Fatalf("%s: %v", d.Input, err)
 		}
@@ -67,7 +69,7 @@ func TestDepth(t *testing.T) {
 		{"SELECT a", ".a", " FROM b"}, {"SELECT a", "[0]", " FROM b"}, {"UPDATE b SET a", ".a", " = 1"},
 		{"SELECT 1", " IS NULL", ""}, {"SELECT 1", " NOT IN [1]", ""},
 	} {
-		var syntax *SyntaxError
+		var syntax *lex.SyntaxError
 		if _, err := Parse(c[0] + strings.Repeat(c[1], n) + c[2]); !errors.As(err, &syntax) ||
 			!strings.Contains(syntax.Message, "levels") {
 			t.Errorf("%s: %v", c[1], err)
@@ -94,7 +96,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse(text)
 		if err != nil {
-			var syntax *SyntaxError
+			var syntax *lex.SyntaxError
 			if !errors.As(err, &syntax) || syntax.Index > len(text) {
 				t.Fatalf("%q: %v", text, err)
 			}

@@ -1,13 +1,17 @@
 package n1ql
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/settee-db/settee/eventing/n1ql/lex"
+)
 
 // caseExpr reads both forms of CASE: with a value that the branches compare with, and without one,
 // where each branch is a condition.
 func (p *exprParser) caseExpr() expr {
 	x := &caseOf{}
 	p.advance()
-	if !p.tok.is("WHEN") {
+	if !p.tok.Is("WHEN") {
 		x.of = p.expr()
 	}
 	for p.accept("WHEN") {
@@ -40,18 +44,18 @@ var windowFunctions = map[string]bool{
 // call reads a call of a function.
 func (p *exprParser) call() expr {
 	t := p.tok
-	name := strings.ToUpper(t.text)
+	name := strings.ToUpper(t.Text)
 	p.advance()
 	p.advance() // the parenthesis
 	switch {
 	case name == "META":
 		p.uses(t)
-		if !p.tok.is(")") {
+		if !p.tok.Is(")") {
 			p.metas = append(p.metas, p.tok)
 			p.name("the alias of the keyspace")
 		}
 		p.expect(")")
-		if next := p.ahead(); !p.tok.is(".") || next.text != "id" && next.text != "cas" {
+		if next := p.ahead(); !p.tok.Is(".") || next.Text != "id" && next.Text != "cas" {
 			p.expiry = true
 		}
 		return &metaOf{}
@@ -63,14 +67,14 @@ func (p *exprParser) call() expr {
 		p.fail(t, "%s is a window function, which is not supported", name)
 	}
 	if f == nil {
-		p.fail(t, "there is no function %s", t.text)
+		p.fail(t, "there is no function %s", t.Text)
 		return &literal{}
 	}
 	x := &function{name: name, fn: f, args: p.list(")")}
 	if n := len(x.args); p.fault == nil && (n < f.least || f.most >= 0 && n > f.most) {
 		p.fail(t, "%s has %s", name, f.arity())
 	}
-	if p.tok.is("OVER") {
+	if p.tok.Is("OVER") {
 		p.unexpected("no window")
 	}
 	return x
@@ -80,7 +84,7 @@ func (p *exprParser) call() expr {
 // the order of the text (found), because they are computed over the rows before any expression that
 // has them is evaluated. p.aggregate marks the fields inside, which may be named without a GROUP
 // BY.
-func (p *exprParser) aggregateCall(t token, name string) expr {
+func (p *exprParser) aggregateCall(t lex.Token, name string) expr {
 	if p.aggregate {
 		p.fail(t, "%s must not be inside of another aggregate", name)
 	}
@@ -95,7 +99,7 @@ func (p *exprParser) aggregateCall(t token, name string) expr {
 		p.aggregate = false
 		p.expect(")")
 	}
-	if p.tok.is("OVER") {
+	if p.tok.Is("OVER") {
 		p.unexpected("no window")
 	}
 	return x

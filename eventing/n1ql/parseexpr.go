@@ -1,6 +1,10 @@
 package n1ql
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/settee-db/settee/eventing/n1ql/lex"
+)
 
 // expr reads an expression.
 func (p *exprParser) expr() expr {
@@ -53,18 +57,18 @@ func (p *exprParser) binary(lowest int) expr {
 	levels := 0
 	for {
 		op, negated := p.tok, false
-		if op.is("NOT") { // NOT IN, NOT WITHIN, NOT LIKE, NOT BETWEEN
+		if op.Is("NOT") { // NOT IN, NOT WITHIN, NOT LIKE, NOT BETWEEN
 			op, negated = p.ahead(), true
-			if !op.is("IN") && !op.is("LIKE") && !op.is("BETWEEN") && !op.is("WITHIN") {
+			if !op.Is("IN") && !op.Is("LIKE") && !op.Is("BETWEEN") && !op.Is("WITHIN") {
 				break
 			}
 		}
-		name := op.text
-		if op.kind == tokenWord {
-			name = op.upper
+		name := op.Text
+		if op.Kind == lex.Word {
+			name = op.Upper
 		}
 		precedence := precedences[name]
-		if op.kind != tokenWord && op.kind != tokenSign || precedence < lowest || precedence == 0 {
+		if op.Kind != lex.Word && op.Kind != lex.Sign || precedence < lowest || precedence == 0 {
 			break
 		}
 		levels++
@@ -120,9 +124,9 @@ func (p *exprParser) is(of expr) expr {
 	if p.accept("NOT") {
 		what = "NOT "
 	}
-	switch p.tok.upper {
+	switch p.tok.Upper {
 	case "NULL", "MISSING", "VALUED":
-		what += p.tok.upper
+		what += p.tok.Upper
 	case "KNOWN":
 		what += "VALUED"
 	case "UNKNOWN":
@@ -142,7 +146,7 @@ func (p *exprParser) is(of expr) expr {
 // on the depth; the negative of a number is made a literal at once, so that -1 is a constant for
 // selectors and ids.
 func (p *exprParser) unary() expr {
-	negated, exist := p.tok.is("-"), p.tok.is("EXISTS")
+	negated, exist := p.tok.Is("-"), p.tok.Is("EXISTS")
 	if !negated && !exist {
 		return p.path()
 	}
@@ -166,8 +170,8 @@ func (p *exprParser) path() expr {
 	x := p.primary()
 	levels := 0
 	for p.fault == nil {
-		if p.tok.is(".") {
-			if next := p.ahead(); next.is("*") {
+		if p.tok.Is(".") {
+			if next := p.ahead(); next.Is("*") {
 				break // of a projection
 			}
 			p.advance()
@@ -194,15 +198,15 @@ func (p *exprParser) subscript(of expr) expr {
 		return &starOf{of}
 	}
 	var from, to expr
-	if !p.tok.is(":") {
+	if !p.tok.Is(":") {
 		from = p.expr()
 	}
 	p.splitColon()
-	if !p.tok.is(":") {
+	if !p.tok.Is(":") {
 		p.expect("]")
 		return &elementOf{of, from}
 	}
-	if p.advance(); !p.tok.is("]") {
+	if p.advance(); !p.tok.Is("]") {
 		to = p.expr()
 	}
 	p.expect("]")
@@ -211,11 +215,11 @@ func (p *exprParser) subscript(of expr) expr {
 
 // memberName takes the name after a point: any word.
 func (p *exprParser) memberName() string {
-	if p.tok.kind != tokenWord && p.tok.kind != tokenQuoted {
+	if p.tok.Kind != lex.Word && p.tok.Kind != lex.Quoted {
 		p.unexpected("the name of a member")
 		return ""
 	}
-	name := p.tok.text
+	name := p.tok.Text
 	p.advance()
 	return name
 }
@@ -226,24 +230,24 @@ func (p *exprParser) memberName() string {
 // aggregates, are refused. A string that looks like a parameter is kept, too, to be warned of.
 func (p *exprParser) primary() expr {
 	t := p.tok
-	switch t.kind {
-	case tokenNumber:
+	switch t.Kind {
+	case lex.Number:
 		p.advance()
-		v, ok := parseNumber(t.text)
+		v, ok := parseNumber(t.Text)
 		if !ok || v.kind != kindNumber {
 			p.fail(t, "the number is too large")
 		}
 		return &literal{v}
-	case tokenString:
+	case lex.String:
 		p.advance()
-		if looksLikeParam(t.text) {
+		if looksLikeParam(t.Text) {
 			p.quoted = append(p.quoted, t)
 		}
-		return &literal{text(t.text)}
-	case tokenParam:
+		return &literal{text(t.Text)}
+	case lex.Param:
 		return &parameter{p.param()}
-	case tokenSign:
-		switch t.text {
+	case lex.Sign:
+		switch t.Text {
 		case "(":
 			p.advance()
 			x := p.expr()
@@ -255,11 +259,11 @@ func (p *exprParser) primary() expr {
 		case "{":
 			return p.object()
 		}
-	case tokenWord:
+	case lex.Word:
 		if x, ok := p.keyword(); ok {
 			return x
 		}
-		if next := p.ahead(); next.is("(") && !reserved[t.upper] && unsupportedWords[t.upper] == "" {
+		if next := p.ahead(); next.Is("(") && !reserved[t.Upper] && unsupportedWords[t.Upper] == "" {
 			return p.call()
 		}
 	}
@@ -269,26 +273,26 @@ func (p *exprParser) primary() expr {
 	}
 	p.advance()
 	switch {
-	case !slices.Contains(p.variables, t.text):
+	case !slices.Contains(p.variables, t.Text):
 		p.names = append(p.names, usedName{t, true, p.aggregate})
 	case p.aggregate:
 		p.failVariable(t)
 	}
-	return &identifier{t.text}
+	return &identifier{t.Text}
 }
 
 // usedName is a token that needs a document: the name of a field, META or *.
 type usedName struct {
-	token      token
+	token      lex.Token
 	identifier bool
 	aggregate  bool // in the argument of an aggregate
 }
 
 // uses remembers a token that is no identifier and needs a document.
-func (p *exprParser) uses(t token) { p.names = append(p.names, usedName{t, false, p.aggregate}) }
+func (p *exprParser) uses(t lex.Token) { p.names = append(p.names, usedName{t, false, p.aggregate}) }
 
 // free is the first token that needs a document, nil if none does.
-func (p *exprParser) free() *token {
+func (p *exprParser) free() *lex.Token {
 	if len(p.names) == 0 {
 		return nil
 	}
@@ -296,7 +300,7 @@ func (p *exprParser) free() *token {
 }
 
 // bare is the first one outside of aggregates.
-func (p *exprParser) bare() *token {
+func (p *exprParser) bare() *lex.Token {
 	for i := range p.names {
 		if !p.names[i].aggregate {
 			return &p.names[i].token
@@ -307,12 +311,12 @@ func (p *exprParser) bare() *token {
 
 // looksLikeParam reports whether a string is a parameter that was put into quotes.
 func looksLikeParam(s string) bool {
-	return len(s) > 1 && (s[0] == ':' || s[0] == '$') && paramEnd(s, 1, s[0] == '$') == len(s)
+	return len(s) > 1 && (s[0] == ':' || s[0] == '$') && lex.ParamEnd(s, 1, s[0] == '$') == len(s)
 }
 
 // keyword reads an expression that begins with a keyword.
 func (p *exprParser) keyword() (x expr, ok bool) {
-	switch p.tok.upper {
+	switch p.tok.Upper {
 	case "TRUE":
 		x = &literal{boolean(true)}
 	case "FALSE":
@@ -360,10 +364,10 @@ func (p *exprParser) object() expr {
 		if len(x.members) > 0 && !p.expect(",") {
 			break
 		}
-		if p.tok.kind != tokenString {
+		if p.tok.Kind != lex.String {
 			p.unexpected("the name of a member in quotes")
 		}
-		m := memberExpr{name: p.tok.text}
+		m := memberExpr{name: p.tok.Text}
 		p.advance()
 		p.splitColon()
 		p.expect(":")
@@ -377,16 +381,16 @@ func (p *exprParser) object() expr {
 
 // startsOperand reports whether a token after a word begins an expression, so that the word is no
 // field.
-func startsOperand(t token) bool {
-	switch t.kind {
-	case tokenWord:
-		switch t.upper {
+func startsOperand(t lex.Token) bool {
+	switch t.Kind {
+	case lex.Word:
+		switch t.Upper {
 		case "TRUE", "FALSE", "NULL", "MISSING", "CASE", "ANY", "SOME", "EVERY", "NOT", "ARRAY", "EXISTS":
 			return true
 		}
-		return !reserved[t.upper]
-	case tokenSign:
-		return t.is("(") || t.is("{") || t.is("[") && !t.glued
+		return !reserved[t.Upper]
+	case lex.Sign:
+		return t.Is("(") || t.Is("{") || t.Is("[") && !t.Glued
 	}
-	return t.kind != tokenEnd && t.kind != tokenBad
+	return t.Kind != lex.End && t.Kind != lex.Bad
 }

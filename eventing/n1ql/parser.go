@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
 // maxDepth bounds how deep expressions are nested, and with it the recursion over them.
@@ -19,19 +21,19 @@ const maxStatement = 1 << 20
 // Parse reads a statement; a semicolon may follow it. Errors are SyntaxErrors.
 func Parse(text string) (*Statement, error) {
 	if len(text) > maxStatement {
-		f := &fault{message: fmt.Sprintf("the statement is longer than %d bytes", maxStatement)}
-		return nil, newLines("").locate(f)
+		f := &lex.Fault{Message: tooLong}
+		return nil, lex.NewLines("").Locate(f)
 	}
 	p := newParser(text, 0)
 	s := p.statement()
-	if p.tok.is(";") {
+	if p.tok.Is(";") {
 		p.advance()
 	}
-	if p.tok.kind != tokenEnd {
+	if p.tok.Kind != lex.End {
 		p.unexpected("the end of the statement")
 	}
 	if p.fault != nil {
-		return nil, newLines(text).locate(p.fault)
+		return nil, lex.NewLines(text).Locate(p.fault)
 	}
 	s.text = text
 	return s, nil
@@ -40,9 +42,9 @@ func Parse(text string) (*Statement, error) {
 // tokens gives one token of a text after the other. The first fault stops it: from then on the token
 // is the end.
 type tokens struct {
-	lexer
-	tok   token
-	fault *fault
+	lex.Lexer
+	tok   lex.Token
+	fault *lex.Fault
 	depth int // levels of nested expressions
 }
 
@@ -56,18 +58,18 @@ type exprParser struct {
 	aggregate bool         // in the argument of an aggregate
 	found     []*aggregate // in the statement
 	names     []usedName   // what needs a document
-	metas     []token      // the aliases in META(alias)
+	metas     []lex.Token  // the aliases in META(alias)
 	expiry    bool         // something may read META().expiration
 	// quoted are strings that look like parameters.
-	quoted []token
-	used   []token // the parameters, each time they are used
+	quoted []lex.Token
+	used   []lex.Token // the parameters, each time they are used
 }
 
 // statementParser reads statements.
 type statementParser struct{ exprParser }
 
 func newParser(src string, start int) *statementParser {
-	p := &statementParser{exprParser{tokens: tokens{lexer: lexer{src: src, pos: start}}}}
+	p := &statementParser{exprParser{tokens: tokens{Lexer: lex.Lexer{Src: src, Pos: start}}}}
 	p.advance()
 	return p
 }
@@ -77,18 +79,18 @@ func (r *tokens) advance() {
 	if r.fault != nil {
 		return
 	}
-	r.tok = r.lexer.next()
-	if r.tok.kind == tokenBad {
-		r.fail(r.tok, "%s", r.tok.text)
+	r.tok = r.Lexer.Next()
+	if r.tok.Kind == lex.Bad {
+		r.fail(r.tok, "%s", r.tok.Text)
 	}
 }
 
 // fail keeps the first fault and ends the text.
-func (r *tokens) fail(at token, format string, args ...any) {
+func (r *tokens) fail(at lex.Token, format string, args ...any) {
 	if r.fault == nil {
-		r.fault = &fault{message: fmt.Sprintf(format, args...), start: at.start, end: at.end}
+		r.fault = &lex.Fault{Message: fmt.Sprintf(format, args...), Start: at.Start, End: at.End}
 	}
-	r.tok = token{kind: tokenEnd, start: r.tok.start, end: r.tok.start}
+	r.tok = lex.Token{Kind: lex.End, Start: r.tok.Start, End: r.tok.Start}
 }
 
 // unexpected fails with what had to come here.
@@ -98,15 +100,15 @@ func (r *tokens) unexpected(wanted string) {
 		return
 	}
 	have := "the end of the text"
-	if r.tok.kind != tokenEnd {
-		have = r.src[r.tok.start:r.tok.end]
+	if r.tok.Kind != lex.End {
+		have = r.Src[r.tok.Start:r.tok.End]
 	}
 	r.fail(r.tok, "expected %s, not %s", wanted, have)
 }
 
 // accept takes the token if it is this one.
 func (r *tokens) accept(text string) bool {
-	if !r.tok.is(text) {
+	if !r.tok.Is(text) {
 		return false
 	}
 	r.advance()
@@ -123,12 +125,12 @@ func (r *tokens) expect(text string) bool {
 }
 
 // ahead returns the token after this one.
-func (r *tokens) ahead() token {
+func (r *tokens) ahead() lex.Token {
 	if r.fault != nil {
-		return token{}
+		return lex.Token{}
 	}
-	l := r.lexer
-	return l.next()
+	l := r.Lexer
+	return l.Next()
 }
 
 // enter goes one level down.
@@ -147,9 +149,9 @@ func (r *tokens) leave(levels int) { r.depth -= levels }
 // splitColon makes of a parameter the colon before a name, where only that makes sense: in objects
 // and before keyspaces.
 func (r *tokens) splitColon() {
-	if r.tok.kind == tokenParam && r.src[r.tok.start] == ':' {
-		r.tok.kind, r.tok.text, r.tok.end = tokenSign, ":", r.tok.start+1
-		r.lexer.pos = r.tok.end
+	if r.tok.Kind == lex.Param && r.Src[r.tok.Start] == ':' {
+		r.tok.Kind, r.tok.Text, r.tok.End = lex.Sign, ":", r.tok.Start+1
+		r.Lexer.Pos = r.tok.End
 	}
 }
 
@@ -164,15 +166,15 @@ var unsupportedWords = map[string]string{
 
 // unsupported is the clause that begins with the token, "" if it begins none.
 func (r *tokens) unsupported() string {
-	if r.tok.kind != tokenWord {
+	if r.tok.Kind != lex.Word {
 		return ""
 	}
-	if r.tok.upper == "USE" {
-		if next := r.ahead(); next.kind == tokenWord && next.upper != "KEYS" {
-			return "USE " + next.upper
+	if r.tok.Upper == "USE" {
+		if next := r.ahead(); next.Kind == lex.Word && next.Upper != "KEYS" {
+			return "USE " + next.Upper
 		}
 	}
-	return unsupportedWords[r.tok.upper]
+	return unsupportedWords[r.tok.Upper]
 }
 
 // reserved are the words that are no identifiers, besides those of unsupportedWords.
@@ -195,11 +197,11 @@ func IsReserved(word string) bool {
 
 // atName reports whether the token is an identifier.
 func (r *tokens) atName() bool {
-	switch r.tok.kind {
-	case tokenQuoted:
+	switch r.tok.Kind {
+	case lex.Quoted:
 		return true
-	case tokenWord:
-		return !IsReserved(r.tok.text)
+	case lex.Word:
+		return !IsReserved(r.tok.Text)
 	}
 	return false
 }
@@ -210,7 +212,7 @@ func (r *tokens) name(wanted string) string {
 		r.unexpected(wanted)
 		return ""
 	}
-	name := r.tok.text
+	name := r.tok.Text
 	r.advance()
 	return name
 }
@@ -231,29 +233,29 @@ func (r *tokens) alias() string {
 func (p *exprParser) param() string {
 	t := p.tok
 	p.advance()
-	if p.tok.glued && (p.tok.is(".") || p.tok.is("(") || p.tok.is("[")) {
-		sigil := p.src[t.start : t.start+1]
-		p.fail(token{start: t.start, end: p.tok.end},
-			"a parameter is a plain variable: put the value of %s%s… into one before the statement", sigil, t.text)
+	if p.tok.Glued && (p.tok.Is(".") || p.tok.Is("(") || p.tok.Is("[")) {
+		sigil := p.Src[t.Start : t.Start+1]
+		p.fail(lex.Token{Start: t.Start, End: p.tok.End},
+			"a parameter is a plain variable: put the value of %s%s… into one before the statement", sigil, t.Text)
 	}
 	p.used = append(p.used, t)
-	if !slices.Contains(p.params, t.text) {
-		p.params = append(p.params, t.text)
+	if !slices.Contains(p.params, t.Text) {
+		p.params = append(p.params, t.Text)
 	}
-	return t.text
+	return t.Text
 }
 
 // keyspace takes a keyspace: a name, a path of a bucket with its default collection, or a
 // parameter.
 func (p *statementParser) keyspace() *keyspaceRef {
 	k := &keyspaceRef{}
-	if p.tok.kind == tokenParam {
+	if p.tok.Kind == lex.Param {
 		k.param = p.param()
 		return k
 	}
 	start := p.tok
 	k.name = p.name("a keyspace")
-	if next := p.tok; start.upper == "DEFAULT" && next.glued && strings.HasPrefix(p.src[next.start:], ":") {
+	if next := p.tok; start.Upper == "DEFAULT" && next.Glued && strings.HasPrefix(p.Src[next.Start:], ":") {
 		p.splitColon() // the namespace of N1QL: default:bucket
 		p.advance()
 		k.name = p.name("a keyspace")
@@ -267,7 +269,7 @@ func (p *statementParser) keyspace() *keyspaceRef {
 	last := p.tok
 	collection := p.name("a collection")
 	if p.fault == nil && (scope != "_default" || collection != "_default") {
-		p.fail(token{start: start.start, end: last.end},
+		p.fail(lex.Token{Start: start.Start, End: last.End},
 			"a keyspace has one scope and one collection, `_default`.`_default`")
 	}
 	return k

@@ -1,6 +1,10 @@
 package n1ql
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/settee-db/settee/eventing/n1ql/lex"
+)
 
 // bindings reads variables with what they go over, x IN a or n:x IN a, and makes them known to what
 // follows. Their arrays see only the variables around.
@@ -44,7 +48,7 @@ func (p *exprParser) forget(over []binding) {
 
 // quantified reads ANY, EVERY or ANY AND EVERY.
 func (p *exprParser) quantified() expr {
-	x := &quantified{any: !p.tok.is("EVERY"), every: p.tok.is("EVERY")}
+	x := &quantified{any: !p.tok.Is("EVERY"), every: p.tok.Is("EVERY")}
 	p.advance()
 	if x.any && p.accept("AND") {
 		p.expect("EVERY")
@@ -58,25 +62,28 @@ func (p *exprParser) quantified() expr {
 	return x
 }
 
+// maxLookahead is how many tokens after FIRST or OBJECT are looked at for the FOR of a transformation.
+const maxLookahead = 2000
+
 // startsTransformation reports whether FIRST or OBJECT is not a name here: FIRST begins FIRST … FOR
 // … END.
 func (p *exprParser) startsTransformation() bool {
-	if next := p.ahead(); !startsOperand(next) || unsupportedWords[next.upper] != "" {
+	if next := p.ahead(); !startsOperand(next) || unsupportedWords[next.Upper] != "" {
 		return false
 	}
-	l, depth := p.lexer, 0
+	l, depth := p.Lexer, 0
 	for range maxLookahead {
-		t := l.next()
+		t := l.Next()
 		switch {
-		case t.kind == tokenEnd, t.kind == tokenBad, depth == 0 && (t.is(",") || t.is(";") || t.is("FROM")):
+		case t.Kind == lex.End, t.Kind == lex.Bad, depth == 0 && (t.Is(",") || t.Is(";") || t.Is("FROM")):
 			return false
-		case t.is("("), t.is("["), t.is("{"):
+		case t.Is("("), t.Is("["), t.Is("{"):
 			depth++
-		case t.is(")"), t.is("]"), t.is("}"):
+		case t.Is(")"), t.Is("]"), t.Is("}"):
 			if depth--; depth < 0 {
 				return false
 			}
-		case t.is("FOR") && depth == 0:
+		case t.Is("FOR") && depth == 0:
 			return true
 		}
 	}
@@ -85,12 +92,12 @@ func (p *exprParser) startsTransformation() bool {
 
 // transformation reads ARRAY, FIRST or OBJECT … FOR … [WHEN …] END.
 func (p *exprParser) transformation() expr {
-	x := &transformation{what: p.tok.upper}
+	x := &transformation{what: p.tok.Upper}
 	p.advance()
 	begin := len(p.names)
 	if x.what == "OBJECT" {
 		x.name = p.expr()
-		if p.splitColon(); !p.tok.is(":") {
+		if p.splitColon(); !p.tok.Is(":") {
 			p.fail(p.tok, "OBJECT has a name and a value: OBJECT name:value FOR … END")
 		}
 		p.advance()
@@ -113,7 +120,7 @@ func (p *exprParser) transformation() expr {
 func (p *exprParser) bound(over []binding, begin, end int) {
 	rest := slices.DeleteFunc(p.names[begin:end], func(n usedName) bool {
 		variable := n.identifier && slices.ContainsFunc(over, func(b binding) bool {
-			return b.name == n.token.text || b.place == n.token.text
+			return b.name == n.token.Text || b.place == n.token.Text
 		})
 		if variable && n.aggregate {
 			p.failVariable(n.token)
@@ -124,6 +131,6 @@ func (p *exprParser) bound(over []binding, begin, end int) {
 }
 
 // failVariable is for a variable in an aggregate, which has the values of rows and not of elements.
-func (p *exprParser) failVariable(t token) {
-	p.fail(t, "an aggregate cannot have the variable %s", t.text)
+func (p *exprParser) failVariable(t lex.Token) {
+	p.fail(t, "an aggregate cannot have the variable %s", t.Text)
 }

@@ -1,6 +1,10 @@
 package n1ql
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/settee-db/settee/eventing/n1ql/lex"
+)
 
 // unsupportedStatements begin statements of N1QL that are not part of the subset.
 var unsupportedStatements = map[string]bool{
@@ -9,13 +13,23 @@ var unsupportedStatements = map[string]bool{
 	"WITH": true,
 }
 
+// BeginsStatement reports whether a word, in capitals, begins a statement of N1QL, one that is not
+// supported among them.
+func BeginsStatement(word string) bool {
+	switch Kind(word) {
+	case Select, Insert, Upsert, Update, Delete:
+		return true
+	}
+	return unsupportedStatements[word]
+}
+
 // statement reads one statement without its semicolon. Only SELECT may stand in parentheses. That
 // META() names the statement's keyspace can be checked only at the end, since it may come before
 // FROM.
 func (p *statementParser) statement() *Statement {
 	s := &Statement{}
 	parentheses := 0
-	for p.tok.is("(") && p.enter() {
+	for p.tok.Is("(") && p.enter() {
 		p.advance()
 		parentheses++
 	}
@@ -37,8 +51,8 @@ func (p *statementParser) statement() *Statement {
 	case p.accept("DELETE"):
 		s.kind = Delete
 		p.deleteStatement(s)
-	case p.tok.kind == tokenWord && unsupportedStatements[p.tok.upper]:
-		p.fail(p.tok, "%s is not supported", p.tok.upper)
+	case p.tok.Kind == lex.Word && unsupportedStatements[p.tok.Upper]:
+		p.fail(p.tok, "%s is not supported", p.tok.Upper)
 	default:
 		p.unexpected("a statement")
 	}
@@ -46,8 +60,8 @@ func (p *statementParser) statement() *Statement {
 		p.expect(")")
 	}
 	for _, t := range p.metas {
-		if s.from != nil && s.from.param == "" && t.text != s.from.aliasOf(s.from.name) {
-			p.fail(t, "there is no keyspace %s", t.text)
+		if s.from != nil && s.from.param == "" && t.Text != s.from.aliasOf(s.from.name) {
+			p.fail(t, "there is no keyspace %s", t.Text)
 		}
 	}
 	s.params, s.aggregates, s.expiry = p.params, p.found, p.expiry
@@ -66,7 +80,7 @@ func (p *statementParser) selectStatement(s *Statement) {
 		p.from(s)
 	}
 	if list > 0 && bare != nil {
-		p.fail(*bare, "beside an aggregate %s would need GROUP BY, which is not supported", bare.text)
+		p.fail(*bare, "beside an aggregate %s would need GROUP BY, which is not supported", bare.Text)
 	}
 	p.whereClause(s)
 	if p.accept("ORDER") {
@@ -74,7 +88,7 @@ func (p *statementParser) selectStatement(s *Statement) {
 		p.orderBy(s)
 	}
 	// N1QL has LIMIT first; the other order is accepted as well.
-	for p.tok.is("LIMIT") && s.limit == nil || p.tok.is("OFFSET") && s.offset == nil {
+	for p.tok.Is("LIMIT") && s.limit == nil || p.tok.Is("OFFSET") && s.offset == nil {
 		if p.accept("LIMIT") {
 			s.limit = p.expr()
 		} else {
@@ -86,21 +100,21 @@ func (p *statementParser) selectStatement(s *Statement) {
 		p.unexpected("the end of the statement")
 	}
 	if free := p.free(); s.from == nil && free != nil {
-		if p.tok.kind != tokenEnd && !p.tok.is(";") && !p.tok.is(")") {
+		if p.tok.Kind != lex.End && !p.tok.Is(";") && !p.tok.Is(")") {
 			p.unexpected("FROM") // which is probably misspelt
 		}
-		p.fail(*free, "there is no FROM, so %s is unknown", free.text)
+		p.fail(*free, "there is no FROM, so %s is unknown", free.Text)
 	}
 }
 
 // from reads what follows FROM.
 func (p *statementParser) from(s *Statement) {
-	if p.tok.is("(") {
+	if p.tok.Is("(") {
 		p.fail(p.tok, "a subquery is not supported")
 	}
 	s.from = p.keyspace()
 	p.afterKeyspace(s)
-	if p.tok.is(",") {
+	if p.tok.Is(",") {
 		p.fail(p.tok, "JOIN is not supported: a statement has one keyspace")
 	}
 }
@@ -108,9 +122,9 @@ func (p *statementParser) from(s *Statement) {
 // afterKeyspace reads the alias and USE KEYS.
 func (p *statementParser) afterKeyspace(s *Statement) {
 	s.from.alias = p.alias()
-	if p.tok.is("USE") {
+	if p.tok.Is("USE") {
 		next := p.ahead()
-		if !next.is("KEYS") && !next.is("PRIMARY") {
+		if !next.Is("KEYS") && !next.Is("PRIMARY") {
 			p.unexpected("USE KEYS")
 		}
 		p.advance()
@@ -122,7 +136,7 @@ func (p *statementParser) afterKeyspace(s *Statement) {
 
 // whereClause reads WHERE, which has no aggregates.
 func (p *statementParser) whereClause(s *Statement) {
-	if !p.tok.is("WHERE") {
+	if !p.tok.Is("WHERE") {
 		return
 	}
 	at, before := p.tok, len(p.found)
@@ -167,11 +181,11 @@ func (p *statementParser) projection(s *Statement) {
 
 // startsRaw reports whether the token is RAW before an expression, and not a field of that name.
 func (p *statementParser) startsRaw() bool {
-	if !p.tok.is("RAW") && !p.tok.is("ELEMENT") && !p.tok.is("VALUE") {
+	if !p.tok.Is("RAW") && !p.tok.Is("ELEMENT") && !p.tok.Is("VALUE") {
 		return false
 	}
 	next := p.ahead()
-	return startsOperand(next) || next.is("-")
+	return startsOperand(next) || next.Is("-")
 }
 
 // element reads one element of a projection: *, an expression with .* or with an alias.
@@ -182,7 +196,7 @@ func (p *statementParser) element() projection {
 		return projection{star: true}
 	}
 	e := projection{expr: p.expr()}
-	if p.tok.is(".") && p.fault == nil {
+	if p.tok.Is(".") && p.fault == nil {
 		p.advance()
 		p.expect("*")
 		e.star = true
@@ -253,7 +267,7 @@ func (p *statementParser) insertStatement(s *Statement) {
 	if p.accept("(") {
 		options = p.insertColumns(s)
 	}
-	if p.tok.is("SELECT") {
+	if p.tok.Is("SELECT") {
 		p.fail(p.tok, "%s … SELECT is not supported", s.kind)
 	}
 	p.expect("VALUES")
@@ -265,7 +279,7 @@ func (p *statementParser) insertStatement(s *Statement) {
 		p.accept("VALUES")
 	}
 	if free := p.free(); free != nil {
-		p.fail(*free, "VALUES has no document, so %s is unknown", free.text)
+		p.fail(*free, "VALUES has no document, so %s is unknown", free.Text)
 	}
 	p.returningClause(s)
 }
@@ -274,7 +288,7 @@ func (p *statementParser) insertStatement(s *Statement) {
 func (p *statementParser) insertColumns(s *Statement) bool {
 	p.accept("PRIMARY")
 	p.expect("KEY")
-	if !p.tok.is(",") && p.tok.kind != tokenEnd {
+	if !p.tok.Is(",") && p.tok.Kind != lex.End {
 		p.fail(p.tok, "%s … SELECT is not supported: (KEY, VALUE) VALUES (…) is", s.kind)
 	}
 	p.expect(",")
@@ -303,7 +317,7 @@ func (p *statementParser) insertRow(options bool) insertRow {
 func (p *statementParser) updateStatement(s *Statement) {
 	s.from = p.keyspace()
 	p.afterKeyspace(s)
-	if !p.tok.is("SET") && !p.tok.is("UNSET") {
+	if !p.tok.Is("SET") && !p.tok.Is("UNSET") {
 		p.unexpected("SET or UNSET")
 	}
 	if p.accept("SET") {
@@ -319,7 +333,7 @@ func (p *statementParser) updateStatement(s *Statement) {
 func (p *statementParser) assignments(s *Statement, set bool) {
 	for p.fault == nil {
 		var a assignment
-		if at := p.tok; at.is("META") && p.ahead().text == "(" {
+		if at := p.tok; at.Is("META") && p.ahead().Text == "(" {
 			p.call()
 			p.expect(".")
 			if field := p.memberName(); field != "expiration" || !set {
@@ -352,9 +366,9 @@ func (p *statementParser) assignedPath() []step {
 			if p.accept("-") {
 				sign = -1
 			}
-			v, _ := parseNumber(p.tok.text)
+			v, _ := parseNumber(p.tok.Text)
 			at, ok := v.num.int()
-			if p.tok.kind != tokenNumber || !ok {
+			if p.tok.Kind != lex.Number || !ok {
 				p.unexpected("the number of an element")
 			}
 			p.advance()

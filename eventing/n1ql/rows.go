@@ -68,7 +68,7 @@ const keysAtOnce = 100
 
 // documents calls each with the documents for which WHERE is TRUE, until each wants no more. They
 // are read by their ids if USE KEYS or WHERE names these, else found by a selector that finds at
-// least them (invariant 4). A statement without a keyspace has one row, without a document.
+// least them (invariant 2). A statement without a keyspace has one row, without a document.
 func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error {
 	e := r.env()
 	visit := func(d *Document) (bool, error) {

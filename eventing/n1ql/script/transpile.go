@@ -1,9 +1,12 @@
-package n1ql
+package script
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/settee-db/settee/eventing/n1ql"
+	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
 // Script is JavaScript whose statements were replaced by calls.
@@ -16,7 +19,7 @@ type Script struct {
 // Embedded is a statement in JavaScript.
 type Embedded struct {
 	Text      string
-	Kind      Kind
+	Kind      n1ql.Kind
 	Line      int      // from 1
 	Column    int      // from 1, in characters
 	Index     int      // of its first byte in the code, from 0
@@ -36,7 +39,7 @@ type Warning struct {
 // semicolon; or after `of` in the head of a loop, where the parenthesis ends it. Code without
 // statements stays as it is. The rest of the code is not checked. Errors are *SyntaxErrors.
 func Transpile(code string) (*Script, error) {
-	t := transpiler{scanner: newScanner(code), lines: newLines(code)}
+	t := transpiler{scanner: newScanner(code), lines: lex.NewLines(code)}
 	for {
 		tok, ok := t.peek()
 		if !ok {
@@ -45,7 +48,7 @@ func Transpile(code string) (*Script, error) {
 		switch {
 		case tok.kind == jsWord && t.isStatement(tok), t.parenthesised(tok):
 			if f := t.statement(tok); f != nil {
-				return nil, t.lines.locate(f)
+				return nil, t.lines.Locate(f)
 			}
 		default:
 			t.take(tok)
@@ -59,59 +62,49 @@ func Transpile(code string) (*Script, error) {
 // transpiler goes over JavaScript and copies it.
 type transpiler struct {
 	*scanner
-	lines  *lines
+	lines  *lex.Lines
 	out    strings.Builder
 	copied int // the code before it is in out
 	script Script
 }
 
 // statement replaces the statement that begins with a token.
-func (t *transpiler) statement(tok jsToken) *fault {
+func (t *transpiler) statement(tok jsToken) *lex.Fault {
 	place := t.place()
 	if place == placeNone {
-		return &fault{start: tok.start, end: tok.end, message: strings.ToUpper(tok.text) +
+		return &lex.Fault{Start: tok.start, End: tok.end, Message: strings.ToUpper(tok.text) +
 			" must be a statement of its own, or be assigned to a variable or returned: it cannot be an argument or " +
 			"a part of an expression"}
 	}
-	p := newParser(t.code, tok.start)
-	s := p.statement()
-	end := p.tok.start
-	if place == placeLoop && p.tok.is(";") { // before the parenthesis it may be there
-		p.advance()
+	end := ";"
+	if place == placeLoop {
+		end = ")"
 	}
-	if f := t.checkEnd(p, place); f != nil {
+	p := n1ql.ParseIn(t.code, tok.start, end)
+	if f := t.checkEnd(p); f != nil {
 		return f
 	}
-	after := end
-	if place == placeLoop {
-		after = p.tok.start
-	}
-	text := strings.TrimRight(t.code[tok.start:end], " \t\r\n")
-	if len(text) > maxStatement {
-		return &fault{start: tok.start, end: tok.end,
-			message: fmt.Sprintf("the statement is longer than %d bytes", maxStatement)}
-	}
-	for _, used := range p.used {
+	for _, used := range p.Variables {
 		if f := checkVariable(used); f != nil {
 			return f
 		}
 	}
 	t.out.WriteString(t.code[t.copied:tok.start])
-	t.out.WriteString(call(text, t.code[tok.start:after], p.used, tok.start))
-	t.copied = after
+	t.out.WriteString(call(p.Text, t.code[tok.start:p.After], p.Variables, tok.start))
+	t.copied = p.After
 	// What follows is the semicolon or the parenthesis after a call.
-	t.prev, t.pos, t.newline = jsToken{kind: jsPunct, text: ")", start: after, end: after}, after, false
+	t.prev, t.pos, t.newline = jsToken{kind: jsPunct, text: ")", start: p.After, end: p.After}, p.After, false
 	t.closed, t.member, t.label = bracketGroup, false, false
 
-	e := Embedded{Text: text, Kind: s.kind, Index: tok.start, Params: s.params}
-	e.Line, e.Column = t.lines.position(tok.start)
-	if k := s.Keyspace(); k != "" {
+	e := Embedded{Text: p.Text, Kind: p.Kind(), Index: tok.start, Params: p.Params()}
+	e.Line, e.Column = t.lines.Position(tok.start)
+	if k := p.Keyspace(); k != "" {
 		e.Keyspaces = []string{k}
 	}
 	t.script.Statements = append(t.script.Statements, e)
-	for _, q := range p.quoted {
-		w := Warning{Message: fmt.Sprintf("'%s' in quotes is a text and no parameter", q.text)}
-		w.Line, w.Column = t.lines.position(q.start)
+	for _, q := range p.Quoted {
+		w := Warning{Message: fmt.Sprintf("'%s' in quotes is a text and no parameter", q.Text)}
+		w.Line, w.Column = t.lines.Position(q.Start)
 		t.script.Warnings = append(t.script.Warnings, w)
 	}
 	return nil
@@ -119,26 +112,18 @@ func (t *transpiler) statement(tok jsToken) *fault {
 
 // checkEnd finds out what is wrong with a statement. Without its semicolon it goes on in the code
 // that follows: that is what is said then.
-func (t *transpiler) checkEnd(p *statementParser, at place) *fault {
-	end := ";"
-	if at == placeLoop {
-		end = ")"
-	}
-	if p.fault == nil && p.tok.is(end) {
+func (t *transpiler) checkEnd(p *n1ql.Parsed) *lex.Fault {
+	f := p.Fault
+	if f == nil {
 		return nil
 	}
-	whole := p.fault == nil
-	if whole {
-		p.unexpected("the end of the statement")
-	}
-	f := p.fault
-	before := strings.TrimRight(t.code[:f.start], " \t\r\n")
-	newLine := strings.ContainsAny(t.code[len(before):f.start], "\r\n")
-	rest := t.code[f.start:]
-	word := t.code[f.start:wordEnd(t.code, f.start)]
-	if rest == "" || whole && (newLine || rest[0] == '}') || newLine && codeWords[word] {
-		return &fault{message: "the statement is not terminated: it has no semicolon at its end",
-			start: f.start, end: f.end}
+	before := strings.TrimRight(t.code[:f.Start], " \t\r\n")
+	newLine := strings.ContainsAny(t.code[len(before):f.Start], "\r\n")
+	rest := t.code[f.Start:]
+	word := t.code[f.Start:lex.WordEnd(t.code, f.Start)]
+	if rest == "" || p.Whole && (newLine || rest[0] == '}') || newLine && codeWords[word] {
+		return &lex.Fault{Message: "the statement is not terminated: it has no semicolon at its end",
+			Start: f.Start, End: f.End}
 	}
 	return f
 }
@@ -159,31 +144,31 @@ var noVariables = []string{
 }
 
 // checkVariable refuses parameters that are no variables.
-func checkVariable(t token) *fault {
+func checkVariable(t lex.Token) *lex.Fault {
 	switch {
-	case isDigit(t.text, 0):
-		return &fault{start: t.start, end: t.end,
-			message: "$" + t.text + " is no variable: parameters with numbers need couchbase.n1qlQuery()"}
-	case slices.Contains(noVariables, t.text), strings.Contains(t.text, `\`):
-		return &fault{start: t.start, end: t.end, message: t.text + " is no variable"}
+	case lex.IsDigit(t.Text, 0):
+		return &lex.Fault{Start: t.Start, End: t.End,
+			Message: "$" + t.Text + " is no variable: parameters with numbers need couchbase.n1qlQuery()"}
+	case slices.Contains(noVariables, t.Text), strings.Contains(t.Text, `\`):
+		return &lex.Fault{Start: t.Start, End: t.End, Message: t.Text + " is no variable"}
 	}
 	return nil
 }
 
 // call is the call in place of a statement. It has the line breaks of the source, and each
 // parameter stands in the line where it is used first, so that errors name the right line.
-func call(text, source string, used []token, start int) string {
+func call(text, source string, used []lex.Token, start int) string {
 	var b strings.Builder
 	b.WriteString("couchbase.n1qlQuery(")
 	writeString(&b, text)
 	at := 0
 	newlines := func(upTo int) {
-		b.WriteString(strings.Repeat("\n", len(newLines(source[at:upTo]).starts)-1))
+		b.WriteString(strings.Repeat("\n", lex.NewLines(source[at:upTo]).Count()-1))
 		at = upTo
 	}
 	seen := map[string]bool{}
 	for _, t := range used {
-		if seen[t.text] {
+		if seen[t.Text] {
 			continue
 		}
 		sign := ", {"
@@ -191,9 +176,9 @@ func call(text, source string, used []token, start int) string {
 			sign = ", "
 		}
 		b.WriteString(sign)
-		newlines(t.start - start)
-		b.WriteString("'$" + t.text + "': " + t.text)
-		seen[t.text] = true
+		newlines(t.Start - start)
+		b.WriteString("'$" + t.Text + "': " + t.Text)
+		seen[t.Text] = true
 	}
 	if len(seen) > 0 {
 		b.WriteByte('}')

@@ -1,4 +1,4 @@
-package n1ql
+package script
 
 import (
 	"errors"

@@ -1,15 +1,11 @@
-package n1ql
+package script
 
-import "strings"
+import (
+	"strings"
 
-// queryWords begin statements of N1QL.
-var queryWords = map[string]bool{"SELECT": true, "INSERT": true, "UPSERT": true, "UPDATE": true, "DELETE": true}
-
-func init() {
-	for word := range unsupportedStatements {
-		queryWords[word] = true
-	}
-}
+	"github.com/settee-db/settee/eventing/n1ql"
+	"github.com/settee-db/settee/eventing/n1ql/lex"
+)
 
 // maxLookahead is how many tokens after a keyword are looked at for the second keyword of a
 // statement.
@@ -22,47 +18,47 @@ func (s *scanner) isStatement(tok jsToken) bool {
 	if s.afterPoint() {
 		return false
 	}
-	l := lexer{src: s.code, pos: tok.start}
-	first := l.next()
-	if first.kind != tokenWord || !queryWords[first.upper] || s.named() {
+	l := lex.Lexer{Src: s.code, Pos: tok.start}
+	first := l.Next()
+	if first.Kind != lex.Word || !n1ql.BeginsStatement(first.Upper) || s.named() {
 		return false
 	}
 	rest := l
-	next := l.next()
-	if end, _ := skipJSBlanks(s.code, first.end); next.glued || strings.HasPrefix(s.code[end:], "--") {
+	next := l.Next()
+	if end, _ := lex.SkipBlanks(s.code, first.End); next.Glued || strings.HasPrefix(s.code[end:], "--") {
 		return false // a decrement would be a comment of N1QL
 	}
-	newline := strings.ContainsAny(s.code[first.end:next.start], "\r\n")
-	name := next.kind == tokenWord && !operatorWords[next.text] || next.kind == tokenQuoted ||
-		next.kind == tokenParam
-	switch first.upper {
+	newline := strings.ContainsAny(s.code[first.End:next.Start], "\r\n")
+	name := next.Kind == lex.Word && !operatorWords[next.Text] || next.Kind == lex.Quoted ||
+		next.Kind == lex.Param
+	switch first.Upper {
 	case "INSERT", "UPSERT", "MERGE":
-		return next.is("INTO") && startsName(l.next())
+		return next.Is("INTO") && startsName(l.Next())
 	case "DELETE":
-		if !next.is("FROM") && (name || next.is("*")) { // DELETE x FROM b is a mistake, but none of JavaScript
-			next = l.next()
+		if !next.Is("FROM") && (name || next.Is("*")) { // DELETE x FROM b is a mistake, but none of JavaScript
+			next = l.Next()
 		}
-		return next.is("FROM") && startsName(l.next())
+		return next.Is("FROM") && startsName(l.Next())
 	case "UPDATE":
-		if next.kind == tokenWord && name && !newline {
+		if next.Kind == lex.Word && name && !newline {
 			return true
 		}
-		return name && rest.reaches("SET", "UNSET")
+		return name && reaches(rest, "SET", "UNSET")
 	case "SELECT":
-		plain := next.kind == tokenWord && name || next.kind == tokenNumber || next.kind == tokenString ||
-			next.kind == tokenParam && s.code[next.start] == '$'
+		plain := next.Kind == lex.Word && name || next.Kind == lex.Number || next.Kind == lex.String ||
+			next.Kind == lex.Param && s.code[next.Start] == '$'
 		if plain && !newline {
 			return true
 		}
-		if next.is("(") && rest.isMethod() {
+		if next.Is("(") && isMethod(rest) {
 			return false
 		}
-		start := plain || name || next.kind == tokenSign && selectSigns[next.text]
-		return start && rest.reaches("FROM", "")
+		start := plain || name || next.Kind == lex.Sign && selectSigns[next.Text]
+		return start && reaches(rest, "FROM", "")
 	case "WITH":
-		return next.kind == tokenWord && l.next().upper == "AS"
+		return next.Kind == lex.Word && l.Next().Upper == "AS"
 	}
-	return next.kind == tokenWord && name && !newline || first.upper == "FROM" && next.kind == tokenQuoted && !newline
+	return next.Kind == lex.Word && name && !newline || first.Upper == "FROM" && next.Kind == lex.Quoted && !newline
 }
 
 // named reports whether the last token makes a name of what follows: function update.
@@ -86,30 +82,30 @@ var selectSigns = map[string]bool{"*": true, "(": true, "[": true, "{": true, "-
 
 // startsName reports whether a token after FROM or INTO is a keyspace, and not what goes on with a
 // variable of that name.
-func startsName(t token) bool {
-	return !t.glued && (t.kind == tokenWord && !operatorWords[t.text] || t.kind == tokenQuoted || t.kind == tokenParam)
+func startsName(t lex.Token) bool {
+	return !t.Glued && (t.Kind == lex.Word && !operatorWords[t.Text] || t.Kind == lex.Quoted || t.Kind == lex.Param)
 }
 
 // reaches reports whether one of two keywords stands before the end of the statement, with a name
 // after it. Two names in a row are no JavaScript.
-func (l lexer) reaches(word, other string) bool {
+func reaches(l lex.Lexer, word, other string) bool {
 	depth := 0
 	for range maxLookahead {
-		t := l.next()
+		t := l.Next()
 		switch {
-		case t.kind == tokenEnd, t.kind == tokenBad:
+		case t.Kind == lex.End, t.Kind == lex.Bad:
 			return false
-		case t.is("("), t.is("["), t.is("{"):
+		case t.Is("("), t.Is("["), t.Is("{"):
 			depth++
-		case t.is(")"), t.is("]"), t.is("}"):
+		case t.Is(")"), t.Is("]"), t.Is("}"):
 			if depth--; depth < 0 {
 				return false
 			}
-		case t.is(";") && depth == 0:
+		case t.Is(";") && depth == 0:
 			return false
-		case t.kind == tokenWord && depth == 0 && (t.upper == word || t.upper == other):
+		case t.Kind == lex.Word && depth == 0 && (t.Upper == word || t.Upper == other):
 			next := l
-			if n := next.next(); startsName(n) {
+			if n := next.Next(); startsName(n) {
 				return true
 			}
 		}
@@ -118,18 +114,18 @@ func (l lexer) reaches(word, other string) bool {
 }
 
 // isMethod reports whether parentheses and then a brace follow, as in the definition of a method.
-func (l lexer) isMethod() bool {
+func isMethod(l lex.Lexer) bool {
 	depth := 0
 	for range maxLookahead {
-		t := l.next()
+		t := l.Next()
 		switch {
-		case t.kind == tokenEnd, t.kind == tokenBad:
+		case t.Kind == lex.End, t.Kind == lex.Bad:
 			return false
-		case t.is("("):
+		case t.Is("("):
 			depth++
-		case t.is(")"):
+		case t.Is(")"):
 			if depth--; depth == 0 {
-				return l.next().text == "{"
+				return l.Next().Text == "{"
 			}
 		}
 	}
@@ -174,7 +170,7 @@ func (s *scanner) parenthesised(tok jsToken) bool {
 			return false
 		}
 	}
-	first := lexer{src: s.code, pos: tok.start}
-	t := first.next()
-	return tok.kind == jsWord && t.upper == "SELECT" && inner.isStatement(tok)
+	first := lex.Lexer{Src: s.code, Pos: tok.start}
+	t := first.Next()
+	return tok.kind == jsWord && t.Upper == "SELECT" && inner.isStatement(tok)
 }

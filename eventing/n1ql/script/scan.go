@@ -1,6 +1,10 @@
-package n1ql
+package script
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/settee-db/settee/eventing/n1ql/lex"
+)
 
 // jsKind is the kind of a token of JavaScript.
 type jsKind uint8
@@ -70,9 +74,9 @@ func (s *scanner) close() {
 // it are passed over.
 func (s *scanner) peek() (tok jsToken, ok bool) {
 	if s.pos < 2 && strings.HasPrefix(s.code[s.pos:], "#!") && s.prev.kind == jsNone {
-		s.pos = lineEnd(s.code, s.pos)
+		s.pos = lex.LineEnd(s.code, s.pos)
 	}
-	end, newline := skipJSBlanks(s.code, s.pos)
+	end, newline := lex.SkipBlanks(s.code, s.pos)
 	s.pos, s.newline = end, s.newline || newline
 	if s.pos >= len(s.code) {
 		return jsToken{}, false
@@ -86,10 +90,10 @@ func (s *scanner) peek() (tok jsToken, ok bool) {
 		tok.kind, tok.end = s.template(s.pos + 1)
 	case c == '"' || c == '\'':
 		tok.kind, tok.end = jsNumber, stringEnd(s.code, s.pos)
-	case c >= '0' && c <= '9' || c == '.' && isDigit(s.code, s.pos+1):
+	case c >= '0' && c <= '9' || c == '.' && lex.IsDigit(s.code, s.pos+1):
 		tok.kind, tok.end = jsNumber, numberEnd(s.code, s.pos)
-	case wordEnd(s.code, s.pos) > s.pos:
-		tok.kind, tok.end = jsWord, wordEnd(s.code, s.pos)
+	case lex.WordEnd(s.code, s.pos) > s.pos:
+		tok.kind, tok.end = jsWord, lex.WordEnd(s.code, s.pos)
 	case c == '/' && !s.afterExpression():
 		tok.kind, tok.end = jsNumber, regexpEnd(s.code, s.pos)
 	default:

@@ -1,4 +1,4 @@
-package n1ql
+package script
 
 import (
 	"errors"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/settee-db/settee/eventing/n1ql"
+	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
 // TestRecognition shows where a statement is one, and where it is JavaScript: testdata/recognition.
@@ -41,7 +44,7 @@ func TestCarriageReturns(t *testing.T) {
 func TestTranspileErrors(t *testing.T) {
 	datadriven.RunTest(t, "testdata/transpile-errors", func(t *testing.T, d *datadriven.TestData) string {
 		_, err := Transpile(d.Input)
-		var syntax *SyntaxError
+		var syntax *lex.SyntaxError
 		if !errors.As(err, &syntax) {
 			t.Fatalf("%s: %v", d.Input, err)
 		}
@@ -52,7 +55,7 @@ func TestTranspileErrors(t *testing.T) {
 
 func TestExcerpt(t *testing.T) {
 	_, err := Transpile("function f() {\n\tx = SELECT a FROM b GROUP BY c;\n}")
-	var syntax *SyntaxError
+	var syntax *lex.SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Fatal(err)
 	}
@@ -71,12 +74,13 @@ func TestEmbedded(t *testing.T) {
 		t.Fatalf("%+v", script.Statements)
 	}
 	e := script.Statements[0]
-	if e.Kind != Update || e.Line != 2 || e.Column != 22 || e.Text != "UPDATE :bucket SET a = $x WHERE b = ':type'" ||
+	if e.Kind != n1ql.Update || e.Line != 2 || e.Column != 22 ||
+		e.Text != "UPDATE :bucket SET a = $x WHERE b = ':type'" ||
 		strings.Join(e.Keyspaces, ",") != "$bucket" || strings.Join(e.Params, ",") != "bucket,x" {
 		t.Errorf("%+v", e)
 	}
 	e = script.Statements[1]
-	if e.Kind != Select || e.Line != 3 || e.Column != 7 || strings.Join(e.Keyspaces, ",") != "b" {
+	if e.Kind != n1ql.Select || e.Line != 3 || e.Column != 7 || strings.Join(e.Keyspaces, ",") != "b" {
 		t.Errorf("%+v", e)
 	}
 	if len(script.Warnings) != 1 || script.Warnings[0].Line != 2 || script.Warnings[0].Column != 58 ||
@@ -96,21 +100,21 @@ func FuzzTranspile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code string) {
 		script, err := Transpile(code)
 		if err != nil {
-			var syntax *SyntaxError
+			var syntax *lex.SyntaxError
 			if !errors.As(err, &syntax) || syntax.Line < 1 || syntax.Column < 1 {
 				t.Fatalf("%q: %v", code, err)
 			}
 			_ = syntax.Excerpt()
 			return
 		}
-		if a, b := len(newLines(code).starts), len(newLines(script.Code).starts); a != b {
+		if a, b := lex.NewLines(code).Count(), lex.NewLines(script.Code).Count(); a != b {
 			t.Fatalf("%q has %d lines, %q %d", code, a, script.Code, b)
 		}
 		if len(script.Statements) == 0 && script.Code != code {
 			t.Fatalf("%q became %q", code, script.Code)
 		}
 		for _, s := range script.Statements {
-			if _, err := Parse(s.Text); err != nil {
+			if _, err := n1ql.Parse(s.Text); err != nil {
 				t.Fatalf("%q was taken from %q: %v", s.Text, code, err)
 			}
 		}
