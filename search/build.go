@@ -25,6 +25,7 @@ type build struct {
 	db     *storage.DB
 	def    *Definition
 	flight *flight
+	job    bool // it runs as a job
 	target storage.Seq
 
 	// What prepare reads.
@@ -53,6 +54,8 @@ type build struct {
 const (
 	batchDocs  = 500
 	batchBytes = 2 << 20
+	// smallUpdate is the number of changes up to which a build does without a job.
+	smallUpdate = batchDocs
 	// maxRecord is the largest record of a document that an index takes: it has to fit a
 	// transaction.
 	maxRecord = 7 << 20
@@ -277,6 +280,10 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 			return err
 		}
 		since = batch.end
+		if !b.job && b.x.opts.Jobs != nil && batch.pending+int64(len(batch.docs)) > smallUpdate {
+			batch.share.giveBack()
+			return errLarge
+		}
 		// What an interactive index begins with comes before what writers have put into its log
 		// meanwhile.
 		direct = direct || !b.indirect.Load() && (b.interactive() && len(batch.docs) > 0 ||

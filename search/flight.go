@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -106,7 +108,11 @@ func (x *Indexes) join(db *storage.DB, def *Definition, uuid [16]byte) (*flight,
 	}}
 	x.flights[key] = f
 	x.running.Go(func() {
-		f.reached, f.err = x.build(x.ctx, db, def, f)
+		b := &build{x: x, db: db, def: def, flight: f}
+		f.reached, f.err = b.run(x.ctx)
+		if errors.Is(f.err, errLarge) {
+			f.reached, f.err = b.runAsJob(x.ctx)
+		}
 		x.mu.Lock()
 		delete(x.flights, key)
 		x.mu.Unlock()
@@ -123,11 +129,41 @@ var errMoved = errors.New("search: index was changed by another builder")
 // have any more.
 var errUnwanted = errors.New("search: index is not wanted any more")
 
-// build brings an index to the end of the feed as it is at the beginning, and tells where that is.
-func (x *Indexes) build(
-	ctx context.Context, db *storage.DB, def *Definition, f *flight,
-) (reached storage.Seq, err error) {
-	b := &build{x: x, db: db, def: def, flight: f}
+// errLarge ends a build that has so much to do that it is to be a job.
+var errLarge = errors.New("search: build is to be a job")
+
+// runAsJob is run as a job of the queue, so that a build that was running when the server ended
+// again and again is not begun any more. It waits while another process builds the index.
+func (b *build) runAsJob(ctx context.Context) (reached storage.Seq, err error) {
+	b.job = true
+	spec := jobs.Spec{Type: buildJob, ID: buildID(b.db.Name(), b.def), Data: taskOf(buildJob, b.db.Name(), b.def)}
+	for {
+		err = b.x.opts.Jobs.Do(ctx, spec, func(ctx context.Context) (err error) {
+			if reached, err = b.run(ctx); ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return err
+		})
+		switch {
+		case errors.Is(err, jobs.ErrLost):
+			continue
+		case errors.Is(err, jobs.ErrPaused):
+			err = errPaused
+		case errors.Is(err, jobs.ErrClosed):
+			err = errClosed
+		}
+		return reached, err
+	}
+}
+
+// errPaused is of a build that may be what ends processes.
+var errPaused = compat.NewError(compat.KindServiceUnavailable, "The build of this index is paused: "+
+	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once after POST /{db}/_compact/{ddoc}.")
+
+// run brings an index to the end of the feed as it is at the beginning, and tells where that is.
+// The error is errLarge if it has to be a job and is none.
+func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
+	x := b.x
 	for lost := 0; ; lost++ {
 		if err := b.prepare(ctx); err != nil {
 			return reached, err
@@ -139,7 +175,7 @@ func (x *Indexes) build(
 			b.target = endOfFeed
 		}
 		if b.rec.ready {
-			x.mergeSoon(db, b.uuid, def, b.recordKey, b.rec.number, b.keys)
+			x.mergeSoon(b.db, b.uuid, b.def, b.recordKey, b.rec.number, b.keys)
 		}
 		if b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached) {
 			return reached, nil

@@ -24,8 +24,9 @@ type Info struct {
 	// Pending is the number of updates of the database, Committed how many of them the index has.
 	Pending, Committed uint64
 	Purges             int64
-	// MergesPaused is why segments are not merged any more, "" if they are.
-	MergesPaused string
+	// Paused is why the index is not built, MergesPaused why segments are not merged any more; ""
+	// if they are.
+	Paused, MergesPaused string
 }
 
 // Info reads what _search_info and _nouveau_info tell of an index, from one snapshot, without
@@ -78,8 +79,14 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 	})
 	if err == nil && info.Built && x.opts.Jobs != nil {
 		var paused []jobs.Job
-		if paused, err = x.opts.Jobs.PausedOf(ctx, mergeID(db.Name(), number)); len(paused) > 0 {
-			info.MergesPaused = paused[0].Error
+		paused, err = x.opts.Jobs.PausedOf(ctx, db.Name())
+		for i := range paused {
+			switch job := &paused[i]; {
+			case job.Type == buildJob && job.ID == buildID(db.Name(), def):
+				info.Paused = job.Error
+			case job.Type == mergeJob && job.ID == mergeID(db.Name(), number):
+				info.MergesPaused = job.Error
+			}
 		}
 	}
 	return info, err

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -65,7 +66,7 @@ func (x *Indexes) merge(
 		if x.opts.Jobs == nil {
 			err = x.mergeOnce(ctx, db, uuid, recordKey, number, k)
 		} else {
-			spec := jobs.Spec{Type: mergeJob, ID: mergeID(db.Name(), number), Data: taskOf(db.Name(), def)}
+			spec := jobs.Spec{Type: mergeJob, ID: mergeID(db.Name(), number), Data: taskOf(mergeJob, db.Name(), def)}
 			err = x.opts.Jobs.Do(ctx, spec, func(ctx context.Context) error {
 				return x.mergeOnce(ctx, db, uuid, recordKey, number, k)
 			})
@@ -76,16 +77,23 @@ func (x *Indexes) merge(
 	}
 }
 
-// mergeJob is the type of the jobs that merge segments.
-const mergeJob = "search_merge"
+// The types of the jobs that build indexes, and that merge segments.
+const (
+	buildJob = "search_build"
+	mergeJob = "search_merge"
+)
+
+func buildID(database string, def *Definition) string {
+	return database + "\x00" + hex.EncodeToString(def.signature[:])
+}
 
 func mergeID(database string, number int64) string {
 	return database + "\x00" + strconv.FormatInt(number, 10)
 }
 
-// taskOf is what _active_tasks shows of a merge that is paused.
-func taskOf(database string, def *Definition) []byte {
-	b := ejson.AppendString([]byte(`{"type":"search_indexer","job":"`+mergeJob+`","database":`), database)
+// taskOf is what _active_tasks shows of a build or a merge that is paused.
+func taskOf(job, database string, def *Definition) []byte {
+	b := ejson.AppendString([]byte(`{"type":"search_indexer","job":"`+job+`","database":`), database)
 	b = ejson.AppendString(append(b, `,"design_document":`...), shown(def.DesignDoc))
 	return append(ejson.AppendString(append(b, `,"index":`...), shown(def.Name)), '}')
 }

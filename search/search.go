@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -22,8 +23,8 @@ type Options struct {
 	KV kv.Store
 	// JS runs index functions; nil: indexes cannot be built.
 	JS JavaScript
-	// Jobs is the queue in which merges of segments run, once Start was called; nil: who has
-	// written a segment merges it.
+	// Jobs is the queue in which large builds and merges of segments run, once Start was called;
+	// nil: who wants an index builds it, and who has written a segment merges it.
 	Jobs *jobs.Queue
 	// Languages are those besides JavaScript, by the `language` of design documents.
 	Languages map[string]Language
@@ -101,12 +102,15 @@ func New(o Options) *Indexes {
 	return x
 }
 
-// Start lets merges be jobs of the queue, if there is one.
-func (x *Indexes) Start() error {
+// Start lets large builds and merges be jobs of the queue, if there is one.
+func (x *Indexes) Start() (err error) {
 	if x.opts.Jobs == nil {
 		return nil
 	}
-	return x.opts.Jobs.Handle(jobs.Type{Name: mergeJob, Pauses: true})
+	for _, name := range []string{buildJob, mergeJob} {
+		err = errors.Join(err, x.opts.Jobs.Handle(jobs.Type{Name: name, Pauses: true}))
+	}
+	return err
 }
 
 // flushesAtOnce is how many logs are flushed at a time: each is in memory, see logMemory.

@@ -15,7 +15,8 @@ type Status struct {
 	Entries, Bytes  int64
 	Others          int64  // documents that are not broken down, which every query looks at
 	Done, Total     int64  // documents that the build has done, and all of the database
-	Failure         string // of the last attempt to build it, "" for none
+	Failure         string // of the last attempt to build it, or why it is paused, "" for none
+	Paused          bool   // it is not built for an hour: see jobs.ErrPaused
 }
 
 // Status tells of the indexes of a database, in the order of their definition.
@@ -50,6 +51,7 @@ func (x *Indexes) Status(ctx context.Context, db *storage.DB) (list []Status, er
 	for i := range list {
 		if st := &list[i]; !st.Ready && err == nil {
 			st.Total, st.Failure = max(info.DocCount, st.Done), job.Error
+			st.Paused = job.State == jobs.Pending && job.Error == jobs.ErrPaused.Error()
 		}
 	}
 	return list, err

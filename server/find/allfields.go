@@ -84,7 +84,11 @@ func appendAutoStatus(b []byte, list []allfields.Status, ddoc, name string) []by
 	}
 	st := &list[i]
 	integer := func(name string, n int64) { b = strconv.AppendInt(append(b, name...), n, 10) }
-	b = append(append(append(b, `,"state":"`...), autoState(st.Ready)...), '"')
+	state := autoState(st.Ready)
+	if st.Paused {
+		state = "paused"
+	}
+	b = append(append(append(b, `,"state":"`...), state...), '"')
 	integer(`,"entries":`, st.Entries)
 	integer(`,"bytes":`, st.Bytes)
 	integer(`,"documents_not_indexed":`, st.Others)

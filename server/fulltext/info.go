@@ -34,13 +34,17 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), n, 10)
 }
 
-// appendPause appends that merges of the index are paused, and why, if they are. This is an
-// extension.
-func appendPause(b []byte, info *engine.Info) []byte {
-	if info.MergesPaused == "" {
-		return b
+// appendPauses appends that the build of the index, or merges of its segments, are paused, and why,
+// if they are. This is an extension.
+func appendPauses(b []byte, info *engine.Info) []byte {
+	const paused = `"state":"paused","reason":`
+	if info.Paused != "" {
+		b = ejson.AppendString(append(b, ","+paused...), info.Paused)
 	}
-	return append(ejson.AppendString(append(b, `,"merges":{"state":"paused","reason":`...), info.MergesPaused), '}')
+	if info.MergesPaused != "" {
+		b = append(ejson.AppendString(append(b, `,"merges":{`+paused...), info.MergesPaused), '}')
+	}
+	return b
 }
 
 // searchInfo serves GET …/_search_info/{index} (dreyfus_fabric_info).
@@ -58,7 +62,7 @@ func (h *Handlers) searchInfo(c *call.Call) error {
 	b = appendNumber(b, "doc_count", info.Docs)
 	b = appendNumber(b, "disk_size", info.Bytes)
 	b = appendNumber(b, "committed_seq", int64(info.Committed))
-	b = appendPause(appendNumber(b, "error_count", info.Errors), info)
+	b = appendPauses(appendNumber(b, "error_count", info.Errors), info)
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
 
@@ -94,7 +98,7 @@ func (h *Handlers) nouveauInfo(c *call.Call) error {
 	b = appendNumber(b, "num_docs", info.Docs)
 	b = appendNumber(b, "purge_seq", info.Purges)
 	b = appendNumber(b, "update_seq", int64(info.Committed))
-	b = appendPause(appendNumber(b, "error_count", info.Errors), info)
+	b = appendPauses(appendNumber(b, "error_count", info.Errors), info)
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
 
