@@ -57,12 +57,15 @@ var rooms = map[string][]string{
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/replaced", "storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests
 	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
-	"views": {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv"},
+	"views": {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv", viewQuery},
+	// What a view is asked, without who answers it.
+	viewQuery: {"compat"},
 	// Selectors know no indexes, and the patterns of $regex no documents.
 	selectors:    {"compat", "mango/pcre"},
 	"mango/pcre": {"compat"},
-	"mango":      {"compat", selectors, "mango/pcre", "storage", "storage/kv", "views", "search", "search/index", "search/segment", "search/query"},
-	"search":     {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
+	"mango": {"compat", selectors, "mango/pcre", "storage", "storage/kv", "views", viewQuery,
+		"search", "search/index", "search/segment", "search/query"},
+	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
@@ -138,7 +141,7 @@ var rooms = map[string][]string{
 	"server/documents": handlers("js"),
 	"server/lists":     handlers("js"),
 	"server/changes":   handlers("js", selectors),
-	"server/queries":   handlers(),
+	"server/queries":   handlers(viewQuery),
 	"server/designs":   handlers("js", "server/documents", "server/lists", "server/queries", "server/rewrite"),
 	"server/find":      handlers("mango", selectors, "search", "config"),
 	"server/fulltext": handlers("js", "search", "search/analysis", "search/index", "search/segment",
@@ -152,7 +155,7 @@ var rooms = map[string][]string{
 	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
 	// What options mean is told by the questions that they become, and knows no request.
-	"server/params":  {"compat", "storage", "views", selectors, "documents"},
+	"server/params":  {"compat", "storage", viewQuery, selectors, "documents"},
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.
@@ -210,6 +213,9 @@ const (
 
 // selectors is the part of Mango that knows no indexes: whoever filters documents may use it.
 const selectors = "mango/selector"
+
+// viewQuery is what a view is asked.
+const viewQuery = "views/viewquery"
 
 // withStorage are the floors of storage that those may name who stand on it.
 var withStorage = []string{keyspace, "storage/listeners", docread, verify}

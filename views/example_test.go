@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // A view in a design document, and a query of it, which builds the index first.
@@ -52,8 +53,8 @@ func defineAndQuery(ctx context.Context) error {
 	); err != nil {
 		return err
 	}
-	return indexes.Query(ctx, db, "_design/sofas", "colours", func(*views.View) (*views.Query, views.Sink, error) {
-		return &views.Query{Reduce: true, GroupLevel: views.GroupExact, Limit: 10}, printer{}, nil
+	return indexes.Query(ctx, db, "_design/sofas", "colours", func(*views.View) (*viewquery.Query, views.Sink, error) {
+		return &viewquery.Query{Reduce: true, GroupLevel: viewquery.GroupExact, Limit: 10}, printer{}, nil
 	})
 }
 

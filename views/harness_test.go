@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/storagetest"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // The words of the kit.
@@ -144,28 +145,29 @@ func (b *bench) query(t tester, ddoc, view, options string) *collected {
 }
 
 func (b *bench) tryQuery(ddoc, view, options string, sink Sink) error {
-	return b.views.Query(context.Background(), b.db, "_design/"+ddoc, view, func(*View) (*Query, Sink, error) {
+	ask := func(*View) (*viewquery.Query, Sink, error) {
 		q, err := readQuery(options)
 		return q, sink, err
-	})
+	}
+	return b.views.Query(context.Background(), b.db, "_design/"+ddoc, view, ask)
 }
 
 // readQuery is a query written with the names that options have in a URL.
-func readQuery(options string) (*Query, error) {
+func readQuery(options string) (*viewquery.Query, error) {
 	params, err := url.ParseQuery(options)
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Reduce: true, Limit: math.MaxInt64}
+	q := &viewquery.Query{Reduce: true, Limit: math.MaxInt64}
 	for name := range params {
-		if err := q.read(name, params.Get(name)); err != nil {
+		if err := readOption(q, name, params.Get(name)); err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", name, params.Get(name), err)
 		}
 	}
 	return q, nil
 }
 
-func (q *Query) read(name, value string) (err error) {
+func readOption(q *viewquery.Query, name, value string) (err error) {
 	yes := value == "true"
 	switch name {
 	case "key":
@@ -190,7 +192,7 @@ func (q *Query) read(name, value string) (err error) {
 	case "reduce":
 		q.Reduce = yes
 	case "group":
-		q.GroupLevel = GroupExact
+		q.GroupLevel = viewquery.GroupExact
 	case "group_level":
 		q.GroupLevel, err = strconv.ParseInt(value, 10, 64)
 	case "partition":
@@ -198,7 +200,7 @@ func (q *Query) read(name, value string) (err error) {
 	case "update_seq":
 		q.UpdateSeq = yes
 	case "update", "stale":
-		q.Update = UpdateNever
+		q.Update = viewquery.UpdateNever
 	default:
 		err = errors.New("an option that these tests do not have")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // designKey names a parsed design document in the cache.
@@ -97,7 +98,7 @@ func (w *View) path() string { return w.db.Name() + "/" + w.design.id + "/_view/
 func (w *View) HasReduce() bool { return w.def.hasReduce }
 
 // Reduces reports whether a query is answered by reduced values (couch_mrview_util:set_view_type).
-func (w *View) Reduces(q *Query) bool { return w.def.hasReduce && q.Reduce }
+func (w *View) Reduces(q *viewquery.Query) bool { return w.def.hasReduce && q.Reduce }
 
 // Partitioned reports whether the index is partitioned.
 func (w *View) Partitioned() bool { return w.design.partitioned }

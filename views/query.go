@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // errBehind asks for an update of the index before the query.
@@ -19,7 +20,7 @@ var errNeedsCatchUp = errors.New("views: the index lacks changes")
 // query is a running query. It can go on in another snapshot when one became too old.
 type query struct {
 	w      *View
-	asked  *Query
+	asked  *viewquery.Query
 	sink   Sink
 	target storage.Seq // the index has to be at or after it
 	waited bool        // target is set
@@ -47,7 +48,7 @@ var errPartition = compat.NewError(
 )
 
 // Ask tells, of a view that was found, what it is asked and who takes the answer.
-type Ask func(w *View) (*Query, Sink, error)
+type Ask func(w *View) (*viewquery.Query, Sink, error)
 
 // Query is View and View.Query in one snapshot: ask is called in between. Errors of the former and
 // of ask come as they are.
@@ -91,7 +92,7 @@ func (v *Views) Query(ctx context.Context, db *storage.DB, ddocID, name string, 
 // On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots
 // a query that takes longer goes on in a newer one after the last row given, and may see changes
 // made meanwhile.
-func (w *View) Query(ctx context.Context, asked *Query, sink Sink) error {
+func (w *View) Query(ctx context.Context, asked *viewquery.Query, sink Sink) error {
 	q, err := w.begin(asked, sink)
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (w *View) Query(ctx context.Context, asked *Query, sink Sink) error {
 }
 
 // begin makes a query that nothing was read for yet.
-func (w *View) begin(asked *Query, sink Sink) (*query, error) {
+func (w *View) begin(asked *viewquery.Query, sink Sink) (*query, error) {
 	if w.Partitioned() != (asked.Partition != "") {
 		return nil, errPartition
 	}
@@ -135,7 +136,7 @@ func (q *query) finish(ctx context.Context, err error) error {
 			return now.Query(ctx, asked, q.sink)
 		}
 	}
-	if err == nil && asked.Update == UpdateLazy {
+	if err == nil && asked.Update == viewquery.UpdateLazy {
 		_, _, err = w.v.flights.join(w.db, w.design, w.uuid, false)
 	}
 	return err
@@ -202,7 +203,7 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 		}
 		return ix, nil
 	}
-	if q.asked.Update != UpdateFirst {
+	if q.asked.Update != viewquery.UpdateFirst {
 		return ix, nil
 	}
 	if !q.waited {

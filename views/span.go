@@ -9,13 +9,14 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // span is a range of row keys, half-open; a nil end is open.
 type span struct{ lo, hi []byte }
 
 // only gives the range of a query without `keys`.
-func (def *definition) only(q *Query) span {
+func (def *definition) only(q *viewquery.Query) span {
 	var partition []byte
 	if q.Partition != "" {
 		partition = appendPartition(nil, q.Partition)
@@ -25,7 +26,7 @@ func (def *definition) only(q *Query) span {
 
 // spans gives the ranges that a query reads, in the order it reads them: one, or one for each of
 // `keys`. Each is made when it is its turn, since there may be a million keys.
-func (def *definition) spans(q *Query) iter.Seq[span] {
+func (def *definition) spans(q *viewquery.Query) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		if q.Keys.Kind() != ejson.Array {
 			yield(def.only(q))
@@ -58,7 +59,7 @@ func (def *definition) appendKey(dst []byte, key ejson.Value) []byte {
 // span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading
 // direction, with the document ids that continue them. A range that ends before it begins
 // (key=1&inclusive_end=false with an id to begin with) is empty, at its begin.
-func (def *definition) span(q *Query, partition []byte, start, end ejson.Value) span {
+func (def *definition) span(q *viewquery.Query, partition []byte, start, end ejson.Value) span {
 	s := def.ends(q, partition, start, end)
 	if s.hi != nil && bytes.Compare(s.lo, s.hi) > 0 {
 		if q.Descending {
@@ -71,7 +72,7 @@ func (def *definition) span(q *Query, partition []byte, start, end ejson.Value) 
 }
 
 // ends gives the ends of a span as the options name them.
-func (def *definition) ends(q *Query, partition []byte, start, end ejson.Value) span {
+func (def *definition) ends(q *viewquery.Query, partition []byte, start, end ejson.Value) span {
 	s := span{lo: partition}
 	if partition != nil {
 		s.hi = append(partition[:len(partition):len(partition)], 0xff)
@@ -120,7 +121,7 @@ const (
 )
 
 // docIDs are the ids that continue the ends of the range, with their defaults.
-func docIDs(q *Query) (first, last string) {
+func docIDs(q *viewquery.Query) (first, last string) {
 	first, last = lowestID, highestID
 	if q.Descending {
 		first, last = highestID, lowestID
@@ -172,7 +173,7 @@ func appendUpper(key []byte, id string, inclusive bool) []byte {
 }
 
 // checkRange refuses ranges that no row can be in (couch_mrview_util:check_range).
-func (def *definition) checkRange(q *Query) error {
+func (def *definition) checkRange(q *viewquery.Query) error {
 	if q.StartKey.Kind() == ejson.Invalid || q.EndKey.Kind() == ejson.Invalid ||
 		collate.Identical(q.StartKey, q.EndKey) {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/reduce"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // Answer is what follows the groups.
@@ -180,7 +181,7 @@ func (p *Plan) runRowless(
 	if err != nil {
 		return false, err
 	}
-	query := &views.Query{
+	query := &viewquery.Query{
 		Reduce: true, GroupLevel: int64(len(p.equal) + len(p.r.groups)), StartKey: key, Partition: p.r.partition,
 		Fields: p.kind == summed, Limit: 1<<63 - 1,
 	}

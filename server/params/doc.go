@@ -1,7 +1,7 @@
 // Package params is the grammar of what requests ask for: which names there are, in which order
 // they are looked at, what CouchDB says of values that it does not take. What comes out are the
-// plain questions of the packages below: views.Query, documents.ReadOptions, documents.ListOptions,
-// documents.FeedOptions. No handler knows the name of an option of these, and nothing below the
+// plain questions of the packages below: viewquery.Query, documents.ReadOptions,
+// documents.ListOptions, documents.FeedOptions. No handler knows the name of an option of these, and nothing below the
 // handlers does. Options that one resource has alone, as those of _search and _find, are beside its
 // routes.
 //

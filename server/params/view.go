@@ -3,7 +3,7 @@ package params
 import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // MaxLimit is CouchDB's greatest limit, and the limit of a query that names none.
@@ -29,7 +29,7 @@ func optBoolOf(b bool) optBool {
 // _dbs_info (#mrargs). They are read by one of the Parse functions below and then have to pass
 // CheckView or List. Keys refer to the JSON body they came from.
 type ViewOptions struct {
-	views.Query // what the view is asked; its Keys are of another kind than Array only before the checks
+	viewquery.Query // what the view is asked; its Keys are of another kind than Array only before the checks
 
 	// What is shown of the documents of rows.
 	IncludeDocs     bool
@@ -49,7 +49,7 @@ type ViewOptions struct {
 }
 
 func newViewOptions() *ViewOptions {
-	return &ViewOptions{Query: views.Query{Limit: MaxLimit, Reduce: true}, groupLevel: -1}
+	return &ViewOptions{Query: viewquery.Query{Limit: MaxLimit, Reduce: true}, groupLevel: -1}
 }
 
 // ParseAllDocs reads the options of a GET (body is the zero Value) or POST of _all_docs,

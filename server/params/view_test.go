@@ -7,7 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 func mustParse(t testing.TB, text string) ejson.Value {
@@ -145,7 +145,7 @@ func show(o *ViewOptions) string {
 	add(o.Unsorted, "unsorted")
 	add(o.reduce != unset, "reduce=%d", o.reduce)
 	add(o.stable, "stable")
-	add(o.Update != views.UpdateFirst, "update=%d", o.Update)
+	add(o.Update != viewquery.UpdateFirst, "update=%d", o.Update)
 	add(o.Partition != "", "partition=%s", o.Partition)
 	add(o.GroupLevel != 0, "group=%d", o.GroupLevel)
 	return strings.Join(s, " ")

@@ -7,7 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // Limits are what the options of a query are checked against.
@@ -93,7 +93,7 @@ func (o *ViewOptions) check(reduced bool) error {
 	switch {
 	case !reduced && o.reduce == yes:
 		reason = "Reduce is invalid for map-only views."
-	case reduced && o.GroupLevel != views.GroupExact && o.Keys.Kind() == ejson.Array:
+	case reduced && o.GroupLevel != viewquery.GroupExact && o.Keys.Kind() == ejson.Array:
 		reason = "Multi-key fetches for reduce views must use `group=true`"
 	case o.Keys.Kind() != ejson.Array && o.Keys.Kind() != ejson.Invalid:
 		reason = "`keys` must be an array of strings."
@@ -123,7 +123,7 @@ func (o *ViewOptions) resolveGroup() error {
 		}
 		o.GroupLevel = o.groupLevel
 	case o.group == yes:
-		o.GroupLevel = views.GroupExact
+		o.GroupLevel = viewquery.GroupExact
 	default:
 		o.GroupLevel = 0
 	}

@@ -3,7 +3,7 @@ package params
 import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 func (o *ViewOptions) setQuery(q compat.Query) error {
@@ -89,17 +89,17 @@ func (o *ViewOptions) setKey(name string, v Value) error {
 func (o *ViewOptions) setUpdate(name string, v Value) error {
 	switch word := v.Word(); {
 	case name == "stale" && word == "ok":
-		o.stable, o.Update = true, views.UpdateNever
+		o.stable, o.Update = true, viewquery.UpdateNever
 	case name == "stale" && word == "update_after":
-		o.stable, o.Update = true, views.UpdateLazy
+		o.stable, o.Update = true, viewquery.UpdateLazy
 	case name == "stable" && (word == "true" || word == "false"):
 		o.stable = word == "true"
 	case name == "update" && word == "true":
-		o.Update = views.UpdateFirst
+		o.Update = viewquery.UpdateFirst
 	case name == "update" && word == "false":
-		o.Update = views.UpdateNever
+		o.Update = viewquery.UpdateNever
 	case name == "update" && word == "lazy":
-		o.Update = views.UpdateLazy
+		o.Update = viewquery.UpdateLazy
 	default:
 		return compat.NewError(compat.KindQueryParse, "Invalid value for `"+name+"`.")
 	}

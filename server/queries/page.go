@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // This file is an extension: pages of views. With `bookmark=` an answer ends with the bookmark of
@@ -52,7 +53,7 @@ var errBadBookmark = compat.NewError(compat.KindQueryParse, "Invalid value for `
 
 // openPage turns a bookmark into the first place of a query, whose skip counts on the first page
 // only.
-func openPage(bookmark string, q *views.Query, reduced bool) (*viewPage, error) {
+func openPage(bookmark string, q *viewquery.Query, reduced bool) (*viewPage, error) {
 	if q.Keys.Kind() == ejson.Array {
 		return nil, compat.NewError(compat.KindQueryParse, "`bookmark` is incompatible with `keys`")
 	}
@@ -61,7 +62,7 @@ func openPage(bookmark string, q *views.Query, reduced bool) (*viewPage, error) 
 	case !reduced:
 		p.kind = pageMap
 	// the shown key is the first place of its group
-	case q.GroupLevel == views.GroupExact, q.GroupLevel > 0 && !q.Descending:
+	case q.GroupLevel == viewquery.GroupExact, q.GroupLevel > 0 && !q.Descending:
 		p.kind = pageKeys
 	}
 	if bookmark != "" && bookmark != "nil" {
@@ -74,7 +75,7 @@ func openPage(bookmark string, q *views.Query, reduced bool) (*viewPage, error) 
 }
 
 // resume makes the query begin where the page before ended.
-func (p *viewPage) resume(bookmark string, q *views.Query) error {
+func (p *viewPage) resume(bookmark string, q *viewquery.Query) error {
 	text, err := base64.RawURLEncoding.DecodeString(bookmark)
 	if err != nil {
 		return errBadBookmark

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 func parseJSON(t require.TestingT, text []byte) ejson.Value {
@@ -25,7 +26,7 @@ func parseJSON(t require.TestingT, text []byte) ejson.Value {
 
 // answerFrom is a model of a query: the rows from the start on, of which skip are left out, at most
 // limit.
-func answerFrom(t require.TestingT, all []views.Row, q *views.Query) []views.Row {
+func answerFrom(t require.TestingT, all []views.Row, q *viewquery.Query) []views.Row {
 	var out []views.Row
 	skip := q.Skip
 	for _, r := range all {
@@ -137,7 +138,7 @@ func TestBookmarkGoesOnBehindDeletedRows(t *testing.T) {
 		{Key: []byte("2"), ID: []byte("c")},
 		{Key: []byte("3"), ID: []byte("d")},
 	}
-	q := &views.Query{Limit: 2}
+	q := &viewquery.Query{Limit: 2}
 	p, err := openPage("", q, false)
 	require.NoError(t, err)
 	require.True(t, p.takes(&rows[0]))
@@ -145,7 +146,7 @@ func TestBookmarkGoesOnBehindDeletedRows(t *testing.T) {
 	var next string
 	require.NoError(t, json.Unmarshal(p.appendBookmark(nil), &next))
 
-	q = &views.Query{Limit: 2, ExclusiveEnd: true}
+	q = &viewquery.Query{Limit: 2, ExclusiveEnd: true}
 	p, err = openPage(next, q, false)
 	require.NoError(t, err)
 	var ids []string
@@ -159,10 +160,10 @@ func TestBookmarkGoesOnBehindDeletedRows(t *testing.T) {
 
 func TestBadBookmarks(t *testing.T) {
 	for _, text := range []string{"x", "!", "W10", "WzAsMSwiYSJd", "WzEsMSwyXQ"} {
-		_, err := openPage(text, &views.Query{}, false)
+		_, err := openPage(text, &viewquery.Query{}, false)
 		require.ErrorIs(t, err, errBadBookmark, text)
 	}
-	_, err := openPage("", &views.Query{Keys: parseJSON(t, []byte("[1,2]"))}, false)
+	_, err := openPage("", &viewquery.Query{Keys: parseJSON(t, []byte("[1,2]"))}, false)
 	require.ErrorIs(t, err, compat.KindQueryParse)
 }
 
@@ -171,7 +172,7 @@ func FuzzBookmark(f *testing.F) {
 	f.Add("WzVd", uint8(2))
 	f.Fuzz(func(_ *testing.T, text string, level uint8) {
 		for _, reduced := range []bool{false, true} {
-			q := &views.Query{GroupLevel: int64(level), Limit: 3}
+			q := &viewquery.Query{GroupLevel: int64(level), Limit: 3}
 			if p, err := openPage(text, q, reduced); err == nil {
 				p.takes(&views.Row{Key: []byte("1"), ID: []byte("a")})
 				p.appendBookmark(nil)

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/viewquery"
 )
 
 // This file serves the queries of views: what a request asks for, in the order in which CouchDB
@@ -35,7 +36,7 @@ func (h *Handlers) queryView(c *call.Call) error {
 	}
 	var s *call.Stream
 	var w *viewWriter
-	ask := func(v *views.View) (*views.Query, views.Sink, error) {
+	ask := func(v *views.View) (*viewquery.Query, views.Sink, error) {
 		o, err := viewOptions(c, v, ejson.Value{}, nil)
 		if err != nil {
 			return nil, nil, err
