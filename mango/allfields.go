@@ -28,6 +28,15 @@ func SplitField(name string) ([]string, bool) {
 	return p.Parts, p.Valid && name != ""
 }
 
+// FieldPath is the path that the values of a field have in an index over all fields; ok is false for
+// an index of another kind, and for fields whose values it does not have.
+func (ix *Index) FieldPath(field string) (path []string, ok bool) {
+	if ix.Kind != KindAllFields {
+		return nil, false
+	}
+	return indexedPath(selector.NewField(field, nil), array{}, ix.allFields)
+}
+
 // unusableAllFields is unusable for an index over all fields: it serves one condition at least, or
 // the first field of a sort.
 func (ix *Index) unusableAllFields(s *selector.Selector, sort []string) string {

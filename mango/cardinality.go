@@ -183,6 +183,27 @@ func (e *estimator) rows(index *Index) (int64, error) {
 	return ix.Rows(e.ctx, scan, countLimit)
 }
 
+// Estimate is about how many rows, entries or documents the plan reads; -1 where that is not known.
+func (p *Plan) Estimate(ctx context.Context, src *Source) (n int64, err error) {
+	c, err := p.optimize(ctx, src, true)
+	if err != nil {
+		return 0, err
+	}
+	for i := range c.paths {
+		if c.paths[i].chosen {
+			return c.paths[i].n, nil
+		}
+	}
+	e := estimator{ctx: ctx, p: p, src: src}
+	switch c.index.Kind {
+	case KindAllDocs:
+		return e.ids()
+	case KindJSON:
+		return e.rows(c.index)
+	}
+	return -1, nil
+}
+
 // before counts the documents before an id, or all.
 func (e *estimator) before(id storage.Bound) (n int64, err error) {
 	o := storage.RangeOptions{Start: id}

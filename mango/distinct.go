@@ -94,7 +94,7 @@ func (d *Distinct) Find(
 		if after != nil {
 			r.Start = allfields.AppendAfter(nil, after)
 		}
-		return ix.Distinct(r, func(v *allfields.Distinct) error {
+		return ix.Distinct(r, src.Keep, func(v *allfields.Distinct) error {
 			if left == 0 {
 				if last != nil {
 					answer.Bookmark = string(appendBookmark(nil, last, "", d.origin()))

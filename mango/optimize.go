@@ -71,6 +71,13 @@ func (src *Source) openAllFields(s *storage.Snapshot, want *Index) (*allfields.I
 	return list[i], nil
 }
 
+// ReadyAllFields opens an index over all fields in a snapshot; it is nil where the index is still
+// being built, or gone.
+func (src *Source) ReadyAllFields(s *storage.Snapshot, ix *Index) (*allfields.Index, error) {
+	open, err := src.openAllFields(s, ix)
+	return open, ignoreNotReady(err)
+}
+
 // optimize chooses the execution plan. With explain all access paths are estimated, even where one
 // is known to be the cheapest. It reads nothing where CouchDB's choice stands: without an index
 // over all fields, or on a later page that goes on in an order of its own.

@@ -33,60 +33,118 @@ func (w *world) fill(t testing.TB, from, count int, body func(n int) string) {
 	}
 }
 
-// Groups that an index counts cost what the groups are, not what the documents are.
-func TestCountedReadsGroups(t *testing.T) {
-	const groups, documents, each = 20, 20_000, 150
+// What an index has of groups costs what the groups are, not what the documents are: O(groups·log
+// documents) keys. In theory, with levels that have a boundary for each fan rows, or boundaries of
+// the level below, by chance: the first rows of a group are read one by one before its rest is taken
+// from the levels, and then at each of its two ends, on each level that has boundaries within the
+// group and of the rows themselves, fan of them on average up to the next boundary above.
+func TestGroupsCostTheirNumber(t *testing.T) {
+	const direct, fan = 64, 32 // levels.directRows, and what views.Options has where nothing is said
+	sizes := []int{1000, 8000, 64_000}
+	if testing.Short() {
+		sizes = []int{500, 2000, 8000}
+	}
 	engine := kvtest.NewCounting(memkv.New())
 	w := openOn(t, engine, false)
-	w.index(t, "i", "g")
-	w.fill(t, 0, documents, func(n int) string { return fmt.Sprintf(`{"g":%d,"n":%d}`, n%groups, n) })
-	read := int64(documents)
-	for tries := 0; read > groups*each; tries++ {
-		engine.Reset()
-		res, kind := w.run(t, `{"group_by":["g"],"values":{"rows":{"$count":true}}}`, 0, false)
-		count := engine.Counts()
-		read = count.Gets + count.Rows
-		if kind != counted || len(res.groups) != groups {
-			t.Fatalf("plan %s, %d groups", planNames[kind], len(res.groups))
+	w.define(t, "i", `{"fields":["g","h"],"values":["n"]}`)
+	before := 0
+	for _, documents := range sizes {
+		w.fill(t, before, documents-before, func(n int) string {
+			return fmt.Sprintf(`{"g":%d,"h":%d,"n":%d}`, n%4, n/4%16, n)
+		})
+		before = documents
+		for by, groups := range map[string]int{`"g"`: 4, `"g","h"`: 64} {
+			for values, want := range map[string]planKind{
+				`{"rows":{"$count":true}}`:                    counted,
+				`{"rows":{"$count":true},"s":{"$stats":"n"}}`: summed,
+			} {
+				levels := math.Log(float64(documents/groups)) / math.Log(fan)
+				most := int64(float64(groups) * (direct + 2*fan*(1+levels)))
+				read := keysRead(t, w, engine, most, `{"selector":{"g":{"$exists":true},"h":{"$exists":true}},
+					"group_by":[`+by+`],"values":`+values+`,"limit":1000}`, want, groups)
+				t.Logf("%d documents, %d groups, %s: %d keys of at most %d",
+					documents, groups, planNames[want], read, most)
+				if documents == sizes[2] && groups == 4 && most > int64(documents)/4 {
+					t.Errorf("a bound of %d keys of %d documents shows nothing", most, documents)
+				}
+			}
 		}
-		if tries == 200 {
-			t.Fatalf("%d keys are read for %d groups", read, groups)
-		}
-		time.Sleep(50 * time.Millisecond) // the log of counts is folded in the background
 	}
-	t.Logf("%d documents, %d groups: %d keys", documents, groups, read)
 }
 
-// Sums of groups are in the index: what is read is the groups times the levels, each some blocks.
-// Numbers that an index does not add up are read from the documents.
-func TestSummedReadsGroups(t *testing.T) {
-	const groups, documents = 50, 20_000
-	most := int64(groups * 6 * math.Log2(documents))
-	engine := kvtest.NewCounting(memkv.New())
-	w := openOn(t, engine, false)
-	w.define(t, "i", `{"fields":["g"],"values":["n"]}`)
-	w.fill(t, 0, documents, func(n int) string { return fmt.Sprintf(`{"g":%d,"n":%d}`, n%groups, n) })
-	const request = `{"group_by":["g"],"values":{"rows":{"$count":true},"s":{"$stats":"n"},"a":{"$avg":"n"}}}`
-	read := int64(documents)
-	for tries := 0; read > most; tries++ {
+// keysRead asks until an answer costs no more keys than most: what is above the rows is refreshed in
+// the background.
+func keysRead(
+	t *testing.T, w *world, engine *kvtest.Counting, most int64, request string, want planKind, groups int,
+) (read int64) {
+	t.Helper()
+	r, err := Parse(parse(t, request), mango.Defaults{})
+	check(t, err)
+	for tries := 0; ; tries++ {
+		p, err := NewPlan(r, w.indexes, false)
+		check(t, err)
 		engine.Reset()
-		res, kind := w.run(t, request, 0, false)
+		n := 0
+		_, err = p.Run(t.Context(), w.src, func([]byte) error { n++; return nil })
+		check(t, err)
 		count := engine.Counts()
-		read = (count.Gets + count.Rows) / 2 // run asks the index twice
-		if kind != summed || len(res.groups) != groups {
-			t.Fatalf("plan %s, %d groups", planNames[kind], len(res.groups))
+		if read = count.Gets + count.Rows; p.kind != want || n != groups {
+			t.Fatalf("plan %s, %d groups of %d", planNames[p.kind], n, groups)
 		}
-		if tries == 200 {
+		if read <= most {
+			return read
+		}
+		if tries == 400 {
 			t.Fatalf("%d keys are read for %d groups, more than %d", read, groups, most)
 		}
-		time.Sleep(50 * time.Millisecond) // the levels are refreshed in the background
+		time.Sleep(50 * time.Millisecond)
 	}
-	t.Logf("%d documents, %d groups: %d keys of at most %d", documents, groups, read, most)
-	w.put(t, "large", `{"g":0,"n":1.0e200}`)
-	before := w.summed
-	res, _ := w.run(t, `{"group_by":["g"],"values":{"s":{"$sum":"n"}},"limit":1}`, 0, false)
-	if s, _ := res.groups[0].Get("s"); text(s) != "1.0e200" || w.summed != before {
-		t.Errorf("the sum with a number whose square is no double is %s", text(s))
+}
+
+// By an index over all fields documents are read only to learn how values are written, one for each;
+// where most documents have a value of their own they are all read at once instead.
+func TestEntriesReadADocumentForEachValue(t *testing.T) {
+	const documents, values = 2000, 20
+	engine := kvtest.NewCounting(memkv.New())
+	w := openOn(t, engine, false)
+	w.allFields(t, 100)
+	w.fill(t, 0, documents, func(n int) string { return fmt.Sprintf(`{"few":%d,"own":%d}`, n%values, n) })
+	ask := func(request string, groups, keys, docs int64) {
+		t.Helper()
+		r, err := Parse(parse(t, request), mango.Defaults{Limit: documents})
+		check(t, err)
+		p, err := NewPlan(r, w.indexes, false)
+		check(t, err)
+		engine.Reset()
+		n := int64(0)
+		a, err := p.Run(t.Context(), w.src, func([]byte) error { n++; return nil })
+		check(t, err)
+		if n != groups || a.Stats.Keys != keys || a.Stats.Docs != docs {
+			t.Errorf("%s: %d groups, %d keys, %d documents", request, n, a.Stats.Keys, a.Stats.Docs)
+		}
+		if count := engine.Counts(); docs == 0 && count.Gets > 20+10*groups {
+			t.Errorf("%s: %d keys are got", request, count.Gets)
+		}
+	}
+	ask(`{"group_by":["few"],"values":{"n":{"$count":true}}}`, values, documents, 0)
+	ask(`{"selector":{"few":3},"group_by":["few"],"values":{"n":{"$count":true}}}`, 1, documents/values, 0)
+	ask(`{"selector":{"few":{"$exists":true}},"values":{"n":{"$count":true}}}`, 1, 0, 0)
+	ask(`{"group_by":["own"],"values":{"n":{"$count":true}}}`, documents, documents, documents)
+}
+
+// Numbers that an index does not add up are read from the documents.
+func TestSumsWithoutTheIndex(t *testing.T) {
+	w := open(t, false)
+	w.define(t, "i", `{"fields":["g"],"values":["n"]}`)
+	w.put(t, "one", `{"g":0,"n":1}`)
+	const request = `{"group_by":["g"],"values":{"s":{"$sum":"n"}},"limit":1}`
+	for n, doc := range []string{`{"g":0,"n":1}`, `{"g":0,"n":1.0e200}`} { // whose square is no double
+		w.put(t, "two", doc)
+		res, _ := w.run(t, request, 0, false)
+		s, _ := res.groups[0].Get("s")
+		if want := []string{"2", "1.0e200"}[n]; text(s) != want || w.summed != 1 {
+			t.Errorf("the sum is %s instead of %s, and %d came from the index", text(s), want, w.summed)
+		}
 	}
 }
 

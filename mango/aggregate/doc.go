@@ -10,6 +10,7 @@
 //	table.go        all groups of an answer in memory, with its bounds; their order and pages
 //	plan.go         the choice between the plans, and what _explain says of it
 //	run.go          a request at work
+//	entries.go      the same by the entries of an index over all fields
 //	bookmark.go     where the next page begins
 //
 // # Plans
@@ -24,6 +25,9 @@
 //     $avg, $stats, and $min and $max where all values are numbers.
 //   - ordered: a JSON index gives the documents in the order of the groups, so that one group at a
 //     time is in memory. The selector wants the fields of the groups to exist.
+//   - entries: an index over all fields is asked how many documents have each value of a field. Only
+//     $count can be had so, by that field or of all groups together, where the selector asks nothing
+//     of others; and only while the index has all documents.
 //   - hashed: the documents that the query's own plan finds, in any order, and all groups in memory.
 //
 // # Invariants

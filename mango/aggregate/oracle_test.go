@@ -1,25 +1,22 @@
 package aggregate
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
-	"math/big"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/mango/selector"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/indexers"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
@@ -31,6 +28,8 @@ type world struct {
 	indexes []*mango.Index
 	revs    map[string]compat.Rev
 	summed  int // requests that sums of an index answered
+	entries int // requests that an index over all fields answered
+	left    int // requests that it was asked for in vain
 }
 
 func open(t testing.TB, partitioned bool) *world { return openOn(t, memkv.New(), partitioned) }
@@ -39,15 +38,21 @@ func openOn(t testing.TB, engine kv.Store, partitioned bool) *world {
 	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Options{KV: engine})
 	check(t, err)
+	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: keyspace.JobsPrefix(), Exclusive: true})
+	check(t, err)
+	fields, err := allfields.New(allfields.Options{
+		Store: store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits(),
+	})
+	check(t, err)
 	v, err := views.Open(views.Options{
 		Store: store, KV: engine, Languages: map[string]views.Language{mango.Language: mango.Views{}},
 	})
 	check(t, err)
-	t.Cleanup(func() { v.Close(); store.Close(); engine.Close() })
-	store.SetHooks(storage.Hooks{Indexer: v})
+	t.Cleanup(func() { queue.Close(); v.Close(); store.Close(); engine.Close() })
+	store.SetHooks(storage.Hooks{Indexer: indexers.Join(v, fields)})
 	check(t, store.Create(t.Context(), "db", storage.CreateOptions{Partitioned: partitioned}))
 	return &world{
-		src:     &mango.Source{DB: store.DB("db"), Views: v},
+		src:     &mango.Source{DB: store.DB("db"), Views: v, AllFields: fields},
 		indexes: []*mango.Index{mango.AllDocs},
 		revs:    make(map[string]compat.Rev),
 	}
@@ -106,6 +111,20 @@ func (w *world) define(t testing.TB, name, index string) {
 	design, err := definition.AddTo(ejson.Value{}, false)
 	check(t, err)
 	w.put(t, "_design/"+name, string(design))
+	w.catalogue(t)
+}
+
+// allFields makes an index over all fields, which does not know documents with more values than most.
+func (w *world) allFields(t testing.TB, most int) {
+	t.Helper()
+	w.put(t, "_design/auto", fmt.Sprintf(`{"language":"query","auto":{"all":{"max_values":%d}}}`, most))
+	w.catalogue(t)
+	_, err := w.src.AllFields.Wait(t.Context(), w.src.DB)
+	check(t, err)
+}
+
+func (w *world) catalogue(t testing.TB) {
+	var err error
 	catalogue := mango.Catalogue{}
 	w.indexes, _, err = catalogue.Indexes(context.Background(), w.src.DB)
 	check(t, err)
@@ -132,7 +151,18 @@ func (w *world) run(t testing.TB, request string, kind planKind, forced bool) (r
 			took = inOrder
 		}
 		if forced {
-			p.kind = kind
+			if p.kind = kind; kind == entries {
+				wants, _ := r.query.Selector.Conjunction()
+				p.takeEntries(w.indexes, wants)
+			}
+		}
+		if p.kind == entries {
+			done, err := p.runEntries(t.Context(), w.src, new(Answer), func([]byte) error { return nil })
+			if check(t, err); done {
+				w.entries++
+			} else {
+				w.left++
+			}
 		}
 		answer, err := p.Run(t.Context(), w.src, func(group []byte) error {
 			res.groups = append(res.groups, parse(t, string(group)))
@@ -157,223 +187,21 @@ func (w *world) run(t testing.TB, request string, kind planKind, forced bool) (r
 	}
 }
 
-// brute computes an answer from the documents alone: no index, no accumulator, numbers as fractions.
-type brute struct {
-	docs     map[string]ejson.Value
-	selector *selector.Selector
-}
-
-func at(doc ejson.Value, field string) (ejson.Value, bool) {
-	for _, part := range strings.Split(field, ".") {
-		if doc.Kind() != ejson.Object {
-			return doc, false
-		}
-		var ok bool
-		if doc, ok = doc.Get(part); !ok {
-			return doc, false
-		}
-	}
-	return doc, true
-}
-
-func rat(v ejson.Value) *big.Rat {
-	if v.Kind() == ejson.Int {
-		return new(big.Rat).SetInt(v.BigInt())
-	}
-	f, _ := v.Float()
-	return new(big.Rat).SetFloat64(f)
-}
-
-// groupsOf gives the documents of each group, in the order of ids, by the collation key of the group.
-func (b *brute) groupsOf(t testing.TB, r *Request) (groups map[string][]string, ungrouped int64) {
-	groups = make(map[string][]string)
-	for id, doc := range b.docs {
-		passes, err := b.selector.Match(doc)
-		check(t, err)
-		if !passes {
-			continue
-		}
-		key, ok := "", true
-		for _, g := range r.groups {
-			v, has := at(doc, g.name)
-			switch {
-			case !has:
-				ok = false
-			case g.prefix > 0:
-				ok = ok && v.Kind() == ejson.String
-				letters := []rune(v.Text())
-				v = parse(t, string(ejson.AppendString(nil, string(letters[:min(g.prefix, len(letters))]))))
-			case g.floor.Kind() != ejson.Invalid:
-				if ok = ok && isNumber(v); ok {
-					x, _ := v.Float()
-					step, _ := g.floor.Float()
-					text := string(ejson.AppendFloat(nil, math.Floor(x/step)*step))
-					if v.Kind() == ejson.Int && g.floor.Kind() == ejson.Int {
-						q := new(big.Rat).Quo(rat(v), rat(g.floor))
-						whole := new(big.Int).Div(q.Num(), q.Denom())
-						text = whole.Mul(whole, g.floor.BigInt()).String()
-					}
-					v = parse(t, text)
-				}
-			}
-			if !ok {
-				break
-			}
-			key += string(collate.AppendKey(nil, v))
-		}
-		if !ok {
-			ungrouped++
-			continue
-		}
-		groups[key] = append(groups[key], id)
-	}
-	if len(r.groups) == 0 && len(groups) == 0 {
-		groups[""] = nil
-	}
-	return groups, ungrouped
-}
-
-// number is a number as brute force compares it: exactly, but where doubles were added up.
-func number(n *big.Rat, doubles bool) string {
-	if !doubles {
-		return n.RatString()
-	}
-	f, _ := n.Float64()
-	return strconv.FormatFloat(f, 'g', 9, 64)
-}
-
-// value computes a value of a group as fractions or texts; doubles says that some of the numbers are.
-func (b *brute) value(t testing.TB, r *Request, a accumulation, ids []string) (value string, doubles bool) {
-	if a.op == countOp {
-		return fmt.Sprint(len(ids)), false
-	}
-	type entry struct {
-		v     ejson.Value
-		order string
-	}
-	var have []entry
-	sum, squares, numbers := new(big.Rat), new(big.Rat), 0
-	var least, most *big.Rat
-	different := make(map[string]bool)
-	for _, id := range ids {
-		v, ok := at(b.docs[id], r.fields[a.field])
-		if !ok {
-			continue
-		}
-		order := ""
-		for _, g := range r.groups {
-			raw, _ := at(b.docs[id], g.name)
-			order += string(collate.AppendKey(nil, raw))
-		}
-		have = append(have, entry{v, order + id})
-		different[string(collate.AppendKey(nil, v))] = true
-		if isNumber(v) {
-			n := rat(v)
-			numbers++
-			doubles = doubles || v.Kind() == ejson.Double
-			sum.Add(sum, n)
-			squares.Add(squares, new(big.Rat).Mul(n, n))
-			if least == nil || n.Cmp(least) < 0 {
-				least = n
-			}
-			if most == nil || n.Cmp(most) > 0 {
-				most = n
-			}
-		}
-	}
-	switch a.op {
-	case "$sum":
-		return number(sum, doubles), doubles
-	case "$avg", "$stats":
-		if numbers == 0 {
-			return "null", false
-		}
-		if a.op == "$avg" {
-			f, _ := new(big.Rat).Quo(sum, big.NewRat(int64(numbers), 1)).Float64()
-			return number(new(big.Rat).SetFloat64(f), doubles), doubles
-		}
-		return fmt.Sprint(number(sum, doubles), strconv.Itoa(numbers), number(least, doubles), number(most, doubles),
-			number(squares, doubles)), doubles
-	case "$distinct":
-		return fmt.Sprint(len(different)), false
-	}
-	if len(have) == 0 {
-		return "null", false
-	}
-	best := have[0]
-	for _, e := range have[1:] {
-		byValue, byOrder := collate.Compare(e.v, best.v), cmp.Compare(e.order, best.order)
-		if a.op == "$min" && byValue < 0 || a.op == "$max" && byValue > 0 || a.op == "$first" && byOrder < 0 ||
-			a.op == "$last" && byOrder > 0 {
-			best = e
-		}
-	}
-	return string(collate.AppendKey(nil, best.v)), false
-}
-
-// shown is a value of an answer in the form of brute.value.
-func shown(a accumulation, v ejson.Value, doubles bool) string {
-	number := func(v ejson.Value) string { return number(rat(v), doubles) }
-	member := func(name string) ejson.Value { m, _ := v.Get(name); return m }
-	switch a.op {
-	case countOp, "$distinct", "$sum":
-		return number(v)
-	case "$avg", "$stats":
-		if v.IsNull() {
-			return "null"
-		}
-		if a.op == "$avg" {
-			return number(v)
-		}
-		return fmt.Sprint(number(member("sum")), rat(member("count")).RatString(), number(member("min")),
-			number(member("max")), number(member("sumsqr")))
-	}
-	if v.IsNull() {
-		return "null"
-	}
-	return string(collate.AppendKey(nil, v))
-}
-
-// compare tells where an answer differs from brute force, "" for nowhere.
-func (b *brute) compare(t testing.TB, request string, res result) string {
-	r, err := Parse(parse(t, request), mango.Defaults{Limit: 1 << 40})
+// hasEntries reports whether an index over all fields can answer a request.
+func (w *world) hasEntries(t testing.TB, request string) bool {
+	r, err := Parse(parse(t, request), mango.Defaults{})
 	check(t, err)
-	b.selector = r.query.Selector
-	groups, ungrouped := b.groupsOf(t, r)
-	if res.ungrouped != ungrouped {
-		return fmt.Sprintf("%d documents without a group, not %d", res.ungrouped, ungrouped)
+	p, err := NewPlan(r, w.indexes, false)
+	check(t, err)
+	wants, only := r.query.Selector.Conjunction()
+	p.kind = hashed
+	for i := range r.groups {
+		only = only && r.groups[i].whole()
 	}
-	if len(res.groups) != len(groups) {
-		return fmt.Sprintf("%d groups, not %d", len(res.groups), len(groups))
+	if only {
+		p.takeEntries(w.indexes, wants)
 	}
-	var before []byte
-	for _, g := range res.groups {
-		key, _ := g.Get("key")
-		var sortable []byte
-		for e := range key.Elements() {
-			sortable = collate.AppendKey(sortable, e)
-		}
-		ids, ok := groups[string(sortable)]
-		if !ok {
-			return "unknown group " + text(key)
-		}
-		delete(groups, string(sortable))
-		if len(r.order) == 0 && before != nil && bytes.Compare(before, sortable) >= 0 {
-			return "the groups are not in order"
-		}
-		before = sortable
-		for _, a := range r.values {
-			v, _ := g.Get(a.name)
-			want, doubles := b.value(t, r, a, ids)
-			if v.IsNull() && want == string(collate.AppendKey(nil, v)) {
-				want = "null" // the value of the field
-			}
-			if got := shown(a, v, doubles); got != want {
-				return fmt.Sprintf("%s of %s: %q, not %q: %s", a.op, text(key), got, want, text(v))
-			}
-		}
-	}
-	return ""
+	return p.kind == entries
 }
 
 var pool = []string{
@@ -468,6 +296,11 @@ func anyRequest(r *rand.Rand) string {
 			selector = "{}"
 		}
 	}
+	if r.IntN(8) == 0 { // what an index over all fields can answer
+		f := `"` + field() + `"`
+		groups, values = []string{f}[:r.IntN(2)], values[:1]
+		selector = pick(r, []string{`{}`, `{` + f + `:{"$exists":true}}`, `{` + f + `:` + pick(r, pool) + `}`})
+	}
 	request := `{"selector":` + selector + `,"group_by":[` + strings.Join(groups, ",") + `],"values":{` +
 		strings.Join(values, ",") + "}"
 	switch r.IntN(5) {
@@ -502,7 +335,7 @@ func TestPlansAgree(t *testing.T) {
 		rounds = 4
 	}
 	taken := make(map[planKind]int)
-	answered := 0
+	answered, byEntries, left := 0, 0, 0
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(uint64(seed), 42))
 		w := open(t, false)
@@ -530,6 +363,9 @@ func TestPlansAgree(t *testing.T) {
 		if late {
 			makeIndexes()
 		}
+		if most := []int{0, 5, 100}[seed%3]; most > 0 {
+			w.allFields(t, most)
+		}
 		for asked := range requests {
 			if asked%4 == 0 {
 				b.change(t, w, r)
@@ -540,8 +376,8 @@ func TestPlansAgree(t *testing.T) {
 			if diff := b.compare(t, request, res); diff != "" {
 				t.Fatalf("seed %d, plan %s: %s\n%s", seed, planNames[took], diff, request)
 			}
-			for _, other := range []planKind{hashed, inOrder} {
-				if other == inOrder && took != inOrder {
+			for _, other := range []planKind{hashed, inOrder, entries} {
+				if other == inOrder && took != inOrder || other == entries && !w.hasEntries(t, request) {
 					continue
 				}
 				again, _ := w.run(t, request, other, true)
@@ -552,6 +388,11 @@ func TestPlansAgree(t *testing.T) {
 			}
 		}
 		answered += w.summed
+		byEntries += w.entries
+		left += w.left
+	}
+	if t.Logf("index over all fields: %d requests, %d in vain", byEntries, left); byEntries < rounds || left < rounds {
+		t.Error("the index over all fields was hardly asked, or hardly in vain")
 	}
 	if t.Logf("sums of indexes: %d requests", answered); answered < rounds {
 		t.Error("hardly any request was answered by the sums of an index")

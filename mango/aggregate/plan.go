@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -21,6 +22,8 @@ type Plan struct {
 	index *mango.Index
 	equal []ejson.Value // of its first columns
 	all   bool          // the selector wants nothing: what has no group is all that is not in the index
+
+	entries *entriesOf // of the plan of that name
 }
 
 type planKind uint8
@@ -28,15 +31,19 @@ type planKind uint8
 const (
 	hashed planKind = iota
 	inOrder
+	entries
 	counted
 	summed
 )
 
-var planNames = [...]string{hashed: "hashed", inOrder: "ordered", counted: "counted", summed: "summed"}
+var planNames = [...]string{
+	hashed: "hashed", inOrder: "ordered", entries: "entries", counted: "counted", summed: "summed",
+}
 
 // planReads says in _explain what the plans read.
 var planReads = [...]string{
-	hashed: "rows", inOrder: "rows", counted: "counts of groups", summed: "sums of groups",
+	hashed: "rows", inOrder: "rows", entries: "entries of a field", counted: "counts of groups",
+	summed: "sums of groups",
 }
 
 // rowless reports whether a plan reads what an index has above its rows.
@@ -68,6 +75,9 @@ func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, e
 				return nil, err
 			}
 		}
+	}
+	if only && p.kind == hashed {
+		p.takeEntries(indexes, wants)
 	}
 	return p, nil
 }
@@ -177,29 +187,54 @@ func (p *Plan) stream(
 	return nil
 }
 
+// estimate tells which plan a request would take now, how it would find documents, and about how many
+// rows, entries or documents it would read; -1 where that follows from the groups.
+func (p *Plan) estimate(ctx context.Context, src *mango.Source) (kind planKind, find *mango.Plan, n int64, err error) {
+	kind, find, n = p.kind, p.find, -1
+	if kind == entries {
+		var known bool
+		if n, known, err = p.entries.estimate(ctx, src); known || err != nil {
+			return kind, find, n, err
+		}
+		kind = hashed
+	}
+	if kind == inOrder {
+		find = p.inOrder
+	}
+	if !kind.rowless() {
+		n, err = find.Estimate(ctx, src)
+	}
+	return kind, find, n, err
+}
+
 // AppendExplain appends what _explain says: what it says of the query for the documents, and with
 // "aggregate" how they are put into groups.
 func (p *Plan) AppendExplain(ctx context.Context, src *mango.Source, dst []byte, dbName string) ([]byte, error) {
-	find := p.find
-	if p.kind == inOrder {
-		find = p.inOrder
-	}
-	dst, err := find.AppendExplain(ctx, src, dst, dbName)
+	kind, find, n, err := p.estimate(ctx, src)
 	if err != nil {
 		return dst, err
 	}
-	dst = append(dst[:len(dst)-1], `,"aggregate":{"plan":`...)
-	dst = ejson.AppendString(dst, planNames[p.kind])
+	if dst, err = find.AppendExplain(ctx, src, dst, dbName); err != nil {
+		return dst, err
+	}
 	index := find.Index()
-	if p.kind.rowless() {
+	switch {
+	case kind == entries:
+		index = p.entries.index
+	case kind.rowless():
 		index = p.index
 	}
+	dst = append(dst[:len(dst)-1], `,"aggregate":{"plan":`...)
+	dst = ejson.AppendString(dst, planNames[kind])
 	dst = ejson.AppendString(append(dst, `,"index":{"ddoc":`...), index.DDoc)
 	dst = ejson.AppendString(append(dst, `,"name":`...), index.Name)
-	dst = ejson.AppendString(append(dst, `},"reads":`...), planReads[p.kind])
+	dst = ejson.AppendString(append(dst, `},"reads":`...), planReads[kind])
+	if n >= 0 {
+		dst = strconv.AppendInt(append(dst, `,"estimate":`...), n, 10)
+	}
 	dst = append(dst, `,"keeps":`...)
 	switch {
-	case p.kind == inOrder:
+	case kind == inOrder:
 		dst = append(dst, `"one group"`...)
 	case p.inOrder != nil:
 		dst = append(dst, `"all groups, or one where they are too many"`...)

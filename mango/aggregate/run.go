@@ -43,7 +43,11 @@ func (p *Plan) Run(ctx context.Context, src *mango.Source, row func(group []byte
 	}
 	done := false
 	var err error
-	if p.kind.rowless() && src.Views != nil && src.Shown == nil {
+	switch {
+	case src.Shown != nil: // what an index has is more than the user may see
+	case p.kind == entries:
+		done, err = p.runEntries(ctx, src, a, give)
+	case p.kind.rowless() && src.Views != nil:
 		done, err = p.runRowless(ctx, src, a, give)
 	}
 	switch {

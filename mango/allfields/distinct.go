@@ -3,6 +3,7 @@ package allfields
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/settee-db/settee/compat/collate"
@@ -20,37 +21,23 @@ type Distinct struct {
 }
 
 // Distinct lists the values in a range, each once, in their order. Documents are read only to learn
-// how a value is written, or where it is longer than the index keeps. storage.ErrStop from fn ends
-// it without an error. Documents of Others do not count.
-func (x *Index) Distinct(r Range, fn func(*Distinct) error) error {
-	var group []Entry
-	flush := func() error {
-		if len(group) == 0 {
-			return nil
-		}
-		values, err := x.valuesOf(&r, group)
-		group = group[:0]
-		for i := 0; i < len(values) && err == nil; i++ {
-			err = fn(&values[i])
-		}
-		return err
-	}
+// how a value is written, or where it is longer than the index keeps: keep, if it is not nil, grants
+// the bytes that such values take which the index has under one key. storage.ErrStop from fn ends it
+// without an error. Documents of Others do not count.
+func (x *Index) Distinct(r Range, keep func(bytes int) error, fn func(*Distinct) error) error {
+	var g *sameKey
 	err := x.Scan(r, false, nil, func(e *Entry) error {
-		if len(group) > 0 && !bytes.Equal(group[0].Value, e.Value) {
-			if err := flush(); err != nil {
+		if g == nil || !bytes.Equal(g.first.Value, e.Value) {
+			if err := g.flush(fn); err != nil {
 				return err
 			}
+			g = &sameKey{x: x, r: &r, first: *e}
+			g.first.Value, g.first.Key = bytes.Clone(e.Value), nil
 		}
-		kept := *e
-		kept.Value, kept.Key = nil, nil
-		if len(group) == 0 {
-			kept.Value = bytes.Clone(e.Value)
-		}
-		group = append(group, kept)
-		return nil
+		return g.add(e, keep)
 	})
 	if err == nil {
-		err = flush()
+		err = g.flush(fn)
 	}
 	if errors.Is(err, storage.ErrStop) {
 		return nil
@@ -58,34 +45,65 @@ func (x *Index) Distinct(r Range, fn func(*Distinct) error) error {
 	return err
 }
 
-// valuesOf gives the values of entries that the index has under one key: one, unless the key is
+// sameKey is the entries that the index has under one key: those of one value, unless the key is
 // truncated.
-func (x *Index) valuesOf(r *Range, group []Entry) ([]Distinct, error) {
-	read := group
-	if !group[0].Truncated {
-		read = group[:1]
+type sameKey struct {
+	x     *Index
+	r     *Range
+	first Entry
+	count int64
+	// Of a truncated key.
+	values map[string]*Distinct
+	kept   int // bytes of them
+}
+
+// valueSize is about what a value takes besides its bytes.
+const valueSize = 150
+
+// add takes an entry. A value that the index has not whole is read from its document.
+func (g *sameKey) add(e *Entry, keep func(int) error) error {
+	if g.count++; !e.Truncated {
+		return nil
 	}
-	values := make(map[string]*Distinct)
-	for i := range read {
-		d, err := x.valueOf(r, &read[i])
-		if err != nil {
-			return nil, err
-		}
-		if known := values[string(d.Key)]; known != nil {
-			known.Count++
-		} else if r.holds(d.Key) {
-			values[string(d.Key)] = &d
+	d, err := g.x.valueOf(g.r, e)
+	if err != nil || !g.r.holds(d.Key) {
+		return err
+	}
+	if known := g.values[string(d.Key)]; known != nil {
+		known.Count++
+		return nil
+	}
+	if g.kept += len(d.JSON) + 2*len(d.Key) + valueSize; keep != nil {
+		if err := keep(g.kept); err != nil {
+			return err
 		}
 	}
-	list := make([]Distinct, 0, len(values))
-	for _, d := range values {
-		if !group[0].Truncated {
-			d.Count = int64(len(group))
-		}
-		list = append(list, *d)
+	if g.values == nil {
+		g.values = make(map[string]*Distinct)
 	}
-	slices.SortFunc(list, func(a, b Distinct) int { return bytes.Compare(a.Key, b.Key) })
-	return list, nil
+	g.values[string(d.Key)] = &d
+	return nil
+}
+
+// flush gives the values; a nil sameKey has none.
+func (g *sameKey) flush(fn func(*Distinct) error) error {
+	switch {
+	case g == nil:
+		return nil
+	case !g.first.Truncated:
+		d, err := g.x.valueOf(g.r, &g.first)
+		if err != nil || !g.r.holds(d.Key) {
+			return err
+		}
+		d.Count = g.count
+		return fn(&d)
+	}
+	for _, key := range slices.Sorted(maps.Keys(g.values)) {
+		if err := fn(g.values[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Range) holds(key []byte) bool {

@@ -313,7 +313,7 @@ func (w *world) checkRange(ix *allfields.Index, rg allfields.Range, all []found)
 		w.t.Fatal("a scan out of order")
 	}
 	w.checkResumed(ix, rg, keys)
-	must(w.t, ix.Distinct(rg, func(d *allfields.Distinct) error {
+	must(w.t, ix.Distinct(rg, nil, func(d *allfields.Distinct) error {
 		if values[string(d.Key)] != d.Count {
 			w.t.Errorf("%v: %s is there %d times instead of %d", rg, d.JSON, d.Count, values[string(d.Key)])
 		}

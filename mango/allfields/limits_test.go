@@ -1,6 +1,7 @@
 package allfields_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,5 +139,35 @@ func TestBuildUnderPressure(t *testing.T) {
 	found, others := w.ids()
 	if len(found) != 60 || len(others) != 0 {
 		t.Errorf("finds %d, others %q", len(found), others)
+	}
+}
+
+// Values that the index has not whole are kept, for they are listed in order: their memory is asked
+// for. Of others one is kept, however many documents have it.
+func TestDistinctAsksForMemory(t *testing.T) {
+	w := newWorld(t, memkv.New())
+	w.put("_design/d", `{"language":"query","auto":{"all":{}}}`)
+	long := strings.Repeat("x", 2000)
+	for n := range 20 {
+		w.put(fmt.Sprintf("d%d", n), fmt.Sprintf(`{"long":"%s%d","short":1}`, long, n))
+	}
+	refused := errors.New("no memory")
+	ask := func(path string) (asked int, err error) {
+		w.index(func(ix *allfields.Index) error {
+			err = ix.Distinct(allfields.Range{Path: []string{path}}, func(bytes int) error {
+				if asked = bytes; bytes > 10*len(long) {
+					return refused
+				}
+				return nil
+			}, func(*allfields.Distinct) error { return nil })
+			return nil
+		})
+		return asked, err
+	}
+	if asked, err := ask("long"); !errors.Is(err, refused) || asked > 20*len(long) {
+		t.Errorf("%d bytes, %v", asked, err)
+	}
+	if asked, err := ask("short"); err != nil || asked > 0 {
+		t.Errorf("%d bytes, %v", asked, err)
 	}
 }

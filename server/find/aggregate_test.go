@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -95,6 +96,37 @@ func TestAggregateOfIndexValues(t *testing.T) {
 	_, answer = askJSON(s, "/db/_find", `{"selector":{"status":"open"},"fields":["status"],"use_index":["sums","i"]}`)
 	require.Contains(t, answer, `{"status":"open"}`)
 	require.Contains(t, s.Do("GET", "/db/_design/sums/_view/i?group=true", "").Body.String(), `{"key":["done"],"value":6}`)
+}
+
+// An index over all fields is asked how many documents have each value, until there is a document
+// that it has nothing of.
+func TestAggregateOfAllFields(t *testing.T) {
+	s := servertest.NewAllFields(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	for i := range 9 {
+		require.Equal(t, 201, s.Do("PUT", fmt.Sprintf("/db/d%d", i), fmt.Sprintf(`{"status":%d}`, i%2)).Code)
+	}
+	require.Equal(t, 201, s.Do("PUT", "/db/other", `{}`).Code)
+	_, answer := askJSON(s, "/db/_index", `{"index":{"max_values":3},"type":"auto","ddoc":"auto","name":"all"}`)
+	require.Contains(t, answer, `"created"`)
+	const request = `{"group_by":["status"],"values":{"n":{"$count":true}},"execution_stats":true}`
+	_, answer = askJSON(s, "/db/_find", `{"selector":{"status":1},"limit":1}`) // waits for the index
+	require.Contains(t, answer, `"docs"`)
+	require.Eventually(t, func() bool {
+		_, answer = askJSON(s, "/db/_explain", request)
+		return strings.Contains(answer, `"aggregate":{"plan":"entries"`)
+	}, time.Minute, 10*time.Millisecond)
+	require.Contains(t, answer, `"index":{"ddoc":"_design/auto","name":"all"},"reads":"entries of a field","estimate":9,`)
+	_, answer = askJSON(s, "/db/_aggregate", request)
+	require.Contains(t, answer, `{"key":[0],"n":5}`)
+	require.Contains(t, answer, `"ungrouped": 1`)
+	require.Contains(t, answer, `"total_keys_examined":9,"total_docs_examined":0`)
+
+	require.Equal(t, 201, s.Do("PUT", "/db/large", `{"status":1,"a":1,"b":2,"c":3,"d":4}`).Code)
+	_, answer = askJSON(s, "/db/_explain", request)
+	require.Contains(t, answer, `"aggregate":{"plan":"hashed","index":{"ddoc":"","name":"_all_docs"},"reads":"rows","estimate":12,`)
+	_, answer = askJSON(s, "/db/_aggregate", request)
+	require.Contains(t, answer, `{"key":[1],"n":5}`)
 }
 
 // What cannot be read is refused with a status, an error and a reason, and is no fault of the server.
