@@ -113,7 +113,7 @@ func (d *Reader) foldSeqLevel(tx kv.Tx, level int, blocks []seqBlock, removed []
 		}
 		blocks[at].rows--
 	}
-	floors, err := rank.Floors(tx.Snapshot(), prefix, older)
+	floors, err := rank.Floors(tx.Snapshot(), prefix, older, d.Sizes.Together)
 	if err != nil {
 		return err
 	}

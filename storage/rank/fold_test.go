@@ -3,12 +3,15 @@ package rank_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/rank"
 )
@@ -32,6 +35,11 @@ func TestFoldAgainstCount(t *testing.T) {
 		}
 		var log []change // what is not folded
 		rows := map[string]bool{}
+		folded := map[string]bool{} // the rows that the weights have
+		var all [][]byte
+		for i := range 62 {
+			all = append(all, fmt.Appendf(nil, "%02d", i))
+		}
 		deltas := func(list []change) *rank.Deltas {
 			var b rank.Batch
 			for _, c := range list {
@@ -61,11 +69,28 @@ func TestFoldAgainstCount(t *testing.T) {
 				return nil
 			})
 			if n := rapid.IntRange(0, len(log)).Draw(t, "folded"); n > 0 {
-				update(func(tx kv.Tx) error {
-					_, err := x.Fold(tx, deltas(log[:n]), deltas(log[n:]), nil)
+				var bounds [][][]byte
+				update(func(tx kv.Tx) (err error) {
+					bounds, err = x.Fold(tx, deltas(log[:n]), deltas(log[n:]), all)
 					return err
 				})
+				before := maps.Clone(folded)
+				for _, c := range log[:n] {
+					folded[c.key] = c.delta > 0
+				}
 				log = log[n:]
+				for level := range o.Levels {
+					floor := ""
+					for i, key := range all {
+						k := string(key)
+						if before[k] && folded[k] && x.Height(key) > level {
+							floor = k
+						}
+						if got := string(bounds[level][i]); got != floor {
+							t.Fatalf("level %d: %q is before %s, want %q", level+1, got, key, floor)
+						}
+					}
+				}
 			}
 			var keys []string
 			for key := range rows {
@@ -103,4 +128,112 @@ func TestFoldAgainstCount(t *testing.T) {
 			}
 		}
 	})
+}
+
+// reading is a store that tells of how many ranges a transaction reads at the same time: begun,
+// neither at their end nor closed.
+type reading struct {
+	kv.Store
+	now, most int
+}
+
+func (r *reading) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+	return r.Store.Update(ctx, func(tx kv.Tx) error { return fn(readingTx{tx, r}) })
+}
+
+type readingTx struct {
+	kv.Tx
+	of *reading
+}
+
+func (t readingTx) Snapshot() kv.ReadTx { return readingSnapshot{t.Tx.Snapshot(), t.of} }
+
+type readingSnapshot struct {
+	kv.ReadTx
+	of *reading
+}
+
+func (s readingSnapshot) Range(begin, end []byte, o kv.RangeOptions) kv.Iterator {
+	return &readingRange{Iterator: s.ReadTx.Range(begin, end, o), of: s.of}
+}
+
+type readingRange struct {
+	kv.Iterator
+	of    *reading
+	begun bool
+	ended bool
+}
+
+func (i *readingRange) Next() bool {
+	if !i.begun {
+		i.begun = true
+		i.of.now++
+		i.of.most = max(i.of.most, i.of.now)
+	}
+	more := i.Iterator.Next()
+	if !more {
+		i.end()
+	}
+	return more
+}
+
+func (i *readingRange) end() {
+	if i.begun && !i.ended {
+		i.ended = true
+		i.of.now--
+	}
+}
+
+func (i *readingRange) Close() error {
+	i.end()
+	return i.Iterator.Close()
+}
+
+// TestFoldOfScatteredRows: what a fold reads for rows that lie far apart. Where each read is
+// answered at once it does not walk over the many boundaries between them, does not look for a
+// boundary twice where rows come and go together, and reads one range after the other: the embedded
+// engine opens an iterator of all tables for each one that is read beside others.
+func TestFoldOfScatteredRows(t *testing.T) {
+	for _, c := range []struct {
+		together, rows, ranges int // rows and ranges for ten changed rows
+	}{{0, 85, 24}, {kv.FDBLimits.Together, 205, 15}} {
+		t.Run(fmt.Sprint("together ", c.together), func(t *testing.T) {
+			const size, changes, rounds = 6000, 40, 20
+			x := index(4, nil)
+			x.Together = c.together
+			store := &reading{Store: memkv.New()}
+			count := kvtest.NewCounting(store)
+			defer count.Close()
+			key := func(i int) string { return fmt.Sprintf("%08d", i) }
+			rows := map[string][]byte{}
+			for i := range size {
+				rows[key(2*i)] = []byte("x")
+			}
+			if err := set(t.Context(), count, x, rows); err != nil {
+				t.Fatal(err)
+			}
+			rng := rand.New(rand.NewPCG(1, 1))
+			count.Reset()
+			store.most = 0
+			for range rounds {
+				clear(rows)
+				for range changes / 2 {
+					rows[key(2*rng.IntN(size))] = nil
+					rows[key(2*rng.IntN(size)+1)] = []byte("x")
+				}
+				if err := set(t.Context(), count, x, rows); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n := count.Counts()
+			t.Logf("%d rows, %d ranges", n.Rows, n.Ranges)
+			if tens := int64(changes * rounds / 10); n.Rows > int64(c.rows)*tens || n.Ranges > int64(c.ranges)*tens {
+				t.Errorf("%d rows and %d ranges are read for ten changed rows", n.Rows/tens, n.Ranges/tens)
+			}
+			if store.most > 1 {
+				t.Errorf("%d ranges are read at a time", store.most)
+			}
+			check(t, count, x)
+		})
+	}
 }

@@ -117,7 +117,7 @@ func (x *Index) fold(tx kv.Tx, now *unfolded, later *rank.Deltas) (Stale, error)
 // markAggregates marks the aggregates that changes are below as stale, enters boundaries that came,
 // and takes away those that went; floors are for each level the boundaries before the keys of
 // now.all, without new ones.
-func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][]rank.Floor) Stale {
+func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][][]byte) Stale {
 	stale := make(Stale, len(x.kept))
 	for level := 1; level <= x.height(); level++ {
 		var opened, gone [][]byte
@@ -148,9 +148,9 @@ func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][]rank.Floor) S
 
 // staleFloors are the boundaries of a level whose aggregates are stale: floors are those before the
 // keys of now.all, without boundaries that are opened.
-func (x *Index) staleFloors(s Slot, floors []rank.Floor, now *unfolded) (stale [][]byte) {
+func (x *Index) staleFloors(s Slot, floors [][]byte, now *unfolded) (stale [][]byte) {
 	for i, f := range floors {
-		if len(stale) > 0 && bytes.Equal(stale[len(stale)-1], f.Key) {
+		if len(stale) > 0 && bytes.Equal(stale[len(stale)-1], f) {
 			continue
 		}
 		// Boundaries come and go with their rows, whatever is in the sums.
@@ -159,7 +159,7 @@ func (x *Index) staleFloors(s Slot, floors []rank.Floor, now *unfolded) (stale [
 				continue
 			}
 		}
-		stale = append(stale, f.Key)
+		stale = append(stale, f)
 	}
 	return stale
 }

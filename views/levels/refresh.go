@@ -105,12 +105,12 @@ func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]by
 				kv.RangeOptions{Limit: 1})
 			defer its[i].Close()
 		}
-		for _, it := range its {
+		for _, it := range its { // each is closed before the next one is read, as in package rank
 			var next []byte
 			if it.Next() {
 				next = bytes.Clone(it.Key()[len(prefix):])
 			}
-			if err := it.Err(); err != nil {
+			if err := it.Close(); err != nil {
 				return nil, err
 			}
 			nexts = append(nexts, next)
