@@ -26,6 +26,7 @@ type patchRun struct {
 	left  []int             // of the edits, those without a result
 	lost  map[int]time.Time // of these, when others were faster for the first time
 	bytes int               // of the bodies that the round has read and made
+	races int               // rounds in which others were faster
 	// single says that the store takes one edit of a document at a time: validation functions have
 	// to see the stored document (storage.DB.Update).
 	single bool
@@ -87,8 +88,11 @@ func (r *patchRun) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.take(made, results)
-	return nil
+	if !r.take(made, results) {
+		return nil
+	}
+	r.races++
+	return kv.PauseAfterLostRace(ctx, r.races-1)
 }
 
 // PatchRound is one round of patches whose results the caller stores: with a CommitPart, and again
@@ -212,8 +216,9 @@ func (r *patchRun) open(ctx context.Context, e *PatchEdit) (*docread.Document, e
 }
 
 // take sorts what became of the edits of a round. One that was built on an edit which the store has
-// not taken comes again, and so does one that others were faster than, for a time.
-func (r *patchRun) take(made []roundEdit, results []storage.EditResult) {
+// not taken comes again, and so does one that others were faster than, for a time: raced tells of
+// such.
+func (r *patchRun) take(made []roundEdit, results []storage.EditResult) (raced bool) {
 	stored := map[string]bool{}
 	for n := range made {
 		m, result := &made[n], &results[n]
@@ -226,6 +231,7 @@ func (r *patchRun) take(made []roundEdit, results []storage.EditResult) {
 		case again && m.first && r.late(m.index):
 			r.made[m.index].Err = errPatchBusy
 		case again:
+			raced = raced || m.first
 			r.single = r.single || stored[result.ID]
 			r.left = append(r.left, m.index)
 		default:
@@ -233,6 +239,7 @@ func (r *patchRun) take(made []roundEdit, results []storage.EditResult) {
 		}
 	}
 	slices.Sort(r.left)
+	return raced
 }
 
 // late reports whether others have been faster than a patch for long.

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Restore makes the body and the attachments of a revision that was replaced a new revision, which
@@ -33,13 +34,16 @@ func (r *Restore) Write(
 	ctx context.Context, d *Database, o WriteOptions,
 ) (rev compat.Rev, changed bool, err error) {
 	began := time.Now()
-	for {
+	for lost := 0; ; lost++ {
 		rev, changed, err = r.try(ctx, d, o)
 		if !errors.Is(err, compat.KindConflict) || !r.Over.IsZero() {
 			return rev, changed, err
 		}
 		if time.Since(began) > PatchTime {
 			return compat.Rev{}, false, errPatchBusy
+		}
+		if err := kv.PauseAfterLostRace(ctx, lost); err != nil {
+			return compat.Rev{}, false, err
 		}
 	}
 }

@@ -47,13 +47,17 @@ var (
 // stand against it; what each document has to do with that is in the results of the parts. It is
 // nil, too, where the request was done before.
 func (r *atomicRun) store() error {
-	for begun := time.Now(); ; {
+	begun := time.Now()
+	for lost := 0; ; lost++ {
 		err := r.try()
 		found := new(storage.CommitError)
 		switch {
 		case errors.As(err, &found) && r.onlyPatches(found):
 			if time.Since(begun) > documents.PatchTime {
 				return errAtomicSlow
+			}
+			if err := kv.PauseAfterLostRace(r.c.Context(), lost); err != nil {
+				return err
 			}
 		case errors.Is(err, errAnswered):
 			return nil
