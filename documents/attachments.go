@@ -23,7 +23,9 @@ func (d *Database) Attachments() Attachments { return Attachments{d} }
 // Read. With latest a revision stands for the leaf that descends from it. Where there are
 // several, CouchDB crashes (case_clause).
 func (a Attachments) Find(ctx context.Context, id, name string, q *ReadOptions) (*compat.Attachment, error) {
-	doc, err := a.d.Find(ctx, id, docread.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
+	doc, err := a.d.Find(ctx, id, docread.OpenOptions{
+		Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, Members: docread.NoMembers,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,7 @@ func (a Attachments) without(
 		return nil
 	}
 	if rev.IsZero() {
-		doc, err := a.d.Find(ctx, id, docread.OpenOptions{NoBody: true})
+		doc, err := a.d.Find(ctx, id, docread.OpenOptions{Members: docread.NoMembers})
 		if err == nil {
 			err = check(doc)
 		}

@@ -23,7 +23,7 @@ const authDesignID = "_design/_auth"
 // EnsureAuthDesign makes sure that the users database has its design document, as CouchDB does when
 // it opens it. Without the database it does nothing.
 func EnsureAuthDesign(ctx context.Context, db *storage.DB) error {
-	_, err := db.Open(ctx, authDesignID, docread.OpenOptions{NoBody: true})
+	_, err := db.Open(ctx, authDesignID, docread.OpenOptions{Members: docread.NoMembers})
 	if errors.Is(err, compat.KindNoDatabase) {
 		return nil
 	}

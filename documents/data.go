@@ -93,7 +93,7 @@ type Fields interface {
 	AppendJSON(b []byte, document ...[]byte) ([]byte, error)
 	// Wants reports whether something is shown of a member.
 	Wants(member string) bool
-	// Members are the members of bodies that something is shown of, their names in JSON.
+	// Members are the members of bodies that something is shown of, their names in JSON; nil: all.
 	Members() [][]byte
 	// Check is the error of a name that cannot be read, which every document meets.
 	Check() error

@@ -45,8 +45,9 @@ type Filter struct {
 // Selector is a selector of Mango. Its errors are those of compat.
 type Selector interface {
 	Match(doc ejson.Value) (bool, error)
-	OnlyMeta() bool // it asks for id, revision and deletion alone
-	Empty() bool    // it selects everything
+	OnlyMeta() bool    // it asks for id, revision and deletion alone
+	Empty() bool       // it selects everything
+	Members() [][]byte // of bodies, that it looks at, their names in JSON; nil: all
 }
 
 // Feed is the changes of a database as a filter lets them pass. It is not for concurrent use.
@@ -125,7 +126,7 @@ func (f *Feed) AppendDoc(
 func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {
 	return storage.ChangesOptions{
 		Since: since, Limit: limit, Descending: f.o.Descending, AllLeaves: f.o.AllLeaves,
-		IncludeDocs: f.o.IncludeDocs, Conflicts: f.o.Conflicts,
+		IncludeDocs: f.o.IncludeDocs, Conflicts: f.o.Conflicts, Members: f.d.Members(f.o.Fields),
 	}
 }
 

@@ -92,7 +92,7 @@ func (f *functionFilter) scan(
 ) (storage.ChangesEnd, error) {
 	s := &filterScan{functionFilter: f, ctx: ctx, row: row, none: limit == 0, left: limit, batch: filterBatch}
 	opts := f.feed.options(since, -1)
-	opts.IncludeDocs = true
+	opts.IncludeDocs, opts.Members = true, nil
 	if s.none {
 		opts.Limit = 1
 	}

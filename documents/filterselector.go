@@ -43,6 +43,11 @@ func mangoError(err error) error {
 func (f *selectorFilter) options(since storage.Seq, limit int64) storage.ChangesOptions {
 	opts := f.feed.options(since, limit)
 	opts.IncludeDocs = f.feed.o.IncludeDocs || !f.selector.OnlyMeta()
+	if members := docread.Members(f.selector.Members()); f.feed.o.IncludeDocs {
+		opts.Members = opts.Members.With(members)
+	} else {
+		opts.Members = members
+	}
 	return opts
 }
 
@@ -63,7 +68,7 @@ func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, 
 	}
 	open := docread.OpenRevsOptions{
 		Revs: slices.Clone(ch.Revs),
-		Open: docread.OpenOptions{NoBody: f.selector.OnlyMeta()},
+		Open: docread.OpenOptions{Members: f.selector.Members()},
 	}
 	passing := make(map[compat.Rev]bool, len(open.Revs)) // without those purged in the meantime
 	err := f.feed.d.db.OpenRevs(ctx, ch.ID, open, func(revs []docread.RevResult) error {

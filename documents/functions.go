@@ -42,7 +42,7 @@ func (f Designs) Functions(ctx context.Context, name string) (*Functions, error)
 // Require makes sure that there is a design document of that name. The error is
 // compat.ErrMissing or the like.
 func (f Designs) Require(ctx context.Context, name string) error {
-	_, err := f.d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{NoBody: true})
+	_, err := f.d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{Members: docread.NoMembers})
 	return err
 }
 

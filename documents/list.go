@@ -132,6 +132,7 @@ func (l *List) rangeOptions() storage.RangeOptions {
 	if l.kind == ListDesign {
 		r.Namespace = storage.NamespaceDesign
 	}
+	r.Members = l.d.Members(l.o.Fields)
 	return r
 }
 
@@ -156,7 +157,10 @@ func (l *List) byKeys(ctx context.Context, sink ListSink) error {
 			}
 		}
 	})
-	options := storage.RangeOptions{Limit: -1, IncludeDocs: l.o.Range.IncludeDocs, Conflicts: l.o.Range.Conflicts}
+	options := storage.RangeOptions{
+		Limit: -1, IncludeDocs: l.o.Range.IncludeDocs, Conflicts: l.o.Range.Conflicts,
+		Members: l.d.Members(l.o.Fields),
+	}
 	if l.kind == ListDesign {
 		options.Namespace = storage.NamespaceDesign
 	}

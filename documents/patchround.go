@@ -202,7 +202,11 @@ func (r *patchRun) open(ctx context.Context, e *PatchEdit) (*docread.Document, e
 			return nil, err
 		}
 	}
-	doc, err := r.d.Find(ctx, e.ID, docread.OpenOptions{NoBody: !e.Rev.IsZero()})
+	var o docread.OpenOptions
+	if !e.Rev.IsZero() {
+		o.Members = docread.NoMembers
+	}
+	doc, err := r.d.Find(ctx, e.ID, o)
 	missing := errors.Is(err, compat.ErrMissing) || errors.Is(err, compat.ErrDeleted)
 	switch {
 	case err != nil && !(missing && e.Upsert):

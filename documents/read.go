@@ -32,10 +32,8 @@ type ReadOptions struct {
 	Revs             bool
 	RevsInfo         bool
 
-	Fields Fields // what is shown of the document
-	// Members, if it is not nil, are the members of the body that are looked at, as
-	// docread.OpenOptions has them. Others may be missing in the document.
-	Members [][]byte
+	Fields  Fields          // what is shown of the document
+	Members docread.Members // of its body, that are looked at
 }
 
 // Get reads the revision that the options ask for, with what they want to see of it. latest=true
@@ -84,7 +82,7 @@ func (d *Database) Open(ctx context.Context, id string, o docread.OpenOptions) (
 	if !d.Hides() {
 		return d.db.Open(ctx, id, o)
 	}
-	o.NoBody, o.Members = false, nil
+	o.Members = nil
 	o.Revs = o.Revs || (replicatorDB{d}).hides()
 	doc, err := d.db.Open(ctx, id, o)
 	if _, wire := compat.AsError(err); wire && !(replicatorDB{d}).hides() && !(usersDB{d}).owns(id) &&
@@ -107,9 +105,12 @@ func (d *Database) OpenRevs(
 ) error {
 	var failed error // of fn: not about the document
 	shown := false   // one of them
+	open := docread.OpenOptions{Revs: q.Revs || q.HasAttsSince}
+	if !d.Hides() {
+		open.Members = q.Members
+	}
 	err := d.db.OpenRevs(ctx, id, docread.OpenRevsOptions{
-		Revs: q.OpenRevs, All: q.OpenRevsAll, Latest: q.Latest,
-		Open: docread.OpenOptions{Revs: q.Revs || q.HasAttsSince},
+		Revs: q.OpenRevs, All: q.OpenRevsAll, Latest: q.Latest, Open: open,
 	}, func(revs []docread.RevResult) error {
 		if failed = d.showRevs(ctx, id, revs, shown); failed != nil {
 			return failed

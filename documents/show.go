@@ -15,6 +15,15 @@ func (d *Database) Hides() bool {
 	return d.isUsers() && !d.who.IsAdmin() || (replicatorDB{d}).hides()
 }
 
+// Members are what is read of bodies to show some fields, nil for all. What a principal may see is
+// found out from whole documents.
+func (d *Database) Members(fields Fields) docread.Members {
+	if fields == nil || d.Hides() {
+		return nil
+	}
+	return fields.Members()
+}
+
 // Show cuts a document, which may be nil, down to what the principal may see of it, or refuses it.
 // Local documents, the checkpoints of replications, are not cut. Replicator databases need
 // Document.Revs to be read.

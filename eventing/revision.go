@@ -76,7 +76,7 @@ func (b *batch) revision(ctx context.Context, key docKey, body []byte) (rev comp
 
 // replacedIn reads what a write of a document replaces.
 func replacedIn(s *storage.Snapshot, id string) (p replaced, err error) {
-	doc, err := s.Open(id, docread.OpenOptions{Deleted: true, NoBody: true})
+	doc, err := s.Open(id, docread.OpenOptions{Deleted: true, Members: docread.NoMembers})
 	if errors.Is(err, compat.KindNotFound) {
 		return p, nil
 	}

@@ -208,7 +208,7 @@ func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) err
 func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
 	refs := make([]docread.DocRef, len(rows))
 	for i := range rows {
-		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
+		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts(), Members: f.members}
 	}
 	next := 0
 	return f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) error {

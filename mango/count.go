@@ -58,6 +58,7 @@ func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known 
 		ranges = nil
 	}
 	f := &finder{ctx: ctx, plan: p, src: src, picker: pickerOf(p.req.Selector)}
+	f.members = f.picker.members()
 	e := &entryScan{f: f, index: p.index, ranges: ranges, others: true}
 	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
 		unsure := make([]entry, 0, len(rows))

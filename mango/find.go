@@ -81,6 +81,7 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 	f.picker = pickerOf(p.req.Selector)
 	f.covering = p.Covering()
 	f.quorum = p.req.r.n > 1 && !f.covering
+	f.members = p.readMembers(src)
 	started := time.Now()
 	if err := f.read(); err != nil && !errors.Is(err, errEnough) {
 		return nil, err
@@ -97,6 +98,23 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 	}
 	a.Count, err = p.count(ctx, src)
 	return a, err
+}
+
+// readMembers are the members of bodies that are looked at: by the selector, the order, and to be
+// shown. What a user may see is found out from whole documents.
+func (p *Plan) readMembers(src *Source) docread.Members {
+	if src.Shown != nil || p.req.Fields.All() {
+		return nil
+	}
+	members := docread.Members(p.req.Selector.Members()).With(p.req.Fields.Members())
+	if kind := p.index.Kind; kind != KindJSON && (kind != KindAllFields || len(p.req.Sort.Fields) == 0) {
+		return members
+	}
+	m, err := p.mapper()
+	if err != nil { // whoever needs the order meets it again
+		return members
+	}
+	return members.With(m.Members())
 }
 
 // errEnough ends a scan: there are as many rows as were asked for.
@@ -146,6 +164,7 @@ type finder struct {
 	exec     executionPlan
 	emit     func(*finder, *found) error // takes a row of the page
 	picker   picker                      // what the selector looks at
+	members  docread.Members             // what is read of bodies
 	covering bool
 	quorum   bool // documents count as read with a quorum
 	page

@@ -80,6 +80,11 @@ func newMapper(definition []byte) (*mapper, error) {
 	return m, nil
 }
 
+// Members are what Map looks at of bodies.
+func (m *mapper) Members() docread.Members {
+	return m.filterPicker.members().With(m.columnsPicker.members())
+}
+
 // mapScratch is memory for one document.
 type mapScratch struct {
 	parser ejson.Parser

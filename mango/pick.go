@@ -24,24 +24,19 @@ const maxPicked = 64
 // newPicker makes a picker of the members that fields, given by their paths, are in. A field
 // without a name is the document.
 func newPicker(paths []selector.Path) picker {
-	var p picker
-	for i := range paths {
-		switch {
-		case paths[i].Object != nil, !paths[i].Valid && paths[i].Name != "":
-			continue // it is an error, whatever the document
-		case paths[i].Name == "":
-			return picker{whole: true}
-		}
-		name := ejson.AppendString(nil, paths[i].Parts[0])
-		p.special = p.special || name[1] == '_'
-		if !p.wants(name) {
-			p.names = append(p.names, name)
-		}
-		if len(p.names) > maxPicked {
-			return picker{whole: true}
-		}
+	names := selector.MembersOf(paths)
+	if names == nil || len(names) > maxPicked {
+		return picker{whole: true}
 	}
-	return p
+	return picker{names: names, special: len(selector.InBodies(names)) < len(names)}
+}
+
+// members are what is asked for of bodies.
+func (p *picker) members() docread.Members {
+	if p.whole {
+		return nil
+	}
+	return selector.InBodies(p.names)
 }
 
 func (p *picker) wants(name []byte) bool {

@@ -41,7 +41,7 @@ func (f *finder) readAllDocs() error {
 
 // scanDocs reads the documents in a range of ids.
 func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*docread.Document) error) error {
-	o.Limit, o.IncludeDocs, o.Conflicts = -1, true, f.showsConflicts()
+	o.Limit, o.IncludeDocs, o.Conflicts, o.Members = -1, true, f.showsConflicts(), f.members
 	err := f.src.DB.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
 		if o.Conflicts && len(r.Doc.Conflicts) == 0 {
 			r.Doc.Conflicts = nil

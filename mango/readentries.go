@@ -170,7 +170,7 @@ func (e *entryScan) flush(s *storage.Snapshot, ix *allfields.Index, last bool) e
 func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *docread.Document) error) error {
 	refs := make([]docread.DocRef, len(rows))
 	for i := range rows {
-		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
+		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts(), Members: f.members}
 	}
 	return s.OpenEach(refs, fn)
 }

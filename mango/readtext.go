@@ -156,7 +156,7 @@ func (h *textHits) give(s *search.Searcher, hits []index.Hit) error {
 	f := h.finder
 	refs := make([]docread.DocRef, len(hits))
 	for i := range hits {
-		refs[i] = docread.DocRef{ID: hits[i].ID, Conflicts: f.showsConflicts()}
+		refs[i] = docread.DocRef{ID: hits[i].ID, Conflicts: f.showsConflicts(), Members: f.members}
 	}
 	return s.Snapshot.OpenEach(refs, func(i int, d *docread.Document) error {
 		hit := &hits[i]

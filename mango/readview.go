@@ -88,6 +88,7 @@ func (f *finder) readView() error {
 		Descending: descending,
 		Docs:       !f.covering,
 		Conflicts:  f.showsConflicts(),
+		Members:    f.members,
 		Wanted:     f.wanted(),
 	}
 	if fromKey != nil {

@@ -193,7 +193,7 @@ func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) 
 // DocsByID lists the documents with the given ids, in that order, double ones too. Ids are taken as
 // they are needed, so that a million of them need no memory here. Unknown ones have a row with
 // Found false, deleted ones the tombstone's revision; local documents are found as well. Of o only
-// IncludeDocs, Conflicts and what the header is about count. The header's Offset is 0.
+// IncludeDocs, Conflicts, Members and what the header is about count. The header's Offset is 0.
 func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions, header func(ListHeader) error,
 	row func(*ListRow) error) error {
 	next, stop := iter.Pull(ids)
@@ -284,6 +284,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			var size int
 			if rows[i].Rev, size, err = formats.ParseListed(values[i]); err == nil && l.o.IncludeDocs {
 				reads[i], _ = d.WinnerRead(nil, id, false, rows[i].Rev, size)
+				reads[i].Members = l.o.Members
 				if l.o.Conflicts {
 					trees[i] = id
 				}
@@ -298,7 +299,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		return 0, err
 	}
 	l.prefetch.Reached(len(leaves), len(ids))
-	err = d.ReadEntries(&l.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
+	err = d.ReadEntries(&l.room, reads[:len(leaves)], func(i int, e *formats.Entry, found bool) error {
 		r := &rows[i]
 		switch {
 		case found:

@@ -283,7 +283,8 @@ func TestLongListOfAttachments(t *testing.T) {
 				next.Attachments = append(next.Attachments, stubOf(d.Attachments[i].Name))
 			}
 			rev2 := store(t, db, UpdateOptions{}, next)
-			want(t, "attachments", len(open(t, db, id, docread.OpenOptions{NoBody: true}).Attachments), 1500)
+			doc := open(t, db, id, docread.OpenOptions{Members: docread.NoMembers})
+			want(t, "attachments", len(doc.Attachments), 1500)
 			old := open(t, db, id, docread.OpenOptions{Rev: rev})
 			want(t, "attachments of the old revision", len(old.Attachments), 2000)
 			checkDB(t, db)
@@ -391,7 +392,7 @@ func TestRoundTripsOfLargeBodies(t *testing.T) {
 		call func()
 	}{
 		{"read", 4, func() { open(t, db, "large", docread.OpenOptions{}) }},
-		{"read without the body", 3, func() { open(t, db, "large", docread.OpenOptions{NoBody: true}) }},
+		{"read without the body", 3, func() { open(t, db, "large", docread.OpenOptions{Members: docread.NoMembers}) }},
 		{"read a revision", 5, func() { open(t, db, "large", docread.OpenOptions{Rev: rev}) }},
 		{"read a member that it has not", 4, func() {
 			open(t, db, "large", docread.OpenOptions{Members: [][]byte{[]byte(`"z"`)}})

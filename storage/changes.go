@@ -368,10 +368,11 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		row := &rows[i].value
 		var read docread.EntryRead
 		read, c.mem = d.WinnerRead(c.mem, row.ID, row.Deleted, row.Winner, row.Kilobytes)
+		read.Members = c.o.Members
 		c.reads = append(c.reads, read)
 	}
 	size := 0
-	err = d.ReadEntries(&c.room, c.reads, true, func(i int, e *formats.Entry, found bool) error {
+	err = d.ReadEntries(&c.room, c.reads, func(i int, e *formats.Entry, found bool) error {
 		if !found && !rows[i].value.Deleted {
 			return keyspace.Corrupt("change without its document", nil)
 		}

@@ -76,7 +76,7 @@ func (s *Store) writeEventDocs(ctx context.Context, batch []dbevents.Event) ([]d
 	docs := make([]*compat.Document, len(batch))
 	for i, e := range batch {
 		docs[i] = &compat.Document{ID: e.ID(), HasID: true, Body: emptyDocument}
-		last, err := db.Open(ctx, docs[i].ID, docread.OpenOptions{NoBody: true})
+		last, err := db.Open(ctx, docs[i].ID, docread.OpenOptions{Members: docread.NoMembers})
 		switch {
 		case err == nil:
 			docs[i].Revs = compat.RevPath{Start: last.Rev.Pos, IDs: []string{last.Rev.Hash}}

@@ -32,6 +32,7 @@ type winnerScan struct {
 
 	docs       kv.Iterator // over TagDocs, nil: not begun
 	prefetched []*docread.Document
+	apart      []docread.Apart // of the last of them
 	// window is how many documents are read ahead.
 	window docread.Window
 	room   docread.BodyRoom
@@ -77,7 +78,12 @@ func (s *winnerScan) next() (*docread.Document, error) {
 		if err != nil || doc == nil || e.Whole() {
 			return doc, err
 		}
-		if err := s.readAhead(doc, e); err != nil {
+		if err := s.goAhead(doc, e); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.prefetched) == len(s.apart) {
+		if err := s.complete(); err != nil {
 			return nil, err
 		}
 	}
@@ -86,9 +92,9 @@ func (s *winnerScan) next() (*docread.Document, error) {
 	return doc, nil
 }
 
-// readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
-func (s *winnerScan) readAhead(doc *docread.Document, e *formats.Entry) error {
-	var entries []*formats.Entry
+// goAhead collects rows from one on whose body is apart, to be completed together.
+func (s *winnerScan) goAhead(doc *docread.Document, e *formats.Entry) error {
+	s.apart = s.apart[:0]
 	rows := s.window.Rows
 	if left := s.o.scanLimit(); left > 0 {
 		rows = min(rows, left)
@@ -97,8 +103,9 @@ func (s *winnerScan) readAhead(doc *docread.Document, e *formats.Entry) error {
 	for doc != nil {
 		own := *e
 		own.Body = docread.Owned(own.Body)
-		entries, s.prefetched = append(entries, &own), append(s.prefetched, doc)
-		if size += int(e.Size); size > docread.LargeAhead || len(entries) == rows {
+		a := docread.Apart{Entry: &own, Members: s.o.Members}
+		s.apart, s.prefetched = append(s.apart, a), append(s.prefetched, doc)
+		if size += a.Weight(); size > docread.LargeAhead || len(s.apart) == rows {
 			break
 		}
 		var err error
@@ -106,13 +113,22 @@ func (s *winnerScan) readAhead(doc *docread.Document, e *formats.Entry) error {
 			return err
 		}
 	}
-	if err := s.d.CompleteIn(&s.room, 0, true, entries...); err != nil {
+	return nil
+}
+
+// complete reads what the first ones of the rows have apart.
+func (s *winnerScan) complete() error {
+	n, err := s.d.CompleteIn(&s.room, 0, s.apart)
+	if err != nil {
 		return err
 	}
-	s.window.Took(size)
-	for i, e := range entries {
-		s.prefetched[i].Body, s.prefetched[i].Attachments = e.Body, e.Atts
+	size := 0
+	for i, a := range s.apart[:n] {
+		size += int(a.Size)
+		s.prefetched[i].Body, s.prefetched[i].Attachments = a.Body, a.Atts
 	}
+	s.window.Took(size)
+	s.apart = s.apart[n:]
 	return nil
 }
 

@@ -114,6 +114,63 @@ func TestMembersOfBodies(t *testing.T) {
 	})
 }
 
+// TestMembersOfManyBodies: what lists, feeds and readers of several documents have of bodies is what
+// the model takes out of all of them, with bodies around the limits of what is read together.
+func TestMembersOfManyBodies(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *DB) {
+		r := rand.New(rand.NewPCG(7, 8))
+		bodies := map[string][]byte{}
+		var ids []string
+		for i, size := range []int{
+			1000, formats.MaxInline - 500, formats.MaxInline + 500, keyspace.MaxValue, 2 * keyspace.MaxValue,
+			docread.LargeAhead/2 + 9, docread.LargeAhead / 3, docread.LargeAhead + 7, 300_000, 100_000,
+		} {
+			for n := range shorter(2, 1) {
+				id := fmt.Sprintf("%c%d", 'a'+n, i)
+				doc := docOf(id, compat.Rev{}, manyMembers(r, 1+r.IntN(12), size))
+				store(t, db, UpdateOptions{}, doc)
+				ids, bodies[id] = append(ids, id), doc.Body.JSON
+			}
+		}
+		for range shorter(3, 2) {
+			names := docread.Members{}
+			for range r.IntN(4) {
+				names = append(names, fmt.Appendf(nil, `"m%d"`, r.IntN(13)))
+			}
+			seen := 0
+			check := func(doc *docread.Document) {
+				seen++
+				want(t, doc.ID, membersOf(doc.Body, names), membersOf(bodies[doc.ID], names))
+			}
+			row := func(r *ListRow) error {
+				check(r.Doc)
+				return nil
+			}
+			o := RangeOptions{Limit: -1, IncludeDocs: true, Members: names, Descending: r.IntN(2) == 0}
+			noHeader := func(ListHeader) error { return nil }
+			must(t, db.AllDocs(t.Context(), o, noHeader, row))
+			must(t, db.DocsByID(t.Context(), slices.Values(ids), o, noHeader, row))
+			feed := ChangesOptions{Limit: -1, IncludeDocs: true, Members: names}
+			_, err := db.Feed().Changes(t.Context(), feed, func(c *Change) error {
+				check(c.Doc)
+				return nil
+			})
+			must(t, err)
+			refs := make([]docread.DocRef, len(ids))
+			for i, id := range ids {
+				refs[i] = docread.DocRef{ID: id, Members: names}
+			}
+			must(t, db.View(t.Context(), func(s *Snapshot) error {
+				return s.OpenEach(refs, func(_ int, doc *docread.Document) error {
+					check(doc)
+					return nil
+				})
+			}))
+			want(t, "documents", seen, 4*len(ids))
+		}
+	})
+}
+
 // TestCostOfMembers counts what a member of a large document costs: not much more bytes than the
 // chunk that it is in, however large the document is and wherever the member.
 func TestCostOfMembers(t *testing.T) {

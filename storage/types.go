@@ -95,8 +95,9 @@ type RangeOptions struct {
 	Skip, Limit int64 // Limit < 0: none
 	Namespace   Namespace
 	IncludeDocs bool
-	Conflicts   bool // with IncludeDocs
-	WithSeq     bool // fill ListHeader.UpdateSeq
+	Conflicts   bool            // with IncludeDocs
+	Members     docread.Members // with IncludeDocs
+	WithSeq     bool            // fill ListHeader.UpdateSeq
 }
 
 // ListHeader precedes the rows of a list.
@@ -137,7 +138,8 @@ type ChangesOptions struct {
 	Limit       int64 // < 0: none
 	AllLeaves   bool  // style=all_docs: Change.Revs has all leaves
 	IncludeDocs bool
-	Conflicts   bool // with IncludeDocs
+	Conflicts   bool            // with IncludeDocs
+	Members     docread.Members // with IncludeDocs
 	// DeletedConflicts fills Document.DeletedConflicts, with IncludeDocs.
 	DeletedConflicts bool
 	// Unnumbered is for who goes through the whole feed, in ascending order, and shows nobody where

@@ -86,7 +86,7 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 	}
 	o := storage.ChangesOptions{
 		Since: since, Limit: limit, IncludeDocs: true, Conflicts: true, DeletedConflicts: true,
-		Unnumbered: !p.showsNumber(), Until: p.until,
+		Unnumbered: !p.showsNumber(), Until: p.until, Members: p.program.members(),
 	}
 	var memory arena
 	end, err := s.Changes(o, func(c *storage.Change) error {

@@ -73,6 +73,19 @@ func (p *program) needsDocuments() bool {
 	return p.scripts == nil || len(p.scripts.Maps) < len(p.defs)
 }
 
+// members are what is looked at of bodies.
+func (p *program) members() docread.Members {
+	members := docread.NoMembers
+	for _, m := range p.mappers {
+		some, ok := m.(interface{ Members() docread.Members })
+		if !ok {
+			return nil
+		}
+		members = members.With(some.Members())
+	}
+	return members
+}
+
 // run maps documents and fills in their rows. A document whose map function throws, or has to be
 // ended, has no rows and a failure. Any other error ends the run; done is the number of documents
 // that have their rows then.

@@ -184,7 +184,7 @@ func (c *indexScan) give(s *storage.Snapshot) error {
 	if c.scan.Docs {
 		refs := make([]docread.DocRef, len(rows))
 		for i := range rows {
-			refs[i] = docread.DocRef{ID: string(rows[i].ID), Conflicts: c.scan.Conflicts}
+			refs[i] = docread.DocRef{ID: string(rows[i].ID), Conflicts: c.scan.Conflicts, Members: c.scan.Members}
 		}
 		if err := s.OpenEach(refs, giveRow); err != nil {
 			return err

@@ -67,7 +67,8 @@ type RuleLanguage interface {
 	CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool, err error)
 }
 
-// Mapper is one map function. It is safe for concurrent use.
+// Mapper is one map function. It is safe for concurrent use. One that looks at some members of
+// bodies only has a method Members that gives them: others may be left out.
 type Mapper interface {
 	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and
 	// may be reused once emit returns. An error drops the document's rows and is shown in the
@@ -125,7 +126,8 @@ type Scan struct {
 	Descending bool
 	Docs       bool // read the documents as well
 	Conflicts  bool // documents come with their conflicts
-	Wanted     int  // rows that fn probably takes before it ends the scan; 0 is unknown
+	Members    docread.Members
+	Wanted     int // rows that fn probably takes before it ends the scan; 0 is unknown
 }
 
 // ScanRow is one row of an index. It is, with its document, valid until the callback returns.

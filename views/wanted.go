@@ -40,8 +40,7 @@ func (b *builder) whileWanted(ctx context.Context) (watched context.Context, sto
 	}
 }
 
-// unwanted gives the reason why the context of whileWanted ended a build, or else the build's own
-// error.
+// unwanted is why the context of whileWanted ended a build, or else the build's own error.
 func unwanted(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && errors.Is(err, context.Canceled) && cause != nil {
 		return cause

@@ -1,7 +1,7 @@
 package selector
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -87,16 +87,38 @@ func (f *Fields) Wants(member string) bool {
 	return f.wanted.below[string(ejson.AppendString(nil, member))] != nil
 }
 
-// Members are the members of documents that something is shown of, but for those that begin with an
-// underscore: their names in JSON, in no order. It is not nil.
+// Members are MembersOf, of the list and without those that begin with an underscore; nil for the
+// empty list.
 func (f *Fields) Members() [][]byte {
-	members := make([][]byte, 0, len(f.wanted.below))
-	for name := range f.wanted.below {
-		if !strings.HasPrefix(name, `"_`) {
-			members = append(members, []byte(name))
+	if f.All() {
+		return nil
+	}
+	return InBodies(MembersOf(f.Paths))
+}
+
+// MembersOf are the members of documents that paths lead to or through, their names in JSON, each
+// once; nil if a path is the document itself.
+func MembersOf(paths []Path) [][]byte {
+	seen := make(map[string]bool, len(paths))
+	members := make([][]byte, 0, len(paths))
+	for i := range paths {
+		switch {
+		case paths[i].Object != nil, !paths[i].Valid && paths[i].Name != "":
+			continue // it is an error, whatever the document
+		case paths[i].Name == "":
+			return nil
+		}
+		if name := ejson.AppendString(nil, paths[i].Parts[0]); !seen[string(name)] {
+			seen[string(name)] = true
+			members = append(members, name)
 		}
 	}
 	return members
+}
+
+// InBodies leaves out the members that begin with an underscore, which no body has. nil stays nil.
+func InBodies(members [][]byte) [][]byte {
+	return slices.DeleteFunc(slices.Clone(members), func(name []byte) bool { return name[1] == '_' })
 }
 
 // AppendJSON appends what is shown of a document: the fields it has in the order asked for, those

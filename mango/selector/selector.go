@@ -157,6 +157,9 @@ func (s *Selector) Match(doc ejson.Value) (bool, error) {
 // does not look at others.
 func (s *Selector) OnlyMeta() bool { return s.Root == nil || s.Root.onlyMeta() }
 
+// Members are the members of bodies that Match looks at, their names in JSON; nil: all of them.
+func (s *Selector) Members() [][]byte { return InBodies(MembersOf(s.Paths())) }
+
 // Backtracks returns the first $regex that needs the backtracking engine, nil if there is none.
 func (s *Selector) Backtracks() *Condition {
 	if s.Root == nil {

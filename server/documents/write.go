@@ -177,7 +177,7 @@ func storedStatus(c *call.Call) int {
 // deleteDoc serves DELETE /{db}/{id}. The document is looked for before its revision is read.
 func deleteDoc(c *call.Call) error {
 	id := c.DocID()
-	if _, err := c.Docs.Find(c.Context(), id, docread.OpenOptions{NoBody: true}); err != nil {
+	if _, err := c.Docs.Find(c.Context(), id, docread.OpenOptions{Members: docread.NoMembers}); err != nil {
 		return err
 	}
 	rules, err := c.Docs.DocRules(c.Context())

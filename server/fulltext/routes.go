@@ -62,7 +62,7 @@ var errUnrecognized = compat.NewError(compat.KindBadRequest, "path not recognize
 // unrecognized refuses a path that has no index, or more than one (dreyfus_httpd,
 // nouveau_httpd:handle_info_req).
 func unrecognized(c *call.Call) error {
-	if _, err := c.Docs.Open(c.Context(), c.DocID(), docread.OpenOptions{NoBody: true}); err != nil {
+	if _, err := c.Docs.Open(c.Context(), c.DocID(), docread.OpenOptions{Members: docread.NoMembers}); err != nil {
 		return err
 	}
 	return errUnrecognized

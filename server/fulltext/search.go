@@ -25,7 +25,7 @@ func (h *Handlers) available(c *call.Call) error {
 		return nil
 	}
 	if c.Segment(1) == "_design" {
-		if _, err := c.Docs.Open(c.Context(), c.DocID(), docread.OpenOptions{NoBody: true}); err != nil {
+		if _, err := c.Docs.Open(c.Context(), c.DocID(), docread.OpenOptions{Members: docread.NoMembers}); err != nil {
 			return err
 		}
 	}

@@ -184,6 +184,7 @@ func (w *RowDocs) Each(
 			return 0, err
 		}
 		refs[i].Conflicts = w.o.Conflicts && !docs[i].linked
+		refs[i].Members = w.c.Docs.Members(w.fields)
 	}
 	err = s.OpenEach(refs, func(i int, d *docread.Document) error {
 		if d != nil && (!d.Deleted || docs[i].linked) {

@@ -15,44 +15,69 @@ import (
 func (d *Reader) EntryOf(value []byte) (formats.Entry, error) {
 	e, err := formats.ParseEntry(value)
 	if err == nil {
-		e, err = d.Completed(true, e)
+		e, err = d.completed(e, nil)
 	}
 	return e, err
 }
 
-// Completed is complete for a single entry. Most entries have nothing stored apart, and return at
+// completed is Complete for a single entry. Most entries have nothing stored apart, and return at
 // once.
-func (d *Reader) Completed(bodies bool, e formats.Entry) (formats.Entry, error) {
+func (d *Reader) completed(e formats.Entry, members Members) (formats.Entry, error) {
 	if e.Whole() {
 		return e, nil
 	}
 	read := e
-	err := d.Complete(bodies, &read)
+	_, err := d.CompleteIn(nil, 0, []Apart{{Entry: &read, Members: members}})
 	return read, err
 }
 
 // Complete reads what entries have apart, all of it together: the lists of attachments and, if they
 // are wanted, the bodies. An error leaves an entry with what was in its value.
 func (d *Reader) Complete(bodies bool, entries ...*formats.Entry) error {
-	return d.CompleteIn(nil, 0, bodies, entries...)
+	list := make([]Apart, len(entries))
+	for i, e := range entries {
+		if list[i].Entry = e; !bodies {
+			list[i].Members = NoMembers
+		}
+	}
+	return d.read(nil, 0, list)
 }
 
 // attachmentCopies is how many times its stored form a list of attachments takes in memory.
 const attachmentCopies = 4
 
-// CompleteIn is complete for bodies that nobody needs any more when it is called with the same room
-// again: they are in its memory. beside is how many bytes the reader has in memory besides.
-func (d *Reader) CompleteIn(room *BodyRoom, beside int, bodies bool, entries ...*formats.Entry) error {
+// CompleteIn reads what the first of some entries have apart, whose weights together are not much
+// more than LargeAhead: of as many as that has room for, and of at least one; it tells how many.
+// Nobody needs their bodies any more when it is called with the same room again: they are in its
+// memory. beside is how many bytes the reader has in memory besides.
+func (d *Reader) CompleteIn(room *BodyRoom, beside int, list []Apart) (n int, err error) {
+	if err := d.locate(beside, list); err != nil {
+		return 0, err
+	}
+	for size := 0; n < len(list); n++ {
+		if size += list[n].held(); size > LargeAhead && n > 0 {
+			break
+		}
+	}
+	return n, d.read(room, beside, list[:n])
+}
+
+// read reads what is wanted of all entries of a list together.
+func (d *Reader) read(room *BodyRoom, beside int, list []Apart) error {
 	var reads []blobRead
 	size := 0
-	for _, e := range entries {
-		if e.Atts == nil && !e.AttsApart.IsZero() {
-			reads = append(reads, blobRead{b: &e.AttsApart, atts: &e.Atts})
-			beside += attachmentCopies * e.AttsApart.Length
+	for i := range list {
+		a := &list[i]
+		if a.Atts == nil && !a.AttsApart.IsZero() {
+			reads = append(reads, blobRead{b: &a.AttsApart, atts: &a.Atts})
+			beside += attachmentCopies * a.AttsApart.Length
 		}
-		if bodies && e.Body == nil && !e.BodyApart.IsZero() {
-			reads = append(reads, blobRead{b: &e.BodyApart, body: &e.Body})
-			size += e.BodyApart.Length
+		if a.readsBody() {
+			r := blobRead{b: &a.BodyApart, body: &a.Body, part: a.part}
+			reads = append(reads, r)
+			size += r.length()
+			beside += a.held() - r.length()
+			a.Size -= int64(r.b.Length - r.length())
 		}
 	}
 	held := room.begin(size)
@@ -115,6 +140,7 @@ func (r *BodyRoom) take(size int) []byte {
 // in one round trip.
 type blobRead struct {
 	b      *formats.Blob
+	part   *bodyPart // what is read of it; nil: all
 	body   *[]byte
 	atts   *[]compat.Attachment
 	chunks []kv.Iterator
@@ -124,10 +150,27 @@ func (r *blobRead) start(d *Reader) {
 	key := d.Keys.Attachment(nil, keyspace.TagAtt, r.b.Ref)
 	prefix := len(key)
 	reader := d.R.Snapshot() // nobody changes a blob: the entry is what conflicts
-	for n := range int64((r.b.Length + keyspace.MaxValue - 1) / keyspace.MaxValue) {
-		key = tuple.AppendInt(key[:prefix], n)
+	chunk := func(n int) {
+		key = tuple.AppendInt(key[:prefix], int64(n))
 		r.chunks = append(r.chunks, reader.Range(key, append(key, 0), kv.RangeOptions{Limit: 1}))
 	}
+	if r.part != nil {
+		for _, n := range r.part.chunks {
+			chunk(n)
+		}
+		return
+	}
+	for n := range (r.b.Length + keyspace.MaxValue - 1) / keyspace.MaxValue {
+		chunk(n)
+	}
+}
+
+// length is how long what is read is.
+func (r *blobRead) length() int {
+	if r.part != nil {
+		return r.part.length
+	}
+	return r.b.Length
 }
 
 // finish ends the read; it only closes it if another one has failed.
@@ -137,20 +180,30 @@ func (r *blobRead) finish(room *BodyRoom, failed bool) (err error) {
 	}
 	var joined []byte
 	if !failed {
-		joined = room.take(r.b.Length)
+		joined = room.take(r.length())
 	}
-	for _, it := range r.chunks {
-		if !failed && err == nil && it.Next() {
+	if r.part != nil {
+		joined = append(joined, '{')
+	}
+	for i, it := range r.chunks {
+		switch {
+		case failed || err != nil || !it.Next():
+		case r.part != nil:
+			joined = r.part.append(joined, i, it.Value())
+		default:
 			joined = append(joined, it.Value()...)
 		}
 		if closed := it.Close(); err == nil {
 			err = closed
 		}
 	}
+	if r.part != nil {
+		joined = append(joined, '}')
+	}
 	switch {
 	case failed || err != nil:
 		return err
-	case len(joined) != r.b.Length:
+	case len(joined) != r.length():
 		return keyspace.Corrupt("chunks", nil)
 	case r.body != nil:
 		*r.body = joined

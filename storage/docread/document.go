@@ -81,21 +81,33 @@ type OpenOptions struct {
 	Conflicts        bool
 	DeletedConflicts bool
 	LocalSeq         bool
-	// NoBody leaves out bodies that would have to be read by themselves: Body is `{}` then.
-	// Attachments are still read.
-	NoBody bool
-	// Members, if it is not nil, are the members of the body that are wanted, their names as they
-	// stand in the text, with quotes: others may be left out of Body, and are where that saves much.
-	Members [][]byte
+	// Members are what is wanted of the body.
+	Members Members
+}
+
+// Members are the members of bodies that are wanted, by their names as they stand in the text, with
+// quotes: others may be left out of a body, and are where that saves much. nil is all of them.
+type Members [][]byte
+
+// NoMembers leaves out bodies that would have to be read by themselves: they are `{}` then.
+// Attachments are still read.
+var NoMembers = Members{}
+
+// None reports whether none is wanted.
+func (m Members) None() bool { return m != nil && len(m) == 0 }
+
+// With is what either list wants.
+func (m Members) With(others Members) Members {
+	if m == nil || others == nil {
+		return nil
+	}
+	return append(m[:len(m):len(m)], others...)
 }
 
 // OnlyWinner reports whether the winner is wanted as it is stored, or members of it.
 func (o *OpenOptions) OnlyWinner() bool {
-	return o.Rev.IsZero() && !o.Latest && !o.Deleted && !o.NoBody && !o.needsTree()
+	return o.Rev.IsZero() && !o.Latest && !o.Deleted && !o.Members.None() && !o.needsTree()
 }
-
-// inPart reports whether less than the body is wanted, but some of it.
-func (o *OpenOptions) inPart() bool { return o.Members != nil && !o.NoBody }
 
 // OpenRevsOptions ask for several revisions of one document.
 type OpenRevsOptions struct {

@@ -13,6 +13,7 @@ type DocRef struct {
 	ID        string
 	Rev       compat.Rev
 	Conflicts bool // the winner comes with its Document.Conflicts
+	Members   Members
 }
 
 // OpenEach reads documents, the winners or the revisions named, and calls fn with each of refs in
@@ -87,8 +88,9 @@ func (r *eachRead) readSome() error {
 			wanted[i] = wantedRev{rev, lineOf(leaves[i], rev)}
 			reads[i] = wanted[i].where(r.d, refs[i].ID)
 		}
+		reads[i].Members = refs[i].Members
 	}
-	return r.d.ReadEntries(&r.room, reads[:len(leaves)], true, func(i int, e *formats.Entry, found bool) error {
+	return r.d.ReadEntries(&r.room, reads[:len(leaves)], func(i int, e *formats.Entry, found bool) error {
 		doc, err := r.document(&refs[i], &wanted[i], values[i], e, found)
 		if err != nil {
 			return err

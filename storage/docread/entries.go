@@ -32,6 +32,7 @@ type EntryRead struct {
 	Key       []byte // else where it is; nil: there is none
 	record    bool   // the key is that of a leaf's record, which may have it or say that it is in TagDocs
 	Kilobytes int    // about how long it is
+	Members   Members
 }
 
 // LeafRead is where a leaf's entry is.
@@ -90,15 +91,14 @@ func (d *Reader) EntryValues(reads []EntryRead) ([][]byte, error) {
 
 // ReadEntries reads entries together and gives them to fn in order; found is false where there is
 // none. Entries are valid until fn returns. It takes a round trip for MostRows keys, of large
-// entries for WindowBytes, and one for each LargeAhead bytes of what is apart; that is left out
-// of bodies that are not wanted. With room the bodies that are apart are in it, and also valid no
-// longer than until fn returns. Of what is not apart more than WindowBytes belong to the memory
-// of the reader, too: how much that is, is known when it was read. Across a network more than
-// MostRows small ones share a round trip.
+// entries for WindowBytes, and one for each LargeAhead bytes of what is apart; of bodies that is
+// what is wanted, and the tables of members before. With room the bodies that are apart are in it,
+// and also valid no longer than until fn returns. Of what is not apart more than WindowBytes belong
+// to the memory of the reader, too: how much that is, is known when it was read. Across a network
+// more than MostRows small ones share a round trip.
 func (d *Reader) ReadEntries(
 	room *BodyRoom,
 	reads []EntryRead,
-	bodies bool,
 	fn func(i int, e *formats.Entry, found bool) error,
 ) error {
 	window := Window{Rows: MostRows}
@@ -121,7 +121,7 @@ func (d *Reader) ReadEntries(
 		}
 		var entries []formats.Entry
 		for i := 0; i < len(part); {
-			if entries, err = d.someEntries(entries[:0], room, beside, values[i:], bodies); err != nil {
+			if entries, err = d.someEntries(entries[:0], room, beside, part[i:], values[i:]); err != nil {
 				return err
 			}
 			for n := range entries {
@@ -184,13 +184,14 @@ func (d *Reader) someEntries(
 	entries []formats.Entry,
 	room *BodyRoom,
 	beside int,
+	reads []EntryRead,
 	values [][]byte,
-	bodies bool,
 ) ([]formats.Entry, error) {
 	entries = slices.Grow(entries, len(values))
-	var apart []*formats.Entry
+	var apart []Apart
+	var at []int // of them in entries
 	size := 0
-	for _, value := range values {
+	for i, value := range values {
 		if value == nil {
 			entries = append(entries, formats.Entry{Body: formats.EmptyBody})
 			continue
@@ -199,16 +200,21 @@ func (d *Reader) someEntries(
 		if err != nil {
 			return nil, err
 		}
-		if bodies && !e.Whole() {
-			if size += int(e.Size); size > LargeAhead && len(apart) > 0 {
-				break
-			}
+		if entries = append(entries, e); e.Whole() {
+			continue
 		}
-		if entries = append(entries, e); !e.Whole() {
-			apart = append(apart, &entries[len(entries)-1])
+		a := Apart{Entry: &entries[len(entries)-1], Members: reads[i].Members}
+		if size += a.Weight(); size > LargeAhead && len(apart) > 0 {
+			entries = entries[:i]
+			break
 		}
+		apart, at = append(apart, a), append(at, i)
 	}
-	return entries, d.CompleteIn(room, beside, bodies, apart...)
+	n, err := d.CompleteIn(room, beside, apart)
+	if n < len(apart) {
+		entries = entries[:at[n]]
+	}
+	return entries, err
 }
 
 // LeavesEach reads the leaves of several documents, of as many of the first ones as LeafBytes

@@ -1,84 +1,125 @@
 package docread
 
 import (
-	"slices"
-
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// completedPart is Completed for an entry of whose body only some members are wanted, by their names
-// as they stand in the text. Of a body that is apart and has a table of its members, the chunks are
-// read that those are in: it is an object of them then, and of others perhaps.
-func (d *Reader) completedPart(e formats.Entry, names [][]byte) (formats.Entry, error) {
-	if len(names) == 0 {
-		return d.Completed(false, e)
-	}
-	if e.Body == nil && e.BodyApart.Length > keyspace.MaxValue {
-		key := d.Keys.Attachment(nil, keyspace.TagAtt, e.BodyApart.Ref)
-		table, err := d.R.Snapshot().Get(tuple.AppendInt(key, formats.MembersChunk))
-		if err != nil {
-			return e, err
-		}
-		if table != nil {
-			if e.Body, err = d.readMembers(&e.BodyApart, table, names); err != nil {
-				return e, err
-			}
-		}
-	}
-	return d.Completed(true, e)
+// Apart is an entry that has something apart, and what is wanted of its body.
+type Apart struct {
+	*formats.Entry
+	Members Members
+	part    *bodyPart // nil: the body is read as a whole, if it is
 }
 
-// readMembers reads members of a body by the table of them. The chunks come in one round trip. It is
-// nil where they are most of the body, which is better read as it is.
-func (d *Reader) readMembers(b *formats.Blob, table []byte, names [][]byte) ([]byte, error) {
-	spans, err := formats.FindMembers(table, b.Length, names)
-	if err != nil {
-		return nil, err
+// Weight is about how many bytes are read of the entry, where some members of its body are wanted
+// only those of the table, which tells of the others.
+func (a *Apart) Weight() int {
+	switch {
+	case a.Members.None():
+		return 0
+	case a.hasTable():
+		return formats.MaxMembersTable(a.BodyApart.Length)
 	}
-	size := len(`{}`)
-	var numbers []int // of chunks, ascending
-	for _, s := range spans {
-		size += s.To - s.From + 1
-		for n := s.From / keyspace.MaxValue; n <= (s.To-1)/keyspace.MaxValue; n++ {
-			if len(numbers) == 0 || numbers[len(numbers)-1] != n {
-				numbers = append(numbers, n)
-			}
+	return int(a.Size)
+}
+
+// hasTable reports whether some members of the body may be found without the others.
+func (a *Apart) hasTable() bool {
+	return a.Body == nil && a.BodyApart.Length > keyspace.MaxValue && len(a.Members) > 0
+}
+
+// readsBody reports whether something of the body is read.
+func (a *Apart) readsBody() bool {
+	return a.Body == nil && !a.BodyApart.IsZero() && !a.Members.None()
+}
+
+// held is how many bytes reading the body takes.
+func (a *Apart) held() int {
+	switch {
+	case a.part != nil:
+		return a.part.held()
+	case a.readsBody():
+		return a.BodyApart.Length
+	}
+	return 0
+}
+
+// locate finds out where in bodies the members are that are wanted, by the tables of members. It
+// takes a round trip where there are such bodies.
+func (d *Reader) locate(beside int, list []Apart) error {
+	var keys [][]byte
+	var of []*Apart
+	for i := range list {
+		if a := &list[i]; a.hasTable() {
+			beside += formats.MaxMembersTable(a.BodyApart.Length)
+			key := d.Keys.Attachment(nil, keyspace.TagAtt, a.BodyApart.Ref)
+			keys, of = append(keys, tuple.AppendInt(key, formats.MembersChunk)), append(of, a)
 		}
 	}
-	held := size + len(numbers)*keyspace.MaxValue
-	if held > b.Length {
-		return nil, nil
+	if len(keys) == 0 {
+		return nil
 	}
 	if d.Memory != nil {
-		if err := d.Memory.Hold(d.Ctx, held); err != nil {
-			return nil, err
+		if err := d.Memory.Hold(d.Ctx, beside); err != nil {
+			return err
 		}
 	}
-	keys := make([][]byte, len(numbers))
-	for i, n := range numbers {
-		keys[i] = tuple.AppendInt(d.Keys.Attachment(nil, keyspace.TagAtt, b.Ref), int64(n))
+	tables, err := d.R.Snapshot().GetMany(keys)
+	for i, table := range tables {
+		if table != nil && err == nil {
+			of[i].part, err = partOf(table, &of[i].BodyApart, of[i].Members)
+		}
 	}
-	chunks, err := d.R.Snapshot().GetMany(keys)
-	if err != nil {
+	return err
+}
+
+// bodyPart is members of a body.
+type bodyPart struct {
+	spans  []formats.Span
+	chunks []int // that they are in, ascending
+	length int   // of an object of them
+}
+
+// partOf finds members of a body by the table of them. It is nil where they are most of the body,
+// which is better read as it is.
+func partOf(table []byte, b *formats.Blob, members Members) (*bodyPart, error) {
+	spans, err := formats.FindMembers(table, b.Length, members)
+	p := &bodyPart{spans: spans, length: len(`{}`)}
+	for i, s := range spans {
+		if p.length += s.To - s.From; i > 0 {
+			p.length += len(`,`)
+		}
+		for n := s.From / keyspace.MaxValue; n <= (s.To-1)/keyspace.MaxValue; n++ {
+			if len(p.chunks) == 0 || p.chunks[len(p.chunks)-1] != n {
+				p.chunks = append(p.chunks, n)
+			}
+		}
+	}
+	if p.held() > b.Length {
 		return nil, err
 	}
-	body := append(make([]byte, 0, size), '{')
-	for _, s := range spans {
-		if len(body) > 1 {
-			body = append(body, ',')
+	return p, err
+}
+
+func (p *bodyPart) held() int { return p.length + len(p.chunks)*keyspace.MaxValue }
+
+// append appends what one of the chunks has of the members to an object of them that is not closed.
+// They are to come in order. Of a chunk that is too short the object's length tells.
+func (p *bodyPart) append(object []byte, i int, chunk []byte) []byte {
+	begin := p.chunks[i] * keyspace.MaxValue
+	for len(p.spans) > 0 && p.spans[0].From < begin+keyspace.MaxValue {
+		s := p.spans[0]
+		if s.From >= begin && len(object) > len(`{`) {
+			object = append(object, ',')
 		}
-		for at := s.From; at < s.To; {
-			n := at / keyspace.MaxValue
-			i, _ := slices.BinarySearch(numbers, n)
-			begin, end := at-n*keyspace.MaxValue, min(s.To-n*keyspace.MaxValue, keyspace.MaxValue)
-			if len(chunks[i]) < end {
-				return nil, keyspace.Corrupt("chunks", nil)
-			}
-			body = append(body, chunks[i][begin:end]...)
-			at += end - begin
+		to := min(s.To-begin, len(chunk))
+		object = append(object, chunk[min(max(s.From-begin, 0), to):to]...)
+		if s.To > begin+keyspace.MaxValue {
+			break
 		}
+		p.spans = p.spans[1:]
 	}
-	return append(body, '}'), nil
+	return object
 }

@@ -94,14 +94,14 @@ func (r *Revisions) readWindow(d *Reader) (size int, err error) {
 	r.prefetch.Reached(len(leaves), len(window))
 	var wanted [][]wantedRev
 	var reads []EntryRead
-	bodies := false
 	for i := 0; i < len(leaves) && len(reads) < revsAhead; i++ {
 		revs := r.choose(i, leaves[i])
 		for n := range revs {
-			reads = append(reads, revs[n].where(d, window[i].ID))
+			read := revs[n].where(d, window[i].ID)
+			read.Members = window[i].Open.Members
+			reads = append(reads, read)
 		}
 		wanted = append(wanted, revs)
-		bodies = bodies || !window[i].Open.NoBody && !window[i].Open.inPart()
 	}
 	at, read := 0, 0 // wanted[at][:read] are read, taken[0] asked for them
 	missing := r.missing
@@ -131,7 +131,7 @@ func (r *Revisions) readWindow(d *Reader) (size int, err error) {
 	if err := end(); err != nil { // those that want nothing
 		return 0, err
 	}
-	err = d.ReadEntries(r.room, reads, bodies, func(_ int, e *formats.Entry, found bool) error {
+	err = d.ReadEntries(r.room, reads, func(_ int, e *formats.Entry, found bool) error {
 		request, w := &window[at], &wanted[at][read]
 		doc, err := w.document(d, request.ID, e, found, request.Open)
 		if err != nil {
@@ -350,14 +350,7 @@ func (w *wantedRev) document(d *Reader, id string, e *formats.Entry, found bool,
 	case !found:
 		return nil, nil
 	}
-	entry := *e
-	if o.inPart() {
-		var err error
-		if entry, err = d.completedPart(entry, o.Members); err != nil {
-			return nil, err
-		}
-	}
-	doc := NewDocument(id, w.rev, deleted, entry)
+	doc := NewDocument(id, w.rev, deleted, *e)
 	if o.Revs {
 		doc.Revs = d.VisibleRevs(w.line, w.rev)
 	}

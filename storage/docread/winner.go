@@ -99,12 +99,8 @@ func (d *Reader) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 // openLeaf reads a leaf.
 func (d *Reader) openLeaf(id string, l *formats.Leaf, o OpenOptions) (*Document, error) {
 	e, err := d.LeafEntry(id, l)
-	switch {
-	case err != nil:
-	case o.inPart():
-		e, err = d.completedPart(e, o.Members)
-	default:
-		e, err = d.Completed(!o.NoBody, e)
+	if err == nil {
+		e, err = d.completed(e, o.Members)
 	}
 	if err != nil {
 		return nil, err
@@ -212,7 +208,7 @@ func (d *Reader) NearestAncestor(id string, of *revtree.Leaf, stored []formats.L
 			wanted, reads = append(wanted, w), append(reads, read)
 			isLeaf = w.line != nil && w.line.Rev == ancestor
 		}
-		err = d.ReadEntries(nil, reads, true, func(i int, e *formats.Entry, found bool) (err error) {
+		err = d.ReadEntries(nil, reads, func(i int, e *formats.Entry, found bool) (err error) {
 			if nearest == nil {
 				e.Body = Owned(e.Body)
 				nearest, err = wanted[i].document(d, id, e, found, OpenOptions{Revs: true})

@@ -35,7 +35,7 @@ func MembersTable(body []byte) []byte {
 	if len(body) <= keyspace.MaxValue {
 		return nil
 	}
-	most := min(len(body)/leastBody, keyspace.MaxValue)
+	most := MaxMembersTable(len(body))
 	table := append(make([]byte, 0, 64), membersFormat)
 	for name, value := range ejson.TextMembers(body) {
 		table = binary.LittleEndian.AppendUint16(table, nameHash(name))
@@ -46,6 +46,9 @@ func MembersTable(body []byte) []byte {
 	}
 	return table
 }
+
+// MaxMembersTable is how long the table of a body of some length is at most.
+func MaxMembersTable(length int) int { return min(length/leastBody, keyspace.MaxValue) }
 
 // nameHash is the hash of a name as it stands in the text, with quotes.
 func nameHash(name []byte) uint16 { return uint16(xxhash.Sum64(name)) }

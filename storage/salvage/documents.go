@@ -115,7 +115,7 @@ func (w *work) restored(id string) (found bool, err error) {
 		return false, err
 	}
 	err = w.db.ViewAgain(w.ctx, func(s *storage.Snapshot) error {
-		_, err := s.Open(id, docread.OpenOptions{Deleted: true, NoBody: true})
+		_, err := s.Open(id, docread.OpenOptions{Deleted: true, Members: docread.NoMembers})
 		if found = err == nil; errors.Is(err, compat.ErrMissing) {
 			return nil
 		}
