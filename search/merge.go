@@ -21,9 +21,9 @@ import (
 const (
 	// fanOut is how many segments of about one size become one.
 	fanOut = 8
-	// mostMerged is how many documents a merged segment has at most: the different strings of a
-	// field are in memory.
-	mostMerged = 1 << 20
+	// mostMerged is how many documents a merged segment has at most, mostSources how many segments
+	// it is made of: those of four sizes, with less than fanOut of the smaller ones.
+	mostMerged, mostSources = 1 << 20, 4 * fanOut
 	// mostMergedBytes is how many bytes of blocks are merged: places in a stream have 32 bits.
 	mostMergedBytes = 2 << 30
 )
@@ -122,7 +122,7 @@ func (x *Indexes) toMerge(ctx context.Context, db *storage.DB, recordKey []byte,
 	if err != nil {
 		return nil, err
 	}
-	from, to := m.choose()
+	from, to := m.choose(x.room.mostMerged())
 	return m.segments[from:to], nil
 }
 
@@ -146,34 +146,34 @@ func (x *Indexes) mergeOnce(
 }
 
 // choose says which segments to merge: the last ones of about one size, if there are enough of
-// them, or one of which many documents are not alive.
-func (m *manifest) choose() (from, to int) {
+// them, or one of which many documents are not alive. They have at most so many documents.
+func (m *manifest) choose(most int64) (from, to int) {
 	tier := func(s *segmentInfo) (n int) {
 		for size := (s.docs - s.killed) / defaultFlushEntries; size >= fanOut; size /= fanOut {
 			n++
 		}
 		return n
 	}
-	for most := 0; most < 8; most++ {
+	for highest := 0; highest < 8; highest++ {
 		to = len(m.segments)
 		docs, bytes, alike := int64(0), int64(0), 0
 		for from = to; from > 0; from-- {
 			s := &m.segments[from-1]
 			of := tier(s)
 			docs, bytes = docs+s.docs-s.killed, bytes+s.bytes
-			if of > most || docs > mostMerged || bytes > mostMergedBytes {
+			if of > highest || docs > most || bytes > mostMergedBytes {
 				break
 			}
-			if of == most {
+			if of == highest {
 				alike++
 			}
 		}
 		if alike >= fanOut {
-			return from, to
+			return from, min(to, from+mostSources)
 		}
 	}
 	for i := range m.segments {
-		if s := &m.segments[i]; s.killed*10 > s.docs*3 {
+		if s := &m.segments[i]; s.killed*10 > s.docs*3 && s.docs <= most {
 			return i, i + 1
 		}
 	}
@@ -194,7 +194,7 @@ func (x *Indexes) mergeInto(
 	ctx context.Context, c *claim, uuid [16]byte, number int64, infos []segmentInfo,
 ) error {
 	sources := make([]merging, len(infos))
-	segments := make([]segment.Segment, len(infos))
+	opened, segments := make([]*segment.BlockSegment, len(infos)), make([]segment.Segment, len(infos))
 	err := c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		value, err := s.KV().Get(c.keys.key(keyManifest))
 		if err != nil {
@@ -225,9 +225,14 @@ func (x *Indexes) mergeInto(
 		if err != nil {
 			return err
 		}
-		segments[i] = s
+		opened[i], segments[i] = s, s
 		c.docs += sources[i].info.docs - sources[i].info.killed
 	}
+	release, err := x.room.merge(ctx, segment.EncodeBytes(opened))
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := segment.Encode(ctx, segments, c.put(ctx)); err != nil {
 		return err
 	}

@@ -2,15 +2,18 @@ package search
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/settee-db/settee/search/segment"
 )
 
 // What builds read ahead, have mapped and analyse is in memory until it is committed. All builds of
 // the process share one bound for that, a quarter of its memory, and each batch takes its part
 // before it is read. Functions may be slow, and nobody has to wait for those of others: a build
 // that has no batch under way may read a small one without asking. A document that is larger than
-// that waits for its part.
+// that waits for its part. A merge of segments takes all that it needs before it begins.
 
 const (
 	// batchCopies is about how many times the text of a batch is in memory: as it was read, on its
@@ -32,6 +35,26 @@ type room struct {
 func newRoom(memory int64) *room {
 	total := memory / 4
 	return &room{semaphore.NewWeighted(total), total}
+}
+
+// mostMerged is how many documents one merge may have: such that they take a quarter of the room.
+func (r *room) mostMerged() int64 { return min(mostMerged, r.total/4/segment.EncodedDocument) }
+
+// errMergeMemory is of segments that stay as they are.
+type errMergeMemory int64
+
+// Error implements error.
+func (e errMergeMemory) Error() string {
+	return fmt.Sprintf("to merge their strings takes %d MB of memory, more than all builds have", e>>20)
+}
+
+// merge takes what a merge needs, and waits for it; release gives it back. The error is
+// errMergeMemory if it is more than there is.
+func (r *room) merge(ctx context.Context, need int64) (release func(), err error) {
+	if need > r.total {
+		return nil, errMergeMemory(need)
+	}
+	return func() { r.free.Release(need) }, r.free.Acquire(ctx, need)
 }
 
 // batch is how many bytes of text a batch has at most, but for a single document.

@@ -56,6 +56,7 @@ func TestBuildsShareTheirRoom(t *testing.T) {
 	if most := int(room.total)/batchCopies + indexes*freeBytes; held.most > most || held.most < freeBytes {
 		t.Errorf("%d bytes of texts were held, of %d", held.most, most)
 	}
+	b.indexes.running.Wait()
 	if !room.free.TryAcquire(room.total) {
 		t.Error("a build has kept a part of the room")
 	}
@@ -211,4 +212,41 @@ func TestPiecesAreLetGo(t *testing.T) {
 	if handed != len(all.docs) {
 		t.Errorf("%d documents were handed over", handed)
 	}
+}
+
+// TestMergesTakeOfTheRoom: a merge waits for the memory that it needs, and is not begun if that is
+// more than there is; the index grows on and answers.
+func TestMergesTakeOfTheRoom(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "_design/d", design)
+	def := b.lookup(t, segment.Clouseau, "c")
+	docs := 0
+	grow := func(flushes int) (segments int) {
+		for range flushes {
+			for range fewEntries + 1 {
+				b.put(t, fmt.Sprint("doc", docs), `{"index":[["default","word",{}]]}`)
+				docs++
+			}
+			want(t, "documents", b.ask(t, def, "word")[:len(fmt.Sprint(docs))], fmt.Sprint(docs))
+		}
+		must(t, b.db.View(t.Context(), func(s *storage.Snapshot) error {
+			o, err := b.indexes.open(t.Context(), s, def)
+			segments = len(o.manifest.segments)
+			return err
+		}))
+		return segments
+	}
+	large := b.indexes.room
+	b.indexes.room = newRoom(4 * segment.EncodedDocument * fewEntries * 4 * 100)
+	want(t, "segments that do not fit", grow(fanOut+2), fanOut+2)
+	b.indexes.running.Wait()
+	b.indexes.room = large
+	must(t, large.free.Acquire(t.Context(), large.total))
+	want(t, "segments that wait", grow(2), fanOut+4)
+	large.free.Release(large.total)
+	b.indexes.running.Wait()
+	if n := grow(0); n >= fanOut {
+		t.Errorf("there are %d segments", n)
+	}
+	want(t, "what merges have kept", large.free.TryAcquire(large.total), true)
 }

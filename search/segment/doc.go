@@ -12,7 +12,7 @@
 //   - segment.go: Segment and what it consists of; Run, the evaluation that reads it; Bitmap
 //   - ram.go: RAM, a segment that grows; ramview.go: RAM as it was at one time; batch.go: Batch, a
 //     segment in memory that is on its way into one of blocks
-//   - encode.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment,
+//   - encode.go, strings.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment,
 //     which reads them; header.go: its fields; postings.go: its documents of a term; columns.go: its
 //     norms and columns
 //

@@ -6,8 +6,6 @@ import (
 	"iter"
 	"math"
 	"math/bits"
-	"slices"
-	"strings"
 
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -39,8 +37,7 @@ const (
 const sparse = 4
 
 // Encode writes the live documents of segments that follow each other as one segment of blocks,
-// which put may keep. In memory are a block of each stream of a field, the new numbers of the
-// documents, and the different strings of a field.
+// which put may keep. EncodeBytes is about what it has in memory besides the segments.
 func Encode(ctx context.Context, segments []Segment, put func(BlockKey, []byte) error) error {
 	run := NewRun(ctx)
 	e := &encoder{run: run, put: put}
@@ -510,85 +507,4 @@ func (e *encoder) numbers(i int32, name string, listed *int64) bool {
 	e.close(values)
 	*listed = e.ends(i, listNumbers, streamNumberEnds, &where)
 	return true
-}
-
-// strings writes a column of strings, whose ordinals are in the order of the values, and answers
-// how many values there are.
-func (e *encoder) strings(i int32, name string, sorts bool, listed *int64) int64 {
-	columns := make([]StringColumn, len(e.segments))
-	// The new ordinals of those of each segment; before they are known, -1 for one that is not used
-	// and 0 for others.
-	ordinals := make([][]int32, len(e.segments))
-	known := map[string]int32{}
-	for j, s := range e.segments {
-		if columns[j] = s.Strings(e.run, name); sorts {
-			columns[j] = s.Sorts(e.run, name)
-		}
-		if columns[j] != nil {
-			ordinals[j] = s.used(columns[j], known)
-		}
-	}
-	if len(known) == 0 || e.run.err != nil {
-		return 0
-	}
-	first, list := streamOrdinals, listStrings
-	if sorts {
-		first, list = streamSorts, listSorts
-	}
-	all := make([]string, 0, len(known))
-	for v := range known {
-		all = append(all, v)
-	}
-	slices.Sort(all)
-	values, valueEnds := e.stream(first+2, i), e.stream(first+3, i)
-	for ordinal, v := range all {
-		known[v] = int32(ordinal)
-		values.write([]byte(v))
-		valueEnds.end(values.length)
-	}
-	for j, of := range ordinals {
-		for ordinal, used := range of {
-			if used >= 0 {
-				of[ordinal] = known[columns[j].Value(int32(ordinal))]
-			}
-		}
-	}
-	written := e.stream(first, i)
-	var where ends
-	for j, s := range e.segments {
-		c := columns[j]
-		if c == nil {
-			continue
-		}
-		s.eachDocument(c, func(doc, number int32) {
-			of := c.Ordinals(doc)
-			for _, ordinal := range of {
-				written.end(int64(ordinals[j][ordinal]))
-			}
-			if len(of) > 0 {
-				where.add(number, written.length/4)
-			}
-		})
-	}
-	e.close(values, valueEnds, written)
-	*listed = e.ends(i, list, first+1, &where)
-	return int64(len(all))
-}
-
-// used adds the values that documents of a segment have to those that are known, and tells which
-// ordinals they have: 0 for these, -1 for others.
-func (s source) used(c StringColumn, known map[string]int32) []int32 {
-	used := make([]int32, c.Len())
-	for ordinal := range used {
-		used[ordinal] = -1
-	}
-	s.eachDocument(c, func(doc, _ int32) {
-		for _, ordinal := range c.Ordinals(doc) {
-			if used[ordinal] < 0 {
-				used[ordinal] = 0
-				known[strings.Clone(c.Value(ordinal))] = 0
-			}
-		}
-	})
-	return used
 }

@@ -143,6 +143,20 @@ func (h *header) field(name string) *blockField {
 	return h.kept.GetOrAdd(name, found)
 }
 
+// mostValues is how many strings the field with the most has in a column.
+func (h *header) mostValues() (most int32) {
+	if len(h.places) == 0 {
+		return 0
+	}
+	r := &recordReader{packed.Reader{B: h.stored[h.places[0].at:]}}
+	for len(r.B) > 0 {
+		var f blockField
+		h.next(r, &f)
+		most = max(most, f.values, f.sorts)
+	}
+	return most
+}
+
 // names are the names of all fields, in order.
 func (h *header) names() iter.Seq[string] {
 	return func(yield func(string) bool) {

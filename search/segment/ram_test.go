@@ -6,15 +6,17 @@ import (
 	"testing"
 )
 
+// heap is how many bytes are in use.
+func heap() int {
+	var s runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&s)
+	return int(s.HeapAlloc)
+}
+
 // TestBytesOfManyFields: documents with fields of their own, each with a norm for all documents
 // before, take no more than twice what a segment in memory says.
 func TestBytesOfManyFields(t *testing.T) {
-	heap := func() int {
-		var s runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&s)
-		return int(s.HeapAlloc)
-	}
 	before, m := heap(), NewRAM()
 	for doc := range 300 {
 		d := &Document{ID: fmt.Sprint(doc)}
