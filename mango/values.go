@@ -2,15 +2,17 @@ package mango
 
 import (
 	"context"
+	"errors"
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/selector"
+	"github.com/settee-db/settee/storage"
 )
 
 // Values runs the plan as Find does, for callers who compute with what it finds: take gets the id of
 // each document of the page, and in the order of the request's fields their values; one of kind
-// Invalid where the document has no such field. Both are valid until take returns, and an error of
-// take ends the run and is returned as it is. The request must name fields.
+// Invalid where the document has no such field. Both are valid until take returns. storage.ErrStop of
+// take ends the run without an error; another one is returned as it is. The request must name fields.
 func (p *Plan) Values(
 	ctx context.Context, src *Source, take func(id []byte, values []ejson.Value) error,
 ) (*Answer, error) {
@@ -35,6 +37,9 @@ func (p *Plan) Values(
 				values[i] = ejson.Value{}
 			}
 		}
-		return take(r.id, values)
+		if err := take(r.id, values); !errors.Is(err, storage.ErrStop) {
+			return err
+		}
+		return errEnough
 	})
 }

@@ -20,6 +20,8 @@ import (
 type brute struct {
 	docs     map[string]ejson.Value
 	selector *selector.Selector
+
+	partition string // whose documents are looked at; "" for all
 }
 
 func at(doc ejson.Value, field string) (ejson.Value, bool) {
@@ -47,6 +49,9 @@ func rat(v ejson.Value) *big.Rat {
 func (b *brute) groupsOf(t testing.TB, r *Request) (groups map[string][]string, ungrouped int64) {
 	groups = make(map[string][]string)
 	for id, doc := range b.docs {
+		if b.partition != "" && !strings.HasPrefix(id, b.partition+":") {
+			continue
+		}
 		passes, err := b.selector.Match(doc)
 		check(t, err)
 		if !passes {

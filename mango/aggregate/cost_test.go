@@ -72,6 +72,52 @@ func TestGroupsCostTheirNumber(t *testing.T) {
 	}
 }
 
+// A page in the order of the keys costs the groups that it shows, not all of them, wherever it is.
+func TestAPageCostsItsGroups(t *testing.T) {
+	const groups, limit = 2000, 10
+	bodies := func(n int) string { return fmt.Sprintf(`{"g":%d,"h":1}`, n%groups) }
+	auto := open(t, false)
+	auto.allFields(t, 100)
+	auto.fill(t, 0, 2*groups, bodies)
+	index := open(t, false)
+	index.define(t, "i", `{"fields":["h","g"],"values":["h"]}`)
+	index.fill(t, 0, 2*groups, bodies)
+	for plan, c := range map[planKind]struct {
+		w       *world
+		request string
+		keys    int64 // that each group has
+	}{
+		entries: {auto, `{"group_by":["g"],"values":{"n":{"$count":true}},"limit":10`, 2},
+		counted: {index, `{"selector":{"h":1,"g":{"$exists":true}},"group_by":["g"],"values":{"n":{"$count":true}},
+			"limit":10`, 1},
+		summed: {index, `{"selector":{"h":1,"g":{"$exists":true}},"group_by":["g"],"values":{"n":{"$sum":"h"}},
+			"sort":["key"],"limit":10`, 1},
+	} {
+		bookmark, shown := "", 0
+		for range groups / limit {
+			r, err := Parse(parse(t, c.request+`,"bookmark":"`+bookmark+`"}`), mango.Defaults{})
+			check(t, err)
+			p, err := NewPlan(r, c.w.indexes, false)
+			check(t, err)
+			a, err := p.Run(t.Context(), c.w.src, func(group []byte) error {
+				if want := fmt.Sprintf(`{"key":[%d],"n":2}`, shown); string(group) != want {
+					t.Fatalf("%s instead of %s", group, want)
+				}
+				shown++
+				return nil
+			})
+			check(t, err)
+			if p.kind != plan || a.Stats.Keys > c.keys*(limit+2) {
+				t.Fatalf("plan %s reads %d keys for a page", planNames[p.kind], a.Stats.Keys)
+			}
+			bookmark = a.Bookmark
+		}
+		if shown != groups || bookmark != "" {
+			t.Errorf("plan %s shows %d groups, bookmark %q", planNames[plan], shown, bookmark)
+		}
+	}
+}
+
 // keysRead asks until an answer costs no more keys than most: what is above the rows is refreshed in
 // the background.
 func keysRead(

@@ -106,6 +106,9 @@ func (p *Plan) runEntries(
 ) (done bool, err error) {
 	c := &entryCount{entriesOf: p.entries, src: src, t: p.r.newTable(src.Keep)}
 	c.row = make([]ejson.Value, len(p.r.fields))
+	if c.byKey = len(p.r.groups) > 0 && p.r.byKey(); c.byKey && p.r.after != nil {
+		c.after = p.r.after.key.sortable
+	}
 	if len(p.r.groups) == 0 { // the one group is there without documents, too
 		if _, err := c.t.find(c.row); err != nil {
 			return false, err
@@ -119,7 +122,7 @@ func (p *Plan) runEntries(
 		return false, err
 	}
 	a.Ungrouped, a.Stats.Keys, a.Stats.Snapshots = c.ungrouped, c.keys, c.snapshots
-	a.Bookmark, err = c.t.page(ctx, row)
+	a.Bookmark, err = c.t.page(ctx, c.more, row)
 	return true, err
 }
 
@@ -130,10 +133,13 @@ type entryCount struct {
 	src       *mango.Source
 	t         *table
 	row       []ejson.Value // the values of a group as a document has them
-	after     []byte        // the key of the last value that was taken
+	byKey     bool          // values come in the order of the answer
+	few       bool          // and a page has few of them beside the documents
+	after     []byte        // the key of the last value that was taken, or of the page before
 	ungrouped int64
 	different int64 // values
 	keys      int64 // entries
+	more      bool  // values follow that were not taken
 	snapshots int64
 }
 
@@ -146,17 +152,18 @@ func (c *entryCount) read(s *storage.Snapshot) error {
 	if ix == nil {
 		return errUnknown
 	}
-	c.snapshots++
-	r := c.of
-	switch {
-	case c.after != nil:
-		r.Start = allfields.AppendAfter(nil, c.after)
-	case c.lack:
+	if c.snapshots++; c.lack && c.snapshots == 1 {
 		all, err := documents(s)
 		if err != nil {
 			return err
 		}
 		c.ungrouped = all - have
+	}
+	c.few = c.byKey && 2*c.t.r.page() <= have
+	r := c.of
+	switch {
+	case c.after != nil:
+		r.Start = allfields.AppendAfter(nil, c.after)
 	case len(c.t.r.groups) == 0 && r.Start == nil:
 		g, err := c.t.find(c.row)
 		if err == nil {
@@ -185,7 +192,7 @@ func (c *entryCount) keep(bytes int) error {
 // take takes the documents that have a value.
 func (c *entryCount) take(v *allfields.Distinct) error {
 	c.keys += v.Count
-	if c.different++; c.different > fewEntries && 2*c.different > c.keys {
+	if c.different++; c.different > fewEntries && 2*c.different > c.keys && !c.few {
 		return errUnknown
 	}
 	for i := range c.t.r.groups {
@@ -194,6 +201,12 @@ func (c *entryCount) take(v *allfields.Distinct) error {
 			return err
 		}
 		c.row[c.t.r.groups[i].field] = value
+	}
+	if c.byKey && !c.t.ahead(c.row, &c.more) {
+		if c.more {
+			return storage.ErrStop
+		}
+		return nil
 	}
 	g, err := c.t.find(c.row)
 	if err == nil {

@@ -28,6 +28,10 @@ type world struct {
 	indexes []*mango.Index
 	revs    map[string]compat.Rev
 	summed  int // requests that sums of an index answered
+
+	partitioned bool
+	partition   string // that requests are for; "" for all
+
 	entries int // requests that an index over all fields answered
 	left    int // requests that it was asked for in vain
 }
@@ -53,8 +57,8 @@ func openOn(t testing.TB, engine kv.Store, partitioned bool) *world {
 	check(t, store.Create(t.Context(), "db", storage.CreateOptions{Partitioned: partitioned}))
 	return &world{
 		src:     &mango.Source{DB: store.DB("db"), Views: v, AllFields: fields},
-		indexes: []*mango.Index{mango.AllDocs},
-		revs:    make(map[string]compat.Rev),
+		indexes: []*mango.Index{mango.AllDocs}, partitioned: partitioned,
+		revs: make(map[string]compat.Rev),
 	}
 }
 
@@ -142,9 +146,9 @@ func (w *world) run(t testing.TB, request string, kind planKind, forced bool) (r
 	bookmark := ""
 	for pages := 0; ; pages++ {
 		body := request[:len(request)-1] + `,"bookmark":"` + bookmark + `"}`
-		r, err := Parse(parse(t, body), mango.Defaults{Limit: 1 << 40})
+		r, err := Parse(parse(t, body), w.defaults())
 		check(t, err)
-		p, err := NewPlan(r, w.indexes, false)
+		p, err := NewPlan(r, w.indexes, w.partitioned)
 		check(t, err)
 		took = p.kind
 		if took == hashed && p.inOrder != nil {
@@ -187,11 +191,20 @@ func (w *world) run(t testing.TB, request string, kind planKind, forced bool) (r
 	}
 }
 
+// defaults are those of a request for the partition.
+func (w *world) defaults() mango.Defaults {
+	d := mango.Defaults{Limit: 1 << 40}
+	if w.partition != "" {
+		d.Partition = &w.partition
+	}
+	return d
+}
+
 // hasEntries reports whether an index over all fields can answer a request.
 func (w *world) hasEntries(t testing.TB, request string) bool {
-	r, err := Parse(parse(t, request), mango.Defaults{})
+	r, err := Parse(parse(t, request), w.defaults())
 	check(t, err)
-	p, err := NewPlan(r, w.indexes, false)
+	p, err := NewPlan(r, w.indexes, w.partitioned)
 	check(t, err)
 	wants, only := r.query.Selector.Conjunction()
 	p.kind = hashed
@@ -335,10 +348,11 @@ func TestPlansAgree(t *testing.T) {
 		rounds = 4
 	}
 	taken := make(map[planKind]int)
-	answered, byEntries, left := 0, 0, 0
+	answered, byEntries, left, inPartition := 0, 0, 0, 0
+	indexThere := 0 // of those that what an index has counted answered
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(uint64(seed), 42))
-		w := open(t, false)
+		w := open(t, seed%4 == 3)
 		b := &brute{docs: make(map[string]ejson.Value)}
 		late := r.IntN(2) == 0
 		makeIndexes := func() {
@@ -356,7 +370,7 @@ func TestPlansAgree(t *testing.T) {
 			makeIndexes()
 		}
 		for n := range 10 + r.IntN(120) {
-			id, body := fmt.Sprintf("d%d", n), anyDocument(r)
+			id, body := fmt.Sprintf("p%d:d%d", n%3, n), anyDocument(r)
 			w.put(t, id, body)
 			b.docs[id] = parse(t, body)
 		}
@@ -370,9 +384,16 @@ func TestPlansAgree(t *testing.T) {
 			if asked%4 == 0 {
 				b.change(t, w, r)
 			}
+			if w.partition = ""; w.partitioned && r.IntN(4) > 0 {
+				w.partition = fmt.Sprint("p", r.IntN(4)) // the last one is empty
+				inPartition++
+			}
+			b.partition = w.partition
 			request := anyRequest(r)
 			res, took := w.run(t, request, 0, false)
-			taken[took]++
+			if taken[took]++; took.rowless() && w.partition != "" {
+				indexThere++
+			}
 			if diff := b.compare(t, request, res); diff != "" {
 				t.Fatalf("seed %d, plan %s: %s\n%s", seed, planNames[took], diff, request)
 			}
@@ -393,6 +414,9 @@ func TestPlansAgree(t *testing.T) {
 	}
 	if t.Logf("index over all fields: %d requests, %d in vain", byEntries, left); byEntries < rounds || left < rounds {
 		t.Error("the index over all fields was hardly asked, or hardly in vain")
+	}
+	if t.Logf("partitions: %d requests, %d by an index", inPartition, indexThere); indexThere < rounds/4 {
+		t.Error("an index of partitions was hardly asked")
 	}
 	if t.Logf("sums of indexes: %d requests", answered); answered < rounds {
 		t.Error("hardly any request was answered by the sums of an index")

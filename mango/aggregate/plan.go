@@ -22,6 +22,9 @@ type Plan struct {
 	index *mango.Index
 	equal []ejson.Value // of its first columns
 	all   bool          // the selector wants nothing: what has no group is all that is not in the index
+	// byKey: the index has the groups in the order of the answer, so that those of a page are read and
+	// no others. What has no group must not depend on them.
+	byKey bool
 
 	entries *entriesOf // of the plan of that name
 }
@@ -67,8 +70,8 @@ func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, e
 			r.use.Kind() != ejson.Invalid && ix != p.find.Index() {
 			continue
 		}
-		if only && p.count(ix, wants) {
-			return p, nil
+		if only && !p.kind.rowless() {
+			p.count(ix, wants)
 		}
 		if len(r.groups) > 0 && (p.inOrder == nil || !p.inOrder.Covering()) {
 			if err := p.stream(ix, wants, indexes, partitionedDB); err != nil {
@@ -98,50 +101,51 @@ func (r *Request) has(ix *mango.Index) (kind planKind, ok bool) {
 }
 
 // count takes the counted or the summed plan on an index, if that can answer.
-func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) bool {
+func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) {
 	r := p.r
 	kind, ok := r.has(ix)
 	if !ok {
-		return false
+		return
 	}
 	fixed := len(wants.Equal)
 	last := fixed + len(r.groups)
 	if len(ix.Columns) < last {
-		return false
+		return
 	}
 	var equal []ejson.Value
 	for _, column := range ix.Columns[:fixed] {
 		v, ok := wants.Equal[column]
 		if !ok {
-			return false
+			return
 		}
 		equal = append(equal, v)
 	}
 	exist := 0
+	byKey := r.byKey()
 	for i := range r.groups {
 		if !slices.Contains(ix.Columns[fixed:last], r.groups[i].name) {
-			return false
+			return
 		}
 		if wants.Exists[r.groups[i].name] {
 			exist++
 		}
+		byKey = byKey && ix.Columns[fixed+i] == r.groups[i].name
 	}
 	for _, column := range ix.Columns[last:] {
 		if !wants.Exists[column] {
-			return false // the index lacks documents that have groups
+			return // the index lacks documents that have groups
 		}
 	}
 	for name := range wants.Exists {
 		if !slices.Contains(ix.Columns, name) {
-			return false
+			return
 		}
 	}
 	all := fixed == 0 && len(wants.Exists) == 0 && r.partition == ""
 	if exist < len(r.groups) && !all {
-		return false // nobody knows how many documents have no group
+		return // nobody knows how many documents have no group
 	}
-	p.kind, p.index, p.equal, p.all = kind, ix, equal, all
-	return true
+	p.kind, p.index, p.equal, p.all, p.byKey = kind, ix, equal, all, byKey && !all
 }
 
 // stream notes the ordered plan, if an index has the order of the groups, and takes it if documents
@@ -181,7 +185,7 @@ func (p *Plan) stream(
 	if err != nil {
 		return err
 	}
-	if p.inOrder = find; find.Covering() {
+	if p.inOrder = find; find.Covering() && !p.kind.rowless() {
 		p.kind = inOrder
 	}
 	return nil
@@ -236,6 +240,8 @@ func (p *Plan) AppendExplain(ctx context.Context, src *mango.Source, dst []byte,
 	switch {
 	case kind == inOrder:
 		dst = append(dst, `"one group"`...)
+	case kind.rowless() && p.byKey, kind == entries && p.r.byKey():
+		dst = append(dst, `"the groups of a page"`...)
 	case p.inOrder != nil:
 		dst = append(dst, `"all groups, or one where they are too many"`...)
 	default:

@@ -63,6 +63,14 @@ type orderTerm struct {
 
 const keyTerm = -1
 
+// byKey reports whether the groups are asked for in the order of their keys.
+func (r *Request) byKey() bool {
+	return len(r.order) == 0 || len(r.order) == 1 && r.order[0] == orderTerm{value: keyTerm}
+}
+
+// page is how many groups are read for a page that has them in the order of their keys.
+func (r *Request) page() int64 { return min(r.limit, maxGroups) }
+
 func bad(word, reason string) error { return compat.Named(compat.KindBadRequest, word, reason) }
 
 func text(v ejson.Value) string { return string(v.AppendJSON(nil)) }

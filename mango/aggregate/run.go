@@ -28,8 +28,8 @@ type Answer struct {
 // WantsStats reports whether the answer shows what the request cost.
 func (p *Plan) WantsStats() bool { return p.r.ExecutionStats }
 
-// errEnough ends the reading of rows: the page is full.
-var errEnough = errors.New("aggregate: the page is full")
+// errEnough ends the reading of an index: there are no more groups, or the page is full.
+var errEnough = errors.New("aggregate: enough groups")
 
 // Run answers the request: it calls row for each group of the page, a JSON object that is valid
 // until row returns. On a store that limits the age of snapshots a long run goes on in a newer one,
@@ -50,15 +50,15 @@ func (p *Plan) Run(ctx context.Context, src *mango.Source, row func(group []byte
 	case p.kind.rowless() && src.Views != nil:
 		done, err = p.runRowless(ctx, src, a, give)
 	}
-	switch {
-	case done || err != nil:
-	case p.kind == inOrder:
-		err = p.runInOrder(ctx, src, a, give)
-	default:
-		err = p.runHashed(ctx, src, a, give)
-		if errors.Is(err, errFull) && p.inOrder != nil {
+	if !done && err == nil {
+		if p.kind == inOrder {
 			err = p.runInOrder(ctx, src, a, give)
+		} else {
+			err = p.runHashed(ctx, src, a, give)
 		}
+	}
+	if errors.Is(err, errFull) && p.kind != inOrder && p.inOrder != nil {
+		err = p.runInOrder(ctx, src, a, give)
 	}
 	if errors.Is(err, errFull) {
 		err = p.r.errTooManyGroups()
@@ -86,7 +86,7 @@ func (p *Plan) runHashed(ctx context.Context, src *mango.Source, a *Answer, row 
 	}
 	a.Ungrouped = t.ungrouped
 	var err error
-	a.Bookmark, err = t.page(ctx, row)
+	a.Bookmark, err = t.page(ctx, false, row)
 	return err
 }
 
@@ -133,7 +133,7 @@ func (p *Plan) runInOrder(ctx context.Context, src *mango.Source, a *Answer, row
 					if last != nil {
 						a.Bookmark = p.r.bookmark(last)
 					}
-					return errEnough
+					return storage.ErrStop
 				}
 				g = p.r.newGroup(&t.key)
 			}
@@ -151,14 +151,11 @@ func (p *Plan) runInOrder(ctx context.Context, src *mango.Source, a *Answer, row
 		return nil
 	}
 	found, err := p.inOrder.Values(ctx, src, take)
-	if err == nil {
-		a.took(found)
-		err = end()
+	if err != nil {
+		return err
 	}
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
+	a.took(found)
+	return end() // of the last group, if the page was not full before
 }
 
 // runRowless asks an index for the number of its rows at each value, and for the sums of their
@@ -174,20 +171,16 @@ func (p *Plan) runRowless(
 		return false, err
 	}
 	c := &countSink{ctx: ctx, p: p, t: p.r.newTable(src.Keep), row: make([]ejson.Value, len(p.r.fields)), total: -1}
-	start := []byte{'['}
-	for i, v := range p.equal {
-		if i > 0 {
-			start = append(start, ',')
-		}
-		start = v.AppendJSON(start)
-	}
-	key, err := ejson.Parse(append(start, ']'))
+	key, err := p.startKey()
 	if err != nil {
 		return false, err
 	}
 	query := &viewquery.Query{
 		Reduce: true, GroupLevel: int64(len(p.equal) + len(p.r.groups)), StartKey: key, Partition: p.r.partition,
 		Fields: p.kind == summed, Limit: 1<<63 - 1,
+	}
+	if p.byKey {
+		query.Limit = p.r.page() + 2 // the group of the bookmark, and one that tells that others follow
 	}
 	if len(p.r.groups) == 0 { // the one group is there without rows, too
 		if _, err := c.t.find(c.row); err != nil {
@@ -206,9 +199,30 @@ func (p *Plan) runRowless(
 		}
 		a.Ungrouped = c.total - c.rows
 	}
-	a.Stats.Keys = c.groups
-	a.Bookmark, err = c.t.page(ctx, row)
+	a.Stats.Keys, a.Stats.Snapshots = c.groups, max(c.snapshots, 1)
+	a.Bookmark, err = c.t.page(ctx, c.more, row)
 	return true, err
+}
+
+// startKey is where an index is read from: at the values of its first columns, and where it has the
+// groups in order, at the last group of the page before.
+func (p *Plan) startKey() (ejson.Value, error) {
+	parts := slices.Clone(p.equal)
+	if p.byKey && p.r.after != nil {
+		key, err := ejson.Parse(p.r.after.key.json)
+		if err != nil {
+			return key, err
+		}
+		parts = slices.AppendSeq(parts, key.Elements())
+	}
+	start := []byte{'['}
+	for i, v := range parts {
+		if i > 0 {
+			start = append(start, ',')
+		}
+		start = v.AppendJSON(start)
+	}
+	return ejson.Parse(append(start, ']'))
 }
 
 // errUnknown says that an index has sums that do not tell a value.
@@ -224,6 +238,10 @@ type countSink struct {
 	groups int64
 	rows   int64 // of all groups
 	total  int64 // documents in the snapshot of the last groups; -1: there was none
+	more   bool  // groups follow that were not taken
+
+	last      *storage.Snapshot // that of the last groups
+	snapshots int64
 }
 
 // Head implements views.Sink.
@@ -232,6 +250,10 @@ func (c *countSink) Head(*views.Head) error { return nil }
 // Rows implements views.Sink. It ends the query behind the rows that have the values of the first
 // columns: no key is known that ends them.
 func (c *countSink) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err error) {
+	if c.last != s {
+		c.last = s
+		c.snapshots++
+	}
 	if c.p.all {
 		if c.total, err = documents(s); err != nil {
 			return 0, err
@@ -261,6 +283,12 @@ func (c *countSink) take(key ejson.Value, value []byte) error {
 	for _, name := range p.index.Columns[len(p.equal) : len(p.equal)+len(p.r.groups)] {
 		value, _ := columns.Next()
 		c.row[slices.Index(p.r.fields, name)] = value
+	}
+	if p.byKey && !c.t.ahead(c.row, &c.more) {
+		if c.more {
+			return errEnough
+		}
+		return nil
 	}
 	g, err := c.t.find(c.row)
 	if err != nil {

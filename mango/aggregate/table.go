@@ -31,12 +31,20 @@ var errFull = errors.New("aggregate: too many groups")
 // are not kept.
 func (r *Request) errTooManyGroups() error {
 	var fields []string
+	whole := true
 	for i := range r.groups {
 		fields = append(fields, r.groups[i].name)
+		whole = whole && r.groups[i].whole()
 	}
-	return compat.Named(compat.KindBadRequest, "too_many_groups", "The groups do not fit into memory ("+
-		strconv.Itoa(maxGroups)+" groups, "+strconv.Itoa(maxKept>>20)+" MB). With an index of the fields "+
-		string(ejson.AppendStrings(nil, fields))+", a selector by which they exist, and no sort, they are not kept.")
+	reason := "The groups do not fit into memory (" + strconv.Itoa(maxGroups) + " groups, " +
+		strconv.Itoa(maxKept>>20) + " MB). "
+	if whole {
+		reason += "With an index of the fields " + string(ejson.AppendStrings(nil, fields)) +
+			", a selector by which they exist, and no sort, they are not kept."
+	} else {
+		reason += "No index helps where groups are by a prefix or a floor."
+	}
+	return compat.Named(compat.KindBadRequest, "too_many_groups", reason)
 }
 
 // group is one group of the answer.
@@ -79,6 +87,19 @@ func (t *table) find(values []ejson.Value) (*group, error) {
 	g := t.r.newGroup(&t.key)
 	t.groups[string(t.key.sortable)] = g
 	return g, t.grow(groupSize + len(t.r.values)*accumulatorSize + 2*len(g.sortable) + len(g.json))
+}
+
+// ahead reports, of groups that come in the order of their keys, whether that of a document with some
+// values is on the page; full tells that it is behind it.
+func (t *table) ahead(values []ejson.Value, full *bool) bool {
+	if !t.r.appendGroup(&t.key, values) {
+		return false
+	}
+	if after := t.r.after; after != nil && bytes.Compare(t.key.sortable, after.key.sortable) <= 0 {
+		return false
+	}
+	*full = int64(len(t.groups)) >= t.r.page() && t.groups[string(t.key.sortable)] == nil
+	return !*full
 }
 
 func (r *Request) newGroup(key *keyOf) *group {
@@ -203,8 +224,8 @@ func (r *Request) finish(ctx context.Context, g *group) (f finished, err error) 
 }
 
 // page gives the groups after the place where the page begins, in their order, up to the limit; the
-// bookmark is empty where none follow.
-func (t *table) page(ctx context.Context, row func(json []byte) error) (bookmark string, err error) {
+// bookmark is empty where none follow, of which more says that they are not in the table.
+func (t *table) page(ctx context.Context, more bool, row func(json []byte) error) (bookmark string, err error) {
 	var list []finished
 	for _, g := range t.groups {
 		f, err := t.r.finish(ctx, g)
@@ -219,16 +240,14 @@ func (t *table) page(ctx context.Context, row func(json []byte) error) (bookmark
 		}
 	}
 	slices.SortFunc(list, func(a, b finished) int { return t.r.compare(&a.place, &b.place) })
-	for i := range list {
-		if int64(i) == t.r.limit {
-			if i > 0 {
-				bookmark = t.r.bookmark(&list[i-1].place)
-			}
-			break
-		}
-		if err := row(list[i].row); err != nil {
+	shown := list[:min(int64(len(list)), t.r.limit)]
+	for i := range shown {
+		if err := row(shown[i].row); err != nil {
 			return "", err
 		}
+	}
+	if n := len(shown); n > 0 && (more || n < len(list)) {
+		bookmark = t.r.bookmark(&shown[n-1].place)
 	}
 	return bookmark, nil
 }

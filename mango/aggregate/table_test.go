@@ -68,10 +68,10 @@ func TestGroupsAreBounded(t *testing.T) {
 func TestTooManyGroups(t *testing.T) {
 	w := open(t, false)
 	w.fill(t, 0, 1100, func(n int) string { return fmt.Sprintf(`{"a":%d,"b":%q}`, n, strings.Repeat("x", 64<<10)) })
-	const text = `{"selector":{"a":{"$gte":0}},"group_by":["a"],"values":{"b":{"$first":"b"}},"limit":1200}`
-	groups := 0
+	groups, by := 0, `"a"`
 	ask := func() error {
-		p, err := NewPlan(request(t, text), w.indexes, false)
+		p, err := NewPlan(request(t, `{"selector":{"a":{"$gte":0}},"group_by":[`+by+`],"values":{"b":{"$first":"b"}},
+			"limit":1200}`), w.indexes, false)
 		check(t, err)
 		groups = 0
 		_, err = p.Run(t.Context(), w.src, func([]byte) error { groups++; return nil })
@@ -83,6 +83,11 @@ func TestTooManyGroups(t *testing.T) {
 		t.Fatalf("%v, %d groups", err, groups)
 	}
 	w.index(t, "i", "a")
+	by = `{"field":"a","floor":1}`
+	if err := ask(); !errors.Is(err, compat.KindBadRequest) || !strings.Contains(err.Error(), "No index helps") {
+		t.Errorf("by a floor: %v", err)
+	}
+	by = `"a"`
 	if err := ask(); err != nil || groups != 1100 {
 		t.Fatalf("%v, %d groups", err, groups)
 	}
@@ -111,7 +116,7 @@ func TestDistinctBecomesAnEstimate(t *testing.T) {
 			check(t, err)
 			want = fmt.Sprintf(`{"key":[],"who":%s,"approximate":true}`, v[0].JSON)
 		}
-		_, err := table.page(ctx, func(group []byte) error {
+		_, err := table.page(ctx, false, func(group []byte) error {
 			if string(group) != want {
 				t.Errorf("%s, not %s", group, want)
 			}

@@ -129,6 +129,64 @@ func TestAggregateOfAllFields(t *testing.T) {
 	require.Contains(t, answer, `{"key":[1],"n":5}`)
 }
 
+// The sums and statistics of groups are those that a view with the same groups has, by every plan.
+func TestAggregateEqualsAView(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	numbers := []string{"1", "-2", "0.5", "9223372036854775807", "18446744073709551616", "-1e3",
+		"1" + strings.Repeat("0", 40)}
+	for i := range 60 {
+		a, b := []string{`"x"`, `"y"`, "null", "7"}[i%4], i%3
+		body := fmt.Sprintf(`{"k":[%s,%d],"a":%s,"b":%d,"v":%s}`, a, b, a, b, numbers[i%7])
+		require.Equal(t, 201, s.Do("PUT", fmt.Sprintf("/db/d%d", i), body).Code)
+	}
+	s.PutDesign("view", `{"language":"member","views":{"stats":{"map":"k v","reduce":"_stats"},
+		"sum":{"map":"k v","reduce":"_sum"}}}`)
+	type group struct {
+		Key, Value, Stats, Sum json.RawMessage
+	}
+	rows := func(view string, level int) (rows []group) {
+		var answer struct{ Rows []group }
+		body := s.Do("GET", fmt.Sprintf("/db/_design/view/_view/%s?group_level=%d", view, level), "").Body
+		require.NoError(t, json.Unmarshal(body.Bytes(), &answer))
+		return answer.Rows
+	}
+	for _, plan := range []string{"hashed", "summed"} {
+		for level, by := range []string{1: `"a"`, 2: `"a","b"`} {
+			if level == 0 {
+				continue
+			}
+			request := `{"selector":{"a":{"$exists":true},"b":{"$exists":true}},"group_by":[` + by +
+				`],"values":{"stats":{"$stats":"v"},"sum":{"$sum":"v"}}}`
+			_, text := askJSON(s, "/db/_explain", request)
+			require.Contains(t, text, `"aggregate":{"plan":"`+plan+`"`)
+			var answer struct{ Groups []group }
+			_, text = askJSON(s, "/db/_aggregate", request)
+			require.NoError(t, json.Unmarshal([]byte(text), &answer), text)
+			stats, sums := rows("stats", level), rows("sum", level)
+			require.Len(t, answer.Groups, len(stats))
+			for i, g := range answer.Groups {
+				require.Equal(t, string(stats[i].Key), string(g.Key))
+				require.Equal(t, string(stats[i].Value), string(g.Stats), "%s of %s", plan, g.Key)
+				require.Equal(t, string(sums[i].Value), string(g.Sum), "%s of %s", plan, g.Key)
+			}
+		}
+		_, text := askJSON(s, "/db/_index", `{"index":{"fields":["a","b"],"values":["v"]}}`)
+		require.Contains(t, text, `"result"`)
+	}
+}
+
+// A request that takes longer than the setting says ends with an error, and with nothing before it.
+func TestAggregateTimeout(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/d", `{"a":1}`).Code)
+	s.Set("mango", "aggregate_timeout", "0")
+	status, answer := askJSON(s, "/db/_aggregate", `{"group_by":["a"],"values":{"n":{"$count":true}}}`)
+	require.Equal(t, 500, status, answer)
+	require.Contains(t, answer, `{"error":"timeout"`)
+}
+
 // What cannot be read is refused with a status, an error and a reason, and is no fault of the server.
 func TestAggregateRefuses(t *testing.T) {
 	s := servertest.New(t)
