@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/functions"
 )
 
 // What tests of whole servers see of their inside.
@@ -25,7 +26,7 @@ func (s *Server) TLSServer() *http.Server { return s.echo.TLSServer }
 func Routes() []call.Route { return routes(nil, nil, nil, nil, nil, nil, nil) }
 
 // FunctionRoutes are the rows of event functions.
-func FunctionRoutes() []call.Route { return functionRoutes(nil) }
+func FunctionRoutes() []call.Route { return functionRoutes(new(functions.Handlers)) }
 
 // CertificateAge is certificateAge.
 const CertificateAge = certificateAge
