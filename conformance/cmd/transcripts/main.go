@@ -79,6 +79,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintf(out, "What CouchDB %s at %s answers otherwise than recorded\n\n", version, t.addr)
 	}
 	for _, path := range files[len(servers):] {
+		if args[0] == "changed" { // whose report comes at the end
+			fmt.Fprintln(os.Stderr, "performing", path)
+		}
 		if err := t.file(ctx, path, each); err != nil {
 			return err
 		}
