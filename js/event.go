@@ -29,6 +29,9 @@ type EventOptions struct {
 	Compatibility string
 	Source        string // the database of the events
 	Isolate       bool   // each invocation has a realm of its own
+	// Debug: the program runs under a debugger. Its host is an EventDebugger, and Timeout is how long
+	// the session lasts.
+	Debug bool
 }
 
 // EventBinding is a name for a database in the code. Several names may stand for one database.
@@ -46,6 +49,13 @@ type EventProgram struct {
 	opts    EventOptions
 	encoded []byte
 	key     digest
+}
+
+// Debugged is the same program under a debugger, whose session lasts no longer than timeout.
+func (p *EventProgram) Debugged(timeout time.Duration) *EventProgram {
+	o := p.opts
+	o.Debug, o.Isolate, o.Timeout = true, true, timeout
+	return NewEventProgram(o)
 }
 
 // NewEventProgram makes a program.
@@ -76,6 +86,7 @@ func NewEventProgram(o EventOptions) *EventProgram {
 	e.string(o.Compatibility)
 	e.string(o.Source)
 	e.bool(o.Isolate)
+	e.bool(o.Debug)
 	return &EventProgram{opts: o, encoded: e.b, key: digestOf(e.b)}
 }
 
@@ -93,7 +104,7 @@ func decodeEventOptions(source []byte) (EventOptions, error) {
 		o.Curls = append(o.Curls, string(name))
 	}
 	o.TimerContextSize = int(d.uint() & 0x7fffffff)
-	o.Compatibility, o.Source, o.Isolate = d.string(), d.string(), d.bool()
+	o.Compatibility, o.Source, o.Isolate, o.Debug = d.string(), d.string(), d.bool(), d.bool()
 	return o, d.err
 }
 

@@ -122,6 +122,7 @@ const (
 	askClose
 	askCurl
 	askRevision
+	askDebugger
 )
 
 // answer answers a question of a worker. The answer begins with a zero byte, that of an EventError
@@ -214,6 +215,8 @@ func (p *EventProgram) askHost(ctx context.Context, host EventHost, what byte, d
 		rev, err := host.Revision(ctx, binding, id, body)
 		e.string(rev)
 		return err
+	case askDebugger:
+		return askDebuggerOf(ctx, host, d, e)
 	}
 	d.fail()
 	return d.err

@@ -99,6 +99,9 @@ func (r *eventRealm) log(text string) {
 		return
 	}
 	text = strings.ToValidUTF8(cutText(text, maxEventLog), "\uFFFD")
+	if r.inspected != nil {
+		r.inspected.Logged(text)
+	}
 	r.run.logs = append(r.run.logs, text)
 	if line := r.line(); line > 0 {
 		l := r.run.lineOf(line)

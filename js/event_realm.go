@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/js/inspect"
 )
 
 var (
@@ -63,6 +65,8 @@ type eventRealm struct {
 
 	batch *eventBatch // that runs
 	run   *invocation // that runs
+
+	inspected *inspect.Session // of a program that is debugged
 }
 
 // newEventRealm makes a realm with the functions of a program in it. The error says what the code
@@ -88,7 +92,12 @@ func (b *eventBatch) newRealm() (*eventRealm, error) {
 	r.objectProto, r.arrayProto = prototype("Object"), prototype("Array")
 	r.date = r.vm.Get("Date")
 	r.stringify = callable(r.vm.Get("JSON").ToObject(r.vm), "stringify")
+	eval := r.vm.Get("eval")
 	made, err := r.runPrelude(global)
+	if err == nil && p.inspected != nil {
+		r.inspected = r.newInspection()
+		err = r.inspected.Bind(r.vm, eval)
+	}
 	if err != nil {
 		return nil, err
 	}

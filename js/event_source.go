@@ -12,6 +12,7 @@ import (
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
 
+	"github.com/settee-db/settee/js/inspect"
 	"github.com/settee-db/settee/js/script"
 )
 
@@ -34,6 +35,8 @@ type eventProgram struct {
 	uses    [2]script.Use // of the parameters of OnUpdate, by their numbers
 
 	realm *eventRealm // that the next invocation uses
+
+	inspected *inspect.Program // of a program that is debugged
 }
 
 func (p *eventProgram) has(function string) bool { return slices.Contains(p.functions, function) }
@@ -86,7 +89,12 @@ func (p *eventProgram) compile() *EventSyntaxError {
 	if c.refused != nil {
 		return c.refused
 	}
-	p.uses = script.HandlerUses(tree, p.scope(), "OnUpdate")
+	if p.uses = script.HandlerUses(tree, p.scope(), "OnUpdate"); p.Debug {
+		for i := range p.uses { // who debugs may look at anything
+			p.uses[i] = script.Use{Complete: true, Mentioned: true}
+		}
+		p.inspected = inspect.Instrument(tree, p.Code, p.HeaderLines)
+	}
 	if p.program, err = goja.CompileAST(tree, false); err != nil {
 		return p.syntaxError(err)
 	}

@@ -208,7 +208,11 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 	realm, err := b.realm()
 	if err == nil {
 		realm.batch, realm.run = b, run
-		err = realm.call(event, name)
+		err = realm.awaitDebugger()
+		if err == nil {
+			err = realm.call(event, name)
+		}
+		realm.endDebugger(err)
 		if err == nil && time.Now().After(run.deadline) {
 			err = &goja.InterruptedError{} // in a native function, at the end
 		}

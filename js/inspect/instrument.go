@@ -1,0 +1,346 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/unistring"
+
+	"github.com/settee-db/settee/js/script"
+)
+
+// Names of the functions that marks call, and of what they bind. No source can have them: they are no
+// identifiers.
+const (
+	nameMark   unistring.String = " mark"
+	nameCaught unistring.String = " caught"
+	nameText   unistring.String = " text"
+	nameThrown unistring.String = " thrown"
+)
+
+// Program is the code of a function with marks before its statements. It is immutable.
+type Program struct {
+	source string // the user's lines
+	file   *file.File
+	header int // lines before the user's first one
+	marks  []mark
+	scopes []*scope
+}
+
+// mark is a place where the program can stop.
+type mark struct {
+	line, column int // of the user's code, the first ones are 0
+	scopes       []*scope
+	function     *scope
+	isDebugger   bool // a statement debugger
+	guarded      bool // the function catches what is thrown here
+}
+
+// scope is a part of the code that has names of its own.
+type scope struct {
+	kind       string // local (of a function), block, catch
+	name       string // of a function
+	names      []string
+	begin, end file.Idx
+}
+
+func (s *scope) has(at file.Idx) bool { return s.begin <= at && at < s.end }
+
+// lists are the statements of a tree that get marks: before those of lists, and around single ones.
+type lists struct {
+	many    []*[]ast.Statement
+	single  []*ast.Statement
+	bodies  []*functionBody
+	guarded []*ast.BlockStatement // of try with catch
+	methods map[*ast.FunctionLiteral]string
+}
+
+// functionBody is a body of a function with the names that its parameters and var bind.
+type functionBody struct {
+	block *ast.BlockStatement
+	names []string
+}
+
+// Instrument puts marks into the tree of a program whose text is code; the first header lines are not
+// the user's and get none. Positions stay as they are.
+func Instrument(tree *ast.Program, code string, header int) *Program {
+	lines := strings.SplitAfterN(code, "\n", header+1)
+	p := &Program{source: lines[len(lines)-1], file: tree.File, header: header}
+	l := &lists{methods: map[*ast.FunctionLiteral]string{}}
+	script.Walk(tree, func(n ast.Node) { p.look(n, l) })
+	slices.SortStableFunc(p.scopes, func(a, b *scope) int { return int(b.begin - a.begin) })
+	for _, list := range l.many {
+		*list = p.marked(*list, l)
+	}
+	for _, s := range l.single {
+		if _, block := (*s).(*ast.BlockStatement); !block {
+			at := (*s).Idx0()
+			*s = &ast.BlockStatement{LeftBrace: at, List: p.marked([]ast.Statement{*s}, l), RightBrace: at}
+		}
+	}
+	for _, b := range l.guarded {
+		b.List = []ast.Statement{rethrowing(b, b.List)}
+	}
+	for _, b := range l.bodies {
+		watchBody(b)
+	}
+	return p
+}
+
+// look notes what a node has of names and statements.
+func (p *Program) look(n ast.Node, l *lists) {
+	add := func(kind, name string, of ast.Node, names []string) {
+		p.scopes = append(p.scopes, &scope{kind: kind, name: name, names: names, begin: of.Idx0(), end: of.Idx1()})
+	}
+	switch n := n.(type) {
+	case *ast.MethodDefinition:
+		if key, ok := n.Key.(*ast.StringLiteral); ok {
+			l.methods[n.Body] = key.Value.String()
+		}
+	case *ast.FunctionLiteral:
+		name := l.methods[n]
+		if n.Name != nil {
+			name = n.Name.Name.String()
+		}
+		names := functionNames(n.ParameterList, n.DeclarationList)
+		l.bodies = append(l.bodies, &functionBody{n.Body, names})
+		add("local", name, n, append(names, declared(n.Body.List)...))
+	case *ast.ArrowFunctionLiteral:
+		names := functionNames(n.ParameterList, n.DeclarationList)
+		if body, ok := n.Body.(*ast.BlockStatement); ok {
+			l.bodies = append(l.bodies, &functionBody{body, names})
+			names = append(names, declared(body.List)...)
+		}
+		add("local", "", n, names)
+	case *ast.BlockStatement:
+		l.many = append(l.many, &n.List)
+		if !slices.ContainsFunc(l.bodies, func(b *functionBody) bool { return b.block == n }) {
+			add("block", "", n, declared(n.List))
+		}
+	case *ast.SwitchStatement:
+		var names []string
+		for _, c := range n.Body {
+			names = append(names, declared(c.Consequent)...)
+		}
+		add("block", "", n, names)
+	case *ast.CaseStatement:
+		l.many = append(l.many, &n.Consequent)
+	case *ast.CatchStatement:
+		add("catch", "", n, bound(nil, n.Parameter))
+	case *ast.TryStatement:
+		if n.Catch != nil {
+			l.guarded = append(l.guarded, n.Body)
+		}
+	case *ast.IfStatement:
+		l.single = append(l.single, &n.Consequent)
+		if n.Alternate != nil {
+			l.single = append(l.single, &n.Alternate)
+		}
+	default:
+		p.lookAtLoop(n, l, add)
+	}
+}
+
+// lookAtLoop is look for loops and with.
+func (p *Program) lookAtLoop(n ast.Node, l *lists, add func(kind, name string, of ast.Node, names []string)) {
+	switch n := n.(type) {
+	case *ast.ForStatement:
+		l.single = append(l.single, &n.Body)
+		if i, ok := n.Initializer.(*ast.ForLoopInitializerLexicalDecl); ok {
+			var names []string
+			for _, b := range i.LexicalDeclaration.List {
+				names = bound(names, b.Target)
+			}
+			add("block", "", n, names)
+		}
+	case *ast.ForInStatement:
+		l.single = append(l.single, &n.Body)
+		if d, ok := n.Into.(*ast.ForDeclaration); ok {
+			add("block", "", n, bound(nil, d.Target))
+		}
+	case *ast.ForOfStatement:
+		l.single = append(l.single, &n.Body)
+		if d, ok := n.Into.(*ast.ForDeclaration); ok {
+			add("block", "", n, bound(nil, d.Target))
+		}
+	case *ast.WhileStatement:
+		l.single = append(l.single, &n.Body)
+	case *ast.DoWhileStatement:
+		l.single = append(l.single, &n.Body)
+	case *ast.WithStatement:
+		l.single = append(l.single, &n.Body)
+	}
+}
+
+// functionNames are the names that parameters and var bind.
+func functionNames(parameters *ast.ParameterList, vars []*ast.VariableDeclaration) (names []string) {
+	if parameters != nil {
+		for _, b := range parameters.List {
+			names = bound(names, b.Target)
+		}
+		names = bound(names, parameters.Rest)
+	}
+	for _, v := range vars {
+		for _, b := range v.List {
+			names = bound(names, b.Target)
+		}
+	}
+	return names
+}
+
+// declared are the names that let, const, class and function bind in a list of statements.
+func declared(list []ast.Statement) (names []string) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ast.LexicalDeclaration:
+			for _, b := range s.List {
+				names = bound(names, b.Target)
+			}
+		case *ast.ClassDeclaration:
+			names = bound(names, s.Class.Name)
+		case *ast.FunctionDeclaration:
+			names = bound(names, s.Function.Name)
+		}
+	}
+	return names
+}
+
+// bound appends the names that a pattern binds.
+func bound(names []string, target ast.Node) []string {
+	switch t := target.(type) {
+	case *ast.Identifier:
+		if name := t.Name.String(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	case *ast.AssignExpression:
+		names = bound(names, t.Left)
+	case *ast.Binding:
+		names = bound(names, t.Target)
+	case *ast.PropertyShort:
+		names = bound(names, &t.Name)
+	case *ast.PropertyKeyed:
+		names = bound(names, t.Value)
+	case *ast.ObjectPattern:
+		for _, property := range t.Properties {
+			names = bound(names, property)
+		}
+		names = bound(names, t.Rest)
+	case *ast.ArrayPattern:
+		for _, e := range t.Elements {
+			names = bound(names, e)
+		}
+		names = bound(names, t.Rest)
+	}
+	return names
+}
+
+// marked puts a mark before each statement but directives and what is hoisted.
+func (p *Program) marked(list []ast.Statement, l *lists) []ast.Statement {
+	out := make([]ast.Statement, 0, 2*len(list))
+	prologue := true
+	for _, s := range list {
+		prologue = prologue && isDirective(s)
+		if !prologue {
+			if m := p.mark(s, l); m != nil {
+				out = append(out, m)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func isDirective(s ast.Statement) bool {
+	e, ok := s.(*ast.ExpressionStatement)
+	if !ok {
+		return false
+	}
+	_, ok = e.Expression.(*ast.StringLiteral)
+	return ok
+}
+
+// mark notes the place of a statement, and makes the call that tells it: of the function of marks, with
+// the number of the mark and a function that evaluates a text there.
+func (p *Program) mark(s ast.Statement, l *lists) ast.Statement {
+	switch s.(type) {
+	case *ast.FunctionDeclaration, *ast.EmptyStatement, *ast.BlockStatement:
+		return nil
+	}
+	at := s.Idx0()
+	place := p.file.Position(int(at) - p.file.Base())
+	m := mark{line: place.Line - 1 - p.header, column: max(0, place.Column-1)}
+	if m.line < 0 {
+		return nil
+	}
+	_, m.isDebugger = s.(*ast.DebuggerStatement)
+	for _, scope := range p.scopes { // the innermost ones begin last
+		if scope.has(at) {
+			m.scopes = append(m.scopes, scope)
+			if m.function == nil && scope.kind == "local" {
+				m.function = scope
+			}
+		}
+	}
+	if m.function == nil {
+		return nil
+	}
+	for _, b := range l.guarded {
+		if b.LeftBrace > m.function.begin && b.LeftBrace < at && at < b.RightBrace {
+			m.guarded = true
+		}
+	}
+	p.marks = append(p.marks, m)
+	text := &ast.Identifier{Name: nameText, Idx: at}
+	evaluate := &ast.ArrowFunctionLiteral{
+		Start:         at,
+		ParameterList: &ast.ParameterList{Opening: at, List: []*ast.Binding{{Target: text}}, Closing: at},
+		Body:          &ast.ExpressionBody{Expression: call("eval", at, text)},
+	}
+	number := &ast.NumberLiteral{Idx: at, Value: int64(len(p.marks) - 1)}
+	return &ast.ExpressionStatement{Expression: call(nameMark, at, number, evaluate)}
+}
+
+func call(name unistring.String, at file.Idx, args ...ast.Expression) ast.Expression {
+	return &ast.CallExpression{
+		Callee: &ast.Identifier{Name: name, Idx: at}, LeftParenthesis: at, ArgumentList: args, RightParenthesis: at,
+	}
+}
+
+// watchBody has the exceptions told that leave a function. What goes into a block of its own must not
+// bind a name that the function binds already, so such functions stay as they are.
+func watchBody(b *functionBody) {
+	list := b.block.List
+	first := 0
+	for first < len(list) && isDirective(list[first]) {
+		first++
+	}
+	rest := list[first:]
+	for _, s := range rest {
+		f, ok := s.(*ast.FunctionDeclaration)
+		if ok && slices.Contains(b.names, f.Function.Name.Name.String()) {
+			return
+		}
+	}
+	if len(rest) > 0 {
+		b.block.List = append(slices.Clone(list[:first]), rethrowing(b.block, rest))
+	}
+}
+
+// rethrowing tells what statements throw, and throws it on.
+func rethrowing(of *ast.BlockStatement, list []ast.Statement) ast.Statement {
+	at := of.LeftBrace
+	thrown := &ast.Identifier{Name: nameThrown, Idx: at}
+	return &ast.TryStatement{
+		Try:  at,
+		Body: &ast.BlockStatement{LeftBrace: at, List: list, RightBrace: of.RightBrace},
+		Catch: &ast.CatchStatement{
+			Catch: at, Parameter: thrown,
+			Body: &ast.BlockStatement{LeftBrace: at, RightBrace: at, List: []ast.Statement{
+				&ast.ExpressionStatement{Expression: call(nameCaught, at, thrown)},
+				&ast.ThrowStatement{Throw: at, Argument: thrown},
+			}},
+		},
+	}
+}
