@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
@@ -40,6 +41,7 @@ type item struct {
 	// undeliverable says that its dead letter was refused.
 	undeliverable bool
 	skipped       bool             // a timer that is too late to be fired
+	session       *debug.Session   // that holds it back
 	failure       *js.EventFailure // set where the handler is not run any more
 	result        *js.EventResult  // of the last run
 }
@@ -249,7 +251,7 @@ func (b *batch) write(it *item, e *js.EventEffect) {
 		state = &docState{}
 		b.docs[key] = state
 	}
-	own := it.timer == nil && key == docKey{b.f.source, it.id}
+	own := (it.timer == nil || it.isHeld()) && key == docKey{b.f.source, it.id}
 	if own && (state.back || !state.read && !state.written) {
 		// Written back without being read again: it replaces what the event was about, and nothing
 		// later.

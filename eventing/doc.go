@@ -4,7 +4,8 @@
 //
 // What a function is, is package definition's; where functions are kept and which state they are
 // in, package registry's; statements of queries in handlers, package n1ql's; which processes there
-// are, package nodes's. Handlers run in worker processes of js.
+// are, package nodes's. Handlers run in worker processes of js; which of them are debugged, package debug
+// knows.
 //
 // # Map
 //
@@ -33,6 +34,7 @@
 //	backlog.go    what nobody has read yet, as the store tells
 //	applog.go     the log of a function
 //	trial.go      a handler is run on a document, and nothing is stored
+//	debugger.go   debug sessions: an event is held back, its handler runs under the debugger (package debug)
 //	check.go      Check: verifies what is stored
 //
 // # Invariants

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
-	"runtime/debug"
+	rtdebug "runtime/debug"
 	"sync"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/registry"
@@ -43,6 +44,8 @@ type Options struct {
 	AllFields *allfields.Indexes // for queries
 	Jobs      *jobs.Queue
 	JS        *js.Pool // of its own: handlers never wait for functions of design documents, nor these for them
+	// Debuggers has the workers of debug sessions, debug.Most of them; nil: JS has.
+	Debuggers *js.Pool
 	Log       *slog.Logger
 	Now       func() time.Time // nil: time.Now
 	// Nodes are the processes that have the store open; nil: there is no other one.
@@ -74,6 +77,7 @@ type Engine struct {
 	watching   sync.WaitGroup
 	places     chan struct{} // an element for each chunk that takes part in Options.StreamMemory
 	streams    *streams
+	debugging  *debug.Sessions
 	memory     *memory.Budget // of Options.HandlerMemory
 	logs       appLogs
 	// looked is closed when the list of functions was looked at once: no work begins before, since
@@ -104,11 +108,12 @@ func New(o Options) *Engine {
 		o: o, asked: make(map[definition.Ref]uint64), records: make(map[definition.Ref]*registry.Record),
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
 		stats: make(map[int64]*Statistics), looked: make(chan struct{}),
+		debugging: debug.NewSessions(),
 	}
 	e.logs = appLogs{kv: o.KV, now: e.now, all: make(map[definition.Ref]*appLog)}
 	most := o.StreamMemory
 	if most <= 0 {
-		most = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
+		most = min(max(rtdebug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
 	}
 	e.streams = newStreams(int(most / streamShare))
 	e.places = make(chan struct{}, max((most-most/streamShare)/chunkBytes, 1))
@@ -259,6 +264,12 @@ func (e *Engine) adopt(all []*registry.Record) (wanted []*registry.Record) {
 		}
 	}
 	e.records, e.sources = records, sources
+	e.debugging.Keep(func(ref definition.Ref) int64 {
+		if r := records[ref]; r != nil && r.State != definition.Undeployed && r.State != definition.Undeploying {
+			return r.Instance
+		}
+		return 0
+	})
 	for ref, run := range e.running {
 		if r := records[ref]; r == nil || r.Version != run.version {
 			run.cancel(errChanged)

@@ -158,6 +158,9 @@ var restTable = []feature{
 	shown("`/resetStatsCounters?appName=NAME`", "server/functions.TestStats"),
 	shown("`/_prometheusMetrics`", "server/functions.TestStats"),
 	shown("`/startDebugger`, `/getDebuggerUrl`, `/stopDebugger`", "server/functions.TestDebugger"),
+	shown("`/functions/NAME/debugger/start`, `url`, `stop`", "server/functions.TestDebugger", "eventing.TestDebugger",
+		"cmd/settee.TestDebuggerOverTheWire"),
+	shown("`/functions/NAME/debugger`", "server/functions.TestDebugger"),
 }
 
 // loopTable is section 6.3, row by row, with the cases of one test.

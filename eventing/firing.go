@@ -109,7 +109,7 @@ func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 		}
 		h.give(mostContexts)
 		if len(list) > 0 {
-			return w.f.firing(list, now), nil
+			return w.f.firing(ctx, list, now)
 		}
 	}
 	return nil, ctx.Err()
@@ -153,10 +153,17 @@ func (w *timerWorker) untilDue(ctx context.Context, next int64) error {
 
 // firing makes items of timers that are due. A timer that is later than skip_timer_threshold, in
 // seconds, is skipped: it is removed and its callback does not run.
-func (f *function) firing(list []timer, now time.Time) []*item {
+func (f *function) firing(ctx context.Context, list []timer, now time.Time) ([]*item, error) {
 	items := make([]*item, len(list))
 	for i := range list {
 		t := &list[i]
+		if t.callback == heldCallback {
+			var err error
+			if items[i], err = f.released(ctx, t); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		late := now.UnixMilli() - t.due
 		items[i] = &item{
 			timer: t, partition: t.partition,
@@ -167,7 +174,7 @@ func (f *function) firing(list []timer, now time.Time) []*item {
 		}
 		f.stats.fired(late)
 	}
-	return items
+	return items, nil
 }
 
 // timerCheckpoint is the checkpoint of timers. Timers are removed together with what their

@@ -49,7 +49,12 @@ type function struct {
 // function sees it. The selector sees the document with _id and _rev; for a deletion without a
 // document, its stub.
 func (f *function) selects(ch *row, doc *docread.Document) (bool, error) {
-	if f.selector == nil {
+	return selects(f.selector, ch, doc)
+}
+
+// selects reports whether a change passes a selector, nil for all.
+func selects(s *selector.Selector, ch *row, doc *docread.Document) (bool, error) {
+	if s == nil {
 		return true, nil
 	}
 	view := &compat.DocumentView{ID: ch.ID, Rev: ch.Revs[0], Deleted: ch.Deleted}
@@ -62,7 +67,7 @@ func (f *function) selects(ch *row, doc *docread.Document) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return f.selector.Match(v)
+	return s.Match(v)
 }
 
 // serve runs the share of the function that this process has, until ctx ends, it is stopped by a
@@ -98,6 +103,7 @@ const graceful = 10 * time.Second
 // another process has the share already they are stopped at once, since nothing of theirs can be
 // stored.
 func (f *function) workUntil(ctx context.Context, r *reader) error {
+	f.rearm()
 	f.mu.Lock()
 	f.reader = r
 	f.mu.Unlock()

@@ -154,6 +154,10 @@ func (b *batch) done() []*item {
 func (f *function) settle(b *batch) []*item {
 	done := b.done()
 	for _, it := range done {
+		if it.session != nil {
+			f.debugged(it)
+			continue
+		}
 		f.stats.settle(it)
 		f.log.take(it)
 	}
@@ -305,12 +309,15 @@ func (b *batch) crashed(it *item, err error, crashes int) error {
 	return nil
 }
 
-// runs reports whether the handler of the item has to run: it has not failed for good and is not
-// skipped.
-func (it *item) runs() bool { return it.failure == nil && !it.skipped }
+// runs reports whether the handler of the item has to run: it has not failed for good, is not
+// skipped, and no debug session holds it back.
+func (it *item) runs() bool { return it.failure == nil && !it.skipped && it.session == nil }
 
 // giveUp is the result of an item whose handler is not run any more.
 func (b *batch) giveUp(it *item) *js.EventResult {
+	if it.session != nil {
+		return it.hold()
+	}
 	if it.skipped {
 		return &js.EventResult{Outcome: js.EventSkipped}
 	}

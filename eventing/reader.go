@@ -198,7 +198,7 @@ func (r *reader) chunk(ctx context.Context, p *part) (*chunk, error) {
 }
 
 // sees makes an event of a row, and reports whether the function sees it.
-func (r *reader) sees(ctx context.Context, row *row, it *item) (bool, error) {
+func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err error) {
 	if r.workerOf[row.partition] == nil || !r.progress.of(row.partition).Before(row.Seq.Seq) {
 		return false, nil
 	}
@@ -232,7 +232,8 @@ func (r *reader) sees(ctx context.Context, row *row, it *item) (bool, error) {
 		it.event.Options, it.expired = hasExpired, true
 	}
 	it.size = len(it.event.Doc) + len(it.event.Meta)
-	return true, nil
+	it.session, err = r.f.trap(row, doc, it.id)
+	return true, err
 }
 
 // The second argument of OnDelete.

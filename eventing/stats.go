@@ -141,7 +141,9 @@ func (s *Statistics) settle(it *item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.tally.Counts
-	if names, counted := outcomeNames[it.event.Kind]; it.skipped {
+	if names, counted := outcomeNames[it.event.Kind]; it.skipped && it.isHeld() {
+		c[superseded]++
+	} else if it.skipped {
 		c[timersSkipped]++
 	} else if counted {
 		switch r.Outcome {

@@ -83,7 +83,7 @@ var codeTable = []codeRow{
 	{CodeInvalidConfig, "ERR_INVALID_CONFIG", "Invalid configuration", nil, http.StatusBadRequest},
 	{CodeCodeSize, "ERR_APPCODE_SIZE", "The code is too large", nil, http.StatusBadRequest},
 	{CodeBucketMissing, "ERR_BUCKET_MISSING", "Database does not exist", nil, http.StatusBadRequest},
-	{CodeDebuggerDisabled, "ERR_DEBUGGER_DISABLED", "There is no debugger", nil, http.StatusBadRequest},
+	{CodeDebuggerDisabled, "ERR_DEBUGGER_DISABLED", "The debugger is switched off", nil, http.StatusBadRequest},
 	{CodeMixedMode, "ERR_MIXED_MODE", "Not while nodes have different versions", nil, http.StatusNotAcceptable},
 	{CodeDatabaseAccess, "ERR_BUCKET_ACCESS", "Database cannot be used", nil, http.StatusBadRequest},
 	{CodeFunctionRecursion, "ERR_INTER_FUNCTION_RECURSION", "Functions would trigger each other", nil,

@@ -11,13 +11,13 @@ type Config struct {
 	FunctionSize int64 `json:"function_size"`
 	// AllowRecursion lifts the checks of CheckRecursion.
 	AllowRecursion bool `json:"allow_interbucket_recursion"`
+	// EnableDebugger: whether server admins may debug functions.
+	EnableDebugger bool `json:"enable_debugger"`
 
-	// What follows is kept for clients that ask, and has no effect: there is no debugger, workers
-	// share the memory that the server gives them, requests of functions have their own times,
-	// lifecycle operations and redistribution do not exclude each other, there are no cursors, and
-	// nodes find each other.
+	// What follows is kept for clients that ask, and has no effect: workers share the memory that
+	// the server gives them, requests of functions have their own times, lifecycle operations and
+	// redistribution do not exclude each other, there are no cursors, and nodes find each other.
 
-	EnableDebugger    bool   `json:"enable_debugger"`
 	RAMQuota          int64  `json:"ram_quota"`
 	RequestTimeout    int64  `json:"http_request_timeout"`
 	OpsWhileRebalance bool   `json:"enable_lifecycle_ops_during_rebalance"`

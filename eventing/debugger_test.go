@@ -1,0 +1,161 @@
+package eventing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/eventing/debug"
+)
+
+// debugClient speaks the Chrome DevTools protocol with the session of function f.
+type debugClient struct {
+	t      *testing.T
+	s      *debug.Session
+	c      *debug.Client
+	id     int
+	events []debugMessage
+}
+
+type debugMessage struct {
+	ID             int
+	Method         string
+	Params, Result json.RawMessage
+	Error          *struct{ Message string }
+}
+
+// startDebugger begins a session of f, which the request describes.
+func (n *node) startDebugger(request string) *debug.Session {
+	n.t.Helper()
+	r, err := n.engine.Registry().Get(context.Background(), refOf("f"))
+	require.NoError(n.t, err)
+	if failed := n.engine.StartDebugger(r, []byte(request)); failed != nil {
+		n.t.Fatal(failed)
+	}
+	return n.engine.Debugging().Of(refOf("f"))
+}
+
+// connect becomes the client of the session when it has caught an event.
+func (n *node) connect(t *testing.T, s *debug.Session) *debugClient {
+	n.eventually(func() bool { return s.Caught() != "" }, "an event is caught")
+	return &debugClient{t: t, s: s, c: s.Connect()}
+}
+
+func (c *debugClient) next() debugMessage {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	text, err := c.c.Receive(ctx)
+	require.NoError(c.t, err)
+	var m debugMessage
+	require.NoError(c.t, json.Unmarshal(text, &m))
+	return m
+}
+
+// ask sends a request, and reads the result.
+func (c *debugClient) ask(method, params string, result any) {
+	c.t.Helper()
+	c.id++
+	text := fmt.Sprintf(`{"id":%d,"method":%q,"params":%s}`, c.id, method, params)
+	require.NoError(c.t, c.c.Send(context.Background(), []byte(text)))
+	for {
+		m := c.next()
+		if m.ID != c.id {
+			c.events = append(c.events, m)
+			continue
+		}
+		require.Nil(c.t, m.Error, method)
+		if result != nil {
+			require.NoError(c.t, json.Unmarshal(m.Result, result))
+		}
+		return
+	}
+}
+
+// stop is where a handler has stopped.
+type stop struct {
+	CallFrames []struct {
+		CallFrameID string
+		Location    struct{ LineNumber int }
+	}
+}
+
+// paused waits until the handler has stopped.
+func (c *debugClient) paused() (p stop) {
+	c.t.Helper()
+	for {
+		var m debugMessage
+		if len(c.events) > 0 {
+			m, c.events = c.events[0], c.events[1:]
+		} else {
+			m = c.next()
+		}
+		if m.Method == "Debugger.paused" {
+			require.NoError(c.t, json.Unmarshal(m.Params, &p))
+			return p
+		}
+	}
+}
+
+func (c *debugClient) begin() stop {
+	c.t.Helper()
+	c.ask("Debugger.enable", "{}", nil)
+	c.ask("Runtime.runIfWaitingForDebugger", "{}", nil)
+	return c.paused()
+}
+
+func (c *debugClient) evaluate(expression string) string {
+	c.t.Helper()
+	var got struct {
+		Result struct{ Value json.RawMessage }
+	}
+	c.ask("Debugger.evaluateOnCallFrame",
+		fmt.Sprintf(`{"callFrameId":"0","expression":%q,"returnByValue":true}`, expression), &got)
+	return string(got.Result.Value)
+}
+
+const debuggedCode = `
+function OnUpdate(doc, meta) {
+  const known = dst["total"];
+  const next = {n: doc.n + (known ? known.n : 0)};
+  dst[meta.id] = next;
+  log("done", meta.id);
+}`
+
+// TestDebugger: a session catches the event of one document and stops its handler at lines, shows and
+// changes variables, reads documents, and writes none; meanwhile 1000 other events have their effects.
+// When the handler has ended the event has them too, once.
+func TestDebugger(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", debuggedCode, "", "+dst=dst")
+	n.put("dst", "total", `{"n":40}`)
+	n.deploy("f")
+	s := n.startDebugger(`{"id":"caught"}`)
+	n.put("src", "other", `{"n":1}`)
+	n.put("src", "caught", `{"n":2}`)
+	c := n.connect(t, s)
+	require.Equal(t, "caught", s.Caught())
+	p := c.begin()
+	require.Equal(t, 2, p.CallFrames[0].Location.LineNumber)
+	c.ask("Debugger.setBreakpointByUrl", `{"lineNumber":4,"url":"handler.js"}`, nil)
+	c.ask("Debugger.resume", "{}", nil)
+	require.Equal(t, 4, c.paused().CallFrames[0].Location.LineNumber)
+	require.Equal(t, `{"n":40}`, c.evaluate("known"))
+	require.Equal(t, `{"n":42}`, c.evaluate("next"))
+	for i := range 1000 {
+		n.put("src", fmt.Sprint(i), `{"n":1}`)
+	}
+	n.eventually(func() bool { return n.count("dst") == 1002 }, "all other events have their effects")
+	c.ask("Debugger.stepOver", "{}", nil)
+	require.Equal(t, 5, c.paused().CallFrames[0].Location.LineNumber)
+	require.Equal(t, `{"n":42}`, c.evaluate(`dst["caught"]`))
+	require.Empty(t, n.get("dst", "caught"))
+	c.ask("Debugger.resume", "{}", nil)
+	<-s.Context().Done()
+	n.becomes("dst", "caught", `{"n":42}`)
+	require.Nil(t, n.engine.Debugging().Of(refOf("f")))
+	require.EqualValues(t, 1002, n.counts()["on_update_success"])
+}
