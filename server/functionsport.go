@@ -36,6 +36,9 @@ func (s *Server) serveFunctions(w http.ResponseWriter, r *http.Request) {
 
 // mounted is where a path of the additional port is on the others.
 func mounted(path string) string {
+	if strings.HasPrefix(path, functions.Mount+"/debugger/") {
+		return path // addresses of debug sessions are the same on all ports
+	}
 	if below, ok := strings.CutPrefix(path, managerMount); ok && strings.HasPrefix(below, "/") {
 		path = below
 	}

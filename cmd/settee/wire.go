@@ -25,6 +25,7 @@ import (
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing"
+	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/js/confine"
 	"github.com/settee-db/settee/mango"
@@ -56,6 +57,7 @@ type app struct {
 	jobs      *jobs.Queue
 	js        *js.Pool
 	handlers  *js.Pool // of event functions
+	debuggers *js.Pool // of their debug sessions
 	eventing  *eventing.Engine
 	views     *views.Views
 	allFields *allfields.Indexes
@@ -412,9 +414,11 @@ func (a *app) openEventing(log *slog.Logger) error {
 		return mend(a.config, "[eventing] curl_allowed_networks and curl_denied_networks", err)
 	}
 	a.handlers = js.NewPool(o)
+	o.Workers, o.PerTenant, o.Memory = debug.Most, 1, min(o.Memory, 128<<20)
+	a.debuggers = js.NewPool(o)
 	a.eventing = eventing.New(eventing.Options{
 		KV: a.kv, Store: a.store, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, JS: a.handlers, Log: log,
-		Nodes: a.nodes, Connects: networks.Allows,
+		Debuggers: a.debuggers, Nodes: a.nodes, Connects: networks.Allows,
 	})
 	return nil
 }
@@ -485,7 +489,7 @@ func (a *app) close() error {
 	if a.search != nil {
 		a.search.Close()
 	}
-	for _, pool := range []*js.Pool{a.js, a.handlers} {
+	for _, pool := range []*js.Pool{a.js, a.handlers, a.debuggers} {
 		if pool != nil {
 			pool.Close()
 		}

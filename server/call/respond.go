@@ -46,6 +46,9 @@ func (a *Answer) JSON(status int, body []byte) error {
 	return a.Bytes(status, append(body, '\n'))
 }
 
+// Upgraded notes that the connection leaves HTTP: who calls it answers, and counts nothing.
+func (a *Answer) Upgraded() { a.status = http.StatusSwitchingProtocols }
+
 // jsonHeaders sets the headers of a JSON answer that are not set.
 func (a *Answer) jsonHeaders() {
 	h := a.Writer.Header()

@@ -13,6 +13,7 @@
 //	status.go      states and lists
 //	stats.go       statistics, for people and for Prometheus
 //	watching.go    logs, insight, test runs
+//	debugger.go    debug sessions, and the WebSocket that DevTools connect to
 //	config.go      what holds for all functions, error codes
 //	routes.go      the rows of the route table
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 )
@@ -29,4 +30,8 @@ type Engine interface {
 	// the answer, which is JSON, and not applied.
 	Test(ctx context.Context, f *definition.Function, who registry.Principal, request json.RawMessage) (
 		json.RawMessage, *definition.Error)
+	// StartDebugger begins a debug session of a deployed function, as the request says, which may be
+	// empty. Debugging are the sessions of this process.
+	StartDebugger(r *registry.Record, request []byte) *definition.Error
+	Debugging() *debug.Sessions
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/server"
@@ -25,6 +26,7 @@ type fakeEngine struct {
 	compiled atomic.Int64 // how often
 	reset    atomic.Int64
 	tested   registry.Principal
+	sessions *debug.Sessions
 	lines    string // of log, in place of its own
 }
 
@@ -98,7 +100,7 @@ func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	store := memkv.New()
 	documents := servertest.OpenStore(t, store)
-	x := &fixture{t: t, engine: new(fakeEngine), reg: registry.New(store, registry.Hooks{})}
+	x := &fixture{t: t, engine: &fakeEngine{sessions: debug.NewSessions()}, reg: registry.New(store, registry.Hooks{})}
 	x.Server = servertest.Start(t, server.Options{
 		Store: documents, Views: servertest.OpenViews(t, documents, store), Functions: x.reg, FunctionEngine: x.engine,
 	})
@@ -565,16 +567,4 @@ func TestConfig(t *testing.T) {
 	})
 	require.Equal(t, 200, x.Anyone("GET", "/_eventing/getErrorCodes", "").Code)
 	require.Equal(t, 404, x.Do("GET", base+"/nothing", "").Code)
-}
-
-// TestDebugger: there is none, which each of its requests is told.
-func TestDebugger(t *testing.T) {
-	x := newFixture(t)
-	x.run([]step{
-		{"POST", "/functions/f", function(), 200, 0, ""},
-		{"POST", "/startDebugger?name=f", "", 400, 45, ""},
-		{"GET", "/getDebuggerUrl?name=f", "", 400, 45, ""},
-		{"POST", "/stopDebugger?name=f", "", 400, 45, ""},
-	})
-	require.Equal(t, 400, x.Do("POST", "/_eventing/startDebugger?name=f", "").Code)
 }

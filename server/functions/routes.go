@@ -39,9 +39,6 @@ func (h *Handlers) Routes() []call.Route {
 		{"resetStatsCounters", methods{http.MethodPost: p.resetStats},
 			"POST: set the counters of a function back."},
 		{"_prometheusMetrics", methods{http.MethodGet: p.getPrometheus}, "GET: statistics for Prometheus."},
-		{"startDebugger", anyMethod(h.noDebugger), "Refused: there is no debugger."},
-		{"getDebuggerUrl", anyMethod(h.noDebugger), "Refused: there is no debugger."},
-		{"stopDebugger", anyMethod(h.noDebugger), "Refused: there is no debugger."},
 	} {
 		// Couchbase has these at the root of its service; below api/v1 they are for those who
 		// expect all in one place.
@@ -49,6 +46,7 @@ func (h *Handlers) Routes() []call.Route {
 			rows = append(rows, newRow(prefix+"/"+row.name, row.methods, row.doc))
 		}
 	}
+	rows = append(rows, h.debuggerRows()...)
 	rest := call.Row("*", base+"/{rest...}", call.Anyone, unknownPath, "Everything else about functions is missing.")
 	return append(rows, rest)
 }
@@ -100,11 +98,6 @@ func newRow(pattern string, m methods, doc string) call.Route {
 // statsPart is part, for a row.
 func (p *reports) statsPart(choose func(*functionStats) any) methods {
 	return methods{http.MethodGet: p.part(choose)}
-}
-
-// anyMethod has all methods that clients of this API use.
-func anyMethod(handle call.Handler) methods {
-	return methods{http.MethodGet: handle, http.MethodPost: handle, http.MethodDelete: handle}
 }
 
 func unknownPath(*call.Call) error { return compat.ErrMissing }

@@ -103,12 +103,3 @@ func (h *Handlers) test(c *call.Call) error {
 	}
 	return show(c, result)
 }
-
-// noDebugger answers what Couchbase answers where the debugger is switched off: there is none here.
-func (h *Handlers) noDebugger(c *call.Call) error {
-	if err := requireUser(c); err != nil {
-		return err
-	}
-	return definition.Errorf(definition.CodeDebuggerDisabled,
-		"There is no debugger; POST /functions/NAME/test runs a handler on a document")
-}
