@@ -32,8 +32,8 @@ var rooms = map[string][]string{
 	// What takes privileges from a process knows not what it runs.
 	"js/confine": {},
 	// What is made of the source of a function knows nobody who runs it.
-	"js/script":  {},
-	"js/locale":  {"compat"},
+	"js/script": {},
+	"js/locale": {"compat"},
 	// The debugger of a program knows goja and nobody who runs it.
 	"js/inspect": {"js/script"},
 	"storage/kv": {},
