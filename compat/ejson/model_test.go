@@ -87,11 +87,8 @@ func checkAccess(t failer, v Value, ref refValue) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, tt := range canonicalForms {
-		f.Add([]byte(tt.in))
-	}
-	for _, in := range malformed {
-		f.Add([]byte(in))
+	for _, text := range forms(f) {
+		f.Add([]byte(text))
 	}
 	for _, doc := range benchDocs {
 		f.Add([]byte(doc))

@@ -1,82 +1,74 @@
 package ejson
 
 import (
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/datadriven"
 )
 
-// canonicalForms are texts and what CouchDB prints for them.
-var canonicalForms = []struct{ in, out string }{
-	{` {"a" : [ 1 , 2.50 , null ] } `, `{"a":[1,2.5,null]}`},
-	{"\t\r\n[]\n", `[]`},
-	{`{}`, `{}`},
-	{`{"a":1,"b":2,"a":3}`, `{"b":2,"a":3}`},
-	{`{"a":{"x":1},"b":[{"c":1,"c":2}],"\u0061":3}`, `{"b":[{"c":2}],"a":3}`},
-	{`{"a":1,"a":2,"a":3}`, `{"a":3}`},
-	{`[-0,0,-1,10]`, `[0,0,-1,10]`},
-	{`-0`, `0`},
-	{`123456789012345678901234567890`, `123456789012345678901234567890`},
-	{`1.0`, `1.0`}, {`1.50`, `1.5`}, {`100.0`, `100.0`}, {`1e2`, `100.0`}, {`1E+2`, `100.0`}, {`-0.0`, `0.0`},
-	{`0.0`, `0.0`}, {`0e5`, `0.0`}, {`-0e5`, `0.0`}, {`0e99999999999999999999`, `0.0`}, {`1e3`, `1.0e3`},
-	{`1000.0`, `1.0e3`}, {`120.0`, `120.0`}, {`1200.0`, `1.2e3`}, {`12345678900.0`, `12345678900.0`},
-	{`123456789000.0`, `1.23456789e11`}, {`1e20`, `1.0e20`}, {`100000000000000000000.0`, `1.0e20`}, {`1e21`, `1.0e21`},
-	{`1e+21`, `1.0e21`}, {`0.0001`, `0.0001`}, {`0.00001`, `1.0e-5`}, {`1e-7`, `1.0e-7`}, {`0.0012`, `0.0012`},
-	{`0.00012`, `1.2e-4`}, {`15e-8`, `1.5e-7`}, {`-1.5e-7`, `-1.5e-7`}, {`1e23`, `1.0e23`},
-	{`1.7976931348623157e+308`, `1.7976931348623157e308`}, {`17976931348623157e292`, `1.7976931348623157e308`},
-	{`5e-324`, `5.0e-324`}, {`4.9e-324`, `5.0e-324`}, {`3e-324`, `5.0e-324`}, {`3e-322`, `3.0e-322`},
-	{`2e-324`, `0.0`}, {`1e-400`, `0.0`}, {`1.0e-400`, `0.0`}, {`-1e-99999999999999999999`, `0.0`},
-	{`0.` + strings.Repeat("0", 400) + `1`, `0.0`}, {`0.` + strings.Repeat("0", 400) + `1e401`, `1.0`},
-	// A bit above the largest double: what stands before the exponent and the power of ten are
-	// rounded one by one.
-	{`1.797693134862315808e308`, `1.7976931348623157e308`}, {`-179769313486231580800e288`, `-1.7976931348623157e308`},
-	{`0.1234567890123456789`, `0.12345678901234568`}, {`0.8414709848078965`, `0.8414709848078965`},
-	{`0.30000000000000004`, `0.30000000000000004`}, {`123456789012345.0`, `123456789012345.0`},
-	{`9007199254740991.0`, `9007199254740991.0`}, {`9007199254740993.0`, `9.007199254740992e15`}, {`-1.10`, `-1.1`},
-	{`100000000000000000000000000000000000e5`, `1.0e40`},
-	{`-10883630754485768425209917E+0023`, `-1.0883630754485768e48`},
-	{`{"a":1e309,"b":[{"c":1e999,"c":2}],"a":1}`, `{"b":[{"c":2}],"a":1}`},
-	{`"\/\u0041\u000a\u001F\u001f\u00e9\ud83d\ude00\u0000"`, `"/A\n\u001F\u001Fé😀\u0000"`},
-	{`"\b\f\n\r\t\"\\"`, `"\b\f\n\r\t\"\\"`}, {`"\u0008\u000C\u0022\u005c\u007f"`, "\"\\b\\f\\\"\\\\\x7f\""},
-	{"\"\x7f\u2028\uffff\ufdd0\ufffd\"", "\"\x7f\u2028\uffff\ufdd0\ufffd\""},
-	{`true`, `true`}, {` false`, `false`}, {`null `, `null`}, {`"x"`, `"x"`},
+// TestForms shows what CouchDB prints for texts of JSON, or that it refuses them: testdata/forms. Each
+// line is a text, for quoted in quotes of Go; a number in braces after a digit says how often it
+// stands there.
+func TestForms(t *testing.T) {
+	datadriven.RunTest(t, "testdata/forms", func(t *testing.T, d *datadriven.TestData) string {
+		shown := ""
+		for line := range strings.SplitSeq(d.Input, "\n") {
+			v, err := Parse([]byte(form(t, line, d.Cmd == "quoted")))
+			printed := string(v.AppendJSON(nil))
+			switch {
+			case err != nil && err != ErrSyntax:
+				t.Errorf("%s: %v", line, err)
+			case err != nil:
+				printed = "refused"
+			case v.Canonical() && string(v.Raw()) != printed:
+				t.Errorf("%s is taken for canonical", line)
+			case d.Cmd == "quoted":
+				printed = strconv.QuoteToASCII(printed)
+			}
+			shown += line + " → " + printed + "\n"
+		}
+		return shown
+	})
 }
 
-func TestCanonicalForms(t *testing.T) {
-	for _, tt := range canonicalForms {
-		v, err := Parse([]byte(tt.in))
-		if err != nil {
-			t.Errorf("Parse(%s): %v", tt.in, err)
-			continue
-		}
-		if got := string(v.AppendJSON(nil)); got != tt.out {
-			t.Errorf("AppendJSON(%s) = %s, want %s", tt.in, got, tt.out)
-		}
-		if v.Canonical() && string(v.Raw()) != tt.out {
-			t.Errorf("%s is taken for canonical", tt.in)
+var repeated = regexp.MustCompile(`(\d)\{(\d+)\}`)
+
+// form is the text of a line of testdata/forms.
+func form(t testing.TB, line string, quoted bool) string {
+	t.Helper()
+	text := repeated.ReplaceAllStringFunc(line, func(s string) string {
+		n, _ := strconv.Atoi(s[2 : len(s)-1])
+		return strings.Repeat(s[:1], n)
+	})
+	if quoted {
+		var err error
+		if text, err = strconv.Unquote(line); err != nil {
+			t.Fatalf("%s: %v", line, err)
 		}
 	}
+	return text
 }
 
-// malformed are texts that CouchDB refuses.
-var malformed = []string{
-	``, ` `, `{`, `[`, `}`, `]`, `[}`, `{]`, `[1`, `[1,`, `[1,]`, `[,]`, `[,1]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `[1 2]`, `{1:2}`,
-	`{"a":]`, `[1}`, `{"a":1]`, `1 2`, `{} x`, `{}{}`, "\xef\xbb\xbf{}", "{}\x00", "\x00", `/**/1`, `[1]//`, `'a'`, `nul`, `nulL`, `True`, `NaN`, `Infinity`, `tru`,
-	`01`, `-01`, `00`, `-`, `+1`, `.5`, `1.`, `-.5`, `1.e5`, `1e`, `1ee5`, `1e5.5`, `1e+-5`, `0x10`, `1_000`,
-	`1e+`, `25e-`, `1.5e+`, `0E-`, `[1e+]`, `1e309`, `-1e309`, `1.0e309`, `1.7976931348623159e308`,
-	`-17976931348623158080e289`,
-	strings.Repeat("9", 400) + `.5`, strings.Repeat("9", 400) + `e-800`, strings.Repeat("9", 310) + `e-800`,
-	"100000000000000000000000000000000000e+", "1.00000000000000000000000000000000000e+", `1e99999999999999999999`,
-	"10000000000000000000000000000000000000000e308",
-	`"`, `"a`, `"\`, `"\"`, `"\x"`, `"\u12"`, `"\u123`, `"\u123g"`, `"\ud800"`, `"\udc00"`, `"\ud800\u0041"`, `"\ud800x"`, `"\ud83d\"`, `"\ud83d\ude0"`, "\"\x1f\"", "\"\n\"", "\"\x00\"",
-	"\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xff\"", "\"\xe2\x82\"", "\"\xe2\x82", "\"\x80\"", "{\"\xff\":1}", "[1\x0b]", "[1\u00a0]",
-}
-
-func TestMalformed(t *testing.T) {
-	for _, in := range malformed {
-		if v, err := Parse([]byte(in)); err != ErrSyntax {
-			t.Errorf("Parse(%q) = %q, %v", in, v.AppendJSON(nil), err)
+// forms are the texts of testdata/forms, as seeds.
+func forms(t testing.TB) (texts []string) {
+	t.Helper()
+	all, err := os.ReadFile("testdata/forms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := false
+	for line := range strings.Lines(string(all)) {
+		if text, _, result := strings.Cut(line, " → "); result {
+			texts = append(texts, form(t, text, quoted))
+		} else if line != "----\n" {
+			quoted = line == "quoted\n" || quoted && line != "forms\n"
 		}
 	}
+	return texts
 }
 
 func TestDepth(t *testing.T) {

@@ -1,9 +1,13 @@
 package definition_test
 
 import (
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/eventing/definition"
@@ -129,61 +133,64 @@ func TestKeepSecrets(t *testing.T) {
 	require.Equal(t, "new", given.Bindings.Curl[0].Password)
 }
 
-// TestRefused: what a definition may not have. Each row replaces a part of whole.
-func TestRefused(t *testing.T) {
-	for name, row := range map[string]struct {
-		old, new string
-		code     definition.Code
-	}{
-		"no JSON":               {`{"appname"`, `{"appname`, 63},
-		"no text":               {`"appname":"f"`, `"appname":1`, 63},
-		"another name":          {`"appname":"f"`, `"appname":"g"`, 29},
-		"a setting's type":      {`"dcp_stream_boundary":"everything"`, `"worker_count":"3"`, 38},
-		"from_prior":            {`"everything"`, `"from_prior"`, 38},
-		"half a number":         {`"dcp_stream_boundary":"everything"`, `"worker_count":1.5`, 38},
-		"a status' type":        {`"deployment_status":false`, `"deployment_status":"no"`, 23},
-		"false and true":        {`"processing_status":false`, `"processing_status":true`, 38},
-		"a selector's type":     {`{ "type": "order" }`, `"all"`, 38},
-		"dead letters":          {`"dcp_stream_boundary":"everything"`, `"dead_letter_database":"A"`, 38},
-		"no source":             {`"source_bucket":"src"`, `"source_bucket":""`, 38},
-		"a source's name":       {`"source_bucket":"src"`, `"source_bucket":"SRC"`, 38},
-		"a scope":               {`"source_scope":"_default"`, `"source_scope":"inventory"`, 56},
-		"a collection":          {`"source_collection":"_default"`, `"source_collection":"c"`, 56},
-		"source is metadata":    {`"metadata_bucket":"meta"`, `"metadata_bucket":"src"`, 17},
-		"a bound scope":         {`"scope_name":"_default"`, `"scope_name":"*"`, 56},
-		"access":                {`"access":"rw"`, `"access":"w"`, 38},
-		"an alias' form":        {`"alias":"dst"`, `"alias":"1dst"`, 38},
-		"a long alias":          {`"alias":"dst"`, `"alias":"` + strings.Repeat("a", 65) + `"`, 38},
-		"no alias":              {`"alias":"dst"`, `"alias":""`, 38},
-		"a word of JavaScript":  {`"alias":"dst"`, `"alias":"function"`, 38},
-		"a word of queries":     {`"alias":"dst"`, `"alias":"Upsert"`, 38},
-		"an alias twice":        {`"alias":"dst"`, `"alias":"other"`, 38},
-		"a URL's alias twice":   {`"value":"api"`, `"value":"dst"`, 38},
-		"a constant twice":      {`"value":"debug"`, `"value":"api"`, 38},
-		"no literal":            {`"literal":"true"`, `"literal":" "`, 38},
-		"a file":                {`"https://h/p"`, `"file:///etc/passwd"`, 38},
-		"no host":               {`"https://h/p"`, `"https:///p"`, 38},
-		"a password in the URL": {`"https://h/p"`, `"https://u:p@h/p"`, 38},
-		"an auth_type":          {`"auth_type":"basic"`, `"auth_type":"kerberos"`, 38},
-		"scope of a function":   {`{"bucket":"*","scope":"*"}`, `{"bucket":"b","scope":"s"}`, 56},
-		"bucket of a function":  {`{"bucket":"*","scope":"*"}`, `{"bucket":"B","scope":"_default"}`, 63},
-		"settings' type":        {`"settings":{`, `"settings":[],"x":{`, 16},
-	} {
-		require.Contains(t, whole, row.old, name)
-		_, err := definition.Parse([]byte(strings.Replace(whole, row.old, row.new, 1)),
-			definition.ParseOptions{Name: "f"})
-		require.Error(t, err, name)
-		require.Equal(t, row.code, definition.AsError(err).Code, "%s: %v", name, err)
-	}
+// TestCases shows what is read of definitions, or why they are refused: testdata/cases. Each line
+// of an input is a case; a long text is a letter and how often it stands there: a*100.
+//
+//	define [strict]   whole with a part of it replaced, the two with an arrow => between
+//	names, lists      names of functions; lists of functions as a request has them
+//	scope             bucket and scope, with a bar between
+//	settings [lax]    settings over the defaults
+//	config            the configuration of all functions, over its defaults
+func TestCases(t *testing.T) {
+	long := regexp.MustCompile(`(\pL)\*(\d+)`)
+	datadriven.RunTest(t, "testdata/cases", func(t *testing.T, d *datadriven.TestData) string {
+		shown := ""
+		for line := range strings.SplitSeq(d.Input, "\n") {
+			text := long.ReplaceAllStringFunc(line, func(s string) string {
+				n, err := strconv.Atoi(s[2:])
+				require.NoError(t, err)
+				return strings.Repeat(s[:1], n)
+			})
+			result := "taken"
+			if err := readCase(t, d, text); err != nil {
+				e := definition.AsError(err)
+				result = fmt.Sprintf("%s: %s", e.Code.Name(), strings.ReplaceAll(e.Error(), text, "…"))
+			}
+			shown += strings.TrimSpace(line+" → "+result) + "\n"
+		}
+		return shown
+	})
 }
 
-func TestNames(t *testing.T) {
-	for _, name := range []string{"f", "F-1_x", "0", strings.Repeat("a", 100)} {
-		require.NoError(t, definition.CheckName(name), name)
+func readCase(t *testing.T, d *datadriven.TestData, text string) error {
+	switch d.Cmd {
+	case "define":
+		old, replaced, _ := strings.Cut(text, " => ")
+		require.Contains(t, whole, old)
+		text = strings.Replace(whole, old, replaced, 1)
+		if d.HasArg("strict") {
+			text = strings.Replace(text, `"enforce_schema":false`, `"enforce_schema":true`, 1)
+		}
+		_, err := definition.Parse([]byte(text), definition.ParseOptions{Name: "f"})
+		return err
+	case "names":
+		return definition.CheckName(text)
+	case "lists":
+		_, err := definition.ParseList([]byte(text))
+		return err
+	case "scope":
+		bucket, scope, _ := strings.Cut(text, "|")
+		_, err := definition.NewScope(bucket, scope)
+		return err
+	case "settings":
+		s := definition.DefaultSettings()
+		return s.Merge([]byte(text), !d.HasArg("lax"))
+	case "config":
+		c := definition.DefaultConfig()
+		return c.Merge([]byte(text))
 	}
-	for _, name := range []string{"", "-f", "_f", "a b", "a/b", "ä", strings.Repeat("a", 101), "f\n"} {
-		require.Error(t, definition.CheckName(name), name)
-	}
+	d.Fatalf(t, "unknown command")
+	return nil
 }
 
 func TestCodeSize(t *testing.T) {
@@ -194,35 +201,11 @@ func TestCodeSize(t *testing.T) {
 	require.NoError(t, definition.CheckCodeSize(code+"x", definition.DefaultCodeSize+1))
 }
 
-// TestEnforceSchema: unknown names are passed over unless the function wants them refused, wherever
-// they are.
-func TestEnforceSchema(t *testing.T) {
-	for _, row := range [][2]string{
-		{`"appname":"f"`, `"appname":"f","unknown":1`},
-		{`"source_bucket":"src"`, `"source_bucket":"src","unknown":1`},
-		{`"alias":"dst"`, `"alias":"dst","unknown":1`},
-		{`"deployment_status":false`, `"deployment_status":false,"unknown":1`},
-	} {
-		lax := strings.Replace(whole, row[0], row[1], 1)
-		parse(t, lax, definition.ParseOptions{})
-		_, err := definition.Parse([]byte(strings.Replace(lax, `"enforce_schema":false`, `"enforce_schema":true`, 1)),
-			definition.ParseOptions{})
-		require.Error(t, err, row[1])
-		require.Equal(t, definition.CodeInvalidConfig, definition.AsError(err).Code)
-	}
-	parse(t, strings.Replace(whole, `"enforce_schema":false`, `"enforce_schema":true`, 1), definition.ParseOptions{})
-}
-
 func TestParseList(t *testing.T) {
 	for text, count := range map[string]int{`[]`: 0, ` {"a":1} `: 1, `[{"a":1},{"b":2}]`: 2} {
 		list, err := definition.ParseList([]byte(text))
 		require.NoError(t, err, text)
 		require.Len(t, list, count, text)
-	}
-	for _, text := range []string{``, `1`, `{"a":1}{`, `[`, `"f"`} {
-		_, err := definition.ParseList([]byte(text))
-		require.Error(t, err, text)
-		require.Equal(t, definition.CodeInvalidRequest, definition.AsError(err).Code)
 	}
 }
 
@@ -233,10 +216,6 @@ func TestScopes(t *testing.T) {
 	s, err = definition.NewScope("db", "")
 	require.NoError(t, err)
 	require.Equal(t, definition.Scope{Bucket: "db", Scope: "_default"}, s)
-	for _, pair := range [][2]string{{"*", "s"}, {"db", "*"}, {"DB", "_default"}, {"", "_default"}} {
-		_, err := definition.NewScope(pair[0], pair[1])
-		require.Error(t, err, "%v", pair)
-	}
 }
 
 // FuzzParse: what is accepted is printed so that it is the same function again, and its shown form

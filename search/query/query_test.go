@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -161,32 +162,35 @@ func TestLargeQueries(t *testing.T) {
 	}
 }
 
-func TestNumbersOfLocales(t *testing.T) {
-	for _, c := range []struct {
-		locale, in string
-		out        float64
-	}{{"", "10.0", 10}, {"us", "1,234.5", 1234.5}, {"de", "10.0", 100}, {"de", "1.234,5", 1234.5},
-		{"fr", "1 234,5", 1234.5},
-		{"de-CH", "1’000.5", 1000.5}, {"", "-3E2", -300}, {"", "12abc", 12}, {"", "2E", 2}} {
-		if v, ok := LocaleOf(c.locale).ParseNumber(c.in); !ok || v != c.out {
-			t.Errorf("%s in %s: %v %v", c.in, c.locale, v, ok)
+// TestNumbers shows what texts are as numbers: testdata/numbers, as TestResolve. A text in quotes is
+// one that Go reads.
+//
+//	locale [NAME]   as the locale of a query reads it, from its beginning
+//	java            as Java's Double.valueOf, which wants all of it
+func TestNumbers(t *testing.T) {
+	datadriven.RunTest(t, "testdata/numbers", func(t *testing.T, d *datadriven.TestData) string {
+		parse := ParseJavaDouble
+		if d.Cmd == "locale" {
+			name := ""
+			if len(d.CmdArgs) > 0 {
+				name = d.CmdArgs[0].Key
+			}
+			parse = LocaleOf(name).ParseNumber
 		}
-	}
-	for _, in := range []string{"", "x", "-", ",5x"} {
-		if v, ok := LocaleOf("").ParseNumber(in); ok && in != ",5x" {
-			t.Errorf("%q is %v", in, v)
+		shown := ""
+		for line := range strings.SplitSeq(d.Input, "\n") {
+			text, err := strconv.Unquote(line)
+			if err != nil {
+				text = line
+			}
+			if v, ok := parse(text); ok {
+				shown += fmt.Sprintf("%s → %v\n", line, v)
+			} else {
+				shown += line + " → none\n"
+			}
 		}
-	}
-	for in, want := range map[string]float64{"1": 1, "1.": 1, ".5e1": 5, "1d": 1, " 1 ": 1, "+1": 1, "0x.8p1": 1} {
-		if v, ok := ParseJavaDouble(in); !ok || v != want {
-			t.Errorf("%q is %v %v", in, v, ok)
-		}
-	}
-	for _, in := range []string{"", "1_0", "0x1", "inf", "nan", "1ff", "e1", "١"} {
-		if v, ok := ParseJavaDouble(in); ok {
-			t.Errorf("%q is %v", in, v)
-		}
-	}
+		return shown
+	})
 }
 
 func TestMaxEdits(t *testing.T) {
