@@ -20,7 +20,8 @@ import (
 // Reasons of errors were recorded from CouchDB 3.5.0. `go test ./server/params -run TestCases
 // -rewrite` writes down what they become now.
 //
-//	alldocs, view [reduces]                 options of lists and views; with query_limit=N, partition_limit=N, partitioned
+//	alldocs, view [reduces]                 options of lists and views; they may have
+//	                                        query_limit=N, partition_limit=N, partitioned
 //	queries, query                          the list of a …/queries endpoint; one of its queries (the body)
 //	changes [main], wait                    options of _changes; how long its answer waits, at most a minute
 //	filter, dbupdates                       filters of _changes; options of _db_updates
