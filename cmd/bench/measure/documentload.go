@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -168,11 +169,9 @@ func editDocuments(name string, conns int) *workload {
 	}
 }
 
-// errNoPatch says that a server cannot change parts of documents.
-var errNoPatch = errors.New("has no PATCH of documents")
-
 // patchDocuments adds to a number in documents of 1 KB, without a revision: in any of them, or all
-// connections in one.
+// connections in one. A server without PATCH has the documents read and written again, as often as
+// there are conflicts, which is how its users count.
 func patchDocuments(name string, conns int, one bool) *workload {
 	where := "random documents"
 	if one {
@@ -181,24 +180,28 @@ func patchDocuments(name string, conns int, one bool) *workload {
 	body := []byte(`[{"op":"increment","path":"/number","value":1}]`)
 	return &workload{
 		name: name, unit: "patches/s", databases: []string{name},
-		about:   fmt.Sprintf("PATCH of %s without a revision, %d connection(s)", where, conns),
+		about: fmt.Sprintf("PATCH of %s without a revision, %d connection(s); "+
+			"without it, GET and PUT until there is no conflict", where, conns),
 		prepare: func(ctx context.Context, s *session) error { return s.fill(ctx, name, s.size.documents) },
 		round: func(ctx context.Context, s *session, p plan) (sample, error) {
 			return s.load(ctx, demand{conns: conns, buffer: joinBelow, newStep: func(worker int) step {
 				rnd := rand.New(rand.NewPCG(uint64(p.round), uint64(worker)))
 				req := &request{method: "PATCH", body: body}
-				base := s.db(name) + "/"
+				e := &editor{session: s, base: s.db(name) + "/"}
+				old := false
 				return func(c *conn) (int64, error) {
 					var n int64
 					if !one {
 						n = rnd.Int64N(s.size.documents)
 					}
-					req.path = appendID(append(req.path[:0], base...), n)
-					resp, err := c.do(ctx, req, 201)
-					if resp.status == 405 {
-						err = errNoPatch
+					if !old {
+						req.path = appendID(append(req.path[:0], e.base...), n)
+						resp, err := c.do(ctx, req, 201)
+						if old = resp.status == 405; !old {
+							return 1, err
+						}
 					}
-					return 1, err
+					return 1, e.increment(ctx, c, n)
 				}
 			}}, p.duration)
 		},
@@ -263,6 +266,31 @@ func (e *editor) edit(ctx context.Context, c *conn, n int64, body []byte) error 
 	e.put.body = append(b, body[1:]...)
 	_, err = c.do(ctx, &e.put, 201)
 	return err
+}
+
+// increment adds 1 to the number in a document until nobody else is faster.
+func (e *editor) increment(ctx context.Context, c *conn, n int64) error {
+	e.get.method, e.put.method = "GET", "PUT"
+	e.get.path = appendID(append(e.get.path[:0], e.base...), n)
+	e.put.path = e.get.path
+	c.keep = true
+	for {
+		if _, err := c.do(ctx, &e.get, 200); err != nil {
+			return err
+		}
+		const member = `"number":`
+		before, rest, _ := bytes.Cut(c.body, []byte(member))
+		digits := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789"))]
+		number, err := strconv.ParseInt(string(digits), 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s has no number: %w", e.get.path, err)
+		}
+		b := append(append(e.put.body[:0], before...), member...)
+		e.put.body = append(strconv.AppendInt(b, number+1, 10), rest[len(digits):]...)
+		if resp, err := c.do(ctx, &e.put, 201); resp.status != 409 || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // revisionIn returns the value of the first _rev member of a document.

@@ -20,8 +20,9 @@ type fake struct {
 	requests int
 	// functions are the event functions; nil for a server that has none.
 	functions map[string]*fakeFunction
-	groups    bool // there is _aggregate
+	couchdb   bool // there is neither _aggregate nor PATCH
 	byView    int  // groups of views that were asked for
+	conflicts int
 	welcome   string
 	versions  string
 }
@@ -42,7 +43,7 @@ type fakeDoc struct {
 func startFake(t *testing.T) (*fake, *Target) {
 	t.Helper()
 	f := &fake{
-		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{}, groups: true,
+		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{},
 		welcome: `{"couchdb":"Welcome","version":"3.5.2"}`,
 	}
 	server := httptest.NewServer(f)
@@ -114,7 +115,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.database(w, r.Method, path[0])
 	case db == nil:
 		http.Error(w, "no such database", http.StatusNotFound)
-	case !f.groups && (path[1] == "_aggregate" || path[1] == "_index"):
+	case f.couchdb && (path[1] == "_aggregate" || path[1] == "_index"):
 		http.Error(w, `{"error":"bad_request"}`, http.StatusBadRequest)
 	case len(path) > 1 && path[1] == "_design" && r.URL.Query().Has("group"):
 		f.byView++
@@ -137,10 +138,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == "PUT":
 		var members map[string]json.RawMessage
 		if json.Unmarshal(body, &members) != nil || db.put(path[1], members) == 0 {
+			f.conflicts++
 			w.WriteHeader(http.StatusConflict)
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
+	case r.Method == "PATCH" && f.couchdb:
+		w.WriteHeader(http.StatusMethodNotAllowed)
 	case r.Method == "PATCH":
 		w.WriteHeader(http.StatusCreated)
 	default:

@@ -68,19 +68,26 @@ func TestAllWorkloadsRunOnBothServersAndLeaveNothing(t *testing.T) {
 	checkOutput(t, report)
 }
 
-// A server without _aggregate is asked for the groups of a view.
-func TestGroupsOfAServerWithoutAggregate(t *testing.T) {
+// What a CouchDB has not is done there as its users do it: groups by a view, and counting in a
+// document by reading and writing it until there is no conflict.
+func TestOldWays(t *testing.T) {
 	_, a := startFake(t)
 	couchdb, b := startFake(t)
-	couchdb.groups = false
+	couchdb.couchdb = true
 	o := options(a, b)
-	o.Only = regexp.MustCompile("^aggregate-50-of-1m$")
+	o.Only = regexp.MustCompile("^(aggregate-50-of-1m|patch-1|patch-64-one)$")
 	report, err := run(context.Background(), o, tinySizes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Results) != 1 || report.Results[0].B == nil || couchdb.byView == 0 || len(couchdb.dbs) != 0 {
-		t.Errorf("%+v, asked %d times, databases %v", report.Results, couchdb.byView, couchdb.dbs)
+	for _, r := range report.Results {
+		if r.B == nil || r.Ratio == nil {
+			t.Errorf("%s: %+v", r.Workload, r)
+		}
+	}
+	if len(report.Results) != 3 || couchdb.byView == 0 || couchdb.conflicts == 0 || len(couchdb.dbs) != 0 {
+		t.Errorf("%d results, %d groups, %d conflicts, databases %v",
+			len(report.Results), couchdb.byView, couchdb.conflicts, couchdb.dbs)
 	}
 	checkOutput(t, report)
 }
