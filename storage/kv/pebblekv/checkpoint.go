@@ -38,7 +38,7 @@ func (s *Store) Checkpoint(ctx context.Context, to string) error {
 	if s.readOnly.Load() { // Pebble may be closed and opened again at any time
 		return errReadOnly
 	}
-	version := s.current.Load().version
+	version := s.snapshots.current.Load().version
 	if err := s.db.Checkpoint(to); err != nil {
 		return translate(err)
 	}

@@ -65,10 +65,10 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		watches:   txn.NewWatches(),
 		seed:      maphash.MakeSeed(),
 		cache:     &valueCache{},
-		readTime:  opts.ReadTime,
 		closing:   make(chan struct{}),
 		writing:   make(chan struct{}),
 	}
+	s.snapshots.readTime = opts.ReadTime
 	readOnly := s.lacksSpace()
 	db, version, err := s.openDB(readOnly)
 	if err != nil {
@@ -212,8 +212,8 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 		subspaces:   s.subspaces,
 		hold:        s.holdPlace,
 		raiseMark:   s.raiseMark,
-		publish:     s.publish,
-		oldest:      func() uint64 { return s.updates.oldest(s.current.Load().version) },
+		publish:     s.snapshots.publish,
+		oldest:      func() uint64 { return s.updates.oldest(s.snapshots.current.Load().version) },
 		stats:       &s.stats,
 	}
 }
@@ -241,7 +241,7 @@ func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 		},
 		// In goroutines of their own, because closing an iterator may need Pebble's lock.
 		FlushEnd: func(pebble.FlushInfo) {
-			s.flushes.Add(1)
+			s.snapshots.flushes.Add(1)
 			s.subspaces.flushed()
 			go s.letGo()
 		},

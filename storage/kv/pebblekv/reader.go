@@ -25,7 +25,7 @@ type reader struct {
 	view           kv.ReadTx // what a View function gets, made once per pooled reader
 	values         []byte    // room for the values of Get
 	stored         []byte    // scratch, for a stored key
-	previous, next *reader   // of store.readers
+	previous, next *reader   // of store.snapshots.readers
 
 	// mu is held in each call into Pebble, since the store takes iterators away in between
 	// (running.go).
@@ -58,7 +58,7 @@ var readers = sync.Pool{New: func() any {
 // newReader begins to read the current snapshot. The caller closes the reader.
 func (s *Store) newReader(ctx context.Context, endable bool) *reader {
 	r := readers.Get().(*reader)
-	snap := s.snapshot()
+	snap := s.snapshots.take(s.space.closed)
 	r.ctx, r.done, r.store, r.version = ctx, ctx.Done(), s, 0
 	if snap != nil {
 		r.version = snap.version
@@ -66,13 +66,13 @@ func (s *Store) newReader(ctx context.Context, endable bool) *reader {
 	r.mu.Lock()
 	r.snap, r.endable = snap, endable
 	r.mu.Unlock()
-	s.readers.add(r)
+	s.snapshots.readers.add(r)
 	return r
 }
 
 // close ends the transaction's reads. Iterators that the function left open are closed.
 func (r *reader) close() {
-	r.store.readers.remove(r)
+	r.store.snapshots.readers.remove(r)
 	r.mu.Lock()
 	for _, it := range r.ranges[:r.used] {
 		it.close()
@@ -154,7 +154,7 @@ func (r *reader) lose() {
 func (r *reader) readable() error {
 	if r.snap == nil {
 		return fmt.Errorf("%w: it was replaced more than %v ago, or the store was opened anew", kv.ErrTooOld,
-			r.store.readTime)
+			r.store.snapshots.readTime)
 	}
 	return r.cancelled()
 }

@@ -83,7 +83,7 @@ func (s *Store) begin(db *pebble.DB, version uint64, readOnly bool) (err error) 
 		s.committer.start()
 	}
 	s.readOnly.Store(readOnly)
-	if before := s.current.Swap(newSnapshot(db, version)); before != nil {
+	if before := s.snapshots.current.Swap(newSnapshot(db, version)); before != nil {
 		close(before.next)
 	}
 	return nil
@@ -93,13 +93,13 @@ func (s *Store) begin(db *pebble.DB, version uint64, readOnly bool) (err error) 
 func (s *Store) awaitSpace() {
 	defer close(s.writing)
 	s.opts.Log.Error("no space is left: the store is open for reading only until there is", "dir", s.space.dir)
-	for s.pause(s.opts.spaceEvery) {
+	for s.space.pause(s.opts.spaceEvery) {
 		if s.space.room().freeing < int64(s.space.floor/2) {
 			continue
 		}
 		s.quiesce()
 		for s.reopen() != nil {
-			if !s.pause(s.opts.spaceEvery) {
+			if !s.space.pause(s.opts.spaceEvery) {
 				return
 			}
 		}
@@ -110,25 +110,15 @@ func (s *Store) awaitSpace() {
 	}
 }
 
-// pause waits; false if the store is closing.
-func (s *Store) pause(d time.Duration) bool {
-	select {
-	case <-s.space.closed:
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
 // quiesce takes the snapshot from all readers and closes Pebble. Those that come wait for the next
 // snapshot.
 func (s *Store) quiesce() {
-	last := s.current.Load()
+	last := s.snapshots.current.Load()
 	last.retain()
-	s.current.Store(&snapshot{next: make(chan struct{})})
+	s.snapshots.current.Store(&snapshot{next: make(chan struct{})})
 	last.replace(time.Now(), 0)
 	for last.refs.Load() > 1 {
-		s.readers.each((*reader).leave)
+		s.snapshots.readers.each((*reader).leave)
 		time.Sleep(time.Millisecond)
 	}
 	last.release()

@@ -109,10 +109,10 @@ func (f *freed) take(since time.Time) (spans []*span) {
 // watchSpace makes the ballast again when there is space, and has compacted what was freed, until
 // the store closes.
 func (s *Store) watchSpace() {
-	ctx, cancel := s.untilClosed(context.Background())
+	ctx, cancel := s.space.untilReleased(context.Background())
 	defer cancel()
 	s.space.refill()
-	for s.pause(s.opts.spaceEvery) && s.holdPlace() == nil {
+	for s.space.pause(s.opts.spaceEvery) && s.holdPlace() == nil {
 		s.space.refill()
 		for _, span := range s.freed.take(time.Now().Add(-s.opts.spaceEvery)) {
 			if err := s.reclaim(ctx, span); err != nil && ctx.Err() == nil {
@@ -120,19 +120,6 @@ func (s *Store) watchSpace() {
 			}
 		}
 	}
-}
-
-// untilClosed is a context that ends when the store is about to close.
-func (s *Store) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-s.space.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // reclaim compacts the tables of a span.
@@ -164,7 +151,7 @@ func (s *Store) CompactRange(ctx context.Context, begin, end []byte) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
-	ctx, cancel := s.untilClosed(ctx)
+	ctx, cancel := s.space.untilReleased(ctx)
 	defer cancel()
 	first, last := appendStored(nil, begin), appendStored(nil, end)
 	size, err := s.db.EstimateDiskUsage(first, last)

@@ -75,30 +75,32 @@ func (s *Store) letGo() {
 		return
 	}
 	defer s.gate.leave()
-	if current := s.current.Load(); current != nil { // nil while the store is opened
+	if current := s.snapshots.current.Load(); current != nil { // nil while the store is opened
 		current.dropIdle()
 	}
-	s.readers.each((*reader).park)
+	s.snapshots.readers.each((*reader).park)
 }
 
-// endOld ends the snapshots that were replaced longer than readTime before now.
-func (s *Store) endOld(now time.Time) {
+// endOld ends the snapshots that were replaced longer than readTime before now, and tells of how
+// many readers.
+func (s *snapshots) endOld(now time.Time) (ended uint64) {
 	flushes := s.flushes.Load()
 	s.readers.each(func(r *reader) {
 		if r.end(now.Add(-s.readTime), flushes-keptFlushes) {
-			s.stats.ended.Add(1)
+			ended++
 		}
 	})
+	return ended
 }
 
 // watchAges ends old snapshots until the store closes.
 func (s *Store) watchAges() {
-	ticker := time.NewTicker(s.readTime / endsPerReadTime)
+	ticker := time.NewTicker(s.snapshots.readTime / endsPerReadTime)
 	defer ticker.Stop()
 	for {
 		select {
 		case now := <-ticker.C:
-			s.endOld(now)
+			s.stats.ended.Add(s.snapshots.endOld(now))
 		case <-s.closing:
 			return
 		}

@@ -212,10 +212,10 @@ func TestOldSnapshotsEnd(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	later := func(d time.Duration) { s.endOld(time.Now().Add(d)) }
+	later := func(d time.Duration) { s.stats.ended.Add(s.snapshots.endOld(time.Now().Add(d))) }
 	flushed := func() {
-		n := s.flushes.Load()
-		for s.flushes.Load() < n+keptFlushes {
+		n := s.snapshots.flushes.Load()
+		for s.snapshots.flushes.Load() < n+keptFlushes {
 			f.write(t, 256<<10)
 		}
 	}

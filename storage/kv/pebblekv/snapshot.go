@@ -30,6 +30,38 @@ type snapshot struct {
 	flushes  int64     // of the store by then
 }
 
+// snapshots are the states of the store that transactions read: the current one, and those that
+// running readers still have.
+type snapshots struct {
+	current  atomic.Pointer[snapshot]
+	readers  runningReaders
+	readTime time.Duration // how long a replaced one can be read
+	flushes  atomic.Int64  // memtables that the store has written
+}
+
+// take returns the current snapshot with a reference for the caller. While the store is opened anew
+// it waits for the next one; nil if closing ends before that.
+func (s *snapshots) take(closing <-chan struct{}) *snapshot {
+	for {
+		current := s.current.Load()
+		if current.retain() {
+			return current
+		}
+		if current.next != nil {
+			select {
+			case <-current.next:
+			case <-closing:
+				return nil
+			}
+		}
+	}
+}
+
+// publish makes the state after a group of commits the current one.
+func (s *snapshots) publish(next *snapshot) {
+	s.current.Swap(next).replace(time.Now(), s.flushes.Load())
+}
+
 func newSnapshot(db *pebble.DB, version uint64) *snapshot {
 	s := &snapshot{db: db, view: db.NewSnapshot(), version: version}
 	s.refs.Store(1)

@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -77,6 +78,29 @@ func (g *spaceGuard) refusal() error {
 
 // release makes waiting operations fail, so that the store can be closed.
 func (g *spaceGuard) release() { g.once.Do(func() { close(g.closed) }) }
+
+// pause waits; false if the store is about to close.
+func (g *spaceGuard) pause(d time.Duration) bool {
+	select {
+	case <-g.closed:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// untilReleased is a context that ends when the store is about to close.
+func (g *spaceGuard) untilReleased(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-g.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
 
 // released reports whether operations do not wait any more.
 func (g *spaceGuard) released() bool {

@@ -27,7 +27,7 @@ type Store struct {
 	lock        *pebble.Lock
 	place       *place
 	gate        *gate
-	current     atomic.Pointer[snapshot]
+	snapshots   snapshots
 	committer   *committer
 	space       *spaceGuard
 	freed       freed
@@ -39,10 +39,7 @@ type Store struct {
 	seed        maphash.Seed
 	cache       *valueCache
 	stats       stats
-	readers     runningReaders
 	updates     beginnings
-	readTime    time.Duration // how long a replaced snapshot can be read
-	flushes     atomic.Int64  // memtables written
 	closing     chan struct{} // closed by Close
 	tasks       sync.WaitGroup
 	mark        vfs.File // open while commits are taken
@@ -217,27 +214,6 @@ func (s *Store) writable() error {
 	return s.space.refusal()
 }
 
-// snapshot returns the current snapshot with a reference for the caller; nil if there is none any
-// more because the store is closing.
-func (s *Store) snapshot() *snapshot {
-	for {
-		current := s.current.Load()
-		if current.retain() {
-			return current
-		}
-		if current.next != nil {
-			select {
-			case <-current.next:
-			case <-s.space.closed:
-				return nil
-			}
-		}
-	}
-}
-
-// publish makes the state after a group the current one.
-func (s *Store) publish(next *snapshot) { s.current.Swap(next).replace(time.Now(), s.flushes.Load()) }
-
 // Watch implements kv.Store.
 func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
 	return s.watches.Wait(ctx, key, seen, func(key []byte) (value []byte, err error) {
@@ -270,7 +246,9 @@ func (s *Store) Health(context.Context) error {
 
 // Limits implements kv.Store. Only the age of a snapshot is limited, and it may become older while
 // little is written; a transaction of more than a gibibyte is refused.
-func (s *Store) Limits() kv.Limits { return kv.Limits{ReadTime: int(s.readTime.Milliseconds())} }
+func (s *Store) Limits() kv.Limits {
+	return kv.Limits{ReadTime: int(s.snapshots.readTime.Milliseconds())}
+}
 
 // Close implements kv.Store.
 func (s *Store) Close() error {
@@ -290,7 +268,7 @@ func (s *Store) Close() error {
 	}
 	var err error
 	if s.db != nil {
-		last := s.current.Load()
+		last := s.snapshots.current.Load()
 		last.replace(time.Now(), 0)
 		err = s.db.Close()
 		if s.mark != nil {
