@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/eventing/debug"
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
 // debugClient speaks the Chrome DevTools protocol with the session of function f.
@@ -158,4 +161,118 @@ func TestDebugger(t *testing.T) {
 	n.becomes("dst", "caught", `{"n":42}`)
 	require.Nil(t, n.engine.Debugging().Of(refOf("f")))
 	require.EqualValues(t, 1002, n.counts()["on_update_success"])
+}
+
+// held is a function that counts how often it handled a document, and a session that has caught the first
+// event of one.
+func (n *node) held(request string) *debug.Session {
+	n.define("f", `
+function OnUpdate(doc, meta) { dst[meta.id] = {n: doc.n, times: (dst[meta.id] ? dst[meta.id].times : 0) + 1}; }
+function OnDelete(meta) { dst[meta.id] = {gone: true}; }`, "", "+dst=dst")
+	n.deploy("f")
+	s := n.startDebugger(request)
+	n.put("src", "caught", `{"n":1}`)
+	n.eventually(func() bool { return s.Caught() == "caught" }, "the event is caught")
+	n.put("src", "other", `{"n":1}`)
+	n.becomes("dst", "other", `{"n":1,"times":1}`)
+	require.Empty(n.t, n.get("dst", "caught"))
+	require.Empty(n.t, n.checked())
+	return s
+}
+
+// TestDebuggerLetsGo: when a session ends, in whatever way, its event is handled once, without a client
+// having come; not if it is thrown away, nor if the document has changed: then that change alone is.
+func TestDebuggerLetsGo(t *testing.T) {
+	for _, c := range []struct {
+		name, request string
+		end           func(n *node, s *debug.Session)
+		want          string
+	}{
+		{"stop", "", func(_ *node, s *debug.Session) { s.Stop(false) }, `{"n":1,"times":1}`},
+		{"drop", "", func(_ *node, s *debug.Session) { s.Stop(true) }, ""},
+		{"time", `{"timeout":1}`, func(*node, *debug.Session) {}, `{"n":1,"times":1}`},
+		{"changed", "", func(n *node, s *debug.Session) {
+			n.put("src", "caught", `{"n":2}`)
+			n.becomes("dst", "caught", `{"n":2,"times":1}`)
+			s.Stop(false)
+		}, `{"n":2,"times":1}`},
+		{"deleted", "", func(n *node, s *debug.Session) {
+			n.put("src", "caught", "")
+			n.becomes("dst", "caught", `{"gone":true}`)
+			s.Stop(false)
+		}, `{"gone":true}`},
+		{"paused", "", func(n *node, s *debug.Session) {
+			n.pause("f")
+			s.Stop(false)
+			<-s.Context().Done()
+			n.deploy("f")
+		}, `{"n":1,"times":1}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newAlone(t, "src", "dst")
+			s := n.held(c.request)
+			c.end(n, s)
+			<-s.Context().Done()
+			r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+			require.NoError(t, err)
+			n.eventually(func() bool { return !n.waits(r.Instance) }, "the event is let go")
+			n.put("src", "after", `{"n":1}`)
+			n.becomes("dst", "after", `{"n":1,"times":1}`)
+			require.Equal(t, c.want, n.get("dst", "caught"))
+			require.Nil(t, n.engine.Debugging().Of(refOf("f")))
+			require.Empty(t, n.checked())
+		})
+	}
+}
+
+// waits reports whether an event of an instance is held back.
+func (n *node) waits(instance int64) (found bool) {
+	require.NoError(n.t, n.kv.View(context.Background(), func(tx kv.ReadTx) (err error) {
+		found, err = hasTimer(tx, spaceOf(instance), timerName{heldCallback, "caught"})
+		return err
+	}))
+	return found
+}
+
+// TestDebuggerOfAnUndeployedFunction: the session ends, and nothing of it is left.
+func TestDebuggerOfAnUndeployedFunction(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	s := n.held("")
+	n.undeploy("f")
+	<-s.Context().Done()
+	require.Empty(t, n.checked())
+	n.deploy("f")
+	n.becomes("dst", "caught", `{"n":1,"times":1}`)
+}
+
+// TestDebuggerOfAProcessThatEnds: the next process handles the event.
+func TestDebuggerOfAProcessThatEnds(t *testing.T) {
+	store := memkv.New()
+	n := newNode(t, store, 0)
+	n.create("src", "dst")
+	n.held("")
+	n.close()
+	n = newNode(t, store, 0)
+	n.becomes("dst", "caught", `{"n":1,"times":1}`)
+}
+
+// TestDebuggerRequests: what is asked wrongly is refused, and a process has so many sessions only.
+func TestDebuggerRequests(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", debuggedCode, "", "+dst=dst")
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	require.Equal(t, definition.CodeNotDeployed, n.engine.StartDebugger(r, nil).Code)
+	n.deploy("f")
+	r, err = n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	for _, request := range []string{`{`, `{"timeout":-1}`, `{"timeout":3601}`, `{"selector":{"$x":1}}`, `[]`} {
+		require.NotNil(t, n.engine.StartDebugger(r, []byte(request)), request)
+	}
+	for i := range debug.Most {
+		_, failed := n.engine.Debugging().Start(t.Context(), debug.Options{Instance: int64(i), Time: time.Hour,
+			Ref: definition.Ref{Scope: definition.Global, Name: fmt.Sprint(i)}})
+		require.Nil(t, failed)
+	}
+	require.ErrorContains(t, n.engine.StartDebugger(r, nil), "debug sessions already")
 }

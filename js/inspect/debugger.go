@@ -333,8 +333,7 @@ func (s *Session) evaluateOnCallFrame(params json.RawMessage) (any, error) {
 	return s.evaluated(p.ReturnByValue, func() (goja.Value, error) { return s.evaluateIn(n, p.Expression) })
 }
 
-// setVariableValue: the name has to be one of the frame's, because it becomes a part of a program that
-// assigns to it.
+// setVariableValue: of variables of one name it is the innermost one.
 func (s *Session) setVariableValue(params json.RawMessage) (any, error) {
 	var p struct {
 		ScopeNumber               int
@@ -355,20 +354,18 @@ func (s *Session) setVariableValue(params json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := s.evaluateIn(n, "("+string(nameValue)+") => { "+p.VariableName+" = "+string(nameValue)+" }")
-	if err != nil {
-		return nil, failed("%s", thrownText(err))
-	}
-	assign, _ := goja.AssertFunction(set)
-	_, err = s.bounded(func() (goja.Value, error) { return assign(goja.Undefined(), v) })
+	_, err = s.bounded(func() (goja.Value, error) {
+		scope, err := s.frames[len(s.frames)-1-n].variables(goja.Undefined())
+		if err == nil {
+			err = scope.ToObject(s.vm).Set(p.VariableName, v)
+		}
+		return nil, err
+	})
 	if err != nil {
 		return nil, failed("%s", thrownText(err))
 	}
 	return nothing{}, nil
 }
-
-// nameValue is a parameter that no code has by chance.
-const nameValue = "$settee_value"
 
 // binds reports whether a frame has a variable of that name.
 func (f *frame) binds(name string) bool {

@@ -3,7 +3,7 @@
 //
 // It runs in worker processes (package js), with the realm of the program: what a client sends is
 // read, and runs, where the program does. goja has no debugger. The program's tree gets a call before
-// each statement, a mark, with a function that evaluates a text in that place; where the program
+// each statement, a mark, with a function that gives the variables of that place; where the program
 // stops, the call waits.
 //
 // # Map

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
 	"github.com/dop251/goja/unistring"
 
 	"github.com/settee-db/settee/js/script"
@@ -16,7 +17,8 @@ import (
 const (
 	nameMark   unistring.String = " mark"
 	nameCaught unistring.String = " caught"
-	nameText   unistring.String = " text"
+	nameThis   unistring.String = " this"
+	nameValue  unistring.String = " value"
 	nameThrown unistring.String = " thrown"
 )
 
@@ -27,6 +29,7 @@ type Program struct {
 	header int // lines before the user's first one
 	marks  []mark
 	scopes []*scope
+	told   int // names of variables that marks tell, together
 }
 
 // mark is a place where the program can stop.
@@ -262,7 +265,7 @@ func isDirective(s ast.Statement) bool {
 }
 
 // mark notes the place of a statement, and makes the call that tells it: of the function of marks, with
-// the number of the mark and a function that evaluates a text there.
+// the number of the mark and a function that gives the variables there.
 func (p *Program) mark(s ast.Statement, l *lists) ast.Statement {
 	switch s.(type) {
 	case *ast.FunctionDeclaration, *ast.EmptyStatement, *ast.BlockStatement:
@@ -292,14 +295,55 @@ func (p *Program) mark(s ast.Statement, l *lists) ast.Statement {
 		}
 	}
 	p.marks = append(p.marks, m)
-	text := &ast.Identifier{Name: nameText, Idx: at}
-	evaluate := &ast.ArrowFunctionLiteral{
-		Start:         at,
-		ParameterList: &ast.ParameterList{Opening: at, List: []*ast.Binding{{Target: text}}, Closing: at},
-		Body:          &ast.ExpressionBody{Expression: call("eval", at, text)},
-	}
 	number := &ast.NumberLiteral{Idx: at, Value: int64(len(p.marks) - 1)}
-	return &ast.ExpressionStatement{Expression: call(nameMark, at, number, evaluate)}
+	return &ast.ExpressionStatement{Expression: call(nameMark, at, number, p.variables(&m, at))}
+}
+
+// maxTold bounds the names of all marks together: each takes some hundred bytes.
+const maxTold = 100_000
+
+// variables makes a function that gives an object of the variables that can be seen at a mark, by
+// accessors, and this. It is no direct eval: goja compiles functions wrongly that have one
+// anywhere inside and parameters with defaults or patterns, and switches with variables of their own.
+func (p *Program) variables(m *mark, at file.Idx) ast.Expression {
+	object := &ast.ObjectLiteral{LeftBrace: at, RightBrace: at}
+	add := func(name unistring.String, kind ast.PropertyKind, value ast.Expression) {
+		object.Value = append(object.Value, &ast.PropertyKeyed{
+			Key: &ast.StringLiteral{Idx: at, Value: name}, Kind: kind, Value: value,
+		})
+	}
+	add(nameThis, ast.PropertyKindValue, &ast.ThisExpression{Idx: at})
+	seen := map[string]bool{"this": true, "arguments": true}
+	for _, scope := range m.scopes {
+		for _, name := range scope.names {
+			if p.told++; seen[name] || p.told > maxTold {
+				continue
+			}
+			seen[name] = true
+			n := unistring.NewFromString(name)
+			id, value := &ast.Identifier{Name: n, Idx: at}, &ast.Identifier{Name: nameValue, Idx: at}
+			add(n, ast.PropertyKindGet, accessor(at, nil, &ast.ReturnStatement{Return: at, Argument: id}))
+			add(n, ast.PropertyKindSet, accessor(at, value, &ast.ExpressionStatement{
+				Expression: &ast.AssignExpression{Operator: token.ASSIGN, Left: id, Right: value},
+			}))
+		}
+	}
+	return &ast.ArrowFunctionLiteral{
+		Start: at, ParameterList: &ast.ParameterList{Opening: at, Closing: at},
+		Body: &ast.ExpressionBody{Expression: object},
+	}
+}
+
+// accessor is a function of one statement.
+func accessor(at file.Idx, parameter *ast.Identifier, s ast.Statement) ast.Expression {
+	list := &ast.ParameterList{Opening: at, Closing: at}
+	if parameter != nil {
+		list.List = []*ast.Binding{{Target: parameter}}
+	}
+	return &ast.FunctionLiteral{
+		Function: at, ParameterList: list,
+		Body: &ast.BlockStatement{LeftBrace: at, List: []ast.Statement{s}, RightBrace: at},
+	}
 }
 
 func call(name unistring.String, at file.Idx, args ...ast.Expression) ast.Expression {

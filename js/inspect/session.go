@@ -31,6 +31,8 @@ const (
 type Session struct {
 	program  *Program
 	vm       *goja.Runtime
+	eval     goja.Value
+	evaluate goja.Callable // of an object of variables and a text
 	exchange Exchange
 	broken   func(error) // ends the program; it does not return
 
@@ -67,8 +69,8 @@ const (
 
 // frame is a call of a function of the program.
 type frame struct {
-	at       *mark // that it has come to; nil: none yet
-	evaluate goja.Callable
+	at        *mark         // that it has come to; nil: none yet
+	variables goja.Callable // gives an object of what can be seen there
 }
 
 // stop is why and where the program has stopped.
@@ -85,8 +87,8 @@ func NewSession(p *Program, exchange Exchange, broken func(error)) *Session {
 	}
 }
 
-// Bind gives a realm what the program's marks call; eval is what direct evaluation needs to be called
-// eval.
+// Bind gives a realm what the program's marks call; eval is the realm's function of that name, which need
+// not be there for the program.
 func (s *Session) Bind(vm *goja.Runtime, eval goja.Value) error {
 	s.vm = vm
 	s.objects.vm = vm
@@ -94,9 +96,14 @@ func (s *Session) Bind(vm *goja.Runtime, eval goja.Value) error {
 	hide := func(name string, v any) error {
 		return global.DefineDataProperty(name, vm.ToValue(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	}
-	if err := hide("eval", eval); err != nil {
+	made, err := vm.RunString(`(function ($settee_scope, $settee_text) {
+		with ($settee_scope) return eval($settee_text);
+	})`)
+	if err != nil {
 		return err
 	}
+	s.eval = eval
+	s.evaluate, _ = goja.AssertFunction(made)
 	if err := hide(string(nameMark), s.mark); err != nil {
 		return err
 	}
@@ -135,20 +142,20 @@ func (s *Session) serve(wait bool) error {
 	return nil
 }
 
-// mark is called before each statement: with the number of the mark, and a function that evaluates
-// there.
+// mark is called before each statement: with the number of the mark, and a function that gives the
+// variables there.
 func (s *Session) mark(c goja.FunctionCall) goja.Value {
 	n := c.Argument(0).ToInteger()
 	if s.evaluating || n < 0 || n >= int64(len(s.program.marks)) {
 		return goja.Undefined()
 	}
 	m := &s.program.marks[n]
-	evaluate, _ := goja.AssertFunction(c.Argument(1))
+	variables, _ := goja.AssertFunction(c.Argument(1))
 	depth := s.fit()
 	if depth == 0 {
 		return goja.Undefined()
 	}
-	s.frames[depth-1] = frame{at: m, evaluate: evaluate}
+	s.frames[depth-1] = frame{at: m, variables: variables}
 	if now := time.Now(); now.Sub(s.polled) > pollEvery {
 		s.polled = now
 		if err := s.serve(false); err != nil {
@@ -226,7 +233,7 @@ func (s *Session) resume(step stepping) {
 }
 
 // evaluationTime bounds an expression of the client.
-const evaluationTime = 5 * time.Second
+const evaluationTime = 2 * time.Second
 
 // bounded runs something for the client, in which marks do not stop.
 func (s *Session) bounded(run func() (goja.Value, error)) (goja.Value, error) {
@@ -244,11 +251,20 @@ func (s *Session) bounded(run func() (goja.Value, error)) (goja.Value, error) {
 // evaluateIn evaluates an expression in a frame, the innermost is 0; -1 is the global scope.
 func (s *Session) evaluateIn(n int, text string) (goja.Value, error) {
 	return s.bounded(func() (goja.Value, error) {
-		if n >= 0 && n < len(s.frames) {
-			if f := s.frames[len(s.frames)-1-n]; f.evaluate != nil {
-				return f.evaluate(goja.Undefined(), s.vm.ToValue(text))
-			}
+		if n < 0 || n >= len(s.frames) || s.frames[len(s.frames)-1-n].variables == nil {
+			return s.vm.RunString(text)
 		}
-		return s.vm.RunString(text)
+		v, err := s.frames[len(s.frames)-1-n].variables(goja.Undefined())
+		if err != nil {
+			return nil, err // a constructor before it has called that of its class
+		}
+		scope := v.ToObject(s.vm)
+		if err := scope.SetPrototype(nil); err != nil {
+			return nil, err
+		}
+		if err := scope.Set("eval", s.eval); err != nil {
+			return nil, err
+		}
+		return s.evaluate(scope.Get(string(nameThis)), scope, s.vm.ToValue(text))
 	})
 }

@@ -41,7 +41,7 @@ func TestStepsAndVariables(t *testing.T) {
 	require.Equal(t, "add", p.CallFrames[0].FunctionName)
 	require.Equal(t, map[string]string{"a": "0", "b": "1", "result": "undefined"}, c.variables(&p, 0, 0))
 	require.Equal(t, `1`, c.evaluate(p.CallFrames[1].CallFrameID, "n"))
-	require.Equal(t, `[0,1]`, c.evaluate(p.CallFrames[0].CallFrameID, "[...arguments]"))
+	require.Equal(t, `11`, c.evaluate(p.CallFrames[0].CallFrameID, "var ten = 10; ten + b"))
 	p = c.step("Debugger.stepOut")
 	require.Equal(t, 4, p.line())
 	require.Equal(t, `2`, c.evaluate(p.CallFrames[0].CallFrameID, "n"))
@@ -70,6 +70,105 @@ func TestBreakpoints(t *testing.T) {
 	p = c.step("Debugger.resume")
 	require.Equal(t, 11, p.line())
 	c.must("Debugger.removeBreakpoint", `{"breakpointId":"`+other.BreakpointID+`"}`, nil)
+	c.end()
+	require.EqualValues(t, 6, c.result.Export())
+}
+
+// TestExceptions: with "all" the program stops where something is thrown, with the variables that are
+// there; with "uncaught" only at what no function catches.
+func TestExceptions(t *testing.T) {
+	const code = `function f() {
+  try {
+    thrower(1);
+  } catch (e) {
+    const { message } = e;
+  }
+  thrower(2);
+}
+function thrower(n) {
+  const seen = n + 10;
+  if (n) null.x;
+}
+`
+	for state, lines := range map[string][]string{"all": {"11", "12"}, "uncaught": {"12"}, "none": nil} {
+		c := debug(t, code)
+		c.start()
+		c.must("Debugger.setPauseOnExceptions", `{"state":"`+state+`"}`, nil)
+		for _, line := range lines {
+			p := c.step("Debugger.resume")
+			require.Equal(t, "exception", p.Reason, state)
+			require.Equal(t, 10, p.line())
+			require.Equal(t, line, c.evaluate("0", "seen"))
+			require.Contains(t, p.Data.Description, "TypeError")
+		}
+		c.end()
+		require.ErrorContains(t, c.err, "TypeError", state)
+	}
+	require.NotNil(t, debug(t, code).ask("Debugger.setPauseOnExceptions", `{"state":"some"}`).Error)
+}
+
+// TestScopes: variables of blocks, loops, catch and outer functions, each where it belongs; an inner one
+// hides an outer one of its name.
+func TestScopes(t *testing.T) {
+	c := debug(t, `function f() {
+  const outer = 1, hidden = 2;
+  const g = function g({ a, ...rest }, [b = 3]) {
+    for (let i = 0; i < 1; i++) {
+      let hidden = 4;
+      try { throw 5; } catch (e) { switch (e) { case 5: let s = 6; debugger; } }
+    }
+  };
+  g({ a: 7, z: 8 }, []);
+}`)
+	c.start()
+	p := c.step("Debugger.resume")
+	var kinds []string
+	for _, scope := range p.CallFrames[0].ScopeChain {
+		kinds = append(kinds, scope.Type)
+	}
+	require.Equal(t, []string{"block", "catch", "block", "block", "local", "closure", "global"}, kinds)
+	for i, want := range []map[string]string{
+		{"s": "6"}, {"e": "5"}, {"hidden": "4"}, {"i": "0"}, {"a": "7", "rest": "objectObject", "b": "3"},
+	} {
+		require.Equal(t, want, c.variables(&p, 0, i), i)
+	}
+	require.Equal(t, "1", c.variables(&p, 0, 5)["outer"])
+	require.NotContains(t, c.variables(&p, 0, 5), "hidden")
+	c.must("Debugger.setVariableValue",
+		`{"scopeNumber":5,"variableName":"hidden","newValue":{"value":{"x":9}},"callFrameId":"0"}`, nil)
+	require.Equal(t, "undefined", c.evaluate("1", "hidden.x"), "the outer one of the name stays")
+	c.end()
+	require.NoError(t, c.err)
+}
+
+// TestEvaluationIsBounded: an expression that does not end is ended, and the program goes on.
+func TestEvaluationIsBounded(t *testing.T) {
+	c := debug(t, sample)
+	c.start()
+	var got struct{ ExceptionDetails struct{ Text string } }
+	c.must("Debugger.evaluateOnCallFrame", `{"callFrameId":"0","expression":"for (;;) {}"}`, &got)
+	require.Equal(t, "Uncaught", got.ExceptionDetails.Text)
+	c.must("Debugger.evaluateOnCallFrame", `{"callFrameId":"0","expression":"nowhere"}`, &got)
+	c.end()
+	require.EqualValues(t, 6, c.result.Export())
+}
+
+// TestReconnect: a client that comes later finds the program where it stands.
+func TestReconnect(t *testing.T) {
+	c := debug(t, sample)
+	c.start()
+	c.step("Debugger.stepOver")
+	c.in <- nil
+	c.must("Debugger.enable", "", nil)
+	c.event("Debugger.scriptParsed", nil)
+	var p paused
+	c.event("Debugger.paused", &p)
+	require.Equal(t, 2, p.line())
+	var source struct{ ScriptSource string }
+	c.must("Debugger.getScriptSource", `{"scriptId":"1"}`, &source)
+	require.Equal(t, sample, source.ScriptSource)
+	c.must("Debugger.setBreakpointsActive", `{"active":false}`, nil)
+	c.must("Debugger.setBreakpointByUrl", `{"lineNumber":3,"urlRegex":"^handler"}`, nil)
 	c.end()
 	require.EqualValues(t, 6, c.result.Export())
 }
