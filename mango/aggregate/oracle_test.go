@@ -428,6 +428,29 @@ func TestPlansAgree(t *testing.T) {
 	}
 }
 
+// A selector that finds nothing whatever documents there are has no groups either.
+func TestNothingHasNoGroups(t *testing.T) {
+	for _, indexes := range []func(*world){
+		func(*world) {},
+		func(w *world) { w.index(t, "i", "g") },
+		func(w *world) { w.allFields(t, 100) },
+	} {
+		w := open(t, false)
+		indexes(w)
+		w.put(t, "d", `{"g":1}`)
+		for _, selector := range []string{`{"$and":[]}`, `{"$or":[]}`, `{"g":{"$gt":2,"$lt":1}}`} {
+			request := `{"selector":` + selector + `,"values":{"n":{"$count":true}}`
+			one, _ := w.run(t, request+`}`, 0, false)
+			if n, _ := one.groups[0].Get("n"); text(n) != "0" || one.ungrouped != 0 {
+				t.Errorf("%s has %s documents, %d without a group", selector, text(n), one.ungrouped)
+			}
+			if by, _ := w.run(t, request+`,"group_by":["g"]}`, 0, false); len(by.groups) > 0 || by.ungrouped != 0 {
+				t.Errorf("%s has %d groups, %d documents without one", selector, len(by.groups), by.ungrouped)
+			}
+		}
+	}
+}
+
 // An order by values has every group once, on however many pages, with ties.
 func TestPagesHaveEachGroupOnce(t *testing.T) {
 	w := open(t, false)

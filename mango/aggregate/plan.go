@@ -59,6 +59,9 @@ func NewPlan(r *Request, indexes []*mango.Index, partitionedDB bool) (p *Plan, e
 	if p.find, err = mango.NewPlan(r.query, indexes, partitionedDB, false); err != nil {
 		return nil, err
 	}
+	if p.find.Nothing() { // $and of nothing, to which the indexes would have all documents
+		return p, nil
+	}
 	wants, only := r.query.Selector.Conjunction()
 	for i := range r.groups {
 		if g := &r.groups[i]; !g.whole() || g.name[0] == '_' {
