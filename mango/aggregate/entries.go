@@ -137,6 +137,7 @@ type entryCount struct {
 	few       bool          // and a page has few of them beside the documents
 	after     []byte        // the key of the last value that was taken, or of the page before
 	ungrouped int64
+	told      bool  // ungrouped is known
 	different int64 // values
 	keys      int64 // entries
 	more      bool  // values follow that were not taken
@@ -152,12 +153,13 @@ func (c *entryCount) read(s *storage.Snapshot) error {
 	if ix == nil {
 		return errUnknown
 	}
-	if c.snapshots++; c.lack && c.snapshots == 1 {
+	c.snapshots++
+	if c.lack && !c.told {
 		all, err := documents(s)
 		if err != nil {
 			return err
 		}
-		c.ungrouped = all - have
+		c.ungrouped, c.told = all-have, true
 	}
 	c.few = c.byKey && 2*c.t.r.page() <= have
 	r := c.of

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
@@ -18,6 +19,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
 )
@@ -30,10 +32,12 @@ type world struct {
 	summed  int // requests that sums of an index answered
 
 	partitioned bool
-	partition   string // that requests are for; "" for all
+	partition   string       // that requests are for; "" for all
+	ages        *atomic.Bool // set while answers may have to go on in newer snapshots
 
 	entries int // requests that an index over all fields answered
 	left    int // requests that it was asked for in vain
+	newer   int // answers that came from several snapshots
 }
 
 func open(t testing.TB, partitioned bool) *world { return openOn(t, memkv.New(), partitioned) }
@@ -57,7 +61,7 @@ func openOn(t testing.TB, engine kv.Store, partitioned bool) *world {
 	check(t, store.Create(t.Context(), "db", storage.CreateOptions{Partitioned: partitioned}))
 	return &world{
 		src:     &mango.Source{DB: store.DB("db"), Views: v, AllFields: fields},
-		indexes: []*mango.Index{mango.AllDocs}, partitioned: partitioned,
+		indexes: []*mango.Index{mango.AllDocs}, partitioned: partitioned, ages: new(atomic.Bool),
 		revs: make(map[string]compat.Rev),
 	}
 }
@@ -168,11 +172,16 @@ func (w *world) run(t testing.TB, request string, kind planKind, forced bool) (r
 				w.left++
 			}
 		}
+		w.ages.Store(true)
 		answer, err := p.Run(t.Context(), w.src, func(group []byte) error {
 			res.groups = append(res.groups, parse(t, string(group)))
 			return nil
 		})
+		w.ages.Store(false)
 		check(t, err)
+		if answer.Stats.Snapshots > 1 {
+			w.newer++
+		}
 		if p.kind.rowless() && len(res.groups) > 0 {
 			done, err := p.runRowless(t.Context(), w.src, new(Answer), func([]byte) error { return nil })
 			if check(t, err); !done && p.kind == counted {
@@ -349,10 +358,19 @@ func TestPlansAgree(t *testing.T) {
 	}
 	taken := make(map[planKind]int)
 	answered, byEntries, left, inPartition := 0, 0, 0, 0
+	newer := 0
 	indexThere := 0 // of those that what an index has counted answered
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(uint64(seed), 42))
-		w := open(t, seed%4 == 3)
+		var ages atomic.Bool
+		var engine kv.Store = memkv.New()
+		if seed%4 > 1 { // readers have to go on in newer snapshots
+			engine = faultkv.New(engine, faultkv.Plan{TooOld: func(read faultkv.Read) bool {
+				return ages.Load() && !read.Update && read.Call%3 == 0 && read.N > 20
+			}})
+		}
+		w := openOn(t, engine, seed%4 == 3)
+		w.ages = &ages
 		b := &brute{docs: make(map[string]ejson.Value)}
 		late := r.IntN(2) == 0
 		makeIndexes := func() {
@@ -411,9 +429,13 @@ func TestPlansAgree(t *testing.T) {
 		answered += w.summed
 		byEntries += w.entries
 		left += w.left
+		newer += w.newer
 	}
 	if t.Logf("index over all fields: %d requests, %d in vain", byEntries, left); byEntries < rounds || left < rounds {
 		t.Error("the index over all fields was hardly asked, or hardly in vain")
+	}
+	if t.Logf("%d answers came from several snapshots", newer); newer < rounds/4 {
+		t.Error("hardly any snapshot became too old")
 	}
 	if t.Logf("partitions: %d requests, %d by an index", inPartition, indexThere); indexThere < rounds/4 {
 		t.Error("an index of partitions was hardly asked")
