@@ -48,7 +48,7 @@ func routeOf(request string) route {
 // at all.
 func (t *tool) collect(ctx context.Context, f *conformance.File, sc *conformance.Scenario) error {
 	results, err := conformance.Replay(ctx, t.addr, sc)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil { // what was cut off says nothing
 		return err
 	}
 	var count conformance.Count

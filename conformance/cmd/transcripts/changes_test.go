@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -66,4 +67,18 @@ func TestChanged(t *testing.T) {
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, recorded, string(after))
+
+	// Whoever has enough gets the report of what was performed to its end.
+	cut, stop := context.WithCancel(t.Context())
+	hangs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/_hang_up" {
+			stop()
+		}
+		_, _ = w.Write([]byte(`{"version":"4.0.0"}`))
+	}))
+	defer hangs.Close()
+	report.Reset()
+	require.ErrorIs(t, run(cut, []string{"changed", hangs.URL, path, path}, &report), context.Canceled)
+	require.Contains(t, report.String(), "a/s#1")
+	require.Contains(t, report.String(), "4 steps     0 exact    0 json    4 differ")
 }

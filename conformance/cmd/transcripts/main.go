@@ -39,7 +39,8 @@ type tool struct {
 
 // run performs the scenarios of the files against one server (record, replay) or two (compare). All
 // files are performed even if some differ; errDiffers at the end sets the exit status. Reports go
-// to out, except for record, whose result is the files.
+// to out, except for record, whose result is the files; where a file cannot be performed, or whoever
+// waits has enough, they are about what was.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return errors.New("usage: transcripts record|changed|replay|compare [-only NAME] [-json] URL [REFERENCE] FILE…")
@@ -78,22 +79,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "What CouchDB %s at %s answers otherwise than recorded\n\n", version, t.addr)
 	}
+	var failed error
 	for _, path := range files[len(servers):] {
 		if args[0] == "changed" { // whose report comes at the end
 			fmt.Fprintln(os.Stderr, "performing", path)
 		}
-		if err := t.file(ctx, path, each); err != nil {
-			return err
+		if failed = t.file(ctx, path, each); failed != nil {
+			break
 		}
 	}
 	t.changes.write(out)
 	if args[0] != "record" {
 		t.report.Write(out)
 	}
-	if t.differs {
-		return errDiffers
+	if failed == nil && t.differs {
+		failed = errDiffers
 	}
-	return nil
+	return failed
 }
 
 // file performs the scenarios of one file; a recording is written back when all of them went
