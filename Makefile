@@ -40,7 +40,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Declarations of FoundationDB's C API, enough to type-check the binding where the client is not installed.
 FDB_INCLUDE ?= $(CURDIR)/storage/kv/fdbkv/include
 # The packages whose tests run on all engines.
-FDB_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./eventing/...
+FDB_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./eventing/... ./server/documents/...
 FDB_TIMEOUT ?= 30m
 CLUSTER_DIR ?= data/cluster
 
