@@ -68,6 +68,7 @@ func parseSearch(q compat.Query, body ejson.Value, limits searchLimits) (*search
 		}
 		return o, nil
 	}
+	// A partition in the path arrives in the query; the body may repeat it, but not contradict it.
 	if partition, ok := q.First("partition"); ok {
 		o.setPartition(partition)
 	}
@@ -203,6 +204,8 @@ func (o *searchOptions) addDrilldown(value ejson.Value) {
 
 // count is a whole number between bounds (parse_positive_int_param); most 0 is none.
 func count(v params.Value, name string, least, most int64) (int64, error) {
+	// CouchDB prints what it cannot take as Erlang has it: a list of characters from a query, a
+	// term from a body.
 	text, shown := string(v.JSON.Raw()), ""
 	if v.JSON.Kind() == ejson.Invalid {
 		text, shown = v.Text, compat.ErlangString(v.Text)
@@ -216,7 +219,7 @@ func count(v params.Value, name string, least, most int64) (int64, error) {
 	switch {
 	case most > 0 && n > most:
 		return 0, compat.NewError(compat.KindQueryParse,
-			"params.Value for "+name+" is too large, must not exceed "+strconv.FormatInt(most, 10))
+			"Value for "+name+" is too large, must not exceed "+strconv.FormatInt(most, 10))
 	case n < least && least == 0:
 		return 0, compat.NewError(compat.KindQueryParse, name+" must be greater than or equal to zero")
 	case n < least:
@@ -244,6 +247,8 @@ func (o *searchOptions) Check(database, index bool, limits searchLimits) (err er
 	if err := checkPartition(o.Partition != nil, database, index); err != nil {
 		return err
 	}
+	// The limit of a body is checked here and not where it is read: a query without q, or with a
+	// partition that cannot be, is told so first.
 	if o.limit.Kind() != ejson.Invalid {
 		if o.Limit, err = count(params.Value{JSON: o.limit}, "limit", 0, limits.Max); err != nil {
 			return err
