@@ -308,6 +308,7 @@ func (b *batch) parts(ctx context.Context) ([]documents.CommitPart, []string, er
 	at := make(map[string]int)
 	p := newEditParser()
 	refused := false
+	// All databases of a batch are written in one transaction, so that each has one part.
 	for key, state := range b.docs {
 		if !state.read && !state.written {
 			continue // a write was left out
@@ -357,6 +358,8 @@ func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
 	// Its own source a function knows, whether this process has seen already that it is deployed or
 	// not.
 	source := x.Name() == b.f.source || b.f.engine.isSource(x.Name())
+	// Marks belong to revisions that the commit has made: those of a commit that is tried again are
+	// made anew.
 	for i := range results {
 		id, rev := results[i].ID, results[i].Rev
 		state := b.docs[docKey{x.Name(), id}]

@@ -62,6 +62,7 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 	for _, w := range transpiled.Warnings {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("line %d, column %d: %s", w.Line, w.Column, w.Message))
 	}
+	// What statements write to counts as bindings do: for rights, and for cycles between functions.
 	for i := range transpiled.Statements {
 		if err := c.target(d, &transpiled.Statements[i]); err != nil {
 			return nil, err
@@ -72,8 +73,9 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 	}
 	headers := strings.Join(d.Settings.Headers, "\n")
 	o := js.EventOptions{
-		Tenant:           d.Ref().String(),
-		Code:             headers + "\n" + transpiled.Code + "\n" + strings.Join(d.Settings.Footers, "\n"),
+		Tenant: d.Ref().String(),
+		Code:   headers + "\n" + transpiled.Code + "\n" + strings.Join(d.Settings.Footers, "\n"),
+		// Lines of errors are told as they are in the code, without the headers before it.
 		HeaderLines:      1 + strings.Count(headers, "\n"),
 		Bindings:         c.bindings,
 		TimerContextSize: int(d.Settings.TimerContextSize),

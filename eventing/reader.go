@@ -202,6 +202,7 @@ func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err e
 	if r.workerOf[row.partition] == nil || !r.progress.of(row.partition).Before(row.Seq.Seq) {
 		return false, nil
 	}
+	// What the owner may not read is no event, as if it were not there.
 	doc, ok := row.shown(ctx, r.db)
 	if !ok {
 		return false, nil
@@ -215,6 +216,7 @@ func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err e
 	} else {
 		it.event.Doc = doc.Body
 	}
+	// The selector comes before the marks: what it leaves out counts as filtered, whoever wrote it.
 	if ok, err := r.f.selects(row, doc); !ok || err != nil {
 		r.f.stats.count(ofKind(it.event.Kind, filteredUpdates, filteredDeletes), 1)
 		return false, err

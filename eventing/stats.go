@@ -141,6 +141,7 @@ func (s *Statistics) settle(it *item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.tally.Counts
+	// A timer that came too late, or an event that another one has replaced, ran no handler.
 	if names, counted := outcomeNames[it.event.Kind]; it.skipped && it.isHeld() {
 		c[superseded]++
 	} else if it.skipped {

@@ -14,6 +14,7 @@ import (
 // there is an index over all fields it estimates what each access path would read.
 func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
 	var c executionPlan
+	// The estimate reads counts of the index, which tell of documents that the user may not see.
 	estimated := p.best(KindAllFields) != nil && p.text == nil
 	if estimated && src.Shown == nil {
 		var err error

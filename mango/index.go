@@ -70,6 +70,7 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		return nil
 	}
 	partitioned := partitionedDB
+	// A design document may be global in a partitioned database.
 	if options, ok := body.Get("options"); ok {
 		if v, _ := options.Get("partitioned"); v.Kind() == ejson.Bool {
 			partitioned, _ = v.Bool()
@@ -99,6 +100,8 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		ix.Values = valuesOf(definition)
 		ix.Filter = partialFilter(definition).Kind() != ejson.Invalid
 		ix.mapped = definition.AppendJSON(nil)
+		// An index that cannot be built is listed, so that it can be seen and deleted, but answers
+		// nothing.
 		_, err := newMapper(ix.mapped)
 		ix.unreadable = err != nil
 		found = append(found, ix)

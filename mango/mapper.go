@@ -112,6 +112,8 @@ func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 	if err != nil {
 		return err
 	}
+	// A document without one of the fields has no row, so that an index on a and b cannot answer a
+	// query on a alone unless b is asked for.
 	s.key = append(s.key[:0], '[')
 	for i := range m.columns {
 		value, how, err := m.columns[i].Get(v)

@@ -57,7 +57,10 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 			text: strconv.FormatInt(d.Limit, 10),
 		}, skip: number{text: "0"}, r: number{n: 1, text: "1"},
 	}
+	// Which kind of index answers is not known yet, so that each kind has its limit ready.
 	r.textLimits = map[Kind]int64{KindText: d.TextLimit, KindNouveau: d.NouveauLimit}
+	// The members are taken in the order of mango_opts: the first fault is told, whichever comes
+	// first in the body. After a fault m takes nothing more.
 	m := newMembers(body)
 	if v, ok := m.require("selector"); ok {
 		if r.Selector = m.selector(v, d.Follows36); d.Follows36 && m.err == nil {

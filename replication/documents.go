@@ -118,6 +118,8 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 		}
 		return
 	}
+	// A document that is no object cannot be a replication; the database has refused it unless it
+	// was replicated.
 	doc, err := parseDocument(id, c.body)
 	if err != nil {
 		return
@@ -128,6 +130,8 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 	if refused == nil {
 		share = spec.share(set)
 	}
+	// Documents that ask for the same replication have one share, so that one process sees that
+	// there are two of them.
 	if !d.s.o.Sharing.Mine(share) {
 		d.lose(key)
 		return
@@ -145,6 +149,8 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 		return
 	case "failed":
 		return
+	// Left by a process that wrote states of replications that run; this one keeps them in memory
+	// (update_docs).
 	case "triggered", "error":
 		if !set.UpdateDocs {
 			d.write(db, id, noStateFields())
@@ -284,6 +290,7 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 		doc.resumes = JobID{}
 	}
 	d.s.mu.Lock()
+	// The document was changed or deleted while its filter was read over the network.
 	if d.known[doc.key] != doc {
 		d.s.mu.Unlock()
 		return context.Canceled
@@ -294,6 +301,8 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 		}
 		doc.info = "Replication id changed: " + doc.job.String() + " -> " + spec.ID.String()
 	}
+	// Only a second document is wrong for good. A transient replication may end, so that the error
+	// is tried again.
 	if other := d.s.jobs[spec.ID]; other != nil && (other.spec.DocID != doc.key.id || other.spec.DB != doc.key.db) {
 		d.s.mu.Unlock()
 		text := "Replication `" + spec.ID.String() + "` specified by document `" + doc.key.id + "` already "

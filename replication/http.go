@@ -153,9 +153,12 @@ func (p *HTTPPeer) do(ctx context.Context, r *request, handle func(*answer) erro
 		case cause == nil:
 			return err
 		}
+		// The time begins with the first failure: a long upload before it does not count.
 		if first.IsZero() {
 			first = time.Now()
 		}
+		// A stream is read once, so that its request cannot be sent again; an address that the
+		// settings forbid stays forbidden.
 		if left--; left < 0 || r.stream != nil || time.Since(first) > p.set.HealthThreshold/2 || isAddressError(err) {
 			return cause
 		}

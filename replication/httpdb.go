@@ -16,6 +16,7 @@ import (
 
 // Open implements Peer (couch_replicator_api_wrap:db_open).
 func (p *HTTPPeer) Open(ctx context.Context, create bool, params []Header) error {
+	// A server without _session gets the credentials with each request.
 	if p.session == nil && p.endpoint.HasCreds && p.set.SessionAuth {
 		s, err := newCookieSession(ctx, p)
 		if err != nil && !errors.Is(err, errNoSession) {
@@ -30,6 +31,8 @@ func (p *HTTPPeer) Open(ctx context.Context, create bool, params []Header) error
 		}
 		uri := StripPassword(p.fullURL(r))
 		err := p.doJSON(ctx, r, func(status int, _ ejson.Value) error {
+			// Any other answer is taken: 412 says that the database is there, and what else is
+			// wrong shows in the GET that follows.
 			switch status {
 			case http.StatusUnauthorized:
 				return pairFailure("unauthorized", uri)

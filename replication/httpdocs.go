@@ -56,6 +56,8 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 				return nil
 			case err != nil || i >= len(wanted):
 				return bulkGetError(err)
+			// A request that broke off is sent again as a whole; what was delivered then is passed
+			// over.
 			case i < next:
 				continue
 			}
@@ -63,6 +65,8 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 			if err != nil {
 				return errBulkGet
 			}
+			// Before found is called: an error of the caller ends all of it, and is not the
+			// network's.
 			next = i + 1
 			if doc != nil {
 				if err := found(i, doc); err != nil {

@@ -77,6 +77,8 @@ func (s *Spec) share(set *Settings) string {
 func (s *Spec) baseID(set *Settings, version int, filterCode string) string {
 	var elements [][]byte
 	add := func(term []byte) { elements = append(elements, term) }
+	// Older versions are computed too, since checkpoints are found under the ids that an older
+	// CouchDB gave the same replication.
 	switch version {
 	case 1:
 		add(appendStringTerm(nil, set.HostName))
@@ -103,6 +105,8 @@ func (s *Spec) baseID(set *Settings, version int, filterCode string) string {
 		add(jsonTerm([]byte(s.Options.SinceSeq)))
 	}
 	h := md5.New()
+	// 131 begins an external term; the list is written by hand because its elements are terms
+	// already.
 	h.Write(ejson.AppendTermList([]byte{131}, len(elements)))
 	for _, e := range elements {
 		h.Write(e)

@@ -132,6 +132,8 @@ func (s *objectStream) value() ([]byte, error) {
 			if i-s.pos > s.limit {
 				return nil, errItemTooLarge
 			}
+			// fill moves what is unread to the front: the position is kept relative to the
+			// beginning of the value.
 			i -= s.pos
 			if err := s.fill(s.pos); err != nil {
 				return nil, err
@@ -144,6 +146,8 @@ func (s *objectStream) value() ([]byte, error) {
 			switch {
 			case j < 0:
 				i = len(s.buf)
+			// The byte behind a backslash ends no string; it may not be read yet, which the loop
+			// above makes good.
 			case s.buf[i+j] == '\\':
 				i += j + 2
 			default:
@@ -200,6 +204,7 @@ func (s *objectStream) fill(keep int) error {
 			return err
 		}
 	}
+	// io.Reader may give nothing and no error; a peer that does only that must not hold the loop.
 	for range 100 {
 		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
 		s.buf = s.buf[:len(s.buf)+n]

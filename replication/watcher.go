@@ -96,6 +96,8 @@ func (w *watcher) followEvents(d time.Duration) error {
 		return err
 	}
 	defer listener.Close()
+	// Listen, then where the feed is, then the list of databases: whatever is created from now on
+	// is in one of the last two.
 	last, err := db.Feed().Last(ctx)
 	if err != nil {
 		return err
@@ -131,6 +133,7 @@ func (w *watcher) followEvents(d time.Duration) error {
 			}
 			return err
 		}
+		// The end is taken only after all names were looked at: after an error they come again.
 		since = end.Last.Seq
 	}
 }
@@ -223,6 +226,7 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 			w.s.docs.changed(ctx, name, &changes[i], again)
 		}
 		since = end.Last.Seq
+		// The page was full, so that there may be more.
 		if len(changes) == 500 {
 			continue
 		}
@@ -231,6 +235,8 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 			return err
 		}
 		if again {
+			// All documents are read again, since those of a process that is gone have not changed.
+			// Moved is asked for before the read, so that a move in between is not missed.
 			moved, since = w.s.o.Sharing.Moved(ctx), storage.Seq{}
 		}
 	}

@@ -91,6 +91,7 @@ func (x *Indexes) take(
 				!bytes.Equal(old[:claimToken], c.token) {
 				return errClaimed
 			}
+			// Blocks of a segment that the manifest does not name are what a dead process has left.
 			if left := claimedSegment(old); m.find(left) < 0 {
 				tx.KV().ClearRange(children(k.segment(left)))
 			}

@@ -71,6 +71,8 @@ func (x *Indexes) Update(ctx context.Context, db *storage.DB, def *Definition) e
 		current = err == nil && rec != nil && !rec.interactive() && !rec.seq.Before(target)
 		return err
 	})
+	// A flight that was under way may have begun before the write that this caller has to see: it
+	// counts only if it has reached the end that was read here.
 	for err == nil && !current {
 		var f *flight
 		if f, err = x.join(db, def, uuid); err != nil {

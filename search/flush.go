@@ -77,6 +77,8 @@ func (x *Indexes) flush(
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	// The place comes before the claim: a claim that waits for memory would keep other processes
+	// from flushing.
 	c, err := x.take(ctx, db, recordKey, k, claimFlush)
 	if err != nil {
 		return err

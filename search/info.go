@@ -159,6 +159,7 @@ func (x *Indexes) Cleanup(ctx context.Context, db *storage.DB) error {
 	}); err != nil {
 		return err
 	}
+	// An index is named by its signature, so that a renamed one is still wanted.
 	for of := range there {
 		if wanted[of] {
 			continue

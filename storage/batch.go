@@ -282,6 +282,8 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	}
 	var wanted []*formats.Leaf
 	var owners []*docEdit
+	// What is read goes into memory, what is written into the transaction: both grow with the
+	// window, so one budget bounds them. The first document is always taken, however large.
 	budget := int64(maxWindowBytes)
 	if limit := b.db.store.limits.TransactionSize; limit > 0 {
 		budget = int64(limit / 4)

@@ -36,9 +36,13 @@ func (l Locals) update(ctx context.Context, locals []int, docs []*compat.Documen
 			ctx = kv.UseReserve(ctx)
 		}
 		err := l.db.update(ctx, func(t *dbTx) error {
+			// The store runs the function again after a conflict: each time with half as many
+			// documents, which conflict less.
 			part := locals[:max(1, n>>runs)]
 			runs++
 			for done = 0; done < len(part); done++ {
+				// Half the limit, since what one more document adds is known only after it is
+				// written.
 				if limit := l.db.store.limits.TransactionSize; done > 0 && limit > 0 && t.tx.Size() > limit/2 {
 					break
 				}
@@ -51,6 +55,7 @@ func (l Locals) update(ctx context.Context, locals []int, docs []*compat.Documen
 			limit = n / 2
 			continue
 		case err != nil && outgrown(err):
+			// It is alone and too large: it is refused by itself, and the others go on.
 			doc := docs[locals[0]]
 			refusal := tooLarge(doc.ID, err)
 			if refusal == nil {
@@ -65,6 +70,7 @@ func (l Locals) update(ctx context.Context, locals []int, docs []*compat.Documen
 		case err != nil:
 			return err
 		}
+		// The window grows again slowly, so that one conflict does not keep it small.
 		locals, limit = locals[done:], max(limit, n+n/4+1)
 	}
 	return nil

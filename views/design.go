@@ -115,6 +115,8 @@ func (d *design) addView(name string, view ejson.Value) {
 	script, known := js.LanguageNamed(def.language)
 	if known {
 		def.source = script.Source(mapping.Text())
+		// The library is part of the signature only where the function may load it: a change of it
+		// rebuilds no other index.
 		if strings.Contains(def.source, "require") {
 			def.lib = string(d.lib)
 		}
@@ -134,6 +136,7 @@ func (d *design) addView(name string, view ejson.Value) {
 			v.reduce = script.Source(v.reduce)
 		}
 	}
+	// Views with the same map function share one index, also within a design document.
 	v.definition = slices.IndexFunc(d.definitions, func(other definition) bool { return other.sameRows(&def) })
 	if v.definition < 0 {
 		v.definition = len(d.definitions)

@@ -96,6 +96,7 @@ func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*index
 	}
 	lowest := last
 	if len(indexes) == 0 {
+		// A design document without views has indexed nothing.
 		lowest = storage.Seq{}
 	}
 	var counts [][]byte
@@ -104,6 +105,7 @@ func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*index
 		case ix == nil:
 			lowest = storage.Seq{}
 			continue
+		// Those that writers keep up to date are at the end whatever their record says.
 		case ix.needsCatchUp(last) && ix.rec.seq.Before(lowest):
 			lowest = ix.rec.seq
 		}

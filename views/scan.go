@@ -99,6 +99,7 @@ type indexScan struct {
 
 // serve gives the rows that one snapshot has after those given.
 func (c *indexScan) serve(s *storage.Snapshot) error {
+	// The scan has begun in another database of that name.
 	if s.UUID() != c.view.uuid {
 		return compat.ErrNoDatabase
 	}

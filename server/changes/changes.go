@@ -57,6 +57,7 @@ func (h *handlers) feed(c *call.Call, o *params.ChangesOptions, body ejson.Value
 	if err != nil {
 		return nil, err
 	}
+	// CouchDB reads the filter before it looks at the kind of feed, so that its errors come first.
 	kind, err := o.CheckFeed()
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ func postBulkDocs(c *call.Call) error {
 	if list.Kind() != ejson.Array {
 		return compat.NewError(compat.KindBadRequest, "`docs` parameter must be an array.")
 	}
+	// The order of these checks is CouchDB's, which tells the first fault only (chttpd_db:db_req).
 	newEdits, err := bulkNewEdits(body)
 	if err != nil {
 		return err
@@ -47,10 +48,13 @@ func postBulkDocs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	// A key that makes a request happen once has to be stored with all of its writes, for which
+	// these have to be one transaction.
 	if once != nil && !atomic {
 		return errOnceBulk
 	}
 	c.Env.Stats.BulkDocs.Add(float64(list.Len()))
+	// Nothing is written, so nobody else would find out that the database is missing.
 	if list.Len() == 0 && !atomic {
 		if err := c.RequireDB(); err != nil {
 			return err
@@ -84,6 +88,7 @@ func postBulkDocs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	// A replicator is told of refusals alone: what it sent has the revisions that it knows.
 	if !newEdits {
 		return c.JSON(http.StatusCreated, appendFailures(nil, results))
 	}

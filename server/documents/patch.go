@@ -53,6 +53,8 @@ func patchDoc(c *call.Call) error {
 	if edit.Patch, err = parsePatch(c, value); err != nil {
 		return err
 	}
+	// A patch may name its revision like a document: its own member, the query and If-Match have to
+	// agree.
 	named := compat.Document{}
 	if edit.Patch.HasRev {
 		named.Revs = compat.RevPath{Start: edit.Patch.Rev.Pos, IDs: []string{edit.Patch.Rev.Hash}}

@@ -21,6 +21,7 @@ func putDoc(c *call.Call) error {
 		return err
 	}
 	id := c.DocID()
+	// The rules depend on the database, so that one that is missing is told before a bad id.
 	rules, err := c.Docs.DocRules(c.Context())
 	if err != nil {
 		return err
@@ -28,6 +29,7 @@ func putDoc(c *call.Call) error {
 	if err := compat.ValidateDocID(id, rules.IDs); err != nil {
 		return err
 	}
+	// CouchDB looks for the semicolon, too: without a boundary the body is taken for JSON.
 	if strings.HasPrefix(c.Header("Content-Type"), "multipart/related;") {
 		return putRelated(c, id, replicated, rules)
 	}
@@ -38,6 +40,8 @@ func putDoc(c *call.Call) error {
 	if err := c.TakeForAttachments(value); err != nil {
 		return err
 	}
+	// Where query or If-Match name a revision it counts, too; the new revision depends on it and is
+	// not made while the body is read.
 	rules.AnyParent = params.NamesRev(c.Query, c.Request.Header["If-Match"])
 	d, err := compat.ParseDocument(value, rules)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 
 // aggregatePlan chooses how a request to _aggregate is answered.
 func (h *Handlers) aggregatePlan(c *call.Call, body ejson.Value) (*aggregate.Plan, error) {
+	// A sum over documents tells of those that the user must not see, even where none of them is
+	// shown.
 	if c.Docs.Hides() {
 		return nil, compat.NewError(compat.KindForbidden, "You are not allowed to compute with documents of this database.")
 	}
@@ -43,6 +45,8 @@ func (h *Handlers) aggregate(c *call.Call) error {
 	timeout := time.Duration(c.Env.Config.Int("mango", "aggregate_timeout", 0)) * time.Second
 	ctx, cancel := context.WithTimeoutCause(c.Context(), timeout, compat.ErrTimeout)
 	defer cancel()
+	// An error before the first byte still gets its status: the stream sends the head only with
+	// what is flushed.
 	s := c.Stream(http.StatusOK)
 	if _, err := s.WriteString(`{"groups":[`); err != nil {
 		return err
@@ -56,6 +60,7 @@ func (h *Handlers) aggregate(c *call.Call) error {
 		return s.Pass(group)
 	})
 	if err != nil {
+		// Its own time is over; if it is the request that has ended, nobody reads the answer.
 		if errors.Is(err, context.DeadlineExceeded) && c.Context().Err() == nil {
 			return compat.ErrTimeout
 		}

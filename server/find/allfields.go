@@ -37,9 +37,12 @@ func autoDefaults(c *config.Config) mango.AllFieldsDefaults {
 // AddDefaultIndex gives a new database an index over all fields, if mango/all_fields_by_default
 // says so.
 func AddDefaultIndex(ctx context.Context, e *call.Env, database string) error {
+	// System databases have few documents and their own rules of who may read what.
 	if !e.Config.Bool("mango", "all_fields_by_default") || strings.HasPrefix(database, "_") {
 		return nil
 	}
+	// The index is written as a user would have written it, so that it is listed, changed and
+	// deleted like any other.
 	request, err := ejson.Parse([]byte(`{"index":{},"type":"auto","ddoc":"all-fields","name":"all"}`))
 	if err != nil {
 		return err

@@ -63,6 +63,8 @@ func (h *Handlers) find(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	// The error is told even where the answer would be empty, so that it does not depend on what is
+	// stored.
 	if plan.Index().Kind != mango.KindAllDocs {
 		// What an index holds is not cut down to what the user may see.
 		if err := c.Docs.CheckQuery(c.Context()); err != nil {
@@ -75,6 +77,7 @@ func (h *Handlers) find(c *call.Call) error {
 	}
 	var answer *mango.Answer
 	if !plan.Nothing() {
+		// Line ends and spaces are CouchDB's (mango_httpd:handle_doc).
 		separator := "\r\n"
 		answer, err = plan.Find(c.Context(), h.mangoSource(c), func(doc []byte) error {
 			if _, err := s.WriteString(separator); err != nil {
@@ -151,6 +154,7 @@ func (h *Handlers) explain(c *call.Call) error {
 	var plan interface {
 		AppendExplain(ctx context.Context, src *mango.Source, dst []byte, db string) ([]byte, error)
 	}
+	// CouchDB refuses the member, so that no request that it takes is read another way.
 	if _, computes := body.Get("values"); computes {
 		plan, err = h.aggregatePlan(c, body)
 	} else {
@@ -177,6 +181,7 @@ func (h *Handlers) distinct(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	// Values come out of an index, which has no documents to ask whether they are shown.
 	if c.Docs.Hides() {
 		return compat.NewError(compat.KindForbidden, "You are not allowed to list values of this database.")
 	}

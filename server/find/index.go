@@ -83,6 +83,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	if err := c.TakeParsed(selector.PatternSize(request), func() int64 { return selector.Size(request) }); err != nil {
 		return err
 	}
+	// The memory of patterns in partial_filter_selector was taken before they are compiled.
 	definition, err := mango.ParseDefinition(request, c.Settings.Follows36)
 	if err == nil {
 		err = definition.Complete(autoDefaults(c.Env.Config))
@@ -97,6 +98,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	// Indexes are in design documents of their own language only (mango_util, invalid_ddoc_lang).
 	if exists {
 		if err := mango.CheckLanguage(body); err != nil {
 			return err
@@ -114,6 +116,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 		return err
 	}
 	result := "exists"
+	// nil says that the same index is there already; then nothing is written, and no revision made.
 	if next != nil {
 		refused, err := writeDesign(c, definition.DDoc, d, next, false)
 		if err != nil {
@@ -229,6 +232,7 @@ func (h *Handlers) bulkDeleteIndexes(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	// The list is read once: what one of the documents loses does not change what others have.
 	var success, fail [][]byte
 	for _, id := range ids {
 		if id == "" {

@@ -51,6 +51,7 @@ func searchAnalyze(c *call.Call) error {
 	if !ok {
 		return errAnalyzerMissing
 	}
+	// An object without members, and what is neither text nor object, are refused alike.
 	_, members := definition.Count()
 	if definition.Kind() != ejson.String && members == 0 {
 		return errAnalyzerKind
@@ -98,6 +99,7 @@ func answerTokens(c *call.Call, a *analysis.Analyzer, text string) error {
 	if len(text) > maxAnalyzed {
 		return errTextLong
 	}
+	// The bound is looked at before the analysis: terms take many times the bytes of their text.
 	var tokens analysis.Tokens
 	a.Analyze(&tokens, text)
 	b := []byte(`{"tokens":[`)

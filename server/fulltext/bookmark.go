@@ -64,6 +64,7 @@ func readBookmark(text string, sort []string, fields int) (*index.After, error) 
 	if err != nil || len(b) < 5 || b[0] != bookmarkVersion {
 		return nil, errBookmark
 	}
+	// Sort values mean nothing in another order.
 	if string(b[1:5]) != string(hashOf(sort)) {
 		return nil, errBookmarkSort
 	}
@@ -82,6 +83,7 @@ func readBookmark(text string, sort []string, fields int) (*index.After, error) 
 			after.Values, b = append(after.Values, index.SortValue{Number: v}), b[8:]
 		case kind == bookmarkText:
 			length, n := binary.Uvarint(b)
+			// A bookmark is input: the length is held to what is there before it becomes an int.
 			if n <= 0 || length > uint64(len(b)-n) {
 				return nil, errBookmark
 			}
@@ -132,6 +134,8 @@ func appendOrder(b []byte, sort []index.SortField, hit *index.Hit) []byte {
 
 // appendFloat32 appends the shortest number that is this one as a float32.
 func appendFloat32(b []byte, f float32) []byte {
+	// Java prints a float with the digits that tell it from other floats; the same number as a
+	// double would have more of them.
 	v, err := strconv.ParseFloat(strconv.FormatFloat(float64(f), 'g', -1, 32), 64)
 	if err != nil {
 		v = float64(f)
@@ -161,6 +165,8 @@ func readOrderBookmark(text string, sort []index.SortField) (*index.After, error
 				after.Values = append(after.Values, index.SortValue{IsNull: true})
 			case value.Kind() == ejson.String:
 				after.Values = append(after.Values, index.SortValue{Text: value.Text(), IsText: true})
+			// Scores are floats in the index: the double that was read between has to become the
+			// same float again, or the hit itself would come once more.
 			case isNumber && i < len(sort) && sort[i].By == index.ByScore:
 				after.Values = append(after.Values, index.SortValue{Number: float64(float32(n))})
 			case isNumber:

@@ -85,6 +85,8 @@ func (a *searchAnswer) readRanges() error {
 			if text.Kind() != ejson.String {
 				return badRequest("invalid ranges query")
 			}
+			// A text such as [0 TO 5] names no field; one that it names all the same has to be this
+			// one.
 			n, err := a.s.Parse(text.Text(), "", query.Options{DefaultField: r.field})
 			if err != nil {
 				return err
@@ -119,6 +121,7 @@ func (a *searchAnswer) appendFacets(b []byte, result *index.Result) []byte {
 	if a.o.Ranges.Kind() == ejson.Invalid {
 		return b
 	}
+	// Labels without a hit are told with 0: the result has only those that were counted.
 	all := map[string]map[string]int64{}
 	for _, r := range a.ranges {
 		all[r.field] = map[string]int64{}

@@ -32,6 +32,7 @@ func groupRequest(
 		return nil, err
 	}
 	q := &index.GroupRequest{Request: *request, Field: m[1], Groups: int(o.GroupLimit)}
+	// Groups come in one page and without facets: what the request says of both is dropped.
 	q.After, q.Counts, q.Ranges = nil, nil, nil
 	q.GroupSort, err = s.ParseSort(texts)
 	return q, err
@@ -81,6 +82,8 @@ func (a *searchAnswer) groups(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// From here on the status is sent: a snapshot that becomes too old cannot begin the answer
+	// anew.
 	a.s.Begun, a.stream = true, a.c.Stream(http.StatusOK)
 	total, rows := "total_rows", "rows"
 	if a.o.OldGroups {

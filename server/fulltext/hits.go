@@ -33,6 +33,7 @@ func (h *Handlers) searching(
 
 // queryTime gives a query the time that the settings allow.
 func queryTime(ctx context.Context, c *call.Call) (context.Context, context.CancelFunc) {
+	// Read anew for each query, so that a change of the setting needs no restart. 0 is no limit.
 	limit := c.Env.Config.Int("search", "timeout", 0)
 	if limit <= 0 {
 		return ctx, func() {}

@@ -57,6 +57,7 @@ func (h *Handlers) nouveau(c *call.Call) error {
 		}
 	}
 	o, err := parseNouveau(c.Query, body, limitsOf(c, false))
+	// What is wrong with the options is told before an index that is missing.
 	if err == nil {
 		err = missing
 	}
@@ -78,6 +79,7 @@ func (h *Handlers) nouveau(c *call.Call) error {
 		}
 		c.Env.Stats.NouveauUpdateTime.Took(time.Since(began))
 	}
+	// Nouveau tells how long the update took, never 0.
 	a := &nouveauAnswer{c: c, o: o, latency: max(1, time.Since(began).Milliseconds())}
 	return h.searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
 		a.s = s
@@ -177,6 +179,7 @@ func (a *nouveauAnswer) hits(hits []index.Hit, others bool, wrote func(*index.Hi
 		b = ejson.AppendString(append(b, `,"id":`...), hits[i].ID)
 		b = append(appendOrder(append(b, `,"order":`...), a.sort, &hits[i]), '}')
 		others = true
+		// Noted before the commit: a hit of which a part was sent must not come again.
 		wrote(&hits[i])
 		return a.stream.Commit(b)
 	}

@@ -34,6 +34,8 @@ func (h *Handlers) suggest(c *call.Call, kind segment.Kind) error {
 	if err != nil {
 		return err
 	}
+	// The order of the checks is that of _search: options, partition, and only then whether there
+	// is the index.
 	o, err := parseSuggest(c.Query, limitsOf(c, false).Max)
 	if err == nil && kind == segment.Clouseau {
 		err = checkPartition(o.Partition != nil, partitioned, def.Partitioned)

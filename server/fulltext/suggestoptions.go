@@ -68,6 +68,7 @@ func parseSuggest(q compat.Query, most int64) (*suggestOptions, error) {
 			o.AsItIs = text == "false"
 		}
 	}
+	// Both would be two questions with one answer.
 	if given != 1 {
 		return nil, errNothingToSuggest
 	}

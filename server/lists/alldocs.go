@@ -97,6 +97,7 @@ func allDocsQueries(c *call.Call) error {
 			return err
 		}
 	}
+	// An empty list of queries reads nothing that would find out that the database is missing.
 	if err := c.RequireDB(); err != nil {
 		return err
 	}

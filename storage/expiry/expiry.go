@@ -189,6 +189,8 @@ func (e *expirer) delete(ctx context.Context, list []Due) error {
 		if errors.Is(err, kv.ErrFull) { // what is deleted makes room; of the bodies nothing is kept then
 			err = e.store.Commit(kv.UseReserve(ctx), commit)
 		}
+		// A document that was changed meanwhile expires at another time or never: it is left out,
+		// and the others are tried again without it.
 		var found *storage.CommitError
 		switch {
 		case errors.Is(err, compat.KindNoDatabase):
@@ -202,6 +204,8 @@ func (e *expirer) delete(ctx context.Context, list []Due) error {
 				return slices.ContainsFunc(gone, func(g storage.DocOf) bool { return g.ID == d.ID })
 			})
 		case (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)) && len(list) > 1:
+			// Halves and not fewer documents a time, so that one large document costs a few
+			// transactions.
 			half := len(list) / 2
 			if err := e.delete(ctx, list[:half]); err != nil {
 				return err

@@ -33,6 +33,8 @@ func (q *Queue) dispatch(t *Type) {
 	slots := make(chan struct{}, t.Workers)
 	var past timeline
 	waits := false // for space
+	// No job is taken before Start, nor while jobs of a dead process wait to be queued again: they
+	// would run twice.
 	for _, open := range []chan struct{}{q.begun, q.ready} {
 		select {
 		case <-open:
@@ -46,6 +48,8 @@ func (q *Queue) dispatch(t *Type) {
 			q.await(t.Name, seen)
 		}
 		for i := 0; err == nil && i < len(seen.due); i++ {
+			// The slot is taken before the job: a lease that waits for a worker would keep other
+			// processes from it.
 			select {
 			case slots <- struct{}{}:
 			case <-q.ctx.Done():
@@ -168,6 +172,8 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
 		run, paused = nil, false
 		before, err := q.keys.read(tx, t.Name, e.id)
+		// The entry was read in another snapshot. Where the job has another order or delay by now,
+		// it has run, or waits anew, and this entry is not its own.
 		if err != nil || before == nil || !before.waits() || before.order != e.order || before.delay != e.delay {
 			return err
 		}

@@ -59,10 +59,14 @@ func CheckSized(
 	if err != nil {
 		return nil, err
 	}
+	// One database after the other: what a check keeps grows with the documents of one, and the
+	// memory is free again before the next.
 	for _, db := range databases {
 		check := newDBCheck(&c, db.name)
 		err := check.view(ctx, check.run)
 		if err == nil {
+			// Ranks, tombstones and replaced revisions have walks of their own beside the phases:
+			// they compare rows with indexes that are not in the order of the documents.
 			err = check.checkRanks(ctx)
 		}
 		if err == nil {
@@ -79,6 +83,8 @@ func CheckSized(
 			return c.violations, nil
 		case errors.Is(err, kv.ErrCorrupt):
 			c.violations = append(c.violations, Violation{db.name, "", check.phase().invariant, err.Error()})
+		// A database that is deleted while it is checked breaks nothing. What cannot be read at all
+		// is a violation of the phase that met it, so that the other databases are still checked.
 		case err != nil && !errors.Is(err, compat.KindNoDatabase):
 			return c.violations, err
 		}
@@ -110,6 +116,8 @@ func (c *storeCheck) records(ctx context.Context) (databases []checkedRecord, er
 	err = kv.Walk(ctx, c.kv, begin, end, docread.MostRows, func(r kv.ReadTx, window []kv.Row) error {
 		some := make([]checkedRecord, 0, len(window))
 		var broken []Violation
+		// The next prefix is read in the snapshot of the records: read before them it would make a
+		// database that is created meanwhile look as if its prefix had not been given out.
 		keys := [][]byte{keyspace.NextPrefixKey()}
 		for _, row := range window {
 			name, err := keyspace.ParseRecordKey(row.Key)
@@ -180,6 +188,8 @@ func (c *storeCheck) strayKeys(ctx context.Context, owners map[int64]string) err
 	return kv.GoOn(ctx, func() (advanced bool, err error) {
 		err = c.kv.View(ctx, func(r kv.ReadTx) error {
 			for ; ; prefix++ {
+				// Only the first key behind each prefix is read, so that the search costs one read
+				// a database however much is in it.
 				it := r.Range([]byte(keyspace.NewSpace(prefix)), []byte{0xff}, kv.RangeOptions{Limit: 1})
 				defer it.Close()
 				if !it.Next() {
@@ -190,6 +200,7 @@ func (c *storeCheck) strayKeys(ctx context.Context, owners map[int64]string) err
 					c.report(Violation{"", fmt.Sprintf("%q", it.Key()), 11, "a key that is no tuple of ours"})
 					return nil
 				}
+				// The list of owners is older than this snapshot.
 				if _, ok := owners[found]; !ok {
 					created, err := createdMeanwhile(r, found)
 					if err != nil {
@@ -334,6 +345,8 @@ func (c *dbCheck) violation(invariant int, id, format string, args ...any) {
 
 // walkWindows is Reader.Walk for windows of keys, for checks that read more of each.
 func (c *dbCheck) walkWindows(d *docread.Reader, prefix []byte, cursor *[]byte, fn func(window []kv.Row) error) error {
+	// The cursor is the last key that is done with, without the prefix: a walk that a snapshot too
+	// old has interrupted goes on behind it.
 	begin, end := keyspace.Children(prefix)
 	if *cursor != nil {
 		begin = kv.AppendKeyAfter(nil, slices.Concat(prefix, *cursor))

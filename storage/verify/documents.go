@@ -53,6 +53,8 @@ type revEntry struct {
 func (c *dbCheck) checkDocs(d *docread.Reader) error {
 	var streams [4]*docread.IDStream
 	tags := [...]keyspace.Tag{keyspace.TagRevs, keyspace.TagDocs, keyspace.TagHistory, keyspace.TagAllDocs}
+	// The four subspaces have the same ids in the same order, so that they are merged like sorted
+	// lists: no document has to be looked up in the others.
 	for i, tag := range tags {
 		streams[i] = d.IDs(tag, c.docs.last, c.docs.begun)
 		defer streams[i].Close()
@@ -112,6 +114,7 @@ func (c *dbCheck) checkSome(d *docread.Reader, docs []*docRows) error {
 	}
 	for i, doc := range docs {
 		c.checkDoc(d, doc, rows[i])
+		// From here on a newer snapshot goes on: begun tells an empty id from none.
 		c.docs.last, c.docs.begun = doc.id, true
 		d.Advance()
 		if len(doc.leaves) > 0 {

@@ -54,6 +54,8 @@ func (c *dbCheck) checkFeed(d *docread.Reader) error {
 			}
 			rows, ids = append(rows, feedRow{seq: seq, value: value}), append(ids, value.ID)
 		}
+		// Violations are reported only after all that can fail of this window was read: the window
+		// comes again with a newer snapshot where a read fails, and would be reported twice.
 		winners, err := c.winners(d, ids)
 		if err != nil {
 			return err
@@ -80,6 +82,8 @@ func (c *dbCheck) winners(d *docread.Reader, ids []string) ([]formats.Leaf, erro
 	winners := make([]formats.Leaf, 0, len(ids))
 	for len(winners) < len(ids) {
 		all, err := d.LeavesEach(ids[len(winners):], true)
+		// One document that cannot be read fails the whole window; so it is read alone, and counts
+		// as one without a winner. Its own phase (checkDocs) has told what is wrong with it.
 		if isCorrupt(err) {
 			var leaves []formats.Leaf
 			if leaves, err = d.Heads(ids[len(winners)]); isCorrupt(err) {
@@ -143,6 +147,8 @@ func (c *dbCheck) checkBlocks(d *docread.Reader) error {
 	for level := range f.seqs {
 		b := &f.seqs[level]
 		for i, begin := range b.begins {
+			// A block is what is stored, less the rows that the log says are gone from its begin
+			// on, plus those that are gone from the next block on. Only the last block gains rows.
 			count := b.counts[i] - f.counts.RemovedFrom(begin)
 			if i+1 < len(b.begins) {
 				count += f.counts.RemovedFrom(b.begins[i+1])
@@ -161,6 +167,8 @@ func (c *dbCheck) checkBlocks(d *docread.Reader) error {
 	if last.Before(f.last) {
 		c.violation(14, "", "the last sequence %x is before the row at %x", last, f.last)
 	}
+	// Each document has at least one update, so that the number of updates bounds that of documents
+	// from above.
 	if rows := c.docs.sums[keyspace.DocCount] + c.docs.sums[keyspace.DelCount]; int64(updates) < rows {
 		c.sum(14, "", "%d updates, but %d documents", updates, rows)
 	}

@@ -63,12 +63,14 @@ func (c *dbCheck) checkPartitions(d *docread.Reader) error {
 	if err != nil {
 		return err
 	}
+	// What is found is taken out of the map, so that the counters that stay have no documents.
 	for name, want := range c.docs.parts {
 		if got := stored[name]; got == nil || *got != *want {
 			c.sum(15, name, "counters of the partition are %v, should be %v", got, *want)
 		}
 		delete(stored, name)
 	}
+	// All zero is what deletions leave behind, and is no fault.
 	for name, got := range stored {
 		if *got != (keyspace.StatDelta{}) {
 			c.sum(15, name, "counters of a partition without documents: %v", *got)
@@ -124,6 +126,7 @@ func (c *dbCheck) checkRefs(d *docread.Reader) error {
 	if err != nil {
 		return err
 	}
+	// In the order of the references, so that two checks of the same store print the same.
 	for _, ref := range slices.Sorted(maps.Keys(c.docs.refs)) {
 		if !a.seen[ref] {
 			c.sum(7, c.docs.refs[ref].id, "attachment %x has no count", ref)
@@ -166,6 +169,8 @@ func (c *dbCheck) checkBytes(d *docread.Reader) error {
 		if err != nil {
 			return keyspace.Corrupt("attachment chunk", err)
 		}
+		// The chunks of an attachment follow each other, those of the next one begin where the
+		// reference changes: one is in memory at a time.
 		if a.at == nil || a.at.ref != string(ref) {
 			c.endBytes()
 			a.at = &attachmentBytesCheck{ref: string(ref), digest: md5.New()}
@@ -180,6 +185,8 @@ func (c *dbCheck) checkBytes(d *docread.Reader) error {
 			at.body = append(at.body, value...)
 		}
 		at.broken = at.broken || n != at.next || at.short || len(value) == 0 || len(value) > keyspace.MaxValue
+		// Every chunk but the last one is full, so that one after a short one means that a chunk is
+		// missing.
 		at.short = len(value) != keyspace.MaxValue
 		at.next, at.length = n+1, at.length+int64(len(value))
 		at.digest.Write(value)
@@ -207,6 +214,7 @@ func (c *dbCheck) endBytes() {
 	switch {
 	case use == nil && !c.atts.pending[at.ref]:
 		c.sum(7, fmt.Sprintf("%x", at.ref), "bytes of an attachment that no entry names")
+	// A sum, since an upload that is running writes chunk by chunk.
 	case at.broken:
 		c.sum(7, fmt.Sprintf("%x", at.ref), "chunks of an attachment are missing")
 	case use != nil && (use.length != at.length || [md5.Size]byte(at.digest.Sum(nil)) != use.digest):
@@ -241,6 +249,7 @@ func (c *dbCheck) checkLocals(d *docread.Reader) error {
 			return keyspace.Corrupt("local document's key", err)
 		}
 		if len(chunk) > 0 {
+			// The head of a document comes before its chunks.
 			if id != l.id {
 				c.violation(12, id, "chunk of a local document that is not there")
 				return nil
@@ -329,6 +338,7 @@ func (c *dbCheck) checkSettings(d *docread.Reader) error {
 			c.violation(12, "_security", "is no JSON object")
 		}
 	}
+	// Without a stamp caches of design documents would never notice that there are some.
 	stamp, err := d.R.Get(d.Keys.Sub(nil, keyspace.TagDesigns))
 	if err != nil || len(stamp) > 0 {
 		return err
