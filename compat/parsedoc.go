@@ -123,8 +123,11 @@ func (d *Document) special(name string, value ejson.Value, ids IDRules) (kept bo
 		}
 		d.Deleted = deleted
 		return false, nil
+	// What a read adds is dropped, so that a document can be written back as it was read
+	// (couch_doc:transfer_fields).
 	case "_revs_info", "_local_seq", "_conflicts", "_deleted_conflicts":
 		return false, nil
+	// Written by the replicator and by CouchDB itself, and kept in the body.
 	case "_access",
 		"_replication_state",
 		"_replication_state_time",

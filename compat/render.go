@@ -78,6 +78,7 @@ func AppendDocumentWith(dst []byte, d *DocumentView, data AppendData) (_ []byte,
 		dst = append(dst, `,"_rev":`...)
 		dst = d.Rev.AppendJSON(dst)
 	}
+	// The stored body is printed as it is, between its braces: no member is parsed or ordered anew.
 	if len(d.Body) > len(`{}`) {
 		dst = append(dst, ',')
 		dst = append(dst, d.Body[1:len(d.Body)-1]...)

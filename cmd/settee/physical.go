@@ -90,6 +90,7 @@ func copyTree(ctx context.Context, from, to string, progress io.Writer) error {
 	}); err != nil {
 		return err
 	}
+	// Sizes are added up first, for the bar; the copy is of files that nobody writes to.
 	bar := byteBar(progress, size, "copying")
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
@@ -105,6 +106,7 @@ func copyTree(ctx context.Context, from, to string, progress io.Writer) error {
 		}
 		return os.MkdirAll(target, 0o750)
 	})
+	// The names of the files, whose bytes copyFile has on disk already.
 	if err == nil {
 		err = syncPath(filepath.Join(to, storeDir))
 	}

@@ -66,6 +66,7 @@ func upgrade(ctx context.Context, o upgradeOptions, out, progress io.Writer) (er
 	if head.Format >= program.Newest {
 		return nil
 	}
+	// Nodes that do not know the new format could not work on the store any more.
 	behind, err := olderNodes(ctx, store, program)
 	switch {
 	case err != nil:

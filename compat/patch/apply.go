@@ -71,8 +71,12 @@ func (a *applier) apply(o *operation) error {
 		}
 		return a.replace(o.path, leaf(sum))
 	}
+	// The node is shared and not copied: nodes do not change, so that copies of copies cost no
+	// memory.
 	n, err := a.get(o.from) // move and copy
 	if err == nil && o.name == "move" {
+		// A value that is moved to where it is would be removed first, and its parent might then be
+		// another one.
 		if slices.Equal(o.from, o.path) {
 			return nil
 		}
@@ -157,6 +161,8 @@ func (a *applier) change(p Pointer, edit func(parent *node, token string) (*node
 	if err != nil {
 		return err
 	}
+	// From the inside out, since each container holds the one made before. Those beside the way
+	// stay as they are.
 	for i := len(steps) - 1; i >= 0; i-- {
 		name, _ := steps[i].n.child(steps[i].at)
 		made = steps[i].n.splice(steps[i].at, true, part{name: name, node: made})

@@ -122,6 +122,8 @@ func (n *node) splice(at place, take bool, put ...part) *node {
 	made.parts = make([]part, 0, len(n.parts)+2)
 	made.parts = append(made.parts, n.parts[:at.part]...)
 	rest := n.parts[at.part:]
+	// A part without a node stands for a run of children as they are in the text; only the run that
+	// is met is cut.
 	var tail []part // of the part that is cut in two
 	if take || at.at > 0 {
 		p := rest[0]

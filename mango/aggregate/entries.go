@@ -45,6 +45,8 @@ func (p *Plan) takeEntries(indexes []*mango.Index, wants selector.Conjunction) {
 	if field == "" {
 		return
 	}
+	// The entries have values of one field, which say how many documents there are and nothing else
+	// of them.
 	for i := range r.values {
 		if r.values[i].op != countOp {
 			return

@@ -110,6 +110,8 @@ func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) {
 	if !ok {
 		return
 	}
+	// Columns that the selector fixes come first, the groups behind them: then the rows of a group
+	// are together.
 	fixed := len(wants.Equal)
 	last := fixed + len(r.groups)
 	if len(ix.Columns) < last {
@@ -144,6 +146,7 @@ func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) {
 			return
 		}
 	}
+	// Without conditions all documents count, so that those without a group are what the rows lack.
 	all := fixed == 0 && len(wants.Exists) == 0 && r.partition == ""
 	if exist < len(r.groups) && !all {
 		return // nobody knows how many documents have no group

@@ -78,6 +78,7 @@ func text(v ejson.Value) string { return string(v.AppendJSON(nil)) }
 // Parse reads the body of POST /db/_aggregate, an object; d.Limit is how many groups a page has
 // where the request does not say. Errors in the selector and in use_index are those of a query.
 func Parse(body ejson.Value, d mango.Defaults) (*Request, error) {
+	// A copy of its own: the request outlives the body, whose memory is used again.
 	own, err := ejson.Parse(body.AppendJSON(nil))
 	if err != nil {
 		return nil, err
@@ -99,6 +100,7 @@ func Parse(body ejson.Value, d mango.Defaults) (*Request, error) {
 		{"bookmark", r.readBookmark},
 		{"execution_stats", r.readStats},
 	}
+	// Names are checked before values, as for _find (mango_opts:validate).
 	for name := range own.Members() {
 		if !slices.ContainsFunc(readers, func(m struct {
 			name string

@@ -116,6 +116,7 @@ func (p *Plan) runInOrder(ctx context.Context, src *mango.Source, a *Answer, row
 		return row(f.row)
 	}
 	var current []byte
+	// Keys are compared by their sortable form: numbers that are written differently are one group.
 	take := func(id []byte, values []ejson.Value) error {
 		if !p.r.appendGroup(&t.key, values) {
 			return errors.New("aggregate: an index has a row without a column")
@@ -125,10 +126,12 @@ func (p *Plan) runInOrder(ctx context.Context, src *mango.Source, a *Answer, row
 				return err
 			}
 			current = append(current[:0], t.key.sortable...)
+			// What the group before has held is free again: one group is in memory at a time.
 			t.kept = 0
 			g = nil
 			at := place{key: t.key, terms: make([]keyOf, len(p.r.order))}
 			if p.r.after == nil || p.r.compare(&at, p.r.after) > 0 {
+				// One group more than the page has begun, so that there is a next page.
 				if given == p.r.limit {
 					if last != nil {
 						a.Bookmark = p.r.bookmark(last)

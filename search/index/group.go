@@ -47,6 +47,8 @@ func (x *Index) Group(ctx context.Context, q *GroupRequest) (*GroupResult, error
 	by := SortField{By: ByString, Field: q.Field}
 	run, segments, w := x.begin(ctx, q.Query)
 	heads := &groupHeads{kind: x.Kind, by: by, sort: q.GroupSort, limit: q.Groups, known: map[SortValue]*groupHead{}}
+	// The first pass keeps the best document of each group and no others, the second one the hits
+	// of those groups that are answered.
 	each(segments, w, needScores(q.GroupSort, 1), q.Drilldown, heads.enter, heads.offer)
 	chosen := heads.ordered()
 

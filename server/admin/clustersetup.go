@@ -137,6 +137,7 @@ func (h *Handlers) setUpNode(c *call.Call, v ejson.Value) error {
 		if n, isNumber := port.Int(); isNumber {
 			text = strconv.FormatInt(n, 10)
 		}
+		// A port that cannot be would keep the server from starting again.
 		if n, err := strconv.ParseUint(text, 10, 16); err != nil || n == 0 {
 			return compat.NewError(compat.KindBadRequest, "Invalid port")
 		}

@@ -46,6 +46,7 @@ func (h *Handlers) readSystem() system {
 		{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/frees:bytes"},
 	}
 	metrics.Read(samples)
+	// A name that a later Go does not have counts 0 rather than ending the request.
 	n := func(i int) uint64 {
 		if samples[i].Value.Kind() != metrics.KindUint64 {
 			return 0

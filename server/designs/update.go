@@ -16,6 +16,8 @@ func updateFunction(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	// The design document is read first, as in CouchDB, which tells its absence before a path that
+	// is too short.
 	if len(c.Segments) < 5 {
 		return errUpdatePath
 	}

@@ -46,6 +46,7 @@ func (w *work) documents(d *docread.Reader) error {
 func (w *work) otherDocuments(d *docread.Reader) error {
 	tags := [...]keyspace.Tag{keyspace.TagRevs, keyspace.TagDocs, keyspace.TagHistory, keyspace.TagAllDocs}
 	var streams [len(tags)]*docread.IDStream
+	// Any one of the four may be what is left of a document.
 	for i, tag := range tags {
 		streams[i] = d.IDs(tag, "", false)
 		defer streams[i].Close()
@@ -64,6 +65,8 @@ func (w *work) otherDocuments(d *docread.Reader) error {
 			return w.flush()
 		}
 		id := first.ID
+		// All streams go past the id before it is read: they stand on the same snapshot, and an id
+		// that comes again would be brought back twice.
 		for _, s := range streams {
 			for s.OK && s.ID == id {
 				if err := w.nextID(s); err != nil {
@@ -101,6 +104,8 @@ func (w *work) inFeed(d *docread.Reader, id string) (bool, error) {
 		return w.restored(id)
 	}
 	winner := &doc.leaves[n-1]
+	// The feed was read from its rows: where the row of the winner is whole, the document was met
+	// there.
 	value, err := d.R.Get(d.Keys.SeqKey(nil, keyspace.TagChanges, winner.Seq))
 	if err != nil || value == nil {
 		return false, err
