@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
@@ -61,7 +62,10 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	})
 	require.NoError(t, err)
 	n.js = js.NewPool(js.Options{Workers: 4, Memory: 256 << 20})
-	n.views, err = views.Open(views.Options{Store: n.store, KV: store, Jobs: n.jobs})
+	n.views, err = views.Open(views.Options{
+		Store: n.store, KV: store, Jobs: n.jobs,
+		Languages: map[string]views.Language{mango.Language: mango.Views{}},
+	})
 	require.NoError(t, err)
 	n.docs = newDocuments(t, n.store, n.views, n.js)
 	members := nodes.New(nodes.Options{

@@ -106,10 +106,12 @@ func (b *batch) Query(running context.Context, q js.EventQuery) (handle uint64, 
 	ctx, cancel := context.WithTimeout(b.ctx, b.f.timeout())
 	if q.Check {
 		defer cancel()
-		if name := bound.Keyspace(); name != "" {
-			_, err = b.Open(ctx, name)
+		for _, name := range bound.Keyspaces() {
+			if _, err := b.Open(ctx, name); err != nil {
+				return 0, false, queryError(err)
+			}
 		}
-		return 0, false, queryError(err)
+		return 0, false, nil
 	}
 	if err := b.await(running); err != nil {
 		cancel()
@@ -365,6 +367,9 @@ func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[strin
 	}
 	if plan.Nothing() {
 		return true, nil
+	}
+	if f.Indexed && (f.Selector == nil || plan.Index().Kind == mango.KindAllDocs) {
+		return false, &n1ql.Error{Kind: n1ql.KindUnindexed}
 	}
 	keep, end := k.b.holding.sorting()
 	defer end()

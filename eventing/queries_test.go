@@ -49,6 +49,39 @@ function OnUpdate(doc, meta) {
 	n.becomes("data", "003", `{"n":3,"kind":"k0"}`)
 }
 
+// TestQueriesThatJoin: joins read by ids, by an index and by a scan, and see what the handler has
+// written; groups have their rows.
+func TestQueriesThatJoin(t *testing.T) {
+	n := newAlone(t, "src", "dst", "orders", "people")
+	n.put("people", "_design/ix", `{"language":"query","views":{"by-city":{"map":{"fields":{"city":"asc"},
+		"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":["city"]}}}}}`)
+	for i := range 20 {
+		n.put("people", fmt.Sprintf("p%02d", i), fmt.Sprintf(`{"name":"n%d","city":"c%d","age":%d}`, i, i%4, i))
+		n.put("orders", fmt.Sprintf("o%02d", i), fmt.Sprintf(
+			`{"by":["p%02d"],"place":"c%d","lines":[{"sku":"a","n":%d},{"sku":"b","n":1}]}`, i/2, i%5, i))
+	}
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	people["new"] = {name: "new", city: "c4", age: 100};
+	var out = {keys: [], index: 0, scan: 0, sums: {}, nested: 0};
+	var rows = SELECT o.place, p.name FROM orders o JOIN people p ON KEYS o.by WHERE p.age >= 8 ORDER BY META(o).id;
+	for (var row of rows) out.keys.push(row.name);
+	rows = SELECT p.name FROM orders o JOIN people AS p ON p.city = o.place;
+	for (var row of rows) out.index++;
+	rows = SELECT p.name FROM orders o JOIN people AS p ON p.age = o.lines[0].n;
+	for (var row of rows) out.scan++;
+	rows = SELECT l.sku, SUM(l.n) AS total FROM orders UNNEST lines AS l GROUP BY l.sku HAVING COUNT(*) > 1;
+	for (var row of rows) out.sums[row.sku] = row.total;
+	rows = SELECT RAW ARRAY_LENGTH(p) FROM orders o LEFT NEST people p ON p.city = o.place ORDER BY META(o).id LIMIT 1;
+	for (var row of rows) out.nested = row;
+	dst["answer"] = out;
+}`, "", "+dst=dst", "orders=orders", "+people=people")
+	n.deploy("f")
+	n.put("src", "x", `{}`)
+	// Of cities c0 to c3 five people each meet four orders; the new one is in c4, as four orders are.
+	n.becomes("dst", "answer", `{"keys":["n8","n8","n9","n9"],"index":84,"scan":20,"sums":{"a":190,"b":20},"nested":5}`)
+}
+
 // TestQueryErrors: a statement that fails throws where it stands, and voids nothing that the
 // handler catches.
 func TestQueryErrors(t *testing.T) {

@@ -16,13 +16,18 @@ type Statement struct {
 	returning  bool // RETURNING, with the projection
 	aggregates []*aggregate
 
-	keys    expr // USE KEYS
-	where   expr
-	order   []sortTerm
-	limit   expr
-	offset  expr
-	inserts []insertRow
-	set     []assignment // of UPDATE, in order, those of UNSET without a value
+	keys     expr // USE KEYS
+	joins    []*join
+	lets     []variable // LET
+	where    expr
+	groups   []groupTerm // GROUP BY
+	lettings []variable  // LETTING
+	having   expr
+	order    []sortTerm
+	limit    expr
+	offset   expr
+	inserts  []insertRow
+	set      []assignment // of UPDATE, in order, those of UNSET without a value
 }
 
 // Kind says what a statement does.
@@ -47,13 +52,25 @@ func (s *Statement) Params() []string { return s.params }
 // Keyspace is the name of the keyspace as the statement has it, a parameter's with a dollar in
 // front; "" if there is none.
 func (s *Statement) Keyspace() string {
-	switch {
-	case s.from == nil:
+	if s.from == nil {
 		return ""
-	case s.from.param != "":
-		return "$" + s.from.param
 	}
-	return s.from.name
+	return s.from.shown()
+}
+
+// Keyspaces are the names of all keyspaces, as Keyspace gives them; the one that a statement writes to
+// is the only one of it.
+func (s *Statement) Keyspaces() []string {
+	var names []string
+	if name := s.Keyspace(); name != "" {
+		names = append(names, name)
+	}
+	for _, j := range s.joins {
+		if j.keyspace != nil {
+			names = append(names, j.keyspace.shown())
+		}
+	}
+	return names
 }
 
 // keyspaceRef is a keyspace in a statement: a name, or a parameter that has it.
@@ -62,6 +79,14 @@ type keyspaceRef struct {
 	param string
 	path  bool   // the name came with scope and collection
 	alias string // "" for the default one
+}
+
+// shown is the name as the statement has it.
+func (k *keyspaceRef) shown() string {
+	if k.param != "" {
+		return "$" + k.param
+	}
+	return k.name
 }
 
 // aliasOf is what the keyspace is called in the statement when it has this name.
@@ -73,6 +98,29 @@ func (k *keyspaceRef) aliasOf(name string) string {
 		return "_default" // the last part of the path, as in N1QL
 	}
 	return name
+}
+
+// join is what FROM adds to each row of the terms before it: a document of a keyspace (JOIN), all
+// documents of it that belong to the row as an array (NEST), or an element of an array (UNNEST).
+type join struct {
+	what     string       // JOIN, NEST or UNNEST
+	outer    bool         // LEFT: rows stay to which nothing is added
+	keyspace *keyspaceRef // nil for UNNEST
+	array    expr         // of UNNEST
+	alias    string
+	keys, on expr // ON KEYS or ON
+}
+
+// variable is a name for the value of an expression, of LET or LETTING.
+type variable struct {
+	name  string
+	value expr
+}
+
+// groupTerm is an element of GROUP BY; alias may be "".
+type groupTerm struct {
+	expr  expr
+	alias string
 }
 
 // projection is an element of a list of SELECT or RETURNING.
@@ -204,7 +252,7 @@ type (
 		otherwise expr // nil for NULL
 	}
 	when     struct{ condition, then expr }
-	metaOf   struct{}
+	metaOf   struct{ alias string } // "" for the only document that there is
 	function struct {
 		name string
 		fn   *builtin
@@ -216,111 +264,141 @@ type (
 		distinct bool
 		at       int // its place in the results
 	}
+	// groupKey is the value of a term of GROUP BY.
+	groupKey struct{ at int }
 )
 
 // operandsOf are the expressions that an expression is made of, in the order of the text.
 func operandsOf(x expr) []expr {
+	slots := operandSlots(x)
+	list := make([]expr, len(slots))
+	for i, slot := range slots {
+		list[i] = *slot
+	}
+	return list
+}
+
+// operandSlots are the places of these.
+func operandSlots(x expr) []*expr {
 	switch x := x.(type) {
 	case *fieldOf:
-		return []expr{x.of}
+		return []*expr{&x.of}
 	case *elementOf:
-		return []expr{x.of, x.at}
+		return []*expr{&x.of, &x.at}
 	case *sliceOf:
-		return known(x.of, x.from, x.to)
+		return filled(&x.of, &x.from, &x.to)
 	case *starOf:
-		return []expr{x.of}
+		return []*expr{&x.of}
 	case *arrayOf:
-		return x.list
+		return slotsOf(x.list)
 	case *objectOf:
-		list := make([]expr, len(x.members))
+		list := make([]*expr, len(x.members))
 		for i := range x.members {
-			list[i] = x.members[i].value
+			list[i] = &x.members[i].value
 		}
 		return list
 	case *negative:
-		return []expr{x.of}
+		return []*expr{&x.of}
 	case *arithmetic:
-		return []expr{x.a, x.b}
+		return []*expr{&x.a, &x.b}
 	case *concat:
-		return x.list
+		return slotsOf(x.list)
 	case *comparison:
-		return []expr{x.a, x.b}
+		return []*expr{&x.a, &x.b}
 	case *between:
-		return []expr{x.of, x.low, x.high}
+		return []*expr{&x.of, &x.low, &x.high}
 	case *inList:
-		return []expr{x.of, x.list}
+		return []*expr{&x.of, &x.list}
 	case *within:
-		return []expr{x.of, x.all}
+		return []*expr{&x.of, &x.all}
 	case *like:
-		return []expr{x.of, x.pattern}
+		return []*expr{&x.of, &x.pattern}
 	case *isWhat:
-		return []expr{x.of}
+		return []*expr{&x.of}
 	case *not:
-		return []expr{x.of}
+		return []*expr{&x.of}
 	case *allOf:
-		return x.list
+		return slotsOf(x.list)
 	case *anyOf:
-		return x.list
+		return slotsOf(x.list)
 	case *quantified:
-		return append(arraysOf(x.over), x.satisfies)
+		return append(arraysOf(x.over), &x.satisfies)
 	case *transformation:
-		return append(arraysOf(x.over), known(x.when, x.name, x.of)...)
+		return append(arraysOf(x.over), filled(&x.when, &x.name, &x.of)...)
 	case *exists:
-		return []expr{x.of}
+		return []*expr{&x.of}
 	case *caseOf:
 		return x.operands()
 	case *function:
-		return x.args
+		return slotsOf(x.args)
 	case *aggregate:
-		if x.of != nil {
-			return []expr{x.of}
-		}
+		return filled(&x.of)
 	}
 	return nil
 }
 
-// known are the expressions of a list that are there.
-func known(list ...expr) []expr {
-	return slices.DeleteFunc(list, func(x expr) bool { return x == nil })
+// filled are the places of a list that have an expression.
+func filled(list ...*expr) []*expr {
+	return slices.DeleteFunc(list, func(x *expr) bool { return *x == nil })
+}
+
+// slotsOf are the places of a list.
+func slotsOf(list []expr) []*expr {
+	slots := make([]*expr, len(list))
+	for i := range list {
+		slots[i] = &list[i]
+	}
+	return slots
 }
 
 // arraysOf are the arrays that variables go over.
-func arraysOf(over []binding) []expr {
-	list := make([]expr, len(over))
+func arraysOf(over []binding) []*expr {
+	list := make([]*expr, len(over))
 	for i := range over {
-		list[i] = over[i].in
+		list[i] = &over[i].in
 	}
 	return list
 }
 
-func (x *caseOf) operands() []expr {
-	var list []expr
-	if x.of != nil {
-		list = append(list, x.of)
+func (x *caseOf) operands() []*expr {
+	list := filled(&x.of)
+	for i := range x.whens {
+		list = append(list, &x.whens[i].condition, &x.whens[i].then)
 	}
-	for _, w := range x.whens {
-		list = append(list, w.condition, w.then)
-	}
-	if x.otherwise != nil {
-		list = append(list, x.otherwise)
-	}
-	return list
+	return append(list, filled(&x.otherwise)...)
 }
 
-// constant reports whether an expression has the same value for all documents.
-func constant(x expr) bool {
+// constant reports whether an expression has the same value for all documents; known are the names
+// that have a value already.
+func constant(x expr, known func(name string) bool) bool {
 	switch x := x.(type) {
-	case *identifier, *metaOf, *aggregate:
+	case *identifier:
+		return known(x.name)
+	case *metaOf:
+		return x.alias != "" && known(x.alias)
+	case *aggregate, *groupKey:
 		return false
+	case *quantified:
+		known = without(known, x.over)
+	case *transformation:
+		known = without(known, x.over)
 	case *function:
 		if x.fn.random {
 			return false
 		}
 	}
 	for _, o := range operandsOf(x) {
-		if !constant(o) {
+		if !constant(o, known) {
 			return false
 		}
 	}
 	return true
+}
+
+// without are the known names but for those of loop variables.
+func without(known func(string) bool, over []binding) func(string) bool {
+	return func(name string) bool {
+		loop := func(b binding) bool { return b.name == name || b.place == name }
+		return !slices.ContainsFunc(over, loop) && known(name)
+	}
 }

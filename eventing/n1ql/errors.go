@@ -14,6 +14,7 @@ const (
 	KindConflict                   // the document was changed meanwhile, again and again
 	KindMissing                    // the document is not there any more
 	KindLimit                      // the statement needs more memory than it may have
+	KindUnindexed                  // no index serves Find
 	KindUnsorted                   // Find has no index in this order; the statement is then sorted in memory
 )
 

@@ -2,6 +2,7 @@ package n1ql
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/settee-db/settee/compat/patterns"
@@ -15,13 +16,55 @@ type env struct {
 	now       time.Time
 	document  value
 	meta      *Document // nil where there is no document
+	terms     []term    // of FROM, where there are joins; document is that of the one whose ON is evaluated
+	lets      []variable
+	qualified bool // fields have the alias of their term in front; a bare name is a term or a variable
 	variables []member
 	results   []value // of the aggregates
+	group     []value // of the terms of GROUP BY
 	steps     int
 	memory    *memory                      // of the query; nil: its values have no bound but maxHeld
 	held      int                          // bytes of values that expressions have and are not done with
 	regexps   map[string]*patterns.Pattern // compiled patterns, nil for those that are wrong
 	patterns  patterns.Budget              // theirs
+}
+
+// term is the value that a term of FROM has in a row.
+type term struct {
+	alias string
+	value value
+	meta  *Document // nil for what is no document
+}
+
+// term finds a term by its alias, nil if there is none.
+func (e *env) term(alias string) *term {
+	for i := range e.terms {
+		if e.terms[i].alias == alias {
+			return &e.terms[i]
+		}
+	}
+	return nil
+}
+
+// known reports whether a name has a value before the document is read.
+func (e *env) known(name string) bool {
+	return e.term(name) != nil ||
+		slices.ContainsFunc(e.variables, func(m member) bool { return m.name == name })
+}
+
+// let evaluates variables, each of which sees those before it.
+func (e *env) let(list []variable) error {
+	for _, l := range list {
+		v, err := l.value.eval(e)
+		if err == nil {
+			err = e.hold(&v)
+		}
+		if err != nil {
+			return err
+		}
+		e.variables = append(e.variables, member{l.name, v})
+	}
+	return nil
 }
 
 // step counts the work that one document causes, so that loops in loops end when the query does.
@@ -103,6 +146,9 @@ func (x *identifier) eval(e *env) (value, error) {
 		if e.variables[i].name == x.name {
 			return e.variables[i].value, nil
 		}
+	}
+	if t := e.term(x.name); t != nil {
+		return t.value, nil
 	}
 	if x.name == e.alias {
 		return e.document, nil
@@ -248,14 +294,20 @@ func (e *env) concatenate(list []value) (value, error) {
 	return text(string(joined)), nil
 }
 
-func (*metaOf) eval(e *env) (value, error) {
-	if e.meta == nil {
+// eval is the metadata of a document, which is MISSING for what is none: an element of an array, or
+// what LEFT has added nothing to.
+func (x *metaOf) eval(e *env) (value, error) {
+	meta := e.meta
+	if t := e.term(x.alias); t != nil {
+		meta = t.meta
+	}
+	if meta == nil {
 		return value{}, nil
 	}
 	return object(
-		member{"cas", text(e.meta.Cas)},
-		member{"expiration", integer(e.meta.Expiry)},
-		member{"id", text(e.meta.ID)},
+		member{"cas", text(meta.Cas)},
+		member{"expiration", integer(meta.Expiry)},
+		member{"id", text(meta.ID)},
 		member{"type", text("json")},
 	), nil
 }
@@ -280,3 +332,5 @@ func (x *function) eval(e *env) (value, error) {
 }
 
 func (x *aggregate) eval(e *env) (value, error) { return e.results[x.at], nil }
+
+func (x *groupKey) eval(e *env) (value, error) { return e.group[x.at], nil }

@@ -19,6 +19,7 @@ type fake struct {
 	// ignoreSelector finds all documents.
 	ignoreSelector bool
 	sorts          bool
+	indexed        bool // an index serves every selector
 	// beforeWrite is called with each write; it may change documents as others would.
 	beforeWrite func(w Write)
 	finds       []Find
@@ -72,6 +73,9 @@ func (f *fake) Find(_ context.Context, find Find) error {
 	f.finds = append(f.finds, find)
 	if find.Sort != nil && !f.sorts {
 		return &Error{Kind: KindUnsorted, Message: "not sorted"}
+	}
+	if find.Indexed && !f.indexed {
+		return &Error{Kind: KindUnindexed, Message: "not indexed"}
 	}
 	var ids []string
 	for id := range f.docs {

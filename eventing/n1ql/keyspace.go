@@ -42,6 +42,7 @@ type Document struct {
 type Find struct {
 	Selector []byte      // of Mango, in JSON; nil for all documents
 	Sort     []SortField // if Find cannot keep to it, it returns an *Error of KindUnsorted before the first document
+	Indexed  bool        // if no index serves it, Find returns an *Error of KindUnindexed before the first document
 	Limit    int         // so many are enough; 0 if that is not known
 	Expiry   bool        // the statement reads Document.Expiry, which is 0 without it
 	// Each gets a document, which is valid until it returns. It reports whether more are wanted.

@@ -50,15 +50,16 @@ func (p *exprParser) call() expr {
 	switch {
 	case name == "META":
 		p.uses(t)
+		x := &metaOf{}
 		if !p.tok.Is(")") {
 			p.metas = append(p.metas, p.tok)
-			p.name("the alias of the keyspace")
+			x.alias = p.name("the alias of the keyspace")
 		}
 		p.expect(")")
 		if next := p.ahead(); !p.tok.Is(".") || next.Text != "id" && next.Text != "cas" {
 			p.expiry = true
 		}
-		return &metaOf{}
+		return x
 	case aggregates[name]:
 		return p.aggregateCall(t, name)
 	}

@@ -158,10 +158,9 @@ func (r *tokens) splitColon() {
 // unsupportedWords begin clauses and expressions of N1QL that are not part of the subset, and are
 // no names either.
 var unsupportedWords = map[string]string{
-	"GROUP": "GROUP BY", "HAVING": "HAVING", "LETTING": "LETTING", "LET": "LET", "JOIN": "JOIN", "INNER": "JOIN",
-	"LEFT": "JOIN", "RIGHT": "JOIN", "NEST": "NEST", "UNNEST": "UNNEST", "FLATTEN": "FLATTEN", "UNION": "UNION",
+	"RIGHT": "RIGHT JOIN", "FLATTEN": "FLATTEN", "UNION": "UNION",
 	"INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT", "WINDOW": "WINDOW", "SELECT": "a subquery",
-	"ON": "JOIN", "OVER": "OVER", "MERGE": "MERGE", "FOR": "FOR", "CORRELATED": "a subquery", "USING": "USING",
+	"OVER": "OVER", "MERGE": "MERGE", "FOR": "FOR", "CORRELATED": "a subquery", "USING": "USING",
 }
 
 // unsupported is the clause that begins with the token, "" if it begins none.
@@ -181,11 +180,12 @@ func (r *tokens) unsupported() string {
 var reserved = map[string]bool{
 	"ALL": true, "AND": true, "ANY": true, "ARRAY": true, "AS": true, "ASC": true, "BETWEEN": true, "BY": true,
 	"CASE": true, "DELETE": true, "DESC": true, "DISTINCT": true, "ELSE": true, "END": true, "EVERY": true,
-	"EXISTS": true, "FALSE": true, "FROM": true, "IN": true, "INSERT": true, "INTO": true, "IS": true,
-	"LIKE": true, "LIMIT": true, "MISSING": true, "NOT": true, "NULL": true, "NULLS": true, "OFFSET": true,
-	"OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SET": true, "SOME": true, "THEN": true,
-	"TRUE": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true, "VALUES": true,
-	"WHEN": true, "WHERE": true, "WITHIN": true,
+	"EXISTS": true, "FALSE": true, "FROM": true, "GROUP": true, "HAVING": true, "IN": true, "INNER": true,
+	"INSERT": true, "INTO": true, "IS": true, "JOIN": true, "LEFT": true, "LET": true, "LETTING": true,
+	"LIKE": true, "LIMIT": true, "MISSING": true, "NEST": true, "NOT": true, "NULL": true, "NULLS": true,
+	"OFFSET": true, "ON": true, "OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SET": true, "SOME": true, "THEN": true,
+	"TRUE": true, "UNNEST": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true,
+	"VALUES": true, "WHEN": true, "WHERE": true, "WITHIN": true,
 }
 
 // IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a

@@ -60,7 +60,7 @@ func (p *statementParser) statement() *Statement {
 		p.expect(")")
 	}
 	for _, t := range p.metas {
-		if s.from != nil && s.from.param == "" && t.Text != s.from.aliasOf(s.from.name) {
+		if s.from != nil && s.from.param == "" && !s.hasTerm(t.Text) {
 			p.fail(t, "there is no keyspace %s", t.Text)
 		}
 	}
@@ -79,10 +79,14 @@ func (p *statementParser) selectStatement(s *Statement) {
 	if p.accept("FROM") {
 		p.from(s)
 	}
-	if list > 0 && bare != nil {
-		p.fail(*bare, "beside an aggregate %s would need GROUP BY, which is not supported", bare.Text)
+	if p.accept("LET") {
+		s.lets = p.variablesOf("LET")
 	}
 	p.whereClause(s)
+	p.groupClauses(s)
+	if list > 0 && bare != nil && s.groups == nil {
+		p.fail(*bare, "beside an aggregate %s needs GROUP BY", bare.Text)
+	}
 	if p.accept("ORDER") {
 		p.expect("BY")
 		p.orderBy(s)
@@ -99,6 +103,7 @@ func (p *statementParser) selectStatement(s *Statement) {
 	if p.unsupported() != "" {
 		p.unexpected("the end of the statement")
 	}
+	p.checkNames(s)
 	if free := p.free(); s.from == nil && free != nil {
 		if p.tok.Kind != lex.End && !p.tok.Is(";") && !p.tok.Is(")") {
 			p.unexpected("FROM") // which is probably misspelt
@@ -114,8 +119,9 @@ func (p *statementParser) from(s *Statement) {
 	}
 	s.from = p.keyspace()
 	p.afterKeyspace(s)
+	p.joins(s)
 	if p.tok.Is(",") {
-		p.fail(p.tok, "JOIN is not supported: a statement has one keyspace")
+		p.fail(p.tok, "keyspaces are joined by JOIN … ON, not by a comma")
 	}
 }
 
@@ -139,12 +145,8 @@ func (p *statementParser) whereClause(s *Statement) {
 	if !p.tok.Is("WHERE") {
 		return
 	}
-	at, before := p.tok, len(p.found)
 	p.advance()
-	s.where = p.expr()
-	if len(p.found) > before {
-		p.fail(at, "WHERE must not have aggregates")
-	}
+	s.where = p.ofRow("WHERE")
 }
 
 // projection reads the list of SELECT or RETURNING.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type Query struct {
 	params    map[string]value
 	keyspace  string // "" if there is none
 	alias     string
+	joined    []string // the keyspaces of the joins, "" for UNNEST
 	now       time.Time
 	limit     int // -1 for none
 	offset    int
@@ -32,18 +34,22 @@ func (s *Statement) Bind(params []byte) (*Query, error) {
 	if err := q.bindParams(params); err != nil {
 		return nil, err
 	}
+	var err error
 	if s.from != nil {
-		q.keyspace = s.from.name
-		if s.from.param != "" {
-			v := q.params[s.from.param]
-			if v.kind != kindString || v.text == "" {
-				return nil, invalidf("the keyspace $%s is no string", s.from.param)
-			}
-			q.keyspace = strings.Trim(v.text, "`")
+		if q.keyspace, err = q.nameOf(s.from); err != nil {
+			return nil, err
 		}
 		q.alias = s.from.aliasOf(q.keyspace)
 	}
-	var err error
+	for _, j := range s.joins {
+		name := ""
+		if j.keyspace != nil {
+			if name, err = q.nameOf(j.keyspace); err != nil {
+				return nil, err
+			}
+		}
+		q.joined = append(q.joined, name)
+	}
 	if s.limit != nil {
 		if q.limit, err = q.count(s.limit, "LIMIT"); err != nil {
 			return nil, err
@@ -55,6 +61,18 @@ func (s *Statement) Bind(params []byte) (*Query, error) {
 		}
 	}
 	return q, q.bindKeys()
+}
+
+// nameOf is the name of a keyspace, which may be a parameter.
+func (q *Query) nameOf(k *keyspaceRef) (string, error) {
+	if k.param == "" {
+		return k.name, nil
+	}
+	v := q.params[k.param]
+	if v.kind != kindString || v.text == "" {
+		return "", invalidf("the keyspace $%s is no string", k.param)
+	}
+	return strings.Trim(v.text, "`"), nil
 }
 
 // bindParams reads the parameters. All that the statement has must be there.
@@ -130,8 +148,10 @@ func (q *Query) bindKeys() error {
 	return nil
 }
 
-// Keyspace gives the name of the keyspace, also if that is a parameter; "" for a statement without one.
-func (q *Query) Keyspace() string { return q.keyspace }
+// Keyspaces gives the names of the keyspaces, also of those that are parameters.
+func (q *Query) Keyspaces() []string {
+	return slices.DeleteFunc(append([]string{q.keyspace}, q.joined...), func(name string) bool { return name == "" })
+}
 
 // Selector is what Find gets to look for documents: nil if that is all, or if they are read by their ids.
 func (q *Query) Selector() []byte {
@@ -142,7 +162,10 @@ func (q *Query) Selector() []byte {
 }
 
 func (q *Query) env(ctx context.Context) *env {
-	return &env{ctx: ctx, params: q.params, alias: q.alias, now: q.now}
+	return &env{
+		ctx: ctx, params: q.params, alias: q.alias, now: q.now,
+		lets: q.statement.lets, qualified: len(q.statement.joins) > 0,
+	}
 }
 
 // Rows runs the query. SELECT reads while the rows are fetched; other statements are done when Rows returns, so that
@@ -154,6 +177,16 @@ func (q *Query) Rows(ctx context.Context, keyspaces Keyspaces) (*Rows, error) {
 		if r.keyspace, err = keyspaces.Open(ctx, q.keyspace); err != nil {
 			return nil, err
 		}
+	}
+	for _, name := range q.joined {
+		var other Keyspace
+		if name != "" {
+			var err error
+			if other, err = keyspaces.Open(ctx, name); err != nil {
+				return nil, err
+			}
+		}
+		r.others = append(r.others, other)
 	}
 	switch q.statement.kind {
 	case Select:

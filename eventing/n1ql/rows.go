@@ -57,6 +57,7 @@ type run struct {
 	*Query
 	ctx       context.Context // of the caller of Rows, who fetches the rows with it
 	keyspace  Keyspace        // nil without FROM
+	others    []Keyspace      // of the joins, nil for UNNEST
 	mutations int
 	returning [][]byte
 	size      int // of returning
@@ -66,9 +67,10 @@ type run struct {
 // keysAtOnce is how many documents are read by their ids at once.
 const keysAtOnce = 100
 
-// documents calls each with the documents for which WHERE is TRUE, until each wants no more. They
-// are read by their ids if USE KEYS or WHERE names these, else found by a selector that finds at
-// least them (invariant 2). A statement without a keyspace has one row, without a document.
+// documents calls each with the documents for which WHERE is TRUE, until each wants no more; where
+// terms are joined, with the rows of all of them. The documents are read by their ids if USE KEYS or
+// WHERE names these, else found by a selector that finds at least them (invariant 2). A statement
+// without a keyspace has one row, without a document.
 func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error {
 	e := r.env()
 	visit := func(d *Document) (bool, error) {
@@ -78,12 +80,33 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 		return r.visit(e, d, each)
 	}
 	if r.keyspace == nil {
-		ok, err := e.passes(r.statement.where)
-		if ok && err == nil {
-			_, err = each(e)
-		}
+		_, err := r.finish(e, each)
 		return err
 	}
+	if r.statement.joins != nil {
+		more := true
+		push, flush := r.joined(e, each)
+		visit = func(d *Document) (bool, error) {
+			if err := r.ctx.Err(); err != nil || !d.Exists {
+				return err == nil, err
+			}
+			copied, body, size, err := own(d)
+			if err != nil {
+				return false, err
+			}
+			more, err = push(copied, body, size)
+			return more, err
+		}
+		if err := r.first(e, f, visit); err != nil || !more {
+			return err
+		}
+		return flush()
+	}
+	return r.first(e, f, visit)
+}
+
+// first calls visit with the documents of the first keyspace that may be wanted.
+func (r *run) first(e *env, f Find, visit func(d *Document) (bool, error)) error {
 	if !r.byKeys {
 		f.Selector = selectorFor(r.statement.where, e)
 		if f.Sort != nil {
@@ -130,6 +153,15 @@ func (r *run) visit(e *env, d *Document, each func(e *env) (bool, error)) (more 
 		return false, err
 	}
 	e.document, e.meta, e.held = fromJSON(body), d, 0
+	return r.finish(e, each)
+}
+
+// finish evaluates LET for a row, and calls each with it if WHERE holds.
+func (r *run) finish(e *env, each func(e *env) (bool, error)) (more bool, err error) {
+	e.variables = e.variables[:0]
+	if err := e.let(r.statement.lets); err != nil {
+		return false, err
+	}
 	ok, err := e.passes(r.statement.where)
 	if err != nil || !ok {
 		return err == nil, err
@@ -152,7 +184,12 @@ func (r *run) project(e *env) ([]byte, error) {
 	for i := range s.projection {
 		p := &s.projection[i]
 		if p.expr == nil {
-			members = setMember(members, e.alias, e.document)
+			for _, t := range e.terms {
+				members = setMember(members, t.alias, t.value)
+			}
+			if e.terms == nil {
+				members = setMember(members, e.alias, e.document)
+			}
 			continue
 		}
 		v, err := p.expr.eval(e)

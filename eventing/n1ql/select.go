@@ -22,16 +22,14 @@ func (r *run) selectRows(yield func(row []byte) bool) error {
 	switch {
 	case r.limit == 0:
 		return nil
-	case len(s.aggregates) > 0:
-		return r.selectAggregates(out)
 	case len(s.order) > 0:
 		return r.selectSorted(out)
 	}
 	f := Find{}
-	if s.where == nil && !s.distinct && r.limit > 0 {
+	if s.where == nil && !s.distinct && s.joins == nil && r.limit > 0 {
 		f.Limit = r.limit + r.offset
 	}
-	return r.documents(f, func(e *env) (bool, error) {
+	return r.rows(f, func(e *env) (bool, error) {
 		row, err := r.project(e)
 		if err != nil {
 			return false, err
@@ -66,34 +64,6 @@ func (o *output) row(row []byte) (more bool, err error) {
 		o.left--
 	}
 	return o.left != 0, nil
-}
-
-// selectAggregates puts out the one row of a SELECT with aggregates.
-func (r *run) selectAggregates(out *output) error {
-	folds := make([]*fold, len(r.statement.aggregates))
-	for i, a := range r.statement.aggregates {
-		folds[i] = newFold(a, &r.memory)
-	}
-	err := r.documents(Find{}, func(e *env) (bool, error) {
-		for _, f := range folds {
-			if err := f.addOf(e); err != nil {
-				return false, err
-			}
-		}
-		return true, nil
-	})
-	if err != nil {
-		return err
-	}
-	e := r.env()
-	for _, f := range folds {
-		e.results = append(e.results, f.result())
-	}
-	row, err := r.project(e)
-	if err == nil {
-		_, err = out.row(row)
-	}
-	return err
 }
 
 // sortedRow is a row with what it is sorted by.
@@ -165,7 +135,8 @@ func usesFields(x expr) bool {
 func (r *run) sortOfFind() ([]SortField, bool) {
 	order := r.statement.order
 	t := translator{env: r.env()}
-	if f, ok := t.path(order[0].expr); !ok || !f.id || r.byKeys || r.keyspace == nil {
+	if f, ok := t.path(order[0].expr); !ok || !f.id || r.byKeys || r.keyspace == nil ||
+		r.statement.joins != nil || r.statement.grouped() {
 		return nil, false
 	}
 	// Ids differ, so that further terms order nothing.
@@ -180,7 +151,7 @@ func (r *run) sorted(seen *seen) ([]sortedRow, error) {
 	if r.limit >= 0 {
 		keep = r.limit + r.offset
 	}
-	err := r.documents(Find{}, func(e *env) (bool, error) {
+	err := r.rows(Find{}, func(e *env) (bool, error) {
 		row, err := r.sortedRow(e)
 		if err != nil {
 			return false, err

@@ -2,6 +2,7 @@ package n1ql
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,12 +134,15 @@ func (t *translator) path(x expr) (f field, ok bool) {
 		switch {
 		case t.variable != "":
 			return field{}, x.name == t.variable
-		case x.name == t.env.alias:
+		case t.env.qualified, x.name == t.env.alias, slices.ContainsFunc(t.env.lets, named(x.name)):
 			return field{}, false
 		}
 		return t.root(x.name)
 	case *fieldOf:
-		if _, ok := x.of.(*metaOf); ok && t.variable == "" {
+		if meta, ok := x.of.(*metaOf); ok && t.variable == "" {
+			if t.env.qualified && meta.alias != t.env.alias {
+				return field{}, false
+			}
 			f = field{id: x.name == "id", rev: x.name == "cas"}
 			f.name = map[string]string{"id": "_id", "cas": "_rev"}[x.name]
 			return f, f.name != ""
@@ -158,6 +162,11 @@ func (t *translator) path(x expr) (f field, ok bool) {
 		return f.below(strconv.FormatInt(n, 10), ok)
 	}
 	return field{}, false
+}
+
+// named tells a variable of this name.
+func named(name string) func(variable) bool {
+	return func(v variable) bool { return v.name == name }
 }
 
 // root is a field of the document itself. Those with an underscore in front are not in the
@@ -181,7 +190,8 @@ func (f field) below(name string, ok bool) (field, bool) {
 
 // constant evaluates an expression that has the same value for all documents.
 func (t *translator) constant(x expr) (value, bool) {
-	if !constant(x) {
+	known := func(name string) bool { return name != t.variable && t.env.known(name) }
+	if !constant(x, known) {
 		return value{}, false
 	}
 	e := *t.env

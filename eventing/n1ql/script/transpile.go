@@ -98,9 +98,7 @@ func (t *transpiler) statement(tok jsToken) *lex.Fault {
 
 	e := Embedded{Text: p.Text, Kind: p.Kind(), Index: tok.start, Params: p.Params()}
 	e.Line, e.Column = t.lines.Position(tok.start)
-	if k := p.Keyspace(); k != "" {
-		e.Keyspaces = []string{k}
-	}
+	e.Keyspaces = p.Keyspaces()
 	t.script.Statements = append(t.script.Statements, e)
 	for _, q := range p.Quoted {
 		w := Warning{Message: fmt.Sprintf("'%s' in quotes is a text and no parameter", q.Text)}
