@@ -131,7 +131,7 @@ func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][][]byte) Stale
 			}
 		})
 		for n, s := range x.kept {
-			prefix := x.aggregates(s, level)
+			prefix := x.aggregates(s, level).prefix
 			for _, key := range gone {
 				tx.Clear(concat(prefix, key))
 			}

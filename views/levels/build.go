@@ -39,7 +39,7 @@ const maxEntered = 5000
 // enter enters all boundaries into a slot, as stale.
 func (x *Index) enter(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
 	for level := 1; level <= x.height(); level++ {
-		weights, prefix := x.boundaries(level), x.aggregates(s, level)
+		weights, prefix := x.boundaries(level), x.aggregates(s, level).prefix
 		for cursor := kv.AppendKeyAfter(nil, weights); cursor != nil; {
 			var next []byte
 			if _, err := store.Update(ctx, func(tx kv.Tx) error {

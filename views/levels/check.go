@@ -45,7 +45,7 @@ func (x *Index) checkEntries(
 	level int,
 	report func(format string, args ...any),
 ) error {
-	weights, prefix := x.boundaries(level), x.aggregates(s, level)
+	weights, prefix := x.boundaries(level), x.aggregates(s, level).prefix
 	var bounds [][]byte
 	begin := kv.AppendKeyAfter(nil, weights)
 	err := kv.Walk(ctx, store, begin, prefixEnd(weights), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
@@ -88,32 +88,32 @@ func (x *Index) checkAggregates(
 	rest *unfolded,
 	report func(format string, args ...any),
 ) error {
-	prefix := x.aggregates(s, level)
+	a := x.aggregates(s, level)
 	touched := rest.touching(x.restOnly(s))
-	return kv.Walk(ctx, store, prefix, prefixEnd(prefix), maxGroups, func(r kv.ReadTx, window []kv.Row) error {
+	return kv.Walk(ctx, store, a.prefix, prefixEnd(a.prefix), maxGroups, func(r kv.ReadTx, window []kv.Row) error {
 		var bounds, stored [][]byte
 		for _, row := range window {
 			if len(row.Value) > 0 {
-				bounds, stored = append(bounds, row.Key[len(prefix):]), append(stored, row.Value)
+				bounds, stored = append(bounds, row.Key[len(a.prefix):]), append(stored, row.Value)
 			}
 		}
 		if len(bounds) == 0 {
 			return nil
 		}
-		nexts, err := x.nextEntries(r, prefix, bounds)
+		nexts, err := a.nexts(r, bounds)
 		if err != nil {
 			return err
 		}
-		aggs, err := x.made(ctx, r, s, level, bounds)
+		aggs, err := a.made(ctx, r, bounds)
 		if err != nil {
 			return err
 		}
-		for i, a := range aggs {
+		for i, agg := range aggs {
 			if touched.within(bounds[i], nexts[i]) {
 				continue // it is stale to all readers
 			}
-			if !bytes.Equal(a, stored[i]) {
-				report("slot %d, level %d at %q: %.100q, of rows %.100q", s.Number, level, bounds[i], stored[i], a)
+			if !bytes.Equal(agg, stored[i]) {
+				report("slot %d, level %d at %q: %.100q, of rows %.100q", s.Number, level, bounds[i], stored[i], agg)
 			}
 		}
 		return nil

@@ -107,7 +107,7 @@ func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
 }
 
 func (c *cover) openEntries(n int, from, to []byte) kv.Iterator {
-	prefix := c.x.aggregates(c.slot, n)
+	prefix := c.x.aggregates(c.slot, n).prefix
 	return c.r.Range(concat(prefix, from), rangeEnd(prefix, to), kv.RangeOptions{WantAll: true})
 }
 
@@ -119,7 +119,7 @@ func (c *cover) readEntries(it kv.Iterator, n int, from, to []byte) ([]entry, er
 	if err != nil {
 		return nil, err
 	}
-	prefix := c.x.aggregates(c.slot, n)
+	prefix := c.x.aggregates(c.slot, n).prefix
 	var out []entry
 	for it.Next() {
 		e := entry{bound: c.arena.copy(it.Key()[len(prefix):])}

@@ -147,9 +147,16 @@ func (x *Index) space(parts ...int64) []byte {
 	return key
 }
 
-// aggregates is the prefix of a slot's aggregates on a level.
-func (x *Index) aggregates(s Slot, level int) []byte {
-	return x.space(keyAggregates, int64(s.Number), int64(level))
+// aggregates are those of one function on one level, which has them below a prefix.
+type aggregates struct {
+	x      *Index
+	slot   Slot
+	level  int
+	prefix []byte
+}
+
+func (x *Index) aggregates(s Slot, level int) *aggregates {
+	return &aggregates{x, s, level, x.space(keyAggregates, int64(s.Number), int64(level))}
 }
 
 func (x *Index) weigh(key, value []byte) (rank.Weight, error) {

@@ -21,7 +21,7 @@ func (x *Index) Refresh(ctx context.Context, tx kv.Tx, stale Stale) error {
 	for n, levels := range stale {
 		for at, bounds := range levels {
 			for part := range slices.Chunk(bounds, maxGroups) {
-				if err := x.refresh(ctx, tx, x.kept[n], at+1, part); err != nil {
+				if err := x.aggregates(x.kept[n], at+1).refresh(ctx, tx, part); err != nil {
 					return err
 				}
 			}
@@ -30,26 +30,25 @@ func (x *Index) Refresh(ctx context.Context, tx kv.Tx, stale Stale) error {
 	return nil
 }
 
-// refresh makes the aggregates of some boundaries of a level anew.
-func (x *Index) refresh(ctx context.Context, tx kv.Tx, s Slot, level int, bounds [][]byte) error {
-	aggs, err := x.made(ctx, tx, s, level, bounds)
+// refresh makes those of some boundaries anew.
+func (a *aggregates) refresh(ctx context.Context, tx kv.Tx, bounds [][]byte) error {
+	aggs, err := a.made(ctx, tx, bounds)
 	if err != nil {
 		return err
 	}
-	prefix := x.aggregates(s, level)
-	for i, a := range aggs {
-		if len(a) > maxAggregate {
-			a = nil
+	for i, agg := range aggs {
+		if len(agg) > maxAggregate {
+			agg = nil
 		}
-		tx.Set(concat(prefix, bounds[i]), a)
+		tx.Set(concat(a.prefix, bounds[i]), agg)
 	}
 	return nil
 }
 
-// made makes the aggregates of some boundaries of a level, in order, from the level below.
-func (x *Index) made(ctx context.Context, r kv.ReadTx, s Slot, level int, bounds [][]byte) ([]reduce.Aggregate, error) {
-	c := &cover{gatherer: &gatherer{ctx: ctx, fn: s.Func, descending: true}, x: x, slot: s, r: r}
-	nexts, err := x.nextEntries(r, x.aggregates(s, level), bounds)
+// made makes those of some boundaries, in order, from the level below.
+func (a *aggregates) made(ctx context.Context, r kv.ReadTx, bounds [][]byte) ([]reduce.Aggregate, error) {
+	c := &cover{gatherer: &gatherer{ctx: ctx, fn: a.slot.Func, descending: true}, x: a.x, slot: a.slot, r: r}
+	nexts, err := a.nexts(r, bounds)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func (x *Index) made(ctx context.Context, r kv.ReadTx, s Slot, level int, bounds
 	}
 	for len(runs) > 0 {
 		n := min(len(runs), rangesAtOnce)
-		if err := c.addRuns(level, runs[:n]); err != nil {
+		if err := c.addRuns(a.level, runs[:n]); err != nil {
 			return nil, err
 		}
 		runs = runs[n:]
@@ -87,13 +86,13 @@ const (
 	manyBounds = 8
 )
 
-// nextEntries finds the boundary after each of some boundaries, which are in order; nil if there is
+// nexts finds the boundary after each of some boundaries, which are in order; nil if there is
 // none.
-func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]byte, error) {
+func (a *aggregates) nexts(r kv.ReadTx, bounds [][]byte) ([][]byte, error) {
 	nexts := make([][]byte, 0, len(bounds))
 	if len(bounds) >= manyBounds {
 		var err error
-		if nexts, err = x.scanNext(r, prefix, bounds, nexts); err != nil {
+		if nexts, err = a.scanNext(r, bounds, nexts); err != nil {
 			return nil, err
 		}
 	}
@@ -101,14 +100,14 @@ func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]by
 		part := bounds[len(nexts):min(len(bounds), len(nexts)+rangesAtOnce)]
 		its := make([]kv.Iterator, len(part))
 		for i, bound := range part {
-			its[i] = r.Range(kv.AppendKeyAfter(nil, concat(prefix, bound)), prefixEnd(prefix),
+			its[i] = r.Range(kv.AppendKeyAfter(nil, concat(a.prefix, bound)), prefixEnd(a.prefix),
 				kv.RangeOptions{Limit: 1})
 			defer its[i].Close()
 		}
 		for _, it := range its { // each is closed before the next one is read, as in package rank
 			var next []byte
 			if it.Next() {
-				next = bytes.Clone(it.Key()[len(prefix):])
+				next = bytes.Clone(it.Key()[len(a.prefix):])
 			}
 			if err := it.Close(); err != nil {
 				return nil, err
@@ -121,7 +120,8 @@ func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]by
 
 // scanNext finds those after the first of the boundaries in one range; they often follow each
 // other.
-func (x *Index) scanNext(r kv.ReadTx, prefix []byte, bounds, nexts [][]byte) ([][]byte, error) {
+func (a *aggregates) scanNext(r kv.ReadTx, bounds, nexts [][]byte) ([][]byte, error) {
+	prefix := a.prefix
 	limit := len(bounds) + len(bounds)/4 + 1
 	it := r.Range(kv.AppendKeyAfter(nil, concat(prefix, bounds[0])), prefixEnd(prefix), kv.RangeOptions{Limit: limit})
 	defer it.Close()
@@ -223,13 +223,13 @@ func (x *Index) RefreshAll(ctx context.Context, store kv.Store, guard Guard) err
 func (x *Index) refreshSlot(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
 	size := maxGroups // how many are made in a transaction
 	for level := 1; level <= x.height(); level++ {
-		prefix := x.aggregates(s, level)
-		cursor := prefix
+		a := x.aggregates(s, level)
+		cursor := a.prefix
 		for cursor != nil {
 			var bounds [][]byte
 			var next []byte
 			if err := kv.ViewAgain(ctx, store, func(r kv.ReadTx) (err error) {
-				bounds, next, err = x.findStale(r, prefix, cursor)
+				bounds, next, err = a.findStale(r, cursor)
 				return err
 			}); err != nil {
 				return err
@@ -237,7 +237,7 @@ func (x *Index) refreshSlot(ctx context.Context, store kv.Store, guard Guard, s 
 			cursor = next
 			for len(bounds) > 0 {
 				n := min(len(bounds), size)
-				switch err := x.refreshStale(ctx, store, guard, s, level, bounds[:n]); {
+				switch err := a.refreshStale(ctx, store, guard, bounds[:n]); {
 				case err == nil:
 					size = min(2*size, maxGroups)
 				case !errors.Is(err, kv.ErrTooOld) && !errors.Is(err, kv.ErrTooLarge) && !errors.Is(err, errCrowded):
@@ -260,17 +260,9 @@ var errCrowded = errors.New("levels: too many conflicts")
 // tried.
 const refreshRuns = 3
 
-// refreshStale makes those of some aggregates of a level anew that are still there and stale, in
-// one transaction.
-func (x *Index) refreshStale(
-	ctx context.Context,
-	store kv.Store,
-	guard Guard,
-	s Slot,
-	level int,
-	bounds [][]byte,
-) error {
-	prefix := x.aggregates(s, level)
+// refreshStale makes those of some boundaries anew that are still there and stale, in one
+// transaction.
+func (a *aggregates) refreshStale(ctx context.Context, store kv.Store, guard Guard, bounds [][]byte) error {
 	runs := 0
 	_, err := store.Update(ctx, func(tx kv.Tx) error {
 		if runs++; runs > refreshRuns {
@@ -283,7 +275,7 @@ func (x *Index) refreshStale(
 		}
 		keys := make([][]byte, len(bounds))
 		for i := range bounds {
-			keys[i] = concat(prefix, bounds[i])
+			keys[i] = concat(a.prefix, bounds[i])
 		}
 		values, err := tx.GetMany(keys)
 		if err != nil {
@@ -298,7 +290,7 @@ func (x *Index) refreshStale(
 		if len(stale) == 0 {
 			return nil
 		}
-		return x.refresh(ctx, tx, s, level, stale)
+		return a.refresh(ctx, tx, stale)
 	})
 	return err
 }
@@ -306,9 +298,10 @@ func (x *Index) refreshStale(
 // maxScanned bounds the boundaries that one read looks at.
 const maxScanned = 20_000
 
-// findStale finds the next stale boundaries of a level, as many as the snapshot lasts for; next is
+// findStale finds the next stale boundaries, as many as the snapshot lasts for; next is
 // where to go on, nil at the end.
-func (x *Index) findStale(r kv.ReadTx, prefix, begin []byte) (bounds [][]byte, next []byte, err error) {
+func (a *aggregates) findStale(r kv.ReadTx, begin []byte) (bounds [][]byte, next []byte, err error) {
+	prefix := a.prefix
 	it := r.Range(begin, prefixEnd(prefix), kv.RangeOptions{})
 	defer it.Close()
 	empty := bytes.Equal(begin, prefix) // the empty boundary need not be stored
