@@ -317,7 +317,7 @@ func KilledEvent(err error) *EventResult {
 	case errors.Is(err, errTimedOut):
 		return &EventResult{Outcome: EventTimedOut, Failure: timedOutFailure("")}
 	case errors.Is(err, errTooMuch), errors.As(err, &known) &&
-		(strings.HasPrefix(known.Reason, outOfMemory) || strings.HasPrefix(known.Reason, crashed)):
+		(strings.HasPrefix(known.Reason, OutOfMemory) || strings.HasPrefix(known.Reason, crashed)):
 		_ = errors.As(err, &known)
 		failure := &EventFailure{Name: "InternalError", Message: known.Reason}
 		return &EventResult{Outcome: EventFailed, Failure: failure}

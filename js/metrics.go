@@ -78,7 +78,7 @@ func outcome(err error) string {
 		return "crash"
 	case !errors.As(err, &known):
 		return "failed"
-	case strings.HasPrefix(known.Reason, outOfMemory):
+	case strings.HasPrefix(known.Reason, OutOfMemory):
 		return "memory"
 	case strings.HasPrefix(known.Reason, crashed):
 		return "crash"

@@ -195,6 +195,9 @@ func (p *Pool) Stats() Stats {
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "JavaScript is shut down")
 
+// Memory is how many bytes a worker may take.
+func (p *Pool) Memory() int64 { return p.opts.Memory }
+
 // Close ends all idle workers; busy ones end with their calls. Later calls fail.
 func (p *Pool) Close() {
 	p.mu.Lock()

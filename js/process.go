@@ -160,7 +160,7 @@ func (p *process) failure(ctx context.Context, err error, memory int64) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errTimedOut
 	case p.outOfMemory():
-		return processError(outOfMemory + ", its limit is " + strconv.FormatInt(memory>>20, 10) + " MB.")
+		return processError(OutOfMemory + ", its limit is " + strconv.FormatInt(memory>>20, 10) + " MB.")
 	}
 	return processError(crashed + strconv.Itoa(p.cmd.ProcessState.ExitCode()) + "}")
 }
@@ -179,11 +179,11 @@ func (p *process) outOfMemory() bool {
 	return strings.Contains(said, "SIGSEGV") && strings.Contains(said, "\nruntime.gc")
 }
 
-// What reasons of such errors begin with.
-const (
-	outOfMemory = "OS process ran out of memory"
-	crashed     = "{exit_status,"
-)
+// OutOfMemory begins the reason of an error of a worker that has filled its memory.
+const OutOfMemory = "OS process ran out of memory"
+
+// crashed begins that of a worker that died in another way.
+const crashed = "{exit_status,"
 
 func processError(reason string) *compat.Error {
 	return compat.Named(compat.KindUnknown, "os_process_error", reason)

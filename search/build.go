@@ -188,8 +188,8 @@ type source struct {
 
 var errNoJavaScript = compat.NewError(compat.KindNotImplemented, "This server runs no JavaScript.")
 
-// pass brings the index to its target.
-func (b *build) pass(ctx context.Context) error {
+// start prepares what documents are made with.
+func (b *build) start() error {
 	if b.def.native == nil {
 		kind := js.ClouseauIndex
 		if b.def.Kind == segment.Nouveau {
@@ -201,6 +201,14 @@ func (b *build) pass(ctx context.Context) error {
 		b.program = js.NewIndexProgram(b.db.Name(), kind, b.def.source)
 	}
 	b.size, b.left = min(batchDocs, b.x.opts.directDocs), make(chan struct{}, 1)
+	return nil
+}
+
+// pass brings the index to its target.
+func (b *build) pass(ctx context.Context) error {
+	if err := b.start(); err != nil {
+		return err
+	}
 	if err := b.flushIfLarge(ctx); err != nil {
 		return err
 	}

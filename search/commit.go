@@ -111,7 +111,7 @@ func (b *build) move(tx *storage.Tx, fields int64, seq storage.Seq, ready bool) 
 	if rec.seq.Before(seq) {
 		rec.seq = seq
 	}
-	rec.ready = ready
+	rec.ready = rec.ready || ready
 	stored := rec.encode()
 	tx.KV().Set(b.recordKey, stored)
 	return &rec, stored
@@ -218,11 +218,17 @@ func (w *writer) document(src *source, key, value []byte) error {
 		tx.Clear(w.keys.error(src.id))
 		w.counts[countErrors]--
 	}
+	if value != nil && old == "" {
+		tx.Clear(w.keys.lack(src.id))
+	}
 	if failure != "" {
 		if value == nil || old != "" {
 			w.counts[countErrors]++
 		}
 		tx.Set(w.keys.error(src.id), errorValue(src.fields.thrown, failure))
+		if src.fields.lack.of != 0 {
+			tx.Set(w.keys.lack(src.id), src.fields.lack.encode())
+		}
 	}
 	var at []byte
 	if old != "" || record != nil {

@@ -22,6 +22,7 @@
 //     commit.go: transactions, purges; direct.go: segments without a detour by the log
 //   - state.go: what a process remembers; blocks.go: blocks and sets of documents;
 //     frequent.go: documents of frequent words, remembered
+//   - again.go: documents that lacked memory, tried again
 //   - claim.go: who writes a segment; flush.go, merge.go: how
 //   - query.go: an index in a snapshot; synonyms.go: words that queries take for each other
 //   - info.go: what is told of indexes, errors, clean-up; check.go: the check

@@ -45,6 +45,7 @@ type fields struct {
 	// failure is why the document cannot be indexed; thrown says that the function threw it.
 	failure string
 	thrown  bool
+	lack    lack // of memory, if that is why
 }
 
 // fieldsOf reads the calls of index() that a function has made for a document. A document with a

@@ -71,6 +71,9 @@ func (x *Indexes) Update(ctx context.Context, db *storage.DB, def *Definition) e
 		current = err == nil && rec != nil && !rec.interactive() && !rec.seq.Before(target)
 		return err
 	})
+	if _, tried := x.tried.Get(flightKey{uuid, def.signature}); !tried {
+		current = false
+	}
 	// A flight that was under way may have begun before the write that this caller has to see: it
 	// counts only if it has reached the end that was read here.
 	for err == nil && !current {
@@ -180,7 +183,7 @@ func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
 			x.mergeSoon(b.db, b.uuid, b.def, b.recordKey, b.rec.number, b.keys)
 		}
 		if b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached) {
-			return reached, nil
+			return reached, b.tryAgain(ctx)
 		}
 		switch err := b.pass(ctx); {
 		case err == nil && b.interactive():

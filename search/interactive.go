@@ -136,7 +136,7 @@ func (x *Indexes) programOf(e *interactiveEntry) *program {
 	p, _ := x.programs.Load(e.signature, func() (*program, error) {
 		p := &program{def: &Definition{Kind: e.kind, language: e.language, signature: e.signature}}
 		p.err = p.compile(x, e)
-		p.makers.New = func() any { return p.def.newMaker() }
+		p.makers.New = func() any { return x.newMaker(p.def) }
 		return p, nil
 	})
 	return p

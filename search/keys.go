@@ -36,6 +36,7 @@ const (
 	keyCount
 	keyField
 	keyClaim
+	keyLack
 )
 
 // The counters of an index.
@@ -80,6 +81,8 @@ func (k *keys) live(segment, version int64) []byte {
 }
 
 func (k *keys) error(id string) []byte { return tuple.AppendString(k.key(keyError), id) }
+
+func (k *keys) lack(id string) []byte { return tuple.AppendString(k.key(keyLack), id) }
 
 func (k *keys) count(n int64) []byte { return tuple.AppendInt(k.key(keyCount), n) }
 

@@ -35,8 +35,7 @@ func (b *build) make(ctx context.Context, batch *batch) error {
 	}
 	m, _ := b.makers.Get().(*maker)
 	if m == nil {
-		m = b.def.newMaker()
-		m.of.Most = b.x.opts.documentMemory()
+		m = b.x.newMaker(b.def)
 	}
 	defer b.makers.Put(m)
 	k := &making{b: b, batch: batch, m: m}
@@ -100,7 +99,7 @@ func (k *making) hand(ctx context.Context, to int) error {
 func (m *maker) record(src *source) {
 	d := m.of.Document(src.id, src.fields.values)
 	if !m.of.Whole() {
-		src.fields.failure = tooManyTerms
+		src.fields.failure, src.fields.lack = tooManyTerms, lack{lackTerms, int64(m.of.Most)}
 		return
 	}
 	if len(d.Fields) > maxFields {
@@ -142,7 +141,8 @@ func (m *maker) invert(part *segment.Batch, src *source) {
 var (
 	tooManyFields = fmt.Sprintf("the document has more than %d fields", maxFields)
 	tooMuchText   = "the document has too much text for the index"
-	tooManyTerms  = "the document has more different terms than fit the memory of the server"
+	tooManyTerms  = "the document has more different terms than fit the memory of the server; it is tried again when " +
+		"there is more"
 )
 
 const (
@@ -154,6 +154,13 @@ const (
 	// byte, and a space.
 	mostOfText = 90
 )
+
+// newMaker makes a maker of documents that go into an index.
+func (x *Indexes) newMaker(def *Definition) *maker {
+	m := def.newMaker()
+	m.of.Most = x.opts.documentMemory()
+	return m
+}
 
 // documentMemory is about how many bytes of memory the terms and values of a document may take
 // while it is indexed.
@@ -180,7 +187,7 @@ func (k *making) runKnown(ctx context.Context, docs []*source) error {
 	left := docs[:0:0]
 	for _, src := range docs {
 		if reason, killed := b.x.killed.Get(killedKey{b.def.signature, src.id, src.rev}); killed {
-			src.fields = &fields{failure: reason, thrown: true}
+			src.fields = b.x.ended(reason)
 		} else {
 			left = append(left, src)
 		}
@@ -239,6 +246,7 @@ func (k *making) mapped(ctx context.Context, src *source, result *js.MapResult) 
 	}
 	src.fields = k.b.def.fieldsOf(src.id, partition, result)
 	if result.Killed {
+		src.fields = k.b.x.ended(result.Err)
 		k.b.x.killed.Add(killedKey{k.b.def.signature, src.id, src.rev}, src.fields.failure)
 	}
 	return k.take(ctx, src)

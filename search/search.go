@@ -34,6 +34,8 @@ type Options struct {
 	// ninth of it, up to 256 MB. 0: that. A build that has much to index takes about another
 	// twelfth.
 	Memory int64
+	// WorkerMemory is how many bytes a worker of JavaScript may take, 0 where that is not known.
+	WorkerMemory int64
 
 	flushEntries int64         // see defaultFlushEntries; 0 for that, tests have fewer
 	directDocs   int           // see mostDirect, likewise
@@ -59,6 +61,7 @@ type Indexes struct {
 	frequent *frequentCache
 	programs *cache.Cache[signature, *program] // of interactive indexes
 	killed   *cache.Cache[killedKey, string]   // why they cannot be indexed
+	tried    *cache.Cache[flightKey, struct{}] // whose documents need not be tried again
 	flushing chan struct{}                     // has one for each flush that runs, of flushesAtOnce
 	room     *room
 
@@ -96,6 +99,7 @@ func New(o Options) *Indexes {
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
 		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
 		programs: cache.New[signature, *program](keptPrograms), killed: cache.New[killedKey, string](keptKilled),
+		tried:    cache.New[flightKey, struct{}](keptTried),
 		flushing: make(chan struct{}, flushesAtOnce), room: newRoom(o.Memory),
 		flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())

@@ -157,7 +157,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.close())
 	}
 	a.search = search.New(search.Options{
-		Store: a.store, KV: a.kv, JS: a.js, Jobs: a.jobs, Log: log, Memory: o.memory,
+		Store: a.store, KV: a.kv, JS: a.js, Jobs: a.jobs, Log: log, Memory: o.memory, WorkerMemory: a.js.Memory(),
 		Languages: map[string]search.Language{mango.Language: mango.Texts{}},
 	})
 	if err = a.search.Start(); err != nil {
