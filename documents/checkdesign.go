@@ -16,8 +16,9 @@ type DesignChecker interface {
 	CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error
 	// CompileRule reads the validate_doc_update of a design document where it is a selector, nil
 	// where it is not: the function tells whether a change, an object of newDoc and oldDoc, may be
-	// stored, for several goroutines at once.
-	CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error)
+	// stored, for several goroutines at once, and takes so many bytes of memory. It is an error if
+	// that were more than most.
+	CompileRule(ddoc ejson.Value, most int64) (valid func(change ejson.Value) bool, size int64, err error)
 }
 
 // designChecks are the outcomes of a request's checks, by the bodies: functions are compiled before

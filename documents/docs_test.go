@@ -25,7 +25,9 @@ type anyDesign struct{}
 
 func (anyDesign) CheckDesign(context.Context, string, bool, []byte) error { return nil }
 
-func (anyDesign) CompileRule(ejson.Value) (func(ejson.Value) bool, error) { return nil, nil }
+func (anyDesign) CompileRule(ejson.Value, int64) (func(ejson.Value) bool, int64, error) {
+	return nil, 0, nil
+}
 
 var (
 	admin = principal.Principal{Name: "root", Roles: []string{"_admin"}}

@@ -24,8 +24,16 @@ import (
 // matched in the transaction. The functions run between the runs of the transaction
 // (storage.Tx.Defer); a verdict is on the very texts that the function was given.
 
-// validationCache is for how many databases the functions are remembered.
-const validationCache = 4096
+const (
+	// validationCache is how many bytes the sets of the databases that were written last may take,
+	// if one alone does not take more.
+	validationCache = 16 << 20
+	// maxRules is how many bytes the selectors of one database may take, by the bound that is known
+	// before they are compiled: those of simple documents by the thousand.
+	maxRules = 8 << 20
+	// setSize is about what a set takes besides.
+	setSize = 300
+)
 
 // designValidator asks the validation functions and selectors of design documents.
 type designValidator struct {
@@ -49,6 +57,8 @@ type validationSet struct {
 	// blocked refuses what passed the steps: the next design document cannot be run, or its
 	// selector not be read.
 	blocked *compat.Error
+	rules   int64 // bytes of the selectors, at most
+	bytes   int   // of all of it, about
 }
 
 // validationStep is the selector of a design document, or the functions of several that follow each
@@ -59,7 +69,8 @@ type validationStep struct {
 }
 
 func newDesignValidator(c *config.Config, checker DesignChecker, pool *js.Pool) *designValidator {
-	sets := cache.NewStamped[string, validationStamp, *validationSet](validationCache)
+	size := func(_ string, set *validationSet) int { return set.bytes }
+	sets := cache.NewStampedSized[string, validationStamp](validationCache, size)
 	return &designValidator{config: c, checker: checker, pool: pool, sets: sets}
 }
 
@@ -141,7 +152,7 @@ func (v *designValidator) load(tx *storage.Tx, native bool) (*validationSet, err
 	if err != nil {
 		return nil, err
 	}
-	set := &validationSet{}
+	set := &validationSet{bytes: setSize}
 	for _, ref := range refs {
 		doc, err := tx.OpenDesign(ref)
 		if err != nil {
@@ -165,11 +176,13 @@ func (v *designValidator) load(tx *storage.Tx, native bool) (*validationSet, err
 
 // add adds the function or the selector of a design document.
 func (s *validationSet) add(v *designValidator, db string, doc *docread.Document, body ejson.Value) error {
-	valid, err := v.checker.CompileRule(body)
+	valid, size, err := v.checker.CompileRule(body, maxRules-s.rules)
 	if err != nil {
 		return unreadable(doc.ID, err)
 	}
 	if valid != nil {
+		s.rules += size
+		s.bytes += int(size)
 		s.steps = append(s.steps, validationStep{valid: valid})
 		return nil
 	}
@@ -178,6 +191,7 @@ func (s *validationSet) add(v *designValidator, db string, doc *docread.Document
 		return err
 	}
 	s.scripted = true
+	s.bytes += setSize + len(doc.Body)
 	if n := len(s.steps); n == 0 || s.steps[n-1].valid != nil {
 		s.steps = append(s.steps, validationStep{})
 	}
@@ -186,8 +200,9 @@ func (s *validationSet) add(v *designValidator, db string, doc *docread.Document
 	return nil
 }
 
-// unreadable is the error of writes below a selector that cannot be read. No request stores one,
-// and no replication: only what was trusted to be as another server had it.
+// unreadable is the error of writes below a selector that cannot be read, or is one too many. No
+// request stores one that cannot, and no replication: only what was trusted to be as another server
+// had it.
 func unreadable(id string, err error) error {
 	if e, ok := compat.AsError(err); ok {
 		return compat.NewError(compat.KindForbidden, id+" cannot be read: "+e.Reason)

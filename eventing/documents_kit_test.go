@@ -24,11 +24,13 @@ type anyDesign struct{}
 func (anyDesign) CheckDesign(context.Context, string, bool, []byte) error { return nil }
 
 // CompileRule implements documents.DesignChecker.
-func (anyDesign) CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error) {
+func (anyDesign) CompileRule(
+	ddoc ejson.Value, most int64,
+) (valid func(change ejson.Value) bool, size int64, err error) {
 	if rule, _ := ddoc.Get("validate_doc_update"); rule.Kind() == ejson.Object {
-		return mango.Views{}.CompileRule(rule)
+		return mango.Views{}.CompileRule(rule, most)
 	}
-	return nil, nil
+	return nil, 0, nil
 }
 
 // newDocuments makes the documents of a store under the usual rules, and sets the store's hooks:

@@ -118,7 +118,9 @@ func New(o Options) *Engine {
 	e.streams = newStreams(int(most / streamShare))
 	e.places = make(chan struct{}, max((most-most/streamShare)/chunkBytes, 1))
 	e.memory = memory.NewHandlers(cmp.Or(o.HandlerMemory, handlerMemory()))
-	e.statements = cache.New[string, *n1ql.Statement](1000)
+	e.statements = cache.NewSized(cachedStatements, func(text string, _ *n1ql.Statement) int {
+		return statementSize * (len(text) + 10)
+	})
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.registry = registry.New(o.KV, registry.Hooks{
 		Deploy: e.deploy, Paused: e.paused, Undeployed: e.undeployed, Deleted: e.deleted,

@@ -164,6 +164,13 @@ func (b *batch) Rows(ctx context.Context, handle uint64) (rows [][]byte, done bo
 	return rows, false, nil
 }
 
+const (
+	// cachedStatements is how many bytes of statements that were read are kept, each of which takes
+	// about statementSize for a byte of its text.
+	cachedStatements = 16 << 20
+	statementSize    = 60
+)
+
 // parse reads a statement, or finds it among those that were read lately.
 func (e *Engine) parse(text string) (*n1ql.Statement, error) {
 	return e.statements.Load(text, func() (*n1ql.Statement, error) { return n1ql.Parse(text) })

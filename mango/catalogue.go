@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"sync"
 
+	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -14,43 +16,31 @@ import (
 // index is seen at once, on every server of a store. The zero value is empty; it is safe for
 // concurrent use.
 type Catalogue struct {
-	mu      sync.Mutex
-	entries map[string]*indexList
+	once  sync.Once
+	lists *cache.Stamped[string, [sha256.Size]byte, *indexList] // by databases and designRevisions
 }
 
-// maxCachedLists bounds the memory of a Catalogue; when it is full it begins anew.
-const maxCachedLists = 1000
+// cachedLists is how many bytes the lists of a Catalogue may take, if one alone does not take more.
+const cachedLists = 16 << 20
 
 // indexList is the indexes of one database.
 type indexList struct {
-	designs     [sha256.Size]byte // of the database's identity and the stamp of its design documents
 	partitioned bool
 	indexes     []*Index
+	bytes       int64 // of memory, at most
 }
 
-func (c *Catalogue) get(db string, designs [sha256.Size]byte) *indexList {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e := c.entries[db]; e != nil && e.designs == designs {
-		return e
-	}
-	return nil
-}
-
-func (c *Catalogue) put(db string, e *indexList) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entries == nil || len(c.entries) >= maxCachedLists {
-		c.entries = make(map[string]*indexList)
-	}
-	c.entries[db] = e
+func (c *Catalogue) cached() *cache.Stamped[string, [sha256.Size]byte, *indexList] {
+	c.once.Do(func() {
+		size := func(_ string, l *indexList) int { return int(l.bytes) }
+		c.lists = cache.NewStampedSized[string, [sha256.Size]byte](cachedLists, size)
+	})
+	return c.lists
 }
 
 // Forget empties the catalogue; lists are read again then.
 func (c *Catalogue) Forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.entries = nil
+	c.cached().Purge()
 }
 
 // Indexes lists the indexes of a database, that of all documents first, and reports whether it is
@@ -60,13 +50,11 @@ func (c *Catalogue) Indexes(ctx context.Context, db *storage.DB) (list []*Index,
 	if err != nil {
 		return nil, false, err
 	}
-	e := c.get(db.Name(), designs)
-	if e == nil {
-		e = &indexList{designs: designs, partitioned: partitioned}
-		if e.indexes, err = readIndexes(ctx, db, partitioned); err != nil {
-			return nil, false, err
-		}
-		c.put(db.Name(), e)
+	e, err := c.cached().Load(db.Name(), designs, func() (*indexList, error) {
+		return readIndexes(ctx, db, partitioned)
+	})
+	if err != nil {
+		return nil, false, err
 	}
 	return e.indexes, e.partitioned, nil
 }
@@ -84,8 +72,8 @@ func designRevisions(ctx context.Context, db *storage.DB) (sum [sha256.Size]byte
 
 // readIndexes reads all design documents of a database and returns the indexes that they define,
 // _all_docs among them, in CouchDB's order (mango_idx:list/1).
-func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) ([]*Index, error) {
-	list := []*Index{AllDocs}
+func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) (*indexList, error) {
+	list := &indexList{partitioned: partitioned, indexes: []*Index{AllDocs}, bytes: 1000}
 	p := ejson.AcquireParser()
 	defer p.Release()
 	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: true}
@@ -95,9 +83,12 @@ func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) ([]*Inde
 		if err != nil {
 			return err
 		}
-		list = append(list, IndexesOf(r.ID, body, partitioned)...)
+		if of := IndexesOf(r.ID, body, partitioned); len(of) > 0 {
+			list.indexes = append(list.indexes, of...)
+			list.bytes += int64(len(r.Doc.Body)) + selector.Size(body)
+		}
 		return nil
 	})
-	SortIndexes(list)
+	SortIndexes(list.indexes)
 	return list, err
 }

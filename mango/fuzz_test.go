@@ -187,7 +187,7 @@ func FuzzRule(f *testing.F) {
 		if err != nil {
 			return
 		}
-		valid, err := Views{}.CompileRule(v)
+		valid, _, err := Views{}.CompileRule(v, maxFilter)
 		if _, wire := compat.AsError(err); err != nil && !wire {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -40,6 +40,7 @@ type mapper struct {
 	columns                     []selector.Path
 	values                      []selector.Path
 	filter                      *selector.Selector
+	size                        int // bytes of memory, at most
 	columnsPicker, filterPicker picker
 }
 
@@ -54,7 +55,7 @@ func newMapper(definition []byte) (*mapper, error) {
 	if fields.Kind() != ejson.Object {
 		return nil, compat.NewError(compat.KindUnknown, "badmatch")
 	}
-	m := &mapper{filter: new(selector.Selector)}
+	m := &mapper{filter: new(selector.Selector), size: len(definition) + int(selector.Size(v))}
 	for name := range fields.Members() {
 		m.columns = append(m.columns, selector.ParsePath(name.Text()))
 	}
@@ -84,6 +85,9 @@ func newMapper(definition []byte) (*mapper, error) {
 func (m *mapper) Members() docread.Members {
 	return m.filterPicker.members().With(m.columnsPicker.members())
 }
+
+// Size is how many bytes of memory the mapper takes at most.
+func (m *mapper) Size() int { return m.size }
 
 // mapScratch is memory for one document.
 type mapScratch struct {

@@ -13,18 +13,20 @@ var errRuleTooLarge = compat.Named(compat.KindBadRequest, "invalid_selector",
 // (mango_native_proc:handle_call/3, "ddoc"). It is asked in the transaction of each write, so it
 // has the bounds of a partial index's selector: those of maxFilter, and no pattern that needs the
 // backtracking engine. A change on which it fails, as $mod by 0 does, is not valid.
-func (Views) CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool, err error) {
-	if selector.Size(rule) > maxFilter {
-		return nil, errRuleTooLarge
+func (Views) CompileRule(
+	rule ejson.Value, most int64,
+) (valid func(change ejson.Value) bool, size int64, err error) {
+	if size = selector.Size(rule); size > min(maxFilter, most) {
+		return nil, 0, errRuleTooLarge
 	}
 	s, err := selector.ParseSelector(rule)
 	if err == nil {
 		err = checkFilter(s)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return func(change ejson.Value) bool { return allows(s, change) }, nil
+	return func(change ejson.Value) bool { return allows(s, change) }, size, nil
 }
 
 // allows reports whether a change passes.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 		return compat.NewError(compat.KindInvalidDesignDoc,
 			"partitioned option cannot be true in a non-partitioned database.")
 	}
-	if _, err := v.CompileRule(ddoc); err != nil {
+	if _, _, err := v.CompileRule(ddoc, math.MaxInt64); err != nil {
 		return err
 	}
 	language := languageJavaScript
@@ -45,10 +46,12 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 // name of the language (couch_proc_manager, which looks in upper case). The error is a
 // *compat.Error: CouchDB takes every object and every string, and fails on each write of a document
 // then.
-func (v *Views) CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bool, err error) {
+func (v *Views) CompileRule(
+	ddoc ejson.Value, most int64,
+) (valid func(change ejson.Value) bool, size int64, err error) {
 	rule, given := ddoc.Get("validate_doc_update")
 	if !given {
-		return nil, nil
+		return nil, 0, nil
 	}
 	language, _ := ddoc.Get("language")
 	ruled, isRuled := v.opts.Languages[strings.ToLower(language.Text())].(RuleLanguage)
@@ -57,9 +60,9 @@ func (v *Views) CompileRule(ddoc ejson.Value) (valid func(change ejson.Value) bo
 		want = isObject
 	}
 	if err := checkPath(ddoc, []step{{"validate_doc_update", want}}, ""); err != nil || !isRuled {
-		return nil, err
+		return nil, 0, err
 	}
-	return ruled.CompileRule(rule)
+	return ruled.CompileRule(rule, most)
 }
 
 // kinds is a set of JSON kinds with its name in errors.

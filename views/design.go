@@ -41,7 +41,12 @@ type design struct {
 	views       []viewDef
 	definitions []definition // one for each distinct map function
 	signature   Signature    // of all of them, for _info
+	bytes       int          // that it takes, about
 }
+
+// parsedSize is about how many bytes a parsed design document takes for each of its text: sources
+// are held as they are and in other forms.
+const parsedSize = 3
 
 // viewDef is one view: a name for an index, perhaps with a reduce function.
 type viewDef struct {

@@ -54,7 +54,9 @@ func parseDocument(doc *docread.Document, partitioned bool) (*design, error) {
 	if err != nil {
 		return nil, corrupt("design document")
 	}
-	return parseDesign(doc.ID, body, partitioned), nil
+	d := parseDesign(doc.ID, body, partitioned)
+	d.bytes = parsedSize*len(doc.Body) + parsedSize*1000
+	return d, nil
 }
 
 // View is one view of a design document, as it was when it was looked up. It is safe for concurrent

@@ -31,6 +31,21 @@ type program struct {
 	limits  limits
 }
 
+// sized is a Mapper that knows how many bytes of memory it takes at most.
+type sized interface{ Size() int }
+
+// size is about how many bytes the program takes.
+func (p *program) size() int {
+	bytes := 1000
+	for i, def := range p.defs {
+		bytes += len(def.source) + len(def.options) + len(def.lib)
+		if m, ok := p.mappers[i].(sized); ok {
+			bytes += m.Size()
+		}
+	}
+	return bytes
+}
+
 // program compiles the map functions of indexes of one design document; the error is that of a
 // query.
 func (v *Views) program(tenant string, defs []*definition) (*program, error) {

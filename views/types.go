@@ -62,9 +62,10 @@ type Language interface {
 // RuleLanguage is a Language of design documents whose validate_doc_update is an object.
 type RuleLanguage interface {
 	// CompileRule reads that object. The function that it returns tells whether a change, an object
-	// of newDoc and oldDoc, may be stored; it is safe for concurrent use. An error is a
-	// *compat.Error.
-	CompileRule(rule ejson.Value) (valid func(change ejson.Value) bool, err error)
+	// of newDoc and oldDoc, may be stored; it is safe for concurrent use, and takes at most so many
+	// bytes of memory as size says. Of a rule that would take more than most nothing is compiled:
+	// that is an error. Errors are *compat.Error.
+	CompileRule(rule ejson.Value, most int64) (valid func(change ejson.Value) bool, size int64, err error)
 }
 
 // Mapper is one map function. It is safe for concurrent use. One that looks at some members of

@@ -69,8 +69,13 @@ type Views struct {
 	designChangedHook func(tx *storage.Tx) error // may be nil
 }
 
-// cachedDesigns is how many parsed design documents are kept.
-const cachedDesigns = 1000
+const (
+	// cachedDesigns is of how many indexes something small is kept.
+	cachedDesigns = 1000
+	// cachedBytes is how many bytes of parsed design documents are kept, and of programs: some
+	// thousand usual ones, or the last one that is larger.
+	cachedBytes = 16 << 20
+)
 
 // Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before
 // documents are written.
@@ -86,8 +91,8 @@ func Open(o Options) (*Views, error) {
 		v.limits.lower(8<<10, 64<<10, 64<<10)
 		v.limits.rowKey, v.limits.stored = engine.KeySize-keyOverhead, engine.ValueSize
 	}
-	v.designs = cache.New[designKey, *design](cachedDesigns)
-	v.programs = cache.New[Signature, *program](cachedDesigns)
+	v.designs = cache.NewSized(cachedBytes, func(_ designKey, d *design) int { return d.bytes })
+	v.programs = cache.NewSized(cachedBytes, func(_ Signature, p *program) int { return p.size() })
 	v.aggregates = &aggregates{opts: &v.opts, made: cache.New[string, *levels.Index](cachedDesigns)}
 	v.flights = newFlights(v)
 	return v, v.handleJobs()

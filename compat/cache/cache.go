@@ -116,6 +116,12 @@ func NewStamped[K, S comparable, V any](entries int) *Stamped[K, S, V] {
 	return &Stamped[K, S, V]{New[K, stamped[S, V]](entries)}
 }
 
+// NewStampedSized returns a cache of so many bytes; size tells those of an entry, always the same.
+func NewStampedSized[K, S comparable, V any](bytes int, size func(K, V) int) *Stamped[K, S, V] {
+	of := func(key K, s stamped[S, V]) int { return size(key, s.value) }
+	return &Stamped[K, S, V]{NewSized(bytes, of)}
+}
+
 // Get gives the value of a key, if it is of the state that stamp names.
 func (c *Stamped[K, S, V]) Get(key K, stamp S) (value V, ok bool) {
 	if s, ok := c.values.Get(key); ok && s.stamp == stamp {
@@ -140,3 +146,9 @@ func (c *Stamped[K, S, V]) Load(key K, stamp S, load func() (V, error)) (V, erro
 func (c *Stamped[K, S, V]) Add(key K, stamp S, value V) {
 	c.values.Add(key, stamped[S, V]{stamp, value})
 }
+
+// Purge drops all values.
+func (c *Stamped[K, S, V]) Purge() { c.values.Purge() }
+
+// Len is how many entries there are.
+func (c *Stamped[K, S, V]) Len() int { return c.values.Len() }

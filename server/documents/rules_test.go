@@ -273,3 +273,27 @@ func TestRulesAndFunctionsAgree(t *testing.T) {
 	require.Greater(t, stored, round, "of a random document and a random selector both must happen often")
 	require.Greater(t, refused, round)
 }
+
+// TestRulesOfADatabaseAreBounded: design documents whose selectors would take more memory together
+// than those of a database may are not compiled: nothing but design documents is written until one
+// of them is gone.
+func TestRulesOfADatabaseAreBounded(t *testing.T) {
+	s := servertest.NewJS(t)
+	large := rule(`{"newDoc.a":{"$not":{"$regex":"^[ab]{300}[ab]{300}[ab]{300}$"}}}`)
+	stored := 0
+	for ; ; stored++ {
+		require.Less(t, stored, 40, "they have no bound")
+		s.PutDesign(fmt.Sprintf("%02d", stored), large)
+		w := s.Do("PUT", fmt.Sprintf("/db/doc%d", stored), `{"a":"b"}`)
+		if w.Code == 201 {
+			continue
+		}
+		require.Equal(t, 403, w.Code)
+		require.Contains(t, w.Body.String(), fmt.Sprintf("_design/%02d cannot be read: The selector", stored))
+		break
+	}
+	require.Greater(t, stored, 4)
+	etag := servertest.ETag(s.Do("GET", "/db/_design/00", ""))
+	require.Equal(t, 200, s.Do("DELETE", "/db/_design/00", "", "If-Match", etag).Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/again", `{"a":"b"}`).Code)
+}
