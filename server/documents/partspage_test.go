@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,9 @@ func curl(t *testing.T, s *servertest.Server, line string, revs map[string]strin
 			target, ok = strings.CutPrefix(words[i], "$S")
 			require.True(t, ok, line)
 		}
+	}
+	if body != "" && !slices.Contains(headers, "Content-Type") { // as curl sends it
+		headers = append(headers, "Content-Type", "application/x-www-form-urlencoded")
 	}
 	if query != nil {
 		target += "?" + strings.Join(query, "&")
