@@ -226,11 +226,7 @@ func (f *function) released(ctx context.Context, t *timer) (*item, error) {
 	if _, refused := compat.AsError(err); err != nil && !refused {
 		return nil, err
 	}
-	if err != nil || doc.Rev != it.rev {
-		it.skipped = true
-		return it, nil
-	}
-	if !h.Deleted {
+	if it.skipped = err != nil || doc.Rev != it.rev; !it.skipped && !h.Deleted {
 		it.event.Doc = doc.Body
 	}
 	it.size = len(it.event.Doc) + len(it.event.Meta)
