@@ -2,6 +2,7 @@ package documents_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -112,14 +113,17 @@ func TestRulesCost(t *testing.T) {
 		s := servertest.NewJSOn(t, engine)
 		s.PutDesign("v", design)
 		require.Equal(t, 201, s.Do("PUT", "/db/warm", `{"a":1}`).Code)
-		rev := ""
+		counts = [4]int64{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 		long := `{"a":2,"pad":"` + strings.Repeat("x", 5000) + `"}`
-		for i, body := range []string{`{"a":1}`, long, `{"a":3}`, `{"a":-1}`} {
-			engine.Reset()
-			w := s.Do("PUT", "/db/doc?rev="+rev, body)
-			counts[i] = engine.Counts().RoundTrips
-			if w.Code == 201 {
-				rev = strings.Trim(servertest.ETag(w), `"`)
+		for try := range 5 { // what the server does besides may be counted with one of them
+			rev := ""
+			for i, body := range []string{`{"a":1}`, long, `{"a":3}`, `{"a":-1}`} {
+				engine.Reset()
+				w := s.Do("PUT", fmt.Sprintf("/db/doc%d?rev=%s", try, rev), body)
+				counts[i] = min(counts[i], engine.Counts().RoundTrips)
+				if w.Code == 201 {
+					rev = strings.Trim(servertest.ETag(w), `"`)
+				}
 			}
 		}
 		require.Zero(t, s.JS.Stats().Started, "workers for %s", design)
