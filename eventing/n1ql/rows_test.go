@@ -53,6 +53,13 @@ func TestSelect(t *testing.T) {
 	wantRows(t, f, `SELECT MAX(age) - MIN(age) AS span FROM p WHERE age IS NOT NULL`, `{"span":10}`)
 	wantRows(t, f, `SELECT RAW MAX(tags) FROM p`, `["b"]`)
 	wantRows(t, f, `SELECT RAW name FROM p WHERE ANY t IN tags SATISFIES t = "a" END`, `"Ann"`)
+	// A variable of LET hides the field of its name, in the selector as well.
+	wantRows(t, f, `SELECT RAW name FROM p LET city = age + 1 WHERE city = 31`, `"Ann"`)
+	wantRows(t, f, `SELECT city, COUNT(*) AS n, MAX(age) AS most FROM p GROUP BY city HAVING COUNT(*) > 1 ORDER BY city`,
+		`{"city":"Oslo","n":2,"most":35}`, `{"city":"Rome","n":2,"most":25}`)
+	wantRows(t, f, `SELECT d AS decade, c FROM p GROUP BY FLOOR(p.age / 10) AS d LETTING c = COUNT(*) HAVING d > 2`,
+		`{"decade":3,"c":2}`)
+	wantRows(t, f, `SELECT RAW t FROM p UNNEST tags AS t ORDER BY t DESC LIMIT 2`, `"b"`, `"b"`)
 	wantRows(t, f, `SELECT 1 AS x, "y"`, `{"x":1,"$1":"y"}`)
 	wantRows(t, f, `SELECT 1 WHERE FALSE`)
 }
