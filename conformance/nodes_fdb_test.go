@@ -42,6 +42,7 @@ func partitionsByNode(c *client, function string, nodes int) {
 	var last string
 	begin := time.Now()
 	for time.Since(begin) < time.Minute {
+		crashResume(c) // the third kill in a row has paused it
 		r := c.want(http.StatusOK, c.do("GET", "/_eventing/api/v1/stats/"+function+"?type=debug", ""))
 		var stats struct {
 			Debug struct {
