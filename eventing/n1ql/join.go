@@ -18,6 +18,7 @@ const maxBlock = 1 << 20
 type joiner struct {
 	*join
 	run      *run
+	env      *env     // of its expressions: its keyspace's documents have its alias there
 	keyspace Keyspace // nil for UNNEST
 	next     func(terms []term, size int) (more bool, err error)
 	block    []*joinedRow
@@ -45,7 +46,8 @@ func (r *run) joined(e *env, each func(e *env) (bool, error)) (
 	}
 	var joiners []*joiner
 	for i := len(r.statement.joins) - 1; i >= 0; i-- {
-		j := &joiner{join: r.statement.joins[i], run: r, keyspace: r.others[i], next: next}
+		j := &joiner{join: r.statement.joins[i], run: r, env: r.env(), keyspace: r.others[i], next: next}
+		j.env.alias = j.alias
 		joiners = append(joiners, j)
 		next = j.push
 	}
@@ -109,7 +111,7 @@ func (j *joiner) flush() (more bool, err error) {
 // unnest adds the elements of an array.
 func (j *joiner) unnest(block []*joinedRow) (more bool, err error) {
 	for _, row := range block {
-		e := j.env(row)
+		e := j.at(row)
 		array, err := j.array.eval(e)
 		if err != nil {
 			return false, err
@@ -130,19 +132,17 @@ func (j *joiner) unnest(block []*joinedRow) (more bool, err error) {
 	return true, nil
 }
 
-// env is what expressions over a row are evaluated in. The documents of the keyspace to be joined
-// have its alias there.
-func (j *joiner) env(row *joinedRow) *env {
-	e := j.run.env()
-	e.terms, e.alias = row.terms, j.alias
-	return e
+// at is env at a row, without a document. One serves all rows, so that patterns are compiled once.
+func (j *joiner) at(row *joinedRow) *env {
+	j.env.terms, j.env.document, j.env.meta, j.env.held = row.terms, value{}, nil, 0
+	return j.env
 }
 
 // keysOf gives the ids of the documents that belong to each row; byKeys is false if ON does not name
 // them.
 func (j *joiner) keysOf(block []*joinedRow) (keys [][]string, byKeys bool, err error) {
 	for _, row := range block {
-		e := j.env(row)
+		e := j.at(row)
 		if j.keys == nil {
 			list, ok := keysOf(j.on, e)
 			if !ok {
@@ -204,7 +204,7 @@ func (j *joiner) byKeys(block []*joinedRow, keys [][]string) (more bool, err err
 // the block is done by a scan, and so are the blocks after it.
 func (j *joiner) byIndex(block []*joinedRow) (more bool, err error) {
 	for i, row := range block {
-		wanted, e := true, j.env(row)
+		wanted, e := true, j.at(row)
 		if !j.never(j.on, e) {
 			err = j.keyspace.Find(j.run.ctx, Find{
 				Selector: selectorFor(j.on, e), Indexed: true, Expiry: j.run.statement.expiry,
@@ -267,18 +267,20 @@ func (j *joiner) byScan(block []*joinedRow) (more bool, err error) {
 
 // match adds a document to those rows for which ON holds. Rows that have it share one copy.
 func (j *joiner) match(rows []*joinedRow, d *Document) (more bool, err error) {
-	parser := ejson.AcquireParser()
-	defer parser.Release()
-	parsed, err := parser.Parse(d.Body)
-	if err != nil {
-		return false, err
+	var parsed ejson.Value
+	if j.on != nil {
+		parser := ejson.AcquireParser()
+		defer parser.Release()
+		if parsed, err = parser.Parse(d.Body); err != nil {
+			return false, err
+		}
 	}
 	var copied *Document
 	var body value
 	size := 0
 	for _, row := range rows {
 		if j.on != nil {
-			e := j.env(row)
+			e := j.at(row)
 			e.document, e.meta = fromJSON(parsed), d
 			if ok, err := e.passes(j.on); err != nil {
 				return false, err

@@ -54,6 +54,7 @@ func (p *exprParser) call() expr {
 		if !p.tok.Is(")") {
 			p.metas = append(p.metas, p.tok)
 			x.alias = p.name("the alias of the keyspace")
+			p.names[len(p.names)-1].named = true
 		}
 		p.expect(")")
 		if next := p.ahead(); !p.tok.Is(".") || next.Text != "id" && next.Text != "cas" {

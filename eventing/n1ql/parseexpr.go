@@ -274,7 +274,7 @@ func (p *exprParser) primary() expr {
 	p.advance()
 	switch {
 	case !slices.Contains(p.variables, t.Text):
-		p.names = append(p.names, usedName{t, true, p.aggregate})
+		p.names = append(p.names, usedName{token: t, identifier: true, aggregate: p.aggregate})
 	case p.aggregate:
 		p.failVariable(t)
 	}
@@ -286,10 +286,13 @@ type usedName struct {
 	token      lex.Token
 	identifier bool
 	aggregate  bool // in the argument of an aggregate
+	named      bool // META(alias)
 }
 
 // uses remembers a token that is no identifier and needs a document.
-func (p *exprParser) uses(t lex.Token) { p.names = append(p.names, usedName{t, false, p.aggregate}) }
+func (p *exprParser) uses(t lex.Token) {
+	p.names = append(p.names, usedName{token: t, aggregate: p.aggregate})
+}
 
 // free is the first token that needs a document, nil if none does.
 func (p *exprParser) free() *lex.Token {

@@ -52,10 +52,7 @@ func (p *statementParser) joins(s *Statement) {
 // qualify gives the fields in UNNEST and ON KEYS their keyspace as long as there is only one; used is
 // how many names there were before.
 func (p *statementParser) qualify(s *Statement, j *join, used int) {
-	alias := s.from.alias
-	if alias == "" && s.from.param == "" {
-		alias = s.from.aliasOf(s.from.name)
-	}
+	alias := s.from.aliasOf(s.from.name)
 	if len(s.joins) > 0 || alias == "" || j.on != nil {
 		return
 	}
@@ -191,8 +188,7 @@ func (p *statementParser) groupClauses(s *Statement) {
 
 // hasTerm reports whether a term of FROM has this alias.
 func (s *Statement) hasTerm(alias string) bool {
-	return s.from != nil && s.from.param == "" && s.from.aliasOf(s.from.name) == alias ||
-		s.from != nil && s.from.alias == alias && alias != "" ||
+	return s.from != nil && alias != "" && s.from.aliasOf(s.from.name) == alias ||
 		slices.ContainsFunc(s.joins, func(j *join) bool { return j.alias == alias })
 }
 
@@ -209,7 +205,7 @@ func (p *statementParser) checkNames(s *Statement) {
 			switch {
 			case n.identifier && !s.hasTerm(n.token.Text):
 				p.failBare(n)
-			case n.token.Is("META") && !p.namedMeta(n.token):
+			case n.token.Is("META") && !n.named:
 				p.fail(n.token, "beside several terms of FROM META needs the alias of one: META(alias)")
 			}
 		}
@@ -242,16 +238,6 @@ func (p *statementParser) checkNames(s *Statement) {
 // failBare is for a field of which it is not known which term it is of.
 func (p *statementParser) failBare(n usedName) {
 	p.fail(n.token, "beside several terms of FROM %s needs the alias of its own in front", n.token.Text)
-}
-
-// namedMeta reports whether META has an alias in its parentheses.
-func (p *statementParser) namedMeta(t lex.Token) bool {
-	return slices.ContainsFunc(p.metas, func(m lex.Token) bool {
-		l := lex.Lexer{Src: p.Src, Pos: t.End}
-		l.Next()
-		first := l.Next()
-		return first.Start == m.Start
-	})
 }
 
 // failName fails at the first place of a name outside of aggregates.

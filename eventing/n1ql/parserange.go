@@ -62,28 +62,17 @@ func (p *exprParser) quantified() expr {
 	return x
 }
 
-// maxLookahead is how many tokens after FIRST or OBJECT are looked at for the FOR of a transformation.
-const maxLookahead = 2000
-
 // startsTransformation reports whether FIRST or OBJECT is not a name here: FIRST begins FIRST … FOR
 // … END.
 func (p *exprParser) startsTransformation() bool {
 	if next := p.ahead(); !startsOperand(next) || unsupportedWords[next.Upper] != "" {
 		return false
 	}
-	l, depth := p.Lexer, 0
-	for range maxLookahead {
-		t := l.Next()
+	for t := range p.Outside() {
 		switch {
-		case t.Kind == lex.End, t.Kind == lex.Bad, depth == 0 && (t.Is(",") || t.Is(";") || t.Is("FROM")):
+		case t.Is(","), t.Is(";"), t.Is("FROM"):
 			return false
-		case t.Is("("), t.Is("["), t.Is("{"):
-			depth++
-		case t.Is(")"), t.Is("]"), t.Is("}"):
-			if depth--; depth < 0 {
-				return false
-			}
-		case t.Is("FOR") && depth == 0:
+		case t.Is("FOR"):
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package lex
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -75,6 +76,36 @@ func (l *Lexer) Next() Token {
 	}
 	l.Pos = t.End
 	return t
+}
+
+// maxOutside is how many tokens Outside looks at.
+const maxOutside = 2000
+
+// Outside gives the tokens that follow outside of brackets, opening brackets among them, each with the
+// lexer behind it. It ends at the bracket that closes those around, at a bad token, and after some
+// thousand tokens.
+func (l Lexer) Outside() iter.Seq2[Token, Lexer] {
+	return func(yield func(Token, Lexer) bool) {
+		depth := 0
+		for range maxOutside {
+			t := l.Next()
+			switch {
+			case t.Kind == End, t.Kind == Bad:
+				return
+			case t.Is(")"), t.Is("]"), t.Is("}"):
+				if depth--; depth < 0 {
+					return
+				}
+				continue
+			}
+			if depth == 0 && !yield(t, l) {
+				return
+			}
+			if t.Is("(") || t.Is("[") || t.Is("{") {
+				depth++
+			}
+		}
+	}
 }
 
 // bad makes the rest of the text a bad token.

@@ -7,10 +7,6 @@ import (
 	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
-// maxLookahead is how many tokens after a keyword are looked at for the second keyword of a
-// statement.
-const maxLookahead = 2000
-
 // isStatement reports whether a statement begins with the token at the scanner: a keyword with
 // something after it that is no JavaScript. The keywords are usual names there: update(),
 // select.options, {update: 1}.
@@ -89,25 +85,12 @@ func startsName(t lex.Token) bool {
 // reaches reports whether one of two keywords stands before the end of the statement, with a name
 // after it. Two names in a row are no JavaScript.
 func reaches(l lex.Lexer, word, other string) bool {
-	depth := 0
-	for range maxLookahead {
-		t := l.Next()
+	for t, after := range l.Outside() {
 		switch {
-		case t.Kind == lex.End, t.Kind == lex.Bad:
+		case t.Is(";"):
 			return false
-		case t.Is("("), t.Is("["), t.Is("{"):
-			depth++
-		case t.Is(")"), t.Is("]"), t.Is("}"):
-			if depth--; depth < 0 {
-				return false
-			}
-		case t.Is(";") && depth == 0:
-			return false
-		case t.Kind == lex.Word && depth == 0 && (t.Upper == word || t.Upper == other):
-			next := l
-			if n := next.Next(); startsName(n) {
-				return true
-			}
+		case t.Kind == lex.Word && (t.Upper == word || t.Upper == other) && startsName(after.Next()):
+			return true
 		}
 	}
 	return false
@@ -115,19 +98,12 @@ func reaches(l lex.Lexer, word, other string) bool {
 
 // isMethod reports whether parentheses and then a brace follow, as in the definition of a method.
 func isMethod(l lex.Lexer) bool {
-	depth := 0
-	for range maxLookahead {
-		t := l.Next()
-		switch {
-		case t.Kind == lex.End, t.Kind == lex.Bad:
-			return false
-		case t.Is("("):
-			depth++
-		case t.Is(")"):
-			if depth--; depth == 0 {
-				return l.Next().Text == "{"
-			}
+	inside := false
+	for t := range l.Outside() {
+		if inside {
+			return t.Is("{")
 		}
+		inside = true
 	}
 	return false
 }
