@@ -6,9 +6,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -21,14 +19,11 @@ import (
 // its place, and the sum is rounded up. What others have told is two seconds old, so that up to then
 // rows may count that they have read since.
 func (e *Engine) unread(ctx context.Context, r *registry.Record, parts map[nodes.ID]*tally) (rows int64, err error) {
-	f := r.Running()
-	admin := principal.Principal{Roles: []string{"_admin"}}
-	source := e.docs.Database(f.Bindings.SourceBucket, admin, documents.Origin{}).Bare()
 	shares, uuid, err := e.reached(ctx, r, parts)
 	if err != nil || len(shares) == 0 {
 		return 0, err
 	}
-	err = source.ViewAgain(ctx, func(s *storage.Snapshot) error {
+	err = sourceOf(e.docs, r.Running()).ViewAgain(ctx, func(s *storage.Snapshot) error {
 		rows = 0
 		if uuid != nil && s.UUID() != *uuid {
 			return nil // the function stops: it has nothing to read in a database that was made anew

@@ -99,8 +99,8 @@ func (f *function) rearm() {
 
 // hold is the result of an event that is held back for a debug session: the timer.
 func (it *item) hold() *js.EventResult {
-	context, _ := json.Marshal(heldEvent{ // which has nothing that cannot be JSON
-
+	// It has nothing that cannot be JSON.
+	context, _ := json.Marshal(heldEvent{
 		Rev: it.rev.String(), Hops: it.hops, Deleted: it.event.Kind == js.EventDelete, Expired: it.expired,
 		Meta: it.event.Meta,
 	})

@@ -173,13 +173,17 @@ func (e *Engine) Close() {
 // of the request.
 func (e *Engine) deploy(tx kv.Tx, r *registry.Record) error {
 	f := r.Running()
-	admin := principal.Principal{Roles: []string{"_admin"}}
-	source := e.docs.Database(f.Bindings.SourceBucket, admin, documents.Origin{})
-	err := begin(e.ctx, tx, r.Instance, source.Bare(), f.Settings.Boundary)
+	err := begin(e.ctx, tx, r.Instance, sourceOf(e.docs, f), f.Settings.Boundary)
 	if errors.Is(err, compat.KindNoDatabase) {
 		return definition.Errorf(definition.CodeBucketMissing, "Bucket: %s does not exist", f.Bindings.SourceBucket)
 	}
 	return err
+}
+
+// sourceOf is the source of a function, as the server itself sees it.
+func sourceOf(docs *documents.Store, f *definition.Function) *storage.DB {
+	admin := principal.Principal{Roles: []string{"_admin"}}
+	return docs.Database(f.Bindings.SourceBucket, admin, documents.Origin{}).Bare()
 }
 
 // paused is the registry's hook for an instance that has stopped.
