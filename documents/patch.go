@@ -72,7 +72,7 @@ func (e *PatchEdit) Write(ctx context.Context, d *Database, o WriteOptions) (*Pa
 		}
 		return list[0], nil
 	}
-	if !e.Rev.IsZero() || o != (WriteOptions{}) || d.isUsers() || d.isReplicator() {
+	if !e.Rev.IsZero() || o != (WriteOptions{}) || d.isUsers() || compat.IsReplicatorDB(d.Name()) {
 		made, err = alone()
 	} else {
 		batcher := d.store.patches.Batcher(patchKey(d, e.ID))

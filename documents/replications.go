@@ -16,9 +16,6 @@ import (
 // replicatorDB is a replicator database: what is written to it, and what is shown of it.
 type replicatorDB struct{ d *Database }
 
-// isReplicator reports whether the database's documents are replications.
-func (d *Database) isReplicator() bool { return compat.IsReplicatorDB(d.Name()) }
-
 var errForeignReplication = compat.NewError(compat.KindForbidden,
 	"Can't update replication documents from other users.")
 
@@ -111,7 +108,7 @@ func setMember(v ejson.Value, name string, json []byte) []byte {
 
 // hides reports whether the principal may not see the credentials in others' documents.
 func (r replicatorDB) hides() bool {
-	return r.d.isReplicator() && !r.d.who.IsAdmin() && !r.d.who.HasRole("_replicator")
+	return compat.IsReplicatorDB(r.d.Name()) && !r.d.who.IsAdmin() && !r.d.who.HasRole("_replicator")
 }
 
 var urlCredentials = regexp.MustCompile(`http(s)?://(?:[^:]+):[^@]+@(.*)$`)

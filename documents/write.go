@@ -193,7 +193,7 @@ func (d *Database) prepare(
 			return nil, false, err
 		}
 	}
-	if d.isReplicator() {
+	if compat.IsReplicatorDB(d.Name()) {
 		if err := (replicatorDB{d}).prepare(ctx, docs); err != nil {
 			return nil, false, err
 		}

@@ -123,7 +123,7 @@ func New(o Options) *Engine {
 	})
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.registry = registry.New(o.KV, registry.Hooks{
-		Deploy: e.deploy, Paused: e.paused, Undeployed: e.undeployed, Deleted: e.deleted,
+		Deploy: e.deploy, Paused: afterPause, Undeployed: afterUndeploy, Deleted: afterDelete,
 	})
 	if e.members = o.Nodes; e.members == nil {
 		e.members = nodes.New(nodes.Options{KV: o.KV})
@@ -186,20 +186,20 @@ func sourceOf(docs *documents.Store, f *definition.Function) *storage.DB {
 	return docs.Database(f.Bindings.SourceBucket, admin, documents.Origin{}).Bare()
 }
 
-// paused is the registry's hook for an instance that has stopped.
-func (e *Engine) paused(tx kv.Tx, r *registry.Record) error {
+// afterPause is the registry's hook for an instance that has stopped.
+func afterPause(tx kv.Tx, r *registry.Record) error {
 	freeAll(tx, r.Instance)
 	return nil
 }
 
-// undeployed is the registry's hook for an instance that ends.
-func (e *Engine) undeployed(tx kv.Tx, r *registry.Record) error {
+// afterUndeploy is the registry's hook for an instance that ends.
+func afterUndeploy(tx kv.Tx, r *registry.Record) error {
 	clearInstance(tx, r.Instance)
 	return nil
 }
 
-// deleted is the registry's hook for a function that is deleted: its log goes with it.
-func (e *Engine) deleted(tx kv.Tx, r *registry.Record) error {
+// afterDelete is the registry's hook for a function that is deleted: its log goes with it.
+func afterDelete(tx kv.Tx, r *registry.Record) error {
 	tx.ClearRange(below(logKey(r.Ref())))
 	return nil
 }

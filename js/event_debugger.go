@@ -35,11 +35,6 @@ func askDebuggerOf(ctx context.Context, host EventHost, d *decoder, e *encoder) 
 	return err
 }
 
-// newInspection makes the session of the realm's program.
-func (r *eventRealm) newInspection() *inspect.Session {
-	return inspect.NewSession(r.program.inspected, r.exchange, r.breakOff)
-}
-
 // exchange is inspect.Exchange: it asks the host.
 func (r *eventRealm) exchange(out [][]byte, wait bool) (in [][]byte, err error) {
 	var e encoder

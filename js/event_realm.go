@@ -95,7 +95,7 @@ func (b *eventBatch) newRealm() (*eventRealm, error) {
 	eval := r.vm.Get("eval")
 	made, err := r.runPrelude(global)
 	if err == nil && p.inspected != nil {
-		r.inspected = r.newInspection()
+		r.inspected = inspect.NewSession(p.inspected, r.exchange, r.breakOff)
 		err = r.inspected.Bind(r.vm, eval)
 	}
 	if err != nil {
