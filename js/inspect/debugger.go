@@ -282,7 +282,7 @@ func (s *Session) show(n int, f *frame) callFrame {
 	}
 	seen := map[string]bool{}
 	inside := true // of the function that runs
-	for _, scope := range f.at.scopes {
+	for scope := f.at.scope; scope != nil; scope = scope.outer {
 		var names []string
 		for _, name := range scope.names {
 			if !seen[name] { // else it is hidden by an inner one
@@ -372,7 +372,7 @@ func (f *frame) binds(name string) bool {
 	if f.at == nil {
 		return false
 	}
-	for _, scope := range f.at.scopes {
+	for scope := f.at.scope; scope != nil; scope = scope.outer {
 		for _, n := range scope.names {
 			if n == name {
 				return true

@@ -1,7 +1,9 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -28,14 +30,14 @@ type Program struct {
 	file   *file.File
 	header int // lines before the user's first one
 	marks  []mark
-	scopes []*scope
-	told   int // names of variables that marks tell, together
+	scopes []*scope // in the order of their beginnings, outer ones first
+	told   int      // names of variables that marks tell, together
 }
 
 // mark is a place where the program can stop.
 type mark struct {
-	line, column int // of the user's code, the first ones are 0
-	scopes       []*scope
+	line, column int    // of the user's code, the first ones are 0
+	scope        *scope // the innermost one
 	function     *scope
 	isDebugger   bool // a statement debugger
 	guarded      bool // the function catches what is thrown here
@@ -46,24 +48,18 @@ type scope struct {
 	kind       string // local (of a function), block, catch
 	name       string // of a function
 	names      []string
+	guarded    bool // it is the block of a try with catch
 	begin, end file.Idx
+	outer      *scope
 }
-
-func (s *scope) has(at file.Idx) bool { return s.begin <= at && at < s.end }
 
 // lists are the statements of a tree that get marks: before those of lists, and around single ones.
 type lists struct {
 	many    []*[]ast.Statement
 	single  []*ast.Statement
-	bodies  []*functionBody
-	guarded []*ast.BlockStatement // of try with catch
+	bodies  map[*ast.BlockStatement]map[string]bool // of functions: the names that parameters and var bind
+	guarded map[*ast.BlockStatement]bool            // of try with catch
 	methods map[*ast.FunctionLiteral]string
-}
-
-// functionBody is a body of a function with the names that its parameters and var bind.
-type functionBody struct {
-	block *ast.BlockStatement
-	names []string
 }
 
 // Instrument puts marks into the tree of a program whose text is code; the first header lines are not
@@ -71,31 +67,66 @@ type functionBody struct {
 func Instrument(tree *ast.Program, code string, header int) *Program {
 	lines := strings.SplitAfterN(code, "\n", header+1)
 	p := &Program{source: lines[len(lines)-1], file: tree.File, header: header}
-	l := &lists{methods: map[*ast.FunctionLiteral]string{}}
+	l := &lists{
+		bodies: map[*ast.BlockStatement]map[string]bool{}, guarded: map[*ast.BlockStatement]bool{},
+		methods: map[*ast.FunctionLiteral]string{},
+	}
 	script.Walk(tree, func(n ast.Node) { p.look(n, l) })
-	slices.SortStableFunc(p.scopes, func(a, b *scope) int { return int(b.begin - a.begin) })
+	p.nest()
 	for _, list := range l.many {
-		*list = p.marked(*list, l)
+		*list = p.marked(*list)
 	}
 	for _, s := range l.single {
 		if _, block := (*s).(*ast.BlockStatement); !block {
 			at := (*s).Idx0()
-			*s = &ast.BlockStatement{LeftBrace: at, List: p.marked([]ast.Statement{*s}, l), RightBrace: at}
+			*s = &ast.BlockStatement{LeftBrace: at, List: p.marked([]ast.Statement{*s}), RightBrace: at}
 		}
 	}
-	for _, b := range l.guarded {
+	for b := range l.guarded {
 		b.List = []ast.Statement{rethrowing(b, b.List)}
 	}
-	for _, b := range l.bodies {
-		watchBody(b)
+	for b, names := range l.bodies {
+		watchBody(b, names)
 	}
 	return p
 }
 
+// nest sorts the scopes and tells each the one around it. They lie one in another or apart.
+func (p *Program) nest() {
+	slices.SortStableFunc(p.scopes, func(a, b *scope) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(b.end, a.end))
+	})
+	var open *scope
+	for _, s := range p.scopes {
+		s.outer = open.at(s.begin)
+		open = s
+	}
+}
+
+// at is the innermost of a scope and those around it that has a place, nil for none.
+func (s *scope) at(place file.Idx) *scope {
+	for s != nil && place >= s.end {
+		s = s.outer
+	}
+	return s
+}
+
+// scopeAt is the innermost scope of a place, nil for none: the last one that begins before it, or one
+// around that.
+func (p *Program) scopeAt(place file.Idx) *scope {
+	after := sort.Search(len(p.scopes), func(i int) bool { return p.scopes[i].begin > place })
+	if after == 0 {
+		return nil
+	}
+	return p.scopes[after-1].at(place)
+}
+
 // look notes what a node has of names and statements.
 func (p *Program) look(n ast.Node, l *lists) {
-	add := func(kind, name string, of ast.Node, names []string) {
-		p.scopes = append(p.scopes, &scope{kind: kind, name: name, names: names, begin: of.Idx0(), end: of.Idx1()})
+	add := func(kind, name string, of ast.Node, names []string) *scope {
+		s := &scope{kind: kind, name: name, names: names, begin: of.Idx0(), end: of.Idx1()}
+		p.scopes = append(p.scopes, s)
+		return s
 	}
 	switch n := n.(type) {
 	case *ast.MethodDefinition:
@@ -108,19 +139,19 @@ func (p *Program) look(n ast.Node, l *lists) {
 			name = n.Name.Name.String()
 		}
 		names := functionNames(n.ParameterList, n.DeclarationList)
-		l.bodies = append(l.bodies, &functionBody{n.Body, names})
+		l.bodies[n.Body] = set(names)
 		add("local", name, n, append(names, declared(n.Body.List)...))
 	case *ast.ArrowFunctionLiteral:
 		names := functionNames(n.ParameterList, n.DeclarationList)
 		if body, ok := n.Body.(*ast.BlockStatement); ok {
-			l.bodies = append(l.bodies, &functionBody{body, names})
+			l.bodies[body] = set(names)
 			names = append(names, declared(body.List)...)
 		}
 		add("local", "", n, names)
 	case *ast.BlockStatement:
 		l.many = append(l.many, &n.List)
-		if !slices.ContainsFunc(l.bodies, func(b *functionBody) bool { return b.block == n }) {
-			add("block", "", n, declared(n.List))
+		if l.bodies[n] == nil {
+			add("block", "", n, declared(n.List)).guarded = l.guarded[n]
 		}
 	case *ast.SwitchStatement:
 		var names []string
@@ -134,7 +165,7 @@ func (p *Program) look(n ast.Node, l *lists) {
 		add("catch", "", n, bound(nil, n.Parameter))
 	case *ast.TryStatement:
 		if n.Catch != nil {
-			l.guarded = append(l.guarded, n.Body)
+			l.guarded[n.Body] = true
 		}
 	case *ast.IfStatement:
 		l.single = append(l.single, &n.Consequent)
@@ -147,7 +178,7 @@ func (p *Program) look(n ast.Node, l *lists) {
 }
 
 // lookAtLoop is look for loops and with.
-func (p *Program) lookAtLoop(n ast.Node, l *lists, add func(kind, name string, of ast.Node, names []string)) {
+func (p *Program) lookAtLoop(n ast.Node, l *lists, add func(kind, name string, of ast.Node, names []string) *scope) {
 	switch n := n.(type) {
 	case *ast.ForStatement:
 		l.single = append(l.single, &n.Body)
@@ -177,7 +208,15 @@ func (p *Program) lookAtLoop(n ast.Node, l *lists, add func(kind, name string, o
 	}
 }
 
-// functionNames are the names that parameters and var bind.
+func set(names []string) map[string]bool {
+	s := make(map[string]bool, len(names))
+	for _, name := range names {
+		s[name] = true
+	}
+	return s
+}
+
+// functionNames are the names that parameters and var bind; of var some more than once.
 func functionNames(parameters *ast.ParameterList, vars []*ast.VariableDeclaration) (names []string) {
 	if parameters != nil {
 		for _, b := range parameters.List {
@@ -214,9 +253,7 @@ func declared(list []ast.Statement) (names []string) {
 func bound(names []string, target ast.Node) []string {
 	switch t := target.(type) {
 	case *ast.Identifier:
-		if name := t.Name.String(); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = append(names, t.Name.String())
 	case *ast.AssignExpression:
 		names = bound(names, t.Left)
 	case *ast.Binding:
@@ -240,13 +277,13 @@ func bound(names []string, target ast.Node) []string {
 }
 
 // marked puts a mark before each statement but directives and what is hoisted.
-func (p *Program) marked(list []ast.Statement, l *lists) []ast.Statement {
+func (p *Program) marked(list []ast.Statement) []ast.Statement {
 	out := make([]ast.Statement, 0, 2*len(list))
 	prologue := true
 	for _, s := range list {
 		prologue = prologue && isDirective(s)
 		if !prologue {
-			if m := p.mark(s, l); m != nil {
+			if m := p.mark(s); m != nil {
 				out = append(out, m)
 			}
 		}
@@ -266,7 +303,7 @@ func isDirective(s ast.Statement) bool {
 
 // mark notes the place of a statement, and makes the call that tells it: of the function of marks, with
 // the number of the mark and a function that gives the variables there.
-func (p *Program) mark(s ast.Statement, l *lists) ast.Statement {
+func (p *Program) mark(s ast.Statement) ast.Statement {
 	switch s.(type) {
 	case *ast.FunctionDeclaration, *ast.EmptyStatement, *ast.BlockStatement:
 		return nil
@@ -278,21 +315,12 @@ func (p *Program) mark(s ast.Statement, l *lists) ast.Statement {
 		return nil
 	}
 	_, m.isDebugger = s.(*ast.DebuggerStatement)
-	for _, scope := range p.scopes { // the innermost ones begin last
-		if scope.has(at) {
-			m.scopes = append(m.scopes, scope)
-			if m.function == nil && scope.kind == "local" {
-				m.function = scope
-			}
-		}
+	m.scope = p.scopeAt(at)
+	for m.function = m.scope; m.function != nil && m.function.kind != "local"; m.function = m.function.outer {
+		m.guarded = m.guarded || m.function.guarded
 	}
 	if m.function == nil {
 		return nil
-	}
-	for _, b := range l.guarded {
-		if b.LeftBrace > m.function.begin && b.LeftBrace < at && at < b.RightBrace {
-			m.guarded = true
-		}
 	}
 	p.marks = append(p.marks, m)
 	number := &ast.NumberLiteral{Idx: at, Value: int64(len(p.marks) - 1)}
@@ -314,9 +342,12 @@ func (p *Program) variables(m *mark, at file.Idx) ast.Expression {
 	}
 	add(nameThis, ast.PropertyKindValue, &ast.ThisExpression{Idx: at})
 	seen := map[string]bool{"this": true, "arguments": true}
-	for _, scope := range m.scopes {
+	for scope := m.scope; scope != nil; scope = scope.outer {
+		if p.told += len(scope.names); p.told > maxTold {
+			break
+		}
 		for _, name := range scope.names {
-			if p.told++; seen[name] || p.told > maxTold {
+			if seen[name] {
 				continue
 			}
 			seen[name] = true
@@ -354,8 +385,8 @@ func call(name unistring.String, at file.Idx, args ...ast.Expression) ast.Expres
 
 // watchBody has the exceptions told that leave a function. What goes into a block of its own must not
 // bind a name that the function binds already, so such functions stay as they are.
-func watchBody(b *functionBody) {
-	list := b.block.List
+func watchBody(b *ast.BlockStatement, names map[string]bool) {
+	list := b.List
 	first := 0
 	for first < len(list) && isDirective(list[first]) {
 		first++
@@ -363,12 +394,12 @@ func watchBody(b *functionBody) {
 	rest := list[first:]
 	for _, s := range rest {
 		f, ok := s.(*ast.FunctionDeclaration)
-		if ok && slices.Contains(b.names, f.Function.Name.Name.String()) {
+		if ok && names[f.Function.Name.Name.String()] {
 			return
 		}
 	}
 	if len(rest) > 0 {
-		b.block.List = append(slices.Clone(list[:first]), rethrowing(b.block, rest))
+		b.List = append(slices.Clone(list[:first]), rethrowing(b, rest))
 	}
 }
 
