@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
@@ -34,8 +35,9 @@ type Options struct {
 
 // Sessions are the sessions of a process. They are safe for concurrent use.
 type Sessions struct {
-	mu  sync.Mutex
-	all map[definition.Ref]*Session
+	live atomic.Int32 // how many have not ended: every event asks
+	mu   sync.Mutex
+	all  map[definition.Ref]*Session
 }
 
 // NewSessions makes an empty set.
@@ -58,12 +60,19 @@ func (s *Sessions) Start(ctx context.Context, o Options) (*Session, *definition.
 	n.ctx, n.cancel = context.WithCancelCause(ctx)
 	over := time.AfterFunc(o.Time, func() { n.cancel(errTime) })
 	s.all[o.Ref] = n
-	context.AfterFunc(n.ctx, func() { over.Stop() })
+	s.live.Add(1)
+	context.AfterFunc(n.ctx, func() {
+		over.Stop()
+		s.live.Add(-1)
+	})
 	return n, nil
 }
 
 // Of is the session of a function, nil if there is none.
 func (s *Sessions) Of(ref definition.Ref) *Session {
+	if s.live.Load() == 0 {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := s.all[ref]; n != nil && n.ctx.Err() == nil {
