@@ -49,21 +49,12 @@ func (s *Statement) Kind() Kind { return s.kind }
 // are numbers.
 func (s *Statement) Params() []string { return s.params }
 
-// Keyspace is the name of the keyspace as the statement has it, a parameter's with a dollar in
-// front; "" if there is none.
-func (s *Statement) Keyspace() string {
-	if s.from == nil {
-		return ""
-	}
-	return s.from.shown()
-}
-
-// Keyspaces are the names of all keyspaces, as Keyspace gives them; the one that a statement writes to
-// is the only one of it.
+// Keyspaces are the names of all keyspaces as the statement has them, a parameter's with a dollar in
+// front; the one that a statement writes to is the only one of it.
 func (s *Statement) Keyspaces() []string {
 	var names []string
-	if name := s.Keyspace(); name != "" {
-		names = append(names, name)
+	if s.from != nil {
+		names = append(names, s.from.shown())
 	}
 	for _, j := range s.joins {
 		if j.keyspace != nil {

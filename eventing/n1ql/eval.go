@@ -17,8 +17,7 @@ type env struct {
 	document  value
 	meta      *Document // nil where there is no document
 	terms     []term    // of FROM, where there are joins; document is that of the one whose ON is evaluated
-	lets      []variable
-	qualified bool // fields have the alias of their term in front; a bare name is a term or a variable
+	statement *Statement
 	variables []member
 	results   []value // of the aggregates
 	group     []value // of the terms of GROUP BY

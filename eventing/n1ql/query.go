@@ -162,10 +162,7 @@ func (q *Query) Selector() []byte {
 }
 
 func (q *Query) env(ctx context.Context) *env {
-	return &env{
-		ctx: ctx, params: q.params, alias: q.alias, now: q.now,
-		lets: q.statement.lets, qualified: len(q.statement.joins) > 0,
-	}
+	return &env{ctx: ctx, params: q.params, alias: q.alias, now: q.now, statement: q.statement}
 }
 
 // Rows runs the query. SELECT reads while the rows are fetched; other statements are done when Rows returns, so that

@@ -126,6 +126,10 @@ func (f *field) is(condition string) string {
 	return `{` + string(ejson.AppendString(nil, f.name)) + `:` + condition + `}`
 }
 
+// qualified reports whether fields have the alias of their term in front, as they must where there are
+// joins: a bare name is a term or a variable there.
+func (t *translator) qualified() bool { return len(t.env.statement.joins) > 0 }
+
 // path gives the field that an expression reads; ok is false if the expression is no field, or one
 // that Mango cannot name.
 func (t *translator) path(x expr) (f field, ok bool) {
@@ -134,13 +138,14 @@ func (t *translator) path(x expr) (f field, ok bool) {
 		switch {
 		case t.variable != "":
 			return field{}, x.name == t.variable
-		case t.env.qualified, x.name == t.env.alias, slices.ContainsFunc(t.env.lets, named(x.name)):
+		case t.qualified(), x.name == t.env.alias,
+			slices.ContainsFunc(t.env.statement.lets, named(x.name)):
 			return field{}, false
 		}
 		return t.root(x.name)
 	case *fieldOf:
 		if meta, ok := x.of.(*metaOf); ok && t.variable == "" {
-			if t.env.qualified && meta.alias != t.env.alias {
+			if t.qualified() && meta.alias != t.env.alias {
 				return field{}, false
 			}
 			f = field{id: x.name == "id", rev: x.name == "cas"}
