@@ -13,6 +13,8 @@ import (
 func allFieldsIndexes(id string, body ejson.Value) []*Index {
 	var list []*Index
 	for _, d := range allfields.ParseDefinitions(id, body, SplitField) {
+		// The definition is kept as its JSON, not as the parsed value: it is shown in GET
+		// /db/_index and is part of what a bookmark names the index by (Index.origin).
 		ix := &Index{DDoc: id, Name: d.Name, Kind: KindAllFields, allFields: &d}
 		indexes, _ := body.Get(allfields.Member)
 		definition, _ := indexes.Get(d.Name)
@@ -45,6 +47,9 @@ func (ix *Index) unusableAllFields(s *selector.Selector, sort []string) string {
 		return reasonTextSearch
 	case slices.ContainsFunc(sort, func(name string) bool { return !selector.ParsePath(name).Valid }):
 		return reasonSort
+	// With a sort the index can be read in its order, whatever the selector says: one field's
+	// entries are in the order of the values, and documents that do not pass are left out as they
+	// are read.
 	case len(sort) > 0 && sortRangeSet(s, ix.allFields, sort) != nil:
 		return ""
 	case len(rangeSetsOf(s, ix.allFields)) > 0:
@@ -63,6 +68,8 @@ func checkAllFields(given ejson.Value) error {
 	if given.Kind() != ejson.Object {
 		return bad
 	}
+	// Only `exclude` reaches the loop over elements below: the two numbers go on with the next
+	// member. Elements that are no strings have the text "", which SplitField refuses.
 	for name, v := range given.Members() {
 		switch {
 		case name.TextIs(allfields.MemberExclude) && v.Kind() == ejson.Array:

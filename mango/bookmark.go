@@ -25,6 +25,8 @@ const bookmarkFormat = 0x81
 // bookmark is the position of the last row that was taken, so that the next page goes on after it.
 // It holds all that is needed: the server keeps nothing.
 type bookmark struct {
+	// The key of the row: an array for an index, the id as a string for the documents by id. isFrom
+	// tells the two apart by that.
 	key ejson.Value
 	id  string
 	// origin tells the order that the position is in: nothing for that of the ids, else what
@@ -34,6 +36,8 @@ type bookmark struct {
 
 // appendBookmark appends the text of a bookmark; key is JSON.
 func appendBookmark(dst []byte, key []byte, id string, origin []string) []byte {
+	// Parts are appended as JSON strings behind key and id, so that the form can grow at its end:
+	// parseBookmark takes any number of them.
 	content := append(append([]byte{'['}, key...), ',')
 	content = ejson.AppendString(content, id)
 	for _, part := range origin {
@@ -50,6 +54,7 @@ func errBookmark(text string) error {
 }
 
 // isRow reports whether a row is that of the bookmark; key is JSON.
+// The key is compared as collation does, not as bytes: 1 and 1.0 are the same place in an index.
 func (b *bookmark) isRow(id, key []byte) bool {
 	if string(id) != b.id {
 		return false
@@ -62,6 +67,8 @@ func (b *bookmark) isRow(id, key []byte) bool {
 func parseBookmark(text string) (*bookmark, error) {
 	bad := errBookmark(text)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
+	// One byte of format and four of checksum come before the content. The checksum does not
+	// protect anything; it tells a bookmark that was cut or mistyped from one of another index.
 	if err != nil || len(raw) < 5 || raw[0] != bookmarkFormat {
 		return nil, bad
 	}
@@ -96,6 +103,8 @@ func (ix *Index) origin(orderName string) []string {
 	if ix.Kind == KindAllDocs {
 		return nil
 	}
+	// An index that is defined anew under its name may have other rows, so that its definition goes
+	// into the bookmark as a hash. That of an index over all fields also depends on the program.
 	form := string(ix.def)
 	if ix.Kind == KindAllFields {
 		form += allfields.Version
@@ -108,6 +117,7 @@ func (b *bookmark) isFrom(ix *Index) bool {
 	if ix.Kind == KindAllDocs {
 		return len(b.origin) == 0 && b.key.Kind() == ejson.String
 	}
+	// The fifth part is the name of the order, which only the one who reads the rows can judge.
 	return len(b.origin) == 5 && slices.Equal(b.origin[:4], ix.origin("")[:4]) && b.key.Kind() == ejson.Array
 }
 
@@ -121,5 +131,6 @@ func (b *bookmark) orderName() string {
 
 // sortOrderName names the order of a sort, in which an index over all fields is read.
 func (s *Sort) sortOrderName() string {
+	// It is a hash, so that a bookmark stays short however many fields the sort has.
 	return "sort." + strconv.FormatUint(xxhash.Sum64(ejson.AppendStrings(nil, s.Fields)), 36)
 }

@@ -54,9 +54,13 @@ func (e *estimator) estimate(paths []accessPath, decided func() bool) (err error
 			e.addRanges(paths[i].entries)
 		}
 	}
+	// Ranges of all access paths are counted in one call, so that the reads of all go to the engine
+	// together: on a remote one that is a round trip for each step, not for each range.
 	if e.counts, err = e.ix.CountUpTo(e.ranges, countLimit); err != nil {
 		return err
 	}
+	// There are two rounds at the most: by the counts alone, and once more after the sample.
+	// decided ends it after the first where the cheapest access path is known exactly.
 	for {
 		for i := range paths {
 			if err := e.measure(&paths[i]); err != nil {
@@ -79,9 +83,12 @@ func (e *estimator) addRanges(a *rangeSet) {
 			e.addRanges(&branch[i])
 		}
 	}
+	// The set of an $or has no ranges of its own: it is read by one set of each branch.
 	if a.branches != nil {
 		return
 	}
+	// Where there are too many, every step-th range is counted and stands for its neighbours. The
+	// step is rounded up, so that at most rangesCounted are taken.
 	step := (len(a.ranges) + rangesCounted - 1) / rangesCounted
 	at := rangePlace{from: len(e.ranges), scale: int64(step)}
 	for i := 0; i < len(a.ranges); i += step {
@@ -106,6 +113,7 @@ func (e *estimator) sample() error {
 	e.sampled = true
 	estimates, err := e.ix.Estimate(large)
 	for k, n := range estimates {
+		// The sample may come out lower than what was counted already.
 		e.counts[at[k]] = max(n, countLimit)
 	}
 	return err
@@ -140,6 +148,8 @@ func (e *estimator) size(a *rangeSet) (n int64, known, exact bool) {
 			n += count * at.scale
 			counted = counted && count < countLimit
 		}
+		// The sum is known where no range was cut off at countLimit, or once the sample was taken.
+		// It is exact only if, besides, no range stood for others.
 		return n, counted || e.sampled, counted && at.scale == 1
 	}
 	known, exact = true, true
@@ -164,6 +174,8 @@ func (e *estimator) least(list []rangeSet) (best int) {
 // rows counts the rows that the plan reads of a JSON index, -1 if that is not known. One that is
 // not built reads all documents.
 func (e *estimator) rows(index *Index) (int64, error) {
+	// Without a provider of views the index is answered from the documents themselves, like one
+	// that is not built.
 	if e.src.Views == nil {
 		return e.before(storage.Bound{})
 	}
@@ -176,6 +188,8 @@ func (e *estimator) rows(index *Index) (int64, error) {
 	} else if !ready {
 		return e.before(storage.Bound{})
 	}
+	// A copy of the plan is bent to the index, so that keyRange gives the range that a query would
+	// read.
 	p := *e.p
 	p.use(index)
 	scan := views.Scan{Partition: p.req.Partition}
@@ -189,6 +203,8 @@ func (p *Plan) Estimate(ctx context.Context, src *Source) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	// The optimizer has measured what it chose from. Where nothing was to choose (no index over all
+	// fields) there are no paths, and the chosen index is measured here.
 	for i := range c.paths {
 		if c.paths[i].chosen {
 			return c.paths[i].n, nil
@@ -226,6 +242,7 @@ func (e *estimator) ids() (n int64, err error) {
 		return 0, nil
 	}
 	if o.Descending {
+		// Bounds of a list are named in its direction; here only how many lie between is asked.
 		o.Start, o.End = o.End, o.Start
 	}
 	o.End.Exclusive = !o.End.Exclusive // before what comes after the end

@@ -69,6 +69,9 @@ func (idOrder) sortKey(key ejson.Value) []byte { return []byte(key.Text()) }
 
 // sorting is a query that reads documents in some order and sorts those that pass. A pass keeps as
 // many rows as the page may need; if there are more after those, another pass follows.
+//
+// The passes are what bounds the memory: n rows beyond the bound cost n/maxSorted passes over the
+// documents, never more memory.
 type sorting struct {
 	order      rowOrder
 	start, end []byte     // sort keys; nil: open
@@ -83,6 +86,10 @@ type sorting struct {
 func (f *finder) collect(c *sorting) error {
 	s := f.newSorter(c)
 	for {
+		// Memory of the last pass is used again; room is all that the bound allows, or what the
+		// page can still need: those that are skipped, those of the page, and one more, which tells
+		// whether there is a next page. The sum overflows for queries without a limit, and is
+		// negative then.
 		s.rows, s.room, s.bytes, s.docs, s.noDocs = s.rows[:0], maxSorted, 0, 0, false
 		if wanted := f.skip + f.limit + 1; wanted > 0 && wanted < int64(s.room) {
 			s.room = int(wanted)
@@ -94,6 +101,8 @@ func (f *finder) collect(c *sorting) error {
 		if err := f.giveSorted(s.rows, c.before); err != nil {
 			return err
 		}
+		// Room shrinks when memory runs out (sorter.add). A pass that filled what room it had may
+		// have left rows out, so that another one begins after its last row.
 		if len(s.rows) < s.room {
 			return nil
 		}
@@ -124,6 +133,7 @@ func (m *sortMemory) fits(bytes int) bool {
 	if bytes <= max(m.kept, freeSorted) || m.ask == nil {
 		return true
 	}
+	// Twice as much first, exactly as much then: the second answer decides.
 	for _, n := range [...]int{max(2*bytes, leastSorted), bytes} {
 		if m.refused = m.ask(n); m.refused == nil {
 			m.kept = n
@@ -148,6 +158,8 @@ func (f *finder) keep(order rowOrder, s *sorter, d *docread.Document) error {
 	}
 	f.stats.Keys++
 	f.stats.Docs++
+	// Emit has no result, so that the first error of matching is carried out of it by this
+	// variable.
 	var failed error
 	err := order.row(d, func(sortKey, key []byte) {
 		if !s.wants(sortKey, d.ID) {
@@ -155,6 +167,8 @@ func (f *finder) keep(order rowOrder, s *sorter, d *docread.Document) error {
 		}
 		var passes bool
 		if passes, failed = f.passes(d); passes && failed == nil {
+			// An error after rows were given could not be told any more: the answer has begun. So
+			// only a pass that has given nothing gives up, and later ones go on with more passes.
 			if all := s.add(sortKey, key, d); !all && f.stats.Results == 0 {
 				failed = f.memory.tooLittle() // later the status of the answer is sent
 			}
@@ -169,6 +183,8 @@ func (f *finder) keep(order rowOrder, s *sorter, d *docread.Document) error {
 // passes reports whether a document, as the user may see it, passes the selector.
 func (f *finder) passes(d *docread.Document) (bool, error) {
 	if f.src.Shown != nil {
+		// Shown takes members away from the document; the one that is kept has to stay whole,
+		// because it is shown once more when it is given.
 		shown := *d
 		if err := f.src.Shown(&shown); err != nil {
 			return false, unlessHidden(err)
@@ -182,6 +198,8 @@ func (f *finder) passes(d *docread.Document) (bool, error) {
 // documents have changed since. before is called with each.
 func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) error {
 	for len(rows) > 0 {
+		// Documents that were kept are given as they are. Of the others as many as follow each
+		// other are read together, but not more than the page can still take.
 		if rows[0].doc != nil {
 			if err := f.giveRow(&rows[0], rows[0].doc, before); err != nil {
 				return err
@@ -211,10 +229,14 @@ func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
 		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts(), Members: f.members}
 	}
 	next := 0
+	// The function runs again where the snapshot became too old; next is where it goes on, because
+	// rows before it were given already and must not come twice.
 	return f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) error {
 		from := next
 		return s.OpenEach(refs[from:], func(i int, d *docread.Document) error {
 			next = from + i + 1
+			// After Advance another attempt need not begin before this row. A nil document was deleted
+			// since the pass.
 			if s.Advance(); d == nil {
 				return nil
 			}
@@ -234,6 +256,8 @@ func (f *finder) giveRow(r *sortedRow, d *docread.Document, before func(*sortedR
 			return unlessHidden(err)
 		}
 	}
+	// Even a document that does not pass any more moves the bookmark: the next page begins after
+	// it.
 	f.seenKey, f.seenID = append(f.seenKey[:0], r.key...), append(f.seenID[:0], r.id...)
 	if r.doc == nil { // it may have changed
 		passes, err := f.scratch.match(f.plan.req.Selector, &f.picker, d)
@@ -261,16 +285,20 @@ func compareRows(a, b *sortedRow) int {
 
 // sorter keeps the first rows of a range in order, after a last one.
 type sorter struct {
+	// The range is [start, end) of sort keys, which grow with the order of the index even where the
+	// query reads it backwards.
 	start, end []byte
 	descending bool
 	last       *sortedRow
-	room       int // rows that are kept, fewer once those take too many bytes
-	rows       []sortedRow
-	bytes      int
-	most       int                  // bytes of the rows that are kept
-	docs       int                  // bytes of the documents that are kept with them
-	noDocs     bool                 // documents are not kept: there is no memory for them
-	fits       func(bytes int) bool // whether there is memory for both
+	// Rows that are kept, fewer once those take too many bytes. It only shrinks within a pass: a
+	// row that was dropped must not be followed by a later one that is kept.
+	room   int
+	rows   []sortedRow
+	bytes  int
+	most   int                  // bytes of the rows that are kept
+	docs   int                  // bytes of the documents that are kept with them
+	noDocs bool                 // documents are not kept: there is no memory for them
+	fits   func(bytes int) bool // whether there is memory for both
 }
 
 func (s *sorter) compare(a, b *sortedRow) int {
@@ -285,6 +313,7 @@ func (s *sorter) wants(sortKey []byte, id string) bool {
 	if bytes.Compare(sortKey, s.start) < 0 || s.end != nil && bytes.Compare(sortKey, s.end) >= 0 {
 		return false
 	}
+	// The last row of the page before is compared first: rows up to it were given.
 	r := &sortedRow{sortKey: sortKey, id: id}
 	return (s.last == nil || s.compare(r, s.last) > 0) &&
 		(len(s.rows) < s.room || s.compare(r, &s.rows[len(s.rows)-1]) < 0)
@@ -295,9 +324,13 @@ func (s *sorter) wants(sortKey []byte, id string) bool {
 func (s *sorter) add(sortKey, key []byte, d *docread.Document) (all bool) {
 	r := sortedRow{sortKey: sortKey, key: bytes.Clone(key), id: d.ID}
 	at, there := slices.BinarySearchFunc(s.rows, r, func(a, b sortedRow) int { return s.compare(&a, &b) })
+	// A document may come more than once in a pass (sorting.read): by several entries of an index, or
+	// because it changed between two snapshots.
 	if there {
 		return true
 	}
+	// The body belongs to the buffer of the read and is cloned. There is memory for the document
+	// only after there is for its row: rows are worth more than documents (dropDocs).
 	if docs := s.docs + sizeOf(d); !s.noDocs && docs <= keptDocs && s.fits(s.bytes+r.size()+docs) {
 		kept := *d
 		kept.Body, kept.Attachments = bytes.Clone(d.Body), slices.Clone(d.Attachments)
@@ -307,6 +340,8 @@ func (s *sorter) add(sortKey, key []byte, d *docread.Document) (all bool) {
 	s.rows = slices.Insert(s.rows, at, r)
 	s.bytes += r.size()
 	all = true
+	// One row is always kept, however large: without it a pass would make no progress. First the
+	// bound on rows is held, then documents are dropped, and only then rows.
 	for len(s.rows) > 1 {
 		over := len(s.rows) > s.room || s.bytes > s.most
 		if !over && s.fits(s.bytes+s.docs) {
@@ -322,6 +357,7 @@ func (s *sorter) add(sortKey, key []byte, d *docread.Document) (all bool) {
 		if last.doc != nil {
 			s.docs -= sizeOf(last.doc)
 		}
+		// Otherwise the array behind the slice keeps the row's memory alive.
 		*last = sortedRow{}
 		s.rows = s.rows[:len(s.rows)-1]
 		s.room = len(s.rows)

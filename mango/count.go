@@ -18,6 +18,8 @@ func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
 			return n, err
 		}
 	}
+	// The request's copy asks for ids only and has neither limit nor bookmark; what the first run
+	// has found is not used, because the page may begin and end anywhere.
 	req := *p.req
 	req.limit, req.skip, req.Bookmark, req.Count = number{n: 1<<63 - 1}, number{}, "", false
 	req.Fields = onlyID
@@ -40,10 +42,14 @@ func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known 
 		return 0, false, nil
 	}
 	sets := rangeSetsOf(p.req.Selector, p.index.allFields)
+	// It must be one set of ranges that says exactly what the selector says, and in which no
+	// document comes twice: otherwise entries are not documents.
 	if len(sets) != 1 || !sets[0].exact || sets[0].repeats() {
 		return 0, false, nil
 	}
 	ranges := sets[0].ranges
+	// A field with any value at all: the index keeps that number, so that nothing is read but
+	// documents whose values it has not all.
 	if r := ranges[0]; r.Start == nil && r.End == nil {
 		err := src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
 			ix, err := src.openAllFields(s, p.index)
@@ -61,6 +67,8 @@ func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known 
 	f.members = f.picker.members()
 	e := &entryScan{f: f, index: p.index, ranges: ranges, others: true}
 	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
+		// Entries of truncated values, and documents that the index does not know (they come behind
+		// the ranges, at len(ranges)), are decided by reading the document.
 		unsure := make([]entry, 0, len(rows))
 		for i := range rows {
 			if rows[i].truncated || rows[i].at == len(ranges) {

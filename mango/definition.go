@@ -14,17 +14,25 @@ import (
 )
 
 // Definition is a checked request to create an index.
+//
+// It lives from the request to the change of the design document (AddTo); what queries use later is
+// an Index, read from that document.
 type Definition struct {
 	DDoc string // with prefix
 	Name string
 
-	partitioned *bool  // as asked for, nil if it was not
-	given       []byte // the definition as it was sent
-	kind        Kind
-	fields      Sort // of KindJSON
-	filter      *selector.Selector
-	values      []string     // of KindJSON: the fields whose sums it has
-	text        *textOptions // of KindText and KindNouveau
+	// As asked for, nil if it was not: then the design document gets no option, and the index
+	// follows the database.
+	partitioned *bool
+	// The definition as it was sent. It is stored too, under options.def of the view, so that
+	// listings show the user's own words.
+	given  []byte
+	kind   Kind
+	fields Sort // of KindJSON
+	// Only documents that pass it have a row; never nil in a definition of KindJSON that was read.
+	filter *selector.Selector
+	values []string     // of KindJSON: the fields whose sums it has
+	text   *textOptions // of KindText and KindNouveau
 }
 
 // ParseDefinition reads the body of POST /db/_index, an object (mango_opts:validate_idx_create/1,
@@ -33,6 +41,8 @@ type Definition struct {
 func ParseDefinition(body ejson.Value, follows36 bool) (*Definition, error) {
 	m := newMembers(body)
 	given, _ := m.require("index")
+	// The quorum w has no meaning here, but a wrong one is refused as by CouchDB, and it goes into
+	// the generated name.
 	kind, name, ddoc, w := "json", "", "", number{n: 2, text: "2"}
 	m.text("type", false, &kind)
 	hasName := m.text("name", true, &name)
@@ -41,6 +51,8 @@ func ParseDefinition(body ejson.Value, follows36 bool) (*Definition, error) {
 	d := &Definition{Name: name, DDoc: DesignID(ddoc), given: given.AppendJSON(nil)}
 	if v, ok := m.take("partitioned"); ok {
 		partitioned, isBool := v.Bool()
+		// mango_opts has no clause for other values than booleans and crashes; the text of the
+		// answer is that of the crash.
 		if d.partitioned = &partitioned; !isBool {
 			m.err = errNoClause("mango_opts", "invalid_partitioned_value", v)
 		}
@@ -59,6 +71,8 @@ func ParseDefinition(body ejson.Value, follows36 bool) (*Definition, error) {
 	default:
 		return nil, compat.Named(compat.KindBadRequest, "invalid_index", "Invalid type for index: "+kind)
 	}
+	// The name is generated from the request as it came, before Complete adds defaults: the same
+	// request names the same index on a CouchDB beside it.
 	generated := generatedName(body, given, kind, w)
 	if !hasName {
 		d.Name = generated
@@ -85,6 +99,8 @@ func (d *Definition) Complete(defaults AllFieldsDefaults) error {
 	if err != nil {
 		return err
 	}
+	// Each call parses the definition again: it is short, and members stay in the order of the
+	// request.
 	set := func(name string, value []byte) {
 		if _, ok := given.Get(name); !ok && err == nil {
 			d.given = appendWith(nil, given, name, value)
@@ -160,6 +176,8 @@ func (d *Definition) read(given ejson.Value, follows36 bool) (err error) {
 // memory, and each write of a document goes through it. CouchDB has no bound.
 const maxFilter = 1 << 20
 
+// A request is told. Definitions that come with design documents by replication are met in
+// newMapper, where the index then has no rows.
 var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector",
 	"partial_filter_selector has too many conditions")
 
@@ -171,6 +189,8 @@ func checkFilterSize(filter ejson.Value) error {
 }
 
 // checkFilter refuses patterns that only the backtracking engine runs.
+// Those can take exponential time for a text, and a partial index matches in the transaction of
+// each write.
 func checkFilter(s *selector.Selector) error {
 	if c := s.Backtracks(); c != nil {
 		return selector.ErrBadArg(c.Op.String(), c.Arg)
@@ -188,6 +208,8 @@ func generatedName(body, given ejson.Value, kind string, w number) string {
 		}
 		return ejson.AppendTermAtom(dst, absent)
 	}
+	// 131 is the version that begins each term of the external format. What follows has to be byte
+	// for byte what term_to_binary/1 gives, with the six options in the order of their names.
 	b := ejson.AppendTermTuple([]byte{131}, 2)
 	b = ejson.AppendTermList(given.AppendTerm(b), 6)
 	b = option(b, "ddoc", "auto_name")
@@ -219,6 +241,8 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 		definition = d.appendView(nil)
 	case KindText, KindNouveau:
 		definition = d.text.appendJSON([]byte(`{"index":`))
+		// Both halves of {"index": …, "analyzer": …} are printed anew: CouchDB stores what it has
+		// understood of a text index, not what was sent.
 		definition = append(d.text.appendAnalyzer(append(definition, `,"analyzer":`...)), '}')
 	}
 	views, _ := body.Get(member)
@@ -235,15 +259,19 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	}
 	list := appendWith(nil, views, d.Name, changed.AppendJSON(nil))
 	next := appendWith(nil, body, member, list)
+	// A design document has one option for all of its indexes, which only the first one can set.
 	switch old := partitionedOption(body); {
 	case old == d.partitionedJSON():
 	case exists:
 		return nil, compat.Named(compat.KindBadRequest, "invalid_partitioned_option",
 			"Requested partitioned option does not match existing value on design document "+d.DDoc)
 	default:
+		// The object's closing brace is cut off and put back after the new member.
 		next = append(next[:len(next)-1], `,"options":{"partitioned":`...)
 		next = append(append(next, d.partitionedJSON()...), "}}"...)
 	}
+	// The same definition once more changes nothing: the answer is "exists", and no revision is
+	// made.
 	if exists && slices.Equal(next, body.AppendJSON(nil)) {
 		return nil, nil
 	}
@@ -279,6 +307,7 @@ func CheckLanguage(body ejson.Value) error {
 	if ok && language.Kind() == ejson.String && language.TextIs(Language) {
 		return nil
 	}
+	// Erlang prints the tuple that proplists:lookup found, or the atom false.
 	found := "false"
 	if ok {
 		found = "{" + string(compat.AppendRawBinary(nil, "language")) + "," + term(language) + "}"
@@ -315,6 +344,8 @@ func (d *Definition) appendView(dst []byte) []byte {
 // RemoveFrom returns the body of the design document without the index. empty tells that nothing is
 // left but the language, so that the document can go (mango_idx:delete/4). exists is as for AddTo.
 func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []byte, empty bool, err error) {
+	// The text names JSON for indexes over all fields too: they have no type of their own in
+	// CouchDB.
 	missing := compat.Named(compat.KindNotFound, "invalid_index", "JSON index "+name+" not found in this design doc.")
 	if kind.IsText() {
 		missing = compat.Named(compat.KindNotFound, "index_not_found",
@@ -331,6 +362,8 @@ func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []b
 	if _, ok := views.Get(name); views.Kind() != ejson.Object || !ok {
 		return nil, false, missing
 	}
+	// The member goes with its last index, so that the comparison below sees an empty design
+	// document.
 	if views.Len() == 1 {
 		next = appendWith(nil, body, member, nil)
 	} else {
@@ -373,9 +406,12 @@ func ParseBulkDelete(body ejson.Value) (ids []string, err error) {
 				"Bulk Delete requires an array of non-null docids. Docids: "+term(v))
 		}
 		for e := range v.Elements() {
+			// The first id that is wrong is the one that is told.
 			if m.err != nil {
 				break
 			}
+			// An id is checked as a value of use_index is, but null passes, although the message
+			// above says "non-null".
 			if _, m.err = parseUseIndex(e); e.IsNull() {
 				m.err = nil
 			}

@@ -21,6 +21,7 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 		if c, err = p.optimize(ctx, src, true); err != nil {
 			return nil, err
 		}
+		// What is explained is what _find would read, which the estimate may have changed.
 		if c.index != p.index {
 			other := *p
 			other.use(c.index)
@@ -30,6 +31,7 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 	r := p.req
 	dst = ejson.AppendString(append(dst, `{"dbname":`...), db)
 	if p.index == nil {
+		// A request that no index can serve is answered with null here, where _find refuses it.
 		dst = append(dst, `,"index":null`...)
 	} else {
 		dst = p.index.AppendJSON(append(dst, `,"index":`...))
@@ -62,6 +64,8 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 func (p *Plan) appendArguments(dst []byte) []byte {
 	r := p.req
 	covering := p.Covering()
+	// With a quorum above one CouchDB reads the documents itself instead of asking the view for
+	// them.
 	dst = appendBool(append(dst, `,"mrargs":{"include_docs":`...), !covering && r.r.n == 1)
 	dst = append(dst, `,"view_type":"map","reduce":false,"partition":`...)
 	if r.Partition == "" {
@@ -72,6 +76,7 @@ func (p *Plan) appendArguments(dst []byte) []byte {
 	start, end := p.appendStart(nil), p.appendEnd(nil)
 	direction := "fwd"
 	if r.Sort.Descending {
+		// A view that is read backwards begins at its upper end.
 		start, end, direction = end, start, "rev"
 	}
 	dst = append(append(dst, `,"start_key":`...), start...)
@@ -82,6 +87,7 @@ func (p *Plan) appendArguments(dst []byte) []byte {
 	if r.Conflicts {
 		dst = append(dst, `,"conflicts":true`...)
 	} else {
+		// The record's default is the atom undefined, which JSON shows as a string.
 		dst = append(dst, `,"conflicts":"undefined"`...)
 	}
 	return appendBool(append(dst, `},"covering":`...), covering)
@@ -95,6 +101,8 @@ func (p *Plan) appendStart(dst []byte) []byte {
 	if p.Nothing() {
 		return append(dst, "null"...)
 	}
+	// The keys of _all_docs are ids and no lists. null is an open lower end there; "" is the lowest
+	// text, where a condition bounds the ids only from above.
 	if p.index.Kind == KindAllDocs {
 		switch {
 		case len(p.ranges) == 0:
@@ -106,6 +114,7 @@ func (p *Plan) appendStart(dst []byte) []byte {
 	}
 	dst = append(dst, '[')
 	for i := range p.ranges {
+		// A column without a bound ends the key: those behind it would not narrow the range.
 		if p.ranges[i].Low.Kind() == ejson.Invalid {
 			break
 		}
@@ -142,6 +151,8 @@ func (p *Plan) appendEnd(dst []byte) []byte {
 // (mango_cursor:extract_selector_hints/1). CouchDB tells of all types of index that the server has;
 // here those of text indexes stand where the database has one.
 func (p *Plan) appendHints(dst []byte) []byte {
+	// Types of values are cut off ("age:number"), and fields that a $text asks for as a whole have
+	// none.
 	s := p.req.Selector
 	dst = appendHint(s, append(dst, '['), KindJSON, s.Indexable())
 	tree, err := textTree(s)
@@ -227,6 +238,9 @@ func (p *Plan) appendCandidates(dst []byte) []byte {
 }
 
 // ranks are the rankings of the groups of indexes that dropped out, from the last to the first.
+//
+// A ranking tells how late an index dropped out: the higher, the earlier. They are numbers that
+// clients show to users, so they are CouchDB's to the digit.
 type ranks struct{ kind, excluded, unusable, scope, partial int }
 
 // groupRanks numbers the groups: each begins one after the one before if that has members.
@@ -260,6 +274,9 @@ func isUnusable(c *candidate) bool   { return c.scope && c.global && c.reason !=
 func isOutOfScope(c *candidate) bool { return !c.index.Filter && !c.scope }
 
 // verdict goes through the groups in CouchDB's order (mango_cursor:extract_candidate_indexes/1).
+//
+// An index may be in several groups; then rankings add up, as CouchDB folds one finding after
+// another into the same map.
 func (p *Plan) verdict(c *candidate, r ranks) verdict {
 	v := verdict{usable: true}
 	if c.index.Filter {
@@ -281,6 +298,8 @@ func (p *Plan) verdict(c *candidate, r ranks) verdict {
 		if r.index != c.index {
 			continue
 		}
+		// The chosen one is not asked here (appendCandidates leaves it out), so that whoever is of
+		// its kind lost against it: by unused ranges, by more columns, or by its name.
 		switch {
 		case r.distance > 0:
 			v.add(true, reasonLessOverlap, i)
@@ -297,6 +316,7 @@ func (p *Plan) verdict(c *candidate, r ranks) verdict {
 // each would read.
 func (c *executionPlan) appendJSON(dst []byte) []byte {
 	dst = appendBool(append(dst, `{"ready":`...), c.ready)
+	// The member is called "ways" in answers; in the code it is an access path.
 	dst = append(dst, `,"ways":[`...)
 	for i := range c.paths {
 		if i > 0 {
@@ -313,6 +333,7 @@ func (c *executionPlan) appendJSON(dst []byte) []byte {
 		dst = append(appendBool(append(dst, `,"chosen":`...), w.chosen), '}')
 	}
 	dst = append(dst, ']')
+	// How many documents are read in the order before those of the filter are sorted instead.
 	if c.budget > 0 {
 		dst = strconv.AppendInt(append(dst, `,"sorts_after":`...), c.budget, 10)
 	}

@@ -18,8 +18,9 @@ import (
 
 // Source is where a query reads.
 type Source struct {
-	DB    *storage.DB
-	Views *views.Views // nil: indexes are as if they were not built
+	DB *storage.DB
+	// nil: indexes are as if they were not built, and their queries read the documents.
+	Views *views.Views
 	// Fields are the indexes over all fields; nil: as if they were not built.
 	AllFields *allfields.Indexes
 	Search    *search.Indexes // nil: there is no full-text search
@@ -80,9 +81,13 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 	f.stats.Snapshots = 1
 	f.picker = pickerOf(p.req.Selector)
 	f.covering = p.Covering()
+	// With r above 1 CouchDB reads each document by itself from several copies. There is one copy
+	// here; only the statistics differ (total_quorum_docs_examined).
 	f.quorum = p.req.r.n > 1 && !f.covering
 	f.members = p.readMembers(src)
 	started := time.Now()
+	// errEnough is how the page ends a scan: what was read behind the last row stays uncounted
+	// then.
 	if err := f.read(); err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	} else if err == nil { // what was read after the last row that passed
@@ -103,10 +108,13 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 // readMembers are the members of bodies that are looked at: by the selector, the order, and to be
 // shown. What a user may see is found out from whole documents.
 func (p *Plan) readMembers(src *Source) docread.Members {
+	// nil stands for whole bodies.
 	if src.Shown != nil || p.req.Fields.All() {
 		return nil
 	}
 	members := docread.Members(p.req.Selector.Members()).With(p.req.Fields.Members())
+	// With a JSON index, or a sort by one over all fields, rows may have to be made from documents:
+	// then the fields of the order are read too.
 	if kind := p.index.Kind; kind != KindJSON && (kind != KindAllFields || len(p.req.Sort.Fields) == 0) {
 		return members
 	}
@@ -170,9 +178,12 @@ type finder struct {
 	page
 	position
 	counters
-	spent   int64 // documents read in the order, where they have a budget
-	memory  sortMemory
-	key     []byte // memory for one
+	// Documents read in the order, where they have a budget (executionPlan.budget).
+	spent  int64
+	memory sortMemory
+	// Memory that is used again for each row: its key, what matching needs, and the document as
+	// shown.
+	key     []byte
 	scratch mapScratch
 	out     []byte
 }
@@ -184,10 +195,14 @@ var errBudget = errors.New("mango: the order is too long")
 func (f *finder) read() error {
 	c := &f.exec
 	f.noteChosen()
+	// With a filter and no budget the order is not tried at all: it counts as used up from the
+	// start.
 	err := errBudget
 	if c.filter == nil || c.budget > 0 {
 		err = f.readInOrder()
 	}
+	// What the order gave before stays given. The filter's documents go on after the last row that
+	// was looked at (position.last), in the same order, so that none comes twice.
 	if !errors.Is(err, errBudget) {
 		return err
 	}
@@ -259,6 +274,8 @@ func (p *position) last(o rowOrder) (*sortedRow, error) {
 // see notes the row that is looked at, if it may have to be known later. It tells when the budget
 // is used up.
 func (f *finder) see(r *found) error {
+	// Only an answer that may change from the order to the filter, or from one snapshot to the
+	// next, has to know where it was.
 	if f.exec.filter == nil && f.exec.entries == nil {
 		return nil
 	}
@@ -295,6 +312,8 @@ func (f *finder) take(r *found) error {
 	if err := f.see(r); err != nil {
 		return err
 	}
+	// Design documents are read by _all_docs but are never an answer; a JSON index has no rows of
+	// them.
 	design := f.plan.index.Kind != KindJSON && bytes.HasPrefix(r.id, []byte(compat.DesignPrefix))
 	if f.src.Shown != nil && r.doc != nil && !design {
 		if err := f.src.Shown(r.doc); err != nil {
@@ -303,6 +322,8 @@ func (f *finder) take(r *found) error {
 	}
 	f.keys++
 	switch {
+	// With a quorum design documents are passed over before they are fetched, and the keys counted
+	// since the last row are dropped.
 	case f.quorum && design:
 		f.keys = 0
 		return nil
@@ -316,6 +337,8 @@ func (f *finder) take(r *found) error {
 	if !passes || err != nil {
 		return err
 	}
+	// A design document that passes is left out, and what was read since the last row with it; one
+	// that does not pass stays counted.
 	if design {
 		f.keys, f.docs = 0, 0
 		return nil
@@ -374,10 +397,14 @@ func (s *mapScratch) parseCovered(ix *Index, r *found) (ejson.Value, error) {
 
 // give shows a row that passed, unless it is to be skipped.
 func (f *finder) give(r *found) error {
+	// Names of fields are checked at the first row that passes, not when the request is read: in
+	// CouchDB such a request is fine as long as it finds nothing.
 	fields := f.plan.req.Fields
 	if err := fields.Check(); err != nil {
 		return err
 	}
+	// Skipped rows move the bookmark too. With a limit of 0 there was no row that the page could
+	// end with.
 	if f.limit > 0 {
 		f.remember(r)
 	}
@@ -413,6 +440,8 @@ func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 		f.scratch.text = text
 		return fields.AppendJSON(dst, text)
 	}
+	// What is not in the body is printed as a document without one; AppendJSON of the fields takes
+	// members from both texts.
 	special := docread.Document{ID: r.doc.ID, Rev: r.doc.Rev, Deleted: r.doc.Deleted, Conflicts: r.doc.Conflicts}
 	if len(r.doc.Attachments) > 0 && fields.Wants("_attachments") {
 		special.Attachments = r.doc.Attachments
@@ -425,6 +454,7 @@ func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 // (mango_cursor_view:derive_doc_from_index/2). Columns inside others come with them.
 func appendCovered(dst []byte, ix *Index, r *found) ([]byte, error) {
 	key, err := ejson.Parse(r.key)
+	// The key has one element for each column: mapper.Map wrote it.
 	if err != nil || key.Kind() != ejson.Array || key.Len() != len(ix.Columns) {
 		return dst, errors.New("mango: a row of an index has another key")
 	}

@@ -22,6 +22,7 @@ const (
 	KindAllFields             // over all fields, not in CouchDB: package allfields
 	KindAllDocs               // the documents by id
 
+	// The number of kinds, for arrays with an element for each (Plan.ranked).
 	kinds = iota
 )
 
@@ -34,18 +35,22 @@ func (k Kind) String() string { return kindNames[k] }
 
 // Index is an index of a database as queries see it. It is immutable.
 type Index struct {
-	DDoc        string // "_design/…"; "" for KindAllDocs
-	Name        string // of the view
-	Kind        Kind
+	DDoc string // "_design/…"; "" for KindAllDocs
+	Name string // of the view
+	Kind Kind
+	// It was built of each partition alone, so that only queries of one partition can use it.
 	Partitioned bool
-	Columns     []string // of text indexes: fields with their types, nil for all
-	Values      []string // of KindJSON: the fields whose sums it has (reduce.Fields), in their order
-	Filter      bool     // it holds only some documents, so it is used where a query names it
+	// In the order of the key. Of text indexes they are the fields with their types, nil for all
+	// fields.
+	Columns []string
+	Values  []string // of KindJSON: the fields whose sums it has (reduce.Fields), in their order
+	Filter  bool     // it holds only some documents, so it is used where a query names it
 
 	allFields *allfields.Definition // of KindAllFields
 	text      *textDefinition       // of KindText and KindNouveau
-	def       []byte                // the definition as listings show it
-	mapped    []byte                // of KindJSON: the definition as the design document has it
+	// The definition as listings show it, JSON; bookmarks have its hash.
+	def    []byte
+	mapped []byte // of KindJSON: the definition as the design document has it
 	// unreadable says that CouchDB took a filter that this package does not: the index has no rows.
 	unreadable bool
 }
@@ -76,6 +81,7 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 			partitioned, _ = v.Bool()
 		}
 	}
+	// All kinds may be in one design document, each under a member of its own (Kind.member).
 	found := append(allFieldsIndexes(id, body), textIndexes(id, body, partitioned)...)
 	if views.Kind() != ejson.Object {
 		return found
@@ -84,6 +90,7 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		definition, _ := view.Get("map")
 		fields, _ := definition.Get("fields")
 		options, _ := view.Get("options")
+		// A view of the same design document that is no index of Mango has no such members.
 		if fields.Kind() != ejson.Object || options.Kind() != ejson.Object {
 			continue
 		}
@@ -94,6 +101,7 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 			Partitioned: partitioned,
 			def:         appendDefinition(nil, definition),
 		}
+		// The order of the members is the order of the columns: JSON objects keep it here.
 		for column := range fields.Members() {
 			ix.Columns = append(ix.Columns, column.Text())
 		}
@@ -139,6 +147,7 @@ func partialFilter(definition ejson.Value) ejson.Value {
 	if !ok {
 		filter, _ = definition.Get("selector")
 	}
+	// An empty filter is what CouchDB writes for indexes that are not partial.
 	if filter.Kind() == ejson.Object && filter.Len() == 0 {
 		return ejson.Value{}
 	}
@@ -219,6 +228,7 @@ func SortIndexes(list []*Index) { slices.SortFunc(list, compareIndexes) }
 
 // belongs reports whether the index is the one, or among those, that use_index names.
 func (ix *Index) belongs(use []string) bool {
+	// _all_docs cannot be named: it is there whatever use_index says.
 	if len(use) == 0 || ix.Kind == KindAllDocs {
 		return false
 	}

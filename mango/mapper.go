@@ -36,11 +36,15 @@ func (m brokenMapper) Map(*docread.Document, func(key, value []byte)) error { re
 // or where the index has sums of fields what reduce.Fields adds up.
 // A document that lacks one, is a design document or does not pass the filter has no row
 // (mango_native_proc:get_index_entries/2).
+//
+// It is immutable and used by several goroutines at a time; the memory of a document is in a
+// mapScratch.
 type mapper struct {
-	columns                     []selector.Path
-	values                      []selector.Path
-	filter                      *selector.Selector
-	size                        int // bytes of memory, at most
+	columns []selector.Path
+	values  []selector.Path
+	filter  *selector.Selector
+	// Bytes of memory, at most: mappers in use are kept in a cache with a bound.
+	size                        int
 	columnsPicker, filterPicker picker
 }
 
@@ -53,6 +57,7 @@ func newMapper(definition []byte) (*mapper, error) {
 	}
 	fields, _ := v.Get("fields")
 	if fields.Kind() != ejson.Object {
+		// The words are those of Erlang's crash, which clients see in the errors of the index.
 		return nil, compat.NewError(compat.KindUnknown, "badmatch")
 	}
 	m := &mapper{filter: new(selector.Selector), size: len(definition) + int(selector.Size(v))}
@@ -90,6 +95,9 @@ func (m *mapper) Members() docread.Members {
 func (m *mapper) Size() int { return m.size }
 
 // mapScratch is memory for one document.
+//
+// The parser's values refer to text, so that both are used again together and only by one
+// goroutine.
 type mapScratch struct {
 	parser ejson.Parser
 	text   []byte
@@ -140,6 +148,8 @@ func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 		if err != nil {
 			return err
 		}
+		// Other than a column, a summed field may be absent: reduce.FieldValue writes that it
+		// counts for nothing.
 		if how != selector.FoundValue {
 			value = ejson.Value{}
 		}

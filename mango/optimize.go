@@ -24,6 +24,9 @@ import (
 // whatever is read: each page takes the path that is best for it.
 
 // executionPlan says in whose order the documents of a query come, and what is read for them.
+//
+// It is chosen anew for each page. What has to be the same from page to page is in the bookmark:
+// the index and the order's name.
 type executionPlan struct {
 	index *Index // whose order it is; the bookmark names it
 	// entries is what is read of an index over all fields, in their order.
@@ -37,9 +40,11 @@ type executionPlan struct {
 	filter *rangeSet
 	budget int64
 	paths  []accessPath
-	ready  bool   // the index over all fields is
-	number uint64 // its number
-	others int64  // documents that it does not know
+	ready  bool // the index over all fields is
+	// Its number in the store, which a new index of the same definition does not share: entries are
+	// named by it in bookmarks.
+	number uint64
+	others int64 // documents that it does not know
 }
 
 const (
@@ -64,6 +69,8 @@ func (src *Source) openAllFields(s *storage.Snapshot, want *Index) (*allfields.I
 	if err != nil {
 		return nil, err
 	}
+	// Indexes are found by what they are defined to be, not by name: those of several design
+	// documents with the same definition are one in the store.
 	i := slices.IndexFunc(list, func(ix *allfields.Index) bool { return ix.Same(want.allFields) })
 	if i < 0 {
 		return nil, errNotReady
@@ -82,6 +89,7 @@ func (src *Source) ReadyAllFields(s *storage.Snapshot, ix *Index) (*allfields.In
 // is known to be the cheapest. It reads nothing where CouchDB's choice stands: without an index
 // over all fields, or on a later page that goes on in an order of its own.
 func (p *Plan) optimize(ctx context.Context, src *Source, explain bool) (c executionPlan, err error) {
+	// A text index is never left for another one: it may say what no selector over documents does.
 	if p.text != nil {
 		return executionPlan{index: p.index, orderName: p.text.orderName()}, nil
 	}
@@ -92,9 +100,11 @@ func (p *Plan) optimize(ctx context.Context, src *Source, explain bool) (c execu
 		allFields = nil // what the index finds is more than the user may see
 	}
 	c = executionPlan{index: p.index}
+	// On a later page of an unsorted query the bookmark has named the index already.
 	if allFields == nil || p.index.Kind != KindAllFields && p.from != nil && len(p.req.Sort.Fields) == 0 {
 		return c, nil
 	}
+	// The function may run several times, so that it begins with a fresh plan.
 	err = src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		c = executionPlan{index: p.index}
 		e := estimator{ctx: ctx, p: p, src: src}
@@ -109,6 +119,7 @@ func (p *Plan) optimize(ctx context.Context, src *Source, explain bool) (c execu
 			return c.chooseSorted(&e, allFields, explain)
 		case p.from != nil:
 			return c.goOn(&e)
+		// While the index is being built its queries read all documents, in the order of the ids.
 		case !c.ready && p.index.Kind == KindAllFields:
 			c.index = AllDocs
 			return nil
@@ -125,6 +136,8 @@ func (p *Plan) optimize(ctx context.Context, src *Source, explain bool) (c execu
 func (c *executionPlan) goOn(e *estimator) error {
 	p := e.p
 	if c.ready {
+		// A bookmark of an index that was built anew since has another number, and the page is
+		// refused: what came before could come again.
 		name, ok := strings.CutPrefix(p.from.orderName(), numbered(e.ix, ""))
 		a, offered := named(rangeSetsOf(p.req.Selector, p.index.allFields), name)
 		if ok && offered && p.from.isEntry(len(a.ranges)) {
@@ -154,6 +167,7 @@ func (c *executionPlan) chooseUnsorted(e *estimator, allFields *Index, explain b
 		c.paths = append(c.paths, accessPath{index: allFields, entries: &sets[i]})
 	}
 	rows, ids := e.p.best(KindJSON), e.p.best(KindAllDocs)
+	// There is nothing to choose from, and an estimate would cost reads.
 	if len(sets) == 1 && sets[0].class == classPoint && rows == nil && !e.p.hasIDs() && !explain {
 		c.index, c.entries, c.orderName, c.paths = allFields, &sets[0], numbered(e.ix, sets[0].name), nil
 		return nil
@@ -172,6 +186,7 @@ func (c *executionPlan) chooseUnsorted(e *estimator, allFields *Index, explain b
 	taken.chosen = true
 	c.index = taken.index
 	if taken.entries != nil {
+		// It cannot fail: least always gives a number, and each branch has a set.
 		a, _ := taken.entries.fix(e.least)
 		c.entries, c.orderName = &a, numbered(e.ix, a.name)
 	}
@@ -197,6 +212,8 @@ func (p *Plan) hasIDs() bool {
 
 // cost is what an access path reads. Beside a JSON index others count more.
 func (p *Plan) cost(a *accessPath, beside bool) int64 {
+	// An entry costs two reads, itself and its document; a document by id, or a row that covers the
+	// query, costs one.
 	cost := 2 * a.n
 	switch {
 	case a.index.Kind == KindAllDocs:
@@ -208,6 +225,8 @@ func (p *Plan) cost(a *accessPath, beside bool) int64 {
 		return cost
 	}
 	if beside {
+		// CouchDB would read the JSON index: another access path has to be clearly better, or users
+		// could not foresee which order they get.
 		cost = 2*cost + favour
 	}
 	return cost
@@ -226,6 +245,7 @@ func (c *executionPlan) chooseSorted(e *estimator, allFields *Index, explain boo
 	ordered := len(c.paths) // 1 if there is an index in the order
 	sets := rangeSetsOf(p.req.Selector, allFields.allFields)
 	for i := range sets {
+		// The set that is the order is measured as the order, not once more as a filter.
 		if c.entries == nil || sets[i].name != c.entries.name {
 			c.paths = append(c.paths, accessPath{index: allFields, entries: &sets[i]})
 		}
@@ -245,12 +265,17 @@ func (c *executionPlan) chooseSorted(e *estimator, allFields *Index, explain boo
 	if len(filters) == 0 {
 		return nil
 	}
+	// Size alone counts here, not cost: all filters are read and sorted in the same way.
 	best := least(filters, size)
 	if ordered > 0 && first.known && first.n <= best.n {
 		return nil
 	}
 	a, _ := best.entries.fix(e.least)
+	// As many documents may be read in the order as the filter would find: that is what makes the
+	// whole cost at most twice the better one.
 	c.filter, c.budget = &a, best.n
+	// A few more documents than the page needs are sorted at once: to read those in the order could
+	// not be much cheaper even if every one passed.
 	if ordered == 0 || best.n <= 2*p.req.wanted()+fewToSort {
 		c.budget, first.chosen, best.chosen = 0, false, true
 	}
@@ -275,6 +300,8 @@ func (c *executionPlan) openSorted(e *estimator, allFields *Index) (err error) {
 	if !c.ready {
 		return nil
 	}
+	// Documents that the index does not know are read and sorted before the first row is given
+	// (mostOthers bounds them), then merged into the order of the entries.
 	if c.others, err = e.ix.CountOthers(); err != nil || c.others > mostOthers {
 		return err
 	}

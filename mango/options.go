@@ -11,8 +11,10 @@ import (
 // read.
 type members struct {
 	object ejson.Value
-	known  map[string]bool
-	err    error
+	// Names that some option has asked for, given or not: what is left in the end is unknown to
+	// CouchDB and refused.
+	known map[string]bool
+	err   error
 }
 
 func newMembers(object ejson.Value) *members {
@@ -22,6 +24,7 @@ func newMembers(object ejson.Value) *members {
 // take gives a member, if there is one and nothing was wrong so far.
 func (m *members) take(name string) (v ejson.Value, ok bool) {
 	m.known[name] = true
+	// The name counts as known even after a fault, though finish does not come to that then.
 	if m.err != nil {
 		return v, false
 	}
@@ -60,6 +63,9 @@ func (m *members) boolean(name string, value *bool) {
 }
 
 // number is a count of any size: n is what the server can use of it.
+//
+// Erlang's integers have no bound, so that a request may say 10^30; text is what answers of
+// _explain show of it.
 type number struct {
 	n    int64
 	text string

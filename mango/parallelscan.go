@@ -20,8 +20,10 @@ const (
 	// parallelAfter is how many documents are read one after the other before a scan becomes
 	// parallel: many queries need no more.
 	parallelAfter = 256
-	batchDocs     = 128
-	batchBytes    = 256 << 10
+	// A batch is what goes from a worker to the taker at a time: so many documents, or so many
+	// bytes of bodies, whichever comes first.
+	batchDocs  = 128
+	batchBytes = 256 << 10
 	// partsTogether is how many ends of parts are asked for together.
 	partsTogether = 64
 	// maxScanWorkers bounds the goroutines of one query.
@@ -43,8 +45,10 @@ type scanPart struct {
 
 // foundBatch is documents of a part that pass, copied out of the snapshot.
 type foundBatch struct {
-	docs   []docread.Document
-	bytes  []byte
+	docs  []docread.Document
+	bytes []byte
+	// Documents that did not pass are only numbers: how many were read before each of docs since
+	// the one before, and after the last one. The statistics are as exact as those of a plain scan.
 	before []int64 // for each of docs how many others were read before it, since the one before
 	after  int64   // and after the last one
 	large  bool    // the document was not copied; its worker waits for taken
@@ -55,9 +59,12 @@ type foundBatch struct {
 func (b *foundBatch) add(d *docread.Document) (full bool) {
 	doc := *d
 	doc.Attachments = slices.Clone(d.Attachments)
+	// A large body is not copied but lent out of the snapshot, until the taker is done with it.
 	if b.large = len(d.Body) >= batchBytes; !b.large {
 		start := len(b.bytes)
 		b.bytes = append(b.bytes, d.Body...)
+		// The capacity is cut so that nobody can append into the next document's bytes. bytes may
+		// move when it grows; slices of the old array stay valid.
 		doc.Body = b.bytes[start:len(b.bytes):len(b.bytes)]
 	}
 	b.docs, b.before, b.after = append(b.docs, doc), append(b.before, b.after), 0
@@ -71,12 +78,14 @@ func (b *foundBatch) empty() {
 
 // scan is a scan on several processors.
 type scan struct {
-	f     *finder
-	ctx   context.Context      // of the scan: it ends its workers
-	mu    sync.Mutex           // of what follows: who cuts a part puts it into parts
-	rest  storage.RangeOptions // what is not in parts yet
-	ends  []string             // of the next parts, as far as they are known
-	cut   bool                 // nothing is left
+	f    *finder
+	ctx  context.Context      // of the scan: it ends its workers
+	mu   sync.Mutex           // of what follows: who cuts a part puts it into parts
+	rest storage.RangeOptions // what is not in parts yet
+	ends []string             // of the next parts, as far as they are known
+	cut  bool                 // nothing is left
+	// In the order of the ids: next puts each part there under mu, before it is read. So the taker
+	// comes to parts in order, though they are read at the same time.
 	parts chan *scanPart
 	spare chan *foundBatch
 }
@@ -89,11 +98,14 @@ func (f *finder) parallelScan(o storage.RangeOptions) error {
 		f: f, ctx: ctx, rest: o, parts: make(chan *scanPart, workers), spare: make(chan *foundBatch, 4*workers),
 	}
 	var helpers sync.WaitGroup
+	// Deferred calls run in reverse: cancel first, which ends workers that wait to send, then the
+	// wait for them. None reads from the finder's snapshots after parallelScan has returned.
 	defer helpers.Wait()
 	defer cancel()
 	for range workers {
 		helpers.Go(s.work)
 	}
+	// Whoever waits for the next part learns in this way that there is none.
 	go func() {
 		helpers.Wait()
 		close(s.parts)
@@ -148,12 +160,17 @@ func (s *scan) next() *scanPart {
 	if len(s.ends) == 0 {
 		s.ends, err = s.f.src.DB.SplitIDs(s.ctx, s.rest, partsTogether)
 	}
+	// Without another end the rest is the last part; it has the error of the failed look, if there
+	// is one.
 	if s.cut = err != nil || len(s.ends) == 0; !s.cut {
 		end := s.ends[0]
 		s.ends = s.ends[1:]
 		part.ids.End = storage.Bound{ID: end, Set: true}
+		// Each part includes its end; the next one begins behind it.
 		s.rest.Start = storage.Bound{ID: end, Set: true, Exclusive: true}
 	}
+	// The lock is held while it waits for room: others could only cut the part behind this one,
+	// which has to come behind it in parts.
 	select {
 	case s.parts <- part:
 	case <-s.ctx.Done():
@@ -172,6 +189,8 @@ func (s *scan) next() *scanPart {
 func (s *scan) read(part *scanPart, scratch *mapScratch) error {
 	f, b := s.f, s.batch()
 	send := func() error {
+		// After it is sent a batch belongs to the taker, which may give it back to any worker:
+		// nothing of it is looked at then.
 		taken := b.taken
 		if !b.large {
 			taken = nil
@@ -205,6 +224,8 @@ func (s *scan) read(part *scanPart, scratch *mapScratch) error {
 				b.after++
 			}
 			return nil
+		// What came before a large document is sent first, so that the large one is alone in its
+		// batch.
 		case len(d.Body) >= batchBytes && len(b.docs) > 0:
 			if err := send(); err != nil {
 				return err

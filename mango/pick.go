@@ -25,6 +25,7 @@ const maxPicked = 64
 // without a name is the document.
 func newPicker(paths []selector.Path) picker {
 	names := selector.MembersOf(paths)
+	// nil: some path is the document itself.
 	if names == nil || len(names) > maxPicked {
 		return picker{whole: true}
 	}
@@ -40,6 +41,7 @@ func (p *picker) members() docread.Members {
 }
 
 func (p *picker) wants(name []byte) bool {
+	// There are at most 64 names, most of them of another length: a loop is faster than a hash.
 	for _, have := range p.names {
 		if bytes.Equal(have, name) {
 			return true
@@ -58,6 +60,8 @@ func (p *picker) append(dst []byte, d *docread.Document) []byte {
 	if p.special {
 		dst = p.appendSpecial(dst, d)
 	}
+	// Names are compared as they stand in the text. Stored bodies are canonical JSON, so that a
+	// name has one form only.
 	for name, value := range ejson.TextMembers(d.Body) {
 		if p.wants(name) {
 			if len(dst) > empty {
@@ -88,6 +92,8 @@ func (p *picker) appendSpecial(dst []byte, d *docread.Document) []byte {
 	if member(`"_rev"`) {
 		dst = d.Rev.AppendJSON(dst)
 	}
+	// Conflicts are there only if the query asked for them; a document without any has an empty
+	// list then and no member.
 	if d.Conflicts != nil && member(`"_conflicts"`) {
 		dst = compat.AppendRevs(dst, d.Conflicts)
 	}

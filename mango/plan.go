@@ -10,8 +10,9 @@ import (
 
 // Plan is how a request is answered: which index is read, and what of it.
 type Plan struct {
-	req         *Request
-	index       *Index // nil only in plans for _explain: no index can be used
+	req   *Request
+	index *Index // nil only in plans for _explain: no index can be used
+	// What the selector says of the leading columns of index, one range each.
 	ranges      []selector.FieldRange
 	partitioned bool      // the database is
 	from        *bookmark // nil for the first page
@@ -50,6 +51,8 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 	usable := 0
 	for _, ix := range indexes {
 		c := candidate{index: ix, global: !ix.Filter || ix.belongs(req.UseIndex)}
+		// An index that is partitioned serves only queries of one partition, the others only those
+		// of all.
 		c.scope = ix.Kind == KindAllDocs || ix.Partitioned == (req.Partition != "")
 		if c.scope && c.global {
 			c.reason = ix.unusable(req.Selector, req.Sort.Fields)
@@ -59,6 +62,7 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 		}
 		p.candidates = append(p.candidates, c)
 	}
+	// Only a sort can leave nothing: without one _all_docs is always usable.
 	if usable == 0 && !explain {
 		return nil, p.sortError()
 	}
@@ -67,6 +71,7 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 	}
 	p.choose()
 	if p.index != nil && p.index.Kind.IsText() {
+		// Between text indexes CouchDB does not choose; use_index has to name one.
 		if len(p.ofKind()) > 1 {
 			return nil, errSeveralTextIndexes(p.index.Kind)
 		}
@@ -89,6 +94,7 @@ func (p *Plan) goOn() (err error) {
 	if p.from, err = parseBookmark(p.req.Bookmark); err != nil {
 		return err
 	}
+	// Indexes that use_index excludes are asked too: the order of the page before is what counts.
 	for _, c := range p.candidates {
 		if c.usable() && p.from.isFrom(c.index) {
 			p.use(c.index)
@@ -119,6 +125,8 @@ func (p *Plan) obeyUser(usable int) error {
 	named := func(c *candidate) bool { return c.usable() && c.index.belongs(p.req.UseIndex) }
 	use := p.req.UseIndex
 	if !slices.ContainsFunc(p.candidates, func(c candidate) bool { return named(&c) }) {
+		// Without a named index, falling back means taking _all_docs: with only that usable the
+		// request is refused too.
 		if !p.req.AllowFallback && (len(use) > 0 || usable < 2) {
 			return errInvalidIndex(use)
 		}
@@ -158,6 +166,7 @@ func (p *Plan) choose() {
 			*list = append(*list, rank(c.index, ranges))
 		}
 	}
+	// Kinds are in the order of preference, and the first that has an index gives it.
 	for _, list := range p.ranked {
 		slices.SortStableFunc(list, func(a, b ranked) int {
 			return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.index.Columns), len(b.index.Columns)),
@@ -189,6 +198,8 @@ func (p *Plan) best(k Kind) *Index {
 func rank(ix *Index, ranges []selector.FieldRange) ranked {
 	r := ranked{index: ix}
 	for _, column := range ix.Columns {
+		// The prefix ends at the first column without a range: rows behind it are not together in
+		// the index.
 		i := slices.IndexFunc(ranges, func(f selector.FieldRange) bool { return f.Field == column })
 		if i < 0 {
 			break
@@ -205,6 +216,7 @@ func (p *Plan) Nothing() bool {
 	if p.text != nil {
 		return false
 	}
+	// An $and or $or of nothing at the top matches no document.
 	if root := p.req.Selector.Root; root != nil && len(root.Kids) == 0 &&
 		(root.Op == selector.OpAnd || root.Op == selector.OpOr) {
 		return true

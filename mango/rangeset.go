@@ -53,6 +53,8 @@ func rangeSetsOf(s *selector.Selector, d *allfields.Definition) []rangeSet {
 	for i := range list {
 		list[i].sign()
 	}
+	// The order decides only ties and what is taken without an estimate; it has to be the same on
+	// each page, so that it depends on nothing but the selector.
 	slices.SortStableFunc(list, func(a, b rangeSet) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(len(a.ranges), len(b.ranges)),
 			slices.Compare(a.fields, b.fields))
@@ -64,6 +66,7 @@ func rangeSetsOf(s *selector.Selector, d *allfields.Definition) []rangeSet {
 // that offers just this set.
 func (a *rangeSet) sign() {
 	var text []byte
+	// Lengths stand before parts, so that different lists never give the same text.
 	add := func(part string) { text = append(binary.AppendUvarint(text, uint64(len(part))), part...) }
 	for i := range a.ranges {
 		r := &a.ranges[i]
@@ -86,6 +89,10 @@ func (a *rangeSet) sign() {
 
 // fix chooses one set of each branch of an $or; choose gives the number of one of several, -1 for
 // none.
+//
+// An $or needs an index for every branch: a document may pass by any of them. The ranges of the
+// chosen sets are read one after the other; a document that lies in several comes once, at the
+// first (finder.takeEntry).
 func (a *rangeSet) fix(choose func([]rangeSet) int) (rangeSet, bool) {
 	if a.branches == nil {
 		return *a, true
@@ -116,6 +123,8 @@ func addFields(list, names []string) []string {
 
 // named finds the set with a name among those of a selector.
 func named(list []rangeSet, name string) (rangeSet, bool) {
+	// The first name is that of the set, those behind it of the sets chosen in the branches, from
+	// left to right: fix asks in the same order.
 	names := strings.Split(name, ".")
 	next := func(list []rangeSet) int {
 		if len(names) == 0 {
@@ -145,6 +154,8 @@ func rangeSets(c *selector.Condition, d *allfields.Definition) []rangeSet {
 	case selector.OpField:
 		list := rangeSetsOfAll([]*selector.Condition{c}, array{}, d)
 		for i := range list {
+			// OpField has one condition on its field below it. An entry of an element says nothing
+			// of the value as a whole.
 			list[i].exact = saysAll(c.Kids[0]) && !list[i].ranges[0].Element
 		}
 		return list
@@ -176,6 +187,7 @@ func rangeSetOfAny(kids []*selector.Condition, d *allfields.Definition) []rangeS
 		for i := range list {
 			joined.fields = addFields(joined.fields, list[i].fields)
 		}
+		// The $or is as good as the worst of its branches is at its best.
 		best := slices.MinFunc(list, func(a, b rangeSet) int { return cmp.Compare(a.class, b.class) })
 		joined.class = max(joined.class, best.class)
 		least += best.width()
@@ -217,9 +229,12 @@ func (a *array) name(field string) string {
 // element.
 func rangeSetsOfAll(kids []*selector.Condition, in array, d *allfields.Definition) []rangeSet {
 	var list []rangeSet
+	// A field's conditions are taken together at its first one, wherever in the $and the others
+	// are.
 	var seen []string
 	for _, kid := range flatten(kids, nil) {
 		switch {
+		// An $or within an element is left to the matching of documents.
 		case kid.Op == selector.OpOr && in.none():
 			list = append(list, rangeSetOfAny(kid.Kids, d)...)
 		case kid.Op == selector.OpField && !slices.Contains(seen, kid.Name):
@@ -252,6 +267,8 @@ func flatten(kids, list []*selector.Condition) []*selector.Condition {
 func indexedPath(c *selector.Condition, in array, d *allfields.Definition) ([]string, bool) {
 	path := slices.Clone(in.path)
 	if c.Name != "" {
+		// Fields that begin with an underscore are CouchDB's own (_rev, _attachments), which bodies
+		// do not have; inside an element they are ordinary ones.
 		if !c.Path.Valid || c.Name == "_id" || in.none() && c.Path.Parts[0] != "" && c.Path.Parts[0][0] == '_' {
 			return nil, false
 		}
@@ -260,6 +277,7 @@ func indexedPath(c *selector.Condition, in array, d *allfields.Definition) ([]st
 			return nil, false
 		}
 	}
+	// The definition may exclude the field, or its path may be deeper than the index goes.
 	return path, d.Covers(path)
 }
 
@@ -278,12 +296,15 @@ func fieldRangeSets(
 			continue
 		}
 		inner := kid.Kids[0]
+		// $exists:false also matches documents without the field, which have no entry. Where it is
+		// the only condition no range finds all that pass.
 		required = required || inner.Op != selector.OpExists || inner.Exists
 		switch inner.Op {
 		case selector.OpBeginsWith:
 			// Beginnings that are not ASCII have strings elsewhere, too.
 			if isASCII(inner.Text) && !r.Empty {
 				r.Bound(selector.OpGte, inner.Arg)
+				// The end of the prefix is a key, not a value, so that it is kept beside the range.
 				before = lower(before, collate.AppendPrefixEnd(nil, inner.Text))
 			}
 		case selector.OpIn, selector.OpAll:

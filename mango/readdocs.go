@@ -26,6 +26,8 @@ func (f *finder) readAllDocs() error {
 	}
 	seen, last := 0, ""
 	err := f.scanDocs(f.ctx, o, func(d *docread.Document) error {
+		// Most queries have found their page by then. The parallel scan goes on after the last id,
+		// in snapshots of its own.
 		if seen == parallelAfter && f.canScanInParallel() {
 			return storage.ErrStop
 		}
@@ -43,6 +45,7 @@ func (f *finder) readAllDocs() error {
 func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*docread.Document) error) error {
 	o.Limit, o.IncludeDocs, o.Conflicts, o.Members = -1, true, f.showsConflicts(), f.members
 	err := f.src.DB.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
+		// An empty list would be shown as "_conflicts": [], which CouchDB leaves out.
 		if o.Conflicts && len(r.Doc.Conflicts) == 0 {
 			r.Doc.Conflicts = nil
 		}
@@ -65,6 +68,7 @@ func (f *finder) idRange() (o storage.RangeOptions, some bool) {
 	}
 	o.Descending = f.plan.req.Sort.Descending
 	if f.from != nil {
+		// The row of the bookmark itself was given on the page before.
 		from, _ := idBound(f.from.key)
 		from.Exclusive = true
 		switch {
@@ -90,6 +94,8 @@ func (p *Plan) clamp(low, high *storage.Bound) {
 	if partition == "" {
 		return
 	}
+	// Ids of a partition begin with its name and a colon; the semicolon is the byte after the
+	// colon.
 	if first := partition + ":"; !low.Set || low.ID < first {
 		*low = storage.Bound{ID: first, Set: true}
 	}

@@ -43,10 +43,12 @@ type entryScan struct {
 	ranges     []allfields.Range
 	descending bool
 	others     bool // with the documents that the index does not know
-	at         int  // where it is: in that range, after that key
-	after      []byte
-	window     int
-	skip       func(*allfields.Entry) bool // entries that are not wanted; nil: none
+	// Where it is: in that range, after the entry with that key. It moves only when documents are
+	// done with, so that another snapshot goes on from here.
+	at     int
+	after  []byte
+	window int
+	skip   func(*allfields.Entry) bool // entries that are not wanted; nil: none
 	// take looks at the entries of a window and tells how many it has done with, also where it
 	// fails; the others come again, with more after them. It takes all if last is set.
 	take func(s *storage.Snapshot, ix *allfields.Index, rows []entry, last bool) (done int, err error)

@@ -15,22 +15,35 @@ const (
 )
 
 // batch are rows that a worker takes at once.
+//
+// A batch is done when the target has answered for all of its rows; checkpoints go from the end of
+// one batch to the end of another.
 type batch struct {
+	// The number of the batch in the order of the feed, from 0: batches end in any order, and
+	// Session.done brings them back into this one.
 	n    int
 	rows []ChangeRow
 	end  Sequence // of the last row, or of the silence after it
+	// Bytes that its rows take of maxQueued, by rowSize.
 	size int
 }
 
 // batcher makes batches of the rows of a feed.
 type batcher struct {
-	rows    chan ChangeRow // a row without ID only moves the end forward
+	// Rows in the order of the feed. A row without ID only moves the end forward: it stands for the
+	// last_seq of a feed that was silent.
+	rows chan ChangeRow
+	// It has no room of its own: a batch that is ready waits for a worker, and the feed waits
+	// behind it.
 	batches chan *batch
 	most    int
 
+	// Guards queued, bytes of rows that were put and whose batch is not done.
 	mu     sync.Mutex
 	queued int
-	freed  chan struct{}
+	// Holds a signal that bytes were given back. One is enough, because only the reader of the feed
+	// puts rows.
+	freed chan struct{}
 }
 
 func newBatcher(most int) *batcher {
@@ -47,6 +60,7 @@ func (b *batcher) put(ctx context.Context, row ChangeRow) error {
 	size := rowSize(&row)
 	for {
 		b.mu.Lock()
+		// A row larger than all of the room passes alone.
 		if b.queued == 0 || b.queued+size <= maxQueued {
 			b.queued += size
 			b.mu.Unlock()
@@ -68,6 +82,7 @@ func (b *batcher) put(ctx context.Context, row ChangeRow) error {
 }
 
 func rowSize(row *ChangeRow) int {
+	// About what the structs and the headers of strings take beside the texts.
 	size := 64 + len(row.ID) + len(row.Seq)
 	for _, rev := range row.Revs {
 		size += 32 + len(rev.Hash)
@@ -113,6 +128,7 @@ func (b *batcher) collect(ctx context.Context, timer *time.Timer, n int) (curren
 	timer.Stop()
 	for count := 0; count < b.most; count++ {
 		var idle <-chan time.Time
+		// The first row of a batch is waited for as long as it takes.
 		if count > 0 {
 			timer.Reset(linger)
 			idle = timer.C

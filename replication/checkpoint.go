@@ -21,17 +21,25 @@ const maxCheckpoint = 1 << 20
 // checkpointer reads and writes the checkpoints of a replication: equal _local documents at both
 // ends.
 type checkpointer struct {
-	session    *Session
-	id         string // of the documents
+	session *Session
+	// "_local/" and the base of the replication's id: the same at both ends, whichever server runs
+	// it.
+	id string // of the documents
+	// Revisions of the two documents as they were read or written last, by which the next write
+	// follows them.
 	sourceRev  string
 	targetRev  string
 	sourceBody []byte   // the document found at the source, "{}" for none
 	history    [][]byte // entries of the sessions before this one, newest first
-	start      Sequence
+	// Where this session begins: FirstSequence without a checkpoint that both sides know.
+	start Sequence
+	// Counters of the session before, from which this one counts on.
 	startStats Stats
 	committed  Sequence // "" before anything was copied in this session
 	written    []byte   // body of the last checkpoint, nil before the first
-	sourceTime string   // instance_start_time
+	// instance_start_time of both databases as the session has found them. If one changes, the
+	// database was made anew and no checkpoint is written (commit).
+	sourceTime string
 	targetTime string
 }
 
@@ -83,6 +91,7 @@ func (c *checkpointer) findLog(ctx context.Context, p Peer) (*LocalDocument, err
 			return nil, pairFailure("checkpoint_too_large", id+" has more than "+strconv.Itoa(maxCheckpoint)+" bytes")
 		}
 		if version < IDVersion {
+			// The document found has a revision of another id; under today's id it is new.
 			doc.Rev = ""
 			if c.session.spec.Options.UseCheckpoints {
 				if doc.Rev, err = p.PutLocal(ctx, c.id, *doc); err != nil && !errors.Is(err, ErrConflict) {
@@ -100,6 +109,8 @@ func (c *checkpointer) compare(source, target ejson.Value) {
 	c.start = FirstSequence
 	s, hasS := source.Get("session_id")
 	t, hasT := target.Get("session_id")
+	// The same session wrote last at both ends, or neither has a checkpoint: its last sequence is
+	// safe.
 	if hasS == hasT && (!hasS || s.Text() == t.Text()) {
 		if seq, ok := source.Get("source_last_seq"); ok {
 			c.start = Sequence(seq.AppendJSON(nil))
@@ -107,6 +118,8 @@ func (c *checkpointer) compare(source, target ejson.Value) {
 		c.remember(elements(source, "history"))
 		return
 	}
+	// Else one side missed the last checkpoint, or several. Both lists begin with the newest
+	// session; the first that is anywhere in the other list is the last that both have heard of.
 	sh, th := elements(source, "history"), elements(target, "history")
 	known := func(id string, entries []ejson.Value) bool {
 		return id != "" &&
@@ -127,6 +140,7 @@ func (c *checkpointer) compare(source, target ejson.Value) {
 
 // found begins after the first entry.
 func (c *checkpointer) found(entries []ejson.Value) {
+	// recorded_seq is what both sides had when that session wrote its last checkpoint.
 	if seq, ok := entries[0].Get("recorded_seq"); ok {
 		c.start = Sequence(seq.AppendJSON(nil))
 	}
@@ -165,6 +179,8 @@ func elements(v ejson.Value, name string) []ejson.Value {
 // (couch_replicator_scheduler_job:do_checkpoint).
 func (c *checkpointer) save(ctx context.Context, through Sequence) error {
 	if !c.session.spec.Options.UseCheckpoints {
+		// What _replicate answers then, as by CouchDB: the last checkpoint is the answer, and this
+		// stands for one.
 		c.written = []byte(`{"use_checkpoints":false}`)
 		c.committed = through
 		c.session.commit(through)
@@ -189,6 +205,9 @@ func (c *checkpointer) write(ctx context.Context, through Sequence) error {
 	}
 	body := c.body(through, time.Now())
 	var err error
+	// The source is written first. If the session ends between the two writes the histories differ
+	// in their newest entry, and the next session begins at the one before it (compare): some work
+	// is done twice, nothing is lost.
 	if c.sourceRev, err = c.put(ctx, c.session.source, c.sourceRev, body, "source"); err != nil {
 		return err
 	}
@@ -271,6 +290,8 @@ func (c *checkpointer) body(through Sequence, now time.Time) []byte {
 	b := append([]byte(`{"session_id":"`), c.session.id...)
 	b = append(append(b, `","source_last_seq":`...), through...)
 	b = strconv.AppendInt(append(b, `,"replication_id_version":`...), IDVersion, 10)
+	// Only checkpoints of replications with doc_ids have counters at the top, as CouchDB writes
+	// them.
 	if c.session.spec.Options.DocIDs != nil {
 		b = append(append(b, `,"start_time":"`...), started...)
 		b = append(append(append(b, `","end_time":"`...), ended...), `",`...)
@@ -283,6 +304,8 @@ func (c *checkpointer) body(through Sequence, now time.Time) []byte {
 	b = append(append(b, `,"end_last_seq":`...), through...)
 	b = append(append(append(b, `,"recorded_seq":`...), through...), ',')
 	b = append(stats.appendHistory(b), '}')
+	// The session's own entry is the first; it was left out of history, so that the document never
+	// has more than maxHistory.
 	for _, entry := range c.history[:min(len(c.history), maxHistory-1)] {
 		b = append(append(b, ','), entry...)
 	}
@@ -296,6 +319,8 @@ func (c *checkpointer) result() []byte {
 		return c.written
 	}
 	b := []byte(`{"no_changes":true`)
+	// The answer is the checkpoint of the session before with a member in front, so that clients
+	// find its history there.
 	if len(c.sourceBody) > len("{}") {
 		return append(append(b, ','), c.sourceBody[1:]...)
 	}

@@ -10,6 +10,9 @@ import (
 
 // Routes say where requests for some hosts go instead (couch_replicator_connect): the first that
 // fits counts. The Host header and the name in TLS stay those of the URL.
+//
+// Parsing them again makes no difference to connections that are open: a route is looked for when
+// one is made.
 type Routes []route
 
 type route struct {
@@ -33,6 +36,7 @@ func ParseRoutes(setting string) (routes Routes, bad []string) {
 			bad = append(bad, entry)
 			continue
 		}
+		// A port to listen for may be any number; the one to connect to has to be a port.
 		port, err := strconv.Atoi(m[2])
 		to, toErr := strconv.ParseUint(m[4], 10, 16)
 		if err != nil || toErr != nil {
@@ -48,6 +52,7 @@ func ParseRoutes(setting string) (routes Routes, bad []string) {
 func (r Routes) find(host string, port int) (string, bool) {
 	host = strings.ToLower(host)
 	for _, to := range r {
+		// "*.example.com" has the end ".example.com"; a star alone fits every host.
 		end, star := strings.CutPrefix(to.host, "*")
 		if to.port == port && (host == to.host || star && strings.HasSuffix(host, end)) {
 			return net.JoinHostPort(to.instead, strconv.Itoa(to.insteadP)), true

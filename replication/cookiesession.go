@@ -18,13 +18,15 @@ const minCookieAge = 5 * time.Second
 // cookieSession signs requests with the cookie of a login at /_session
 // (couch_replicator_auth_session). It is safe for concurrent use.
 type cookieSession struct {
-	peer  *HTTPPeer
+	peer *HTTPPeer
+	// Of /_session at the root of the host, wherever below it the database is.
 	url   string
 	basic bool // the endpoint wants Basic credentials even for the login
 
-	mu      sync.Mutex
-	cookie  string
-	epoch   int // counts cookies
+	mu     sync.Mutex
+	cookie string
+	epoch  int // counts cookies
+	// When the cookie came.
 	since   time.Time
 	refresh time.Time // when to log in again, zero for never
 }
@@ -38,6 +40,8 @@ func newCookieSession(ctx context.Context, p *HTTPPeer) (*cookieSession, error) 
 	if !ok {
 		return nil, errNoSession
 	}
+	// What follows the scheme up to the path: host and port, without credentials, which were taken
+	// out of the URL before (takeCredentials).
 	authority := u.rest
 	if i := strings.IndexAny(authority, "/?"); i >= 0 {
 		authority = authority[:i]
@@ -81,6 +85,7 @@ func (s *cookieSession) login(ctx context.Context) error {
 		return s.failure("session_request_failed", term)
 	}
 	defer resp.Body.Close()
+	// The body is read so that the connection can be used again; nothing in it counts.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody)
 	return s.loggedIn(resp)
 }
@@ -133,6 +138,8 @@ func (s *cookieSession) takeCookie(resp *http.Response) bool {
 			s.cookie, s.since = c.Value, time.Now()
 			s.epoch++
 		}
+		// A cookie with Max-Age is renewed when nine tenths of its time are over, so that no
+		// request goes out with one that has just expired.
 		age := s.peer.set.SessionRefresh
 		if c.MaxAge > 0 {
 			age = time.Duration(c.MaxAge) * time.Second * 9 / 10
@@ -149,8 +156,11 @@ func (s *cookieSession) sign(ctx context.Context, h http.Header) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.refresh.IsZero() && !time.Now().Before(s.refresh) {
+		// Otherwise takeCookie would leave the time of the next login as it is where the cookie is
+		// the same.
 		s.refresh = time.Time{}
 		if err := s.login(ctx); err != nil {
+			// The next request tries again.
 			s.refresh = time.Now()
 			if errors.Is(err, errNoSession) || errors.Is(err, errWantsBasic) {
 				return 0, s.failure("session_not_supported")
@@ -173,9 +183,12 @@ func (s *cookieSession) again(r *request, resp *http.Response) bool {
 		return false
 	case resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
 		return false
+	// Another request has got a newer cookie meanwhile. Streams cannot be sent a second time.
 	case s.epoch > r.epoch:
 		return r.stream == nil
 	}
+	// A cookie that was refused although it is seconds old was refused for another reason: a new
+	// login would give the same, and each refused request would ask for one.
 	if now := time.Now(); now.Sub(s.since) < minCookieAge {
 		s.soon(now.Add(minCookieAge))
 		return false

@@ -68,11 +68,15 @@ const (
 // write changes members of a document, whatever else changes in it meanwhile. A document that is
 // gone stays so.
 func (d *documents) write(db, id string, fields []field) {
+	// The state is written even while the scheduler stops: what has just completed would run again
+	// after the next start.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.s.ctx), writeTimeout)
 	defer cancel()
 	for try := range writeTries {
 		err := d.writeOnce(ctx, db, id, fields)
 		if errors.Is(err, compat.KindConflict) {
+			// Users and other processes write the same document; random pauses let one of them
+			// through.
 			if sleep(ctx, jitter(time.Duration(min(1<<try, 128))*10*time.Millisecond)) == nil {
 				continue
 			}
@@ -100,6 +104,7 @@ func (d *documents) writeOnce(ctx context.Context, db, id string, fields []field
 	if string(changed) == string(doc.Body) {
 		return nil
 	}
+	// The edit goes on top of the revision that was read, with its attachments kept.
 	edit := &compat.Document{
 		ID:          id,
 		HasID:       true,
@@ -147,6 +152,7 @@ func withFields(body ejson.Value, fields []field, now time.Time) []byte {
 	}
 	for _, f := range fields {
 		if f.name == "_replication_state" && f.json != nil {
+			// The same state again keeps its time.
 			if old, ok := body.Get(f.name); ok && string(old.AppendJSON(nil)) == string(f.json) {
 				continue
 			}

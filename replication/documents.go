@@ -22,13 +22,21 @@ type documents struct {
 type docKey struct{ db, id string }
 
 // document is a replication document that is not at its end.
+//
+// It begins with the first change that asks for a replication and ends when that is completed or
+// failed for good, the document is deleted, or another process is to run it. The scheduler's lock
+// guards it, but for key and spec, which never change.
 type document struct {
-	key     docKey
-	rev     compat.Rev // of the document, as far as it was heard of
-	spec    *Spec
-	state   documentState
-	job     JobID // when scheduled
-	info    string
+	key docKey
+	// Of the document as far as it was heard of. It moves with each change, also with those that
+	// the scheduler itself writes.
+	rev   compat.Rev
+	spec  *Spec
+	state documentState
+	job   JobID // when scheduled
+	// What /_scheduler/docs shows of the last error, or that the id of the replication has changed.
+	info string
+	// Errors in a row while the job was being made; they double the pause before the next try.
 	errors  int
 	updated time.Time
 	cancel  context.CancelFunc // ends the work of making a job of it
@@ -96,6 +104,7 @@ func (d *documents) jobOf(doc *document) *job {
 		return nil
 	}
 	j := d.s.jobs[doc.job]
+	// A job of the same id may be that of _replicate, or of another document.
 	if j == nil || j.spec.DB != doc.key.db || j.spec.DocID != doc.key.id {
 		return nil
 	}
@@ -112,6 +121,8 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 	}
 	if c.deleted {
 		if paused := d.lose(key); paused != (JobID{}) {
+			// A pause is kept in the store by the replication's id; a document that is written anew
+			// later shall not meet it.
 			if err := d.s.o.Sharing.Resume(ctx, paused); err != nil {
 				d.s.o.Log.Warn("a pause was not forgotten", "replication", paused.String(), "error", err)
 			}
@@ -124,6 +135,8 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 	if err != nil {
 		return
 	}
+	// A document that cannot be parsed as a replication has a share too, its own name, so that just
+	// one process writes "failed" into it.
 	set := d.s.o.Settings()
 	spec, refused := ParseDocument(doc, set)
 	share := db + "\x00" + id
@@ -148,6 +161,7 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 		d.s.mu.Unlock()
 		return
 	case "failed":
+		// The state is the user's to remove; until then nothing runs.
 		return
 	// Left by a process that wrote states of replications that run; this one keeps them in memory
 	// (update_docs).
@@ -166,6 +180,7 @@ func (d *documents) changed(ctx context.Context, db string, c *docChange, moved 
 		return
 	}
 	spec.DB, spec.DocID, spec.Begun, spec.TakenOver = db, id, time.Now(), moved
+	// A document without a state was saved by its user.
 	d.update(ctx, &document{key: key, rev: c.rev, spec: spec, state: documentNew, updated: time.Now()}, state == "")
 }
 
@@ -200,6 +215,8 @@ func (d *documents) update(ctx context.Context, doc *document, stateless bool) {
 	if d.s.ctx.Err() != nil || ctx.Err() != nil {
 		return
 	}
+	// Writes of states come back as changes, too: whoever asks for the same as before is left
+	// alone, so that they do not stop the job that they tell of.
 	if old := d.known[doc.key]; old != nil {
 		saved := old.rev != doc.rev && stateless
 		old.rev = doc.rev
@@ -242,9 +259,11 @@ func (d *documents) process(ctx context.Context, doc *document) {
 			d.s.mu.Unlock()
 			d.write(doc.key.db, doc.key.id, failedFields(failed.reason))
 			return
+		// A replication without a user's filter has the same id for ever.
 		case err == nil && !doc.spec.Options.UserFilter():
 			return
 		}
+		// Random, so that many documents do not read their filters in the same second.
 		pause := minFilterPause + rand.N(minFilterPause)
 		if err != nil {
 			pause = d.failed(doc, err)
@@ -279,6 +298,8 @@ func (e *permanentError) Error() string { return e.reason }
 func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 	ctx, cancel := context.WithTimeout(ctx, processTimeout)
 	defer cancel()
+	// A copy, because the id depends on the filter's source of this moment and jobs keep their
+	// spec.
 	spec := *doc.spec
 	if err := d.s.Identify(ctx, &spec); err != nil {
 		return err
@@ -295,6 +316,8 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 		d.s.mu.Unlock()
 		return context.Canceled
 	}
+	// The filter has changed, and with it the id: a new job with checkpoints of its own takes the
+	// place of the old one.
 	if doc.state == documentScheduled && doc.job != spec.ID {
 		if old := d.s.jobs[doc.job]; old != nil && old.spec.DocID == doc.key.id && old.spec.DB == doc.key.db {
 			d.s.remove(old)
@@ -358,6 +381,8 @@ func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The source is at filters.NAME of the design document; what is missing on the way is told by
+	// name, as couch_util:get_nested_json_value throws it.
 	for _, name := range []string{"filters", o.filterFunc} {
 		member, ok := v, false
 		if v.Kind() == ejson.Object {

@@ -8,6 +8,8 @@ import (
 
 // Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits
 // with, because that is what clients are shown.
+//
+// Tag alone is what code asks for; the rest is text for people.
 type Failure struct {
 	Tag    string // first element of the tuple
 	Reason string // of a pair with a text: the text
@@ -81,6 +83,7 @@ func startFailure(err error) error {
 	var h *httpFailure
 	if errors.As(err, &h) {
 		switch {
+		// A last answer with a status is told by that; method and URL are one text in the tuple.
 		case h.code != 0:
 			return &Failure{Tag: "http_error_code", Start: true,
 				Term: tupleTerm("http_error_code", intTerm(h.code), string(appendBinaryTerm(nil, h.method+" "+h.url)))}
@@ -123,6 +126,9 @@ func (h *httpFailure) causeTerm() string {
 }
 
 // causeTerm prints a network error as ibrowse tells it.
+//
+// Only these are told apart, because they are what clients and tests match on; the rest is a
+// connection that broke.
 func causeTerm(err error) (term string, nxdomain bool) {
 	var lookup *net.DNSError
 	switch {

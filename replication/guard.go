@@ -14,7 +14,8 @@ import (
 // address of each connection after names were resolved and redirects followed, so no name leads
 // around it. The zero Guard allows everything. It is immutable and safe for concurrent use.
 type Guard struct {
-	allow []netip.Prefix // empty: every address
+	// Empty: every address that is not denied.
+	allow []netip.Prefix
 	deny  []netip.Prefix
 	own   bool // the addresses of this machine's interfaces are denied, too
 }
@@ -82,6 +83,7 @@ func (g *Guard) Allows(addr netip.Addr) bool {
 	if g == nil {
 		return true
 	}
+	// ::ffff:10.0.0.1 is 10.0.0.1, and a zone says only by which interface an address is reached.
 	addr = addr.Unmap().WithZone("")
 	if inner, ok := standsFor(addr); ok && !g.Allows(inner) {
 		return false
@@ -98,6 +100,7 @@ func (g *Guard) Allows(addr netip.Addr) bool {
 var translated = []struct {
 	network netip.Prefix
 	at      int
+	// Where in the sixteen bytes the IPv4 address begins.
 }{
 	{netip.MustParsePrefix("64:ff9b::/96"), 12},
 	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},

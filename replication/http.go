@@ -24,20 +24,25 @@ type HTTPPeer struct {
 	options  *Options
 	client   *http.Client
 	session  *cookieSession // nil: Basic credentials, or none, with every request
-	limiter  limiter
+	// The pace that the peer asks for by 429.
+	limiter limiter
 }
 
 // NewHTTPPeer prepares the connection to an endpoint; nothing is sent before Open.
 func NewHTTPPeer(e *Endpoint, o *Options, set *Settings) *HTTPPeer {
 	dialer := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second, Control: set.Guard.control}
 	dial := dialer.DialContext
+	// With a proxy the dialer only ever connects to the proxy, which finds the host by itself.
 	if e.Proxy == "" {
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			to, _ := set.connectTo(address)
 			return dialer.DialContext(ctx, network, to)
 		}
 	}
+	// A feed holds one connection for long; with a single one nothing else would ever be sent.
 	connections := max(o.Connections, 2)
+	// Bodies are never decompressed in passing (attachments are stored as they are sent), and
+	// HTTP/2 is off: its one connection would make the limits of http_connections meaningless.
 	t := &http.Transport{
 		DialContext: dial, TLSHandshakeTimeout: o.Timeout,
 		MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
@@ -51,7 +56,8 @@ func NewHTTPPeer(e *Endpoint, o *Options, set *Settings) *HTTPPeer {
 		}
 	}
 	return &HTTPPeer{endpoint: e, set: set, options: o, client: &http.Client{
-		Transport:     &trusting{transport: t, trust: set.TLS},
+		Transport: &trusting{transport: t, trust: set.TLS},
+		// Redirects are followed by attempt itself, which knows what may go along (redirect).
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -79,14 +85,16 @@ type request struct {
 	path    string // below the database, escaped
 	query   []Header
 	headers []Header
-	body    []byte
-	stream  func(io.Writer) error // instead of body: can be sent only once
-	length  int64                 // of stream
-	url     string                // instead of path and query, after a redirect
-	retries int                   // -1: those of the options
-	feed    bool                  // _changes: no limit on the time of the whole
-	bare    bool                  // no credentials: the origin is another one
-	epoch   int                   // of the session's cookie it went out with
+	// Kept whole, so that the request can be sent again.
+	body   []byte
+	stream func(io.Writer) error // instead of body: can be sent only once
+	// Of stream, in bytes, for Content-Length.
+	length  int64
+	url     string // instead of path and query, after a redirect
+	retries int    // -1: those of the options
+	feed    bool   // _changes: no limit on the time of the whole
+	bare    bool   // no credentials: the origin is another one
+	epoch   int    // of the session's cookie it went out with
 }
 
 func newRequest(method, path string, query ...Header) *request {
@@ -132,6 +140,8 @@ var errAgain = errors.New("again")
 // do sends a request until handle has got an answer below 500. An error of reading the answer
 // counts as one of the network. Other errors of handle are returned.
 func (p *HTTPPeer) do(ctx context.Context, r *request, handle func(*answer) error) error {
+	// Waits double from firstWait to longestWait. What does not count as an attempt are redirects,
+	// 429 and a new login; each of them has a bound of its own.
 	left, wait, redirects := r.retries, firstWait, 0
 	if left < 0 {
 		left = p.options.Retries
@@ -145,6 +155,7 @@ func (p *HTTPPeer) do(ctx context.Context, r *request, handle func(*answer) erro
 		switch {
 		case err == nil || ctx.Err() != nil:
 			if ctx.Err() != nil {
+				// The caller's context has ended, with the reason that it gave.
 				err = context.Cause(ctx)
 			}
 			return err
@@ -198,12 +209,15 @@ func (p *HTTPPeer) attempt(
 		ctx, stop = context.WithTimeoutCause(ctx, p.set.RequestTimeout, errInactive)
 		defer stop()
 	}
+	// Each byte in either direction touches it: a slow upload is not cut off as long as it moves.
 	alive := newWatchdog(p.options.Timeout, cancel)
 	defer alive.stop()
 	p.set.Counters.Requests.add(1)
 	resp, err := p.send(ctx, r, alive)
 	if err != nil {
 		p.set.Counters.ResponseFailures.add(1)
+		// The transport tells only that the context has ended; the cause says whether it was the
+		// watchdog.
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -240,6 +254,7 @@ func (p *HTTPPeer) attempt(
 	}
 	defer room.end()
 	err = handle(&answer{status: resp.StatusCode, headers: resp.Header, body: body, room: room})
+	// The handler failed because the body broke off: what it made of the half is worth nothing.
 	if err != nil && body.err != nil {
 		err = body.err
 		if ctx.Err() != nil {
@@ -247,6 +262,7 @@ func (p *HTTPPeer) attempt(
 		}
 		return p.networkFailure(r, err), err
 	}
+	// A connection with an unread rest would be closed.
 	if err == nil {
 		drain(body)
 	}
@@ -307,6 +323,8 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 		req.ContentLength = r.length
 	case len(r.body) > 0:
 		req.ContentLength = int64(len(r.body))
+		// The transport asks for the body again when a kept connection turns out to be dead before
+		// any byte was answered.
 		req.GetBody = func() (io.ReadCloser, error) {
 			return io.NopCloser(&watchedBody{r: bytes.NewReader(r.body), alive: alive}), nil
 		}
@@ -315,6 +333,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 	if r.bare {
 		own = nil // any of them may be secret
 	}
+	// Later lists replace what earlier ones say; an endpoint's empty header is left out.
 	for _, list := range [][]Header{defaultHeaders, own, r.headers} {
 		for _, h := range list {
 			if h.Value != "" {
@@ -347,6 +366,7 @@ func (p *HTTPPeer) redirect(r *request, resp *http.Response) error {
 	if !compat.SameOrigin(to, resp.Request.URL) {
 		r.bare = true
 	}
+	// A peer must not choose credentials that are sent to somebody else.
 	to.User = nil
 	r.url = to.String()
 	if resp.StatusCode == 303 {

@@ -142,6 +142,8 @@ func (p *HTTPPeer) PutLocal(ctx context.Context, id string, doc LocalDocument) (
 		b = append(b, '}')
 	}
 	r := newRequest(http.MethodPut, docPath(id)).json(b)
+	// The header says that the write need not be synced by itself: Commit follows before a
+	// checkpoint.
 	r.headers = append(r.headers, Header{"X-Couch-Full-Commit", "false"})
 	err = p.doJSON(ctx, r, func(status int, v ejson.Value) error {
 		switch status {
@@ -179,10 +181,13 @@ func (p *HTTPPeer) Commit(ctx context.Context) (start string, err error) {
 // Pending implements Peer.
 func (p *HTTPPeer) Pending(ctx context.Context, since Sequence) (n int64, known bool) {
 	r := newRequest(http.MethodGet, "_changes", Header{"since", since.Query()}, Header{"limit", "0"})
+	// CouchDB 1.x has numbers as sequences and no pending in its feed: update_seq minus the number
+	// is about the same.
 	number, numeric := sequenceNumber(since)
 	if numeric {
 		r = newRequest(http.MethodGet, "")
 	}
+	// It is only shown to people, so that few attempts do.
 	r.retries = min(3, p.options.Retries)
 	err := p.doJSON(ctx, r, func(status int, v ejson.Value) error {
 		if status != http.StatusOK || v.Kind() != ejson.Object {
@@ -272,6 +277,8 @@ func (p *HTTPPeer) BulkWrite(ctx context.Context, docs [][]byte) (refused []Refu
 		switch {
 		case status == http.StatusRequestEntityTooLarge:
 			return ErrTooLarge
+		// 417 is what new_edits=false answers where validation functions refuse some of the
+		// documents.
 		case (status == http.StatusCreated || status == http.StatusExpectationFailed) && v.Kind() == ejson.Array:
 			for row := range v.Elements() {
 				if word := memberText(row, "error"); word != "" {
@@ -297,6 +304,8 @@ func (r *ChangesRequest) Query() (query []Header, body []byte) {
 	if o.WinningRevsOnly {
 		style = "main_only"
 	}
+	// A third of connection_timeout, so that the source's heartbeats come well before the watchdog
+	// ends the request.
 	timeout := max(1000, o.Timeout.Milliseconds()/3)
 	query = []Header{
 		{"feed", feed},
@@ -337,6 +346,7 @@ func filterQuery(o *Options, query []Header) []Header {
 				if o.Filter == "_view" && viewField[key] {
 					text = string(value.AppendJSON(nil))
 				}
+				// Each is put in front, as Erlang builds the list.
 				query = append([]Header{{key, text}}, query...)
 			}
 		}
@@ -378,6 +388,7 @@ func (p *HTTPPeer) Changes(
 			return termFailure("changes_req_failed", intTerm(a.status), valueTerm(v))
 		}
 		s := newObjectStream(a.body, maxChangesRow, a.room)
+		// A continuous feed is one object after another, a normal one has them in "results".
 		if !c.Options.Continuous {
 			if err := s.enter("results"); err != nil {
 				return err

@@ -52,6 +52,8 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 		for i := 0; ; i++ {
 			text, err := s.next()
 			switch {
+			// Exactly as many results as were asked for; fewer or more mean that order cannot be
+			// relied on.
 			case errors.Is(err, io.EOF) && i >= len(wanted):
 				return nil
 			case err != nil || i >= len(wanted):
@@ -117,6 +119,8 @@ func bulkGetDocument(result []byte, id string) ([]byte, error) {
 // error: the document is fetched alone then, as couch_replicator_api_wrap:bulk_get does.
 func foundDocument(v ejson.Value, id string) []byte {
 	docs, ok := v.Get("docs")
+	// More than one revision comes where a document has conflicts with latest=true; then each is
+	// fetched by itself.
 	if !ok || docs.Kind() != ejson.Array || docs.Len() != 1 || memberText(v, "id") != id {
 		return nil
 	}
@@ -151,6 +155,8 @@ func (p *HTTPPeer) Fetch(ctx context.Context, wanted Wanted, take func(*Document
 			return err
 		case errors.As(err, &callback):
 			return callback.err
+		// The source's limit is not known, so that the ancestors are halved until it answers;
+		// without them some attachments are only sent again.
 		case errors.Is(err, errURITooLong):
 			if limit /= 2; limit < 256 {
 				return termFailure("throw", "request_uri_too_long")
@@ -199,6 +205,7 @@ func (p *HTTPPeer) fetchOnce(ctx context.Context, wanted Wanted, limit int, take
 func (p *HTTPPeer) attsSince(r *request, ancestors []compat.Rev, limit int) []compat.Rev {
 	size := len("GET "+p.fullURL(r)+" HTTP/1.1\r\n") + len("&atts_since=") + 6
 	for i, rev := range ancestors {
+		// Quotes and comma are percent-encoded in the query: nine more bytes for each revision.
 		size += len(rev.String()) + 9
 		if size >= limit {
 			return ancestors[:i]
@@ -283,6 +290,8 @@ func (a *answer) readRelated(part *multipart.Part, wanted Wanted, take func(*Doc
 		if a.Source != compat.SourceFollows {
 			continue
 		}
+		// Bytes follow as they are stored: those of a compressed attachment are its compressed
+		// ones.
 		length := a.Length
 		if a.Encoding == compat.EncodingGzip {
 			length = a.EncodedLength
@@ -301,6 +310,7 @@ func (a *answer) readRelated(part *multipart.Part, wanted Wanted, take func(*Doc
 		}
 		return &callbackError{err}
 	}
+	// What take has left unread is passed over here.
 	return related.Finish()
 }
 
@@ -352,6 +362,8 @@ type bufferedWriter struct {
 
 // Write implements io.Writer.
 func (w *bufferedWriter) Write(p []byte) (int, error) {
+	// Multipart writers write boundaries and headers of a few bytes each; every write to the pipe
+	// would become a chunk on the network.
 	if w.b.Len()+len(p) > w.b.Cap() {
 		if _, err := w.b.WriteTo(w.w); err != nil {
 			return 0, err

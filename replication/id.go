@@ -11,6 +11,9 @@ import (
 
 // JobID names a replication: the hash of what is copied whereto, and the options that make another
 // job of it.
+//
+// CouchDB computes the same id for the same replication, so that either server finds the
+// checkpoints of the other and continues them.
 type JobID struct {
 	Base string // hex; the checkpoints are in _local/Base
 	Ext  string // "+continuous", "+create_target", both or none
@@ -123,6 +126,7 @@ func (o *Options) filterTerms(filterCode string) [][]byte {
 		for _, id := range o.DocIDs {
 			term = ejson.AppendTermBinary(term, id)
 		}
+		// An empty list is only the nil at its end, which AppendTermList has written already.
 		if len(o.DocIDs) > 0 {
 			term = ejson.AppendTermNil(term)
 		}
@@ -162,6 +166,8 @@ func (e *Endpoint) term() []byte {
 	}
 	u, _ := parseURL(e.URL)
 	t = appendStringTerm(t, u.host)
+	// The ports that CouchDB takes for usual are left out of the id: a URL that names them is the
+	// same replication. 5984 counts for http only.
 	if u.port == 443 && u.scheme == "https" || (u.port == 80 || u.port == 5984) && u.scheme == "http" {
 		t = ejson.AppendTermAtom(t, "default")
 	} else {
@@ -192,6 +198,8 @@ func (e *Endpoint) headersTerm(t []byte) []byte {
 // appendStringTerm appends an Erlang string: a list of bytes.
 func appendStringTerm(dst []byte, s string) []byte {
 	const tagString, maxString = 107, 65535
+	// term_to_binary has a short form for strings of up to 65,535 bytes, and a list of integers for
+	// longer ones.
 	if s == "" || len(s) > maxString {
 		dst = ejson.AppendTermList(dst, len(s))
 		for i := range len(s) {

@@ -10,17 +10,26 @@ import (
 
 // job is a replication that the scheduler knows. id and spec never change; the scheduler's lock
 // guards everything else.
+//
+// It waits (stop is nil), runs, or has ended and is off the list. One that crashed waits longer
+// each time (ready).
 type job struct {
-	id        JobID
-	spec      *Spec
-	history   []event // newest first
-	waiting   []chan Outcome
-	stop      func(error) // nil unless it runs
-	ended     chan struct{}
-	after     <-chan struct{} // the end of the job this one replaces
-	session   *Session        // while it copies
-	last      Progress        // of the last session, if seen
-	seen      bool
+	id   JobID
+	spec *Spec
+	// Newest first, at most max_history entries and at least one.
+	history []event
+	// Callers of _replicate who wait for the outcome; each channel has room for it, so that nobody
+	// is waited for under the lock.
+	waiting []chan Outcome
+	// Cancels the run with a cause; nil unless it runs.
+	stop func(error)
+	// Closed when the run that began last is over; each run has a new one.
+	ended   chan struct{}
+	after   <-chan struct{} // the end of the job this one replaces
+	session *Session        // while it copies
+	last    Progress        // of the last session, if seen
+	seen    bool
+	// The number that lists show as an Erlang process, a new one for each run; 0 while it waits.
 	pid       uint32
 	removed   bool
 	counted   Counter // the gauge that has it
@@ -83,10 +92,13 @@ func (j *job) crashes(healthy time.Duration) int {
 	for h := j.history; len(h) > 0; h = h[1:] {
 		switch {
 		case h[0].kind == eventCrashed && len(h) > 1:
+			// It ran for long before it crashed, so that the crashes before that do not count any
+			// more.
 			if h[0].at.Sub(h[1].at) > healthy {
 				return n
 			}
 			n++
+		// It ran and was stopped in turn, which is as good as healthy.
 		case h[0].kind == eventStopped && len(h) > 1 && h[1].kind == eventStarted:
 			return n
 		}
@@ -106,6 +118,7 @@ func (j *job) ready(now time.Time, healthy time.Duration) bool {
 	if n == 0 {
 		return true
 	}
+	// Only the newest crash counts, and the history begins with the newest.
 	for _, e := range j.history {
 		if e.kind == eventCrashed {
 			return now.Sub(e.at) >= crashPause<<min(n-1, maxCrashDouble)
@@ -118,6 +131,7 @@ func (j *job) ready(now time.Time, healthy time.Duration) bool {
 // their documents (couch_replicator_utils:normalize_rep).
 func (s *Spec) fingerprint() string {
 	o := s.Options
+	// A pointer would print as an address.
 	o.CancelID = nil
 	return fmt.Sprintf("%q %q %+v %+v %+v", s.DB, s.DocID, s.Source, s.Target, o)
 }
@@ -175,6 +189,8 @@ func (s *Scheduler) rotate() {
 			running = append(running, j)
 		}
 	}
+	// Continuous jobs first, those that have run longest before others: they are the ones that give
+	// way. One-time jobs are stopped only where max_jobs was lowered.
 	sort.Slice(running, func(a, b int) bool {
 		x, y := running[a], running[b]
 		if x.spec.Options.Continuous != y.spec.Options.Continuous {
@@ -184,6 +200,7 @@ func (s *Scheduler) rotate() {
 	})
 	excess := max(0, s.running-set.MaxJobs)
 	waiting := len(s.pending(time.Now(), set.HealthThreshold))
+	// Free places need no turn; jobs that are stopped because of max_jobs are part of the churn.
 	turns := max(0, min(waiting-max(0, set.MaxJobs-s.running), set.MaxChurn-excess))
 	for i, j := range running {
 		if i < excess || i < excess+turns && j.spec.Options.Continuous {

@@ -14,14 +14,20 @@ var (
 // objectStream cuts a stream of JSON into objects without holding more than one of them: the
 // elements of an array, or the objects of a stream that follow each other. It looks at quotes and
 // brackets only; the objects are parsed by others.
+//
+// Invalid JSON inside an object is not noticed here: whoever parses the object meets it.
 type objectStream struct {
-	r     io.Reader
-	buf   []byte
-	pos   int // unread bytes are buf[pos:]
-	limit int // bytes of one object
+	r   io.Reader
+	buf []byte
+	pos int // unread bytes are buf[pos:]
+	// Bytes of one object, at most; a longer one is errItemTooLarge before it is in memory as a
+	// whole.
+	limit int
+	// The stream is inside the array of enter; else objects follow each other to its end.
 	array bool
-	err   error
-	room  *room // for the buffer
+	// Of the reader; it is told once all that was read before it is used up.
+	err  error
+	room *room // for the buffer
 }
 
 // streamBuffer is the size of the buffer while objects are small.
@@ -42,6 +48,7 @@ func (s *objectStream) enter(name string) error {
 		if err != nil {
 			return err
 		}
+		// Commas are skipped wherever they are: the stream is cut, not checked.
 		if c == ',' {
 			s.pos++
 			continue
@@ -126,6 +133,7 @@ func (s *objectStream) expect(want byte) error {
 
 // value gives the JSON value that begins at pos.
 func (s *objectStream) value() ([]byte, error) {
+	// i is how far it was looked at; depth counts brackets that are open outside of strings.
 	i, depth, quoted := s.pos, 0, false
 	for {
 		if i >= len(s.buf) {

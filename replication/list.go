@@ -14,6 +14,8 @@ import (
 var States = []string{"initializing", "error", "running", "pending", "crashing", "completed", "failed"}
 
 // pidText is the id of a job's process in Erlang's form.
+//
+// Clients take it for an opaque text of this form; there is no such process.
 func pidText(n uint32) string { return "<0." + strconv.Itoa(1000+int(n%100000)) + ".0>" }
 
 // Jobs are all jobs as /_scheduler/jobs shows them, by id. node is the name of this node.
@@ -186,6 +188,7 @@ func documentAsStored(db, id string, doc ejson.Value, state string, set *Setting
 	started, info, errors := updated, []byte("null"), 1
 	switch state {
 	case "":
+		// A document nobody has looked at yet has neither a beginning nor errors.
 		started, errors = []byte("null"), 0
 	case "completed":
 		started, info, errors = []byte("null"), []byte("{}"), 0
@@ -193,6 +196,7 @@ func documentAsStored(db, id string, doc ejson.Value, state string, set *Setting
 			started = memberJSON(stats, "start_time")
 			info = withFields(stats, []field{{"start_time", nil}}, time.Time{})
 		}
+	// Failed: there is one error, whose text is the reason that the document has.
 	default:
 		if reason, ok := doc.Get("_replication_state_reason"); ok {
 			info = append(reason.AppendJSON([]byte(`{"error":`)), '}')

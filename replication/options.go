@@ -14,14 +14,17 @@ import (
 // Options are what a replication asks for besides its endpoints
 // (couch_replicator_parse:make_options).
 type Options struct {
-	Cancel             bool
-	CancelID           *JobID // with Cancel: which one, instead of the one the request describes
-	CreateTarget       bool
-	CreateParams       []Header // query of the PUT that creates the target
-	WinningRevsOnly    bool
-	Continuous         bool
-	Filter             string // name of a filter, "" for none
-	HasFilter          bool
+	Cancel   bool
+	CancelID *JobID // with Cancel: which one, instead of the one the request describes
+	// The target is created if it is not there; it goes into the extension of the id.
+	CreateTarget bool
+	CreateParams []Header // query of the PUT that creates the target
+	// Only the winner of each document is copied, without its conflicts.
+	WinningRevsOnly bool
+	Continuous      bool
+	Filter          string // name of a filter, "" for none
+	HasFilter       bool
+	// JSON object, nil if not given. It goes into the id as it came, in the order of its members.
 	QueryParams        []byte   // JSON object, nil if not given
 	DocIDs             []string // sorted; nil if not given
 	Selector           []byte   // JSON object as given, nil for none
@@ -29,11 +32,15 @@ type Options struct {
 	UseCheckpoints     bool
 	UseBulkGet         bool
 	CheckpointInterval time.Duration
-	WorkerProcesses    int
-	BatchSize          int
-	Connections        int
-	Timeout            time.Duration // without a sign of life from the other side
-	Retries            int
+	// How many batches are copied at the same time, how many rows each has, and how many
+	// connections there are to each side.
+	WorkerProcesses int
+	BatchSize       int
+	Connections     int
+	Timeout         time.Duration // without a sign of life from the other side
+	// How often a request is sent again that failed; after HealthThreshold/2 it is given up all the
+	// same.
+	Retries int
 
 	selectorForID []byte // normal form with sorted members
 	filterDoc     string // design document and function of a user's filter

@@ -73,6 +73,9 @@ type IDRevs struct {
 
 // Missing are the revisions of a document that a database lacks, and those it has that could be
 // their ancestors.
+//
+// Ancestors save attachments, not documents: the source sends only the attachments that came after
+// the newest of them (Wanted).
 type Missing struct {
 	ID        string
 	Revs      []compat.Rev
@@ -87,6 +90,8 @@ type Wanted struct {
 }
 
 // ChangeRow is one row of a changes feed.
+//
+// Seq is opaque: the source gave it, and only the source understands it.
 type ChangeRow struct {
 	Seq  Sequence
 	ID   string

@@ -40,9 +40,12 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 			if err := b.put(ctx, row); err != nil {
 				return &callbackError{err}
 			}
+			// It moves only when the row is queued: a feed that breaks off before is asked for the
+			// row again.
 			since = row.Seq
 			return nil
 		})
+		// Progress makes up for the failures before.
 		if rows > 0 || err == nil {
 			left, wait, failing = r.spec.Options.Retries, firstWait, time.Time{}
 		}
@@ -57,6 +60,8 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 		case err == nil && !r.spec.Options.Continuous:
 			return nil
 		case err == nil:
+			// The feed was silent, or its filter let nothing pass, up to there. A row without an id
+			// tells that to the checkpoints, so that the next session need not read the same again.
 			if last != "" && last != since {
 				if err := b.put(ctx, ChangeRow{Seq: last}); err != nil {
 					return err
@@ -75,6 +80,7 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 		if failing.IsZero() {
 			failing = time.Now()
 		}
+		// With retries_per_request = 0 the user has asked for none, and gets none.
 		patient := r.spec.Options.Retries > 0 && errors.As(err, &away) && away.code != http.StatusInternalServerError &&
 			time.Since(failing) < r.set.HealthThreshold/2
 		if left--; left < 0 && !patient || isAddressError(err) {

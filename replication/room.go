@@ -26,6 +26,9 @@ const (
 )
 
 // room is the memory that the reader of one answer holds. nil is without bound.
+//
+// It belongs to one goroutine. What it holds only grows with the buffer while an answer is read,
+// and all of it goes back at the end.
 type room struct {
 	ctx    context.Context // of the request whose answer is read, by a decoder that is given none
 	share  Share
@@ -56,6 +59,7 @@ func (r *room) holdParsed(text []byte) error {
 	if len(text) > freeRoom {
 		bytes += ejson.TapeSize(text)
 	}
+	// A share cannot shrink: it is given back as a whole, and what is still needed taken anew.
 	if bytes < r.held {
 		r.share.Release()
 		r.held = 0

@@ -56,19 +56,26 @@ var ErrPaused = compat.NewError(compat.KindServiceUnavailable, "The replication 
 // Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator
 // databases. At most max_jobs run at once; continuous ones take turns. It is safe for concurrent
 // use.
+//
+// Locking: mu guards the fields below it and all jobs and documents. It is never held while a
+// session runs, a document is written or a peer is asked.
 type Scheduler struct {
 	o      SchedulerOptions
 	ctx    context.Context // ends with ErrStopped
 	cancel context.CancelCauseFunc
 	tasks  sync.WaitGroup
-	wake   chan struct{} // there may be room for a job that waits
+	// A signal that there may be room for a job that waits; it has room for one, so that nudge
+	// never blocks.
+	wake chan struct{}
 
-	mu      sync.Mutex
-	jobs    map[JobID]*job
-	ending  map[JobID]<-chan struct{} // ends of sessions of jobs that were removed
+	mu     sync.Mutex
+	jobs   map[JobID]*job
+	ending map[JobID]<-chan struct{} // ends of sessions of jobs that were removed
+	// Jobs whose run has begun and not been taken by finished.
 	running int
-	pids    uint32
-	docs    documents
+	// The number of the last run; see job.pid.
+	pids uint32
+	docs documents
 }
 
 // NewScheduler makes a Scheduler ready; Close ends it.
@@ -154,6 +161,8 @@ func (s *Scheduler) add(spec *Spec) *job {
 		}
 		s.remove(old)
 	}
+	// A run of the same id may still write its last checkpoint: the new one waits for its end
+	// (execute), or both would write the same documents.
 	j := &job{id: spec.ID, spec: spec, after: s.ending[spec.ID]}
 	set := s.o.Settings()
 	j.note(event{kind: eventAdded, at: time.Now()}, set.MaxHistory)
@@ -200,6 +209,7 @@ func (s *Scheduler) count(j *job) {
 	case j.history[0].kind == eventCrashed:
 		to = gauges.JobsCrashed
 	}
+	// The gauge that the job was on goes down by one; the zero Counter of a new job counts nothing.
 	j.counted.add(-1)
 	to.add(1)
 	j.counted = to
@@ -218,6 +228,7 @@ func (s *Scheduler) start(j *job) {
 	s.count(j)
 	j.note(event{kind: eventStarted, at: time.Now()}, set.MaxHistory)
 	spec := j.spec
+	// The peer could not keep up; the spec of the job itself stays as it was asked for.
 	if j.backedOff {
 		spec = gentler(spec)
 	}
@@ -244,6 +255,8 @@ func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settin
 	if spec.ofDocument() {
 		pause = documentPause
 	}
+	// At a start of the server all documents come at once. One that was taken over from another
+	// process goes on without a pause.
 	if set.StartupJitter > 0 && !spec.TakenOver {
 		pause += jitter(set.StartupJitter)
 	}
@@ -307,6 +320,8 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	case err == nil:
 		s.drop(j)
 		j.answer(Outcome{Result: result})
+	// A job that gave way to others stays on the list; at the end of the server its callers are
+	// told.
 	case errors.Is(err, ErrStopped):
 		j.note(event{kind: eventStopped, at: now}, set.MaxHistory)
 		set.Counters.JobStops.add(1)
@@ -321,6 +336,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 		j.backedOff, j.paused = errors.Is(err, maxBackoff), errors.Is(err, ErrPaused)
 	}
 	s.count(j)
+	// A later run of the same id may have entered its own end.
 	if s.ending[j.id] == (<-chan struct{})(j.ended) {
 		delete(s.ending, j.id)
 	}
@@ -330,6 +346,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	if err != nil && !errors.Is(err, ErrStopped) {
 		set.Counters.JobCrashes.add(1)
 	}
+	// A place is free.
 	s.nudge()
 	if err != nil && !errors.Is(err, ErrStopped) {
 		s.o.Log.Warn("replication failed", "replication", j.id.String(), "document", j.spec.DocID, "error", err)

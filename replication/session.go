@@ -11,22 +11,27 @@ import (
 
 // Session is one run of a replication: from the checkpoint to the end of the source's changes, or
 // until it is stopped.
+//
+// It is used for one call of Do; Progress may be called by others meanwhile.
 type Session struct {
 	spec       *Spec
 	set        *Settings
 	source     Peer
 	target     Peer
 	filterCode string
-	id         string
-	counters   counters
-	points     checkpointer
-	log        func(msg string, args ...any)
+	// 32 hexadecimal digits that name the session in checkpoints; a new one for each.
+	id string
+	// They go on from the job's earlier sessions and from the checkpoint.
+	counters counters
+	points   checkpointer
+	log      func(msg string, args ...any)
 
 	mu        sync.Mutex
 	through   progress // what is done
 	committed Sequence // the last checkpoint, FirstSequence or the start before it
 
-	pending      int64 // changes to come when the source was asked last
+	// Changes still to come when the source was asked last (countPending), by mu as well.
+	pending      int64
 	pendingKnown bool
 
 	// Started is called when the copying begins; it may be nil.
@@ -34,12 +39,16 @@ type Session struct {
 }
 
 // progress follows batches that end in any order.
+//
+// With batches 0 and 2 done and 1 under way, next is 1, done has 2, and through is the end of 0: a
+// checkpoint must not pass 1.
 type progress struct {
 	done    map[int]Sequence // batches that ended before an earlier one
 	next    int              // the first that has not ended
 	through Sequence         // end of the one before; "" at first
 	highest Sequence         // of the last batch that ended
-	top     int
+	// The number of the batch that highest is of.
+	top int
 }
 
 // NewSession prepares a session. before are the counters of the job's earlier sessions. log takes
@@ -93,6 +102,7 @@ func (r *Session) Do(ctx context.Context) (result []byte, err error) {
 		r.mu.Lock()
 		r.pending, r.pendingKnown = 0, true
 		r.mu.Unlock()
+	// The context has ended already; the last checkpoint gets a little time of its own.
 	case errors.Is(err, ErrStopped) && through != "":
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
@@ -129,6 +139,8 @@ func (r *Session) begin(ctx context.Context) error {
 	if err := c.find(ctx); err != nil {
 		return err
 	}
+	// Either the job has counted longer than the checkpoint, or the checkpoint was written by
+	// another run.
 	r.counters.set(r.counters.snapshot().atLeast(c.startStats))
 	if o.SinceSeq != "" && c.start == FirstSequence { // else the checkpoint goes on from there
 		c.start = o.SinceSeq
@@ -163,6 +175,8 @@ func (r *Session) copy(parent context.Context) error {
 	}()
 	var counting sync.WaitGroup
 	defer counting.Wait()
+	// Counting ends with the session, not before: it may wait for an answer, so that it is
+	// cancelled by itself and waited for last (deferred calls run in reverse).
 	asking, enough := context.WithCancel(ctx)
 	defer enough()
 	counting.Go(func() { r.countPending(asking) })
@@ -173,6 +187,8 @@ func (r *Session) copy(parent context.Context) error {
 		case <-ended:
 			return context.Cause(ctx)
 		case <-ticker.C:
+			// A failed checkpoint ends the session, as in CouchDB; its copied documents stay, and
+			// are found by _revs_diff next time.
 			if through := r.throughSeq(); through != "" {
 				if err := r.points.save(ctx, through); err != nil && ctx.Err() == nil {
 					fail(err)

@@ -10,7 +10,9 @@ import (
 // Settings are the configuration of replications: the section replicator, and what else of the
 // server counts. They are values of one moment; the functions may be called at any time.
 type Settings struct {
-	UUID     string // of the server (couchdb/uuid), part of every replication id
+	// Of the server (couchdb/uuid), part of every replication id of version 3 and 4: copied to
+	// another server, a document begins at the beginning.
+	UUID     string
 	HostName string // part of the ids of versions 1 and 2
 	Port     int    // httpd/port, part of the ids of version 2
 
@@ -38,11 +40,15 @@ type Settings struct {
 	Guard     *Guard        // nil: any address
 
 	// Scheduler.
-	MaxJobs         int
-	MaxChurn        int
-	MaxHistory      int
-	Interval        time.Duration
-	StartupJitter   time.Duration
+	// How many run at once, how many at most make room for others in one Interval, and how many
+	// events of each are remembered.
+	MaxJobs       int
+	MaxChurn      int
+	MaxHistory    int
+	Interval      time.Duration
+	StartupJitter time.Duration
+	// A job that ran for so long is healthy: its earlier crashes are forgotten. Half of it is how
+	// long failing requests are repeated.
 	HealthThreshold time.Duration
 	Shared          bool // several processes have the store: ids of replications do not depend on where each listens
 	UpdateDocs      bool // write triggered and error into replicator documents

@@ -25,7 +25,8 @@ type Spec struct {
 	Begun     time.Time // when it was asked for
 	TakenOver bool      // another process may have run it until now: it begins without the pause of a start
 
-	filterCode string // source of the user's filter, once it was read
+	// Source of the user's filter, once it was read (Identify); part of the id.
+	filterCode string
 }
 
 // ofDocument says whether a document asked for the replication, as opposed to POST /_replicate.
@@ -42,6 +43,8 @@ type UserContext struct {
 type Header struct{ Name, Value string }
 
 // Endpoint is one side of a replication.
+//
+// Credentials are kept apart from the URL, so that no list, log or id shows a password.
 type Endpoint struct {
 	URL      string // without credentials, with a slash at the end unless it has a query
 	User     string
@@ -89,6 +92,7 @@ func (e *SpecError) Forbidden() string {
 	case SpecBadRequest:
 		text := appendBinaryTerm(nil, e.Reason)
 		if e.List {
+			// appendBinaryTerm gives <<"…">>; without the brackets it prints as a string.
 			text = text[2 : len(text)-2]
 		}
 		return "{throw,{bad_request," + string(text) + "}}"
@@ -120,6 +124,7 @@ func ParseSpec(doc ejson.Value, set *Settings) (*Spec, error) {
 	if s.Options, err = parseOptions(doc, set); err != nil {
 		return nil, err
 	}
+	// The request names what to cancel by its id, and needs no endpoints.
 	if s.Options.Cancel && s.Options.CancelID != nil {
 		return s, nil
 	}
@@ -229,6 +234,7 @@ func parseEndpoint(doc ejson.Value, name string, proxy ejson.Value, set *Setting
 		return e, err
 	}
 	e.URL = url.Text()
+	// Paths below the database are appended to the URL as they are.
 	if !strings.Contains(e.URL, "?") && !strings.HasSuffix(e.URL, "/") {
 		e.URL += "/"
 	}
@@ -298,6 +304,7 @@ func (e *Endpoint) setHeaders(v ejson.Value) error {
 // (couch_replicator_utils:normalize_basic_auth).
 func (e *Endpoint) takeCredentials(auth ejson.Value) error {
 	headerUser, headerPass, hasHeader := e.takeBasicHeader()
+	// Credentials leave the URL whether they are used or not.
 	u, _ := parseURL(e.URL)
 	if u.creds {
 		e.URL = u.prefix + u.rest
@@ -324,6 +331,7 @@ func (e *Endpoint) takeCredentials(auth ejson.Value) error {
 func (e *Endpoint) takeBasicHeader() (user, pass string, ok bool) {
 	at := slices.IndexFunc(e.Headers, func(h Header) bool { return strings.EqualFold(h.Name, "authorization") })
 	if at < 0 {
+		// Headers that every request has anyway do not count for the id.
 		e.Headers = slices.DeleteFunc(e.Headers, func(h Header) bool { return slices.Contains(defaultHeaders, h) })
 		return "", "", false
 	}

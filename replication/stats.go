@@ -8,6 +8,9 @@ import (
 )
 
 // Stats are the counters of a replication. They go on from those of the last checkpoint.
+//
+// Checked and Found count revisions, Read and Written documents, Failures documents that the target
+// refused; the last two are about _bulk_get.
 type Stats struct {
 	Checked, Found, Read, Written, Failures, BulkGetDocs, BulkGetAttempts int64
 }
@@ -88,8 +91,10 @@ type Progress struct {
 	Pending      int64 // changes still to come; PendingKnown false: the source cannot tell
 	PendingKnown bool
 	Checkpointed Sequence
-	Source       Sequence // "" after the end
-	Through      Sequence
+	// The end of the highest batch that is done, "" after the end.
+	Source Sequence
+	// The end up to which all batches are done, which checkpoints may name.
+	Through Sequence
 }
 
 // AppendInfo appends the members that jobs and documents show, without braces

@@ -63,6 +63,7 @@ type limiter struct {
 	paces map[string]*pace
 }
 
+// interval is the mean pause before a request, changed when it was changed last.
 type pace struct {
 	interval time.Duration
 	changed  time.Time
@@ -92,6 +93,8 @@ func (l *limiter) wait(ctx context.Context, method string) error {
 	case d < time.Millisecond:
 		return nil
 	}
+	// Between a half and one and a half of the interval: requests that were refused together do not
+	// come back together.
 	return sleep(ctx, d/2+rand.N(d))
 }
 
@@ -104,6 +107,7 @@ func (l *limiter) failure(method string, least time.Duration) error {
 		p.interval = max(backoffBase, time.Duration(float64(p.interval)*backoffFactor))
 		p.changed = now
 	}
+	// A longer Retry-After must not end the replication, as backoffMax does.
 	if least > 0 {
 		p.interval = max(p.interval, min(least, backoffMax/2))
 	}
@@ -115,6 +119,7 @@ func (l *limiter) success(method string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.of(method); p.interval > 0 {
+		// It shrinks by a fifth and a little more, so that it comes to nothing in the end.
 		p.interval = p.interval*4/5 - backoffBase/10
 		p.changed = time.Now()
 	}

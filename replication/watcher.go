@@ -17,9 +17,11 @@ import (
 // watcher follows all replicator databases (couch_multidb_changes). It learns of new ones from
 // _global_changes, and looks at all names where there is no such database.
 type watcher struct {
-	s        *Scheduler
-	ctx      context.Context // the watcher's life: its tasks end with it
-	tasks    sync.WaitGroup
+	s     *Scheduler
+	ctx   context.Context // the watcher's life: its tasks end with it
+	tasks sync.WaitGroup
+	// By name, what ends following a database; only the goroutine of run uses it. Ending waits
+	// until the goroutine is done, so that nothing of the old database is heard after removeDB.
 	followed map[string]context.CancelFunc
 }
 
@@ -212,6 +214,8 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 		var changes []docChange
 		next := storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true}
 		end, err := db.Feed().Changes(ctx, next, func(c *storage.Change) error {
+			// Clones, because the row's memory is the snapshot's; changed may write documents, so
+			// that it is not called while the feed is being read.
 			ch := docChange{id: c.ID, deleted: c.Deleted}
 			if c.Doc != nil && !c.Deleted {
 				ch.body, ch.rev = slices.Clone(c.Doc.Body), c.Doc.Rev

@@ -19,6 +19,7 @@ type worker struct {
 	bulkGet  ratio // of documents that _bulk_get cannot give
 	revsDiff ratio // of revisions that the target lacks
 
+	// Guards what several goroutines of fetchAll add.
 	mu   sync.Mutex
 	out  [][]byte // documents without attachments, to be written together
 	size int      // of their memory, in bytes
@@ -26,6 +27,9 @@ type worker struct {
 
 // ratio is a moving average of failures, which reports whether a request is worth while
 // (couch_replicator_worker:attempt_fetch).
+//
+// average is of the share of failures, from 0 to 1; each update moves it by decay towards the
+// latest one. A request is worth while as long as average is at most limit.
 type ratio struct {
 	average, limit, decay float64
 	last                  time.Time
@@ -57,7 +61,9 @@ const (
 func newWorker(r *Session) *worker {
 	now := time.Now()
 	return &worker{
-		session:  r,
+		session: r,
+		// Limits and decays are couch_replicator_worker's. _bulk_get is given up sooner than
+		// _revs_diff: a failed one has cost an answer with documents, the other one only names.
 		bulkGet:  ratio{limit: 0.5, decay: 0.25, last: now},
 		revsDiff: ratio{limit: 0.95, decay: 0.4, last: now},
 	}
@@ -74,6 +80,7 @@ func (w *worker) work(ctx context.Context, b *batcher) error {
 			if err := w.process(ctx, next); err != nil {
 				return err
 			}
+			// The room is given back only now: what a worker holds counts too.
 			w.session.done(next.n, next.end)
 			b.release(next.size)
 		case <-ctx.Done():
@@ -90,6 +97,7 @@ func (w *worker) process(ctx context.Context, b *batch) error {
 	if err != nil || len(wanted) == 0 {
 		return err
 	}
+	// Equal batches make equal requests, in the order of the ids.
 	slices.SortFunc(wanted, func(a, b Wanted) int {
 		if c := strings.Compare(a.ID, b.ID); c != 0 {
 			return c
@@ -161,6 +169,8 @@ func (w *worker) missing(ctx context.Context, rows []ChangeRow) ([]Wanted, error
 				}
 			}
 		}
+		// What counts as a success is a revision that the target has, or has an ancestor of: for
+		// those the question has saved something.
 		w.revsDiff.update(count-unrelated, count)
 	} else {
 		for _, a := range asked {
@@ -185,6 +195,7 @@ func (w *worker) getBulk(ctx context.Context, wanted []Wanted) (rest []Wanted, e
 	err = w.session.source.BulkGet(ctx, wanted, func(i int, doc []byte) error {
 		got[i] = true
 		successes++
+		// The text is the stream's, valid until this returns.
 		return w.add(ctx, slices.Clone(doc))
 	})
 	if err != nil && !errors.Is(err, errBulkGet) {
@@ -256,6 +267,7 @@ func (w *worker) fetch(ctx context.Context, v Wanted) error {
 		if !errors.As(err, &away) || left < 0 || time.Since(began) > w.session.set.HealthThreshold/2 {
 			return err
 		}
+		// It was counted when it was read, and will be read again.
 		w.session.counters.read.Add(-1)
 		if err := sleep(ctx, wait); err != nil {
 			return err
@@ -280,6 +292,7 @@ func (w *worker) fetchOnce(ctx context.Context, v Wanted) error {
 		if err := retryMissing(ctx, w.session.set); err != nil {
 			return err
 		}
+		// With all attachments this time: the target lacks one that the source had left out.
 		v.Ancestors = nil
 		if err = w.session.source.Fetch(ctx, v, take); errors.Is(err, ErrMissingDoc) {
 			return termFailure("worker_died", "missing_doc")
@@ -358,6 +371,7 @@ func (w *worker) write(ctx context.Context, docs [][]byte) error {
 			w.session.spec.ID.String(), "bytes", len(docs[0]))
 		return nil
 	case errors.Is(err, ErrTooLarge):
+		// Back in order, for the halves to be reversed again.
 		slices.Reverse(docs)
 		half := len(docs) / 2
 		if err := w.write(ctx, docs[:half]); err != nil {
