@@ -199,7 +199,9 @@ func TestTransactionsOfARequestShareTheirWait(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	s := servertest.Start(t, server.Options{
 		Store: store, Views: servertest.OpenViews(t, store, engine),
-		Current: func(context.Context) error { return nil }, // as where a store is shared
+		Current: func(ctx context.Context) error { // as where a store is shared
+			return engine.View(ctx, func(kv.ReadTx) error { return nil })
+		},
 	})
 	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
 	for range 2 {

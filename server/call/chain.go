@@ -88,10 +88,16 @@ func requestID(given string) string {
 // takeSettings has the request see what other processes have set by now, its user's rights among
 // it. /_up needs none of that: it says what the store does.
 func takeSettings(c *Call) (done bool, err error) {
-	if c.Env.Current == nil || c.Request.URL.Path == "/_up" {
+	if c.Env.Current == nil {
 		return false, nil
 	}
-	if err := c.Env.Current(kv.WithOneWait(c.Context())); err != nil {
+	// Other processes have the store too, so it is across a network: reading the settings and all
+	// that the request does after it share one wait.
+	c.Request = c.Request.WithContext(kv.WithOneWait(c.Context()))
+	if c.Request.URL.Path == "/_up" {
+		return false, nil
+	}
+	if err := c.Env.Current(c.Context()); err != nil {
 		return false, err
 	}
 	c.Settings = c.Env.Settings()
@@ -181,9 +187,6 @@ func readOptions(c *Call) (done bool, err error) {
 
 // identify finds the user; wrong credentials end the request.
 func (c *Call) identify() (done bool, err error) {
-	if c.Env.Current != nil { // other processes have the store too, so it is across a network
-		c.Request = c.Request.WithContext(kv.WithOneWait(c.Context()))
-	}
 	if err := c.authenticate(); err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat/cache"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Limits bound a batcher.
@@ -79,8 +80,11 @@ type Work[T, R any] struct {
 
 // Do works on an item: alone if few are under way, else together with those that wait as well when
 // it is their turn. No two items with the same id are worked on together; "" is like no other. Do
-// fails when ctx ends while the item waits, but not once somebody else works on it.
+// fails when ctx ends while the item waits, but not once somebody else works on it. What an item
+// that is worked on alone after all has waited for counts as its request's wait for the store
+// (kv.WithOneWait).
 func (b *Batcher[T, R]) Do(ctx context.Context, id string, item T, now time.Time, w Work[T, R]) (R, error) {
+	began := time.Now() // now is the caller's clock
 	t, err := b.join(ctx, id, item, now)
 	if err != nil {
 		var none R
@@ -94,6 +98,9 @@ func (b *Batcher[T, R]) Do(ctx context.Context, id string, item T, now time.Time
 	}
 	if t.result.Done {
 		return t.result.Value, t.result.Err
+	}
+	if time.Since(began) > kv.Prompt { // then it waited for the store behind others
+		kv.Waited(ctx, began, false)
 	}
 	return w.Alone()
 }

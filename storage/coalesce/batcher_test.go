@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // worker works on items, each time when it is told to, and notes which of them it works on at once.
@@ -184,6 +187,39 @@ func TestPanic(t *testing.T) {
 	if <-first; (<-other).value != "other alone" {
 		t.Error("the other one's work was not done")
 	}
+}
+
+// TestWaitCounts: an item whose others waited long for the store, and that is worked on alone then,
+// does not wait as long again.
+func TestWaitCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBatchers[string, string](1, Limits{Running: 1, Batch: 3, Wait: time.Hour}).Batcher("a")
+		begin := time.Now()
+		var since []time.Duration // when the wait of each began
+		do := func(slow time.Duration) {
+			ctx := kv.WithOneWait(t.Context())
+			_, _ = b.Do(ctx, "", "", time.Now(), Work[string, string]{
+				Alone: func() (string, error) {
+					since = append(since, kv.WaitsSince(ctx, time.Now()).Sub(begin))
+					time.Sleep(slow)
+					return "", nil
+				},
+				Together: func(_ context.Context, items []string) []Result[string] {
+					time.Sleep(slow)
+					return make([]Result[string], len(items))
+				},
+			})
+		}
+		for _, slow := range []time.Duration{kv.Prompt / 2, 18 * time.Second, 0} {
+			go do(slow)
+			synctest.Wait()
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if want := []time.Duration{0, 0, 0}; !slices.Equal(since, want) {
+			t.Errorf("waits since %v, want %v", since, want)
+		}
+	})
 }
 
 func TestBatchers(t *testing.T) {

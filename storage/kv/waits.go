@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Prompt is how long a transaction waits for the servers at most, if they answer as they should.
+const Prompt = time.Second
+
 type waitsKey struct{}
 
 // waits is since when the transactions of one piece of work have waited for a store that hardly

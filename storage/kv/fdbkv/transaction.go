@@ -34,9 +34,6 @@ const (
 	// the servers did not answer.
 	patience = 8 * time.Second
 
-	// prompt is how long a wait for the servers takes at most, if they answer as they should.
-	prompt = time.Second
-
 	// backgroundTimeout is beginTimeout of transactions in the background, which a cluster that is
 	// busy lets wait.
 	backgroundTimeout = time.Minute
@@ -49,7 +46,7 @@ type transaction struct {
 	store *Store
 	born  time.Time // when FoundationDB began to count its time
 	since time.Time // when the call began, or had the last sign that the cluster works
-	late  bool      // a wait of the call was longer than prompt
+	late  bool      // a wait of the call was longer than kv.Prompt
 	leave func() bool
 	lost  bool // cancelled, perhaps still being cancelled: not to be used again
 }
@@ -141,7 +138,7 @@ func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
 }
 
 // waited notes a wait for the servers that began then.
-func (t *transaction) waited(began time.Time) { t.late = t.late || time.Since(began) > prompt }
+func (t *transaction) waited(began time.Time) { t.late = t.late || time.Since(began) > kv.Prompt }
 
 // left is how long a wait may take that takes wait at most, when so much is kept for what comes
 // after it.
