@@ -101,7 +101,9 @@ type Members struct {
 	changed chan struct{} // closed when live changes
 	present time.Time     // when the last sign of life began, without a gap before it; zero: it is to catch up
 
-	returning chan struct{} // held by who catches up
+	returning chan struct{} // held by who catches up; guards failed, failedAt
+	failed    error         // why the store could not be asked, of the last one for which it was so
+	failedAt  time.Time
 }
 
 // sighting is a process as it was seen last.
@@ -311,8 +313,10 @@ func (m *Members) leave(ctx context.Context) {
 // long, what was read counts as seen when it has ended, and as looked at again when the next one
 // begins: between two sights of a process is at least the time that is taken for it.
 func (m *Members) look(ctx context.Context) error {
+	asked := time.Now()
 	m.pass.Lock()
 	defer m.pass.Unlock()
+	kv.Queued(ctx, asked)
 	now := m.now()
 	if ctx.Err() != nil { // it may have left
 		return context.Cause(ctx)

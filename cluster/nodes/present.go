@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,12 +35,14 @@ func (m *Members) presentAt(now time.Time) bool {
 
 // CaughtUp returns at once where the process is Present. Else it says that it is there, and then
 // has catchUp read what the others may have changed meanwhile: a change that is made from then on
-// waits for it. Of those who ask at the same time one does. The error is that of the store or of
-// catchUp, or kv.ErrUnavailable where that took so long that the others may have gone on again.
+// waits for it. Of those who ask at the same time one does, and where the store does not answer it
+// none of them asks again. The error is that of the store or of catchUp, or kv.ErrUnavailable where
+// that took so long that the others may have gone on again.
 func (m *Members) CaughtUp(ctx context.Context, catchUp func(context.Context) error) error {
 	if m.Present() {
 		return nil
 	}
+	asked := time.Now()
 	select {
 	case m.returning <- struct{}{}:
 		defer func() { <-m.returning }()
@@ -49,6 +52,19 @@ func (m *Members) CaughtUp(ctx context.Context, catchUp func(context.Context) er
 	if m.Present() {
 		return nil
 	}
+	if m.failed != nil && m.failedAt.After(asked) {
+		return m.failed
+	}
+	kv.Queued(ctx, asked)
+	err := m.catchUp(ctx, catchUp)
+	if errors.Is(err, kv.ErrUnavailable) {
+		m.failed, m.failedAt = err, time.Now()
+	}
+	return err
+}
+
+// catchUp is CaughtUp for the one who does it.
+func (m *Members) catchUp(ctx context.Context, catchUp func(context.Context) error) error {
 	m.mu.Lock()
 	began := m.now()
 	m.mu.Unlock()

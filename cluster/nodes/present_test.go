@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -126,4 +127,28 @@ func TestStoodStillWithoutNoticing(t *testing.T) {
 	require.False(t, b.Present())
 	require.NoError(t, b.CaughtUp(t.Context(), nothing))
 	require.True(t, b.Present())
+}
+
+// TestStoodStillWithoutTheStore: of many who ask while the store does not answer one waits for it,
+// and the others have its error. Who asks later asks the store again.
+func TestStoodStillWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := member(memkv.New(), "m")
+		attempts := 0
+		catchUp := func(context.Context) error {
+			attempts++
+			time.Sleep(18 * time.Second)
+			return kv.ErrUnavailable
+		}
+		begin, fails := time.Now(), make(chan error, 10)
+		for range cap(fails) {
+			go func() { fails <- m.CaughtUp(t.Context(), catchUp) }()
+		}
+		for range cap(fails) {
+			require.ErrorIs(t, <-fails, kv.ErrUnavailable)
+		}
+		require.Equal(t, 1, attempts)
+		require.Equal(t, 18*time.Second, time.Since(begin))
+		require.NoError(t, m.CaughtUp(t.Context(), func(context.Context) error { return nil }))
+	})
 }

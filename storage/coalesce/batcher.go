@@ -99,9 +99,7 @@ func (b *Batcher[T, R]) Do(ctx context.Context, id string, item T, now time.Time
 	if t.result.Done {
 		return t.result.Value, t.result.Err
 	}
-	if time.Since(began) > kv.Prompt { // then it waited for the store behind others
-		kv.Waited(ctx, began, false)
-	}
+	kv.Queued(ctx, began)
 	return w.Alone()
 }
 

@@ -45,3 +45,11 @@ func Waited(ctx context.Context, since time.Time, promptly bool) {
 		w.since.CompareAndSwap(nil, &since)
 	}
 }
+
+// Queued tells that a transaction of ctx which begins now has stood behind others since then: where
+// they were long, that is part of its own wait.
+func Queued(ctx context.Context, since time.Time) {
+	if time.Since(since) > Prompt {
+		Waited(ctx, since, false)
+	}
+}
