@@ -20,6 +20,10 @@ import (
 
 // build brings an index to a sequence: it reads changes, has them mapped and analysed, several
 // batches at a time, and commits them in order, fenced by the record of the index.
+//
+// One goroutine reads changes (readAhead), one for each batch makes documents (make), and the
+// caller of pass commits the batches in their order; only the last of them changes rec, stored,
+// types, entries and logBytes after prepare.
 type build struct {
 	x      *Indexes
 	db     *storage.DB
@@ -33,19 +37,23 @@ type build struct {
 	uuid        [16]byte
 	partitioned bool
 	recordKey   []byte
-	stored      []byte      // the record as it is in the store: what a commit has to find unchanged
-	rec         *record     // as it is in the store now; commits replace it
-	began       storage.Seq // its own, which no commit changes
-	keys        *keys
-	types       map[string]fieldType
-	entries     int64 // of the log
-	logBytes    int64
-	logMemory   int // what the entries that this build has written take in memory, see index.Document.Memory
+	// The record as it is in the store: what a commit has to find unchanged (unmoved).
+	stored    []byte
+	rec       *record     // as it is in the store now; commits replace it
+	began     storage.Seq // its own, which no commit changes
+	keys      *keys
+	types     map[string]fieldType
+	entries   int64 // of the log
+	logBytes  int64
+	logMemory int // what the entries that this build has written take in memory, see index.Document.Memory
 
-	program  *js.MapProgram
-	makers   sync.Pool     // of *maker, which remember stems
-	size     int           // documents of the next batch
-	underWay atomic.Int32  // batches that have a share of the room
+	program *js.MapProgram
+	makers  sync.Pool // of *maker, which remember stems
+	// Documents of the next batch. It is halved when a snapshot became too old before they were
+	// read.
+	size int
+	// Batches that have a share of the room; a build with none may go on without one.
+	underWay atomic.Int32
 	left     chan struct{} // has one when a share was given back
 	indirect atomic.Bool   // segments are made of the log only: one that was made directly could not be published
 }
@@ -134,6 +142,8 @@ func (b *build) prepare(ctx context.Context) error {
 		if rec, _, err := readRecord(tx.KV(), sp, b.def.signature); err != nil || rec != nil {
 			return err
 		}
+		// Numbers are given in the transaction that makes the record: of two processes one finds
+		// the record of the other.
 		value, err := tx.KV().Get(sp.key(keyNextNumber))
 		if err != nil {
 			return err
@@ -215,7 +225,11 @@ func (b *build) pass(ctx context.Context) error {
 	b.flight.task.done.Store(0)
 	ctx, cancel := context.WithCancel(js.Background(ctx))
 	var running sync.WaitGroup
+	// As many batches wait as there are processors to make them; the share of each bounds their
+	// memory.
 	queue := make(chan *batch, workers())
+	// Whatever ends the pass, every share that was taken is given back: first those of batches that
+	// nobody takes any more, then, when all goroutines are done, nothing is left.
 	defer func() {
 		for cancel(); ; { // of the batches that are left after an error
 			batch, more := <-queue
@@ -238,6 +252,8 @@ func (b *build) pass(ctx context.Context) error {
 			segments.abandon()
 		}
 	}()
+	// Segments and the log are not mixed: the place of a document in the index is given by the
+	// order in which it is committed.
 	take := func(piece *batch) (err error) {
 		switch {
 		case piece.direct && segments == nil:
@@ -313,6 +329,7 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 		if batch.last {
 			return nil
 		}
+		// After each batch: a definition may be changed while its build takes hours.
 		if err := b.stillWanted(ctx); err != nil {
 			return err
 		}
@@ -349,6 +366,8 @@ func (b *build) read(ctx context.Context, since storage.Seq) (*batch, error) {
 // readInto reads changes until they fit a share: a document that is too large for it is read again
 // once it is enlarged.
 func (b *build) readInto(ctx context.Context, share *share, since storage.Seq) (*batch, error) {
+	// What was read before the snapshot ended is used; nothing at all means that the batch was too
+	// large, and is tried smaller.
 	for failures := 0; ; {
 		read := &batch{made: make(chan *batch), share: share}
 		err := b.db.View(ctx, func(s *storage.Snapshot) error { return b.readFrom(s, read, since) })
@@ -384,6 +403,8 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 	end, err := s.Changes(o, func(c *storage.Change) error {
 		src := source{id: c.ID, seq: c.Seq.Seq}
 		later := b.interactive() && b.began.Before(src.seq)
+		// A batch is either of before the index became interactive or of after it, because only the
+		// first kind may go into a segment.
 		if cut = later && !read.later && len(read.docs) > 0; cut {
 			return storage.ErrStop
 		}
@@ -401,6 +422,7 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 	if err != nil {
 		return err
 	}
+	// The change that did not fit any more counts as pending.
 	if cut {
 		end.Last.Seq = read.docs[len(read.docs)-1].seq
 		end.Pending++

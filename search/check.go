@@ -214,6 +214,7 @@ func (c *indexCheck) blocks(s *storage.Snapshot, o *opened) error {
 		if err != nil {
 			return err
 		}
+		// Blocks of a segment that is being written belong to a claim.
 		if len(value) == claimToken+16 {
 			known[claimedSegment(value)] = true
 		}

@@ -17,16 +17,18 @@ import (
 // flushes and one for merges. Every transaction that writes blocks verifies it, so that of two
 // processes only one goes on.
 type claim struct {
-	x       *Indexes
-	db      *storage.DB
-	keys    *keys
-	of      int64
+	x    *Indexes
+	db   *storage.DB
+	keys *keys
+	of   int64
+	// Sixteen random bytes: whoever finds other ones in the store has lost the claim.
 	token   []byte
 	segment int64 // the number of the segment that is written
 	docs    int64 // written
 	bytes   int64 // of its blocks, those that are pending included
 	pending []pendingBlock
-	size    int // of pending in a transaction
+	// Bytes that pending takes in a transaction, with blockBytes for each.
+	size int
 }
 
 // blockBytes is about how many bytes a block takes in a transaction besides its value: fields of
@@ -87,6 +89,9 @@ func (x *Indexes) take(
 				return corrupt("claim of an index")
 			}
 			seen := time.UnixMilli(int64(binary.BigEndian.Uint64(old[claimToken:])))
+			// Clocks of processes may differ, so that a sign of life from far in the future counts
+			// as old, too. The token is this call's own where an earlier try was committed without
+			// an answer.
 			if !x.opts.alone(of) && time.Since(seen).Abs() < x.opts.claimTime &&
 				!bytes.Equal(old[:claimToken], c.token) {
 				return errClaimed
@@ -96,6 +101,7 @@ func (x *Indexes) take(
 				tx.KV().ClearRange(children(k.segment(left)))
 			}
 		}
+		// The number is used up even if the segment is never published.
 		m.next++
 		c.segment = m.next
 		tx.KV().Set(k.key(keyManifest), m.encode())
@@ -126,6 +132,7 @@ func (c *claim) write(ctx context.Context) error {
 		if err := c.check(tx); err != nil {
 			return err
 		}
+		// Each transaction is a sign of life.
 		tx.KV().Set(c.keys.claim(c.of), c.value())
 		for _, b := range c.pending {
 			kv.SetOwned(tx.KV(), c.keys.block(c.segment, b.key), b.value)

@@ -39,6 +39,7 @@ func (b *build) commit(ctx context.Context, batch *batch) error {
 			from, done = to, last
 		case tooMuch && size > 1:
 			most = size / 2
+		// A single document that no transaction takes is listed as an error, and the index goes on.
 		case errors.Is(err, kv.ErrTooLarge) && size == 1 && batch.docs[from].record != nil:
 			batch.docs[from].record, batch.docs[from].memory = nil, 0
 			batch.docs[from].fields = &fields{failure: tooMuchText}
@@ -53,6 +54,7 @@ func (b *build) commit(ctx context.Context, batch *batch) error {
 func (b *build) partOf(batch *batch, from, most int) (to int) {
 	budget, memory := b.x.opts.transactionBudget(), b.x.logMemory()-b.logMemory
 	for to = from; to < len(batch.docs); to++ {
+		// About what the log, the entry by id and their keys take.
 		budget -= len(batch.docs[to].record) + 2*len(batch.docs[to].id) + 500
 		memory -= batch.docs[to].memory
 		if to > from && (budget < 0 || memory < 0 || to-from >= most) {
@@ -80,6 +82,7 @@ func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq sto
 		if err != nil {
 			return err
 		}
+		// A copy: a run that is not committed must not leave types behind.
 		w = &writer{tx: tx, keys: b.keys, types: maps.Clone(b.types)}
 		if err := w.write(docs); err != nil {
 			return err
@@ -129,6 +132,8 @@ func (b *build) moved(rec *record, stored []byte, w *writer, types map[string]fi
 // index themselves.
 func (b *build) current(tx *storage.Tx, docs []source, before storage.Seq) ([]source, error) {
 	purge, err := tx.Snapshot().LastPurge()
+	// Without a purge since the read, and without writers of their own, all documents are as they
+	// were read, or a later change of theirs comes in a later batch.
 	if err != nil || purge == before && !b.interactive() || len(docs) == 0 {
 		return docs, err
 	}
@@ -214,6 +219,7 @@ func (w *writer) document(src *source, key, value []byte) error {
 		record = nil
 	}
 	tx := w.tx.KV()
+	// It had an error before and has none now.
 	if value != nil && old == "" && failure == "" {
 		tx.Clear(w.keys.error(src.id))
 		w.counts[countErrors]--
@@ -226,8 +232,8 @@ func (w *writer) document(src *source, key, value []byte) error {
 			w.counts[countErrors]++
 		}
 		tx.Set(w.keys.error(src.id), errorValue(src.fields.thrown, failure))
-		if src.fields.lack.Of != 0 {
-			tx.Set(w.keys.lack(src.id), src.fields.lack.Encode())
+		if src.fields.lack.of != 0 {
+			tx.Set(w.keys.lack(src.id), src.fields.lack.encode())
 		}
 	}
 	var at []byte
@@ -239,12 +245,16 @@ func (w *writer) document(src *source, key, value []byte) error {
 	if old != "" {
 		w.counts[countDocs]--
 	}
+	// The entry by id is what the next change of the document finds: where it is in the index, or
+	// that it failed.
 	switch {
 	case src.identity != "":
 		w.counts[countDocs]++
 		tx.Set(key, append([]byte{documentIndexed}, src.identity...))
 	case record != nil:
 		w.counts[countDocs]++
+		// The identity is the place of this commit, which is known only to the engine; it fills it
+		// in behind the first byte and the incarnation.
 		tx.SetVersionstampedValue(key, append([]byte{documentIndexed}, at...), 2)
 	case failure != "":
 		tx.Set(key, []byte{documentFailed})

@@ -39,6 +39,8 @@ type Definition struct {
 	later     bool        // options.interactive is false: the index is brought up to date before queries
 	analyzers *analysis.Set
 	synonyms  synonyms
+	// Names the index in the store (sign). Design documents with the same definition share one
+	// index.
 	signature signature
 }
 
@@ -153,6 +155,8 @@ func (def *Definition) readAnalyzers(d ejson.Value) (analyzers []ejson.Value, er
 // compute from the definition, as a hash of an Erlang term, and is only shown by _search_info.
 func (def *Definition) sign(source, d ejson.Value, analyzers []ejson.Value, partitioned bool) {
 	own := sha256.New()
+	// The versions of formats and of the analyzers go in, so that a newer program builds the index
+	// anew instead of reading terms that it would make otherwise.
 	own.Write([]byte{recordFormat, analysis.Version, byte(def.Kind)})
 	if partitioned {
 		own.Write([]byte{1})

@@ -38,9 +38,11 @@ type collected struct {
 	types map[string]fieldType
 	fresh []typedField
 	purge storage.Seq // the last purge when the first was read
-	end   storage.Seq // of the index once they are committed
-	bytes int         // of memory
-	keys  int         // of the transaction that publishes them
+	// Of the index once they are committed: that of the last batch.
+	end   storage.Seq
+	bytes int // of memory
+	// Bytes of the transaction that publishes them, which must hold an entry for each document.
+	keys int
 }
 
 // mostDirect is how many documents go into a segment that is made directly: identities number them
@@ -143,6 +145,7 @@ func (d *direct) write(ctx context.Context) error {
 	}
 	c := d.next
 	d.next = nil
+	// The next segment goes on adding types while this one is being written.
 	c.types = maps.Clone(d.types)
 	d.writing = make(chan error, 1)
 	go func(done chan<- error) { done <- d.b.writeDirect(ctx, c) }(d.writing)
@@ -191,6 +194,8 @@ func (b *build) writeDirect(ctx context.Context, s *collected) error {
 		return nil
 	}
 	c.drop()
+	// The entries do not fit one transaction, or too many writers are at work: the build goes on by
+	// the log, in transactions that can be cut.
 	if errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) ||
 		errors.Is(err, errCrowded) {
 		b.indirect.Store(true)
@@ -312,6 +317,8 @@ func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error
 			if live := s.live(docs, int32(c.docs)); live != nil {
 				b.keys.writeLive(tx.KV(), &info, live)
 			}
+			// Segments are in the order of their documents: the new one comes last, or, in an
+			// interactive index, before all that writers have made.
 			if !b.interactive() {
 				before = len(m.segments)
 			} else if before > len(m.segments) {

@@ -18,6 +18,7 @@ type flight struct {
 	done    chan struct{}
 	err     error       // valid once done is closed
 	reached storage.Seq // likewise: the index is at or after it
+	// How many callers wait; a build that nobody waits for may end early (stillWanted).
 	waiting atomic.Int64
 	task    *task
 }
@@ -64,6 +65,7 @@ func (x *Indexes) Update(ctx context.Context, db *storage.DB, def *Definition) e
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
 		uuid = s.UUID()
 		rec, _, err := readRecord(s.KV(), spaceOf(s), def.signature)
+		// A ready interactive index is never behind.
 		if current = rec != nil && rec.ready; current || err != nil {
 			return err
 		}
@@ -71,6 +73,8 @@ func (x *Indexes) Update(ctx context.Context, db *storage.DB, def *Definition) e
 		current = err == nil && rec != nil && !rec.interactive() && !rec.seq.Before(target)
 		return err
 	})
+	// An index that is up to date is still looked at once for documents that lacked memory
+	// (tryAgain).
 	if _, tried := x.tried.Get(flightKey{uuid, def.signature}); !tried {
 		current = false
 	}
@@ -118,6 +122,7 @@ func (x *Indexes) join(db *storage.DB, def *Definition, uuid [16]byte) (*flight,
 		if errors.Is(f.err, errLarge) {
 			f.reached, f.err = b.runAsJob(x.ctx)
 		}
+		// First off the list, then done: whoever looks in between starts a new one.
 		x.mu.Lock()
 		delete(x.flights, key)
 		x.mu.Unlock()
@@ -173,6 +178,8 @@ func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
 		if err := b.prepare(ctx); err != nil {
 			return reached, err
 		}
+		// The target stays that of the first attempt, however often another builder makes this one
+		// begin anew; a caller would wait for ever behind a fast writer otherwise.
 		if reached == (storage.Seq{}) {
 			reached = b.last
 		}
@@ -182,15 +189,11 @@ func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
 		if b.rec.ready {
 			x.mergeSoon(b.db, b.uuid, b.def, b.recordKey, b.rec.number, b.keys)
 		}
-		done := b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached)
-		var err error
-		if done {
-			err = b.tryAgain(ctx)
-		} else {
-			err = b.pass(ctx)
+		if b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached) {
+			return reached, b.tryAgain(ctx)
 		}
-		switch {
-		case err == nil && !done && b.interactive():
+		switch err := b.pass(ctx); {
+		case err == nil && b.interactive():
 			continue // it is ready now, or what is left does not go into a segment directly
 		case !errors.Is(err, errMoved):
 			return reached, err

@@ -117,6 +117,7 @@ func (x *Indexes) flushInto(ctx context.Context, c *claim, def *Definition) erro
 		return nil
 	}
 	var fresh []segment.Segment
+	// Behind the segments of the manifest there is at most one more: what of the log is in memory.
 	for _, s := range o.segments[len(o.manifest.segments):] {
 		fresh = append(fresh, s)
 		if live := s.Live(); live != nil {
@@ -158,6 +159,8 @@ func (c *claim) publishFlush(
 		if err := c.check(tx); err != nil {
 			return err
 		}
+		// Any other manifest than the one that was read is errMoved: places of segments would not
+		// be the same.
 		m, err := c.manifest(tx, o.manifest.version)
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ type cachedFrequent struct {
 }
 
 // A term is frequent in a segment if at least so many documents have it, and one of so many.
+// bytesOfAnEntry is what an entry takes besides.
 const (
 	leastFrequent  = 1024
 	frequentAmong  = 32

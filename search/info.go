@@ -53,6 +53,7 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 		}
 		info.Built, number = true, rec.number
 		seq := rec.seq
+		// A ready interactive index has everything, whatever sequence its build ended at.
 		if rec.ready || !seq.Before(last) {
 			seq = last
 		}

@@ -96,13 +96,18 @@ func (def *Definition) register(tx *storage.Tx, sp space, number int64) (known b
 	}
 	list = append(list, interactiveEntry{def.signature, number, def.Kind, def.language, def.text})
 	value := list.encode()
+	// The list is read by each write of a document. Where it is full, further indexes are brought
+	// up to date by their queries.
 	if len(value) > maxValue {
 		return false, nil
 	}
 	tx.KV().Set(sp.key(keyInteractive), value)
+	// The build takes what was written before this commit, writers take what comes after it.
 	rec := record{number: number, began: storage.Seq{Incarnation: tx.Snapshot().Incarnation()}}
 	binary.BigEndian.PutUint16(rec.began.Versionstamp[kv.VersionstampSize:], 0xffff) // after all of this commit
 	value = rec.encode()
+	// began is the last thing in the record but for the byte that says whether it is ready; the
+	// offset points to its versionstamp.
 	tx.KV().SetVersionstampedValue(sp.record(def.signature), value, len(value)-keyspace.SeqSize)
 	return true, nil
 }
@@ -216,6 +221,7 @@ func (u *interactiveUpdate) add(_ context.Context, tx *storage.Tx, id string, be
 	}
 	u.took += size
 	if len(u.docs) == 0 {
+		// All documents of the transaction are looked up together, once.
 		tx.BeforeCommit(func() error { return u.flush(tx) })
 	}
 	u.docs = append(u.docs, docs...)
@@ -257,6 +263,7 @@ func (p *program) make(src *source, doc ejson.Value, partitioned bool) {
 		m.record(src)
 		p.makers.Put(m)
 	}
+	// They are in the record now.
 	src.fields.values = nil
 }
 
@@ -320,6 +327,8 @@ func (b *build) leaveOut(s *storage.Snapshot, read *batch) error {
 		if err != nil {
 			return err
 		}
+		// It is not in the index, or was put there by the build; what writers have put has a later
+		// identity.
 		if at <= began {
 			left = append(left, read.docs[i])
 		}

@@ -54,6 +54,8 @@ func (def *Definition) compile(language Language, d, source ejson.Value) (analyz
 	if def.analyzers, unknown, err = analysis.NouveauSet(name, fields); err != nil {
 		return nil, errNoAnalyzerNamed(unknown)
 	}
+	// sign hashes the analyzer as it is written for native indexes; two empty values stand for
+	// Nouveau's two analyzers.
 	return []ejson.Value{{}, {}}, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/segment"
-	"github.com/settee-db/settee/storage/again"
 )
 
 // Documents of a batch are made as their rows come, and handed over in pieces: what functions give
@@ -21,9 +20,11 @@ type making struct {
 	batch *batch
 	m     *maker
 	part  *segment.Batch // nil: records are made
-	next  int            // the document of the batch that comes next
-	from  int            // the first one of the piece
-	held  int            // bytes of memory that the piece takes
+	// The document of the batch that comes next: those before it are made, or were not mapped.
+	next int
+	from int // the first one of the piece
+	// Bytes of memory that the piece takes so far.
+	held int
 }
 
 // make has the documents of a batch mapped, analyses what comes out, and hands it over.
@@ -69,6 +70,8 @@ func (k *making) take(ctx context.Context, src *source) error {
 		}
 		src.fields.values = nil
 	}
+	// Documents that are deleted, or not wanted, are passed over: they belong to the piece all the
+	// same.
 	for &k.batch.docs[k.next] != src {
 		k.next++
 	}
@@ -100,7 +103,7 @@ func (k *making) hand(ctx context.Context, to int) error {
 func (m *maker) record(src *source) {
 	d := m.of.Document(src.id, src.fields.values)
 	if !m.of.Whole() {
-		src.fields.failure, src.fields.lack = tooManyTerms, again.Lack{Of: again.Terms, Bytes: int64(m.of.Most)}
+		src.fields.failure, src.fields.lack = tooManyTerms, lack{lackTerms, int64(m.of.Most)}
 		return
 	}
 	if len(d.Fields) > maxFields {
@@ -123,6 +126,8 @@ func (m *maker) invert(part *segment.Batch, src *source) {
 	}
 	// A record has more bytes than texts where words are short and each counts by itself; terms
 	// have more memory.
+	// A text this long may not fit as a record; it is made once to see, although the segment does
+	// not need it.
 	if size > m.most/16 || m.of.Most > 0 && size > m.of.Most/mostOfText {
 		if m.record(src); src.fields.failure != "" {
 			return
@@ -185,6 +190,7 @@ type killedKey struct {
 func (k *making) runKnown(ctx context.Context, docs []*source) error {
 	b := k.b
 	fatal := 0
+	// A slice without room, so that appending does not write into docs.
 	left := docs[:0:0]
 	for _, src := range docs {
 		if reason, killed := b.x.killed.Get(killedKey{b.def.signature, src.id, src.rev}); killed {
@@ -223,6 +229,7 @@ func (k *making) run(ctx context.Context, docs []*source, fatal *int) error {
 	switch {
 	case len(left) == 0:
 		return ctx.Err()
+	// None of these is the document's fault: the build fails and is tried later.
 	case !ok || ctx.Err() != nil || js.Killed(err) || e.Kind == compat.KindCompilationError ||
 		e.Kind == compat.KindServiceUnavailable:
 		return err

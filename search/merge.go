@@ -147,6 +147,10 @@ func (x *Indexes) mergeOnce(
 
 // choose says which segments to merge: the last ones of about one size, if there are enough of
 // them, or one of which many documents are not alive. They have at most so many documents.
+//
+// Sizes are tiers: tier 0 up to fanOut times a flushed log, tier 1 fanOut times as much, and so on.
+// fanOut segments of one tier at the end of the list, with smaller ones between and behind them,
+// become one of the next; so a document is written again about once for each tier.
 func (m *manifest) choose(most int64) (from, to int) {
 	tier := func(s *segmentInfo) (n int) {
 		for size := (s.docs - s.killed) / defaultFlushEntries; size >= fanOut; size /= fanOut {
@@ -248,6 +252,8 @@ func (c *claim) publishMerge(ctx context.Context, sources []merging) error {
 		if err := c.check(tx); err != nil {
 			return err
 		}
+		// The version may be another one: flushes go on meanwhile, which only add segments and kill
+		// documents.
 		m, err := c.manifest(tx, -1)
 		if err != nil {
 			return err
@@ -268,6 +274,8 @@ func (c *claim) publishMerge(ctx context.Context, sources []merging) error {
 			if err != nil {
 				return err
 			}
+			// Numbers in the merged segment count the documents that were alive when the merge
+			// began.
 			for doc := range int32(now.docs) {
 				if sources[i].live != nil && !sources[i].live.Has(doc) {
 					continue

@@ -88,6 +88,7 @@ func (x *Indexes) searcher(ctx context.Context, snapshot *storage.Snapshot, def 
 func (x *Indexes) types(s *storage.Snapshot, o *opened) (types map[string]fieldType, err error) {
 	o.state.mu.Lock()
 	defer o.state.mu.Unlock()
+	// The record counts the types, of which none ever goes: as many are the same ones.
 	if int64(len(o.state.types)) == o.rec.fields {
 		return o.state.types, nil
 	}
@@ -164,6 +165,7 @@ func (s *Searcher) Tokens(field, text string) []query.Token {
 		position += increment
 		tokens = append(tokens, query.Token{Term: string(term), Position: position})
 	})
+	// Words of a query may be replaced by synonyms, names of documents and partitions not.
 	if strings.HasPrefix(field, "_") {
 		return tokens
 	}

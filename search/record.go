@@ -12,10 +12,13 @@ import (
 )
 
 // record is what is known of an index besides its definition.
+//
+// Its bytes are the fence of builds: whoever has committed has changed them.
 type record struct {
 	number int64
-	seq    storage.Seq // of the feed, up to which it is built
-	fields int64       // how many fields have a type; none ever goes
+	// Of the feed, up to which it is built.
+	seq    storage.Seq
+	fields int64 // how many fields have a type; none ever goes
 
 	// Of an interactive index: what is written after began, writers have put into it; once it is
 	// ready, it has all.
@@ -71,9 +74,11 @@ func parseRecord(b []byte) (r record, err error) {
 
 // manifest says which segments an index consists of, and where its log begins.
 type manifest struct {
-	version  int64 // grows with each change
-	next     int64 // number of the next segment
-	flushed  segment.Identity
+	version int64 // grows with each change
+	next    int64 // number of the next segment
+	// The place in the log up to which it is in segments.
+	flushed segment.Identity
+	// In the order of their documents' identities.
 	segments []segmentInfo
 }
 
@@ -117,6 +122,7 @@ func parseManifest(b []byte) (*manifest, error) {
 	}
 	m.version, m.next = d.int(), d.int()
 	m.flushed = segment.Identity(d.Bytes())
+	// Count refuses a number that the bytes left cannot hold, so that damage does not take memory.
 	for range d.Count(leastSegment) {
 		m.segments = append(m.segments, segmentInfo{d.int(), d.int(), d.int(), d.int(), d.int()})
 	}
@@ -178,7 +184,8 @@ func identityIn(value []byte) (segment.Identity, error) {
 // logEntry is an entry of the log: a document that is not alive any more, one that is indexed, or
 // both.
 type logEntry struct {
-	at   segment.Identity
+	at segment.Identity
+	// The identity of the document that is replaced or deleted; "" for none.
 	kill segment.Identity
 	doc  []byte // its record
 }
@@ -243,6 +250,7 @@ func (k *keys) readLog(r kv.ReadTx, after, upTo segment.Identity, fn func(*logEn
 	prefix := k.key(keyLog)
 	begin := prefix
 	if after != "" {
+		// Behind all pieces of the entry at that place.
 		_, begin = children(k.log(after))
 	}
 	_, end := children(k.log(upTo))

@@ -60,10 +60,13 @@ type Indexes struct {
 	blocks   *blockCache
 	frequent *frequentCache
 	programs *cache.Cache[signature, *program] // of interactive indexes
-	killed   *cache.Cache[killedKey, string]   // why they cannot be indexed
+	// Why documents cannot be indexed whose function ended its worker, so that the next build does
+	// not run it again.
+	killed   *cache.Cache[killedKey, string]
 	tried    *cache.Cache[flightKey, struct{}] // whose documents need not be tried again
 	flushing chan struct{}                     // has one for each flush that runs, of flushesAtOnce
-	room     *room
+	// What builds may hold in batches together.
+	room *room
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -96,6 +99,8 @@ func New(o Options) *Indexes {
 	if o.Memory <= 0 || o.Memory > plentyOfMemory {
 		o.Memory = plentyOfMemory
 	}
+	// The ninth: half for logs in memory (states), a quarter each for blocks and for frequent
+	// words.
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
 		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
 		programs: cache.New[signature, *program](keptPrograms), killed: cache.New[killedKey, string](keptKilled),

@@ -14,13 +14,16 @@ import (
 // state is what this process has in memory of an index with one manifest: the segments, and what
 // the log has after them. It grows with the log, and serves every snapshot that has this manifest.
 type state struct {
+	// Guards all below it. It is held while segments are opened and the log is read on, so that the
+	// queries which come at the same time do that once.
 	mu       sync.Mutex
 	segments []*segment.BlockSegment
 	live     []*segment.Bitmap // of the segments, as the manifest has it; nil: all
-	ram      *segment.RAM
-	last     segment.Identity     // the log was read up to here
-	kills    []segmentKill        // in the order of the log
-	types    map[string]fieldType // of the fields
+	// The documents of the log, as a segment that grows.
+	ram   *segment.RAM
+	last  segment.Identity     // the log was read up to here
+	kills []segmentKill        // in the order of the log
+	types map[string]fieldType // of the fields
 
 	// What the segments look like after the first kills; nil: not made yet.
 	shown      []*segment.Bitmap
@@ -90,6 +93,7 @@ func (c *states) shrink() {
 // memory is about how many bytes the log and the fields of segments take, 0 while they are being
 // read.
 func (st *state) memory() (bytes int) {
+	// Whoever reads a state holds its lock for long; shrink must not wait for that.
 	if !st.mu.TryLock() {
 		return 0
 	}
@@ -132,6 +136,7 @@ func (x *Indexes) open(ctx context.Context, s *storage.Snapshot, def *Definition
 	if o.at, err = o.keys.lastOfLog(s.KV()); err != nil {
 		return nil, err
 	}
+	// An empty log ends where the last flush ended.
 	if o.at == "" {
 		o.at = o.manifest.flushed
 	}
@@ -168,6 +173,7 @@ func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (gro
 	for i, of := range st.segments {
 		o.segments = append(o.segments, of.Over(blocks[i], live[i]))
 	}
+	// The state may have read further than this snapshot: the view ends at its own place.
 	if view := st.ram.View(o.at); view.Docs() > 0 {
 		o.segments = append(o.segments, view)
 	}
@@ -200,6 +206,7 @@ func (st *state) grow(ctx context.Context, o *opened, blocks []*segmentBlocks, s
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
+		// What is killed is in the log itself, or in a segment.
 		if e.kill != "" && !st.ram.Kill(e.at, e.kill) {
 			if err := st.killIn(ctx, e, blocks); err != nil {
 				return err
@@ -243,8 +250,10 @@ func (st *state) liveAt(at segment.Identity) []*segment.Bitmap {
 		return st.shown
 	}
 	shown := append([]*segment.Bitmap(nil), st.live...)
+	// Sets are shared by queries that run: one that is changed here is cloned first, once.
 	own := make([]bool, len(shown))
 	from := 0
+	// Queries mostly come with later snapshots: what was made for the last one is gone on with.
 	if st.shown != nil && st.shownKills < n {
 		copy(shown, st.shown)
 		from = st.shownKills

@@ -58,8 +58,10 @@ func passed(tx *storage.Tx, number uint64, docs []changed) ([]changed, error) {
 	sp := spaceOf(tx)
 	for i := range docs {
 		key := builtKey(sp, number, docs[i].id)
+		// This is what meets the build: it writes a conflict range over all ids that it passes.
 		tx.KV().AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
 	}
+	// No note: the build has not begun, and comes to all of the documents.
 	stored, err := tx.KV().Snapshot().Get(sp.sub(number, keyReached))
 	if stored == nil || err != nil {
 		return nil, err
@@ -167,6 +169,8 @@ func (b *builder) all(ctx context.Context) error {
 			if b.size = did.size; did.runs == 1 {
 				b.size = min(2*did.size, b.x.batchSize())
 			}
+		// A single document that fails for a reason of its size goes on below; everything else ends
+		// the run.
 		case !spoiled(err), did.size == 0 && b.size == 1:
 			return err
 		case did.size != 1:
@@ -201,6 +205,7 @@ func progress(db, design string, done, total int64) []byte {
 func (b *builder) step(ctx context.Context) (did batch, err error) {
 	runs := 0
 	err = b.transact(ctx, &did, func(tx *storage.Tx, ix *registered, at reached) error {
+		// Each run after a conflict takes half as many.
 		did.size = max(1, b.size>>runs)
 		runs++
 		did.runs = runs
@@ -218,6 +223,8 @@ func (b *builder) transact(
 ) error {
 	return b.db.Transact(ctx, func(tx *storage.Tx) error {
 		*did = batch{ready: true}
+		// The lease of the job is a part of the transaction: a run that was taken over writes
+		// nothing more.
 		if err := b.run.Check(tx.KV()); err != nil {
 			return err
 		}
@@ -244,6 +251,8 @@ func (b *builder) transact(
 			return err
 		}
 		if did.docs > 0 {
+			// From the last id before to the last one now: a writer in between has read one of
+			// these keys, and one of both runs again.
 			begin, end := builtKey(sp, ix.number, before.id), builtKey(sp, ix.number, did.at.id)
 			tx.KV().AddWriteConflictRange(begin, kv.AppendKeyAfter(nil, end))
 		}
@@ -251,6 +260,8 @@ func (b *builder) transact(
 			tx.KV().Set(sp.sub(ix.number, keyReached), did.at.append(nil))
 			return nil
 		}
+		// The registry that was read is shared by all transactions of the process; a changed copy
+		// is written.
 		ready := &registry{next: reg.next, indexes: slices.Clone(reg.indexes)}
 		ready.indexes[n].ready = true
 		tx.KV().Set(sp.registry(), ready.append(nil))
@@ -276,6 +287,7 @@ func (b *builder) indexSome(tx *storage.Tx, ix *registered, at reached, did *bat
 	o := at.after(did.size)
 	o.IncludeDocs = true
 	began, read := time.Now(), 0
+	// The index is complete if the list ends before a bound does.
 	did.ended = true
 	err := tx.Snapshot().AllDocs(o, func(r *storage.ListRow) error {
 		did.docs++

@@ -88,7 +88,9 @@ type indexCheck struct {
 	ix    *registered
 	found []Violation
 
-	last    string // the last document looked at
+	// The id of the last document looked at; the next window begins behind it.
+	last string
+	// What the documents call for: entries on level 0 and on each level of samples, and bytes.
 	entries [1 + SampleLevels]int64
 	bytes   int64
 	paths   map[string]int64 // entries by the key of their count
@@ -207,6 +209,7 @@ func (c *indexCheck) window(s *storage.Snapshot, limit int) (more bool, err erro
 	if err != nil && !errors.Is(err, storage.ErrStop) {
 		return more, err
 	}
+	// Documents that are not broken down have one entry only; the index itself says which they are.
 	stored, err := s.KV().GetMany(others)
 	if err != nil {
 		return more, err
@@ -278,6 +281,7 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 		}
 		return err
 	})
+	// What is left in c.paths after all counters were seen has none.
 	return func() {
 		for level, n := range stored {
 			if n != c.entries[level] {

@@ -27,9 +27,10 @@ const (
 type Definition struct {
 	DesignDoc string // its id
 	Name      string
-	Exclude   [][]string // paths that are not indexed, nor anything below them
-	Depth     int        // the greatest number of member names of a path
-	Values    int        // the greatest number of entries of a document that is broken down
+	// Paths that are not indexed, nor anything below them. Each is a list of member names.
+	Exclude [][]string
+	Depth   int // the greatest number of member names of a path
+	Values  int // the greatest number of entries of a document that is broken down
 }
 
 // ParseDefinitions reads those of a design document, in its order. What is malformed defines

@@ -27,11 +27,13 @@ type Distinct struct {
 func (x *Index) Distinct(r Range, keep func(bytes int) error, fn func(*Distinct) error) error {
 	var g *sameKey
 	err := x.Scan(r, false, nil, func(e *Entry) error {
+		// Entries of one value follow each other; with another one the last value is complete.
 		if g == nil || !bytes.Equal(g.first.Value, e.Value) {
 			if err := g.flush(fn); err != nil {
 				return err
 			}
 			g = &sameKey{x: x, r: &r, first: *e}
+			// The entry is valid only during the callback; the key is not needed.
 			g.first.Value, g.first.Key = bytes.Clone(e.Value), nil
 		}
 		return g.add(e, keep)
@@ -53,6 +55,8 @@ type sameKey struct {
 	first Entry
 	count int64
 	// Of a truncated key.
+	// Of a truncated key: the values that it stands for, by their whole keys. They are all kept
+	// until the key is over, because they come in the order of ids.
 	values map[string]*Distinct
 	kept   int // bytes of them
 }
@@ -122,6 +126,7 @@ func (x *Index) valueOf(r *Range, e *Entry) (d Distinct, err error) {
 	if err != nil {
 		return d, err
 	}
+	// One position belongs to at most one array of the path: the first step into an array takes it.
 	position := e.Position
 	for _, name := range r.Path {
 		if v, err = elementAt(v, &position); err != nil {

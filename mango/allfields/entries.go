@@ -40,6 +40,7 @@ func rankOf(text string) byte {
 
 // entry is a part of a document as it is indexed. key holds path, value and position.
 type entry struct {
+	// Path, value and position, as they follow the prefix of the rows; the id comes behind.
 	key       []byte
 	path      int // length of the path in key
 	value     int // length of the value that follows
@@ -61,8 +62,10 @@ type entries struct {
 	bounds
 	arena []byte
 	list  []entry
-	size  int // about what writing them takes in a transaction
-	full  bool
+	// About what writing them takes in a transaction, in bytes.
+	size int
+	// A bound was reached: the document is one of the others.
+	full bool
 }
 
 // bounds say what of a document is indexed, and when it is not broken down but one of the others.
@@ -90,6 +93,8 @@ func (s *entries) of(body ejson.Value, id string, b bounds) []entry {
 	s.bounds = b
 	s.each, s.copies = len(id)+keyOverhead, 1+sampleHeight(id)
 	s.arena, s.list, s.size, s.full = s.arena[:0], s.list[:0], 0, len(id) > MaxID
+	// A path is built in place; AppendString writes behind it and leaves it as it is for the next
+	// member.
 	var path [maxPath]byte
 	s.members(path[:0], body, 0, 1)
 	if s.full {
@@ -140,6 +145,7 @@ func (s *entries) value(path []byte, v ejson.Value, position int64, depth int) {
 				return
 			}
 			s.add(path, element, position)
+			// Members of objects in an array have the path of the array and the element's position.
 			s.members(path, element, position, depth+1)
 		}
 	}

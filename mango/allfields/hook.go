@@ -26,8 +26,9 @@ type Indexes struct {
 	store *storage.Store
 	jobs  *jobs.Queue
 	split func(field string) ([]string, bool)
-	known *cache.Cache[string, *registry] // by their stored form
-	work  sync.Pool                       // *change
+	// Registries by their stored form: most databases have one of few.
+	known *cache.Cache[string, *registry]
+	work  sync.Pool // *change
 	log   *slog.Logger
 	batch func() int
 	// transaction is the store's limit of the size of a transaction, 0: none.
@@ -77,6 +78,7 @@ func (x *Indexes) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc,
 	if err != nil {
 		return nil, err
 	}
+	// The first writer after an update of the program has old indexes built anew.
 	if !reg.current() {
 		if reg, err = x.upgrade(tx, reg); err != nil {
 			return nil, err
@@ -112,6 +114,7 @@ func (x *Indexes) registry(stored []byte) (*registry, error) {
 // and stays as it is.
 func (x *Indexes) designChanged(tx *storage.Tx, reg *registry, id string, after *docread.Document) (*registry, error) {
 	var now []Definition
+	// Looking for the name spares most design documents the parsing.
 	if after != nil && bytes.Contains(after.Body, []byte(`"`+Member+`"`)) {
 		body, err := ejson.Parse(after.Body)
 		if err != nil {

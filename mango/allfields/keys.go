@@ -11,6 +11,8 @@ import (
 )
 
 // Version names the form of the entries: the collation and what entries.go makes of a document.
+//
+// A change of either makes all indexes be built anew (rebuild.go).
 const Version = collate.Version + "/4"
 
 // Tags below TagMango, and below an index. They are on disk.
@@ -84,7 +86,8 @@ type row struct {
 	id        string
 }
 
-// rowValue is what is stored under an entry's key.
+// rowValue is what is stored under an entry's key: the length of the value, because nothing in the key
+// tells where that ends and the position begins.
 func rowValue(dst []byte, valueLen int, truncated bool) []byte {
 	n := uint64(valueLen) << 1
 	if truncated {

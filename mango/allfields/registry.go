@@ -9,14 +9,18 @@ import (
 // registry is the list of a database's indexes. It is one value, which every writer of documents
 // reads.
 type registry struct {
-	next    uint64 // number of the next index
+	// Number of the next index. Numbers are never given twice, so that rows of an old index are
+	// never taken for those of a new one.
+	next    uint64
 	indexes []registered
 }
 
 type registered struct {
 	Definition
 	exclude [][]byte // keys of Definition.Exclude
-	number  uint64
+	// Its place below keyIndex.
+	number uint64
+	// The Version of its rows.
 	version string
 	ready   bool
 }

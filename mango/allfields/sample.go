@@ -84,6 +84,8 @@ func (x *Index) Estimate(ranges []Range) ([]int64, error) {
 	}
 	estimates := make([]int64, len(ranges))
 	for i := range estimates {
+		// Each level stands for SampleFan times as many entries as the one below. The first level
+		// with fewer than the limit is exact enough; levels below it give a lower bound.
 		factor := int64(SampleFan)
 		for _, n := range counts[i*SampleLevels : (i+1)*SampleLevels] {
 			if estimates[i] = max(estimates[i], n*factor); n < sampleLimit {
@@ -115,6 +117,7 @@ func (x *Index) count(ranges []Range, levels []int, limit int) ([]int64, error) 
 	}
 	for i := range ranges {
 		begin, end := ranges[i].keys()
+		// Start is above End: the range is empty.
 		if bytes.Compare(begin, end) > 0 {
 			end = begin
 		}

@@ -67,6 +67,7 @@ type Entry struct {
 // truncated values that may lie between them are found.
 func (r *Range) keys() (begin, end []byte) {
 	path := appendPath(nil, r.Path)
+	// Values at the path itself, without those of longer paths.
 	low, high := []byte{firstValue}, []byte{endValue}
 	if r.Start != nil {
 		low, _ = truncateBound(r.Start)

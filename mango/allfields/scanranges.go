@@ -32,12 +32,15 @@ func (x *Index) ScanRanges(
 		}
 	}()
 	base := x.sp.sub(x.number, keyRows)
+	// The number that is asked for ahead doubles with each range: a scan that ends soon has asked
+	// for little.
 	next, prefetch := first, 1
 	for n := first; n < len(ranges); n++ {
 		for ; next < len(ranges) && next < n+prefetch; next++ {
 			begin, end := ranges[next].keysFrom(after, descending)
 			open = append(open,
 				x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Reverse: descending}))
+			// Only the first range begins after an entry.
 			after = nil
 		}
 		prefetch = min(2*prefetch, prefetchRanges)

@@ -86,6 +86,8 @@ func (x *Indexes) Wait(ctx context.Context, db *storage.DB) (ready bool, err err
 			ready = err == nil && reg.ready()
 			return err
 		})
+		// The second look is the last one: a build that has ended without making them ready has
+		// failed.
 		if ready || err != nil || tries > 0 {
 			return ready, err
 		}

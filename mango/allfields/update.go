@@ -17,10 +17,12 @@ import (
 // update is what one transaction does to the indexes of its database. Documents are collected and
 // indexed together, so that what is to be read for them is read at once.
 type update struct {
-	x    *Indexes
+	x *Indexes
+	// The registry as it is after the design documents of this transaction.
 	reg  *registry
 	docs []changed
-	all  int // documents of the transaction so far
+	// Documents of the transaction so far, also those that were flushed before.
+	all int
 }
 
 // changed is a document with its body before and after the transaction, nil where there is none.
@@ -79,6 +81,7 @@ func (x *Indexes) most(indexes int) int { return x.transaction / 10 / max(indexe
 
 // notBrokenDown tells which documents the index has as others.
 func notBrokenDown(tx *storage.Tx, ix *registered, docs []changed) ([]bool, error) {
+	// Only documents that were there can be among the others: new ones need no read.
 	var keys [][]byte
 	var at []int
 	rows := spaceOf(tx).sub(ix.number, keyRows)
@@ -137,6 +140,8 @@ func (w *writer) write(d *changed, wasOther bool) error {
 	if err != nil {
 		return err
 	}
+	// The bound is looked at before anything is written: entries that go are taken for half as much
+	// again as those that come.
 	if size := w.tx.KV().Size(); w.limit > 0 && size+c.before.size+c.before.size/2+c.after.size > w.limit {
 		switch {
 		case !w.alone: // the transaction takes fewer documents

@@ -13,6 +13,9 @@ import (
 
 // automaton says which terms match a pattern, character by character. States are numbers; dead is
 // the one that nothing leads out of.
+//
+// One automaton is shared by all segments of a search, which are read one after the other: states
+// that one of them has made are there for the next.
 type automaton interface {
 	start() int32
 	step(state int32, r rune) int32
@@ -38,11 +41,16 @@ const (
 
 // lazy keeps the states of an automaton and what leads from one to another once it was asked.
 type lazy struct {
-	run    *segment.Run
+	run *segment.Run
+	// By number, in the order in which they were met; the start is made like any other.
 	states []lazyState
-	known  map[string]int32
+	// Numbers of states by key. What a key is, the automaton says: a set of instructions or rows of
+	// distances.
+	known map[string]int32
 }
 
+// lazyState is a state with what follows it. Characters below 128, which most terms are made of,
+// have a table; others are in a map of at most 256, beyond which they are computed each time.
 type lazyState struct {
 	key    string
 	accept bool
@@ -55,6 +63,7 @@ func (l *lazy) state(key string, accept bool) int32 {
 	if n, ok := l.known[key]; ok {
 		return n
 	}
+	// A long key counts as several states, because it takes as much memory.
 	if l.run.States += 1 + len(key)/stateSize; len(l.states) == mostStates ||
 		l.run.States > mostStatesTogether {
 		l.run.Fail(errTooManyStates)
@@ -84,6 +93,7 @@ func (l *lazy) cached(state int32, r rune, compute func(key string, r rune) int3
 	if n, ok := l.states[state].other[r]; ok {
 		return n
 	}
+	// compute may add states and move the array, so that the state is looked up again after it.
 	n := compute(l.states[state].key, r)
 	s := &l.states[state]
 	if s.other == nil {
@@ -100,6 +110,7 @@ func (l *lazy) cached(state int32, r rune, compute func(key string, r rune) int3
 type program struct {
 	lazy
 	prog *syntax.Prog
+	// Memory of set: which instructions it has come to.
 	seen []bool
 }
 
@@ -107,6 +118,8 @@ type program struct {
 // automaton may have states is refused before it is compiled.
 func newProgram(run *segment.Run, re *syntax.Regexp) (*program, error) {
 	size := patterns.Instructions(re)
+	// It is counted before it is compiled: a pattern such as (a{1000}){1000} has more instructions
+	// than there is memory.
 	if size > mostStates || run.States+int(size/stateInstructions) > mostStatesTogether {
 		return nil, errTooManyStates
 	}
@@ -142,6 +155,7 @@ func (p *program) set(from []uint32) int32 {
 		case syntax.InstMatch:
 			accept = true
 			reached = append(reached, pc)
+		// Lucene has no anchors; the parser makes none either.
 		case syntax.InstFail, syntax.InstEmptyWidth:
 		default:
 			reached = append(reached, pc)
@@ -163,6 +177,7 @@ func (p *program) step(state int32, r rune) int32 { return p.cached(state, r, p.
 func (p *program) after(key string, r rune) int32 {
 	var next []uint32
 	for ; key != ""; key = key[4:] {
+		// A key is the numbers of the instructions, four bytes each.
 		i := &p.prog.Inst[binary.BigEndian.Uint32([]byte(key[:4]))]
 		if i.Op != syntax.InstMatch && i.MatchRune(r) {
 			next = append(next, i.Out)
@@ -186,14 +201,19 @@ func newLevenshtein(run *segment.Run, word string, edits int) *levenshtein {
 
 func (l *levenshtein) start() int32 {
 	row := make([]byte, len(l.word)+1)
+	// The row of the empty text: its distance to each beginning of the word is the beginning's
+	// length.
 	for i := range row {
 		row[i] = byte(min(i, l.edits+1))
 	}
+	// There is no row before it, and no character: nothing can have changed places yet.
 	before := slices.Repeat([]byte{byte(l.edits + 1)}, len(row))
 	return l.rows(before, row, -1)
 }
 
 func (l *levenshtein) rows(before, row []byte, r rune) int32 {
+	// Distances never shrink again below the least of both rows: an exchange reaches back over one
+	// row.
 	if int(slices.Min(row)) > l.edits && int(slices.Min(before)) > l.edits {
 		return dead
 	}
@@ -241,6 +261,8 @@ func walk(run *segment.Run, terms segment.Terms, a automaton, found func(state i
 		end   int // of the character in the term
 		state int32
 	}
+	// The stack has the states after each character of the term before, as far as the automaton
+	// came: what the next term shares with it is not looked at again.
 	stack := []place{{0, a.start()}}
 	if stack[0].state == dead {
 		return
@@ -273,6 +295,7 @@ func walk(run *segment.Run, terms segment.Terms, a automaton, found func(state i
 			ok = terms.Next()
 			continue
 		}
+		// No term that begins like this one can match: the walk goes on behind all of them.
 		next := successor(term[:at])
 		if next == "" {
 			return

@@ -18,8 +18,11 @@ type boolWeight struct {
 	kind    segment.Kind
 	boost   float32 // TF-IDF: clauses are multiplied by it when they are normalized
 	clauses []clauseWeight
-	least   int
-	coord   []float32
+	// How many of the optional clauses have to match (minimum_should_match).
+	least int
+	// By how many scoring clauses match, what the sum is multiplied by; nil: nothing is (Lucene 9,
+	// or a single clause).
+	coord []float32
 }
 
 // bool plans the clauses. Lucene 4 (Clouseau) applies the boost of a group to the group's sum and
@@ -83,6 +86,7 @@ func (b *boolWeight) iterator(s *reading, scores bool) iterator {
 	prohibited, _ := b.open(s, false, query.MustNot)
 	if !b.has(query.Must) && !b.has(query.Filter) {
 		parts, _ := b.open(s, scores, query.Should)
+		// A clause that matches nothing in this segment cannot be one of those that have to.
 		if len(parts) < max(b.least, 1) {
 			return nil
 		}
@@ -110,6 +114,7 @@ func (b *boolWeight) iterator(s *reading, scores bool) iterator {
 	if scores {
 		c.bool.clauses = b.scorers(s, required)
 	}
+	// The rarest clause leads, and the others only jump to its documents.
 	slices.SortStableFunc(c.parts, func(a, b iterator) int { return int(a.cost() - b.cost()) })
 	for _, i := range slices.Concat(c.parts[1:], prohibited) {
 		if t, ok := i.(*termIterator); ok {

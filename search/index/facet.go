@@ -21,13 +21,16 @@ type LabelledRange struct {
 // facets counts values of hits. Counts of values are by ordinal while a segment is read, and by
 // value in the end.
 type facets struct {
-	of      *Request
+	of *Request
+	// Of the segment that is read; nil where it has no value of the field, or there is no memory
+	// for counts.
 	columns []segment.StringColumn
 	counts  [][]int64
 	values  []map[string]int64
 	numbers []segment.NumberColumn
 	inRange [][]int64
-	bytes   int // of values that were counted, about
+	// Of values that were counted in all segments, about.
+	bytes int
 }
 
 // Bounds of what counts take in memory: those of the values of a segment, and of all that the
@@ -55,6 +58,7 @@ func (x *Index) newFacets(q *Request) (*facets, error) {
 		switch {
 		case info.Strings:
 		case x.Kind == segment.Clouseau:
+			// The texts are those of the two servers' Lucene.
 			return nil, &Error{`dim "` + field + `" does not exist`}
 		case ok:
 			kind := "NONE"
@@ -100,6 +104,8 @@ func (f *facets) leave(run *segment.Run) {
 			}
 			value := column.Value(int32(ordinal))
 			if _, known := f.values[i][value]; known || take(run, bytesOfValue+len(value), &f.bytes) {
+				// The value is a part of the segment's block, which must not stay in memory because
+				// of it.
 				f.values[i][strings.Clone(value)] += n
 			}
 		}

@@ -29,6 +29,7 @@ func (p *planner) filter(n query.Node) func(s *reading, value float32) iterator 
 		return p.orNumbers(n.Field, between(n), rangeTest(n))
 	case *query.Prefix:
 		return p.orNumbers(n.Field, collect(n.Field, func(s *reading, terms segment.Terms, add func()) {
+			// Terms are sorted, so that those of a prefix are together.
 			for ok := terms.Seek(n.Text); ok && strings.HasPrefix(terms.Term(), n.Text); ok = terms.Next() {
 				add()
 			}
@@ -71,6 +72,8 @@ func collect(field string, each func(s *reading, terms segment.Terms, add func()
 		if set == nil {
 			return nil
 		}
+		// Documents of several terms come in the order of the terms; the set brings them into their
+		// own.
 		return &bitmapIterator{set: set, at: -1, value: value}
 	}
 }

@@ -20,11 +20,15 @@ type Keeper interface {
 // Frequent is the documents of a segment that have a term or a phrase, as a set, with how often
 // they have it and, for each word of the set, how good a score can be. It never changes.
 type Frequent struct {
-	docs   *segment.Bitmap
-	n      int32
-	before []int32 // how many documents are before each word
-	freqs  []byte  // of the documents in order
-	peaks  []peak  // by word
+	docs *segment.Bitmap
+	n    int32
+	// How many documents of the set are before each word of 64: with a count of bits in the word it
+	// is the rank of a document, by which freqs has its frequency.
+	before []int32
+	// Of the documents in order, a byte each; a term that is more often in one document is no
+	// Frequent.
+	freqs []byte
+	peaks []peak // by word
 }
 
 // peak bounds the scores of the documents of a word: those that have the term more often than half
@@ -56,6 +60,7 @@ func (f *Frequent) freq(doc int32) int32 {
 // atLeast leaves those of the documents of a word that have the term as often.
 func (f *Frequent) atLeast(i int, all uint64, freq byte) uint64 {
 	freqs := f.freqs[f.before[i]:]
+	// k is the rank within the word: the lowest bit that is left belongs to it.
 	for word, k := f.docs.Words()[i], 0; word != 0; word, k = word&(word-1), k+1 {
 		if freqs[k] < freq {
 			all &^= word & -word
@@ -69,9 +74,10 @@ type frequentMaker struct {
 	kind  segment.Kind
 	f     *Frequent
 	norms *segment.NormReader
-	word  int32 // of the documents that are in this and of those in all
-	all   [64]struct{ freq, norm byte }
-	n     int
+	// The word of 64 documents that is being filled, and what its documents have.
+	word int32 // of the documents that are in this and of those in all
+	all  [64]struct{ freq, norm byte }
+	n    int
 }
 
 func newFrequentMaker(kind segment.Kind, s *reading, field string, n int32) *frequentMaker {
@@ -118,6 +124,7 @@ func (m *frequentMaker) endWord() {
 			p.less, p.lessNorm = max(p.less, d.freq), m.kind.BetterNorm(p.lessNorm, d.norm)
 		}
 	}
+	// One pair bounds both groups then.
 	if m.kind.BetterNorm(p.norm, p.lessNorm) == p.norm {
 		p.less, p.lessNorm = 0, p.norm // neither is better
 	}
@@ -181,6 +188,8 @@ func (w *termWeight) frequent(s *reading) *Frequent {
 	m := newFrequentMaker(w.kind, s, w.field, n)
 	for doc := postings.Next(); doc != segment.NoMore; doc = postings.Next() {
 		if s.run.Spent(1) || !m.add(doc, postings.Freq()) {
+			// That it cannot be kept is kept, too, or each query would try again. (keep does not do
+			// so where the time was up.)
 			return keep(s.run, k, name, notFrequent)
 		}
 	}

@@ -127,6 +127,7 @@ func (g *groupHeads) offer(doc int32, score float32) {
 		}
 		delete(g.known, heap.Pop(g).(*groupHead).by)
 	}
+	// What is kept has memory of its own: the scratch is used again, and the text is the segment's.
 	by.Text, e.values = strings.Clone(by.Text), slices.Clone(e.values)
 	h := &groupHead{entry: e, by: by}
 	g.known[by] = h

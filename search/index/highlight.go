@@ -33,12 +33,14 @@ type marked struct {
 	term       string
 	position   int
 	start, end int
-	hit        bool
+	// The query asks for it, in the place where it is.
+	hit bool
 }
 
 // fragment is a part of the answer.
 type fragment struct {
-	text  strings.Builder
+	text strings.Builder
+	// Different terms that are in it: their number is its rank.
 	found map[string]bool
 	place int
 }
@@ -50,6 +52,7 @@ func (h *Highlighter) Fragments(ctx context.Context, field, text string) ([]stri
 	shown := text
 	if len(shown) > highlightedText {
 		end := highlightedText
+		// Not in the middle of a character.
 		for !utf8.RuneStart(shown[end]) {
 			end--
 		}
@@ -88,6 +91,7 @@ func (h *Highlighter) cut(text string, tokens []marked) []*fragment {
 			end, hit = max(end, tokens[j].end), hit || tokens[j].hit
 			j++
 		}
+		// A token that begins before what is written already would be written twice.
 		if start < last || end < start {
 			i = j
 			continue
@@ -110,6 +114,7 @@ func (h *Highlighter) cut(text string, tokens []marked) []*fragment {
 		}
 		last, i = end, j
 	}
+	// A longer text ends with its last token that was looked at.
 	if len(text) <= highlightedText {
 		current.text.WriteString(text[last:])
 	}
@@ -231,6 +236,7 @@ func (m *marker) phrase(n *query.Phrase) {
 // slop.
 func (m *marker) span(n *query.Phrase, places map[string][]int, start int) {
 	var found []int
+	// Terms with the same position are alternatives: one of them is enough.
 	for i := 0; i < len(n.Terms); {
 		any := false
 		j := i

@@ -14,8 +14,9 @@ import (
 // 1, the more intervals there are and the shorter they are (Lucene's
 // IntervalScoreFunction.saturationFunction(1)).
 type intervalWeight struct {
-	boost  float32
-	of     *query.Intervals
+	boost float32
+	of    *query.Intervals
+	// The least width that intervals of the source can have; one of just that width counts fully.
 	extent int32
 }
 
@@ -40,9 +41,10 @@ func (w *intervalWeight) iterator(s *reading, _ bool) iterator {
 
 // intervalIterator is the documents that have an interval.
 type intervalIterator struct {
-	run    *segment.Run
-	root   *intervals
-	at     int32
+	run  *segment.Run
+	root *intervals
+	at   int32
+	// Spans of the current document, which score adds up.
 	found  []span
 	boost  float32
 	extent int32
@@ -82,15 +84,20 @@ func (s span) width() int32 { return s.end - s.start + 1 }
 
 // intervals are a source in a segment. Its spans are the smallest ones: none has another one in it,
 // and both ends ascend; only extend makes others.
+//
+// Sources form a tree. seek moves all of it to a document that has the terms; spans then computes
+// lists from the leaves up, each in time about linear in its positions.
 type intervals struct {
 	run      *segment.Run
 	function string
+	// Arguments of the function: gaps, width, how many have to match.
 	numbers  []int
 	sources  []*intervals
 	postings segment.Postings // of a term or a pattern; nil: no document has it
 	cost     int32
 	at       int32
-	list     []span
+	// Memory of spans, used again for each document.
+	list []span
 }
 
 // intervalsOf opens a source and those inside of it in a segment. cost is about how many documents
@@ -178,6 +185,7 @@ func (i *intervals) seek(target int32) int32 {
 			i.at = min(i.at, s.seek(target))
 		}
 	case i.all():
+		// Each source raises the target; it is found when none of them did.
 		for i.at = target; i.at != segment.NoMore; {
 			at := i.at
 			for _, s := range i.sources {
@@ -244,6 +252,8 @@ func (i *intervals) either(lists [][]span) {
 	slices.SortStableFunc(all, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(b.start, a.start))
 	})
+	// Sorted by their ends, a span has another one in it if an earlier one begins at or behind its
+	// start.
 	last := int32(-1)
 	for _, s := range all {
 		if s.start > last {
@@ -255,6 +265,8 @@ func (i *intervals) either(lists [][]span) {
 // chain are the spans with one of each list in order; closed says that each begins where the one
 // before ends.
 func (i *intervals) chain(lists [][]span, closed bool) {
+	// at has the place in each list. Starts of the first list ascend, and so do ends: no place ever
+	// goes back.
 	at := make([]int, len(lists))
 	for _, first := range lists[0] {
 		end, gaps, fits := first.end, int32(0), true
@@ -263,6 +275,7 @@ func (i *intervals) chain(lists [][]span, closed bool) {
 			for at[k] < len(list) && list[at[k]].start <= end {
 				at[k]++
 			}
+			// No later span of the first list can be completed either.
 			if at[k] == len(list) {
 				return
 			}
@@ -307,7 +320,9 @@ func (i *intervals) cover(lists [][]span, n int) {
 		if last = slices.Insert(last, at, s); len(last) < n {
 			continue
 		}
+		// The n lists whose last spans begin last make the smallest span that ends here.
 		whole := span{start: last[n-1].start, end: s.end}
+		// It has an earlier result in it, and is none of the smallest.
 		if k := len(i.list); k > 0 && i.list[k-1].start >= whole.start {
 			continue
 		}

@@ -6,6 +6,9 @@ import (
 )
 
 // iterator goes through the documents of a segment that a part of a query holds for, in order.
+//
+// What is nil where an iterator is asked for stands for no document. After the run has failed an
+// iterator is at its end.
 type iterator interface {
 	doc() int32 // -1 before the first one, noMore after the last one
 	next() int32
@@ -20,7 +23,8 @@ type termIterator struct {
 	postings segment.Postings
 	docs     int32
 	scorer   *termScorer
-	kept     func() *Frequent // nil: its documents are not kept
+	// Gives the documents as a set, if they are kept; nil: they are not worth it.
+	kept func() *Frequent
 }
 
 // jump makes it one that jumps to single documents, if they are kept as a set.
@@ -227,11 +231,14 @@ type disjunction struct {
 	scores     bool
 	coord      []float32
 	from, to   int32 // the window
+	// How many documents the next window has, and at most has; multiples of 64.
 	size, most int32
 	at         int32
-	set        []uint64
-	counts     []uint16
-	sums       []float64
+	// By document of the window: one bit if any part holds, how many parts do, and the sum of their
+	// scores. Sums are 64 bits wide, as in boolScorer.
+	set    []uint64
+	counts []uint16
+	sums   []float64
 }
 
 func newDisjunction(
@@ -260,6 +267,7 @@ func (d *disjunction) cost() int32 {
 func (d *disjunction) next() int32 { return d.find(d.at + 1) }
 
 func (d *disjunction) advance(target int32) int32 {
+	// A jump: fill doubles the size first, so that the window behind it is the least one.
 	if target >= d.to && target > d.at+1 {
 		d.size = leastWindow / 2
 	}
@@ -328,6 +336,7 @@ func (d *disjunction) fill(target int32) int32 {
 	if d.scores {
 		clear(d.sums[:d.to-d.from])
 	}
+	// Clause after clause, not document after document: each one's postings are read in one go.
 	for _, p := range d.parts {
 		if t, blocks := groupsOf(p); blocks != nil {
 			d.add(t, blocks)
@@ -376,6 +385,7 @@ func (d *disjunction) add(t *termIterator, p *segment.BlockPostings) {
 			p.Skip(n)
 			return
 		}
+		// All of the group was taken; Next reads the group behind it.
 		p.Skip(n - 1)
 		p.Next()
 	}

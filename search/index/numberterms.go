@@ -22,6 +22,8 @@ const (
 
 // sortable are the bits of a number, in the order of numbers (NumericUtils.doubleToSortableLong).
 func sortable(v float64) uint64 {
+	// Bits of positive doubles ascend with them, and those of negative ones descend: these are
+	// inverted, and the sign of the others is set, which puts them behind.
 	b := math.Float64bits(v)
 	if b>>(numberBits-1) != 0 {
 		return ^b
@@ -94,6 +96,7 @@ func automatonTest(a automaton) termTest {
 func (p *planner) orNumbers(
 	field string, terms func(*reading, float32) iterator, test termTest,
 ) func(*reading, float32) iterator {
+	// Which of the sixteen kinds of terms the query can match at all, by their first byte.
 	var missing []int
 	for n := 0; n < numberBits && p.kind == segment.Clouseau; n += numberStep {
 		if test.begins(byte(numberMark + n)) {

@@ -8,14 +8,17 @@ import (
 
 // phraseIterator is the documents that have the terms of a phrase at positions that fit together.
 type phraseIterator struct {
-	run    *segment.Run
-	parts  []*phrasePart // in the order of the phrase
+	run *segment.Run
+	// In the order of the phrase; byCost has the same with the rarest first, which leads.
+	parts  []*phrasePart
 	byCost []*phrasePart
+	// By how many positions the terms may be apart from their places.
 	slop   int32
 	packed bool // all parts are of blocks
 	repeat bool // a term is there twice
 	mixed  bool // and one of its parts has alternatives
 	at     int32
+	// How often the current document has the phrase; with slop the sum of what its windows count.
 	freq   float32
 	scorer *termScorer
 }
@@ -24,10 +27,12 @@ type phraseIterator struct {
 type phrasePart struct {
 	segment.Postings
 	blocks *segment.BlockPostings // the same, if they are that
+	// Its position in the phrase: a term at position p of the text begins the phrase at p-offset.
 	offset int32
 	docs   int32
 	list   []int32 // positions in the current document
-	i      int
+	// The current place in list.
+	i int
 }
 
 // position is where the phrase would begin by the current position of the part.
@@ -123,6 +128,7 @@ func (p *phraseIterator) meet() (count float32, ok bool) {
 			all[j] &= own[j]
 			left |= all[j]
 		}
+		// No start is common to all terms so far; the rest need not be read.
 		if left == 0 {
 			return 0, true
 		}
@@ -144,9 +150,13 @@ func (m *marks) add(b []byte, offset int) bool {
 	steps := b[1 : 1+int(b[0])]
 	at, odd := int(steps[0])-offset, steps[0]
 	if at >= 0 {
+		// The index is cut to the array's size so that no check is needed here; whether positions
+		// were beyond it is seen at the end, from the last one.
 		m[at>>6&(markWords-1)] |= 1 << (at & 63)
 	}
 	for _, step := range steps[1:] {
+		// A step of 0 makes all bits of step-1 one, and one beyond 127 has the highest bit: both
+		// show in odd.
 		odd |= step | (step - 1)
 		if at += int(step); at >= 0 {
 			m[at>>6&(markWords-1)] |= 1 << (at & 63)
@@ -191,6 +201,7 @@ func (p *phraseIterator) sloppy() float32 {
 		}
 	}
 	for {
+		// Few parts: sorting again is cheaper than keeping a heap.
 		slices.SortStableFunc(order, func(a, b *phrasePart) int { return int(a.position() - b.position()) })
 		first, next := order[0], order[1].position()
 		width := end - first.position()
@@ -200,6 +211,7 @@ func (p *phraseIterator) sloppy() float32 {
 			}
 			at := first.position()
 			end = max(end, at)
+			// It is not the first one any more, so that the window before it is complete.
 			if at > next {
 				break
 			}

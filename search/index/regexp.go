@@ -172,6 +172,8 @@ func (p *regexpParser) counts() (int, int, error) {
 		}
 		most = int(n)
 	}
+	// Counts inside each other multiply, and those beside each other are taken for nested: the
+	// bound is rough, but never too large.
 	if p.repeats = max(p.repeats, 1) * max(int(least), most, 1); p.repeats > mostRepeats {
 		return 0, 0, fmt.Errorf("more than %d repetitions", mostRepeats)
 	}
@@ -232,6 +234,7 @@ func (p *regexpParser) escaped() (*syntax.Regexp, error) {
 func (p *regexpParser) class() (*syntax.Regexp, error) {
 	negated := p.take('^')
 	var ranges []rune
+	// A bracket that closes at once is a character: []a] has both.
 	for first := true; first || !p.take(']'); first = false {
 		low, err := p.classCharacter()
 		if err != nil {
@@ -250,6 +253,8 @@ func (p *regexpParser) class() (*syntax.Regexp, error) {
 		}
 		ranges = append(ranges, low, high)
 	}
+	// The class is handed on as text with escaped code points, so that the standard library merges
+	// and negates it.
 	source := strings.Builder{}
 	source.WriteString("[")
 	if negated {

@@ -77,6 +77,8 @@ func (x *Index) begin(ctx context.Context, q query.Node) (*segment.Run, []*readi
 	}
 	w := p.plan(q, 1)
 	if x.Kind == segment.Clouseau {
+		// Lucene's query norm makes scores of different queries comparable; it changes no order.
+		// Where there is nothing to divide by, it is left out as 1.
 		norm := float32(1 / math.Sqrt(float64(w.squares())))
 		if math.IsInf(float64(norm), 0) || math.IsNaN(float64(norm)) {
 			norm = 1
@@ -103,6 +105,7 @@ func eachIn(s *reading, w weight, scores bool, drilldown [][]string, enter func(
 	if run.Err() != nil {
 		return
 	}
+	// Sets are made for each segment; their memory is bounded by segment.
 	run.ForgetSets()
 	i := w.iterator(s, scores)
 	drill, possible := newDrill(s, drilldown)
@@ -111,6 +114,7 @@ func eachIn(s *reading, w weight, scores bool, drilldown [][]string, enter func(
 	}
 	enter(s)
 	live, score := s.Live(), float32(0)
+	// A query of a single term is read by groups of postings, without a call for each.
 	if t, blocks := groupsOf(i); blocks != nil && len(drill.columns) == 0 {
 		eachOfGroups(t, blocks, live, scores, found)
 		return
@@ -199,9 +203,10 @@ type top struct {
 	limit  int
 	after  *After
 	sorter *sorter
-	best   bool // the first things that hits are sorted by is their score, the greatest first
-	heap   topHeap
-	total  int64 // that were offered
+	// The first thing that hits are sorted by is their score, the greatest first.
+	best  bool
+	heap  topHeap
+	total int64 // that were offered
 }
 
 // entry is a hit that is kept.
@@ -231,6 +236,7 @@ func (t *top) offer(doc int32, score float32) {
 		t.heap.sort = t.sort
 	}
 	full := len(t.heap.entries) == t.limit
+	// Most documents end here: one comparison of numbers.
 	if full && t.best && float64(score) < t.heap.entries[0].values[0].Number {
 		return
 	}
@@ -238,6 +244,7 @@ func (t *top) offer(doc int32, score float32) {
 		return
 	}
 	e := entry{score: score, segment: t.sorter.segment.place, doc: doc}
+	// The values of the hit that falls out are used again.
 	if full {
 		e.values = t.heap.entries[0].values
 	} else {
@@ -275,12 +282,14 @@ func (t *top) compare(doc int32, score float32, values []SortValue) int {
 
 // behind reports whether a document comes after the hit that the page begins behind.
 func (t *top) behind(doc int32, score float32) bool {
+	// A bookmark without values has nothing to be behind of: the page begins at the first hit.
 	if len(t.after.Values) != len(t.sort) {
 		return true
 	}
 	if c := t.compare(doc, score, t.after.Values); c != 0 {
 		return c > 0
 	}
+	// Nouveau's sort ends with the id, so that no two documents are equal.
 	return t.kind == segment.Clouseau && t.sorter.segment.Identity(t.sorter.segment.run, doc) > t.after.Identity
 }
 
@@ -288,6 +297,7 @@ func (t *top) behind(doc int32, score float32) bool {
 func (t *top) hits(segments []*reading, bases []int64) []Hit {
 	t.heap.sort = t.sort
 	hits := make([]Hit, len(t.heap.entries))
+	// The heap gives the last one first.
 	for i := len(hits) - 1; i >= 0; i-- {
 		e := heap.Pop(&t.heap).(entry)
 		s := segments[e.segment]

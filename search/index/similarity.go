@@ -11,6 +11,8 @@ import (
 // Conversions around products keep compilers from fusing them with additions, which rounds
 // differently on some machines.
 
+// bm25K1 and bm25B are Lucene's defaults: how soon more occurrences count no more, and how much a
+// long field counts against a document.
 const (
 	bm25K1 = float32(1.2)
 	bm25B  = float32(0.75)
@@ -27,14 +29,16 @@ func idf(k segment.Kind, docs, n int64) float32 {
 // termScorer scores documents by how often they have a term or a phrase, and by the length of the
 // field.
 type termScorer struct {
-	kind   segment.Kind
+	kind segment.Kind
+	// idf and boosts together, of TF-IDF with the query norm.
 	weight float32
 	norms  []byte
 	read   *segment.NormReader // of blocks, in the place of norms
 	// factors are what norms mean: 1/(k1·…) for BM25, the norm itself for TF-IDF; shared by the
 	// segments of a search.
 	factors *[256]float32
-	missing float32 // of fields without norms
+	// The factor of a document of a field without norms.
+	missing float32
 }
 
 // lastFactors are those that were asked for the last time: one query after the other asks for the

@@ -37,6 +37,7 @@ type SortField struct {
 
 // SortValue is what a hit has for a SortField: a number or a text, or nothing.
 type SortValue struct {
+	// The number for ByScore, ByNumber and ByDistance; the text for the others.
 	Number float64
 	Text   string
 	IsText bool
@@ -70,6 +71,7 @@ func (x *Index) ParseSort(texts []string) ([]SortField, error) {
 	if len(all) == 0 {
 		all = append(all, SortField{By: ByScore})
 	}
+	// Nouveau sorts by the id in the end; without it pages could lose or repeat equal hits.
 	if x.Kind == segment.Nouveau && all[len(all)-1].By != ByID {
 		all = append(all, SortField{By: ByID})
 	}

@@ -50,6 +50,7 @@ func (x *Index) Suggest(ctx context.Context, q *SuggestRequest) ([]Suggestion, e
 	best := &suggestions{limit: q.Limit}
 	if q.Near {
 		edits := q.Edits
+		// A very long word would make rows, and keys, of that length.
 		if utf8.RuneCountInString(q.Text) > longestFuzzy {
 			edits = 0
 		}

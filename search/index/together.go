@@ -28,6 +28,8 @@ type reach struct {
 // Bounds of a search by sets: fewer documents than a part of the segment are found one by one, and
 // lists of postings are in memory.
 const (
+	// A search by sets looks at every word of the segment, so that it pays only where documents are
+	// at least one of 256.
 	leastShare  = 256
 	bytesOfList = 8
 	mostInLists = segment.MaxSetBytes / 4 / bytesOfList
@@ -184,15 +186,17 @@ type boolPart struct {
 	coord                []float32
 	from                 int
 	words                chunk
-	bounds               []clauseBound // scratch
-	all                  []part
+	// Memory of best, an element for each scoring clause.
+	bounds []clauseBound
+	all    []part
 }
 
 // clauseBound is a clause that scores, with what is known of it for a word.
 type clauseBound struct {
 	clause int
 	bound  float32
-	below  float64 // the sum of the bounds that are not greater, this one not among them
+	// The sum of the bounds that are not greater, this one's not among them.
+	below float64
 }
 
 // reach says how many documents the clauses can find at most, to decide whether the lists are read
@@ -291,6 +295,7 @@ func combine(root part, i, end int) {
 	}
 	words := p.words[:end-i]
 	for j := range words {
+		// Sixty-four documents at a time: all are in it, then clauses take them out.
 		w := ^uint64(0)
 		if len(p.optional) > 0 {
 			w = 0
@@ -358,6 +363,7 @@ func (p *boolPart) best(i int, all uint64, e enough, offer func(doc int32, score
 			n++
 		}
 	}
+	// Even a document with all clauses at their best would not be good enough.
 	if e.not(coordinate(sum*rounding, n, p.coord)) {
 		return
 	}
@@ -376,6 +382,9 @@ func (p *boolPart) best(i int, all uint64, e enough, offer func(doc int32, score
 	for j := range bounds {
 		bounds[j].below = below
 		below += float64(bounds[j].bound)
+		// With this clause and all that are worse a document could be good enough. What it then
+		// needs is to have this one or a better one: documents with only worse clauses are left
+		// out.
 		if !e.not(coordinate(below*rounding, n, p.coord)) {
 			essential |= p.scoring[bounds[j].clause].word(i)
 		}
@@ -439,6 +448,8 @@ func (p *boolPart) narrow(i int, all uint64, bounds []clauseBound, e enough) uin
 // scoreOf is the score of a document; not ok if it is not good enough.
 func (p *boolPart) scoreOf(doc int32, bounds []clauseBound, e enough) (float32, bool) {
 	bit, sum := uint64(1)<<(doc&63), 0.0
+	// From the best clause to the worst: what the rest can still add shrinks, and the document is
+	// given up as soon as it is not enough.
 	for j := len(bounds) - 1; j >= 0; j-- {
 		b := &bounds[j]
 		if e.not(coordinate((sum+b.below+float64(b.bound))*rounding, len(bounds), p.coord)) {
@@ -449,6 +460,8 @@ func (p *boolPart) scoreOf(doc int32, bounds []clauseBound, e enough) (float32, 
 			sum += float64(c.score(doc))
 		}
 	}
+	// The sum above is in the order of the bounds and may differ in its last bits; the score that
+	// is told is added up in the order of the clauses.
 	return p.score(doc), true
 }
 

@@ -31,6 +31,7 @@ type reading struct {
 	segment.Segment
 	run   *segment.Run
 	place int // among the segments
+	// Terms that were looked up, so that planning and reading do it once together.
 	terms map[fieldTerm]segment.TermEntry
 	docs  *segment.DocumentReader // of blocks, once it is asked for
 }
@@ -134,6 +135,7 @@ func (p *planner) collection(field string) (docs int64, average float32) {
 	if docs > 0 {
 		average = float32(float64(length) / float64(docs))
 	}
+	// Lucene 4 counts all documents for the idf, Lucene 9 those that have the field.
 	if p.kind == segment.Clouseau {
 		docs = p.docs
 	}

@@ -22,6 +22,8 @@ type Stale [][][][]byte
 // that change the same index one runs again: builders of it are alone by their claim, but documents
 // are purged meanwhile. Logged indexes have Log instead.
 func (x *Index) Apply(tx kv.Tx, changes []Change) (Stale, error) {
+	// Nothing below Levels is read with a conflict otherwise; with this range each transaction that
+	// changes the levels conflicts with every other one.
 	tx.AddReadConflictRange(x.Levels, prefixEnd(x.Levels))
 	u := &unfolded{}
 	var batch rank.Batch
@@ -123,6 +125,7 @@ func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][][]byte) Stale
 		var opened, gone [][]byte
 		now.deltas.Each(func(key []byte, w rank.Weight) {
 			switch {
+			// A row that has another value is no boundary that comes or goes.
 			case w.Rows == 0 || x.ranks.Height(key) < level:
 			case w.Rows > 0:
 				opened = append(opened, key)
@@ -138,6 +141,7 @@ func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][][]byte) Stale
 			bounds := append(x.staleFloors(s, floors[level-1], now), opened...)
 			slices.SortFunc(bounds, bytes.Compare)
 			for _, bound := range bounds {
+				// An empty value is what stale means.
 				tx.Set(concat(prefix, bound), nil)
 			}
 			stale[n] = append(stale[n], bounds)

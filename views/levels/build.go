@@ -11,6 +11,7 @@ import (
 // it takes and with bounded memory. The rows must not change meanwhile: guard sees to that. Until
 // it is done, the levels must not be used.
 func (x *Index) Build(ctx context.Context, store kv.Store, guard Guard) error {
+	// Old levels go first, so that an interrupted build leaves none that are half right.
 	if err := update(ctx, store, guard, x.Clear); err != nil {
 		return err
 	}
@@ -39,6 +40,8 @@ const maxEntered = 5000
 // enter enters all boundaries into a slot, as stale.
 func (x *Index) enter(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
 	for level := 1; level <= x.height(); level++ {
+		// The boundaries of a level are the keys of its weights. The empty one is left out: it is
+		// not stored for aggregates before it has one.
 		weights, prefix := x.boundaries(level), x.aggregates(s, level).prefix
 		for cursor := kv.AppendKeyAfter(nil, weights); cursor != nil; {
 			var next []byte
@@ -48,6 +51,7 @@ func (x *Index) enter(ctx context.Context, store kv.Store, guard Guard, s Slot) 
 						return err
 					}
 				}
+				// The transaction may run several times.
 				next = nil
 				it := tx.Range(cursor, prefixEnd(weights), kv.RangeOptions{Limit: maxEntered})
 				defer it.Close()

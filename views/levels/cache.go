@@ -14,6 +14,8 @@ import (
 // Aggregates of a function are cached after its queries have read as many entries as there are
 // boundaries. A Cache belongs to one state of the rows: whoever keeps it must drop it when the rows
 // change. It is safe for concurrent use.
+//
+// It is read from the store as a whole (ReadCache, fill) and never brought up to date.
 type Cache struct {
 	*rank.PrefixSums
 
@@ -24,8 +26,9 @@ type Cache struct {
 
 // cachedSlot has the cached aggregates of one reduce function, and counts how many were read.
 type cachedSlot struct {
-	read   int       // entries of the store, one query after the other
-	tried  bool      // to read all
+	read int // entries of the store, one query after the other
+	// Whether to read all was tried once, successful or not.
+	tried  bool
 	levels [][]entry // by level, from the one of the prefix sums; nil if they were too large, or not all right
 }
 
@@ -106,6 +109,7 @@ func (k *Cache) worth(s Slot, level, entries int) bool {
 		slot = &cachedSlot{}
 		k.slots[s.Number] = slot
 	}
+	// Reading all boundaries once costs as much as the queries have spent by then.
 	if slot.read += entries; slot.tried || slot.read < k.Len() {
 		return false
 	}
@@ -128,6 +132,7 @@ func (c *cover) fill(k *Cache) error {
 		}
 		levels = append(levels, entries)
 	}
+	// Another slot may have been filled meanwhile, so that the sum is looked at again.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.size+size <= cachedEntrySize*k.Len() {
@@ -140,6 +145,7 @@ func (c *cover) fill(k *Cache) error {
 // readAll reads all entries of a level, which hold memory of their own; nil if one but the first is
 // stale, or if they take more than most bytes.
 func (c *cover) readAll(level, most int) ([]entry, error) {
+	// A cover with an arena of its own: what is cached must not keep a query's memory.
 	own := cover{gatherer: c.gatherer, x: c.x, slot: c.slot, r: c.r, rest: c.rest}
 	it := &boundedIterator{Iterator: own.openEntries(level, nil, nil), left: most}
 	defer it.Close()

@@ -57,6 +57,7 @@ func (x *Index) checkEntries(
 	if err != nil {
 		return err
 	}
+	// Both lists are in order of the keys and are walked together.
 	next := 0
 	begin = kv.AppendKeyAfter(nil, prefix)
 	err = kv.Walk(ctx, store, begin, prefixEnd(prefix), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
@@ -93,6 +94,7 @@ func (x *Index) checkAggregates(
 	return kv.Walk(ctx, store, a.prefix, prefixEnd(a.prefix), maxGroups, func(r kv.ReadTx, window []kv.Row) error {
 		var bounds, stored [][]byte
 		for _, row := range window {
+			// Stale ones promise nothing.
 			if len(row.Value) > 0 {
 				bounds, stored = append(bounds, row.Key[len(a.prefix):]), append(stored, row.Value)
 			}

@@ -9,13 +9,18 @@ import (
 
 // A cover takes ranges of rows apart into rows and aggregates, in the order of keys, and adds them
 // to groups.
+//
+// A range is covered from both ends inwards: rows up to the first boundary of level 1, its
+// aggregates up to the first of level 2, and so on; then down again to the end. add does both in
+// one recursion.
 type cover struct {
 	*gatherer
 	x     *Index
 	slot  Slot
 	r     kv.ReadTx
 	arena arena
-	stale int // stale aggregates met
+	// Stale aggregates met, each of which cost a descent to the level below.
+	stale int
 	// untallied: a tally was not enough, since there are fractions or large numbers.
 	untallied bool
 	rest      *unfolded // of a logged index, once it was read
@@ -50,10 +55,13 @@ func (c *cover) add(group *gathered, n int, from, to []byte, closed int) error {
 		return c.add(group, n-1, from, to, closed)
 	}
 	if first := entries[0].bound; !bytes.Equal(first, from) {
+		// What is before the first boundary ends at a boundary of level n, so that the recursion
+		// does not go up again at its end.
 		if err := c.add(group, n-1, from, first, n); err != nil {
 			return err
 		}
 	}
+	// to is a boundary of this level: the last stretch ends there as well.
 	if closed >= n {
 		return c.addStretches(group, n, entries, to)
 	}
@@ -76,6 +84,7 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 			continue
 		}
 		from := entries[i].bound
+		// Stale ones that follow each other are made up for together.
 		for ; i < len(entries) && entries[i].agg == nil; i++ {
 			c.stale++
 		}
@@ -126,6 +135,7 @@ func (c *cover) readEntries(it kv.Iterator, n int, from, to []byte) ([]entry, er
 		if value := it.Value(); len(value) > 0 {
 			e.agg = c.arena.copy(value)
 		}
+		// The empty boundary begins each level, stored or not; without an aggregate it is stale.
 		if len(from) == 0 && len(out) == 0 && len(e.bound) > 0 {
 			out = append(out, entry{})
 		}
@@ -149,6 +159,8 @@ func (c *cover) readEntries(it kv.Iterator, n int, from, to []byte) ([]entry, er
 
 // addRows adds the rows with from <= row < to, but for those that the weights have.
 func (c *cover) addRows(group *gathered, from, to []byte) error {
+	// Integers are added as they are read, without keeping rows; what a tally cannot hold is read
+	// again as rows, from now on at once.
 	if kind := c.fn.Kind(); kind == reduce.KindStats && !c.untallied {
 		t, err := c.tallyRows(kind, from, to)
 		if err != nil || t.Rows == 0 {

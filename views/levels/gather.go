@@ -14,9 +14,10 @@ type gatherer struct {
 	ctx        context.Context // of the query, in which it begins and ends
 	fn         reduce.Func
 	descending bool // the direction of reading, against which functions fold
-	groups     []*gathered
-	rows       int // not reduced yet
-	size       int // bytes of them
+	// Groups whose aggregates finish makes, in the order in which they were begun.
+	groups []*gathered
+	rows   int // not reduced yet
+	size   int // bytes of them
 }
 
 // gathered is one group.
@@ -54,6 +55,7 @@ func (g *gatherer) begin(backward bool) *gathered {
 // row adds a row, whose memory must stay as it is, to a group.
 func (g *gatherer) row(group *gathered, r gatheredRow) error {
 	last := len(group.parts) - 1
+	// Rows and aggregates alternate as they come; a part of rows has at most what one call takes.
 	if last < 0 || group.parts[last].agg != nil || len(group.parts[last].rows) >= maxRowsAtOnce {
 		group.parts = append(group.parts, part{})
 		last++

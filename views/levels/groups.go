@@ -10,10 +10,12 @@ import (
 // current is the group that rows are read of.
 type current struct {
 	prefix []byte // of its rows' keys; nil before the first
-	rows   int
-	group  pendingGroup
-	tally  reduce.Tally
-	skip   bool
+	// Rows of the group that were met so far.
+	rows  int
+	group pendingGroup
+	tally reduce.Tally
+	// The group is one of those that the query passes over: its rows are not looked at.
+	skip bool
 	// first: there are no rows between where the walk began and this group.
 	first bool
 	jump  jump
@@ -88,6 +90,7 @@ func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) 
 				}
 			}
 		}
+		// The row is the first boundary of the jump: the walk goes on at the last one.
 		if c.jump.ahead && bytes.Equal(key, u.x.cache.Key(c.jump.from)) {
 			if err := u.leap(&c); err != nil {
 				return nil, false, err

@@ -20,9 +20,11 @@ type jump struct {
 
 // findJump finds the jump in the group of a row, which is not after the boundary that it begins at.
 func (u *reduction) findJump(prefix, key, end []byte) (j jump) {
+	// Only a cache of level 1 knows boundaries near enough to the ends of a group.
 	if u.x.cache == nil || u.x.cache.Level() != 1 || u.q.Descending || u.q.RowsOnly {
 		return j
 	}
+	// These need a single row.
 	switch u.fn.Kind() {
 	case reduce.KindFirst, reduce.KindLast:
 		return j

@@ -74,7 +74,8 @@ type Options struct {
 type Index struct {
 	Options
 	ranks *rank.Index
-	kept  []Slot // those of Slots that have aggregates
+	// Those of Slots that have aggregates on disk (keeps).
+	kept  []Slot
 	cache *Cache // see With; nil for nothing
 	// Logged says that changes go to the log, and that Fold is to be called from time to time.
 	Logged bool
@@ -182,6 +183,7 @@ func (x *Index) CountBefore(r kv.ReadTx, key []byte) (int64, error) {
 // Count counts the rows with start <= key < end; a nil end is open.
 func (x *Index) Count(r kv.ReadTx, start, end []byte) (int64, error) {
 	n, err := x.CountBefore(r, end)
+	// Nothing is before the empty key.
 	if err != nil || len(start) == 0 {
 		return n, err
 	}

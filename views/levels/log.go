@@ -75,6 +75,8 @@ func (x *Index) Log(tx kv.Tx, changes []Change, order func() uint16) error {
 		if d.rest {
 			kind |= logRest
 		}
+		// Room for the kind, the length of the key, the sum in two numbers and the count, at their
+		// longest.
 		if len(value)+len(c.Key)+5*binary.MaxVarintLen64+1 > maxLogEntry {
 			put()
 		}
@@ -103,6 +105,7 @@ func (x *Index) readLog(r kv.ReadTx, folded []byte) ([]logEntry, error) {
 	if folded != nil {
 		begin = kv.AppendKeyAfter(nil, concat(prefix, folded))
 	}
+	// Without conflicts: a writer that appends meanwhile comes after all that is read here.
 	it := r.Snapshot().Range(begin, prefixEnd(prefix), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var log []logEntry
@@ -168,6 +171,7 @@ func (x *Index) Fold(tx kv.Tx) (more bool, err error) {
 	if !x.Logged {
 		return false, nil
 	}
+	// This read conflicts with every other fold, which sets the key.
 	folded, err := tx.Get(x.space(keyLog, 0))
 	if err != nil {
 		return false, err
@@ -187,6 +191,8 @@ func (x *Index) Fold(tx kv.Tx) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	// New boundaries need the sums of rows that are there already but whose entries stay in the
+	// log.
 	later, err := x.changesOf(log[n:])
 	if err != nil {
 		return false, err

@@ -51,6 +51,7 @@ func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, em
 	} else {
 		err = run.grouped()
 	}
+	// What is complete is given even if reading failed behind it: the query goes on after it.
 	if flushErr := run.flush(); err == nil {
 		err = flushErr
 	}
@@ -90,7 +91,8 @@ type reduction struct {
 	*cover
 	q       *Query
 	pending []pendingGroup // those that are complete
-	large   bool           // the last group had many rows
+	// The last group had many rows, and so does the next one, probably.
+	large bool
 	// The weight of the rows before a key that was asked for last.
 	beforeKey []byte
 	before    rank.Weight
@@ -100,8 +102,9 @@ type reduction struct {
 type pendingGroup struct {
 	Group
 	number int
-	agg    reduce.Aggregate // if it is known
-	parts  *gathered        // the group of the gatherer that makes it, if there is one
+	// The aggregate if it is known without the gatherer (counts, sums from the weights, tallies).
+	agg   reduce.Aggregate
+	parts *gathered // the group of the gatherer that makes it, if there is one
 }
 
 func (x *Index) newReduction(ctx context.Context, r kv.ReadTx, slot Slot, q *Query) *reduction {
@@ -200,6 +203,8 @@ func (u *reduction) many(group *pendingGroup, start, end []byte) error {
 			group.agg = inSum
 			return nil
 		}
+		// Part of the rows are in the sum of the weights; aggregates are over the others
+		// (restOnly).
 		if w.Rest < w.Rows {
 			parts := u.partsOf(group)
 			parts.parts = append(parts.parts, part{agg: inSum})

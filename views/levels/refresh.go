@@ -37,6 +37,7 @@ func (a *aggregates) refresh(ctx context.Context, tx kv.Tx, bounds [][]byte) err
 		return err
 	}
 	for i, agg := range aggs {
+		// nil is stored as an empty value: stale for ever, and made by each query.
 		if len(agg) > maxAggregate {
 			agg = nil
 		}
@@ -52,6 +53,7 @@ func (a *aggregates) made(ctx context.Context, r kv.ReadTx, bounds [][]byte) ([]
 	if err != nil {
 		return nil, err
 	}
+	// Boundaries that follow each other are one run, whose rows are read in one range.
 	var runs []boundRun
 	for i := 0; i < len(bounds); {
 		from := i
@@ -122,6 +124,8 @@ func (a *aggregates) nexts(r kv.ReadTx, bounds [][]byte) ([][]byte, error) {
 // other.
 func (a *aggregates) scanNext(r kv.ReadTx, bounds, nexts [][]byte) ([][]byte, error) {
 	prefix := a.prefix
+	// Boundaries that are not asked for may be between them: a quarter more are read before it is
+	// left to single reads.
 	limit := len(bounds) + len(bounds)/4 + 1
 	it := r.Range(kv.AppendKeyAfter(nil, concat(prefix, bounds[0])), prefixEnd(prefix), kv.RangeOptions{Limit: limit})
 	defer it.Close()
@@ -135,6 +139,7 @@ func (a *aggregates) scanNext(r kv.ReadTx, bounds, nexts [][]byte) ([][]byte, er
 			nexts = append(nexts, key)
 		}
 	}
+	// The range was read to its end: there are no boundaries behind.
 	if read < limit {
 		for len(nexts) < len(bounds) {
 			nexts = append(nexts, nil)
@@ -283,6 +288,7 @@ func (a *aggregates) refreshStale(ctx context.Context, store kv.Store, guard Gua
 		}
 		var stale [][]byte
 		for i := range bounds {
+			// A boundary that is gone has no value at all; the empty one need not be stored.
 			if len(values[i]) == 0 && (values[i] != nil || len(bounds[i]) == 0) {
 				stale = append(stale, bounds[i])
 			}
@@ -320,6 +326,7 @@ func (a *aggregates) findStale(r kv.ReadTx, begin []byte) (bounds [][]byte, next
 		}
 	}
 	switch err := it.Err(); {
+	// What was found until the snapshot ended is worth something.
 	case next != nil && errors.Is(err, kv.ErrTooOld):
 		return bounds, next, nil
 	case err != nil:
