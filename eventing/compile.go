@@ -11,7 +11,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/n1ql/lex"
 	"github.com/settee-db/settee/eventing/n1ql/script"
 	"github.com/settee-db/settee/js"
@@ -115,7 +114,7 @@ func (c *compiled) target(d *definition.Function, s *script.Embedded) error {
 		case !bound:
 			return definition.NewCompileError(s.Index, s.Line, s.Column,
 				"keyspace "+name+" is not bound to the function: depcfg.buckets has to name it")
-		case s.Kind == n1ql.Select:
+		case name != s.Target:
 		case !writable:
 			return definition.NewCompileError(s.Index, s.Line, s.Column, "keyspace "+name+" is bound for reading only")
 		case database == d.Bindings.SourceBucket:

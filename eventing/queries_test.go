@@ -82,6 +82,32 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "answer", `{"keys":["n8","n8","n9","n9"],"index":84,"scan":20,"sums":{"a":190,"b":20},"nested":5}`)
 }
 
+// TestSubqueriesInHandlers: subqueries see what the handler has written, and what a statement that
+// writes only reads may be bound for reading.
+func TestSubqueriesInHandlers(t *testing.T) {
+	n := newAlone(t, "src", "dst", "data")
+	for i := range 20 {
+		n.put("data", fmt.Sprintf("d%02d", i), fmt.Sprintf(`{"n":%d,"next":"d%02d"}`, i, i+1))
+		n.put("dst", fmt.Sprintf("x%02d", i), fmt.Sprintf(`{"of":%d}`, 2*i))
+	}
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	var least = 17, out = [];
+	dst["new"] = {of: 18};
+	var rows = SELECT a.n, (SELECT RAW b.n FROM data b USE KEYS a.next)[0] AS next FROM data a
+		WHERE a.n IN (SELECT RAW d.of FROM dst d WHERE d.of >= $least) ORDER BY a.n;
+	for (var row of rows) out.push(row);
+	rows = (SELECT n FROM data WHERE n < 2) UNION (SELECT d.of AS n FROM dst d WHERE d.of < 4) ORDER BY n;
+	for (var row of rows) out.push(row.n);
+	UPDATE dst d SET d.name = (SELECT RAW a.next FROM data a WHERE a.n = d.of)[0] WHERE d.of = 4;
+	dst["answer"] = {out: out};
+}`, "", "+dst=dst", "data=data")
+	n.deploy("f")
+	n.put("src", "x", `{}`)
+	n.becomes("dst", "answer", `{"out":[{"n":18,"next":19},0,1,2]}`)
+	n.becomes("dst", "x02", `{"of":4,"name":"d05"}`)
+}
+
 // TestQueryErrors: a statement that fails throws where it stands, and voids nothing that the
 // handler catches.
 func TestQueryErrors(t *testing.T) {

@@ -9,6 +9,11 @@ type Statement struct {
 	from   *keyspaceRef // nil in a SELECT without FROM
 	params []string     // the names of the parameters, in the order of their first use
 
+	// Of a subquery: the names in it that may be terms or variables of the statements around it.
+	free    []string
+	random  bool         // another result each time
+	queries []*Statement // of a whole statement: all subqueries in it, those within others too
+
 	distinct   bool
 	raw        bool // of the only projection, or of RETURNING
 	expiry     bool // it may read META().expiration
@@ -49,28 +54,53 @@ func (s *Statement) Kind() Kind { return s.kind }
 // are numbers.
 func (s *Statement) Params() []string { return s.params }
 
-// Keyspaces are the names of all keyspaces as the statement has them, a parameter's with a dollar in
-// front; the one that a statement writes to is the only one of it.
+// keyspace is the name of the first keyspace, as Keyspaces gives it; "" if there is none.
+func (s *Statement) keyspace() string {
+	if s.from == nil || !s.from.isKeyspace() {
+		return ""
+	}
+	return s.from.shown()
+}
+
+// Target is the name of the keyspace that the statement writes to, as Keyspaces gives it; "" for a
+// SELECT.
+func (s *Statement) Target() string {
+	if s.kind == Select {
+		return ""
+	}
+	return s.keyspace()
+}
+
+// Keyspaces are the names of all keyspaces that are read or written, as the statement has them, a
+// parameter's with a dollar in front.
 func (s *Statement) Keyspaces() []string {
 	var names []string
-	if s.from != nil {
-		names = append(names, s.from.shown())
-	}
-	for _, j := range s.joins {
-		if j.keyspace != nil {
-			names = append(names, j.keyspace.shown())
+	for _, s := range append([]*Statement{s}, s.queries...) {
+		if name := s.keyspace(); name != "" {
+			names = append(names, name)
+		}
+		for _, j := range s.joins {
+			if j.keyspace != nil {
+				names = append(names, j.keyspace.shown())
+			}
 		}
 	}
 	return names
 }
 
-// keyspaceRef is a keyspace in a statement: a name, or a parameter that has it.
+// keyspaceRef is a keyspace in a statement: a name, or a parameter that has it; or what FROM has in
+// place of one, an expression whose elements are the rows.
 type keyspaceRef struct {
-	name  string
-	param string
-	path  bool   // the name came with scope and collection
-	alias string // "" for the default one
+	source expr // in place of a keyspace, nil for one
+	name   string
+	param  string
+	path   bool   // the name came with scope and collection
+	alias  string // "" for the default one
+	sets   *setOf // in place of a keyspace
 }
+
+// isKeyspace reports whether it is one, and no expression.
+func (k *keyspaceRef) isKeyspace() bool { return k.source == nil && k.sets == nil }
 
 // shown is the name as the statement has it.
 func (k *keyspaceRef) shown() string {
@@ -236,7 +266,13 @@ type (
 		over []binding
 		when expr // nil for all elements
 	}
-	exists struct{ of expr } // an array with elements
+	exists   struct{ of expr }          // an array with elements
+	subquery struct{ query *Statement } // the array of its rows
+	setOf    struct {                   // the source of the statement that UNION and its like make
+		op       string // UNION, INTERSECT, EXCEPT
+		all      bool
+		of, with *subquery
+	}
 	caseOf struct {
 		of        expr // nil where each WHEN is a condition
 		whens     []when
@@ -359,16 +395,27 @@ func (x *caseOf) operands() []*expr {
 	return append(list, filled(&x.otherwise)...)
 }
 
-// constant reports whether an expression has the same value for all documents; known are the names
-// that have a value already.
-func constant(x expr, known func(name string) bool) bool {
+// nameKind is what a name in an expression stands for.
+type nameKind uint8
+
+const (
+	nameOfField nameKind = iota // of a document
+	nameOfRow                   // a term or a variable with another value for each document
+	nameKnown                   // a term or a variable that has its value already
+)
+
+// constant reports whether an expression has the same value for all documents.
+func constant(x expr, known func(name string) nameKind) bool {
 	switch x := x.(type) {
 	case *identifier:
-		return known(x.name)
+		return known(x.name) == nameKnown
 	case *metaOf:
-		return x.alias != "" && known(x.alias)
+		return x.alias != "" && known(x.alias) == nameKnown
 	case *aggregate, *groupKey:
 		return false
+	case *subquery:
+		ofRow := func(name string) bool { return known(name) == nameOfRow }
+		return !x.query.random && !slices.ContainsFunc(x.query.free, ofRow)
 	case *quantified:
 		known = without(known, x.over)
 	case *transformation:
@@ -387,9 +434,16 @@ func constant(x expr, known func(name string) bool) bool {
 }
 
 // without are the known names but for those of loop variables.
-func without(known func(string) bool, over []binding) func(string) bool {
-	return func(name string) bool {
-		loop := func(b binding) bool { return b.name == name || b.place == name }
-		return !slices.ContainsFunc(over, loop) && known(name)
+func without(known func(string) nameKind, over []binding) func(string) nameKind {
+	return func(name string) nameKind {
+		if slices.ContainsFunc(over, isVariable(name)) {
+			return nameOfRow
+		}
+		return known(name)
 	}
+}
+
+// isVariable tells the binding whose variable has this name.
+func isVariable(name string) func(binding) bool {
+	return func(b binding) bool { return b.name == name || b.place == name }
 }

@@ -114,6 +114,9 @@ func expiration(options expr, e *env) (int64, error) {
 // change does UPDATE and DELETE. The documents are found first and written then, each one where
 // WHERE still holds, so that no document is found again in the place where the statement put it.
 func (r *run) change() error {
+	if err := r.bindAgain(); err != nil {
+		return err
+	}
 	ids, err := r.targets()
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@
 // [Statement.Bind] and [Query.Rows]. The documents are behind the interface [Keyspaces]; there is no
 // other I/O.
 //
-//   - parser.go, parsestatement.go, parsefrom.go, parseexpr.go, parsecall.go, parserange.go: the parser
-//     of statements;
+//   - parser.go, parsestatement.go, parsequery.go, parsefrom.go, parseexpr.go, parsecall.go, parserange.go:
+//     the parser of statements;
 //     ast.go: what it makes; embed.go: a statement in other code
 //   - value.go, number.go, compare.go: values and their order
 //   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions; like.go: LIKE;
@@ -17,14 +17,14 @@
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
 //   - keyspace.go: what statements need of documents; memory.go: what they hold
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one
-//   - join.go: JOIN, NEST, UNNEST; group.go: GROUP BY
+//   - join.go: JOIN, NEST, UNNEST; group.go: GROUP BY; subquery.go: subqueries, UNION and its like
 //   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT,
 //     UPDATE, DELETE
 //   - errors.go: Error
 //
-// The subset: SELECT [DISTINCT] list or RAW FROM a keyspace with joins, USE KEYS, LET, WHERE, GROUP BY,
-// ORDER BY, LIMIT, OFFSET, aggregates; INSERT, UPSERT, UPDATE, DELETE, with RETURNING. What else N1QL
-// has is an error that names the clause. docs/eventing-queries.md is for users.
+// The subset: SELECT [DISTINCT] list or RAW FROM a keyspace or a subquery with joins, USE KEYS, LET,
+// WHERE, GROUP BY, ORDER BY, LIMIT, OFFSET, aggregates, UNION and its like; INSERT, UPSERT, UPDATE,
+// DELETE, with RETURNING. What else N1QL has is an error that names the clause. docs/eventing-queries.md is for users.
 //
 // Invariants:
 //  1. No input overflows the stack: statements have at most maxDepth levels of recursion, documents are not recursed
@@ -35,7 +35,9 @@
 //  4. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize; maxHeld for the values of
 //     expressions at one time), and the keyspaces are asked for it before (Keyspaces.Hold). A SELECT
 //     without ORDER BY, DISTINCT, GROUP BY and joins keeps one row, one with joins a block of rows for each.
-//  5. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
+//     A subquery gives back what it held but its rows.
+//  5. A subquery that has read nothing around it is run once.
+//  6. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
 //
 // Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"),
 // strings by their bytes. Integers stay exact as long as they fit into 64 bits; the ones of

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"github.com/settee-db/settee/compat/patterns"
 )
 
 // env is what expressions are evaluated in: a document, parameters and variables.
@@ -22,10 +20,11 @@ type env struct {
 	results   []value // of the aggregates
 	group     []value // of the terms of GROUP BY
 	steps     int
-	memory    *memory                      // of the query; nil: its values have no bound but maxHeld
-	held      int                          // bytes of values that expressions have and are not done with
-	regexps   map[string]*patterns.Pattern // compiled patterns, nil for those that are wrong
-	patterns  patterns.Budget              // theirs
+	memory    *memory  // of the query; nil: its values have no bound but maxHeld
+	held      int      // bytes of values that expressions have and are not done with
+	regexps   *regexps // of the whole statement; nil for none so far
+	work      *work    // of the query; nil before it runs, when subqueries have no values
+	outer     *scope   // what is around a subquery
 }
 
 // term is the value that a term of FROM has in a row.
@@ -45,10 +44,17 @@ func (e *env) term(alias string) *term {
 	return nil
 }
 
-// known reports whether a name has a value before the document is read.
-func (e *env) known(name string) bool {
-	return e.term(name) != nil ||
-		slices.ContainsFunc(e.variables, func(m member) bool { return m.name == name })
+// known says what a name stands for before the document is read.
+func (e *env) known(name string) nameKind {
+	switch {
+	case slices.ContainsFunc(e.variables, func(m member) bool { return m.name == name }), e.term(name) != nil:
+		return nameKnown
+	case name == e.alias, slices.ContainsFunc(e.statement.lets, named(name)):
+		return nameOfRow
+	case e.around(name):
+		return nameKnown
+	}
+	return nameOfField
 }
 
 // let evaluates variables, each of which sees those before it.
@@ -138,21 +144,34 @@ func (x *literal) eval(*env) (value, error) { return x.value, nil }
 
 func (x *parameter) eval(e *env) (value, error) { return e.params[x.name], nil }
 
-// eval looks a name up: the variables of loops from the innermost out, then the alias of the
-// keyspace, which is the whole document, then the members of the document.
+// eval looks a name up among variables and terms, then among the members of the document.
 func (x *identifier) eval(e *env) (value, error) {
-	for i := len(e.variables) - 1; i >= 0; i-- {
-		if e.variables[i].name == x.name {
-			return e.variables[i].value, nil
-		}
-	}
-	if t := e.term(x.name); t != nil {
-		return t.value, nil
-	}
-	if x.name == e.alias {
-		return e.document, nil
+	if v, _, ok := e.lookup(x.name); ok {
+		return v, nil
 	}
 	return e.document.field(x.name), nil
+}
+
+// lookup finds a name: the variables of loops from the innermost out, then the alias of a term,
+// which is the whole document and has its metadata, then what is around the subquery.
+func (e *env) lookup(name string) (v value, meta *Document, ok bool) {
+	for i := len(e.variables) - 1; i >= 0; i-- {
+		if e.variables[i].name == name {
+			return e.variables[i].value, nil, true
+		}
+	}
+	if t := e.term(name); t != nil {
+		return t.value, t.meta, true
+	}
+	if name == e.alias {
+		return e.document, e.meta, true
+	}
+	if e.outer == nil {
+		return value{}, nil, false
+	}
+	v, meta, ok = e.outer.env.lookup(name)
+	e.outer.used = e.outer.used || ok
+	return v, meta, ok
 }
 
 func (x *fieldOf) eval(e *env) (value, error) {
@@ -297,8 +316,10 @@ func (e *env) concatenate(list []value) (value, error) {
 // what LEFT has added nothing to.
 func (x *metaOf) eval(e *env) (value, error) {
 	meta := e.meta
-	if t := e.term(x.alias); t != nil {
-		meta = t.meta
+	if x.alias != "" {
+		if _, found, ok := e.lookup(x.alias); ok {
+			meta = found
+		}
 	}
 	if meta == nil {
 		return value{}, nil

@@ -403,6 +403,12 @@ func fieldsOf(list []value, name string) (fields []value, some bool) {
 }
 
 func (x *exists) eval(e *env) (value, error) {
+	if rows, ok := x.of.(*subquery); ok { // the first one is enough
+		held := e.held
+		first, err := rows.rows(e, 1)
+		e.held = held
+		return boolean(first.length() > 0), err
+	}
 	of, err := x.of.eval(e)
 	switch {
 	case err != nil || of.kind == kindMissing:

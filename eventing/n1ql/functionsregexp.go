@@ -20,20 +20,12 @@ const (
 // a text; nil if it is none, or takes too much memory or time. Its matches take time linear in the
 // text.
 func (e *env) regexp(pattern, text string) *regexp.Regexp {
-	p, known := e.regexps[pattern]
+	if e.regexps == nil {
+		e.regexps = &regexps{}
+	}
+	p, known := e.regexps.byText[pattern]
 	if !known {
-		if e.regexps == nil || len(e.regexps) >= maxRegexps {
-			e.forgetRegexps()
-		}
-		var err error
-		if p, err = e.patterns.Compile(pattern); errors.Is(err, patterns.ErrTooLarge) {
-			e.forgetRegexps()
-			p, err = e.patterns.Compile(pattern)
-		}
-		if err != nil {
-			p = nil
-		}
-		e.regexps[pattern] = p
+		p = e.regexps.compile(pattern)
 	}
 	if p == nil {
 		return nil
@@ -41,8 +33,28 @@ func (e *env) regexp(pattern, text string) *regexp.Regexp {
 	return p.Within(len(text))
 }
 
-func (e *env) forgetRegexps() {
-	e.regexps, e.patterns = map[string]*patterns.Pattern{}, patterns.Budget{}
+// regexps are compiled patterns, nil for those that are wrong.
+type regexps struct {
+	byText map[string]*patterns.Pattern
+	budget patterns.Budget
+}
+
+// compile compiles a pattern, nil if it is wrong. Those before it are forgotten where all together
+// are too many or too large.
+func (r *regexps) compile(pattern string) *patterns.Pattern {
+	if r.byText == nil || len(r.byText) >= maxRegexps {
+		*r = regexps{byText: map[string]*patterns.Pattern{}}
+	}
+	p, err := r.budget.Compile(pattern)
+	if errors.Is(err, patterns.ErrTooLarge) {
+		*r = regexps{byText: map[string]*patterns.Pattern{}}
+		p, err = r.budget.Compile(pattern)
+	}
+	if err != nil {
+		p = nil
+	}
+	r.byText[pattern] = p
+	return p
 }
 
 // onPattern is a function of a string, a pattern and perhaps more.

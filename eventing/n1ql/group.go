@@ -10,7 +10,7 @@ type group struct {
 func (r *run) newGroup(keys []value) *group {
 	g := &group{keys: keys, folds: make([]*fold, len(r.statement.aggregates))}
 	for i, a := range r.statement.aggregates {
-		g.folds[i] = newFold(a, &r.memory)
+		g.folds[i] = newFold(a, r.memory)
 	}
 	return g
 }

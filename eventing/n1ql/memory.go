@@ -44,6 +44,6 @@ func (e *env) room(bytes int64) error {
 // env is Query.env, with the memory of the run.
 func (r *run) env() *env {
 	e := r.Query.env(r.ctx)
-	e.memory = &r.memory
+	e.memory, e.work, e.outer, e.regexps = r.memory, r.work, r.outer, &r.work.regexps
 	return e
 }

@@ -37,6 +37,13 @@ func TestParse(t *testing.T) {
 		`SELECT ARRAY_AGG(ALL a) AS x, ARRAY_AGG(DISTINCT a.b) AS y FROM b`,
 		`UPDATE b SET META().expiration = 5, a = 1 WHERE META(b).expiration > 0`,
 		`SELECT /* ; */ 1 -- ;`,
+		`SELECT (SELECT RAW c.x FROM c WHERE c.k = b.k AND META(b).id = y)[0] AS x FROM b WHERE EXISTS (SELECT 1) ` +
+			`AND NOT a IN (SELECT RAW z FROM b.list AS z) AND 1 < (SELECT RAW COUNT(*) FROM b)[0]`,
+		`(SELECT 1) UNION ALL SELECT a FROM b EXCEPT ((SELECT 2) INTERSECT SELECT 3) ORDER BY a LIMIT 2 OFFSET 1`,
+		`SELECT t.* FROM ((SELECT 1 AS a) UNION (SELECT 2 AS a) ORDER BY a) AS t UNNEST (SELECT RAW t.a) AS x`,
+		`SELECT ARRAY (SELECT RAW y FROM x.l AS y)[0] + 1 FOR x IN l END FROM b USE KEYS (SELECT RAW META(c).id FROM c)`,
+		`UPDATE b SET x = (SELECT RAW MAX(y) FROM c WHERE c.k = b.k)[0] WHERE z IN (SELECT RAW y FROM c)`,
+		`INSERT INTO b VALUES ("k", {"a": (SELECT RAW 1)})`,
 		strings.Repeat("(", 50) + `SELECT 1` + strings.Repeat(")", 50),
 	} {
 		if _, err := Parse(text); err != nil {
@@ -90,6 +97,8 @@ func FuzzParse(f *testing.F) {
 		`SELECT REPEAT("ab", 3) || UPPER('x') -- c`, `((SELECT 1e5 % .5))`,
 		`SELECT ARRAY x[1:$a] FOR x IN a, y IN b WHEN EXISTS y END, FIRST z FOR z IN c END FROM d ORDER BY e NULLS LAST`,
 		`UPDATE a SET META().expiration = 5, b = OBJECT x:y FOR x IN c, y IN d END`,
+		`(SELECT a FROM b WHERE EXISTS (SELECT 1 FROM b.a AS x)) UNION (SELECT RAW (SELECT c.d FROM c))[0] ORDER BY a`,
+		`SELECT ANY x IN (SELECT RAW y FROM (SELECT 1 AS y) AS z) SATISFIES x IN (SELECT RAW x) END FROM x`,
 	} {
 		f.Add(seed)
 	}

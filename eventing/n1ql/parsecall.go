@@ -52,9 +52,12 @@ func (p *exprParser) call() expr {
 		p.uses(t)
 		x := &metaOf{}
 		if !p.tok.Is(")") {
-			p.metas = append(p.metas, p.tok)
-			x.alias = p.name("the alias of the keyspace")
 			p.names[len(p.names)-1].named = true
+			p.names = append(p.names, usedName{
+				token: p.tok, meta: true, aggregate: p.aggregate, perRow: p.perRow,
+				missing: "there is no keyspace " + p.tok.Text,
+			})
+			x.alias = p.name("the alias of the keyspace")
 		}
 		p.expect(")")
 		if next := p.ahead(); !p.tok.Is(".") || next.Text != "id" && next.Text != "cas" {
@@ -72,6 +75,7 @@ func (p *exprParser) call() expr {
 		p.fail(t, "there is no function %s", t.Text)
 		return &literal{}
 	}
+	p.random = p.random || f.random
 	x := &function{name: name, fn: f, args: p.list(")")}
 	if n := len(x.args); p.fault == nil && (n < f.least || f.most >= 0 && n > f.most) {
 		p.fail(t, "%s has %s", name, f.arity())

@@ -250,7 +250,15 @@ func (p *exprParser) primary() expr {
 		switch t.Text {
 		case "(":
 			p.advance()
-			x := p.expr()
+			var x expr
+			if p.tok.Is("SELECT") {
+				x = p.subquery(nil)
+			} else {
+				x = p.expr()
+			}
+			if first, ok := x.(*subquery); ok && (p.atSets() || p.atTail()) {
+				x = p.subquery(first)
+			}
 			p.expect(")")
 			return x
 		case "[":
@@ -274,39 +282,60 @@ func (p *exprParser) primary() expr {
 	p.advance()
 	switch {
 	case !slices.Contains(p.variables, t.Text):
-		p.names = append(p.names, usedName{token: t, identifier: true, aggregate: p.aggregate})
+		p.names = append(p.names, usedName{token: t, identifier: true, aggregate: p.aggregate, perRow: p.perRow})
 	case p.aggregate:
 		p.failVariable(t)
 	}
 	return &identifier{t.Text}
 }
 
-// usedName is a token that needs a document: the name of a field, META or *.
+// usedName is a token that needs a document, a term or a variable: a name, META, its alias, or *.
 type usedName struct {
 	token      lex.Token
 	identifier bool
+	meta       bool // the alias in META(alias)
 	aggregate  bool // in the argument of an aggregate
+	perRow     bool // in a clause that is evaluated for single rows
 	named      bool // META(alias)
+	// inner names come from a subquery, which has them not: they are terms or variables here or
+	// further out; or, if nothing would be missing, perhaps fields there.
+	inner   bool
+	around  bool         // it is none of the statement's own
+	missing string       // what is wrong if nobody around has it
+	from    *keyspaceRef // it is what FROM of a subquery has: a keyspace, or a name around
+	through []*Statement // subqueries that it came from, from the innermost out
+}
+
+// become makes what FROM has an expression, because the name is one.
+func (n *usedName) become() {
+	if n.from != nil {
+		n.from.source = &identifier{n.token.Text}
+		for _, s := range n.through {
+			s.free = append(s.free, n.token.Text)
+		}
+	}
 }
 
 // uses remembers a token that is no identifier and needs a document.
 func (p *exprParser) uses(t lex.Token) {
-	p.names = append(p.names, usedName{token: t, aggregate: p.aggregate})
+	p.names = append(p.names, usedName{token: t, aggregate: p.aggregate, perRow: p.perRow})
 }
 
 // free is the first token that needs a document, nil if none does.
 func (p *exprParser) free() *lex.Token {
-	if len(p.names) == 0 {
-		return nil
-	}
-	return &p.names[0].token
+	return p.needing(func(n *usedName) bool { return true })
 }
 
 // bare is the first one outside of aggregates.
 func (p *exprParser) bare() *lex.Token {
+	return p.needing(func(n *usedName) bool { return !n.aggregate })
+}
+
+// needing is the first of some tokens that need a document of the statement itself.
+func (p *exprParser) needing(some func(n *usedName) bool) *lex.Token {
 	for i := range p.names {
-		if !p.names[i].aggregate {
-			return &p.names[i].token
+		if n := &p.names[i]; !n.inner && !n.around && !n.meta && some(n) {
+			return &n.token
 		}
 	}
 	return nil

@@ -35,9 +35,9 @@ func (p *statementParser) joins(s *Statement) {
 			return
 		}
 		p.qualify(s, j, used)
-		for _, n := range p.names[used:] {
-			if j.on == nil && n.identifier && !s.hasTerm(n.token.Text) {
-				p.failBare(n)
+		for i := range p.names[used:] {
+			if n := &p.names[used+i]; j.on == nil && n.identifier && !n.inner && !s.hasTerm(n.token.Text) {
+				n.failBare()
 			}
 		}
 		if s.hasTerm(j.alias) {
@@ -53,40 +53,45 @@ func (p *statementParser) joins(s *Statement) {
 // how many names there were before.
 func (p *statementParser) qualify(s *Statement, j *join, used int) {
 	alias := s.from.aliasOf(s.from.name)
-	if len(s.joins) > 0 || alias == "" || j.on != nil {
+	if len(s.joins) > 0 || alias == "" || j.on != nil || p.levels > 1 {
 		return
 	}
-	isField := func(name string) bool { return name != alias }
+	field := func(name string) nameKind {
+		if name == alias {
+			return nameOfRow
+		}
+		return nameOfField
+	}
 	p.names = append(p.names[:used], slices.DeleteFunc(p.names[used:], func(n usedName) bool {
-		return n.identifier && isField(n.token.Text)
+		return n.identifier && !n.inner && field(n.token.Text) == nameOfField
 	})...)
 	for _, slot := range filled(&j.array, &j.keys) {
-		qualifyFields(slot, alias, isField)
+		qualifyFields(slot, alias, field)
 	}
 }
 
 // qualifyFields puts an alias in front of the names in an expression that are fields.
-func qualifyFields(slot *expr, alias string, isField func(name string) bool) {
+func qualifyFields(slot *expr, alias string, known func(name string) nameKind) {
 	switch x := (*slot).(type) {
 	case *identifier:
-		if isField(x.name) {
+		if known(x.name) == nameOfField {
 			*slot = &fieldOf{&identifier{alias}, x.name}
 		}
 		return
 	case *quantified:
-		isField = without(isField, x.over)
+		known = without(known, x.over)
 	case *transformation:
-		isField = without(isField, x.over)
+		known = without(known, x.over)
 	}
 	for _, operand := range operandSlots(*slot) {
-		qualifyFields(operand, alias, isField)
+		qualifyFields(operand, alias, known)
 	}
 }
 
 // joinKeyspace reads the keyspace of a JOIN or NEST, and its condition.
 func (p *statementParser) joinKeyspace(j *join) {
 	if p.tok.Is("(") {
-		p.fail(p.tok, "a subquery is not supported")
+		p.fail(p.tok, "a subquery cannot be joined: UNNEST (SELECT …) AS x is its like")
 	}
 	at := p.tok
 	j.keyspace = p.keyspace()
@@ -125,8 +130,10 @@ func (p *statementParser) unnest(j *join) {
 
 // ofRow reads an expression for single rows, which has no aggregates.
 func (p *statementParser) ofRow(clause string) expr {
-	at, before := p.tok, len(p.found)
+	at, before, around := p.tok, len(p.found), p.perRow
+	p.perRow = true
 	x := p.expr()
+	p.perRow = around
 	if len(p.found) > before {
 		p.fail(at, "%s must not have aggregates", clause)
 	}
@@ -195,16 +202,14 @@ func (s *Statement) hasTerm(alias string) bool {
 // checkNames refuses names that mean nothing, or could mean several things, which is known when the
 // whole statement was read; what follows GROUP BY gets the values of its terms.
 func (p *statementParser) checkNames(s *Statement) {
-	isVariable := func(name string) bool {
-		return slices.ContainsFunc(s.lets, named(name)) || slices.ContainsFunc(s.lettings, named(name)) ||
-			slices.ContainsFunc(s.groups, func(g groupTerm) bool { return g.alias == name })
-	}
-	p.names = slices.DeleteFunc(p.names, func(n usedName) bool { return n.identifier && isVariable(n.token.Text) })
+	p.names = slices.DeleteFunc(p.names, func(n usedName) bool {
+		return n.identifier && !n.inner && !n.around && s.hasVariable(n.token.Text)
+	})
 	if len(s.joins) > 0 {
-		for _, n := range p.names {
-			switch {
-			case n.identifier && !s.hasTerm(n.token.Text):
-				p.failBare(n)
+		for i := range p.names {
+			switch n := &p.names[i]; {
+			case n.identifier && !n.inner && !n.around && !s.hasTerm(n.token.Text):
+				n.failBare()
 			case n.token.Is("META") && !n.named:
 				p.fail(n.token, "beside several terms of FROM META needs the alias of one: META(alias)")
 			}
@@ -236,8 +241,41 @@ func (p *statementParser) checkNames(s *Statement) {
 }
 
 // failBare is for a field of which it is not known which term it is of.
-func (p *statementParser) failBare(n usedName) {
-	p.fail(n.token, "beside several terms of FROM %s needs the alias of its own in front", n.token.Text)
+func (n *usedName) failBare() {
+	n.around = true
+	n.missing = "beside several terms of FROM " + n.token.Text + " needs the alias of its own in front"
+}
+
+// source reads a keyspace, or what FROM may have in place of one: a subquery, another expression in
+// brackets, and in a subquery a path of a name around it. A name alone is a keyspace, unless it turns
+// out to be a name around.
+func (p *statementParser) source() *keyspaceRef {
+	if p.tok.Is("(") || p.tok.Is("[") || p.tok.Is("{") {
+		return &keyspaceRef{source: p.ofRow("FROM")}
+	}
+	if p.levels == 1 || !p.atName() {
+		return p.keyspace()
+	}
+	at := p.tok
+	l := p.Lexer
+	next := l.Next()
+	if scope := l.Next(); next.Is("[") || next.Is(".") && scope.Text != "_default" {
+		k := &keyspaceRef{source: p.ofRow("FROM")}
+		if f, ok := k.source.(*fieldOf); ok {
+			k.alias = f.name
+		}
+		for i := range p.names {
+			if n := &p.names[i]; n.token.Start >= at.Start && n.identifier && !n.inner {
+				n.around, n.missing = true, "there is no "+n.token.Text+" around the subquery"
+			}
+		}
+		return k
+	}
+	k := p.keyspace()
+	if k.name != "" && !k.path {
+		p.names = append(p.names, usedName{token: at, identifier: true, around: true, from: k})
+	}
+	return k
 }
 
 // failName fails at the first place of a name outside of aggregates.
@@ -271,8 +309,8 @@ func (g *grouping) replace(slot *expr, loop []binding) {
 	case *aggregate:
 		return
 	case *identifier:
-		isLoop := func(b binding) bool { return b.name == x.name || b.place == x.name }
-		if !slices.ContainsFunc(g.s.lettings, named(x.name)) && !slices.ContainsFunc(loop, isLoop) && g.wrong == "" {
+		isLoop := slices.ContainsFunc(loop, isVariable(x.name))
+		if !slices.ContainsFunc(g.s.lettings, named(x.name)) && !isLoop && g.wrong == "" {
 			g.wrong = x.name
 		}
 	case *metaOf:

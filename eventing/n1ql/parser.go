@@ -52,14 +52,12 @@ type tokens struct {
 type exprParser struct {
 	tokens
 
-	params []string
-	// variables are those of ANY, EVERY and WHEN around the token.
-	variables []string
-	aggregate bool         // in the argument of an aggregate
-	found     []*aggregate // in the statement
-	names     []usedName   // what needs a document
-	metas     []lex.Token  // the aliases in META(alias)
-	expiry    bool         // something may read META().expiration
+	inside
+	params  []string
+	levels  int          // statements within each other
+	queries []*Statement // the subqueries so far
+	// subquery reads one, between its parentheses; or what follows the first SELECT of it.
+	subquery func(first *subquery) *subquery
 	// quoted are strings that look like parameters.
 	quoted []lex.Token
 	used   []lex.Token // the parameters, each time they are used
@@ -70,6 +68,12 @@ type statementParser struct{ exprParser }
 
 func newParser(src string, start int) *statementParser {
 	p := &statementParser{exprParser{tokens: tokens{Lexer: lex.Lexer{Src: src, Pos: start}}}}
+	p.subquery = func(first *subquery) *subquery {
+		if first == nil {
+			return p.add(p.query())
+		}
+		return p.add(p.afterQuery(first.query, first))
+	}
 	p.advance()
 	return p
 }
@@ -158,9 +162,8 @@ func (r *tokens) splitColon() {
 // unsupportedWords begin clauses and expressions of N1QL that are not part of the subset, and are
 // no names either.
 var unsupportedWords = map[string]string{
-	"RIGHT": "RIGHT JOIN", "FLATTEN": "FLATTEN", "UNION": "UNION",
-	"INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT", "WINDOW": "WINDOW", "SELECT": "a subquery",
-	"OVER": "OVER", "MERGE": "MERGE", "FOR": "FOR", "CORRELATED": "a subquery", "USING": "USING",
+	"RIGHT": "RIGHT JOIN", "FLATTEN": "FLATTEN", "WINDOW": "WINDOW",
+	"OVER": "OVER", "MERGE": "MERGE", "FOR": "FOR", "USING": "USING",
 }
 
 // unsupported is the clause that begins with the token, "" if it begins none.
@@ -179,12 +182,12 @@ func (r *tokens) unsupported() string {
 // reserved are the words that are no identifiers, besides those of unsupportedWords.
 var reserved = map[string]bool{
 	"ALL": true, "AND": true, "ANY": true, "ARRAY": true, "AS": true, "ASC": true, "BETWEEN": true, "BY": true,
-	"CASE": true, "DELETE": true, "DESC": true, "DISTINCT": true, "ELSE": true, "END": true, "EVERY": true,
-	"EXISTS": true, "FALSE": true, "FROM": true, "GROUP": true, "HAVING": true, "IN": true, "INNER": true,
-	"INSERT": true, "INTO": true, "IS": true, "JOIN": true, "LEFT": true, "LET": true, "LETTING": true,
+	"CASE": true, "CORRELATED": true, "DELETE": true, "DESC": true, "DISTINCT": true, "ELSE": true, "END": true, "EVERY": true,
+	"EXCEPT": true, "EXISTS": true, "FALSE": true, "FROM": true, "GROUP": true, "HAVING": true, "IN": true, "INNER": true,
+	"INSERT": true, "INTERSECT": true, "INTO": true, "IS": true, "JOIN": true, "LEFT": true, "LET": true, "LETTING": true,
 	"LIKE": true, "LIMIT": true, "MISSING": true, "NEST": true, "NOT": true, "NULL": true, "NULLS": true,
-	"OFFSET": true, "ON": true, "OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SET": true, "SOME": true, "THEN": true,
-	"TRUE": true, "UNNEST": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true,
+	"OFFSET": true, "ON": true, "OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SELECT": true, "SET": true, "SOME": true, "THEN": true,
+	"TRUE": true, "UNION": true, "UNNEST": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true,
 	"VALUES": true, "WHEN": true, "WHERE": true, "WITHIN": true,
 }
 

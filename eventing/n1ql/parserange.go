@@ -108,9 +108,10 @@ func (p *exprParser) transformation() expr {
 // document then.
 func (p *exprParser) bound(over []binding, begin, end int) {
 	rest := slices.DeleteFunc(p.names[begin:end], func(n usedName) bool {
-		variable := n.identifier && slices.ContainsFunc(over, func(b binding) bool {
-			return b.name == n.token.Text || b.place == n.token.Text
-		})
+		variable := n.identifier && slices.ContainsFunc(over, isVariable(n.token.Text))
+		if variable {
+			n.become()
+		}
 		if variable && n.aggregate {
 			p.failVariable(n.token)
 		}

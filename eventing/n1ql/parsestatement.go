@@ -27,18 +27,14 @@ func BeginsStatement(word string) bool {
 // META() names the statement's keyspace can be checked only at the end, since it may come before
 // FROM.
 func (p *statementParser) statement() *Statement {
-	s := &Statement{}
-	parentheses := 0
-	for p.tok.Is("(") && p.enter() {
-		p.advance()
-		parentheses++
+	if p.tok.Is("(") || p.tok.Is("SELECT") {
+		s := p.query()
+		s.params, s.queries = p.params, p.queries
+		return s
 	}
+	s := &Statement{}
+	outer := p.begin()
 	switch {
-	case p.accept("SELECT"):
-		s.kind = Select
-		p.selectStatement(s)
-	case parentheses > 0:
-		p.unexpected("SELECT")
 	case p.accept("INSERT"):
 		s.kind = Insert
 		p.insertStatement(s)
@@ -56,19 +52,14 @@ func (p *statementParser) statement() *Statement {
 	default:
 		p.unexpected("a statement")
 	}
-	for range parentheses {
-		p.expect(")")
-	}
-	for _, t := range p.metas {
-		if s.from != nil && s.from.param == "" && !s.hasTerm(t.Text) {
-			p.fail(t, "there is no keyspace %s", t.Text)
-		}
-	}
-	s.params, s.aggregates, s.expiry = p.params, p.found, p.expiry
+	p.end(outer, s)
+	s.params, s.queries = p.params, p.queries
 	return s
 }
 
-func (p *statementParser) selectStatement(s *Statement) {
+// selectStatement reads what follows SELECT. ORDER BY and what comes after it belong to it only if it
+// is alone.
+func (p *statementParser) selectStatement(s *Statement, mayBeAlone bool) {
 	if p.accept("DISTINCT") {
 		s.distinct = true
 	} else {
@@ -87,6 +78,33 @@ func (p *statementParser) selectStatement(s *Statement) {
 	if list > 0 && bare != nil && s.groups == nil {
 		p.fail(*bare, "beside an aggregate %s needs GROUP BY", bare.Text)
 	}
+	if mayBeAlone && !p.atSets() {
+		p.tail(s)
+	}
+	if p.unsupported() != "" {
+		p.unexpected("the end of the statement")
+	}
+	p.checkNames(s)
+	if free := p.free(); s.from == nil && free != nil {
+		if p.levels == 1 && p.tok.Kind != lex.End && !p.tok.Is(";") && !p.tok.Is(")") && !p.atSets() {
+			p.unexpected("FROM") // which is probably misspelt
+		}
+		for i := range p.names {
+			n := &p.names[i]
+			const unknown = "there is no FROM, so %s is unknown"
+			switch {
+			case n.inner || n.named || n.meta:
+			case n.identifier:
+				n.around, n.missing = true, fmt.Sprintf(unknown, n.token.Text)
+			default:
+				p.fail(n.token, unknown, n.token.Text)
+			}
+		}
+	}
+}
+
+// tail reads ORDER BY, LIMIT and OFFSET.
+func (p *statementParser) tail(s *Statement) {
 	if p.accept("ORDER") {
 		p.expect("BY")
 		p.orderBy(s)
@@ -94,31 +112,35 @@ func (p *statementParser) selectStatement(s *Statement) {
 	// N1QL has LIMIT first; the other order is accepted as well.
 	for p.tok.Is("LIMIT") && s.limit == nil || p.tok.Is("OFFSET") && s.offset == nil {
 		if p.accept("LIMIT") {
-			s.limit = p.expr()
+			s.limit = p.number("LIMIT")
 		} else {
 			p.advance()
-			s.offset = p.expr()
+			s.offset = p.number("OFFSET")
 		}
 	}
-	if p.unsupported() != "" {
-		p.unexpected("the end of the statement")
+}
+
+// number reads the expression of LIMIT or OFFSET, which has its value before the statement runs.
+func (p *statementParser) number(clause string) expr {
+	at, queries := p.tok, len(p.queries)
+	x := p.expr()
+	if len(p.queries) > queries {
+		p.fail(at, "%s must not have a subquery", clause)
 	}
-	p.checkNames(s)
-	if free := p.free(); s.from == nil && free != nil {
-		if p.tok.Kind != lex.End && !p.tok.Is(";") && !p.tok.Is(")") {
-			p.unexpected("FROM") // which is probably misspelt
-		}
-		p.fail(*free, "there is no FROM, so %s is unknown", free.Text)
-	}
+	return x
 }
 
 // from reads what follows FROM.
 func (p *statementParser) from(s *Statement) {
-	if p.tok.Is("(") {
-		p.fail(p.tok, "a subquery is not supported")
+	s.from = p.source()
+	if s.from.isKeyspace() {
+		p.afterKeyspace(s)
+	} else if alias := p.alias(); alias != "" {
+		s.from.alias = alias
 	}
-	s.from = p.keyspace()
-	p.afterKeyspace(s)
+	if !s.from.isKeyspace() && s.from.alias == "" {
+		p.fail(p.tok, "an expression in FROM needs an alias")
+	}
 	p.joins(s)
 	if p.tok.Is(",") {
 		p.fail(p.tok, "keyspaces are joined by JOIN … ON, not by a comma")
@@ -395,7 +417,7 @@ func (p *statementParser) deleteStatement(s *Statement) {
 func (p *statementParser) endOfChange(s *Statement) {
 	p.whereClause(s)
 	if p.accept("LIMIT") {
-		s.limit = p.expr()
+		s.limit = p.number("LIMIT")
 	}
 	p.returningClause(s)
 }

@@ -24,6 +24,7 @@ type Query struct {
 	offset    int
 	keys      []string // the only documents that can be meant, if byKeys
 	byKeys    bool
+	queries   []*Query // of the statement's subqueries
 }
 
 // Bind gives values to the parameters: a JSON object whose names may have the dollar or colon in
@@ -34,10 +35,27 @@ func (s *Statement) Bind(params []byte) (*Query, error) {
 	if err := q.bindParams(params); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.from != nil {
-		if q.keyspace, err = q.nameOf(s.from); err != nil {
+	for _, inner := range s.queries {
+		bound := &Query{statement: inner, now: q.now, limit: -1, params: q.params}
+		if err := bound.bindNames(); err != nil {
 			return nil, err
+		}
+		q.queries = append(q.queries, bound)
+	}
+	if err := q.bindNames(); err != nil {
+		return nil, err
+	}
+	return q, q.bindKeys(q.env(context.Background()))
+}
+
+// bindNames finds the names of the keyspaces, and evaluates LIMIT and OFFSET.
+func (q *Query) bindNames() (err error) {
+	s := q.statement
+	if s.from != nil {
+		if s.from.isKeyspace() {
+			if q.keyspace, err = q.nameOf(s.from); err != nil {
+				return err
+			}
 		}
 		q.alias = s.from.aliasOf(q.keyspace)
 	}
@@ -45,22 +63,20 @@ func (s *Statement) Bind(params []byte) (*Query, error) {
 		name := ""
 		if j.keyspace != nil {
 			if name, err = q.nameOf(j.keyspace); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		q.joined = append(q.joined, name)
 	}
 	if s.limit != nil {
 		if q.limit, err = q.count(s.limit, "LIMIT"); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if s.offset != nil {
-		if q.offset, err = q.count(s.offset, "OFFSET"); err != nil {
-			return nil, err
-		}
+		q.offset, err = q.count(s.offset, "OFFSET")
 	}
-	return q, q.bindKeys()
+	return err
 }
 
 // nameOf is the name of a keyspace, which may be a parameter.
@@ -117,11 +133,12 @@ func (q *Query) count(x expr, clause string) (int, error) {
 	return int(min(max(n, 0), math.MaxInt32)), nil
 }
 
-// bindKeys finds out whether the documents are known by their ids.
-func (q *Query) bindKeys() error {
-	e := q.env(context.Background())
+// bindKeys finds out whether the documents are known by their ids. Those that subqueries give are
+// only known when it runs.
+func (q *Query) bindKeys(e *env) error {
+	q.keys, q.byKeys = nil, false
 	if q.statement.keys == nil {
-		if q.statement.from != nil {
+		if q.statement.keyspace() != "" {
 			q.keys, q.byKeys = keysOf(q.statement.where, e)
 		}
 		return nil
@@ -129,6 +146,8 @@ func (q *Query) bindKeys() error {
 	q.byKeys = true
 	v, err := q.statement.keys.eval(e)
 	switch {
+	case err == errNotRunning:
+		return nil
 	case err != nil:
 		return err
 	case v.unknown():
@@ -150,7 +169,11 @@ func (q *Query) bindKeys() error {
 
 // Keyspaces gives the names of the keyspaces, also of those that are parameters.
 func (q *Query) Keyspaces() []string {
-	return slices.DeleteFunc(append([]string{q.keyspace}, q.joined...), func(name string) bool { return name == "" })
+	names := append([]string{q.keyspace}, q.joined...)
+	for _, inner := range q.queries {
+		names = append(append(names, inner.keyspace), inner.joined...)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // Selector is what Find gets to look for documents: nil if that is all, or if they are read by their ids.
@@ -168,36 +191,58 @@ func (q *Query) env(ctx context.Context) *env {
 // Rows runs the query. SELECT reads while the rows are fetched; other statements are done when Rows returns, so that
 // only RETURNING has rows. What a failed statement has written before stays written. The Rows must be closed.
 func (q *Query) Rows(ctx context.Context, keyspaces Keyspaces) (*Rows, error) {
-	r := &run{Query: q, ctx: ctx, memory: memory{ask: keyspaces.Hold}}
-	if q.statement.from != nil {
-		var err error
-		if r.keyspace, err = keyspaces.Open(ctx, q.keyspace); err != nil {
+	w := &work{memory: memory{ask: keyspaces.Hold}, queries: map[*Statement]*run{}}
+	for _, inner := range q.queries {
+		r, err := inner.open(ctx, keyspaces, w)
+		if err != nil {
 			return nil, err
 		}
+		w.queries[inner.statement] = r
 	}
-	for _, name := range q.joined {
-		var other Keyspace
-		if name != "" {
-			var err error
-			if other, err = keyspaces.Open(ctx, name); err != nil {
-				return nil, err
-			}
-		}
-		r.others = append(r.others, other)
-	}
-	switch q.statement.kind {
-	case Select:
+	r, err := q.open(ctx, keyspaces, w)
+	switch {
+	case err != nil:
+		return nil, err
+	case q.statement.kind == Select:
 		return pull(r.selectRows), nil
-	case Insert, Upsert:
-		if err := r.insert(); err != nil {
-			return nil, err
-		}
+	case q.statement.kind == Insert, q.statement.kind == Upsert:
+		err = r.insert()
 	default:
-		if err := r.change(); err != nil {
-			return nil, err
-		}
+		err = r.change()
+	}
+	if err != nil {
+		return nil, err
 	}
 	rows := pull(r.returned)
 	rows.mutations = r.mutations
 	return rows, nil
+}
+
+// open opens the keyspaces of a statement.
+func (q *Query) open(ctx context.Context, keyspaces Keyspaces, w *work) (*run, error) {
+	own := *q
+	r := &run{Query: &own, ctx: ctx, work: w, memory: &w.memory}
+	for i, name := range append([]string{q.keyspace}, q.joined...) {
+		var opened Keyspace
+		if name != "" {
+			var err error
+			if opened, err = keyspaces.Open(ctx, name); err != nil {
+				return nil, err
+			}
+		}
+		if i == 0 {
+			r.keyspace = opened
+		} else {
+			r.others = append(r.others, opened)
+		}
+	}
+	return r, nil
+}
+
+// bindAgain finds out about the ids once more where subqueries may say them.
+func (r *run) bindAgain() error {
+	if len(r.work.queries) == 0 {
+		return nil
+	}
+	return r.bindKeys(r.env())
 }

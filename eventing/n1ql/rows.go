@@ -56,12 +56,14 @@ func pull(each func(yield func(row []byte) bool) error) *Rows {
 type run struct {
 	*Query
 	ctx       context.Context // of the caller of Rows, who fetches the rows with it
-	keyspace  Keyspace        // nil without FROM
+	work      *work           // with the other statements of the text
+	outer     *scope          // of a subquery: what is around it
+	keyspace  Keyspace        // nil without FROM, and where that has an expression
 	others    []Keyspace      // of the joins, nil for UNNEST
 	mutations int
 	returning [][]byte
 	size      int // of returning
-	memory    memory
+	memory    *memory
 }
 
 // keysAtOnce is how many documents are read by their ids at once.
@@ -79,13 +81,15 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 		}
 		return r.visit(e, d, each)
 	}
-	if r.keyspace == nil {
+	if r.statement.from == nil {
 		_, err := r.finish(e, each)
 		return err
 	}
+	var push func(d *Document, body value, size int) (bool, error)
 	if r.statement.joins != nil {
+		var flush func() error
+		push, flush = r.joined(e, each)
 		more := true
-		push, flush := r.joined(e, each)
 		visit = func(d *Document) (bool, error) {
 			if err := r.ctx.Err(); err != nil || !d.Exists {
 				return err == nil, err
@@ -97,10 +101,29 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 			more, err = push(copied, body, size)
 			return more, err
 		}
+		if !r.statement.from.isKeyspace() {
+			err := r.fromSource(func(v value) (_ bool, err error) {
+				own, size, err := v.detach()
+				if err == nil {
+					more, err = push(nil, own, size)
+				}
+				return more, err
+			})
+			if err != nil || !more {
+				return err
+			}
+			return flush()
+		}
 		if err := r.first(e, f, visit); err != nil || !more {
 			return err
 		}
 		return flush()
+	}
+	if !r.statement.from.isKeyspace() {
+		return r.fromSource(func(v value) (bool, error) {
+			e.document, e.held = v, 0
+			return r.finish(e, each)
+		})
 	}
 	return r.first(e, f, visit)
 }

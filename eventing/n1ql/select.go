@@ -15,9 +15,12 @@ const (
 // selectRows gives the rows of SELECT to yield.
 func (r *run) selectRows(yield func(row []byte) bool) error {
 	s := r.statement
+	if err := r.bindAgain(); err != nil {
+		return err
+	}
 	out := &output{yield: yield, skip: r.offset, left: r.limit}
 	if s.distinct {
-		out.seen = newSeen(&r.memory)
+		out.seen = newSeen(r.memory)
 	}
 	switch {
 	case r.limit == 0:
@@ -78,6 +81,7 @@ type sortedRow struct {
 // an index is worth more than the order.
 func (r *run) selectSorted(out *output) error {
 	by, byID := r.sortOfFind()
+	kept := r.memory.kept
 	if byID && !usesFields(r.statement.where) {
 		if err := r.selectFound(out, by); !isKind(err, KindUnsorted) {
 			return err
@@ -85,9 +89,9 @@ func (r *run) selectSorted(out *output) error {
 	}
 	rows, err := r.sorted(out.seen)
 	if byID && isKind(err, KindLimit) {
-		r.memory.kept = 0 // the rows are gone
+		r.memory.kept = kept // the rows are gone
 		if out.seen != nil {
-			out.seen = newSeen(&r.memory)
+			out.seen = newSeen(r.memory)
 		}
 		if err := r.selectFound(out, by); !isKind(err, KindUnsorted) {
 			return err
@@ -124,7 +128,8 @@ func isKind(err error, kind ErrorKind) bool {
 
 // usesFields reports whether an expression reads fields of documents.
 func usesFields(x expr) bool {
-	if _, ok := x.(*identifier); ok {
+	switch x.(type) {
+	case *identifier, *subquery:
 		return true
 	}
 	return slices.ContainsFunc(operandsOf(x), usesFields)

@@ -2,7 +2,6 @@ package n1ql
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -138,14 +137,13 @@ func (t *translator) path(x expr) (f field, ok bool) {
 		switch {
 		case t.variable != "":
 			return field{}, x.name == t.variable
-		case t.qualified(), x.name == t.env.alias,
-			slices.ContainsFunc(t.env.statement.lets, named(x.name)):
+		case t.qualified(), t.env.known(x.name) != nameOfField:
 			return field{}, false
 		}
 		return t.root(x.name)
 	case *fieldOf:
 		if meta, ok := x.of.(*metaOf); ok && t.variable == "" {
-			if t.qualified() && meta.alias != t.env.alias {
+			if meta.alias != t.env.alias && (t.qualified() || meta.alias != "" && t.env.around(meta.alias)) {
 				return field{}, false
 			}
 			f = field{id: x.name == "id", rev: x.name == "cas"}
@@ -195,7 +193,12 @@ func (f field) below(name string, ok bool) (field, bool) {
 
 // constant evaluates an expression that has the same value for all documents.
 func (t *translator) constant(x expr) (value, bool) {
-	known := func(name string) bool { return name != t.variable && t.env.known(name) }
+	known := func(name string) nameKind {
+		if name == t.variable && name != "" {
+			return nameOfRow
+		}
+		return t.env.known(name)
+	}
 	if !constant(x, known) {
 		return value{}, false
 	}

@@ -24,6 +24,7 @@ type Embedded struct {
 	Column    int      // from 1, in characters
 	Index     int      // of its first byte in the code, from 0
 	Keyspaces []string // as the statement names them; a parameter has a dollar in front
+	Target    string   // the one of them that it writes to, "" for a SELECT
 	Params    []string // the variables whose values are bound when it runs, in the order of their first use
 }
 
@@ -98,7 +99,7 @@ func (t *transpiler) statement(tok jsToken) *lex.Fault {
 
 	e := Embedded{Text: p.Text, Kind: p.Kind(), Index: tok.start, Params: p.Params()}
 	e.Line, e.Column = t.lines.Position(tok.start)
-	e.Keyspaces = p.Keyspaces()
+	e.Keyspaces, e.Target = p.Keyspaces(), p.Target()
 	t.script.Statements = append(t.script.Statements, e)
 	for _, q := range p.Quoted {
 		w := Warning{Message: fmt.Sprintf("'%s' in quotes is a text and no parameter", q.Text)}

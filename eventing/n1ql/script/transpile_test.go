@@ -54,12 +54,12 @@ func TestTranspileErrors(t *testing.T) {
 }
 
 func TestExcerpt(t *testing.T) {
-	_, err := Transpile("function f() {\n\tx = SELECT a FROM b UNION c;\n}")
+	_, err := Transpile("function f() {\n\tx = SELECT a FROM b WINDOW c;\n}")
 	var syntax *lex.SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Fatal(err)
 	}
-	if want := "\tx = SELECT a FROM b UNION c;\n\t                    ^^^^^"; syntax.Excerpt() != want {
+	if want := "\tx = SELECT a FROM b WINDOW c;\n\t                    ^^^^^^"; syntax.Excerpt() != want {
 		t.Errorf("%s\nwanted\n%s", syntax.Excerpt(), want)
 	}
 }
