@@ -181,14 +181,17 @@ func (r *tokens) unsupported() string {
 
 // reserved are the words that are no identifiers, besides those of unsupportedWords.
 var reserved = map[string]bool{
-	"ALL": true, "AND": true, "ANY": true, "ARRAY": true, "AS": true, "ASC": true, "BETWEEN": true, "BY": true,
-	"CASE": true, "CORRELATED": true, "DELETE": true, "DESC": true, "DISTINCT": true, "ELSE": true, "END": true, "EVERY": true,
-	"EXCEPT": true, "EXISTS": true, "FALSE": true, "FROM": true, "GROUP": true, "HAVING": true, "IN": true, "INNER": true,
-	"INSERT": true, "INTERSECT": true, "INTO": true, "IS": true, "JOIN": true, "LEFT": true, "LET": true, "LETTING": true,
-	"LIKE": true, "LIMIT": true, "MISSING": true, "NEST": true, "NOT": true, "NULL": true, "NULLS": true,
-	"OFFSET": true, "ON": true, "OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SELECT": true, "SET": true, "SOME": true, "THEN": true,
-	"TRUE": true, "UNION": true, "UNNEST": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true,
-	"VALUES": true, "WHEN": true, "WHERE": true, "WITHIN": true,
+	"ALL": true, "AND": true, "ANY": true, "ARRAY": true, "AS": true, "ASC": true,
+	"BETWEEN": true, "BY": true, "CASE": true, "CORRELATED": true, "DELETE": true, "DESC": true,
+	"DISTINCT": true, "ELSE": true, "END": true, "EVERY": true, "EXCEPT": true, "EXISTS": true,
+	"FALSE": true, "FROM": true, "GROUP": true, "HAVING": true, "IN": true, "INNER": true,
+	"INSERT": true, "INTERSECT": true, "INTO": true, "IS": true, "JOIN": true, "LEFT": true,
+	"LET": true, "LETTING": true, "LIKE": true, "LIMIT": true, "MISSING": true, "NEST": true,
+	"NOT": true, "NULL": true, "NULLS": true, "OFFSET": true, "ON": true, "OR": true,
+	"ORDER": true, "RETURNING": true, "SATISFIES": true, "SELECT": true, "SET": true,
+	"SOME": true, "THEN": true, "TRUE": true, "UNION": true, "UNNEST": true, "UNSET": true,
+	"UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true, "VALUES": true, "WHEN": true,
+	"WHERE": true, "WITHIN": true,
 }
 
 // IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a
