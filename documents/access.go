@@ -24,6 +24,8 @@ func AdminsOnly(name string, all bool) bool {
 // Access is what a principal may do with a database by its _security, which is read once. It is
 // used by one goroutine at a time.
 type Access struct {
+	// The security object is read at most once for a request, when a question first needs it; the
+	// answers stay the same until the request ends.
 	db       *storage.DB
 	who      principal.Principal
 	security *compat.Security // nil before it was read

@@ -69,6 +69,8 @@ func (a Attachments) Put(
 	return draft.Commit(ctx)
 }
 
+// target is the document that an attachment is put into: a new one where the request names no
+// revision, else an edit of that revision, which has to be there.
 func (a Attachments) target(ctx context.Context, id string, rev compat.Rev) (*compat.Document, error) {
 	if rev.IsZero() {
 		return a.newDocument(ctx, id)
@@ -160,6 +162,7 @@ func indexOf(atts []compat.Attachment, name string) int {
 	return slices.IndexFunc(atts, func(a compat.Attachment) bool { return a.Name == name })
 }
 
+// without is the list without the attachment of a name; the list that is given stays as it is.
 func without(atts []compat.Attachment, name string) []compat.Attachment {
 	kept := make([]compat.Attachment, 0, len(atts))
 	for _, a := range atts {

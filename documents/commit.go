@@ -11,13 +11,17 @@ import (
 // CommitPart is what a commit reads again and writes in one database, as its principal may. See
 // storage.DatabaseCommit.
 type CommitPart struct {
-	Database  *Database
+	Database *Database
+	// What the client has read and what must still be so when the commit is made: documents by
+	// their revision, and by the sequence of their last change.
 	Reads     []storage.ReadRev
 	Unchanged []storage.ReadSeq
-	Edits     []storage.Edit
-	Sent      []*compat.Document // in the place of Edits; attachments with bytes of their own are stored first
-	Options   WriteOptions       // of Sent; of those only Expires is looked at
-	Stored    func(x *storage.Tx, results []storage.EditResult) error
+	// Documents to be written, all or none.
+	Edits   []storage.Edit
+	Sent    []*compat.Document // in the place of Edits; attachments with bytes of their own are stored first
+	Options WriteOptions       // of Sent; of those only Expires is looked at
+	// Called in the transaction with the results, before it commits; it may run several times.
+	Stored func(x *storage.Tx, results []storage.EditResult) error
 }
 
 // Commit makes the edits of several databases in one transaction, or none; with is called in it

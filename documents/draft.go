@@ -12,9 +12,11 @@ import (
 // Draft is a document on its way in whose attachments are stored before it is. It ends with Commit
 // or Discard. It is not for concurrent use.
 type Draft struct {
-	d       *Database
-	doc     *compat.Document
-	o       WriteOptions
+	d   *Database
+	doc *compat.Document
+	o   WriteOptions
+	// Attachments whose bytes are stored already but belong to no document yet: Commit makes them
+	// the document's, Discard removes them.
 	uploads *storage.Uploads
 }
 

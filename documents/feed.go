@@ -11,6 +11,7 @@ import (
 
 // FeedOptions ask for a feed.
 type FeedOptions struct {
+	// Which rows are given; the zero Filter gives all.
 	Filter     Filter
 	Descending bool
 	AllLeaves  bool // rows list all leaves, not only the winner
@@ -123,6 +124,8 @@ func (f *Feed) AppendDoc(
 	return view.Append(ctx, b, f.o.Fields, send)
 }
 
+// options are the changes after a place that are asked of the store, with what rows show of
+// documents.
 func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {
 	return storage.ChangesOptions{
 		Since: since, Limit: limit, Descending: f.o.Descending, AllLeaves: f.o.AllLeaves,

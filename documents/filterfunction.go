@@ -17,9 +17,11 @@ import (
 // filters, or the map function of a view, which lets pass what it emits for (couch_changes:filter).
 // Rows are gathered, so that many documents cross to a worker at once.
 type functionFilter struct {
-	feed     *Feed
-	design   *js.Design
-	path     []string
+	feed   *Feed
+	design *js.Design
+	// Where the function is in the design document: filters and its name, or views, a name and map.
+	path []string
+	// The request as functions get it, JSON; it is the same for all documents of the feed.
 	req      []byte
 	examined bool // a document was looked at
 }

@@ -66,6 +66,9 @@ func (f *Functions) Compile() (*js.Design, error) {
 	return compile(f.d.store.o.JS, f.d.Name(), f.Doc, f.Body)
 }
 
+// compile gives the functions of a design document to the pool, which keeps what it has compiled by
+// the text. A document of a language that this server does not have, or a server without
+// JavaScript, is an error of the request.
 func compile(pool *js.Pool, db string, doc *docread.Document, body ejson.Value) (*js.Design, error) {
 	if language, given := body.Get("language"); given {
 		if _, known := js.LanguageNamed(language.Text()); !known {

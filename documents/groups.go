@@ -11,6 +11,7 @@ import (
 // groups is what a feed with FeedOptions.Group knows of the commit of its last row. Rows of one
 // commit are neighbours: their sequences differ in the last two bytes.
 type groups struct {
+	// The sequence of the row that was given last, and whether the rows of its commit are not over.
 	last   storage.Seq
 	inside atomic.Bool
 }
@@ -22,6 +23,8 @@ var errNextCommit = errors.New("documents: another commit")
 // commit.
 const CommitSize = len(storage.Seq{}.Versionstamp) - 2
 
+// sameCommit reports whether two sequences are of one transaction: they differ only behind the
+// versionstamp of the commit.
 func sameCommit(a, b storage.Seq) bool {
 	return a.Incarnation == b.Incarnation &&
 		[CommitSize]byte(a.Versionstamp[:]) == [CommitSize]byte(b.Versionstamp[:])

@@ -127,6 +127,8 @@ func (l *List) AppendDoc(
 	return view.Append(ctx, b, l.o.Fields, send)
 }
 
+// rangeOptions are what the list reads of the store; _design_docs is the same range of ids in a
+// namespace of its own.
 func (l *List) rangeOptions() storage.RangeOptions {
 	r := l.o.Range
 	if l.kind == ListDesign {

@@ -28,7 +28,8 @@ func (r *Rules) ids(partitioned bool) compat.IDRules {
 
 // Parser reads documents that are to be written to a database.
 type Parser struct {
-	d          *Database
+	d *Database
+	// What documents are checked against as they are read; the same for all documents of a request.
 	rules      compat.DocRules
 	replicated bool // they come with their lines of revisions
 }
@@ -123,6 +124,7 @@ func (p *Parser) readWindow(docs []*compat.Document, window []ejson.Value) error
 	return nil
 }
 
+// readInto reads some values one after the other and ends with the first that is wrong.
 func (p *Parser) readInto(docs []*compat.Document, values []ejson.Value) (err error) {
 	for i, v := range values {
 		if docs[i], err = p.read(v); err != nil {

@@ -38,9 +38,12 @@ func (d *Database) TellingRules(tell func(compat.IDRules)) *Database {
 	return d.beginning(func(partitioned bool) error { tell(d.rules.ids(partitioned)); return nil })
 }
 
+// beginning is a copy of the database whose reads begin with a check, in the snapshot that they
+// read.
 func (d *Database) beginning(check func(partitioned bool) error) *Database {
 	own := *d
 	own.db = d.db.Beginning(check)
+	// The security object is read through the copy as well.
 	own.access.db = own.db
 	return &own
 }

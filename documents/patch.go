@@ -54,6 +54,8 @@ var errPatchBusy = compat.Busy("The document was changed by others again and aga
 // made again for every one that was faster.
 type patchBatchers = coalesce.Batchers[*PatchEdit, Patched]
 
+// newPatchBatchers makes batchers in which one round for a document runs at a time: patches that
+// come meanwhile are applied together in the next one.
 func newPatchBatchers() *patchBatchers {
 	l := coalesce.Limits{Running: 1, Batch: patchesTogether, Wait: PatchTime}
 	return coalesce.NewBatchers[*PatchEdit, Patched](1024, l)

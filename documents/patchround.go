@@ -22,6 +22,7 @@ type patchRun struct {
 	edits []*PatchEdit
 	o     WriteOptions
 	rules compat.DocRules
+	// By edit, what has become of it.
 	made  []Patched
 	left  []int             // of the edits, those without a result
 	lost  map[int]time.Time // of these, when others were faster for the first time
@@ -41,6 +42,7 @@ type patchHead struct {
 
 // roundEdit is an edit of a round.
 type roundEdit struct {
+	// The edit's place among patchRun.edits; old is the document that its patch was applied to.
 	index int
 	doc   *compat.Document
 	old   *docread.Document

@@ -29,8 +29,10 @@ type ReadOptions struct {
 	Deleted          bool // a deleted document is shown too
 	DeletedConflicts bool
 	LocalSeq         bool
-	Revs             bool
-	RevsInfo         bool
+	// Also shown: the ids of the revision's ancestors, and of all revisions that are remembered
+	// whether their bodies are there.
+	Revs     bool
+	RevsInfo bool
 
 	Fields  Fields          // what is shown of the document
 	Members docread.Members // of its body, that are looked at

@@ -15,7 +15,8 @@ type Request struct {
 	// Bare leaves out what rewrite functions do not get: info, uuid, id and form.
 	Bare bool
 
-	Method        []byte // as JSON
+	Method []byte // as JSON
+	// The parts of the path: as the client asked for it, and as rewrite rules have made it.
 	RequestedPath []string
 	Path          []string
 	RawPath       string
@@ -94,6 +95,7 @@ func (f Designs) AppendRequest(ctx context.Context, b []byte, r *Request) ([]byt
 	return append(append(append(b, `,"secObj":`...), security...), '}'), nil
 }
 
+// appendTexts appends a list of texts as a JSON array.
 func appendTexts(b []byte, list []string) []byte {
 	b = append(b, '[')
 	for i, s := range list {
@@ -105,6 +107,8 @@ func appendTexts(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
+// appendParams appends names with values as a JSON object. A name that comes twice is there twice,
+// as mochijson prints it.
 func appendParams(b []byte, list []compat.Param) []byte {
 	b = append(b, '{')
 	for i, p := range list {

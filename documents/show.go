@@ -67,6 +67,7 @@ func View(doc *docread.Document, q *ReadOptions) *compat.DocumentView {
 // that is named.
 func ShowsLocalSeq(q *ReadOptions) bool { return q.LocalSeq && (!q.HasRev || q.Latest) }
 
+// revsInfo gives what _revs_info shows: nil where it was not asked for.
 func revsInfo(in []docread.RevInfo) []compat.RevInfo {
 	if in == nil {
 		return nil

@@ -41,7 +41,8 @@ type Options struct {
 // Store is a store whose databases are used by principals, under the rules of a server. It is safe
 // for concurrent use.
 type Store struct {
-	o       Options
+	o Options
+	// Rounds of patches, which requests for one document share; see PatchAll.
 	patches *patchBatchers
 }
 
@@ -110,7 +111,8 @@ func (s *Store) Database(name string, who principal.Principal, from Origin) *Dat
 // Whether the principal may use the database at all is asked with Access.Authorize, once, before anything
 // else: the other methods do not ask again.
 type Database struct {
-	store  *Store
+	store *Store
+	// The rules as they were when the request began; they do not change under it.
 	rules  *Rules
 	db     *storage.DB
 	who    principal.Principal

@@ -60,6 +60,8 @@ func (d *Database) asWriter(ctx context.Context, docs []*compat.Document, o Writ
 // validator is the storage.BatchValidator of a server: a list of rules, each of which says for a
 // transaction whether it is in force, and the functions of design documents.
 type validator struct {
+	// Rules that look at one document, in the order in which CouchDB asks them: the first that
+	// refuses gives the error.
 	rules   []rule
 	designs *designValidator
 }

@@ -68,6 +68,8 @@ type validationStep struct {
 	designs []*js.Design
 }
 
+// newDesignValidator makes a validator that keeps the compiled functions of databases that were
+// written to lately, within a bound of bytes.
 func newDesignValidator(c *config.Config, checker DesignChecker, pool *js.Pool) *designValidator {
 	size := func(_ string, set *validationSet) int { return set.bytes }
 	sets := cache.NewStampedSized[string, validationStamp](validationCache, size)
@@ -138,6 +140,7 @@ func (v *designValidator) callbacks(
 	return callbacks, nil
 }
 
+// hashPart hashes a part with its length before it, so that parts cannot run into one another.
 func hashPart(h hash.Hash, part []byte) {
 	var size [8]byte
 	binary.LittleEndian.PutUint64(size[:], uint64(len(part)))
@@ -213,12 +216,17 @@ func unreadable(id string, err error) error {
 // validationCallback is a storage.Callback: it validates the documents of a user by the functions
 // in force.
 type validationCallback struct {
-	pool           *js.Pool
-	designs        []*js.Design
+	pool *js.Pool
+	// One run asks all of them for a document, in the order of the ids of their design documents.
+	designs []*js.Design
+	// What functions get besides the documents, JSON: who writes, and the database's security
+	// object.
 	user, security []byte
 	base           []byte // hash of all that is the same for all documents
 }
 
+// key names the answer for a document by all that it depends on: a result that is found under it
+// was given for just these texts.
 func (a *validationCallback) key(doc *js.ValidatedDoc) (key storage.CallbackKey) {
 	h := sha256.New()
 	h.Write(a.base)

@@ -19,6 +19,7 @@ type validation struct {
 	callbacks []*validationCallback // by the steps of the set, nil for those with selectors
 	revs      int64                 // how many ids are in _revisions of the stored documents
 
+	// Memory that is used again for each document.
 	parser ejson.Parser
 	change []byte // the text that selectors are matched with
 }

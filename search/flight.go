@@ -189,15 +189,11 @@ func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
 		if b.rec.ready {
 			x.mergeSoon(b.db, b.uuid, b.def, b.recordKey, b.rec.number, b.keys)
 		}
-		done := b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached)
-		var err error
-		if done {
-			err = b.tryAgain(ctx)
-		} else {
-			err = b.pass(ctx)
+		if b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached) {
+			return reached, b.tryAgain(ctx)
 		}
-		switch {
-		case err == nil && !done && b.interactive():
+		switch err := b.pass(ctx); {
+		case err == nil && b.interactive():
 			continue // it is ready now, or what is left does not go into a segment directly
 		case !errors.Is(err, errMoved):
 			return reached, err

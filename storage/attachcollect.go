@@ -115,6 +115,7 @@ func (a Attachments) expired(ctx context.Context, now time.Time, cursor *[]byte)
 	return refs, err
 }
 
+// expired reports whether a lease is over; one that cannot be read is.
 func expired(lease []byte, now time.Time) bool {
 	until, n := binary.Varint(lease)
 	return n <= 0 || now.UnixMicro() > until

@@ -299,6 +299,7 @@ func newAttachmentID() string {
 	return string(id[:])
 }
 
+// setPending notes that an upload belongs to no document yet, and until when it may stay so.
 func (t *dbTx) setPending(ref string, lasts time.Duration) {
 	lease := binary.AppendVarint(nil, t.now().Add(lasts).UnixMicro())
 	t.tx.Set(t.Keys.Attachment(nil, keyspace.TagAttPending, ref), lease)

@@ -161,6 +161,7 @@ func (s Settings) SetSecurity(ctx context.Context, object []byte) error {
 	})
 }
 
+// setSecurity stores a security object; a large one is in chunks below the key, which has its hash.
 func (t *dbTx) setSecurity(object []byte) {
 	key := t.Keys.Sub(nil, keyspace.TagSecurity)
 	t.tx.ClearRange(keyspace.Children(key))

@@ -6,7 +6,6 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/views/large"
 )
 
 // Cleanup removes the indexes that no design document has.
@@ -84,7 +83,7 @@ func dropIndex(tx kv.Tx, sp space, signature Signature) error {
 	if err != nil || value == nil {
 		return err
 	}
-	whole, err := large.Read(tx, key, value)
+	whole, err := readLarge(tx, key, value)
 	if err != nil {
 		return err
 	}
@@ -93,6 +92,6 @@ func dropIndex(tx kv.Tx, sp space, signature Signature) error {
 		return err
 	}
 	sp.clear(tx, rec.number)
-	large.Clear(tx, key)
+	clearLarge(tx, key)
 	return nil
 }

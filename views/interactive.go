@@ -10,7 +10,6 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
-	"github.com/settee-db/settee/views/large"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -115,7 +114,7 @@ func readStoredList(r kv.ReadTx, sp space) (list interactiveList, stored []byte,
 	if stored, err = r.Get(key); err != nil {
 		return nil, nil, err
 	}
-	value, err := large.Read(r, key, stored)
+	value, err := readLarge(r, key, stored)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,7 +147,7 @@ func registerInteractive(tx *storage.Tx, d *design, indexes []*index) error {
 		}
 	}
 	if after := list.encode(); !bytes.Equal(before, after) {
-		large.Put(tx.KV(), sp.sub(nil, keyInteractive), stored, after)
+		putLarge(tx.KV(), sp.sub(nil, keyInteractive), stored, after)
 	}
 	return nil
 }
@@ -177,9 +176,9 @@ func releaseInteractive(tx *storage.Tx, id string, d *design) error {
 	key := sp.sub(nil, keyInteractive)
 	switch {
 	case len(kept) == 0 && len(list) > 0:
-		large.Clear(tx.KV(), key)
+		clearLarge(tx.KV(), key)
 	case !bytes.Equal(kept.encode(), list.encode()):
-		large.Put(tx.KV(), key, stored, kept.encode())
+		putLarge(tx.KV(), key, stored, kept.encode())
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/views/large"
 )
 
 // Where several processes share a store, a large first build is cut into pieces of the feed, which
@@ -213,7 +212,7 @@ func (b *builder) cutUp(ctx context.Context, indexes []*index) (cut bool, err er
 				}
 			}
 			rec.fresh, rec.pieces = end, set.lead
-			large.Put(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
+			putLarge(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
 		}
 		tx.KV().Set(indexes[0].keys.space.index(keyPieces, set.lead), set.encode())
 		for _, c := range set.pieces {
@@ -343,7 +342,7 @@ func (b *builder) endPieces(ctx context.Context, lead int64) error {
 			}
 			rec := ix.rec
 			rec.seq, rec.pieces = rec.fresh, 0
-			large.Put(tx.KV(), sp.info(ix.def.signature), ix.stored, rec.encode())
+			putLarge(tx.KV(), sp.info(ix.def.signature), ix.stored, rec.encode())
 		}
 		tx.KV().ClearRange(children(sp.index(keyPieces, lead)))
 		return nil

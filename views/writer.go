@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/settee-db/settee/storage/again"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/levels"
 )
@@ -22,8 +21,6 @@ type indexWriter struct {
 	limits limits
 	// leaveStale: aggregates are not made anew.
 	leaveStale bool
-	// again: the index has seen the documents before.
-	again bool
 
 	changes   []levels.Change
 	ids       []idChange
@@ -39,8 +36,7 @@ type idChange struct {
 	docID   string
 	entry   []byte // nil: it goes
 	failure string
-	lack    again.Lack // of memory, if that is why
-	heal    bool       // it had a failure
+	heal    bool // it had a failure
 }
 
 func hasFailed(entry []byte) bool {
@@ -68,7 +64,7 @@ func (w *indexWriter) collect(docs []source) error {
 }
 
 // seen tells that the index has the change already, since another index of the pass lacks more.
-func (w *indexWriter) seen(src *source) bool { return !w.again && !w.ix.rec.seq.Before(src.seq) }
+func (w *indexWriter) seen(src *source) bool { return !w.ix.rec.seq.Before(src.seq) }
 
 // readIDs reads the entries of documents, but for those that cannot have one.
 func (w *indexWriter) readIDs(window []source) ([][]byte, error) {
@@ -76,7 +72,7 @@ func (w *indexWriter) readIDs(window []source) ([][]byte, error) {
 	var keys [][]byte
 	var at []int
 	for i := range window {
-		if w.again || w.ix.rec.fresh.Before(window[i].seq) {
+		if w.ix.rec.fresh.Before(window[i].seq) {
 			keys, at = append(keys, w.ix.keys.id(nil, window[i].id)), append(at, i)
 		}
 	}
@@ -99,7 +95,7 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 	}
 	var kept []keptRow
 	partition := w.ix.partitionPrefix(docID)
-	change := idChange{docID: docID, failure: rows.failure, lack: rows.lack, heal: hasFailed(entry)}
+	change := idChange{docID: docID, failure: rows.failure, heal: hasFailed(entry)}
 	if entry != nil && !change.heal {
 		var err error
 		if kept, err = parseIDs(entry, partition, docID, nil); err != nil {
@@ -192,11 +188,6 @@ func (w *indexWriter) write() {
 			w.tx.Set(w.ix.keys.error(nil, c.docID), shortened(c.failure, maxMessage))
 		} else if c.heal {
 			w.tx.Clear(w.ix.keys.error(nil, c.docID))
-		}
-		if c.lack.Of != 0 {
-			w.tx.Set(again.Key(w.ix.keys.lacks, c.docID), c.lack.Encode())
-		} else if c.heal {
-			w.tx.Clear(again.Key(w.ix.keys.lacks, c.docID))
 		}
 	}
 	w.writeOversized()

@@ -21,9 +21,10 @@ func (*Intervals) node() {}
 type Interval struct {
 	Function string
 	Sources  []*Interval
-	Numbers  []int
-	Text     string
-	Quoted   bool
+	// Arguments that are numbers, in the order of the function.
+	Numbers []int
+	Text    string
+	Quoted  bool
 }
 
 // intervalForms are what the functions take: s is a source, n a number, + more sources, w a
@@ -299,6 +300,7 @@ func repeated(sources []*Interval, anywhere bool) (all []*Interval) {
 	return all
 }
 
+// equal compares functions with all that is in them.
 func (n *Interval) equal(m *Interval) bool {
 	return n.Function == m.Function && n.Text == m.Text && slices.Equal(n.Numbers, m.Numbers) &&
 		slices.EqualFunc(n.Sources, m.Sources, (*Interval).equal)

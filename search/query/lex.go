@@ -64,7 +64,8 @@ const (
 
 // token is a piece of a query with the place where it begins.
 type token struct {
-	kind  kind
+	kind kind
+	// The text of the token as it stands in the query, and where that begins, in bytes.
 	image string
 	at    int
 }
@@ -200,6 +201,7 @@ func numberLength(s string) int {
 	return n
 }
 
+// digitsLength is how many digits a text begins with.
 func digitsLength(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

@@ -94,6 +94,7 @@ type parser struct {
 	Options
 	lexer lexer
 	ahead []token // read, but not taken
+	// How deep groups are nested here, and how many nodes there are so far: both have bounds.
 	depth int
 	nodes int
 }
@@ -209,6 +210,8 @@ func (p *parser) group(field string) (Node, error) {
 // tooMany is the fault of a query with too many clauses.
 func (p *parser) tooMany() error { return tooManyClauses(p.Dialect) }
 
+// tooManyClauses is the error of a query with more than MaxClauses clauses, in the words of the
+// search server.
 func tooManyClauses(d Dialect) error {
 	if d == Flexible {
 		return bareFault(fmt.Sprintf("maxClauseCount is set to %d", MaxClauses))

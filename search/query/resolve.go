@@ -37,6 +37,7 @@ func Resolve(n Node, in string, dialect Dialect, schema Schema) (Node, error) {
 type resolver struct {
 	dialect Dialect
 	schema  Schema
+	// How many terms and clauses the query has become so far; analysis may make several of one.
 	terms   int
 	clauses int
 }

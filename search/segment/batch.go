@@ -13,12 +13,14 @@ import (
 type Batch struct {
 	kind    Kind
 	analyze Analyze
-	docs    []ramDocument
-	gone    []bool // documents that were taken out
-	left    int32  // documents that were not
-	fields  map[string]*batchField
-	doc     []*batchField // those of the document that is added
-	bytes   int
+	// By number, with those that were taken out.
+	docs   []ramDocument
+	gone   []bool // documents that were taken out
+	left   int32  // documents that were not
+	fields map[string]*batchField
+	doc    []*batchField // those of the document that is added
+	// About what it takes in memory.
+	bytes int
 }
 
 // batchField is a field of a Batch.
@@ -109,6 +111,7 @@ const (
 	occurrenceBytes = 20
 )
 
+// begin makes room for what a document has in the field; a boost of 1 is none.
 func (f *batchField) begin(doc int32) {
 	f.doc, f.position, f.boost, f.entry = doc, -1, 1, batchEntry{doc: doc, greatest: -1}
 	f.counted, f.from = f.counted[:0], len(f.numbers.all)
@@ -365,11 +368,13 @@ func (b *Batch) Terms(_ *Run, field string) Terms {
 
 // batchTerms goes through the terms of a field that have documents.
 type batchTerms struct {
-	field   *batchField
+	field *batchField
+	// The place in the field's order.
 	at      int
 	counted bool
 }
 
+// Terms of which all documents were taken out are passed over.
 func (t *batchTerms) Next() bool {
 	for t.at++; t.at < len(t.field.order); t.at++ {
 		if len(t.term().docs) > 0 {
@@ -445,6 +450,7 @@ func (b *Batch) Sorts(_ *Run, field string) StringColumn {
 // batchStrings is a column for one reader.
 type batchStrings struct {
 	*ramStrings
+	// The place that was looked at last: documents mostly come in order.
 	last int
 }
 
@@ -484,6 +490,7 @@ func (s *greatestTerms) Ordinals(doc int32) []int32 {
 	return s.one[:]
 }
 
+// documents are those with terms in the field, in order.
 func (s *greatestTerms) documents() []int32 {
 	docs := make([]int32, len(s.field.entries))
 	for i := range docs {

@@ -14,8 +14,10 @@ import (
 // iterators and columns read blocks for one query each, and keep one block of each stream.
 type BlockSegment struct {
 	blocks Blocks
-	docs   int32
-	live   *Bitmap
+	// All documents, whether they are alive or not.
+	docs int32
+	live *Bitmap
+	// Shared by all views of the segment.
 	header *header
 }
 
@@ -114,6 +116,7 @@ func (s *BlockSegment) seek(r *Run, field, term string) (t *blockTerms, ok bool)
 // Terms implements Segment.
 func (s *BlockSegment) Terms(r *Run, field string) Terms { return s.dictionary(r, field) }
 
+// dictionary opens the terms of a field; of a field without any it is at its end.
 func (s *BlockSegment) dictionary(r *Run, field string) *blockTerms {
 	f := s.header.field(field)
 	if f == nil || f.terms == 0 {
@@ -179,6 +182,8 @@ func (s *BlockSegment) Sorts(r *Run, field string) StringColumn {
 	return nil
 }
 
+// strings opens a column of texts: first is the number of the first of its four streams, n how many
+// different texts there are, list the documents that have some. nil if the segment is damaged.
 func (s *BlockSegment) strings(r *Run, f *blockField, first byte, n int32, list byte) StringColumn {
 	c := &blockStrings{n: n, documents: s.list(r, f, list), ordinals: newStream(r, s.blocks, first, f.number),
 		ends:   newStream(r, s.blocks, first+1, f.number),
@@ -289,7 +294,8 @@ type blockTerms struct {
 // TermEntry is what the dictionary of a field says of a term: how many documents have it, 0 for
 // none, and where they begin. It is good for the segment that it came from.
 type TermEntry struct {
-	Docs                int32
+	Docs int32
+	// Where both begin in their streams, in bytes.
 	postings, positions int64
 }
 

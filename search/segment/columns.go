@@ -17,6 +17,7 @@ func (s *BlockSegment) NormReader(r *Run, field string) *NormReader {
 
 // NormReader keeps no more of the norms than one block, for a query may have a thousand of them.
 type NormReader struct {
+	// A byte for each document of the list.
 	norms *stream
 	list  *documentList
 }
@@ -33,11 +34,13 @@ func (n *NormReader) Norm(doc int32) byte {
 
 // blockNumbers is a column of numbers.
 type blockNumbers struct {
+	// Eight bytes for each number; ends has for each document where its numbers end.
 	values, ends *stream
 	list         *documentList
 	numbers      []float64
 }
 
+// Numbers implements NumberColumn; the slice is used again by the next call.
 func (c *blockNumbers) Numbers(doc int32) []float64 {
 	place, ok := c.list.place(doc)
 	if !ok {
@@ -54,7 +57,9 @@ func (c *blockNumbers) Numbers(doc int32) []float64 {
 
 // blockStrings is a column of strings, whose ordinals are in the order of the values.
 type blockStrings struct {
-	n                                 int32
+	// How many different texts there are.
+	n int32
+	// Ordinals of the documents one after the other, with their ends, and the texts with theirs.
 	ordinals, ends, values, valueEnds *stream
 	documents                         *documentList
 	list                              []int32
@@ -89,6 +94,7 @@ func (c *blockStrings) Value(ordinal int32) string {
 
 func (c *blockStrings) Len() int { return int(c.n) }
 
+// Find looks a text up by halving: texts ascend with their ordinals.
 func (c *blockStrings) Find(value string) (int32, bool) {
 	i := int32(sort.Search(int(c.n), func(i int) bool { return c.Value(int32(i)) >= value }))
 	return i, i < c.n && c.Value(i) == value

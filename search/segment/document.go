@@ -5,6 +5,7 @@ package segment
 type Document struct {
 	ID     string
 	Fields []Field // by name, each once
+	// Values that are given back with a hit, in the order in which the document gave them.
 	Stored []Stored
 }
 
@@ -33,7 +34,8 @@ type Field struct {
 
 // Term is a term of a field with its positions, ascending; without positions it has none.
 type Term struct {
-	Term      string
+	Term string
+	// Ascending; of a term of a field without positions there is one for the count.
 	Positions []int32
 }
 

@@ -72,9 +72,10 @@ type encoder struct {
 	run      *Run
 	put      func(BlockKey, []byte) error
 	segments []source
-	docs     int32
-	header   *streamWriter
-	err      error
+	// Documents of the new segment.
+	docs   int32
+	header *streamWriter
+	err    error
 }
 
 // fields writes the header, and each field where it is named. Names are in the order of all
@@ -133,6 +134,7 @@ func (e *encoder) stream(name byte, field int32) *streamWriter {
 	return &streamWriter{put: e.put, key: BlockKey{Stream: name, Field: field}}
 }
 
+// close ends streams; the first error of any is that of the encoder.
 func (e *encoder) close(all ...*streamWriter) {
 	for _, w := range all {
 		if err := w.close(); err != nil && e.err == nil {

@@ -28,9 +28,10 @@ const (
 type header struct {
 	version byte
 	docs    int32
-	stored  []byte
-	places  []fieldPlace                      // of every fieldsInPlace-th
-	kept    *cache.Cache[string, *blockField] // nil: there is no such field
+	// The header as it is stored; entries of fields are parsed when they are asked for.
+	stored []byte
+	places []fieldPlace                      // of every fieldsInPlace-th
+	kept   *cache.Cache[string, *blockField] // nil: there is no such field
 }
 
 // fieldPlace is a field by its number, with the place of its entry in the header.
@@ -41,9 +42,12 @@ type fieldPlace struct {
 
 // blockField is what a segment has of a field.
 type blockField struct {
-	number        int32
-	info          FieldInfo
-	norms         bool
+	// The field's number in the keys of its blocks.
+	number int32
+	info   FieldInfo
+	norms  bool
+	// How many terms there are, places of the dictionary, different values that are counted, and
+	// values that are sorted by.
 	terms, places int32
 	values, sorts int32
 	listed        [lists]int32 // documents of which norms and columns are; 0: of all

@@ -34,6 +34,7 @@ type Value struct {
 	Norms bool
 	// Facet values are counted.
 	Facet bool
+	// The value is given back with hits.
 	Store bool
 	// Boost multiplies the norm, in Clouseau's kind of index. 0 is 1.
 	Boost float32

@@ -24,7 +24,8 @@ type BlockPostings struct {
 	groupLength   int    // how many bytes they are,
 	places        []byte // and these; nil if they were not read
 	read, offset  int    // how many documents of the group were passed over, and where in places the next one is
-	list          []int32
+	// Memory of Positions, used again for each document.
+	list []int32
 }
 
 // Doc implements Postings.
@@ -51,6 +52,8 @@ func (p *BlockPostings) Advance(target int32) int32 {
 	return p.advance(target)
 }
 
+// advance goes to the first document from target on. Groups that end before it are passed over
+// unread as far as the skip data tells; in the group it steps in doubling strides, then halves.
 func (p *BlockPostings) advance(target int32) int32 {
 	for p.n == 0 || p.docs[p.n-1] < target {
 		if !p.group(target) {
@@ -203,6 +206,7 @@ func varints(b []byte) int {
 	return at
 }
 
+// oneByteEach reports whether each number in some bytes takes one byte only, which is read faster.
 func oneByteEach(b []byte) bool {
 	all := byte(0)
 	for _, c := range b {

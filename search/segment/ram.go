@@ -10,11 +10,13 @@ import (
 // RAM is a segment in memory that grows: documents are added in the order of their identities.
 // Views of it are segments and do not change. It is for any number of goroutines.
 type RAM struct {
+	// Guards all below it: the log is read on by one while others search views of it.
 	mu     sync.RWMutex
 	docs   []ramDocument
 	fields map[string]*ramField
-	kills  []kill
-	bytes  int
+	// In the order of the log.
+	kills []kill
+	bytes int
 }
 
 type ramDocument struct {

@@ -9,7 +9,8 @@ import (
 
 // ramView is a RAM segment up to a document.
 type ramView struct {
-	ram  *RAM
+	ram *RAM
+	// The documents of the view: those of the RAM up to its place in the log.
 	docs []ramDocument
 	live *Bitmap
 }
@@ -59,6 +60,7 @@ func (v *ramView) Field(field string) (info FieldInfo, ok bool) {
 	return info, ok
 }
 
+// Term implements Segment: documents that came later are left out by their numbers.
 func (v *ramView) Term(_ *Run, field, term string, _ bool) (p Postings, n int32) {
 	v.read(field, func(f *ramField) {
 		if t := f.terms[term]; t != nil {
@@ -155,6 +157,7 @@ func (v *numberView) documents() []int32 { return v.docs }
 
 // stringView is a column for one query.
 type stringView struct {
+	// Slices as they were when the view was made; the arrays may grow behind them.
 	docs, ends []int32
 	all        []int32
 	values     []string
@@ -171,6 +174,7 @@ func (v *stringView) documents() []int32         { return v.docs }
 func (v *stringView) Value(ordinal int32) string { return v.values[ordinal] }
 func (v *stringView) Len() int                   { return len(v.values) }
 
+// Find knows a text only if it was there when the view was made.
 func (v *stringView) Find(value string) (int32, bool) {
 	v.ram.mu.RLock()
 	defer v.ram.mu.RUnlock()
@@ -190,8 +194,9 @@ func (v *ramView) Terms(_ *Run, field string) Terms {
 }
 
 type ramTerms struct {
-	view    *ramView
-	field   *ramField
+	view  *ramView
+	field *ramField
+	// The terms of the field in order, as they were when they were opened.
 	order   []string
 	at      int
 	term    ramTerm
@@ -271,6 +276,7 @@ func (p *ramPostings) Advance(target int32) int32 {
 	return p.Doc()
 }
 
+// Freq is 1 for terms without positions: nothing is counted then.
 func (p *ramPostings) Freq() int32 {
 	if !p.counted {
 		return 1
@@ -278,6 +284,7 @@ func (p *ramPostings) Freq() int32 {
 	return max(p.ends[p.at]-p.start(), 1)
 }
 
+// start is where the positions of the current document begin.
 func (p *ramPostings) start() int32 {
 	if p.at == 0 {
 		return 0

@@ -188,6 +188,7 @@ func (r *recordReader) positions() []int32 {
 	return all
 }
 
+// int32 reads a number that has to fit 31 bits; a larger one is damage.
 func (r *recordReader) int32() int32 {
 	v := r.Uvarint()
 	if v > math.MaxInt32 {
@@ -197,6 +198,7 @@ func (r *recordReader) int32() int32 {
 	return int32(v)
 }
 
+// float reads the eight bytes of a double.
 func (r *recordReader) float() float64 {
 	b := r.Take(8)
 	if b == nil {

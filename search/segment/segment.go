@@ -48,8 +48,9 @@ type Segment interface {
 // FieldInfo is what is known of a field of a segment without reading it. Documents that are not
 // alive count until their segment is merged, as in Lucene.
 type FieldInfo struct {
-	Docs      int32 // that have terms in the field
-	Length    int64 // the tokens of all of them
+	Docs   int32 // that have terms in the field
+	Length int64 // the tokens of all of them
+	// What documents have of the field: positions, numbers, values that are counted.
 	Positions bool
 	Numbers   bool
 	Strings   bool
@@ -159,6 +160,7 @@ func (r *Run) Spent(n int) bool {
 // Bitmap is a set of numbers of documents, below a fixed number. It may be read by any number of
 // goroutines while none changes it.
 type Bitmap struct {
+	// 64 documents in each, the lowest bit first; bits from n on are 0.
 	words []uint64
 	n     int32
 }

@@ -13,6 +13,7 @@ import (
 // BlockKey names a block of a segment: its stream, the field by its number, and the place of the
 // block in the stream.
 type BlockKey struct {
+	// Which stream of which field, and the number of the block in it.
 	Stream byte
 	Field  int32
 	Number int32
@@ -64,11 +65,14 @@ type streamWriter struct {
 	put    func(BlockKey, []byte) error
 	key    BlockKey
 	buffer []byte
+	// Bytes of the whole stream so far; buffer has those of the block that is not full.
 	length int64
 	err    error
 	small  []byte
 }
 
+// write appends to the stream and puts each block that is full. A block belongs to who takes it, so
+// that the next one gets memory of its own.
 func (w *streamWriter) write(b []byte) {
 	w.length += int64(len(b))
 	w.buffer = append(w.buffer, b...)
@@ -90,6 +94,7 @@ func (w *streamWriter) end64(v uint64) {
 	w.write(w.small)
 }
 
+// close puts what is left. Places in a stream have 32 bits, so that a longer one cannot be read.
 func (w *streamWriter) close() error {
 	if w.err == nil && len(w.buffer) > 0 {
 		w.err = w.put(w.key, w.buffer)
@@ -106,7 +111,8 @@ type stream struct {
 	blocks Blocks
 	key    BlockKey
 	block  []byte // of key.Number, nil if none is read
-	at     int64
+	// Where the block begins in the stream, in bytes.
+	at int64
 }
 
 func newStream(run *Run, blocks Blocks, name byte, field int32) *stream {

@@ -46,12 +46,14 @@ var (
 // Request is a request with a key. It is not for concurrent use.
 type Request struct {
 	User, Key string // "" is the user that has no name
-	Hash      [sha256.Size]byte
-	Now       time.Time
+	// Of the request: the same key with another request is a mistake of the client.
+	Hash [sha256.Size]byte
+	Now  time.Time
 }
 
 // Answer is what a request was answered.
 type Answer struct {
+	// What is answered again: the status, the header ETag and the body.
 	Status int
 	ETag   string
 	Body   []byte
@@ -140,11 +142,13 @@ func (q *Request) read(tx kv.ReadTx) (*record, error) {
 
 // record is the value of an answer.
 type record struct {
-	hash   [sha256.Size]byte
+	hash [sha256.Size]byte
+	// When the answer was stored, milliseconds since 1970.
 	ms     int64
 	answer Answer
 }
 
+// append encodes: hash, time, status, ETag with its length, and the body as the rest.
 func (r *record) append(dst []byte) []byte {
 	dst = append(dst, r.hash[:]...)
 	dst = binary.AppendUvarint(dst, uint64(r.ms))
@@ -177,6 +181,7 @@ func parseRecord(value []byte) (*record, error) {
 	return r, nil
 }
 
+// littleEndian reads a counter of atomic additions; anything else is 0.
 func littleEndian(value []byte) int64 {
 	if len(value) != 8 {
 		return 0

@@ -58,11 +58,14 @@ func Check(ctx context.Context, store kv.Store, root []byte) (violations []strin
 // checkedRow is what a row says: the key that must be there besides, and what it adds to the charges of
 // a user; entries take from them.
 type checkedRow struct {
+	// The key that has to be there if this row is; the user, and by how much the row changes what
+	// is charged to the user.
 	other  []byte
 	user   string
 	charge int64
 }
 
+// checkRow reads a row of any part and tells which other one it calls for.
 func checkRow(key, value []byte) (c checkedRow, err error) {
 	part, rest, err := tuple.ReadInt(key)
 	if err != nil {

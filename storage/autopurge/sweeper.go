@@ -21,7 +21,8 @@ type Settings struct {
 	DryRun bool   // nothing is purged, what would be is counted
 	Rate   int64  // documents purged in a second at most
 	Batch  int64  // revisions in a transaction, about
-	Look   time.Duration
+	// How long after a look the next one comes, where no time is known.
+	Look time.Duration
 	// Due tells whether a pass is to begin, when the last one began at a time; zero: there was none
 	// since the server started, or since it was switched off.
 	Due func(last, now time.Time) bool

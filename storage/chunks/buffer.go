@@ -12,6 +12,7 @@ const firstRoom = 32 << 10
 
 // Buffer keeps bytes in chunks. It is not for concurrent use.
 type Buffer struct {
+	// Bytes of a chunk, of the first one, and of all that are held.
 	size  int
 	first int
 	all   [][]byte // the last one may be empty

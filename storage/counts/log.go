@@ -35,7 +35,9 @@ const (
 
 // entry is an entry of the log.
 type entry struct {
-	seq     compat.Seq
+	// The sequence of the commit.
+	seq compat.Seq
+	// Rows of the feed that it put in, and the sequences of those that it took out.
 	added   int64
 	removed []compat.Seq
 	ids     []idDelta
@@ -199,6 +201,8 @@ type Rest struct {
 	log     []entry
 }
 
+// restOf adds entries up: rows that came are after all that was folded, so that their number does;
+// rows that went may be anywhere and are kept by sequence.
 func restOf(log []entry) *Rest {
 	rest := &Rest{log: log}
 	for i := range log {

@@ -30,6 +30,7 @@ const SeqLevels = 2
 
 // seqBlock is a block under the hands of the folder.
 type seqBlock struct {
+	// The first sequence of the block, and how many rows it has.
 	begin compat.Seq
 	rows  int64
 }

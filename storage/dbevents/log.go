@@ -39,7 +39,8 @@ const shardMap = "_dbs"
 type Log struct {
 	own string // the database of events: its own updates are none
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// Events that wait to be written, each once, and their order.
 	noted   map[Event]struct{}
 	order   []Event
 	first   chan struct{} // has an element when something was noted
@@ -84,6 +85,7 @@ func (l *Log) note(e Event) {
 	signal(l.first)
 }
 
+// signal leaves an element in a channel with room for one, and does not block.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -146,6 +146,8 @@ type blobRead struct {
 	chunks []kv.Iterator
 }
 
+// start asks for the chunks of a blob, all of them or those that the wanted members are in; each is
+// a range of one key, so that they are on their way together.
 func (r *blobRead) start(d *Reader) {
 	key := d.Keys.Attachment(nil, keyspace.TagAtt, r.b.Ref)
 	prefix := len(key)

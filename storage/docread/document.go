@@ -22,8 +22,7 @@ type Document struct {
 	RevsInfo         []RevInfo      // the winner's line, newest first
 	Conflicts        []compat.Rev   // other leaves that are not deleted, in the order of winners
 	DeletedConflicts []compat.Rev
-	LocalSeq         uint64     // the number of the document's sequence
-	Seq              compat.Seq // with LocalSeq: where the feed has the document
+	LocalSeq         uint64 // the number of the document's sequence
 }
 
 // AddConflicts fills in what the options ask for of the leaves beside the winner, which is the last
@@ -77,6 +76,7 @@ type OpenOptions struct {
 	// Deleted accepts a deleted winner, which is otherwise the error compat.ErrDeleted.
 	Deleted bool
 
+	// What of Document is filled besides.
 	Revs             bool // Document.Revs
 	RevsInfo         bool
 	Conflicts        bool
@@ -120,6 +120,8 @@ type OpenRevsOptions struct {
 
 // RevResult is one revision asked for: the document, or nil where it is missing.
 type RevResult struct {
+	// The revision that was asked for; Doc may be a later one (Latest), or nil for one that is
+	// missing.
 	Rev compat.Rev
 	Doc *Document
 }

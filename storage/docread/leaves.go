@@ -9,8 +9,9 @@ import (
 // LeafScan is a running read of a document's leaves, so that several can overlap.
 type LeafScan struct {
 	prefix int
-	heads  bool
-	it     kv.Iterator
+	// Lines of leaves that are not the winner are left out.
+	heads bool
+	it    kv.Iterator
 }
 
 // ScanLeaves asks for the leaves of a document; heads leaves out the lines of ancestors, see

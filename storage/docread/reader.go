@@ -22,6 +22,7 @@ type Memory interface {
 // snapshot.
 type Reader struct {
 	counts.Reader
+	// The record of the database in this snapshot.
 	Rec  keyspace.Record
 	Name string
 	// Memory is asked with Ctx before large bodies are read; nil in transactions that write, and

@@ -36,6 +36,7 @@ const revsAhead = 1024
 // another snapshot, after the revision given last. No more than what ReadEntries reads together is
 // in memory, however many revisions a document has.
 type Revisions struct {
+	// Gives the requests one after the other; they are taken window by window.
 	next     func() (OpenRevsRequest, bool)
 	Sorted   bool // the revisions of a request ascend, each once
 	fn       func(i int, revs []RevResult, more bool) error
@@ -235,10 +236,11 @@ type leafIndex struct {
 	id        string
 	leaves    []formats.Leaf
 	revsLimit int64
-	lookups   int
-	byRev     map[compat.Rev]*formats.Leaf
-	depth     int64                    // of byHash
-	byHash    map[string]*formats.Leaf // the first line with each revision of a depth
+	// Revisions that were looked up so far: with many of them an index is made.
+	lookups int
+	byRev   map[compat.Rev]*formats.Leaf
+	depth   int64                    // of byHash
+	byHash  map[string]*formats.Leaf // the first line with each revision of a depth
 
 	ordered    []*formats.Leaf            // from left to right
 	belowDepth int64                      // of belowHash

@@ -17,6 +17,8 @@ type lastRead struct {
 	it     kv.Iterator
 }
 
+// askLast asks for the last key of a document's leaves, which is the winner's: one row of a reverse
+// range.
 func (d *Reader) askLast(id string) lastRead {
 	prefix := d.Keys.Doc(make([]byte, 0, 64), keyspace.TagRevs, id)
 	begin, end := keyspace.Children(prefix)
@@ -89,7 +91,6 @@ func (d *Reader) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 	}
 	doc.AddConflicts(leaves, o.Conflicts, o.DeletedConflicts)
 	if o.LocalSeq {
-		doc.Seq = winner.Seq
 		if doc.LocalSeq, err = d.SeqNumber(winner.Seq); err != nil {
 			return nil, err
 		}

@@ -162,6 +162,7 @@ func ParseListed(key, value []byte) (d Due, err error) {
 type expirer struct {
 	engine kv.Store
 	store  *storage.Store
+	// Called in the transaction that deletes a document, with its result.
 	stored func(x *storage.Tx, results []storage.EditResult) error
 }
 

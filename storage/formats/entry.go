@@ -50,6 +50,7 @@ const (
 
 // Blob names bytes under an id of their own; the zero blob names none.
 type Blob struct {
+	// The id that the keys of the chunks have; the MD5 and the number of bytes of all of them.
 	Ref    string
 	Digest [md5.Size]byte
 	Length int
@@ -145,6 +146,7 @@ const MaxInline = 64 << 10
 // MaxBlob is more than any list or body has.
 const MaxBlob = 1 << 32
 
+// readBlob reads a reference. A length that no blob has is damage: it would be trusted for memory.
 func readBlob(r *packed.Reader) (b Blob) {
 	b.Ref = string(r.Take(BlobIDSize))
 	copy(b.Digest[:], r.Take(len(b.Digest)))

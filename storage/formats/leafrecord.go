@@ -20,9 +20,10 @@ import (
 // in chunks below the key, and has a flag that says so.
 type Leaf struct {
 	revtree.Leaf
-	Seq      compat.Seq // of the document, in the winner
-	Winner   bool       // carries seq
-	Stored   bool       // has an entry
+	Seq    compat.Seq // of the document, in the winner
+	Winner bool       // carries seq
+	Stored bool       // has an entry
+	// Bytes of the body by CouchDB's external size, and as stored, with attachments.
 	External int64
 	Active   int64
 	Entry    []byte // the entry's value, where it is in the record; else an entry is in TagDocs
@@ -104,6 +105,7 @@ func ParseLeaf(lines *revtree.Lines, suffix, value []byte) (Leaf, error) {
 // LeafLine is the stored line of a leaf's ancestors, or the first part of it, that was not read
 // yet.
 type LeafLine struct {
+	// How many hashes there are; odd ones are not hexadecimal and have their lengths.
 	count  uint64
 	odd    bool
 	hashes []byte
@@ -192,6 +194,7 @@ func ParseLeafValue(value []byte) (l Leaf, line LeafLine, err error) {
 // LeafReader puts the leaves of one document together from the rows of TagRevs, which come in the
 // order of their keys.
 type LeafReader struct {
+	// What was read, the winner last; the hashes of their lines share memory.
 	Leaves []Leaf
 	lines  revtree.Lines
 	// heads leaves out the lines of all leaves but the winner.
@@ -234,6 +237,7 @@ func (r *LeafReader) Drop() { r.held = false }
 // End finishes the leaf that add still holds; it is called after the last row.
 func (r *LeafReader) End() error { return r.takeHeld(false) }
 
+// takeHeld reads the leaf that was held back, now that its last chunk is there.
 func (r *LeafReader) takeHeld(head bool) error {
 	if !r.held {
 		return nil
@@ -288,6 +292,7 @@ func EntryTag(kilobytes int) keyspace.Tag {
 	return keyspace.TagDocs
 }
 
+// readKilobytes reads a size that is rounded up to kilobytes; more than a value holds is damage.
 func readKilobytes(r *packed.Reader) int {
 	n := r.Uvarint()
 	if n > keyspace.MaxValue>>10 {
@@ -343,6 +348,7 @@ func ParseListed(value []byte) (rev compat.Rev, kilobytes int, err error) {
 // varint number of leaves, winner (signed varint depth, hash with varint length), varint kilobytes
 // if there are any, id to the end.
 type Change struct {
+	// What a row of the feed has of its document besides its sequence.
 	ID        string
 	Winner    compat.Rev
 	Deleted   bool

@@ -15,6 +15,7 @@ const acceptWindow = 16
 
 // entry is a key of keyDue, and its value.
 type entry struct {
+	// By these two the list is sorted: how long to wait, and the order in which waits began.
 	delay, order uint64
 	id           string
 	due          int64     // ms, by the clock of who began the wait

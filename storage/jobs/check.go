@@ -90,6 +90,7 @@ func (c *checker) expect(typ, id string, r *jobRecord) {
 	}
 }
 
+// see takes a key off those that records call for.
 func (c *checker) see(key []byte, value string) {
 	if !c.expected[string(key)+value] {
 		c.found = append(c.found, fmt.Sprintf("jobs: key %q belongs to no job", key))

@@ -39,15 +39,18 @@ type Options struct {
 
 // Queue adds, runs and lists jobs. It is safe for concurrent use.
 type Queue struct {
-	keys      keys
-	kv        kv.Store
-	lease     time.Duration
+	keys keys
+	kv   kv.Store
+	// How long a run stays its worker's without a heartbeat.
+	lease time.Duration
+	// This process has the store to itself: runs without a worker are over at once.
 	exclusive bool
-	owner     string
-	nodes     *nodes.Members // nil: unknown
-	log       *slog.Logger
-	now       func() time.Time // for what others read
-	metrics   metrics
+	// Names this process in records.
+	owner   string
+	nodes   *nodes.Members // nil: unknown
+	log     *slog.Logger
+	now     func() time.Time // for what others read
+	metrics metrics
 
 	ready  chan struct{}   // closed when jobs can be taken
 	begun  chan struct{}   // closed by start

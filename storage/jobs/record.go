@@ -18,6 +18,7 @@ const tokenSize = 16
 // token names a run of a job, or the life of a record.
 type token [tokenSize]byte
 
+// newToken makes a random token, which nobody else has.
 func newToken() (t token) {
 	rand.Read(t[:]) // never fails
 	return t
@@ -58,10 +59,11 @@ type jobRecord struct {
 	added    int64  // ms
 	began    int64  // ms
 	ended    int64  // ms
-	owner    string
-	data     []byte
-	result   []byte
-	err      string
+	// The process that runs it; what the handler was given, and what it has given back.
+	owner  string
+	data   []byte
+	result []byte
+	err    string
 }
 
 // lease is the value of keyLease.
@@ -72,6 +74,8 @@ type lease struct {
 	progress []byte
 }
 
+// append encodes: format, state, tokens, then numbers and texts in a fixed order, which parseRecord
+// follows.
 func (r *jobRecord) append(dst []byte) []byte {
 	dst = append(dst, recordFormat, byte(r.state))
 	dst = append(dst, r.birth[:]...)
@@ -116,6 +120,7 @@ func (l *lease) append(dst []byte) []byte {
 	return packed.AppendText(dst, l.progress)
 }
 
+// parseLease reads a lease as append has written it.
 func parseLease(src []byte) (*lease, error) {
 	p := parser{packed.Reader{B: src}}
 	var l lease
@@ -151,6 +156,7 @@ func (p *parser) block() []byte {
 	return append([]byte(nil), b...)
 }
 
+// toTime reads a time in milliseconds since 1970; 0 is no time.
 func toTime(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -23,6 +23,7 @@ type Run struct {
 	typ   *Type
 	token token
 	key   []byte // of the record
+	// Has an element when progress was told that is not stored yet.
 	dirty chan struct{}
 
 	mu       sync.Mutex
@@ -177,6 +178,7 @@ func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
+// pause waits; false if the context ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,6 +15,7 @@ import (
 type sighting struct {
 	value []byte
 	since time.Time // seen with this value
+	// The last round in which the key was seen; what was not seen for one is forgotten.
 	round uint64
 }
 

@@ -14,6 +14,7 @@ type timeline struct {
 
 // sample says that the store had come to a version at that time at the latest.
 type sample struct {
+	// A read version of the store with the time at which it was read here.
 	version uint64
 	time    time.Time
 }

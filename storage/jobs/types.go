@@ -34,6 +34,7 @@ func (s State) String() string {
 
 // Spec says what to add.
 type Spec struct {
+	// Both name the job: there is one of a type and an id.
 	Type string
 	ID   string
 	// Data is the handler's, at most maxData bytes. A job that waits or runs takes the new data

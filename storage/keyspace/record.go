@@ -16,6 +16,7 @@ import (
 // with flag 16 that of History. Older versions appended the ranges of hashes that a database was
 // split into, with flag 2. They are dropped.
 type Record struct {
+	// Another one for each database, also for one that has the name of a deleted one.
 	UUID        [16]byte
 	Prefix      int64     // the number that all keys of the database begin with
 	Created     time.Time // to the microsecond, in UTC

@@ -43,8 +43,9 @@ func (ls *Listeners) Count() (databases, listeners int) {
 
 // hub fans the updates of one database out.
 type hub struct {
-	all       *Listeners
-	name      string
+	all  *Listeners
+	name string
+	// Reads the key that changes with each update, and where it is.
 	read      Read
 	listeners int // guarded by Listeners.mu
 	stop      context.CancelFunc
@@ -272,6 +273,8 @@ func (h *hub) end(err error) {
 	}
 }
 
+// wake lets everybody who waits go on: the channel that they wait for is closed and replaced. err
+// ends the hub.
 func (h *hub) wake(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

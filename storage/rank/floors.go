@@ -97,6 +97,8 @@ func askFloor(r kv.ReadTx, prefix, key []byte) kv.Iterator {
 	return r.Range(prefix, kv.AppendKeyAfter(nil, concat(prefix, key)), kv.RangeOptions{Limit: 1, Reverse: true})
 }
 
+// readFloor is the boundary that a reverse range finds; without one it is the empty boundary, which
+// begins each level.
 func readFloor(it kv.Iterator, prefix []byte) (Floor, error) {
 	defer it.Close()
 	if it.Next() {

@@ -44,7 +44,8 @@ func (x *Index) Fold(tx kv.Tx, deltas, rest *Deltas, keys [][]byte) ([][][]byte,
 // anything was written; bound keeps up what is written since.
 type levelFold struct {
 	*Index
-	tx     kv.Tx
+	tx kv.Tx
+	// The level.
 	n      int
 	rest   *Deltas
 	all    [][]byte // the keys of rows that change, and others
@@ -188,6 +189,7 @@ func (l *levelFold) findBefore(b *bound) error {
 	return nil
 }
 
+// set gives a boundary its new weight, in memory and in the store.
 func (l *levelFold) set(b *bound, weight Weight) {
 	b.weight = weight
 	l.put(l.tx, concat(l.level(l.n), b.key), weight)

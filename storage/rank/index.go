@@ -58,6 +58,7 @@ func (x *Index) level(n int) []byte { return x.Levels[n-1] }
 // rowsEnd is where a range of rows up to a key ends; nil is after all rows.
 func (x *Index) rowsEnd(to []byte) []byte { return rangeEnd(x.Rows, to) }
 
+// rangeEnd is where a range below a prefix ends; a nil key is after all rows.
 func rangeEnd(prefix, to []byte) []byte {
 	if to == nil {
 		return kv.AppendPrefixEnd(nil, prefix)

@@ -11,9 +11,10 @@ import (
 // rows. They stay right as long as no row comes, goes or changes. They are not changed once they
 // are read.
 type PrefixSums struct {
-	level  int
-	keys   []byte // one after the other
-	ends   []int  // in keys
+	level int
+	keys  []byte // one after the other
+	ends  []int  // in keys
+	// The weight of the rows before each boundary.
 	before []Weight
 }
 
@@ -78,6 +79,8 @@ func (x *Index) RowsBefore(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas)
 	return w.Rows, err
 }
 
+// before weighs the rows before a key: from the prefix sum of the last cached boundary on, by the
+// levels below, with what is not folded yet.
 func (x *Index) before(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas, all bool) (sum Weight, err error) {
 	from, level := []byte{}, len(x.Levels)
 	if p != nil {

@@ -10,6 +10,7 @@ import (
 // Weight is what rows weigh together: their number, the sum of a number of each, and how many of
 // them have none.
 type Weight struct {
+	// How many rows, and the sum of those whose value is a 64-bit integer.
 	Rows int64
 	Sum  Int128
 	Rest int64 // rows that are not in Sum
@@ -27,6 +28,7 @@ func (w Weight) Sub(v Weight) Weight {
 
 // Int128 is a signed integer, Hi·2^64 + Lo, wrapping.
 type Int128 struct {
+	// Two's complement: Hi has the sign, Lo the lower 64 bits.
 	Hi int64
 	Lo uint64
 }

@@ -84,6 +84,7 @@ func (w *work) otherDocuments(d *docread.Reader) error {
 	}
 }
 
+// nextID goes to the next document; keys that cannot be read are told and passed over.
 func (w *work) nextID(s *docread.IDStream) error {
 	err := s.Next()
 	for errors.Is(err, kv.ErrCorrupt) {
@@ -141,6 +142,8 @@ type damagedDoc struct {
 	atts    map[string]compat.Attachment // as they are stored now, by their Ref in the damaged store
 }
 
+// read collects all that is there of a document, whatever fits together of it: leaves with their
+// lines, entries without a leaf, replaced revisions. Damage in one row costs that row.
 func (w *work) read(d *docread.Reader, id string) (*damagedDoc, error) {
 	doc := &damagedDoc{
 		id:      id,

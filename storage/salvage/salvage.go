@@ -30,6 +30,7 @@ type Result struct {
 
 // Loss is something that could not be brought back.
 type Loss struct {
+	// What is missing, for people; ID and Rev are empty where they are not known.
 	Database string
 	ID       string // of a document, or empty
 	Rev      compat.Rev

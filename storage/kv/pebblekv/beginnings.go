@@ -13,10 +13,12 @@ type beginnings struct {
 }
 
 type beginning struct {
+	// How many transactions run that began at a version.
 	version uint64
 	running int
 }
 
+// compareVersion orders the list for binary search: it is sorted by version.
 func compareVersion(b beginning, version uint64) int {
 	switch {
 	case b.version < version:
@@ -27,6 +29,7 @@ func compareVersion(b beginning, version uint64) int {
 	return 0
 }
 
+// begin notes that a transaction has begun at a version, and end that it is over.
 func (b *beginnings) begin(version uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,12 +21,15 @@ const batchOverhead = 256
 // and hands it on; another (complete) waits for its sync, publishes it and answers. So the next
 // group is prepared while one syncs.
 type committer struct {
-	db          *pebble.DB
-	queue       *queue
-	builder     builder
-	maxGroup    int
-	version     uint64     // of the last group applied
-	waiting     []*request // lead the next group
+	db    *pebble.DB
+	queue *queue
+	// Puts a group together out of what waits; only the goroutine of the committer uses it.
+	builder  builder
+	maxGroup int
+	version  uint64     // of the last group applied
+	waiting  []*request // lead the next group
+	// Groups that are built and not yet durable, for the second goroutine, which waits for the
+	// device.
 	flying      chan *group
 	space       *spaceGuard
 	left        room      // of the device, as
@@ -38,10 +41,11 @@ type committer struct {
 	subspaces   *subspaces
 	hold        func() error // fails when another process may have the directory
 	raiseMark   func(version uint64)
-	publish     func(*snapshot)
-	oldest      func() uint64 // version at which the oldest running transaction began
-	stats       *stats
-	done        chan struct{} // closed when both goroutines have ended
+	// Makes the state after a group the one that new transactions read.
+	publish func(*snapshot)
+	oldest  func() uint64 // version at which the oldest running transaction began
+	stats   *stats
+	done    chan struct{} // closed when both goroutines have ended
 
 	writing atomic.Int32 // groups that are being written
 	moved   atomic.Int64 // when that began or went on, in nanoseconds since 1970

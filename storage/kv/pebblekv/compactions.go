@@ -26,6 +26,7 @@ const (
 // other: L0's tables are merged into those below them once (docs/adr/0049). It is Pebble's own
 // ConcurrencyLimitScheduler but for the waiting.
 type compactions struct {
+	// Bytes that transactions have written, by which a tick sees whether writers are busy.
 	written atomic.Int64
 
 	db   pebble.DBForCompaction
@@ -42,6 +43,7 @@ type compactions struct {
 
 var _ pebble.CompactionScheduler = (*compactions)(nil)
 
+// newCompactions makes the scheduler, which does nothing before Pebble hands over its database.
 func newCompactions() *compactions {
 	c := &compactions{stop: make(chan struct{}), done: make(chan struct{})}
 	c.idle.L = &c.mu

@@ -40,8 +40,10 @@ type conflictSet struct {
 
 // generation is what was written in one part of the window.
 type generation struct {
-	keys   map[uint64]uint64 // hash of key → commit version
-	sets   []writeSet        // oldest first
+	keys map[uint64]uint64 // hash of key → commit version
+	// What ranges are compared with, which hashes cannot answer.
+	sets []writeSet // oldest first
+	// How much is in it, and its newest version.
 	size   int
 	newest uint64
 }
@@ -50,6 +52,8 @@ func newGeneration(newest uint64) generation {
 	return generation{keys: map[uint64]uint64{}, newest: newest}
 }
 
+// newConflictSet begins a set that knows nothing of what was written up to floor: transactions that
+// began before it are refused.
 func newConflictSet(seed maphash.Seed, floor uint64) *conflictSet {
 	c := &conflictSet{
 		seed: seed, floor: floor, maxKeys: generationKeys, most: maxGenerations, clock: time.Now,

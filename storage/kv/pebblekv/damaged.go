@@ -15,7 +15,8 @@ import (
 
 // damagedFiles are the files in which something could not be read since the store was opened.
 type damagedFiles struct {
-	log   *slog.Logger
+	log *slog.Logger
+	// Guards names, the damaged files that reads have met, each told once.
 	mu    sync.Mutex
 	names []string
 }

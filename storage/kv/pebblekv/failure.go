@@ -64,6 +64,7 @@ func isLockHeld(err error) bool {
 
 // failure is the state of a store that can no longer write: what was committed stays readable.
 type failure struct {
+	// The first failure is the one that is told.
 	once   sync.Once
 	err    error
 	failed chan struct{} // closed when err is set

@@ -23,11 +23,13 @@ const (
 type folder struct {
 	db        *pebble.DB
 	conflicts *conflictSet
-	counters  map[string]*counter
-	open      []*counter // the keys of the current group
-	stored    []byte     // scratch
-	hits      atomic.Uint64
-	misses    atomic.Uint64
+	// Keys that atomic operations were applied to lately, with their values, so that an addition
+	// does not read the store.
+	counters map[string]*counter
+	open     []*counter // the keys of the current group
+	stored   []byte     // scratch
+	hits     atomic.Uint64
+	misses   atomic.Uint64
 }
 
 // counter is a key that atomic operations were applied to.

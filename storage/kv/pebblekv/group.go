@@ -15,8 +15,11 @@ import (
 // group is the transactions that are committed together, in order, with one version, one batch and
 // one sync.
 type group struct {
-	version   uint64
-	batch     *pebble.Batch
+	// The version that the transactions of the group commit at.
+	version uint64
+	batch   *pebble.Batch
+	// Whose reads hold, in the order in which they are applied; conflicts have to run again, failed
+	// are told their error.
 	accepted  []*request
 	stamped   []writeSet // versionstamped keys written
 	conflicts []*request

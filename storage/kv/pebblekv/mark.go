@@ -32,6 +32,7 @@ const (
 
 var markTable = crc32.MakeTable(crc32.Castagnoli)
 
+// encodeMark is the version with a checksum: a mark that was half written counts as none.
 func encodeMark(version uint64) []byte {
 	b := binary.BigEndian.AppendUint64(nil, version)
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, markTable))
@@ -113,6 +114,7 @@ func noteLosses(fsys vfs.FS, dir string, losses []string) error {
 	return fsys.Rename(name+".tmp", name)
 }
 
+// readLosses reads what was lost when the store was recovered, a line each; no file means nothing.
 func readLosses(fsys vfs.FS, dir string) []string {
 	f, err := fsys.Open(fsys.PathJoin(dir, lossesFile))
 	if err != nil {

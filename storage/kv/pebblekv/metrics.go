@@ -9,9 +9,11 @@ import (
 
 // Histogram counts values by powers of two: Buckets[i] holds those below 2^i and not below 2^(i-1).
 type Histogram struct {
-	Count   uint64
-	Sum     uint64
-	Max     uint64
+	// How many values, their sum, and the greatest.
+	Count uint64
+	Sum   uint64
+	Max   uint64
+	// By the number of bits of the value: bucket n has those from 2^(n-1) up to, and without, 2^n.
 	Buckets [32]uint64
 }
 
@@ -54,11 +56,13 @@ type stats struct {
 	postponed atomic.Uint64
 	ended     atomic.Uint64
 
+	// Guards the histograms; the counters are atomic.
 	mu        sync.Mutex
 	groupSize Histogram
 	latency   Histogram
 }
 
+// synced counts a group that is durable.
 func (s *stats) synced(transactions int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,6 +71,7 @@ var compression = pebble.DBCompressionSettings{Name: "settee", Levels: [...]*blo
 	block.FastestCompression, block.FastestCompression, block.BalancedCompression,
 }}
 
+// withDefaults fills in what the caller left open.
 func (o Options) withDefaults() Options {
 	if o.MaxOpenFiles <= 0 {
 		o.MaxOpenFiles = 500

@@ -23,6 +23,8 @@ const lockFile = "LOCK"
 
 // place is the lock file of a directory.
 type place struct {
+	// The directory as it was opened. own tells whether it is still the same one under that name;
+	// lost stays true once it was not.
 	name string
 	own  os.FileInfo // nil for file systems of tests, whose files have no identity
 	lost atomic.Bool

@@ -7,6 +7,7 @@ import "sync"
 type queue struct {
 	mu      sync.Mutex
 	arrived sync.Cond
+	// Transactions that ran before and conflicted: they go first, so that each comes through.
 	retried []*request
 	fresh   []*request
 	closed  bool

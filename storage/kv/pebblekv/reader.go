@@ -110,6 +110,8 @@ func (r *reader) park() {
 	r.letGo()
 }
 
+// letGo gives Pebble's iterators back but keeps where they are: each goes on in a new one when it
+// is used again. The lock is held.
 func (r *reader) letGo() {
 	for _, it := range r.ranges[:r.used] {
 		it.park()
@@ -144,6 +146,7 @@ func (r *reader) leave() {
 	}
 }
 
+// lose ends the snapshot for the transaction, whose next read is kv.ErrTooOld. The lock is held.
 func (r *reader) lose() {
 	r.letGo()
 	r.snap.release()

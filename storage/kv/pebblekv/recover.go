@@ -19,6 +19,7 @@ import (
 
 // Recovered says what Recover could read of a store, and what not.
 type Recovered struct {
+	// What was read of the damaged store, and what of it is in the new one.
 	Tables, Logs int
 	Keys, Bytes  int64
 	Damages      []kv.Damage
@@ -35,6 +36,8 @@ func Recover(ctx context.Context, dir, to string, progress func(keys, bytes int6
 	return recoverStore(ctx, vfs.Default, dir, to, progress)
 }
 
+// recoverStore writes what can be read of a damaged directory into a new one, without a log and
+// synced once at the end: a recovery that is interrupted begins anew.
 func recoverStore(
 	ctx context.Context,
 	fsys vfs.FS,

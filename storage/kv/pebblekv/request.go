@@ -45,6 +45,8 @@ type outcome struct {
 
 // readSet is what a transaction read: single keys with their hashes, and ranges.
 type readSet struct {
+	// Keys and ranges that the transaction read with conflicts; hashes are those of keys, computed
+	// once.
 	keys   []string
 	hashes []uint64
 	ranges []readRange
@@ -140,6 +142,8 @@ func stampedWriteSet(keys []string) writeSet {
 // packer makes strings that share one piece of memory, whose size is known beforehand.
 type packer struct{ b strings.Builder }
 
+// add copies a text into one piece of memory with the others, so that a request has few
+// allocations.
 func (p *packer) add(s []byte) string {
 	start := p.b.Len()
 	p.b.Write(s)

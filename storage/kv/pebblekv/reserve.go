@@ -81,6 +81,8 @@ func (o Options) fit(device uint64) Options {
 
 // room is what groups may take of the device, in bytes; negative where it is less than nothing.
 type room struct {
+	// Bytes that are free on the device, and those that ordinary transactions and those that free
+	// space may still write before it is asked again.
 	free     uint64
 	ordinary int64
 	freeing  int64

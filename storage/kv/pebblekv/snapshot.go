@@ -62,6 +62,7 @@ func (s *snapshots) publish(next *snapshot) {
 	s.current.Swap(next).replace(time.Now(), s.flushes.Load())
 }
 
+// newSnapshot takes a snapshot of what is applied now; the caller holds the one reference.
 func newSnapshot(db *pebble.DB, version uint64) *snapshot {
 	s := &snapshot{db: db, view: db.NewSnapshot(), version: version}
 	s.refs.Store(1)

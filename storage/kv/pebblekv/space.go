@@ -48,6 +48,7 @@ type spaceGuard struct {
 	once      sync.Once
 }
 
+// newSpaceGuard makes a guard that lets everything pass until it is armed, when the store is open.
 func newSpaceGuard(fs vfs.FS, dir string, reserve uint64, patience time.Duration) *spaceGuard {
 	g := &spaceGuard{fs: fs, dir: dir, reserve: reserve, floor: reserve / floorShare, closed: make(chan struct{}),
 		patience: patience}
@@ -288,6 +289,8 @@ func (d *guardedDir) Sync() error { return d.fs.orStop(d.fs.guard.wait(d.File.Sy
 // Unwrap implements vfs.FS.
 func (f *guardedFS) Unwrap() vfs.FS { return f.FS }
 
+// wrap and wrapTable put the guard around a file that is written: where the device has no room,
+// writes wait for it instead of failing inside Pebble.
 func (f *guardedFS) wrap(file vfs.File) vfs.File {
 	if file == nil {
 		return nil

@@ -22,10 +22,11 @@ const maxTransaction = 1 << 30
 
 // Store is the embedded kv.Store. Open returns one. All methods are safe for concurrent use.
 type Store struct {
-	opts        Options
-	db          *pebble.DB
-	lock        *pebble.Lock
-	place       *place
+	opts  Options
+	db    *pebble.DB
+	lock  *pebble.Lock
+	place *place
+	// Lets operations in while the store is open; Close shuts it and waits for those inside.
 	gate        *gate
 	snapshots   snapshots
 	committer   *committer
@@ -36,15 +37,16 @@ type Store struct {
 	failure     *failure
 	damaged     *damagedFiles
 	watches     *txn.Watches
-	seed        maphash.Seed
-	cache       *valueCache
-	stats       stats
-	updates     beginnings
-	closing     chan struct{} // closed by Close
-	tasks       sync.WaitGroup
-	mark        vfs.File // open while commits are taken
-	copied      bool     // the directory is a copy that nobody has committed to
-	blocks      atomic.Pointer[pebble.Cache]
+	// Of the hashes by which conflicts are found; another one for each opening.
+	seed    maphash.Seed
+	cache   *valueCache
+	stats   stats
+	updates beginnings
+	closing chan struct{} // closed by Close
+	tasks   sync.WaitGroup
+	mark    vfs.File // open while commits are taken
+	copied  bool     // the directory is a copy that nobody has committed to
+	blocks  atomic.Pointer[pebble.Cache]
 
 	// readOnly is set while the store is open for reading only; db and committer belong to
 	// awaitSpace then. writing is closed when that ends.

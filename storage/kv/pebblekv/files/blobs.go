@@ -147,6 +147,8 @@ const (
 	offsetsColumn  = 1
 )
 
+// readIndex reads where blocks begin. Pebble's decoder trusts what it reads, so that damage shows
+// as a panic, which recovered turns into an error.
 func (b *blobFile) readIndex() (err error) {
 	defer recovered(&err)
 	data, err := b.block(b.index)

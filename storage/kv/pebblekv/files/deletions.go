@@ -11,6 +11,8 @@ type covering struct {
 	active  []deletion
 }
 
+// newCovering begins with deletions in the order in which they begin, as the walk over keys meets
+// them.
 func newCovering(all []deletion) *covering {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b deletion) int { return bytes.Compare(a.start, b.start) })

@@ -92,6 +92,8 @@ func (in *Inspection) options(fsys vfs.FS, dir string, found listing) error {
 	return nil
 }
 
+// compatible reports whether this version of Pebble, as settee sets it up, can open a directory
+// with these options.
 func compatible(dir, text string) (err error) {
 	defer recovered(&err)
 	return options().CheckCompatibility(dir, text)

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// readFile reads a file whole; logs and manifests are small.
 func readFile(fs vfs.FS, path string) ([]byte, error) {
 	f, err := fs.Open(path)
 	if err != nil {
@@ -53,6 +54,7 @@ func (l *logRows) add(file string, record []byte) (err error) {
 	}
 }
 
+// sort orders rows as tables have them: by key, and of one key the newest first.
 func (l *logRows) sort() {
 	slices.SortFunc(l.rows, func(a, b row) int {
 		if c := bytes.Compare(a.key, b.key); c != 0 || a.seq == b.seq {

@@ -104,6 +104,8 @@ const (
 	customBlobReferences = 69
 )
 
+// read takes the edits of a record into the manifest, tag by tag as Pebble writes them. A tag that
+// is not known ends it: nothing behind it can be understood.
 func (e *editReader) read() error {
 	for len(e.B) > 0 && !e.Bad {
 		switch e.Uvarint() {
@@ -200,6 +202,8 @@ func (e *editReader) table(rangeKeys bool) {
 	}
 }
 
+// key reads an internal key and gives the user's part, without the eight bytes of sequence and
+// kind.
 func (e *editReader) key() []byte {
 	b := e.Bytes()
 	if len(b) < 8 {

@@ -32,12 +32,15 @@ func (s *logSource) next() { s.rows = s.rows[1:] }
 
 // tableSource gives the rows of a table, which is open only between its first and last row.
 type tableSource struct {
-	fs      vfs.FS
-	path    string
-	info    TableInfo // of a table that no manifest names: without bounds
-	blocks  []block.Handle
-	first   []byte // a key at or before the first one
-	t       *table
+	fs   vfs.FS
+	path string
+	info TableInfo // of a table that no manifest names: without bounds
+	// Blocks of the table that are still to be read.
+	blocks []block.Handle
+	first  []byte // a key at or before the first one
+	// The table while it is open: between its first and its last block.
+	t *table
+	// Rows of the current block that were not taken yet.
 	rows    []row
 	last    []byte // key of the last row
 	damaged *Damage
@@ -124,6 +127,8 @@ func (s *sources) Push(x any)        { *s = append(*s, x.(source)) }
 func (s *sources) Pop() (x any)      { x, *s = (*s)[len(*s)-1], (*s)[:len(*s)-1]; return x }
 func (s sources) Less(i, j int) bool { return before(s[i].row(), s[j].row()) }
 
+// before is the order of the merge: by key, and of one key the newest row first, which hides the
+// others.
 func before(a, b *row) bool {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
 		return c < 0

@@ -12,6 +12,7 @@ import (
 
 // Damage is something that cannot be read, and what may have been lost by it.
 type Damage struct {
+	// The file's name in the directory, and what is wrong with it in words.
 	File string
 	What string
 	// Blocks is how many blocks of a table are broken.
@@ -86,10 +87,11 @@ func Read(ctx context.Context, fsys vfs.FS, dir string, sink Sink) (Report, erro
 
 // reader is a running Read.
 type reader struct {
-	fs        vfs.FS
-	dir       string
-	m         *Manifest
-	whole     bool // the manifest says all
+	fs    vfs.FS
+	dir   string
+	m     *Manifest
+	whole bool // the manifest says all
+	// What logs have, which is in no table yet.
 	logs      logRows
 	follow    following
 	deletions []deletion

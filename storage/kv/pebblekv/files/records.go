@@ -62,7 +62,8 @@ type chunk struct {
 	first, last bool // of its record
 	data        []byte
 	end         int // in the block; of a broken chunk: where the next one would begin if its length were right, or 0
-	synced      int64
+	// Up to where the log says that it was synced when this chunk was written.
+	synced int64
 }
 
 // readRecords reads the records of a file; number is the low half of a log's number, 0 for a
@@ -90,6 +91,8 @@ type recordReader struct {
 	own     bool   // the gap has bytes of this log
 }
 
+// block takes the chunks of a block of 32 KB. Behind a broken chunk it goes on only where the next
+// one begins as the broken one's length says and is whole; else the rest of the block is lost.
 func (r *recordReader) block(block []byte, start int64) {
 	for at := 0; at < len(block); {
 		c := readChunk(block, at, r.number)
@@ -115,6 +118,8 @@ func (r *recordReader) block(block []byte, start int64) {
 	}
 }
 
+// chunk adds a good chunk to its record. A record whose beginning was lost is passed over; one that
+// begins while another is open shows that the end of that one is missing.
 func (r *recordReader) chunk(c *chunk, at, end int64) {
 	r.result.Synced = max(r.result.Synced, c.synced)
 	if c.first {
@@ -152,6 +157,7 @@ func (r *recordReader) broken(at int64, own bool) {
 	r.partial = nil
 }
 
+// closeGap ends a gap where a whole record begins again.
 func (r *recordReader) closeGap(at int64) {
 	if r.gap >= 0 {
 		r.result.Gaps = append(r.result.Gaps, Gap{Offset: r.gap, Length: at - r.gap})
@@ -210,6 +216,7 @@ func readChunk(block []byte, at int, number uint32) chunk {
 	return c
 }
 
+// allZero reports whether bytes are zeros: the part of a file that was reserved and never written.
 func allZero(b []byte) bool {
 	for _, c := range b {
 		if c != 0 {

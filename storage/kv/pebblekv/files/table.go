@@ -18,7 +18,8 @@ import (
 
 // row is a row of a table or a log: one version of a key.
 type row struct {
-	key   []byte
+	key []byte
+	// Pebble's sequence number: of two rows of a key the one with the larger number counts.
 	seq   uint64
 	kind  pebble.InternalKeyKind
 	value []byte // or, if apart, where the value is
@@ -29,6 +30,7 @@ type row struct {
 
 // deletion is a deleted range of keys.
 type deletion struct {
+	// It hides rows with start <= key < end and a lower number.
 	start, end []byte
 	seq        uint64
 }
@@ -36,7 +38,8 @@ type deletion struct {
 // table reads the rows of one table, block by block: what is wrong with a block costs that block.
 type table struct {
 	blockFile
-	name      string
+	name string
+	// Blocks with rows, and blocks with deletions of ranges, as the index has them.
 	blocks    []block.Handle
 	deletions []block.Handle
 	scanned   bool  // its index is of no use: the blocks are those that were found by their checksums
@@ -73,6 +76,7 @@ func openTable(fs vfs.FS, path string) (t *table, err error) {
 	return t, nil
 }
 
+// closing closes a file that was read and passes an error on.
 func closing(c io.Closer, err error) error {
 	_ = c.Close() // was only read
 	return err
@@ -240,6 +244,8 @@ func (t *table) deleted() (all []deletion, err error) {
 	return all, nil
 }
 
+// deletedBy reads a block of deletions of ranges. Pebble's decoder panics at damage, which
+// recovered turns into an error.
 func (t *table) deletedBy(h block.Handle) (all []deletion, err error) {
 	data, err := t.block(h)
 	if err != nil {
