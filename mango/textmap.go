@@ -24,7 +24,7 @@ func (Texts) Compile(kind segment.Kind, definition ejson.Value) (search.Mapper, 
 	if err != nil {
 		return nil, err
 	}
-	return &textMapper{textDefinition: d, kind: kind}, nil
+	return &textMapper{textDefinition: d, kind: kind, size: int(selector.Size(definition))}, nil
 }
 
 // textMapper makes fields of documents (mango_native_proc:get_text_entries/2). Different from
@@ -34,7 +34,11 @@ func (Texts) Compile(kind segment.Kind, definition ejson.Value) (search.Mapper, 
 type textMapper struct {
 	*textDefinition
 	kind segment.Kind
+	size int
 }
+
+// Size implements search.Mapper.
+func (m *textMapper) Size() int { return m.size }
 
 // Map implements search.Mapper.
 func (m *textMapper) Map(doc ejson.Value) ([]segment.Value, bool, error) {

@@ -162,8 +162,8 @@ func (b *build) again(ctx context.Context, id string) error {
 	if err := b.db.ViewAgain(ctx, func(s *storage.Snapshot) error { return b.readAgain(s, batch, id) }); err != nil {
 		return err
 	}
-	if !share.fits(batch.bytes) {
-		if err := share.enlarge(ctx, batch.bytes); err != nil {
+	if !share.fits(batch.bytes, batch.bytes) {
+		if err := share.enlarge(ctx, batch.bytes, batch.bytes); err != nil {
 			return err
 		}
 	}

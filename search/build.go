@@ -164,13 +164,14 @@ func (b *build) prepare(ctx context.Context) error {
 
 // batch is some changes that are mapped and committed together.
 type batch struct {
-	docs  []source
-	bytes int
-	end   storage.Seq // of the index once it is committed
-	purge storage.Seq // the last purge when it was read
-	last  bool        // it ends where the build is to end, or the feed did
-	made  chan *batch // its documents, in pieces as they are made; closed after them
-	err   error       // why they could not be made, once made is closed
+	docs    []source
+	bytes   int         // of the texts of documents
+	largest int         // of them
+	end     storage.Seq // of the index once it is committed
+	purge   storage.Seq // the last purge when it was read
+	last    bool        // it ends where the build is to end, or the feed did
+	made    chan *batch // its documents, in pieces as they are made; closed after them
+	err     error       // why they could not be made, once made is closed
 
 	share   *share
 	pending int64 // changes that follow it
@@ -384,10 +385,10 @@ func (b *build) readInto(ctx context.Context, share *share, since storage.Seq) (
 			failures++
 			continue
 		}
-		if err != nil || share.fits(read.bytes) {
+		if err != nil || share.fits(read.bytes, read.largest) {
 			return read, err
 		}
-		if err := share.enlarge(ctx, read.bytes); err != nil {
+		if err := share.enlarge(ctx, read.bytes, read.largest); err != nil {
 			return nil, err
 		}
 	}
@@ -417,6 +418,7 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 			return storage.ErrStop
 		}
 		read.docs, read.bytes = append(read.docs, src), read.bytes+len(src.text)
+		read.largest = max(read.largest, len(src.text))
 		return nil
 	})
 	if err != nil {

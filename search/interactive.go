@@ -131,16 +131,26 @@ type program struct {
 	def    *Definition
 	makers sync.Pool // of *maker
 	err    error     // it cannot: this process does not have the language
+	bytes  int       // of memory, about
 }
 
-// keptPrograms is how many interactive indexes a process remembers.
-const keptPrograms = 1024
+const (
+	// keptPrograms is how many bytes of programs of interactive indexes a process remembers, those
+	// of some thousand usual ones, or the last one that is larger.
+	keptPrograms = 16 << 20
+	// programBytes is about how many bytes a program takes by itself, definitionBytes for each byte
+	// of its definition: analyzers have words that are left out, and synonyms.
+	programBytes, definitionBytes = 3000, 20
+)
 
 // programOf is the program of an index, which the process remembers.
 func (x *Indexes) programOf(e *interactiveEntry) *program {
 	p, _ := x.programs.Load(e.signature, func() (*program, error) {
 		p := &program{def: &Definition{Kind: e.kind, language: e.language, signature: e.signature}}
 		p.err = p.compile(x, e)
+		if p.bytes = programBytes + definitionBytes*len(e.definition); p.def.native != nil {
+			p.bytes += p.def.native.Size()
+		}
 		p.makers.New = func() any { return x.newMaker(p.def) }
 		return p, nil
 	})

@@ -30,6 +30,8 @@ type listed struct{}
 
 func (listed) Compile(segment.Kind, ejson.Value) (Mapper, error) { return listed{}, nil }
 
+func (listed) Size() int { return 0 }
+
 func (listed) Map(doc ejson.Value) ([]segment.Value, bool, error) {
 	if fail, ok := doc.Get("fail"); ok {
 		return nil, false, errors.New(fail.Text())

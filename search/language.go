@@ -24,6 +24,8 @@ type Mapper interface {
 	// leaves it out of the index. A document with an error is listed among those that could not be
 	// indexed.
 	Map(doc ejson.Value) (values []segment.Value, ok bool, err error)
+	// Size is how many bytes of memory the mapper takes at most, besides the text of its definition.
+	Size() int
 }
 
 // nativeFormat is what goes into the signature of an index without JavaScript; another one makes

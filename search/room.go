@@ -13,7 +13,8 @@ import (
 // the process share one bound for that, a quarter of its memory, and each batch takes its part
 // before it is read. Functions may be slow, and nobody has to wait for those of others: a build
 // that has no batch under way may read a small one without asking. A document that is larger than
-// that waits for its part. A merge of segments takes all that it needs before it begins.
+// that waits for its part, which has what its terms may take. A merge of segments takes all that it
+// needs before it begins.
 
 const (
 	// batchCopies is about how many times the text of a batch is in memory: as it was read, on its
@@ -23,6 +24,8 @@ const (
 	rowsBytes = 8 << 20
 	// freeDocs and freeBytes bound a batch that is read without asking.
 	freeDocs, freeBytes = 16, 64 << 10
+	// usualDocument is the text of the largest document that a batch is expected to have.
+	usualDocument = 64 << 10
 )
 
 // room is what the builds of a process may hold in batches together.
@@ -60,9 +63,12 @@ func (r *room) merge(ctx context.Context, need int64) (release func(), err error
 // batch is how many bytes of text a batch has at most, but for a single document.
 func (r *room) batch() int { return int(min(batchBytes, r.total/16)) }
 
-// need is what a batch takes that has so many bytes of text; one that needs more than there is has
-// all of it.
-func (r *room) need(text int) int64 { return min(r.total, rowsBytes+batchCopies*int64(text)) }
+// need is what a batch takes that has so many bytes of text, those of its largest document among
+// them: while the terms of that are made, they may take mostOfText times as much. A batch that needs
+// more than there is has all of it.
+func (r *room) need(text, largest int) int64 {
+	return min(r.total, rowsBytes+batchCopies*int64(text)+mostOfText*int64(max(largest, usualDocument)))
+}
 
 // share is what one batch holds of the room: none for a small batch that did not ask.
 type share struct {
@@ -86,7 +92,7 @@ func (s *share) giveBack() {
 func (b *build) claim(ctx context.Context) (*share, error) {
 	r := b.x.room
 	for {
-		s := &share{b, r.need(r.batch())}
+		s := &share{b, r.need(r.batch(), 0)}
 		if !r.free.TryAcquire(s.bytes) {
 			s.bytes = 0
 		}
@@ -110,18 +116,18 @@ func (s *share) limits() (docs, bytes int) {
 	return s.of.size, s.of.x.room.batch()
 }
 
-// fits reports whether so many bytes of text fit the share.
-func (s *share) fits(text int) bool {
-	return s.bytes == 0 && text <= freeBytes || s.of.x.room.need(text) <= s.bytes
+// fits reports whether a batch of so many bytes of text, and its largest document, fit the share.
+func (s *share) fits(text, largest int) bool {
+	return s.bytes == 0 && text <= freeBytes || s.of.x.room.need(text, largest) <= s.bytes
 }
 
-// enlarge makes the share large enough for a text. What it had goes first: nobody waits who holds
+// enlarge makes the share large enough for a batch. What it had goes first: nobody waits who holds
 // something of it.
-func (s *share) enlarge(ctx context.Context, text int) error {
+func (s *share) enlarge(ctx context.Context, text, largest int) error {
 	r := s.of.x.room
 	r.free.Release(s.bytes)
 	s.bytes = 0
-	need := r.need(text)
+	need := r.need(text, largest)
 	err := r.free.Acquire(ctx, need)
 	if err == nil {
 		s.bytes = need

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
@@ -249,4 +250,88 @@ func TestMergesTakeOfTheRoom(t *testing.T) {
 		t.Errorf("there are %d segments", n)
 	}
 	want(t, "what merges have kept", large.free.TryAcquire(large.total), true)
+}
+
+// watching is a language that tells of each document that it is asked for.
+type watching struct {
+	listed
+	see func(doc ejson.Value)
+}
+
+func (w watching) Compile(segment.Kind, ejson.Value) (Mapper, error) { return w, nil }
+
+func (w watching) Map(doc ejson.Value) ([]segment.Value, bool, error) {
+	w.see(doc)
+	return w.listed.Map(doc)
+}
+
+// TestLargeDocumentHasItsRoom: while a document is indexed, its build holds what its terms may take;
+// that is all there is if they may take more.
+func TestLargeDocumentHasItsRoom(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "_design/d", `{"language":"watching","indexes":{"i":{"index":"default"}}}`)
+	for n := range 5 {
+		b.put(t, fmt.Sprint("d", n), `{"index":[["default","word",{}]],"text":"`+strings.Repeat("w ", 70_000<<n)+`"}`)
+	}
+	o := b.indexes.opts
+	b.indexes.Close()
+	seen := 0
+	o.Memory = 512 << 20
+	o.Languages = map[string]Language{"watching": watching{see: func(doc ejson.Value) {
+		seen++
+		text, _ := doc.Get("text")
+		room := b.indexes.room
+		held := min(room.total, mostOfText*int64(len(text.Text())))
+		if free := room.total - held + 1; room.free.TryAcquire(free) {
+			room.free.Release(free)
+			t.Errorf("less than %d bytes are held for a document of %d", held, len(text.Text()))
+		}
+	}}}
+	b.indexes = New(o)
+	b.store.SetHooks(storage.Hooks{Indexer: b.indexes})
+	must(t, b.indexes.Update(t.Context(), b.db, b.lookup(t, segment.Clouseau, "i")))
+	want(t, "documents", seen, 5)
+}
+
+// TestProgramsAreBounded: programs of interactive indexes are kept up to a number of bytes, their
+// definitions and what languages make of these counted.
+func TestProgramsAreBounded(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	for n := range 40 {
+		e := &interactiveEntry{signature: signature{byte(n)}, language: "listed"}
+		e.definition = fmt.Appendf(nil, `{"index":%q}`, strings.Repeat("x", 80_000))
+		want(t, "error", b.indexes.programOf(e).err, nil)
+	}
+	if n := b.indexes.programs.Len(); n > 12 || n < 3 {
+		t.Errorf("%d programs are kept", n)
+	}
+}
+
+// TestReadDictionariesCount: what queries have read of the dictionaries of an index counts for what
+// is kept of indexes, from the next query on.
+func TestReadDictionariesCount(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "_design/d", design)
+	var words strings.Builder
+	for n := range 20_000 {
+		fmt.Fprintf(&words, "%06x ", n)
+	}
+	b.put(t, "words", `{"index":[["default","`+words.String()+`",{}]]}`)
+	b.indexes.opts.flushEntries = 1
+	def := b.lookup(t, segment.Clouseau, "c")
+	must(t, b.indexes.Update(t.Context(), b.db, def))
+	var counted []int
+	for range 2 {
+		must(t, b.db.View(t.Context(), func(s *storage.Snapshot) error {
+			o, err := b.indexes.open(t.Context(), s, def)
+			must(t, err)
+			counted = append(counted, o.state.counted)
+			postings, docs := o.segments[0].Term(segment.NewRun(t.Context()), "default", "000123", false)
+			want(t, "found", postings != nil && docs == 1, true)
+			return nil
+		}))
+	}
+	if read := counted[1] - counted[0]; read < 20_000/64*40 {
+		t.Errorf("%d bytes are counted of a dictionary", read)
+	}
 }

@@ -103,7 +103,8 @@ func New(o Options) *Indexes {
 	// words.
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
 		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
-		programs: cache.New[signature, *program](keptPrograms), killed: cache.New[killedKey, string](keptKilled),
+		programs: cache.NewSized(keptPrograms, func(_ signature, p *program) int { return p.bytes }),
+		killed:   cache.New[killedKey, string](keptKilled),
 		tried:    cache.New[flightKey, struct{}](keptTried),
 		flushing: make(chan struct{}, flushesAtOnce), room: newRoom(o.Memory),
 		flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}

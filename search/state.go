@@ -17,6 +17,7 @@ type state struct {
 	// Guards all below it. It is held while segments are opened and the log is read on, so that the
 	// queries which come at the same time do that once.
 	mu       sync.Mutex
+	counted  int // bytes, when states were made to fit last
 	segments []*segment.BlockSegment
 	live     []*segment.Bitmap // of the segments, as the manifest has it; nil: all
 	// The documents of the log, as a segment that grows.
@@ -98,6 +99,11 @@ func (st *state) memory() (bytes int) {
 		return 0
 	}
 	defer st.mu.Unlock()
+	return st.bytes()
+}
+
+// bytes is memory for who has the lock.
+func (st *state) bytes() (bytes int) {
 	if st.ram != nil {
 		bytes = st.ram.Bytes()
 	}
@@ -148,7 +154,8 @@ func (x *Indexes) open(ctx context.Context, s *storage.Snapshot, def *Definition
 	return o, err
 }
 
-// show makes the segments of the snapshot. grown tells that segments or the log were read.
+// show makes the segments of the snapshot. grown tells that more is in memory of the index than
+// before: its segments or the log were read, or earlier queries have read dictionaries.
 func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (grown bool, err error) {
 	st := o.state
 	st.mu.Lock()
@@ -157,16 +164,14 @@ func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (gro
 		if err := st.load(ctx, o, x, s); err != nil {
 			return false, err
 		}
-		grown = true
 	}
 	blocks := make([]*segmentBlocks, len(st.segments))
 	for i := range st.segments {
 		blocks[i] = x.blocksIn(s, o.keys, o.rec.number, o.manifest.segments[i].id)
 	}
 	if st.last < o.at {
-		grown = true
 		if err := st.grow(ctx, o, blocks, s); err != nil {
-			return grown, err
+			return false, err
 		}
 	}
 	live := st.liveAt(o.at)
@@ -177,6 +182,8 @@ func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (gro
 	if view := st.ram.View(o.at); view.Docs() > 0 {
 		o.segments = append(o.segments, view)
 	}
+	grown = st.bytes() > st.counted
+	st.counted = st.bytes()
 	return grown, nil
 }
 

@@ -94,6 +94,13 @@ func (c *Cache[K, V]) Purge() {
 	c.lru.Purge()
 }
 
+// Bytes is how many bytes all entries have together, 0 in a cache of so many entries.
+func (c *Cache[K, V]) Bytes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes
+}
+
 // Len is how many entries there are.
 func (c *Cache[K, V]) Len() int {
 	c.mu.Lock()

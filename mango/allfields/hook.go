@@ -20,6 +20,15 @@ const (
 	afterDesigns = "_design0"
 )
 
+const (
+	// keptRegistries is how many bytes of registries are kept as they were read, or the last one if
+	// that is larger.
+	keptRegistries = 16 << 20
+	// registryBytes is about how many bytes one takes, besides ten for each that it has as it is
+	// stored: paths of one letter, with their keys.
+	registryBytes = 500
+)
+
 // Indexes keeps the indexes of all databases. It is a storage.Indexer. Its methods are safe for
 // concurrent use.
 type Indexes struct {
@@ -55,7 +64,7 @@ func New(o Options) (*Indexes, error) {
 		store:       o.Store,
 		jobs:        o.Jobs,
 		split:       o.Split,
-		known:       cache.New[string, *registry](256),
+		known:       newKnown(),
 		log:         o.Log,
 		batch:       o.Batch,
 		transaction: o.Limits.TransactionSize,
@@ -65,6 +74,12 @@ func New(o Options) (*Indexes, error) {
 	}
 	x.work.New = func() any { return new(change) }
 	return x, x.handleBuilds()
+}
+
+func newKnown() *cache.Cache[string, *registry] {
+	return cache.NewSized(keptRegistries, func(stored string, _ *registry) int {
+		return registryBytes + 10*len(stored)
+	})
 }
 
 // Prepare reads the registry, so that whoever changes it conflicts with all writers of documents;

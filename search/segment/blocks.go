@@ -21,7 +21,8 @@ type BlockSegment struct {
 	header *header
 }
 
-// Bytes is about how much memory the segment takes that is not in its blocks: that of its fields.
+// Bytes is about how much memory the segment takes that is not in its blocks: that of its fields and
+// of the indexes of their dictionaries that were read.
 func (s *BlockSegment) Bytes() int { return s.header.bytes() }
 
 // mostDocs is more documents than a segment has.
@@ -305,6 +306,12 @@ type termPlace struct {
 	at   int64
 }
 
+// termIndex is every termsInPlace-th term of a dictionary.
+type termIndex struct {
+	places []termPlace
+	bytes  int // of memory, about
+}
+
 // Next reads the next entry. Terms that do not ascend are no dictionary.
 func (t *blockTerms) Next() bool {
 	if t.field == nil || t.next >= t.field.terms || t.run.err != nil {
@@ -364,27 +371,32 @@ func (t *blockTerms) Seek(term string) bool {
 	return false
 }
 
-// readPlaces reads the index of a field's dictionary, once for all queries of the process that have
-// the segment open; false if the run has failed. An index that a check against the number of terms
-// shows to be too long is damage and fails the run.
+// readPlaces reads the index of a field's dictionary, for all queries of the process that have the
+// segment open; false if the run has failed. An index that a check against the number of terms shows
+// to be too long is damage and fails the run.
 func (t *blockTerms) readPlaces() bool {
-	t.field.mu.Lock()
-	defer t.field.mu.Unlock()
-	if t.places = t.field.index; t.places != nil || t.run.err != nil {
+	if t.places != nil || t.run.err != nil {
 		return t.run.err == nil
 	}
-	s := newStream(t.run, t.of.blocks, streamTermPlaces, t.field.number)
-	for i := int32(0); i < t.field.places && t.run.err == nil; i++ {
-		t.places = append(t.places, termPlace{s.text(), s.long()})
+	index, err := t.of.header.indexes.Load(t.field.number, func() (*termIndex, error) {
+		s, x := newStream(t.run, t.of.blocks, streamTermPlaces, t.field.number), &termIndex{}
+		for i := int32(0); i < t.field.places && t.run.err == nil; i++ {
+			x.places = append(x.places, termPlace{s.text(), s.long()})
+			x.bytes += placeBytes + len(x.places[i].term)
+		}
+		if t.run.err == nil && int64(t.field.places-1)*termsInPlace >= int64(t.field.terms) {
+			s.fail()
+		}
+		return x, t.run.err
+	})
+	if err == nil {
+		t.places = index.places
 	}
-	if t.run.err == nil && int64(t.field.places-1)*termsInPlace >= int64(t.field.terms) {
-		s.fail()
-	}
-	if t.run.err == nil {
-		t.field.index = t.places
-	}
-	return t.run.err == nil
+	return err == nil
 }
+
+// placeBytes is about how many bytes of memory a place takes besides its term.
+const placeBytes = 40
 
 // Term is the term.
 func (t *blockTerms) Term() string { return string(t.term) }

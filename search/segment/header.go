@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"sync"
 
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -22,6 +21,9 @@ const (
 	fieldsInPlace = 64
 	// keptFieldsOfSegment is how many fields of a segment are kept as they were read.
 	keptFieldsOfSegment = 64
+	// keptIndexes is how many bytes of the indexes of its dictionaries a segment keeps, those of
+	// several millions of terms, or the one that was used last.
+	keptIndexes = 4 << 20
 )
 
 // header has the fields of a segment. It is for any number of goroutines.
@@ -29,9 +31,10 @@ type header struct {
 	version byte
 	docs    int32
 	// The header as it is stored; entries of fields are parsed when they are asked for.
-	stored []byte
-	places []fieldPlace                      // of every fieldsInPlace-th
-	kept   *cache.Cache[string, *blockField] // nil: there is no such field
+	stored  []byte
+	places  []fieldPlace                      // of every fieldsInPlace-th
+	kept    *cache.Cache[string, *blockField] // nil: there is no such field
+	indexes *cache.Cache[int32, *termIndex]   // of dictionaries, by the number of the field
 }
 
 // fieldPlace is a field by its number, with the place of its entry in the header.
@@ -51,15 +54,13 @@ type blockField struct {
 	terms, places int32
 	values, sorts int32
 	listed        [lists]int32 // documents of which norms and columns are; 0: of all
-
-	mu    sync.Mutex
-	index []termPlace // of the dictionary, once it was read
 }
 
 // readHeader reads the blocks of a header, as many as its fields have. Sizes in it are checked
 // here, since later readers rely on them; the run fails if they cannot be right.
 func readHeader(s *stream) *header {
 	h := &header{kept: cache.New[string, *blockField](keptFieldsOfSegment)}
+	h.indexes = cache.NewSized(keptIndexes, func(_ int32, x *termIndex) int { return x.bytes })
 	if !s.load(0) {
 		return h
 	}
@@ -118,7 +119,7 @@ func (h *header) next(r *recordReader, f *blockField) (name []byte) {
 }
 
 // bytes is about how much memory the header takes.
-func (h *header) bytes() int { return len(h.stored) + 16*len(h.places) }
+func (h *header) bytes() int { return len(h.stored) + 16*len(h.places) + h.indexes.Bytes() }
 
 // name is the name of the first field of a place.
 func (h *header) name(place int) []byte {

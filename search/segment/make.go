@@ -65,8 +65,12 @@ type fieldMaker struct {
 	used     bool // by the document that is made
 }
 
-// keptFields is for how many fields a Maker keeps its tables from one document to the next.
-const keptFields = 1024
+// keptFields is for how many fields a Maker keeps its tables from one document to the next, and
+// keptBytes after how large a document.
+const (
+	keptFields = 1024
+	keptBytes  = 1 << 20
+)
 
 // NewMaker makes a Maker for an index of a kind; analyze makes terms of texts.
 func NewMaker(kind Kind, analyze Analyze) *Maker {
@@ -87,9 +91,7 @@ func (m *Maker) Document(id string, values []Value) *Document {
 	for _, name := range m.names {
 		m.fields[name].used = false
 	}
-	if m.names = m.names[:0]; len(m.fields) > keptFields {
-		clear(m.fields)
-	}
+	m.names = m.names[:0]
 	d := &Document{ID: id}
 	for i := range values {
 		v := &values[i]
@@ -116,6 +118,9 @@ func (m *Maker) Document(id string, values []Value) *Document {
 		if f := m.finish(m.fields[name]); f.holds() {
 			d.Fields = append(d.Fields, f)
 		}
+	}
+	if len(m.fields) > keptFields || m.bytes > keptBytes {
+		m.fields, m.names = map[string]*fieldMaker{}, nil
 	}
 	return d
 }

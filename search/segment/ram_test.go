@@ -50,3 +50,34 @@ func TestMemoryOfADocument(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesOfDictionaries: the index of a dictionary counts once a term was looked up, and takes no
+// more than twice what is said.
+func TestBytesOfDictionaries(t *testing.T) {
+	s := largeStrings(t, 0, 3000, 3000)
+	opened, before := s.Bytes(), heap()
+	if entry := s.Lookup(NewRun(t.Context()), "f", large(1, 3000)); entry.Docs != 1 {
+		t.Fatalf("%d documents have the term", entry.Docs)
+	}
+	if took, said := heap()-before, s.Bytes()-opened; took < 100_000 || said < took/2 {
+		t.Errorf("%d bytes are said of %d", said, took)
+	}
+	runtime.KeepAlive(s)
+}
+
+// TestMakerLetsGo: a Maker keeps nothing of a large document.
+func TestMakerLetsGo(t *testing.T) {
+	m := NewMaker(Clouseau, nil)
+	before := heap()
+	for i := range 2 {
+		var values []Value
+		for n := range 20_000 >> (4 * i) {
+			values = append(values, Value{Name: "f", Text: fmt.Sprint(n, "-and-some-more-letters-of-a-long-word")})
+		}
+		m.Document("d", values)
+	}
+	if kept := heap() - before; kept > 1<<20 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	runtime.KeepAlive(m)
+}
