@@ -23,6 +23,7 @@ import (
 type item struct {
 	event js.Event
 	timer *timer // nil for a change of a document
+	due   *timer // that is stored and has brought the item: timer, or the one of an event that was held back
 
 	id        string // of the document
 	rev       compat.Rev
@@ -251,7 +252,7 @@ func (b *batch) write(it *item, e *js.EventEffect) {
 		state = &docState{}
 		b.docs[key] = state
 	}
-	own := (it.timer == nil || it.isHeld()) && key == docKey{b.f.source, it.id}
+	own := it.timer == nil && key == docKey{b.f.source, it.id}
 	if own && (state.back || !state.read && !state.written) {
 		// Written back without being read again: it replaces what the event was about, and nothing
 		// later.
@@ -273,7 +274,7 @@ func (b *batch) changes() bool {
 		return true
 	}
 	for _, it := range b.done() {
-		if it.timer != nil {
+		if it.due != nil {
 			return true
 		}
 	}
@@ -460,10 +461,10 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 		}
 	}
 	for _, it := range b.done() {
-		if it.timer == nil {
+		if it.due == nil {
 			continue
 		}
-		there, err := it.timer.fired(tx, s)
+		there, err := it.due.fired(tx, s)
 		if err != nil {
 			return err
 		}

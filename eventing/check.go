@@ -114,7 +114,7 @@ func (c *checker) roots(ctx context.Context) error {
 		}
 		for _, gap := range [][2][]byte{
 			{begin, tuple.AppendInt(bytes.Clone(prefix), 0)},
-			{tuple.AppendInt(bytes.Clone(prefix), rootLogs+1), end},
+			{registry.KeysEnd(), end},
 		} {
 			it := tx.Range(gap[0], gap[1], kv.RangeOptions{Limit: 1})
 			if it.Next() {

@@ -109,7 +109,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		"a partition that there is not":  {s.partition(partitions), to(far), "instance 1: invariant 13"},
 		"a malformed partition":          {s.partition(1), to([]byte{1}), "instance 1: invariant 13"},
 		"a kind that there is not":       {s.sub(9), to([]byte{1}), "instance 1: invariant 13"},
-		"a root that there is not":       {root(6), to([]byte{1}), "keys: invariant 13"},
+		"a root that there is not":       {root(7), to([]byte{1}), "keys: invariant 13"},
 		"more done than there is":        {s.done(3), to(far), "instance 1: invariant 10: partition 3 has"},
 		"a malformed owner":              {s.owner(3), to([]byte{1}), "instance 1: invariant 13"},
 		"a malformed count of owners":    {s.ownersChanged(), to([]byte{1}), "instance 1: invariant 13"},
@@ -132,6 +132,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		"a malformed number of changes":  {root(0), to([]byte{1}), "registry: invariant 6"},
 		"a malformed configuration":      {root(2), to([]byte{1}), "registry: invariant 6"},
 		"a malformed last instance":      {root(3), to([]byte{1}), "registry: invariant 6"},
+		"a malformed debug session":      {part(root(6), 1), to([]byte("{}")), "registry: invariant 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before []byte

@@ -1,18 +1,23 @@
 package eventing
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
@@ -26,68 +31,146 @@ import (
 // heldCallback is the callback of such timers. No function has that name.
 const heldCallback = "(debugger)"
 
-// heldEvent is the context of such a timer.
+// heldEvent is the context of such a timer. Of a document's event there is what the handler is told
+// besides the document, of a timer's what the timer was.
 type heldEvent struct {
-	Rev     string          `json:"rev"`
+	ID      string          `json:"id,omitempty"`
+	Rev     string          `json:"rev,omitempty"`
 	Hops    uint64          `json:"hops,omitempty"`
 	Deleted bool            `json:"deleted,omitempty"`
 	Expired bool            `json:"expired,omitempty"`
-	Meta    json.RawMessage `json:"meta"`
+	Meta    json.RawMessage `json:"meta,omitempty"`
+
+	Timer *heldTimer `json:"timer,omitempty"`
+}
+
+type heldTimer struct {
+	Callback  string          `json:"callback"`
+	Reference string          `json:"reference"`
+	Due       int64           `json:"due"`
+	Context   json.RawMessage `json:"context,omitempty"`
 }
 
 // isHeld reports whether the item is an event that a debug session has let go.
-func (it *item) isHeld() bool { return it.timer != nil && it.timer.callback == heldCallback }
+func (it *item) isHeld() bool { return it.due != nil && it.due.callback == heldCallback }
 
 // DebugRequest is what a client may say of a session that it begins.
 type DebugRequest struct {
-	ID       string          `json:"id"`       // of the document; empty: any
-	Selector json.RawMessage `json:"selector"` // that the document matches
+	Event    debug.Kind      `json:"event"`    // empty: any
+	ID       string          `json:"id"`       // of the document, or reference of the timer; empty: any
+	Selector json.RawMessage `json:"selector"` // see debug.Wanted
 	Timeout  int64           `json:"timeout"`  // seconds that the session lasts at most; 0: debug.UsualTime
 }
 
-// StartDebugger begins a debug session of a deployed function, which catches the next event that the
-// request asks for and that is this process's.
-func (e *Engine) StartDebugger(r *registry.Record, request []byte) *definition.Error {
+// wantedBy reads which event a session catches.
+func wantedBy(d *registry.Debugging) (w debug.Wanted, err error) {
 	var q DebugRequest
-	if len(request) > 0 {
-		if err := json.Unmarshal(request, &q); err != nil {
-			return definition.Errorf(definition.CodeInvalidRequest, "the request cannot be read: %v", err)
-		}
+	if err := json.Unmarshal(d.Request, &q); err != nil {
+		return w, definition.Errorf(definition.CodeInvalidRequest, "the request cannot be read: %v", err)
 	}
 	if q.Timeout < 0 || q.Timeout > int64(debug.MostTime/time.Second) {
-		return definition.Errorf(definition.CodeInvalidRequest, "timeout must be from 1 to %d seconds",
+		return w, definition.Errorf(definition.CodeInvalidRequest, "timeout must be from 1 to %d seconds",
 			int64(debug.MostTime/time.Second))
 	}
-	o := debug.Options{Ref: r.Ref(), Instance: r.Instance, ID: q.ID, Time: debug.UsualTime}
-	if q.Timeout > 0 {
-		o.Time = time.Duration(q.Timeout) * time.Second
+	switch q.Event {
+	case "", debug.Update, debug.Delete, debug.Expiry, debug.Timer:
+	default:
+		return w, definition.Errorf(definition.CodeInvalidRequest, "event must be update, delete, expiry or timer")
 	}
-	var err error
-	if o.Selector, err = selectorOf(q.Selector); err != nil {
+	w = debug.Wanted{Kind: q.Event, Of: q.ID, Time: cmp.Or(time.Duration(q.Timeout)*time.Second, debug.UsualTime)}
+	w.Selector, err = selectorOf(q.Selector)
+	return w, err
+}
+
+// StartDebugger begins a debug session of a deployed function, which catches the next event that the
+// request asks for, whichever process has it: all of them look for it when this returns.
+func (e *Engine) StartDebugger(ctx context.Context, r *registry.Record, request []byte) *definition.Error {
+	if len(request) == 0 {
+		request = []byte("{}")
+	}
+	d := &registry.Debugging{
+		Ref: r.Ref(), Instance: r.Instance, ID: rand.Text(), Secret: rand.Text(), Request: request,
+	}
+	w, err := wantedBy(d)
+	if err != nil {
 		return definition.AsError(err)
 	}
 	if r.State != definition.Deployed {
 		return definition.Errorf(definition.CodeNotDeployed, "Function: %s is not deployed", r.Ref())
 	}
-	_, failed := e.debugging.Start(e.ctx, o)
-	return failed
+	d.Ends = time.Now().Add(w.Time)
+	changes, err := e.registry.BeginDebugging(ctx, d, debug.Most, func(id nodes.ID) bool {
+		return !alive(id, ids(e.members.Known()))
+	})
+	if err == nil {
+		err = followDebugging(ctx, e)
+	}
+	if err == nil {
+		err = e.members.AwaitSeen(ctx, nodes.Functions, changes)
+	}
+	if err != nil {
+		return definition.AsError(err)
+	}
+	return nil
 }
 
-// Debugging are the debug sessions of this process.
+// followDebugging takes over the debug sessions of the store.
+func followDebugging(ctx context.Context, e *Engine) error {
+	all, changes, err := e.registry.Debugging(ctx)
+	if err == nil {
+		e.debugging.Follow(e.ctx, all, changes, e.members.Self(), wantedBy)
+	}
+	return err
+}
+
+// Debugging are the debug sessions that this process knows.
 func (e *Engine) Debugging() *debug.Sessions { return e.debugging }
 
-// trap reports whether the event of a row is the one that a debug session waits for.
-func (f *function) trap(ch *row, doc *docread.Document, id string) (*debug.Session, error) {
+// trap gives the debug session that waits for the event of an item, nil if none does. matches is asked
+// whether a selector matches.
+func (f *function) trap(
+	it *item, id string, matches func(*selector.Selector) (bool, error),
+) (*debug.Session, error) {
 	s := f.engine.debugging.Of(f.ref)
 	if s == nil || s.Instance != f.instance {
 		return nil, nil
 	}
-	ok, err := s.Claim(id, func() (bool, error) { return selects(s.Selector, ch, doc) })
+	kind := debug.Update
+	switch {
+	case it.timer != nil:
+		kind = debug.Timer
+	case it.expired:
+		kind = debug.Expiry
+	case it.event.Kind == js.EventDelete:
+		kind = debug.Delete
+	}
+	ok, err := s.Claim(kind, id, func() (bool, error) { return matches(s.Selector) })
 	if !ok {
 		return nil, err
 	}
 	return s, err
 }
+
+// trapTimer has the session of the item, which is a timer, if one waits for it.
+func (f *function) trapTimer(it *item) (err error) {
+	it.session, err = f.trap(it, it.timer.reference, func(s *selector.Selector) (bool, error) {
+		if s == nil {
+			return true, nil
+		}
+		text, err := json.Marshal(it.timer.held())
+		if err != nil {
+			return false, err
+		}
+		v, err := ejson.Parse(text)
+		if err != nil {
+			return false, err
+		}
+		return s.Match(v)
+	})
+	return err
+}
+
+func (t *timer) held() *heldTimer { return &heldTimer{t.callback, t.reference, t.due, t.context} }
 
 // rearm has a debug session of the function wait for another event, if the one that it has chosen was
 // not stored before the function's run ended.
@@ -97,15 +180,42 @@ func (f *function) rearm() {
 	}
 }
 
+// errNotHeld is the error of a batch with an event that a debug session was to hold back, and the
+// session is over or another process was faster: the event is handled as others are.
+type errNotHeld struct{ item *item }
+
+// Error implements error.
+func (errNotHeld) Error() string { return "eventing: the debug session takes no event any more" }
+
+// take notes in a transaction which debug sessions have their events now.
+func (f *function) take(tx kv.Tx, items []*item) error {
+	for _, it := range items {
+		if it.session == nil {
+			continue
+		}
+		err := registry.TakeDebugging(tx, f.ref, it.session.ID, f.engine.members.Self(), it.session.Event())
+		if errors.Is(err, registry.ErrChanged) {
+			err = errNotHeld{it}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // hold is the result of an event that is held back for a debug session: the timer.
 func (it *item) hold() *js.EventResult {
-	// It has nothing that cannot be JSON.
-	context, _ := json.Marshal(heldEvent{
-		Rev: it.rev.String(), Hops: it.hops, Deleted: it.event.Kind == js.EventDelete, Expired: it.expired,
-		Meta: it.event.Meta,
-	})
+	h := heldEvent{
+		ID: it.id, Rev: it.rev.String(), Hops: it.hops, Deleted: it.event.Kind == js.EventDelete,
+		Expired: it.expired, Meta: it.event.Meta,
+	}
+	if it.timer != nil {
+		h = heldEvent{Timer: it.timer.held()}
+	}
+	context, _ := json.Marshal(h) // it has nothing that cannot be JSON
 	return &js.EventResult{Outcome: js.EventDone, Effects: []js.EventEffect{{
-		Kind: js.EffectCreateTimer, Callback: heldCallback, Reference: it.id, Due: it.session.Ends.UnixMilli(),
+		Kind: js.EffectCreateTimer, Callback: heldCallback, Reference: it.session.ID, Due: it.session.Ends.UnixMilli(),
 		Context: context,
 	}}}
 }
@@ -121,7 +231,7 @@ func (f *function) debugged(it *item) {
 		}
 		s.Finish()
 		if err := f.letGo(s, it); err != nil {
-			f.log.say("the event of " + it.id + " is handled when the time of its debug session is over: " + err.Error())
+			f.log.say("an event is handled when the time of its debug session is over: " + err.Error())
 		}
 	})
 }
@@ -138,8 +248,8 @@ func (f *function) underDebugger(s *debug.Session, held *item) error {
 	h := g.newHolding()
 	defer h.forget()
 	it := &item{
-		event: held.event, id: held.id, rev: held.rev, seq: held.seq, partition: held.partition, hops: held.hops,
-		expired: held.expired,
+		event: held.event, timer: held.timer, id: held.id, rev: held.rev, seq: held.seq, partition: held.partition,
+		hops: held.hops, expired: held.expired,
 	}
 	b := g.newBatch([]*item{it}, h)
 	b.ctx = s.Context()
@@ -163,13 +273,16 @@ func (e *Engine) debuggers() *js.Pool {
 // letGo makes an event that was held back due, or removes it if it is to be thrown away. The timer is
 // not there any more if the function was undeployed, or another process has handled it.
 func (f *function) letGo(s *debug.Session, it *item) error {
-	name := timerName{heldCallback, it.id}
+	name := timerName{heldCallback, s.ID}
 	ctx := kv.UseReserve(context.WithoutCancel(f.engine.ctx))
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
 	now := f.engine.now().UnixMilli()
 	there := false
 	_, err := f.engine.o.KV.Update(ctx, func(tx kv.Tx) (err error) {
+		if err := registry.EndDebuggingIn(tx, f.ref, s.ID); err != nil {
+			return err
+		}
 		if there, err = hasTimer(tx, f.space, name); err != nil || !there {
 			return err
 		}
@@ -194,10 +307,17 @@ func (f *function) letGo(s *debug.Session, it *item) error {
 // released makes the event of a timer that held it back. If its document has changed since it is left
 // out: the later change has an event of its own, as a feed has only the last change of a document.
 func (f *function) released(ctx context.Context, t *timer) (*item, error) {
-	it := &item{timer: t, partition: t.partition, id: t.reference, event: js.Event{Kind: js.EventUpdate}}
+	it := &item{due: t, partition: t.partition, event: js.Event{Kind: js.EventUpdate}}
 	var h heldEvent
 	err := json.Unmarshal(t.context, &h)
+	if err == nil && h.Timer != nil {
+		name := timerName{h.Timer.Callback, h.Timer.Reference}
+		it.timer = &timer{name, t.partition, h.Timer.Due, t.nonce, h.Timer.Context}
+		it.event = js.Event{Kind: js.EventTimer, Callback: name.callback, Context: h.Timer.Context}
+		return it, nil
+	}
 	if err == nil {
+		it.id = h.ID
 		it.rev, err = compat.ParseRev(h.Rev)
 	}
 	if err != nil {

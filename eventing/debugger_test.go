@@ -11,6 +11,7 @@ import (
 
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -36,15 +37,23 @@ func (n *node) startDebugger(request string) *debug.Session {
 	n.t.Helper()
 	r, err := n.engine.Registry().Get(context.Background(), refOf("f"))
 	require.NoError(n.t, err)
-	if failed := n.engine.StartDebugger(r, []byte(request)); failed != nil {
+	if failed := n.engine.StartDebugger(context.Background(), r, []byte(request)); failed != nil {
 		n.t.Fatal(failed)
 	}
 	return n.engine.Debugging().Of(refOf("f"))
 }
 
+// caught is the document or reference that a session has caught, empty for none.
+func caught(s *debug.Session) string {
+	if !s.Caught() {
+		return ""
+	}
+	return s.Event()
+}
+
 // connect becomes the client of the session when it has caught an event.
 func (n *node) connect(t *testing.T, s *debug.Session) *debugClient {
-	n.eventually(func() bool { return s.Caught() != "" }, "an event is caught")
+	n.eventually(func() bool { return caught(s) != "" }, "an event is caught")
 	return &debugClient{t: t, s: s, c: s.Connect()}
 }
 
@@ -140,7 +149,7 @@ func TestDebugger(t *testing.T) {
 	n.put("src", "other", `{"n":1}`)
 	n.put("src", "caught", `{"n":2}`)
 	c := n.connect(t, s)
-	require.Equal(t, "caught", s.Caught())
+	require.Equal(t, "caught", caught(s))
 	p := c.begin()
 	require.Equal(t, 2, p.CallFrames[0].Location.LineNumber)
 	c.ask("Debugger.setBreakpointByUrl", `{"lineNumber":4,"url":"handler.js"}`, nil)
@@ -172,7 +181,7 @@ function OnDelete(meta) { dst[meta.id] = {gone: true}; }`, "", "+dst=dst")
 	n.deploy("f")
 	s := n.startDebugger(request)
 	n.put("src", "caught", `{"n":1}`)
-	n.eventually(func() bool { return s.Caught() == "caught" }, "the event is caught")
+	n.eventually(func() bool { return caught(s) == "caught" }, "the event is caught")
 	n.put("src", "other", `{"n":1}`)
 	n.becomes("dst", "other", `{"n":1,"times":1}`)
 	require.Empty(n.t, n.get("dst", "caught"))
@@ -213,9 +222,7 @@ func TestDebuggerLetsGo(t *testing.T) {
 			s := n.held(c.request)
 			c.end(n, s)
 			<-s.Context().Done()
-			r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
-			require.NoError(t, err)
-			n.eventually(func() bool { return !n.waits(r.Instance) }, "the event is let go")
+			n.eventually(func() bool { return !n.waits(s) }, "the event is let go")
 			n.put("src", "after", `{"n":1}`)
 			n.becomes("dst", "after", `{"n":1,"times":1}`)
 			require.Equal(t, c.want, n.get("dst", "caught"))
@@ -225,10 +232,10 @@ func TestDebuggerLetsGo(t *testing.T) {
 	}
 }
 
-// waits reports whether an event of an instance is held back.
-func (n *node) waits(instance int64) (found bool) {
+// waits reports whether the event of a session is held back.
+func (n *node) waits(s *debug.Session) (found bool) {
 	require.NoError(n.t, n.kv.View(context.Background(), func(tx kv.ReadTx) (err error) {
-		found, err = hasTimer(tx, spaceOf(instance), timerName{heldCallback, "caught"})
+		found, err = hasTimer(tx, spaceOf(s.Instance), timerName{heldCallback, s.ID})
 		return err
 	}))
 	return found
@@ -262,17 +269,142 @@ func TestDebuggerRequests(t *testing.T) {
 	n.define("f", debuggedCode, "", "+dst=dst")
 	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
 	require.NoError(t, err)
-	require.Equal(t, definition.CodeNotDeployed, n.engine.StartDebugger(r, nil).Code)
+	require.Equal(t, definition.CodeNotDeployed, n.engine.StartDebugger(t.Context(), r, nil).Code)
 	n.deploy("f")
 	r, err = n.engine.Registry().Get(t.Context(), refOf("f"))
 	require.NoError(t, err)
-	for _, request := range []string{`{`, `{"timeout":-1}`, `{"timeout":3601}`, `{"selector":{"$x":1}}`, `[]`} {
-		require.NotNil(t, n.engine.StartDebugger(r, []byte(request)), request)
+	for _, request := range []string{`{`, `{"timeout":-1}`, `{"timeout":3601}`, `{"selector":{"$x":1}}`, `[]`, `{"event":"x"}`} {
+		require.NotNil(t, n.engine.StartDebugger(t.Context(), r, []byte(request)), request)
 	}
 	for i := range debug.Most {
-		_, failed := n.engine.Debugging().Start(t.Context(), debug.Options{Instance: int64(i), Time: time.Hour,
-			Ref: definition.Ref{Scope: definition.Global, Name: fmt.Sprint(i)}})
-		require.Nil(t, failed)
+		n.define(fmt.Sprint("g", i), debuggedCode, "", "+dst=dst")
+		n.deploy(fmt.Sprint("g", i))
+		other, err := n.engine.Registry().Get(t.Context(), refOf(fmt.Sprint("g", i)))
+		require.NoError(t, err)
+		require.Nil(t, n.engine.StartDebugger(t.Context(), other, nil))
+		require.ErrorContains(t, n.engine.StartDebugger(t.Context(), other, nil), "already")
 	}
-	require.ErrorContains(t, n.engine.StartDebugger(r, nil), "debug sessions already")
+	require.ErrorContains(t, n.engine.StartDebugger(t.Context(), r, nil), "debug sessions already")
+}
+
+// kindsCode counts what it is called for, in documents of dst.
+const kindsCode = `
+function count(key) { dst[key] = {n: (dst[key] || {n: 0}).n + 1}; }
+function OnUpdate(doc, meta) {
+	count("update:" + meta.id);
+	if (doc.timer) createTimer(Ring, new Date(), "ring-" + meta.id, {id: meta.id});
+	if (doc.expires) couchbase.upsert(src, {id: meta.id, expiry_date: new Date()}, {left: true});
+}
+function OnDelete(meta, options) { count((options.expired ? "expiry:" : "delete:") + meta.id); }
+function Ring(context) { count("timer:" + context.id); }`
+
+// TestDebuggerCatchesEachKind: a session catches an event of the kind that it waits for, by the id or by
+// what its selector finds in the document or the timer, and no other one. Let go, it is handled once.
+func TestDebuggerCatchesEachKind(t *testing.T) {
+	for request, want := range map[string]string{
+		`{"event":"update","id":"u2"}`:                                     "update:u2",
+		`{"event":"update","selector":{"n":{"$gt":1}}}`:                    "update:u2",
+		`{"event":"delete","id":"d2"}`:                                     "delete:d2",
+		`{"event":"delete","selector":{"_id":"d2"}}`:                       "delete:d2",
+		`{"event":"expiry","id":"e2"}`:                                     "expiry:e2",
+		`{"event":"expiry","selector":{"_id":"e2"}}`:                       "expiry:e2",
+		`{"event":"timer","id":"ring-t2"}`:                                 "timer:t2",
+		`{"event":"timer","selector":{"context.id":"t2"}}`:                 "timer:t2",
+		`{"selector":{"callback":"Ring","reference":{"$regex":"^.*t2$"}}}`: "timer:t2",
+	} {
+		t.Run(request, func(t *testing.T) {
+			n := newAlone(t, "src", "dst")
+			n.define("f", kindsCode, "", "+dst=dst", "+src=src")
+			n.deploy("f")
+			s := n.startDebugger(request)
+			var all []string
+			for i := 1; i <= 2; i++ {
+				n.put("src", fmt.Sprint("u", i), fmt.Sprintf(`{"n":%d}`, i))
+				n.put("src", fmt.Sprint("t", i), `{"timer":true}`)
+				n.put("src", fmt.Sprint("e", i), `{"expires":true}`)
+				n.put("src", fmt.Sprint("d", i), `{}`)
+				n.becomes("dst", fmt.Sprint("update:d", i), `{"n":1}`)
+				n.put("src", fmt.Sprint("d", i), "")
+				for _, kind := range []string{"update:u", "update:t", "update:e", "timer:t", "expiry:e", "delete:d"} {
+					all = append(all, fmt.Sprint(kind, i))
+				}
+			}
+			n.eventually(func() bool { return caught(s) != "" }, "an event is caught")
+			for _, key := range all {
+				if key != want {
+					n.becomes("dst", key, `{"n":1}`)
+				}
+			}
+			require.Empty(t, n.get("dst", want))
+			require.Empty(t, n.checked())
+			s.Stop(false)
+			n.becomes("dst", want, `{"n":1}`)
+			n.eventually(func() bool { return !n.waits(s) }, "the event is let go")
+			for _, key := range all {
+				require.Equal(t, `{"n":1}`, n.get("dst", key), key)
+			}
+			require.Empty(t, n.checked())
+		})
+	}
+}
+
+// TestDebuggerOfNodes: a session begun at one of three processes catches an event that another one has,
+// whichever that is, one event in all; it is known at all of them where it is, and ends at all of them.
+func TestDebuggerOfNodes(t *testing.T) {
+	store := memkv.New()
+	list := []*node{newNode(t, store, time.Hour), newNode(t, store, time.Hour), newNode(t, store, time.Hour)}
+	n := list[0]
+	n.create("src", "dst")
+	n.define("f", kindsCode, "", "+dst=dst", "+src=src")
+	n.deploy("f")
+	n.eventually(func() bool {
+		return list[0].owned() >= 21 && list[1].owned() >= 21 && list[2].owned() >= 21
+	}, "the partitions are not shared")
+	for round := range 3 {
+		n.startDebugger("")
+		for i := range 30 { // documents of all processes at once
+			list[i%3].put("src", fmt.Sprint(round, "-", i), `{}`)
+		}
+		var at *node
+		var d *registry.Debugging
+		n.eventually(func() bool {
+			all, _, err := n.engine.Registry().Debugging(t.Context())
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+			d = all[0]
+			for _, other := range list {
+				s := other.engine.Debugging().Of(refOf("f"))
+				if s != nil && caught(s) != "" && d.Node == other.engine.members.Self() {
+					at = other
+				}
+			}
+			return at != nil
+		}, "an event is caught")
+		s := at.engine.Debugging().Of(refOf("f"))
+		n.eventually(func() bool { return n.count("dst") == int64(30*(round+1)-1) }, "the others are handled")
+		for _, other := range list {
+			other.eventually(func() bool {
+				return other == at || other.engine.Debugging().Of(refOf("f")) == nil
+			}, "other processes wait for an event no more")
+			r, err := other.engine.Registry().Get(t.Context(), refOf("f"))
+			require.NoError(t, err)
+			require.ErrorContains(t, other.engine.StartDebugger(t.Context(), r, nil), "already")
+		}
+		c := at.connect(t, s)
+		c.begin()
+		c.ask("Debugger.resume", "{}", nil)
+		n.becomes("dst", "update:"+caught(s), `{"n":1}`)
+		n.eventually(func() bool {
+			all, _, err := n.engine.Registry().Debugging(t.Context())
+			return err == nil && len(all) == 0
+		}, "the session is over")
+	}
+	n.startDebugger("")
+	d := n.engine.Debugging().Of(refOf("f"))
+	for _, other := range list {
+		require.NotNil(t, other.engine.Debugging().Of(refOf("f")), "all wait when the start is answered")
+	}
+	require.NoError(t, list[1].engine.Registry().EndDebugging(t.Context(), refOf("f"), d.ID, true))
+	<-d.Context().Done()
+	require.Empty(t, n.checked())
 }

@@ -214,6 +214,9 @@ func (e *Engine) watch() {
 		if err == nil {
 			err = e.follow(all)
 		}
+		if err == nil {
+			err = followDebugging(e.ctx, e)
+		}
 		looked() // if it failed, too: what can be done without the list goes on
 		if err == nil {
 			wait = 0

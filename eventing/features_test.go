@@ -159,7 +159,7 @@ var restTable = []feature{
 	shown("`/_prometheusMetrics`", "server/functions.TestStats"),
 	shown("`/startDebugger`, `/getDebuggerUrl`, `/stopDebugger`", "server/functions.TestDebugger"),
 	shown("`/functions/NAME/debugger/start`, `url`, `stop`", "server/functions.TestDebugger", "eventing.TestDebugger",
-		"cmd/settee.TestDebuggerOverTheWire"),
+		"cmd/settee.TestNodesShareDebugSessions"),
 	shown("`/functions/NAME/debugger`", "server/functions.TestDebugger"),
 }
 

@@ -121,7 +121,7 @@ func (b *batch) firing() func(*timer) bool {
 	nonces := make(map[timerName][]byte)
 	if b != nil {
 		for _, it := range b.items {
-			nonces[it.timer.timerName] = it.timer.nonce
+			nonces[it.due.timerName] = it.due.nonce
 		}
 	}
 	return func(t *timer) bool {
@@ -166,11 +166,13 @@ func (f *function) firing(ctx context.Context, list []timer, now time.Time) ([]*
 		}
 		late := now.UnixMilli() - t.due
 		items[i] = &item{
-			timer: t, partition: t.partition,
+			timer: t, due: t, partition: t.partition,
 			event: js.Event{Kind: js.EventTimer, Callback: t.callback, Context: t.context},
 		}
 		if limit := f.settings.SkipTimerThreshold; limit > 0 && late > limit*1000 {
 			items[i].skipped = true
+		} else if err := f.trapTimer(items[i]); err != nil {
+			return nil, err
 		}
 		f.stats.fired(late)
 	}

@@ -66,6 +66,7 @@ func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error 
 		}
 		b.decide(err == nil)
 		var gone errTimerGone
+		var free errNotHeld
 		switch {
 		case err == nil:
 			rest := f.settle(b)
@@ -78,6 +79,8 @@ func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error 
 			h.forget()
 		case errors.As(err, &gone):
 			items = without(items, gone.item)
+		case errors.As(err, &free):
+			free.item.session = nil
 		case errors.Is(err, errRefused):
 			f.giveUpRefused(items)
 		case errors.Is(err, errStale), errors.Is(err, errTimerRead):
@@ -132,7 +135,12 @@ func (f *function) finish(ctx context.Context, b *batch, at checkpoint) error {
 	case len(items) == 0 || !b.changes():
 		return nil
 	}
-	err := b.commit(ctx, func(tx kv.Tx) error { return at.move(tx, items) })
+	err := b.commit(ctx, func(tx kv.Tx) error {
+		if err := f.take(tx, items); err != nil {
+			return err
+		}
+		return at.move(tx, items)
+	})
 	if err == nil {
 		at.moved(items)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -234,7 +235,7 @@ func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err e
 		it.event.Options, it.expired = hasExpired, true
 	}
 	it.size = len(it.event.Doc) + len(it.event.Meta)
-	it.session, err = r.f.trap(row, doc, it.id)
+	it.session, err = r.f.trap(it, it.id, func(s *selector.Selector) (bool, error) { return selects(s, row, doc) })
 	return true, err
 }
 

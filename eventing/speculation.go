@@ -85,7 +85,7 @@ func (b *batch) setsTimer(name timerName) bool {
 // fires reports whether a timer is fired by the batch.
 func (b *batch) fires(name timerName) bool {
 	for _, it := range b.items {
-		if it.timer != nil && it.timer.timerName == name {
+		if it.due != nil && it.due.timerName == name {
 			return true
 		}
 	}

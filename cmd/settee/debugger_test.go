@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,101 +12,89 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDebuggerOverTheWire: a client of the Chrome DevTools protocol follows the address that the server
-// gives, stops a handler at a line, reads a variable and lets it go on.
-func TestDebuggerOverTheWire(t *testing.T) {
-	t.Setenv("COUCHDB_USER", "admin")
-	t.Setenv("COUCHDB_PASSWORD", "secret")
-	dir := t.TempDir()
-	settings := "[chttpd_auth]\niterations = 10\n[log]\nlevel = none\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, localFile), []byte(settings), 0o600))
-	base, stop := startServe(t, dir)
-	defer stop()
-	const functions = "/_eventing/api/v1"
-	text := func(method, path, body string) string {
-		r, err := http.NewRequest(method, base+path, strings.NewReader(body))
-		require.NoError(t, err)
-		r.SetBasicAuth("admin", "secret")
-		r.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		answer, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.Less(t, response.StatusCode, 300, "%s %s: %s", method, path, answer)
-		return string(answer)
+// TestNodesShareDebugSessions: a debug session that was begun at one node catches an event of any; its
+// client connects to either node, by name and password or with a ticket of the other one, and it is
+// shown and stopped at either.
+func TestNodesShareDebugSessions(t *testing.T) {
+	const admin, api = "admin:secret", "/_eventing/api/v1"
+	urls := startNodes(t, "", "n1@one", "n2@two")
+	want := func(status int, method, url, body string) any {
+		t.Helper()
+		got, answer, _ := ask(t, admin, method, url, body)
+		require.Equal(t, status, got, "%s %s: %v", method, url, answer)
+		return answer
 	}
-	text("PUT", "/src", "")
-	text("PUT", "/dst", "")
-	text("POST", functions+"/functions/f", `{"appname":"f","appcode":"function OnUpdate(doc, meta) {\n`+
-		`  const twice = 2 * doc.n;\n  dst[meta.id] = {n: twice};\n}","depcfg":{"source_bucket":"src",`+
-		`"buckets":[{"alias":"dst","bucket_name":"dst","access":"rw"}]},"settings":{}}`)
-	text("POST", functions+"/functions/f/deploy?wait=60s", "")
-	text("POST", functions+"/config", `{"enable_debugger":true}`)
-	text("POST", functions+"/functions/f/debugger/start", `{"selector":{"n":{"$gt":20}}}`)
-	text("PUT", "/src/small", `{"n":1}`)
-	text("PUT", "/src/large", `{"n":21}`)
-
-	address := ""
-	for end := time.Now().Add(time.Minute); address == ""; time.Sleep(10 * time.Millisecond) {
-		require.True(t, time.Now().Before(end))
-		address = text("POST", functions+"/functions/f/debugger/url", "")
+	want(201, "PUT", urls[0]+"/src", "")
+	want(201, "PUT", urls[0]+"/meta", "")
+	want(200, "POST", urls[0]+api+"/functions/f", `{"appname":"f","appcode":"function OnUpdate(doc, meta) {\n  log(doc.n);\n}",
+		"depcfg":{"source_bucket":"src","metadata_bucket":"meta"},"settings":{}}`)
+	want(200, "POST", urls[1]+api+"/functions/f/deploy?wait=60s", "")
+	want(200, "POST", urls[1]+api+"/config", `{"enable_debugger":true}`)
+	connect := func(address string) *websocket.Conn {
+		t.Helper()
+		header := http.Header{}
+		if strings.Contains(address, api) {
+			r, _ := http.NewRequest("GET", "/", nil)
+			r.SetBasicAuth("admin", "secret")
+			header = r.Header
+		}
+		conn, _, err := websocket.Dial(t.Context(), address, &websocket.DialOptions{HTTPHeader: header})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.CloseNow() })
+		return conn
 	}
-	_, address, found := strings.Cut(address, "&ws=")
-	require.True(t, found)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	conn, response, err := websocket.Dial(ctx, "ws://"+address, nil)
-	require.NoError(t, err)
-	require.Equal(t, 101, response.StatusCode)
-	id := 0
-	var stopped, answered map[string]json.RawMessage
-	send := func(method, params string) {
-		id++
-		request := fmt.Sprintf(`{"id":%d,"method":%q,"params":%s}`, id, method, params)
-		require.NoError(t, conn.Write(ctx, websocket.MessageText, []byte(request)))
-	}
-	// until reads messages up to the answer to the last request, or to an event.
-	until := func(event string) {
+	// asks evaluates an expression where the handler stands, as the first thing that a client does.
+	asks := func(conn *websocket.Conn) string {
+		t.Helper()
+		for i, method := range []string{"Debugger.enable", "Runtime.runIfWaitingForDebugger"} {
+			request := fmt.Appendf(nil, `{"id":%d,"method":%q}`, i, method)
+			require.NoError(t, conn.Write(t.Context(), websocket.MessageText, request))
+		}
 		for {
-			_, message, err := conn.Read(ctx)
+			_, text, err := conn.Read(t.Context())
 			require.NoError(t, err)
 			var m struct {
-				ID             int
-				Method         string
-				Params, Result map[string]json.RawMessage
+				ID     int
+				Method string
+				Result struct {
+					Result struct{ Value json.RawMessage }
+				}
 			}
-			require.NoError(t, json.Unmarshal(message, &m))
+			require.NoError(t, json.Unmarshal(text, &m))
 			if m.Method == "Debugger.paused" {
-				stopped = m.Params
-			}
-			if m.ID == id {
-				answered = m.Result
-			}
-			if m.ID == id && event == "" || event != "" && m.Method == event {
-				return
+				require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"id":9,
+					"method":"Debugger.evaluateOnCallFrame","params":{"callFrameId":"0","expression":"doc.n"}}`)))
+			} else if m.ID == 9 {
+				return string(m.Result.Result.Value)
 			}
 		}
 	}
-	send("Debugger.enable", `{}`)
-	until("")
-	send("Debugger.setBreakpointByUrl", `{"lineNumber":2,"url":"handler.js"}`)
-	until("")
-	send("Runtime.runIfWaitingForDebugger", `{}`)
-	until("Debugger.paused")
-	send("Debugger.resume", `{}`)
-	until("Debugger.paused")
-	require.Contains(t, string(stopped["hitBreakpoints"]), "2:0:handler.js")
-	send("Debugger.evaluateOnCallFrame", `{"callFrameId":"0","expression":"twice"}`)
-	until("")
-	require.Contains(t, string(answered["result"]), `"value":42`)
-	send("Debugger.resume", `{}`)
-	until("Inspector.detached")
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		require.True(t, time.Now().Before(end))
-		if status, doc, _ := ask(t, "admin:secret", "GET", base+"/dst/large", ""); status == 200 {
-			require.EqualValues(t, 42, doc.(map[string]any)["n"])
-			return
+	for round := range 4 {
+		want(200, "POST", urls[round/2]+api+"/functions/f/debugger/start", "")
+		want(201, "PUT", fmt.Sprintf("%s/src/%d", urls[1], round), fmt.Sprintf(`{"n":%d}`, round))
+		var shown map[string]any
+		require.Eventually(t, func() bool {
+			shown = want(200, "GET", urls[1]+api+"/functions/f/debugger", "").(map[string]any)
+			return shown["caught"] == true
+		}, time.Minute, 10*time.Millisecond)
+		require.Equal(t, fmt.Sprint(round), shown["event"])
+		for _, url := range urls {
+			conn := connect(url + api + "/functions/f/debugger/socket")
+			require.Equal(t, fmt.Sprint(round), asks(conn))
+			_, ticket, _ := strings.Cut(shown["url"].(string), "/debugger/")
+			if url == urls[0] {
+				require.Equal(t, fmt.Sprint(round), asks(connect(url+"/_eventing/debugger/"+ticket)))
+			}
+			_, _, err := websocket.Dial(t.Context(), url+"/_eventing/debugger/"+ticket+"x", nil)
+			require.Error(t, err)
 		}
+		at := urls[round%2]
+		conn := connect(at + api + "/functions/f/debugger/socket")
+		want(200, "POST", at+api+"/functions/f/debugger/stop", "")
+		_, _, err := conn.Read(t.Context())
+		for err == nil {
+			_, _, err = conn.Read(t.Context())
+		}
+		require.ErrorContains(t, err, "the debug session was stopped")
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
+
+	"github.com/settee-db/settee/eventing/registry"
 )
 
 // Why sessions end.
@@ -12,6 +13,7 @@ var (
 	errTime    = errors.New("the time of the debug session is over")
 	errGone    = errors.New("the function was undeployed or deployed anew")
 	errStopped = errors.New("the debug session was stopped")
+	errTaken   = errors.New("another process has caught the event")
 	errEnded   = errors.New("the handler has ended")
 	errDropped = errors.New("the event was thrown away")
 )
@@ -25,26 +27,29 @@ const (
 	caught
 )
 
-// Session is one event of a function that is debugged. It is safe for concurrent use.
+// Session is one event of a function that is debugged, as this process knows it. It is safe for
+// concurrent use.
 type Session struct {
-	Options
-	Token string    // who knows it is let in
-	Ends  time.Time // at the latest
+	*registry.Debugging
+	Wanted
 
 	ctx    context.Context // the session's life
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
 	state state
-	event string // id of the document
+	event string          // what was caught: id of the document, reference of the timer
+	used  map[string]bool // tickets
 	queue
 }
 
-// Claim reports whether an event is the one that the session waits for; then no other one is.
-func (s *Session) Claim(id string, matches func() (bool, error)) (bool, error) {
+// Claim reports whether an event is the one that the session waits for; then no other one is in this
+// process. The id is that of the document, or the reference of the timer; matches reports what the
+// selector says.
+func (s *Session) Claim(kind Kind, id string, matches func() (bool, error)) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != waiting || s.ctx.Err() != nil || s.ID != "" && s.ID != id {
+	if s.state != waiting || s.ctx.Err() != nil || !s.wants(kind, id) {
 		return false, nil
 	}
 	ok, err := matches()
@@ -70,14 +75,18 @@ func (s *Session) Catch() {
 	s.state = caught
 }
 
-// Caught is the document of the event that was caught, empty if none was.
-func (s *Session) Caught() string {
+// Event is the document of the event that was claimed or caught, or the timer's reference.
+func (s *Session) Event() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != caught {
-		return ""
-	}
 	return s.event
+}
+
+// Caught reports whether the event is taken out of the others.
+func (s *Session) Caught() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state == caught
 }
 
 // Stop ends the session. The event is handled as the others are, unless drop is set.

@@ -3,14 +3,15 @@ package debug
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
 )
 
 // named is a function of the global scope.
@@ -18,12 +19,29 @@ func named(name string) definition.Ref {
 	return definition.Ref{Scope: definition.Global, Name: name}
 }
 
-// start begins a session of a function, which catches the events of a document, or any if that is empty.
-func start(t *testing.T, s *Sessions, name, id string) *Session {
+// self is the process of the tests, other is another one.
+var self, other = nodes.ID{1}, nodes.ID{2}
+
+// known is a session as the registry has it, of a minute.
+func known(name, id string) *registry.Debugging {
+	return &registry.Debugging{
+		Ref: named(name), Instance: 7, ID: id, Secret: "secret of " + id, Ends: time.Now().Add(time.Minute),
+	}
+}
+
+// follow takes over sessions that wait for the events of a document, or any if that is empty.
+func follow(t *testing.T, s *Sessions, of string, all ...*registry.Debugging) {
 	t.Helper()
-	n, failed := s.Start(t.Context(), Options{Ref: named(name), Instance: 7, ID: id, Time: time.Minute})
-	require.Nil(t, failed)
-	return n
+	s.Follow(t.Context(), all, s.changes+1, self, func(*registry.Debugging) (Wanted, error) {
+		return Wanted{Of: of}, nil
+	})
+}
+
+// start begins a session of a function, which catches the events of a document, or any if that is empty.
+func start(t *testing.T, s *Sessions, name, of string) *Session {
+	t.Helper()
+	follow(t, s, of, known(name, name+"'s"))
+	return s.Of(named(name))
 }
 
 func yes() (bool, error) { return true, nil }
@@ -31,7 +49,7 @@ func yes() (bool, error) { return true, nil }
 // claims reports whether the session takes the event of a document.
 func claims(t *testing.T, n *Session, id string) bool {
 	t.Helper()
-	ok, err := n.Claim(id, yes)
+	ok, err := n.Claim(Update, id, yes)
 	require.NoError(t, err)
 	return ok
 }
@@ -41,10 +59,15 @@ func claims(t *testing.T, n *Session, id string) bool {
 func TestSessionsEnd(t *testing.T) {
 	for why, end := range map[error]func(s *Sessions, n *Session){
 		errTime:    func(*Sessions, *Session) { time.Sleep(time.Minute) },
-		errStopped: func(_ *Sessions, n *Session) { n.Stop(false) },
+		errStopped: func(s *Sessions, _ *Session) { s.Follow(t.Context(), nil, s.changes+1, self, nil) },
 		errDropped: func(_ *Sessions, n *Session) { n.Stop(true) },
 		errEnded:   func(_ *Sessions, n *Session) { n.Finish() },
 		errGone:    func(s *Sessions, _ *Session) { s.Keep(func(definition.Ref) int64 { return 8 }) },
+		errTaken: func(s *Sessions, n *Session) {
+			d := *n.Debugging
+			d.Node = other
+			s.Follow(t.Context(), []*registry.Debugging{&d}, s.changes+1, self, nil)
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewSessions()
@@ -73,7 +96,6 @@ func TestSessionsEnd(t *testing.T) {
 			_, err = c.Receive(t.Context())
 			require.Equal(t, why, err)
 			require.Nil(t, s.Of(named("f")))
-			require.Nil(t, s.ByToken(n.Token))
 			require.False(t, claims(t, n, "a"), "an ended session catches nothing")
 			n.Finish()
 			require.Equal(t, why, context.Cause(n.Context()), "the first reason stays")
@@ -84,24 +106,86 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestSessionsAreFew: a function has one session and a process has Most, until some end.
-func TestSessionsAreFew(t *testing.T) {
+// TestFollow: a process has the sessions that the registry has, but for those whose event another
+// process has; a session is begun once, and a list that is older than the last one changes nothing.
+func TestFollow(t *testing.T) {
 	s := NewSessions()
-	var all []*Session
-	for i := range Most {
-		all = append(all, start(t, s, fmt.Sprint(i), ""))
+	first, taken := known("f", "1"), known("g", "2")
+	taken.Node = other
+	follow(t, s, "", first, taken)
+	n := s.Of(named("f"))
+	require.NotNil(t, n)
+	require.Nil(t, s.Of(named("g")))
+	require.True(t, claims(t, n, "a"))
+	mine := *first
+	mine.Node = self
+	follow(t, s, "", &mine)
+	require.Same(t, n, s.Of(named("f")))
+	s.Follow(t.Context(), nil, s.changes-1, self, nil)
+	require.Same(t, n, s.Of(named("f")))
+	follow(t, s, "", known("f", "3"))
+	require.Error(t, n.Context().Err())
+	require.Equal(t, "3", s.Of(named("f")).ID)
+	s.Follow(t.Context(), []*registry.Debugging{known("h", "4")}, s.changes+1, self,
+		func(*registry.Debugging) (Wanted, error) { return Wanted{}, errors.New("what a later version asks") })
+	require.Nil(t, s.Of(named("h")))
+	require.Nil(t, s.Of(named("f")))
+}
+
+// TestWanted: events are told apart by kind and id.
+func TestWanted(t *testing.T) {
+	for _, c := range []struct {
+		Wanted
+		kind Kind
+		id   string
+		want bool
+	}{
+		{Wanted{}, Timer, "x", true},
+		{Wanted{Kind: Delete}, Delete, "x", true},
+		{Wanted{Kind: Delete}, Expiry, "x", false},
+		{Wanted{Kind: Expiry, Of: "x"}, Expiry, "x", true},
+		{Wanted{Kind: Expiry, Of: "x"}, Expiry, "y", false},
+		{Wanted{Of: "x"}, Update, "y", false},
+	} {
+		require.Equal(t, c.want, c.wants(c.kind, c.id), c)
 	}
-	for _, name := range []string{"0", "other"} {
-		_, failed := s.Start(t.Context(), Options{Ref: named(name), Time: time.Minute})
-		require.NotNil(t, failed, name)
+}
+
+// TestTickets: a ticket opens the session that it was made for, once, and not after its time; none of
+// its bytes may differ.
+func TestTickets(t *testing.T) {
+	now := time.Now()
+	n := start(t, NewSessions(), "f", "")
+	ticket := NewTicket(n.Secret, now)
+	require.NotEqual(t, ticket, NewTicket(n.Secret, now))
+	for i := range len(ticket) {
+		forged := []byte(ticket)
+		forged[i] ^= 1
+		require.False(t, n.Redeem(string(forged), now), string(forged))
+		require.False(t, n.Redeem(ticket[:i], now))
 	}
-	require.NotEqual(t, all[0].Token, all[1].Token)
-	require.Same(t, all[1], s.ByToken(all[1].Token))
-	require.Nil(t, s.ByToken(""))
-	require.Nil(t, s.Of(named("other")))
-	all[0].Stop(false)
-	require.Nil(t, s.Of(named("0")))
-	start(t, s, "other", "")
+	require.False(t, n.Redeem(ticket+"a", now))
+	require.False(t, Valid("another secret", ticket, now))
+	late := now.Add(TicketTime)
+	require.False(t, n.Redeem(ticket, late))
+	require.True(t, Valid(n.Secret, ticket, late.Add(-time.Millisecond)))
+	require.True(t, n.Redeem(ticket, now))
+	require.False(t, n.Redeem(ticket, now))
+	for range maxTickets - 1 {
+		require.True(t, n.Redeem(NewTicket(n.Secret, now), now))
+	}
+	require.False(t, n.Redeem(NewTicket(n.Secret, now), now), "so many are remembered only")
+	require.True(t, n.Redeem(NewTicket(n.Secret, late), late), "those that are over are forgotten")
+	require.Len(t, n.used, 1)
+}
+
+// FuzzTicket: whatever is sent as a ticket, only what was made as one is valid.
+func FuzzTicket(f *testing.F) {
+	f.Add("")
+	f.Add("..")
+	f.Add("zzzzzzzzzzzzzzzzzzzz.x.y")
+	f.Add(NewTicket("another secret", time.Now()))
+	f.Fuzz(func(t *testing.T, ticket string) { require.False(t, Valid("secret", ticket, time.Now())) })
 }
 
 // TestNobodyWaitsWithoutSessions: where no function is debugged, an event takes no lock to learn that.
@@ -117,19 +201,20 @@ func TestNobodyWaitsWithoutSessions(t *testing.T) {
 func TestSessionCatchesOneEvent(t *testing.T) {
 	n := start(t, NewSessions(), "f", "a")
 	require.False(t, claims(t, n, "b"), "another document")
-	ok, err := n.Claim("a", func() (bool, error) { return false, nil })
+	ok, err := n.Claim(Update, "a", func() (bool, error) { return false, nil })
 	require.NoError(t, err)
 	require.False(t, ok)
 	broken := errors.New("the selector cannot be asked")
-	_, err = n.Claim("a", func() (bool, error) { return true, broken })
+	_, err = n.Claim(Update, "a", func() (bool, error) { return true, broken })
 	require.Equal(t, broken, err)
 	require.True(t, claims(t, n, "a"))
 	require.False(t, claims(t, n, "a"))
-	require.Empty(t, n.Caught(), "it is claimed, and not caught")
+	require.False(t, n.Caught(), "it is claimed, and not caught")
 	n.Rearm()
 	require.True(t, claims(t, n, "a"))
 	n.Catch()
 	n.Rearm()
-	require.Equal(t, "a", n.Caught())
+	require.True(t, n.Caught())
+	require.Equal(t, "a", n.Event())
 	require.False(t, claims(t, n, "a"))
 }

@@ -2,18 +2,17 @@ package debug
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango/selector"
 )
 
-// Most is how many sessions a process has at a time: each has a worker process of its own.
+// Most is how many sessions a store has at a time: each has a worker process of its own.
 const Most = 2
 
 // Bounds of the time of a session.
@@ -22,50 +21,92 @@ const (
 	MostTime  = time.Hour
 )
 
-// Options say what a session is for.
-type Options struct {
-	Ref      definition.Ref
-	Instance int64 // of the deployed function
-	// ID is the document whose event is caught; empty: any. Selector is what the document has to
-	// match, nil: anything.
-	ID       string
+// Kind says what kind of event a session catches; the empty one is any.
+type Kind string
+
+// The kinds of events.
+const (
+	Update Kind = "update"
+	Delete Kind = "delete" // by a user or a function
+	Expiry Kind = "expiry" // a deletion because the document's time has come
+	Timer  Kind = "timer"
+)
+
+// Wanted says which event a session catches.
+type Wanted struct {
+	Kind Kind
+	// Of is the document, or the reference of the timer; empty: any. Selector is what the document has
+	// to match, or an object of the timer's callback, reference and context; nil: anything.
+	Of       string
 	Selector *selector.Selector
 	Time     time.Duration // how long the session lasts at most
 }
 
-// Sessions are the sessions of a process. They are safe for concurrent use.
+// wants reports whether an event of a kind is wanted, as far as the selector is not asked.
+func (w *Wanted) wants(kind Kind, id string) bool {
+	return (w.Kind == "" || w.Kind == kind) && (w.Of == "" || w.Of == id)
+}
+
+// Sessions are the sessions that a process knows. They are safe for concurrent use.
 type Sessions struct {
-	live atomic.Int32 // how many have not ended: every event asks
-	mu   sync.Mutex
-	all  map[definition.Ref]*Session
+	live    atomic.Int32 // how many have not ended: every event asks
+	mu      sync.Mutex
+	all     map[definition.Ref]*Session
+	changes uint64 // of the registry, that Follow has seen
 }
 
 // NewSessions makes an empty set.
 func NewSessions() *Sessions { return &Sessions{all: make(map[definition.Ref]*Session)} }
 
-// Start begins a session, which ends with ctx at the latest. The error is for clients: the function has
-// one already, or there are too many.
-func (s *Sessions) Start(ctx context.Context, o Options) (*Session, *definition.Error) {
+// Follow takes over the sessions that the registry has after so many changes: it begins those that are
+// new, which end with ctx at the latest, and ends those that are gone or that another process than self
+// has an event of. An older list than the last one is ignored. wanted reads what a session catches.
+func (s *Sessions) Follow(
+	ctx context.Context, known []*registry.Debugging, changes uint64, self nodes.ID,
+	wanted func(*registry.Debugging) (Wanted, error),
+) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.all, func(_ definition.Ref, n *Session) bool { return n.ctx.Err() != nil })
-	if s.all[o.Ref] != nil {
-		return nil, definition.Errorf(definition.CodeInvalidRequest, "Function: %s is being debugged already", o.Ref)
+	if changes < s.changes {
+		return
 	}
-	if len(s.all) >= Most {
-		return nil, definition.Errorf(definition.CodeInvalidRequest, "There are %d debug sessions already", Most)
+	s.changes = changes
+	of := make(map[definition.Ref]*registry.Debugging, len(known))
+	for _, d := range known {
+		of[d.Ref] = d
 	}
-	n := &Session{Options: o, Token: rand.Text(), Ends: time.Now().Add(o.Time)}
+	for ref, n := range s.all {
+		switch d := of[ref]; {
+		case d == nil || d.ID != n.ID:
+			n.cancel(errStopped)
+			delete(s.all, ref)
+		case d.Node != (nodes.ID{}) && d.Node != self:
+			n.cancel(errTaken)
+			delete(s.all, ref)
+		}
+	}
+	for ref, d := range of {
+		if s.all[ref] != nil || d.Node != (nodes.ID{}) {
+			continue
+		}
+		if w, err := wanted(d); err == nil { // else another version of the program has begun it
+			s.begin(ctx, d, w)
+		}
+	}
+}
+
+// begin adds a session. The mutex is held.
+func (s *Sessions) begin(ctx context.Context, d *registry.Debugging, w Wanted) {
+	n := &Session{Debugging: d, Wanted: w}
 	n.room, n.arrived = make(chan struct{}), make(chan struct{}, 1)
 	n.ctx, n.cancel = context.WithCancelCause(ctx)
-	over := time.AfterFunc(o.Time, func() { n.cancel(errTime) })
-	s.all[o.Ref] = n
+	over := time.AfterFunc(time.Until(d.Ends), func() { n.cancel(errTime) })
+	s.all[d.Ref] = n
 	s.live.Add(1)
 	context.AfterFunc(n.ctx, func() {
 		over.Stop()
 		s.live.Add(-1)
 	})
-	return n, nil
 }
 
 // Of is the session of a function, nil if there is none.
@@ -81,30 +122,14 @@ func (s *Sessions) Of(ref definition.Ref) *Session {
 	return nil
 }
 
-// ByToken is the session with a token, nil if there is none.
-func (s *Sessions) ByToken(token string) *Session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range s.all {
-		if n.ctx.Err() == nil && subtle.ConstantTimeCompare([]byte(n.Token), []byte(token)) == 1 {
-			return n
-		}
-	}
-	return nil
-}
-
 // Keep ends the sessions of functions whose deployed instance is not the one that current tells, 0 for
 // none.
 func (s *Sessions) Keep(current func(definition.Ref) int64) {
 	s.mu.Lock()
-	var gone []*Session
+	defer s.mu.Unlock()
 	for ref, n := range s.all {
 		if current(ref) != n.Instance {
-			gone = append(gone, n)
+			n.cancel(errGone)
 		}
-	}
-	s.mu.Unlock()
-	for _, n := range gone {
-		n.cancel(errGone)
 	}
 }

@@ -48,6 +48,8 @@ func Check(ctx context.Context, store kv.Store) (found []string, err error) {
 			last = math.MaxInt64
 		}
 		wrong("number of the last instance", err)
+		_, debugging := readDebugging(tx)
+		wrong("debug sessions", debugging)
 		owners := make(map[int64]definition.Ref)
 		return eachText(tx, func(s stored) {
 			r, wrong := s.parse()

@@ -10,6 +10,7 @@
 //	(keyConfig)                            definition.Config, JSON                                    config.go
 //	(keyNextInstance)                      number of the next instance, 8 bytes little-endian         lifecycle.go
 //	(keyInstance, instance, …)             of the engine: all that a deployed function has to remember
+//	(keyDebugging, bucket, scope, name)    Debugging, JSON                                            debugging.go
 //
 // # Map
 //
@@ -18,6 +19,7 @@
 //	edit.go        define, change, delete
 //	lifecycle.go   deploy, pause, undeploy, and how an engine ends them
 //	config.go      what holds for all functions
+//	debugging.go   debug sessions, which all processes know
 //	check.go       Check: verifies what is stored
 //
 // # Invariants
@@ -32,4 +34,5 @@
 //  5. Hooks run inside the transaction of the change, and may run several times.
 //  6. Keys and values have the forms above; a record is below the key of the function that it names, its pieces are
 //     numbered without a gap.
+//  7. A debug session takes one event, whichever processes look for it.
 package registry

@@ -130,6 +130,7 @@ func (g *Registry) FinishIn(tx kv.Tx, ref definition.Ref, instance int64, from, 
 		if err := g.hooks.Undeployed(tx, r.copy()); err != nil {
 			return err
 		}
+		tx.Clear(debuggingKey(ref))
 		r.Draft = r.Draft.Clone()
 		r.Draft.InstanceID = ""
 		r.Deployed, r.Instance, r.Queries, r.Paused = nil, 0, nil, nil

@@ -72,6 +72,9 @@ const (
 	keyConfig
 	keyNextInstance
 	keyInstance
+	_ // logs, which are the engine's
+	keyDebugging
+	keysEnd
 )
 
 // eventingPrefix is the key prefix of all that eventing keeps.
@@ -82,11 +85,17 @@ func key(tag int64) []byte { return tuple.AppendInt(eventingPrefix(), tag) }
 // InstancePrefix is the prefix of all keys of an instance; they are the engine's.
 func InstancePrefix(instance int64) []byte { return tuple.AppendInt(key(keyInstance), instance) }
 
+// KeysEnd is behind all keys of functions.
+func KeysEnd() []byte { return key(keysEnd) }
+
 // ChangesKey is the key whose value differs after each change of any function.
 func ChangesKey() []byte { return key(keyChanges) }
 
-func functionKey(ref definition.Ref) []byte {
-	k := tuple.AppendString(key(keyFunction), ref.Scope.Bucket)
+func functionKey(ref definition.Ref) []byte { return refKey(keyFunction, ref) }
+
+// refKey is the key of a function below a tag.
+func refKey(tag int64, ref definition.Ref) []byte {
+	k := tuple.AppendString(key(tag), ref.Scope.Bucket)
 	return tuple.AppendString(tuple.AppendString(k, ref.Scope.Scope), ref.Name)
 }
 

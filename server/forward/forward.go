@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/call"
@@ -109,6 +111,30 @@ func (n *Nodes) To(c *call.Call, m nodes.Member, body []byte, patience time.Dura
 		return err
 	}
 	return s.Close()
+}
+
+// dialing are headers that belong to a connection of a WebSocket and to the page that opens it.
+var dialing = []string{"Upgrade", "Origin", "Sec-Websocket-Key", "Sec-Websocket-Version",
+	"Sec-Websocket-Extensions", "Sec-Websocket-Protocol"}
+
+// Dial opens the WebSocket at another node that the client has asked for here. The node decides anew
+// who asks and what that may. The caller closes the connection.
+func (n *Nodes) Dial(c *call.Call, m nodes.Member) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(c.Context(), dialTime)
+	defer cancel()
+	r, err := request(ctx, c, m, c.Request.URL.RequestURI(), nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range dialing {
+		r.Header.Del(name)
+	}
+	conn, _, err := websocket.Dial(ctx, r.URL.String(), &websocket.DialOptions{HTTPHeader: r.Header})
+	if err != nil {
+		return nil, err
+	}
+	conn.SetReadLimit(-1) // a node of this store bounds what it says
+	return conn, nil
 }
 
 // guard ends a request to a node that does not answer in time, or is gone: a machine that has lost

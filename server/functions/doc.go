@@ -13,7 +13,8 @@
 //	status.go      states and lists
 //	stats.go       statistics, for people and for Prometheus
 //	watching.go    logs, insight, test runs
-//	debugger.go    debug sessions, and the WebSocket that DevTools connect to
+//	debugger.go    debug sessions, where DevTools find them, which process has one
+//	debugsocket.go the WebSocket that DevTools and the page connect to
 //	config.go      what holds for all functions, error codes
 //	routes.go      the rows of the route table
 //

@@ -31,7 +31,7 @@ type Engine interface {
 	Test(ctx context.Context, f *definition.Function, who registry.Principal, request json.RawMessage) (
 		json.RawMessage, *definition.Error)
 	// StartDebugger begins a debug session of a deployed function, as the request says, which may be
-	// empty. Debugging are the sessions of this process.
-	StartDebugger(r *registry.Record, request []byte) *definition.Error
+	// empty. Debugging are the sessions that this process knows.
+	StartDebugger(ctx context.Context, r *registry.Record, request []byte) *definition.Error
 	Debugging() *debug.Sessions
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -27,6 +28,8 @@ type fakeEngine struct {
 	reset    atomic.Int64
 	tested   registry.Principal
 	sessions *debug.Sessions
+	reg      *registry.Registry
+	store    kv.Store
 	lines    string // of log, in place of its own
 }
 
@@ -100,7 +103,8 @@ func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	store := memkv.New()
 	documents := servertest.OpenStore(t, store)
-	x := &fixture{t: t, engine: &fakeEngine{sessions: debug.NewSessions()}, reg: registry.New(store, registry.Hooks{})}
+	reg := registry.New(store, registry.Hooks{})
+	x := &fixture{t: t, engine: &fakeEngine{sessions: debug.NewSessions(), reg: reg, store: store}, reg: reg}
 	x.Server = servertest.Start(t, server.Options{
 		Store: documents, Views: servertest.OpenViews(t, documents, store), Functions: x.reg, FunctionEngine: x.engine,
 	})

@@ -8,16 +8,20 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/forward"
 )
 
 // Handlers serve the functions of a registry.
 type Handlers struct {
 	userFunctions
 	engine Engine
+	nodes  *forward.Nodes
 }
 
-// New makes the handlers.
-func New(r *registry.Registry, e Engine) *Handlers { return &Handlers{userFunctions{r}, e} }
+// New makes the handlers; the nodes are asked about debug sessions that they have.
+func New(r *registry.Registry, e Engine, others *forward.Nodes) *Handlers {
+	return &Handlers{userFunctions{r}, e, others}
+}
 
 // methods are the handlers of a path by method.
 type methods map[string]call.Handler

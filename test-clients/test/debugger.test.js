@@ -50,7 +50,11 @@ it('stops at a breakpoint, steps, reads a variable and goes on', { skip }, async
     await sleep(10)
   } while (!session.websocket)
 
-  const client = await CDP({ target: session.websocket, local: true })
+  // As DevTools find it: with the ticket that is in their address, and no password.
+  const [, ticket] = session.url.split(/ws=[^/]+/)
+  const alterPath = (path) => path.startsWith('/json') ? ticket + path : path
+  const { hostname, port } = new URL(base)
+  const client = await CDP({ host: hostname, port, local: true, alterPath })
   const { Debugger, Runtime } = client
   const scripts = []
   Debugger.scriptParsed((script) => scripts.push(script))
