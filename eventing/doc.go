@@ -34,6 +34,7 @@
 //	backlog.go    what nobody has read yet, as the store tells
 //	applog.go     the log of a function
 //	trial.go      a handler is run on a document, and nothing is stored
+//	rehearsal.go  Rehearsal: one function event by event, on a clock that is told to go on
 //	debugger.go   debug sessions: an event is held back, its handler runs under the debugger (package debug)
 //	check.go      Check: verifies what is stored
 //

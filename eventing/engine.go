@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	rtdebug "runtime/debug"
 	"sync"
@@ -47,7 +48,7 @@ type Options struct {
 	// Debuggers has the workers of debug sessions, debug.Most of them; nil: JS has.
 	Debuggers *js.Pool
 	Log       *slog.Logger
-	Now       func() time.Time // nil: time.Now
+	Now       func() time.Time // nil: time.Now; handlers see it, too
 	// Nodes are the processes that have the store open; nil: there is no other one.
 	Nodes *nodes.Members
 	// StreamMemory is how many bytes of streams all functions together may have in memory, beyond
@@ -59,6 +60,9 @@ type Options struct {
 	HandlerMemory int64
 	// Connects says which addresses functions may make requests to.
 	Connects func(netip.Addr) bool
+	// Answer answers requests of functions in place of other servers; binding is the name of the
+	// URL. Nil: they are made.
+	Answer func(binding string, r *http.Request) (*http.Response, error)
 }
 
 // Engine runs the deployed functions of a store: each process that has the store open has a share
@@ -80,6 +84,7 @@ type Engine struct {
 	debugging  *debug.Sessions
 	memory     *memory.Budget // of Options.HandlerMemory
 	logs       appLogs
+	rehearsed  bool // by a Rehearsal: nobody waits for the machine's clock
 	// looked is closed when the list of functions was looked at once: no work begins before, since
 	// what it writes is marked according to that list (isSource).
 	looked chan struct{}

@@ -155,6 +155,13 @@ func TestExamples(t *testing.T) {
 			n.becomes("tags", "tag:go", "")
 			n.becomes("tags", "tag:db", `{"articles":["1"]}`)
 		},
+		"unique": func(n *node) {
+			n.example("unique")
+			n.put("users", "1", `{"name":"ada"}`)
+			n.becomes("names", "name:ada", `{"user":"1"}`)
+			n.put("users", "2", `{"name":"ada"}`)
+			n.becomes("users", "2", `{"name":"ada","name_taken":true}`)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,13 +172,13 @@ func TestExamples(t *testing.T) {
 
 // TestExamplesAreAllRun: no function lies in docs/examples that TestExamples does not know.
 func TestExamplesAreAllRun(t *testing.T) {
-	files, err := filepath.Glob("../docs/examples/*.json")
+	files, err := filepath.Glob("../docs/examples/*.js")
 	require.NoError(t, err)
 	source, err := os.ReadFile("examples_test.go")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 10)
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		name := strings.TrimSuffix(filepath.Base(file), ".js")
 		require.Contains(t, string(source), fmt.Sprintf("n.example(%q", name))
 	}
 }

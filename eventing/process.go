@@ -71,7 +71,11 @@ func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error 
 		case err == nil:
 			rest := f.settle(b)
 			if len(rest) == len(items) {
-				if err := sleep(ctx, pause(items[0].attempt, 100*time.Millisecond, time.Minute)); err != nil {
+				wait := pause(items[0].attempt, 100*time.Millisecond, time.Minute)
+				if f.engine.rehearsed {
+					wait = 0
+				}
+				if err := sleep(ctx, wait); err != nil {
 					return err
 				}
 			}
@@ -233,6 +237,9 @@ func (b *batch) runHandlers(ctx context.Context) error {
 		for i, it := range list {
 			events[i] = it.event
 			events[i].Refusals = it.refusals
+			if now := b.f.engine.o.Now; now != nil {
+				events[i].Now = now().UnixMilli()
+			}
 		}
 		b.forget() // what was left of an invocation whose worker process died
 		full := false

@@ -47,7 +47,7 @@ func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 		if r == nil || r.State.Settled() {
 			return nil, jobs.ErrForget
 		}
-		switch err := e.step(ctx, run, r); {
+		switch err := e.step(ctx, run.Check, r); {
 		case err == nil, errors.Is(err, registry.ErrChanged):
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -67,8 +67,9 @@ func (e *Engine) failed(ref definition.Ref, err error) {
 
 // step does what one state on the way needs and ends it. Pausing and undeploying wait until all
 // processes have given the function up. Deploying waits until all processes know the function,
-// because they have to mark what functions write to its source, and runs OnDeploy.
-func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) error {
+// because they have to mark what functions write to its source, and runs OnDeploy. check fails in a
+// transaction if that is another process's work now.
+func (e *Engine) step(ctx context.Context, check func(kv.Tx) error, r *registry.Record) error {
 	finish := func(to definition.State) error { return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, to) }
 	switch r.State {
 	case definition.Pausing, definition.Undeploying:
@@ -96,7 +97,7 @@ func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) er
 		return e.cannotRun(ctx, r, err)
 	}
 	defer f.close()
-	if err := f.onDeploy(ctx, run); err != nil {
+	if err := f.onDeploy(ctx, check); err != nil {
 		return e.cannotRun(ctx, r, err)
 	}
 	return finish(definition.Deployed)
@@ -209,6 +210,9 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 		if err != nil {
 			return nil, errCannotRun{err.Error()}
 		}
+		if e.o.Answer != nil {
+			u.client.Transport = answering{c.Value, e.o.Answer}
+		}
 		f.urls = append(f.urls, u)
 	}
 	return f, nil
@@ -231,7 +235,7 @@ const onDeployGrace = 10 * time.Second
 // onDeploy runs the handler OnDeploy, if there is one, with the reason and, for a function that is
 // resumed, how long it was paused, in milliseconds. The error is errCannotRun if the handler fails
 // or takes too long.
-func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
+func (f *function) onDeploy(ctx context.Context, check func(kv.Tx) error) error {
 	reason, delay := "Deploy", int64(0)
 	if f.record.State == definition.Resuming {
 		reason = "Resume"
@@ -244,7 +248,7 @@ func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 	defer cancel()
 	action := fmt.Appendf(nil, `{"reason":%q,"delay":%d}`, reason, delay)
 	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action, Timeout: timeout}}
-	err := f.process(ctx, []*item{it}, deployCheckpoint{f, run})
+	err := f.process(ctx, []*item{it}, deployCheckpoint{f, check})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errCannotRun{"OnDeploy took longer than on_deploy_timeout"}
@@ -263,12 +267,12 @@ func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 // deployCheckpoint is the checkpoint of OnDeploy: it runs in the process that has the job, and what
 // it did is stored together with the state that it leads to, so that it does not run again.
 type deployCheckpoint struct {
-	f   *function
-	run *jobs.Run
+	f     *function
+	check func(kv.Tx) error
 }
 
 func (c deployCheckpoint) move(tx kv.Tx, items []*item) error {
-	if err := c.run.Check(tx); err != nil {
+	if err := c.check(tx); err != nil {
 		return err
 	}
 	if items[0].result.Outcome != js.EventDone {

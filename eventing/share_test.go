@@ -53,10 +53,10 @@ func (n *node) counts() map[string]int64 {
 	return n.engine.statsOf(r).now().Counts
 }
 
-// backlog is what is told of events of f that are not processed yet.
-func (n *node) backlog() int64 {
+// backlog is what is told of events of a function that are not processed yet.
+func (n *node) backlog(name string) int64 {
 	n.t.Helper()
-	r, err := n.engine.Registry().Get(context.Background(), refOf("f"))
+	r, err := n.engine.Registry().Get(context.Background(), refOf(name))
 	require.NoError(n.t, err)
 	s, err := n.engine.Stats(context.Background(), r, definition.Usual)
 	require.NoError(n.t, err)
@@ -109,7 +109,7 @@ func TestNodesShareAFunction(t *testing.T) {
 	for _, n := range list {
 		n.eventually(func() bool { return n.stat("f", updatesDone) == 300 && n.stat("f", timersDone) == 300 },
 			"a process does not tell what all have done")
-		n.eventually(func() bool { return n.backlog() == 0 }, "there is a backlog of what is done")
+		n.eventually(func() bool { return n.backlog("f") == 0 }, "there is a backlog of what is done")
 	}
 	require.Empty(t, list[0].checked())
 	list[0].close()
@@ -135,16 +135,16 @@ func TestBacklogOfNobody(t *testing.T) {
 	n.deploy("f")
 	n.put("src", "first", `{}`)
 	n.counted(1)
-	n.eventually(func() bool { return n.backlog() == 0 }, "there is a backlog of what is done")
+	n.eventually(func() bool { return n.backlog("f") == 0 }, "there is a backlog of what is done")
 	require.Equal(t, definition.Paused, n.pause("f"))
-	require.Zero(t, n.backlog(), "a pause makes a backlog")
+	require.Zero(t, n.backlog("f"), "a pause makes a backlog")
 	for i := range 7 {
 		n.put("src", fmt.Sprint("paused", i), `{}`)
 	}
-	require.EqualValues(t, 7, n.backlog())
+	require.EqualValues(t, 7, n.backlog("f"))
 	n.deploy("f")
 	n.counted(8)
-	n.eventually(func() bool { return n.backlog() == 0 }, "there is a backlog of what is done")
+	n.eventually(func() bool { return n.backlog("f") == 0 }, "there is a backlog of what is done")
 
 	leave := n.leave
 	n.leave = func() {} // it is still among the members, as for its lease after a kill
@@ -154,8 +154,8 @@ func TestBacklogOfNobody(t *testing.T) {
 	for i := range 5 {
 		other.put("src", fmt.Sprint("dead", i), `{}`)
 	}
-	require.GreaterOrEqual(t, other.backlog(), int64(5))
-	require.LessOrEqual(t, other.backlog(), int64(5+8), "more than all documents")
+	require.GreaterOrEqual(t, other.backlog("f"), int64(5))
+	require.LessOrEqual(t, other.backlog("f"), int64(5+8), "more than all documents")
 }
 
 // TestStatisticsStay: what a process has counted until it ended is told by the others, up to the

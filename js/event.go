@@ -132,6 +132,9 @@ type Event struct {
 	Callback string
 	Context  []byte
 	Timeout  time.Duration // of this event, where it is not the program's
+	// Now is what the clock of the handler shows from its begin to its end, in milliseconds since
+	// 1970. 0: what that of the machine shows.
+	Now int64
 	// Refusals are writes that this invocation tried before, and which were refused. The same
 	// writes throw KVError now.
 	Refusals []EventRefusal

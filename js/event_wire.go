@@ -15,6 +15,7 @@ func encodeEvents(e *encoder, events []Event) {
 		e.string(v.Callback)
 		e.bytes(v.Context)
 		e.uint(uint64(max(0, v.Timeout)))
+		e.uint(uint64(max(0, v.Now)))
 		e.uint(uint64(len(v.Refusals)))
 		for j := range v.Refusals {
 			e.string(v.Refusals[j].Database)
@@ -27,7 +28,7 @@ func encodeEvents(e *encoder, events []Event) {
 func decodeEvent(d *decoder) Event {
 	v := Event{
 		Kind: EventKind(d.uint()), Meta: d.bytes(), Doc: d.bytes(), Options: d.bytes(), Callback: d.string(),
-		Context: d.bytes(), Timeout: time.Duration(d.uint() &^ (1 << 63)),
+		Context: d.bytes(), Timeout: time.Duration(d.uint() &^ (1 << 63)), Now: int64(d.uint() &^ (1 << 63)),
 	}
 	for n := d.count(); n > 0 && d.err == nil; n-- {
 		v.Refusals = append(v.Refusals, EventRefusal{Database: d.string(), ID: d.string(), Err: decodeEventError(d)})

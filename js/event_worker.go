@@ -208,6 +208,7 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 	realm, err := b.realm()
 	if err == nil {
 		realm.batch, realm.run = b, run
+		realm.vm.SetTimeSource(event.clock())
 		err = realm.awaitDebugger()
 		if err == nil {
 			err = realm.call(event, name)
@@ -243,6 +244,15 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 		b.program.realm = nil
 	}
 	return r, nil, b.finish(run, r, began)
+}
+
+// clock is what the handler of the event takes for the time.
+func (e *Event) clock() goja.Now {
+	if e.Now == 0 {
+		return time.Now
+	}
+	now := time.UnixMilli(e.Now)
+	return func() time.Time { return now }
 }
 
 // realm is the realm for the next invocation.

@@ -38,7 +38,7 @@ COUCHDB_PASSWORD.`,
 		lifecycleCommand("pause", "Have a function stop so that it can go on where it was"),
 		lifecycleCommand("resume", "Have a paused function go on"),
 		lifecycleCommand("undeploy", "Have a function stop and forget where it was, with its timers"),
-		functionsLogsCommand(), functionsExportCommand(), functionsImportCommand(),
+		functionsLogsCommand(), functionsExportCommand(), functionsImportCommand(), functionsTestCommand(),
 	)
 	return cmd
 }

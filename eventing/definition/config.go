@@ -34,9 +34,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// maxFunctionSize bounds Config.FunctionSize: two versions of a function are written in one
+// MostCodeSize bounds Config.FunctionSize: two versions of a function are written in one
 // transaction.
-const maxFunctionSize = 1 << 20
+const MostCodeSize = 1 << 20
 
 // Merge takes over the members of a JSON object; names of no member are passed over. Nothing is
 // changed where it fails.
@@ -46,8 +46,8 @@ func (c *Config) Merge(object []byte) error {
 		return Errorf(CodeInvalidConfig, "the configuration cannot be read: %v", err)
 	}
 	switch {
-	case merged.FunctionSize < 1 || merged.FunctionSize > maxFunctionSize:
-		return Errorf(CodeInvalidConfig, "function_size must be from 1 to %d", maxFunctionSize)
+	case merged.FunctionSize < 1 || merged.FunctionSize > MostCodeSize:
+		return Errorf(CodeInvalidConfig, "function_size must be from 1 to %d", MostCodeSize)
 	case merged.RAMQuota < 1:
 		return Errorf(CodeInvalidConfig, "ram_quota must be at least 1")
 	case merged.CursorLimit < 0:
