@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/again"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -97,9 +98,10 @@ func TestDocumentsLackMemory(t *testing.T) {
 	// A process that begins and dies leaves the note that it has begun.
 	dead := &build{x: b.indexes, db: b.db, def: b.lookup(t, segment.Clouseau, "c")}
 	must(t, dead.prepare(t.Context()))
-	noted, err := dead.note(t.Context(), "worker", lack{lackWorker, 150 << 20})
-	must(t, err)
-	want(t, "it notes it", noted, true)
+	must(t, b.db.Transact(t.Context(), func(tx *storage.Tx) error {
+		tx.KV().Set(dead.keys.lack("worker"), again.Lack{Of: again.Worker, Bytes: 150 << 20}.Encode())
+		return nil
+	}))
 	scripts, _ = process(much, 150)
 	want(t, "trials where a process has died", scripts.hungry, 0)
 	scripts, told = process(much, 200)

@@ -232,8 +232,8 @@ func (w *writer) document(src *source, key, value []byte) error {
 			w.counts[countErrors]++
 		}
 		tx.Set(w.keys.error(src.id), errorValue(src.fields.thrown, failure))
-		if src.fields.lack.of != 0 {
-			tx.Set(w.keys.lack(src.id), src.fields.lack.encode())
+		if src.fields.lack.Of != 0 {
+			tx.Set(w.keys.lack(src.id), src.fields.lack.Encode())
 		}
 	}
 	var at []byte

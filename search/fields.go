@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/analysis"
 	"github.com/settee-db/settee/search/segment"
+	"github.com/settee-db/settee/storage/again"
 )
 
 // This file makes values of fields of what an index function called index() with.
@@ -45,7 +46,7 @@ type fields struct {
 	// failure is why the document cannot be indexed; thrown says that the function threw it.
 	failure string
 	thrown  bool
-	lack    lack // of memory, if that is why
+	lack    again.Lack // of memory, if that is why
 }
 
 // fieldsOf reads the calls of index() that a function has made for a document. A document with a

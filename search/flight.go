@@ -189,11 +189,15 @@ func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
 		if b.rec.ready {
 			x.mergeSoon(b.db, b.uuid, b.def, b.recordKey, b.rec.number, b.keys)
 		}
-		if b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached) {
-			return reached, b.tryAgain(ctx)
+		done := b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached)
+		var err error
+		if done {
+			err = b.tryAgain(ctx)
+		} else {
+			err = b.pass(ctx)
 		}
-		switch err := b.pass(ctx); {
-		case err == nil && b.interactive():
+		switch {
+		case err == nil && !done && b.interactive():
 			continue // it is ready now, or what is left does not go into a segment directly
 		case !errors.Is(err, errMoved):
 			return reached, err

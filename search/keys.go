@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/again"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -82,7 +83,7 @@ func (k *keys) live(segment, version int64) []byte {
 
 func (k *keys) error(id string) []byte { return tuple.AppendString(k.key(keyError), id) }
 
-func (k *keys) lack(id string) []byte { return tuple.AppendString(k.key(keyLack), id) }
+func (k *keys) lack(id string) []byte { return again.Key(k.key(keyLack), id) }
 
 func (k *keys) count(n int64) []byte { return tuple.AppendInt(k.key(keyCount), n) }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/search/segment"
+	"github.com/settee-db/settee/storage/again"
 )
 
 // Documents of a batch are made as their rows come, and handed over in pieces: what functions give
@@ -103,7 +104,7 @@ func (k *making) hand(ctx context.Context, to int) error {
 func (m *maker) record(src *source) {
 	d := m.of.Document(src.id, src.fields.values)
 	if !m.of.Whole() {
-		src.fields.failure, src.fields.lack = tooManyTerms, lack{lackTerms, int64(m.of.Most)}
+		src.fields.failure, src.fields.lack = tooManyTerms, again.Lack{Of: again.Terms, Bytes: int64(m.of.Most)}
 		return
 	}
 	if len(d.Fields) > maxFields {

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/views/large"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -307,7 +308,7 @@ func changeRecord(
 		if err := change(tx.KV(), &rec); err != nil {
 			return err
 		}
-		stored = putLarge(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
+		stored = large.Put(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
 		return nil
 	})
 	if err == nil {

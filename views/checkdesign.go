@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/views/fields"
 	"github.com/settee-db/settee/views/reduce"
 )
 
@@ -23,7 +24,11 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 	if err != nil {
 		return corrupt("design document")
 	}
-	if err := checkFields(ddoc); err != nil {
+	language := languageJavaScript
+	if l, ok := ddoc.Get("language"); ok {
+		language = l.Text()
+	}
+	if err := fields.Check(ddoc, language == languageQuery); err != nil {
 		return err
 	}
 	options, _ := ddoc.Get("options")
@@ -33,10 +38,6 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 	}
 	if _, _, err := v.CompileRule(ddoc, math.MaxInt64); err != nil {
 		return err
-	}
-	language := languageJavaScript
-	if l, ok := ddoc.Get("language"); ok {
-		language = l.Text()
 	}
 	return v.checkFunctions(ctx, tenant, language, ddoc)
 }
@@ -55,98 +56,10 @@ func (v *Views) CompileRule(
 	}
 	language, _ := ddoc.Get("language")
 	ruled, isRuled := v.opts.Languages[strings.ToLower(language.Text())].(RuleLanguage)
-	want := isString
-	if isRuled {
-		want = isObject
-	}
-	if err := checkPath(ddoc, []step{{"validate_doc_update", want}}, ""); err != nil || !isRuled {
+	if err := fields.CheckRule(ddoc, isRuled); err != nil || !isRuled {
 		return nil, 0, err
 	}
 	return ruled.CompileRule(rule, most)
-}
-
-// kinds is a set of JSON kinds with its name in errors.
-type kinds struct {
-	name string
-	is   []ejson.Kind
-}
-
-var (
-	isObject         = kinds{"object", []ejson.Kind{ejson.Object}}
-	isString         = kinds{"string", []ejson.Kind{ejson.String}}
-	isBoolean        = kinds{"boolean", []ejson.Kind{ejson.Bool}}
-	isStringOrObject = kinds{"string or object", []ejson.Kind{ejson.String, ejson.Object}}
-	isObjectOrString = kinds{"object or string", isStringOrObject.is}
-	isArrayOrString  = kinds{"array or string", []ejson.Kind{ejson.String, ejson.Array}}
-)
-
-// step is a member on a path through a design document; an empty name stands for each member in
-// turn.
-type step struct {
-	name string
-	want kinds
-}
-
-// checkFields is couch_mrview:validate_ddoc_fields.
-func checkFields(ddoc ejson.Value) error {
-	mapType := isString
-	if language, ok := ddoc.Get("language"); ok && language.TextIs(languageQuery) {
-		mapType = isObject
-	}
-	for _, path := range [...][]step{
-		{{"filters", isObject}, {"", isStringOrObject}},
-		{{"language", isString}},
-		{{"lists", isObject}, {"", isStringOrObject}},
-		{{"options", isObject}},
-		{{"options", isObject}, {"include_design", isBoolean}},
-		{{"options", isObject}, {"local_seq", isBoolean}},
-		{{"options", isObject}, {"partitioned", isBoolean}},
-		{{"rewrites", isArrayOrString}},
-		{{"shows", isObject}, {"", isStringOrObject}},
-		{{"updates", isObject}, {"", isStringOrObject}},
-		{{"validate_doc_update", isObjectOrString}},
-		{{"views", isObject}, {"lib", isObject}},
-		{{"views", isObject}, {"", isObject}, {"map", mapType}},
-		{{"views", isObject}, {"", isObject}, {"reduce", isString}},
-	} {
-		if err := checkPath(ddoc, path, ""); err != nil {
-			return err
-		}
-	}
-	views, _ := ddoc.Get("views")
-	for name, view := range views.Members() {
-		if name.TextIs("lib") {
-			continue
-		}
-		if _, ok := view.Get("map"); !ok {
-			return compat.NewError(compat.KindInvalidDesignDoc, "View `"+name.Text()+"` must contain map function")
-		}
-		// CouchDB crashes
-		if err := checkPath(view, []step{{"options", isObject}}, "views."+name.Text()+"."); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkPath checks the types of members along a path, as far as they are there.
-func checkPath(v ejson.Value, path []step, at string) error {
-	if len(path) == 0 {
-		return nil
-	}
-	for name, member := range v.Members() {
-		if path[0].name != "" && !name.TextIs(path[0].name) {
-			continue
-		}
-		here := at + name.Text()
-		if !slices.Contains(path[0].want.is, member.Kind()) {
-			return compat.NewError(compat.KindInvalidDesignDoc, "`"+here+"` field must have "+path[0].want.name+" type")
-		}
-		if err := checkPath(member, path[1:], here+"."); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkedMap is a map function with the views that have it, in the order of

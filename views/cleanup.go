@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/large"
 )
 
 // Cleanup removes the indexes that no design document has.
@@ -83,7 +84,7 @@ func dropIndex(tx kv.Tx, sp space, signature Signature) error {
 	if err != nil || value == nil {
 		return err
 	}
-	whole, err := readLarge(tx, key, value)
+	whole, err := large.Read(tx, key, value)
 	if err != nil {
 		return err
 	}
@@ -92,6 +93,6 @@ func dropIndex(tx kv.Tx, sp space, signature Signature) error {
 		return err
 	}
 	sp.clear(tx, rec.number)
-	clearLarge(tx, key)
+	large.Clear(tx, key)
 	return nil
 }

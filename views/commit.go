@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/large"
 )
 
 // idWindow is how many documents' entries of IDS are read together.
@@ -71,7 +72,8 @@ func (p *pass) tryPart(
 			return err
 		}
 		for n, ix := range p.indexes {
-			w := indexWriter{tx: tx.KV(), order: tx.NextOrder, ix: ix, n: n, limits: p.v.limits, leaveStale: leaveStale}
+			w := indexWriter{tx: tx.KV(), order: tx.NextOrder, ix: ix, n: n, limits: p.v.limits, leaveStale: leaveStale,
+				again: p.again}
 			if err := w.collect(docs); err != nil {
 				return err
 			}
@@ -199,9 +201,12 @@ func (p *pass) finishIndex(
 		rec.seq = seq
 	}
 	rec.ready = rec.ready || rec.interactive && end
+	if w.again { // rows change where the sequence does not
+		rec.claims++
+	}
 	if len(w.changes) > 0 {
 		w.tx.Set(ix.keys.changed, keyspace.AppendSeq(nil, rec.seq))
 	}
-	stored := putLarge(w.tx, ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
+	stored := large.Put(w.tx, ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
 	return writtenRecord{rec, stored, w.replaced}, nil
 }

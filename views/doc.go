@@ -39,10 +39,11 @@
 //	views.go, types.go            Options, Views; what callers see
 //	design.go, checkdesign.go     design documents: what they define; the checks on save
 //	lookup.go, info.go, cleanup.go  views by name, _info, errors, unused indexes
-//	keys.go, record.go, large.go, ids.go, rows.go  what is stored
+//	keys.go, record.go, ids.go, rows.go  what is stored, with views/large
 //	open.go                       indexes of a design document: found, made
 //	flight.go, job.go             builds: one at a time in a process, large ones as jobs
 //	pieces.go, piecejob.go        first builds that processes share
+//	again.go                      documents that lacked memory, tried again
 //	wanted.go                     whether a build has still somebody to build for
 //	pass.go, batch.go, mapping.go, commit.go, writer.go  a build: read, map, write
 //	aggregates.go, reducers.go    what is kept above the rows, with views/levels and views/reduce
@@ -52,5 +53,5 @@
 //	statecache.go                      what queries know of indexes that do not change between them
 //	scan.go, estimate.go          what readers that make their own plans (Mango) need
 //	oversized.go, oversizedread.go documents whose rows do not fit, and how such readers see them
-//	js/, reduce/, levels/         JavaScript, reduce functions, counts and aggregates
+//	reduce/, levels/, fields/     reduce functions, counts and aggregates; types in design documents
 package views

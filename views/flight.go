@@ -240,6 +240,9 @@ func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err
 		default:
 			err = b.build(b.behindRequests(ctx))
 		}
+		if err == nil {
+			err = b.tryAgain(ctx)
+		}
 		if err = b.forgive(ctx, err); errors.Is(err, errForgiven) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/views/large"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -114,7 +115,7 @@ func readStoredList(r kv.ReadTx, sp space) (list interactiveList, stored []byte,
 	if stored, err = r.Get(key); err != nil {
 		return nil, nil, err
 	}
-	value, err := readLarge(r, key, stored)
+	value, err := large.Read(r, key, stored)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +148,7 @@ func registerInteractive(tx *storage.Tx, d *design, indexes []*index) error {
 		}
 	}
 	if after := list.encode(); !bytes.Equal(before, after) {
-		putLarge(tx.KV(), sp.sub(nil, keyInteractive), stored, after)
+		large.Put(tx.KV(), sp.sub(nil, keyInteractive), stored, after)
 	}
 	return nil
 }
@@ -176,9 +177,9 @@ func releaseInteractive(tx *storage.Tx, id string, d *design) error {
 	key := sp.sub(nil, keyInteractive)
 	switch {
 	case len(kept) == 0 && len(list) > 0:
-		clearLarge(tx.KV(), key)
+		large.Clear(tx.KV(), key)
 	case !bytes.Equal(kept.encode(), list.encode()):
-		putLarge(tx.KV(), key, stored, kept.encode())
+		large.Put(tx.KV(), key, stored, kept.encode())
 	}
 	return nil
 }

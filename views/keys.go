@@ -16,6 +16,7 @@ import (
 //	(counts, number, counter)      8 bytes little-endian, by atomic addition
 //	(levels, number, …)            counts and aggregates                                   views/levels
 //	(errors, number, document id)  message of a failed map function
+//	(lacks, number, document id)   how much memory a worker had that the document has filled   again.go
 //	(changed, number)              13 bytes of the sequence at which rows last changed
 //	(oversized, number, …)         documents whose rows do not fit                         oversized.go
 //	(pieces, number)               a first build in pieces: whose it is                    pieces.go
@@ -36,6 +37,7 @@ const (
 	keyChanged
 	keyOversized
 	keyPieces
+	keyLacks
 )
 
 // What follows the emitted key in a row key: a document id is a tuple string, which begins with
@@ -76,7 +78,8 @@ func (s space) index(tag, number int64) []byte { return tuple.AppendInt(s.sub(ni
 func children(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }
 
 // indexTags are the subspaces that an index's number leads to.
-var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged, keyOversized, keyPieces}
+var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged, keyOversized, keyPieces,
+	keyLacks}
 
 // clear removes all data of an index.
 func (s space) clear(tx kv.Tx, number int64) {
@@ -96,6 +99,7 @@ type indexKeys struct {
 	errors    []byte
 	changed   []byte
 	oversized []byte
+	lacks     []byte
 }
 
 func (s space) keysOf(number int64) *indexKeys {
@@ -108,6 +112,7 @@ func (s space) keysOf(number int64) *indexKeys {
 		errors:    s.index(keyErrors, number),
 		changed:   s.index(keyChanged, number),
 		oversized: s.index(keyOversized, number),
+		lacks:     s.index(keyLacks, number),
 	}
 }
 

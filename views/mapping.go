@@ -3,10 +3,12 @@ package views
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/again"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -29,6 +31,7 @@ type program struct {
 	scripts *js.MapProgram // of the indexes in JavaScript; nil if there are none
 	mappers []Mapper       // by index; nil where it is JavaScript
 	limits  limits
+	memory  int64 // see Options.WorkerMemory
 }
 
 // sized is a Mapper that knows how many bytes of memory it takes at most.
@@ -49,7 +52,8 @@ func (p *program) size() int {
 // program compiles the map functions of indexes of one design document; the error is that of a
 // query.
 func (v *Views) program(tenant string, defs []*definition) (*program, error) {
-	p := &program{js: v.opts.JS, defs: defs, limits: v.limits, mappers: make([]Mapper, len(defs))}
+	p := &program{js: v.opts.JS, defs: defs, limits: v.limits, memory: v.opts.WorkerMemory}
+	p.mappers = make([]Mapper, len(defs))
 	var sources []string
 	var lib []byte
 	for i, def := range defs {
@@ -180,7 +184,11 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) (done int
 			src := mapped[next]
 			next++
 			for n, c := range collectors {
-				src.byIndex[scripts[n]] = c.collect(src.id, &results[doc][n])
+				rows := c.collect(src.id, &results[doc][n])
+				if results[doc][n].Killed && strings.Contains(rows.failure, js.OutOfMemory) {
+					rows.lack = again.Lack{Of: again.Worker, Bytes: p.memory}
+				}
+				src.byIndex[scripts[n]] = rows
 			}
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/large"
 	"github.com/settee-db/settee/views/levels"
 )
 
@@ -63,7 +64,7 @@ func parseIndex(s *storage.Snapshot, sp space, def *definition, stored []byte) (
 	if stored == nil {
 		return nil, nil
 	}
-	whole, err := readLarge(s.KV(), sp.info(def.signature), stored)
+	whole, err := large.Read(s.KV(), sp.info(def.signature), stored)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (v *Views) create(tx *storage.Tx, def *definition) (*index, error) {
 	if err := v.aggregates.plan(s, ix); err != nil {
 		return nil, err
 	}
-	ix.stored = putLarge(tx.KV(), sp.info(def.signature), nil, ix.rec.encode())
+	ix.stored = large.Put(tx.KV(), sp.info(def.signature), nil, ix.rec.encode())
 	return ix, nil
 }
 

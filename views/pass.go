@@ -17,6 +17,7 @@ type pass struct {
 	indexes []*index    // those that take part
 	piece   *piece      // as it was committed last; nil: what the indexes lack up to the end of the feed
 	until   storage.Seq // where the piece ends; zero without one
+	again   bool        // what the indexes have seen before is mapped anew
 	program *program
 
 	size    atomic.Int64 // documents of the next batch

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/large"
 )
 
 // Where several processes share a store, a large first build is cut into pieces of the feed, which
@@ -212,7 +213,7 @@ func (b *builder) cutUp(ctx context.Context, indexes []*index) (cut bool, err er
 				}
 			}
 			rec.fresh, rec.pieces = end, set.lead
-			putLarge(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
+			large.Put(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
 		}
 		tx.KV().Set(indexes[0].keys.space.index(keyPieces, set.lead), set.encode())
 		for _, c := range set.pieces {
@@ -342,7 +343,7 @@ func (b *builder) endPieces(ctx context.Context, lead int64) error {
 			}
 			rec := ix.rec
 			rec.seq, rec.pieces = rec.fresh, 0
-			putLarge(tx.KV(), sp.info(ix.def.signature), ix.stored, rec.encode())
+			large.Put(tx.KV(), sp.info(ix.def.signature), ix.stored, rec.encode())
 		}
 		tx.KV().ClearRange(children(sp.index(keyPieces, lead)))
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/large"
 )
 
 // Purged is storage.PurgeIndexer's: it takes the rows of documents that are gone out of all
@@ -47,7 +48,7 @@ func (v *Views) purge(ctx context.Context, tx *storage.Tx, ix *index, ids []stri
 		return err // nobody makes levels while there are pieces, whose builders an unchanged record lets go on
 	}
 	ix.rec.claims++
-	putLarge(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, ix.rec.encode())
+	large.Put(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, ix.rec.encode())
 	return nil
 }
 
@@ -63,8 +64,8 @@ func readRecords(r kv.ReadTx, sp space) ([]*index, error) {
 		if signature == nil {
 			return nil
 		}
-		if isLarge(stored) {
-			if err := checkLarge(stored, whole); err != nil {
+		if large.Is(stored) {
+			if err := large.Check(stored, whole); err != nil {
 				return err
 			}
 		} else {

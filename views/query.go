@@ -215,7 +215,10 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 		q.waited = true
 		return nil, errNeedsCatchUp
 	}
-	if !ix.complete() && !q.waited { // answers are right without levels, only slower; the next one may have them
+	lacking, err := q.w.v.lacking(q.w.db, s, ix)
+	// Answers are right without levels, only slower, and as they were without documents that lacked
+	// memory; the next one may have them.
+	if err == nil && (lacking || !ix.complete()) && !q.waited {
 		_, _, err = q.w.v.flights.join(q.w.db, q.w.design, q.w.uuid, false)
 	}
 	return ix, err

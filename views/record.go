@@ -41,8 +41,8 @@ type indexRecord struct {
 	// rows.
 	fresh storage.Seq
 	// claims counts what makes a builder of the levels begin anew: other builders of them that
-	// began later, purges that took rows away while there were none, and reduce functions that were
-	// taken off.
+	// began later, purges that took rows away while there were none, reduce functions that were
+	// taken off, and documents that were tried again.
 	claims      int64
 	levelHeight int
 	levelFan    int

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/again"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -27,9 +28,12 @@ type row struct {
 
 // docRows is what one document gave for one index.
 type docRows struct {
-	rows      []row  // in order of their keys
-	failure   string // not empty: the map function failed, and there are no rows
-	oversized []byte // of a document whose rows do not fit: its key in OVERSIZED; nil in indexes that do not keep it
+	rows    []row      // in order of their keys
+	failure string     // not empty: the map function failed, and there are no rows
+	lack    again.Lack // of memory, if that is why
+	// oversized is the key in OVERSIZED of a document whose rows do not fit; nil in indexes that do
+	// not keep it.
+	oversized []byte
 }
 
 // collector makes rows of what a map function emits. It is for one goroutine; rows stay valid.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"cmp"
+	"log/slog"
 	"runtime"
 	"time"
 
@@ -28,6 +29,8 @@ type Options struct {
 	// JS runs JavaScript; nil: design documents in JavaScript fail as CouchDB's unknown languages
 	// do.
 	JS JavaScript
+	// WorkerMemory is how many bytes a worker of JavaScript may take, 0 where that is not known.
+	WorkerMemory int64
 	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the
 	// language "query" are always interactive.
 	Languages map[string]Language
@@ -47,6 +50,8 @@ type Options struct {
 	ReduceLimit func() reduce.Limit
 	// NoRoom tells that no index is brought up to date for a query; nil: each is.
 	NoRoom func() bool
+	// Log is told of documents that could not be tried again; nil: nobody is.
+	Log *slog.Logger
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 
@@ -65,6 +70,7 @@ type Views struct {
 	programs   *cache.Cache[Signature, *program] // of interactive indexes
 	aggregates *aggregates
 	flights    *flights
+	tried      *cache.Cache[indexKey, struct{}] // whose documents need not be tried again
 
 	designChangedHook func(tx *storage.Tx) error // may be nil
 }
@@ -94,6 +100,7 @@ func Open(o Options) (*Views, error) {
 	v.designs = cache.NewSized(cachedBytes, func(_ designKey, d *design) int { return d.bytes })
 	v.programs = cache.NewSized(cachedBytes, func(_ Signature, p *program) int { return p.size() })
 	v.aggregates = &aggregates{opts: &v.opts, made: cache.New[string, *levels.Index](cachedDesigns)}
+	v.tried = cache.New[indexKey, struct{}](10 * cachedDesigns)
 	v.flights = newFlights(v)
 	return v, v.handleJobs()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/settee-db/settee/storage/again"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/levels"
 )
@@ -21,6 +22,8 @@ type indexWriter struct {
 	limits limits
 	// leaveStale: aggregates are not made anew.
 	leaveStale bool
+	// again: the index has seen the documents before.
+	again bool
 
 	changes   []levels.Change
 	ids       []idChange
@@ -36,7 +39,8 @@ type idChange struct {
 	docID   string
 	entry   []byte // nil: it goes
 	failure string
-	heal    bool // it had a failure
+	lack    again.Lack // of memory, if that is why
+	heal    bool       // it had a failure
 }
 
 func hasFailed(entry []byte) bool {
@@ -64,7 +68,7 @@ func (w *indexWriter) collect(docs []source) error {
 }
 
 // seen tells that the index has the change already, since another index of the pass lacks more.
-func (w *indexWriter) seen(src *source) bool { return !w.ix.rec.seq.Before(src.seq) }
+func (w *indexWriter) seen(src *source) bool { return !w.again && !w.ix.rec.seq.Before(src.seq) }
 
 // readIDs reads the entries of documents, but for those that cannot have one.
 func (w *indexWriter) readIDs(window []source) ([][]byte, error) {
@@ -72,7 +76,7 @@ func (w *indexWriter) readIDs(window []source) ([][]byte, error) {
 	var keys [][]byte
 	var at []int
 	for i := range window {
-		if w.ix.rec.fresh.Before(window[i].seq) {
+		if w.again || w.ix.rec.fresh.Before(window[i].seq) {
 			keys, at = append(keys, w.ix.keys.id(nil, window[i].id)), append(at, i)
 		}
 	}
@@ -95,7 +99,7 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 	}
 	var kept []keptRow
 	partition := w.ix.partitionPrefix(docID)
-	change := idChange{docID: docID, failure: rows.failure, heal: hasFailed(entry)}
+	change := idChange{docID: docID, failure: rows.failure, lack: rows.lack, heal: hasFailed(entry)}
 	if entry != nil && !change.heal {
 		var err error
 		if kept, err = parseIDs(entry, partition, docID, nil); err != nil {
@@ -188,6 +192,11 @@ func (w *indexWriter) write() {
 			w.tx.Set(w.ix.keys.error(nil, c.docID), shortened(c.failure, maxMessage))
 		} else if c.heal {
 			w.tx.Clear(w.ix.keys.error(nil, c.docID))
+		}
+		if c.lack.Of != 0 {
+			w.tx.Set(again.Key(w.ix.keys.lacks, c.docID), c.lack.Encode())
+		} else if c.heal {
+			w.tx.Clear(again.Key(w.ix.keys.lacks, c.docID))
 		}
 	}
 	w.writeOversized()

@@ -138,7 +138,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.close())
 	}
 	if a.views, err = views.Open(views.Options{
-		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, Nodes: a.sharing(o),
+		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, WorkerMemory: a.js.Memory(), Log: log,
+		Nodes:       a.sharing(o),
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() reduce.Limit { return reduceLimit(a.config, log) },
 		NoRoom:      a.fuller("interactive_view_indexing_threshold"),

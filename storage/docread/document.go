@@ -22,7 +22,8 @@ type Document struct {
 	RevsInfo         []RevInfo      // the winner's line, newest first
 	Conflicts        []compat.Rev   // other leaves that are not deleted, in the order of winners
 	DeletedConflicts []compat.Rev
-	LocalSeq         uint64 // the number of the document's sequence
+	LocalSeq         uint64     // the number of the document's sequence
+	Seq              compat.Seq // with LocalSeq: where the feed has the document
 }
 
 // AddConflicts fills in what the options ask for of the leaves beside the winner, which is the last

@@ -91,6 +91,7 @@ func (d *Reader) openWinnerOf(id string, leaves []formats.Leaf, o OpenOptions) (
 	}
 	doc.AddConflicts(leaves, o.Conflicts, o.DeletedConflicts)
 	if o.LocalSeq {
+		doc.Seq = winner.Seq
 		if doc.LocalSeq, err = d.SeqNumber(winner.Seq); err != nil {
 			return nil, err
 		}
