@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -185,4 +186,23 @@ function OnUpdate(doc, meta) {
 			require.Greater(t, rev.Pos, int64(1))
 		})
 	}
+}
+
+// TestPartsKeepTheStoredText: what a handler does to a part of a document leaves the stored text of
+// the rest as it is.
+func TestPartsKeepTheStoredText(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	const rest = `"9":1.0,"1":12345678901234567890,"e":1.0e+23,"a":{"z":-0.0,"b":[1.50,2]}`
+	n.put("dst", "a", `{`+rest+`}`)
+	n.define("f", `function OnUpdate(doc, meta) {
+	couchbase.mutateIn(dst, {id: "a"}, [couchbase.MutateInSpec.upsert("new", doc.n)]);
+	couchbase.increment(dst, {id: "a"});
+	dst.done = {};
+}`, "", "+dst=dst")
+	n.deploy("f")
+	before := n.get("dst", "a")
+	require.Contains(t, before, "12345678901234567890")
+	n.put("src", "x", `{"n":1}`)
+	n.becomes("dst", "done", `{}`)
+	require.Equal(t, strings.TrimSuffix(before, "}")+`,"new":1,"count":1}`, n.get("dst", "a"))
 }

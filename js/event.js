@@ -58,7 +58,6 @@
   // Documents
 
   const aliases = new Map(native.aliases.map((alias, i) => [alias, i]));
-  const isRecord = (v) => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof ArrayBuffer);
   const noValue = (v) => v === undefined || typeof v === 'function' || typeof v === 'symbol';
 
   // place checks the arguments that all operations have: the binding, and which document is meant. What it looks at in
@@ -133,15 +132,9 @@
   // too, which Couchbase does not have.
   function counted(at, delta) {
     const found = native.stat(at.binding, at.id);
-    const value = found === undefined ? {} : native.value(at.binding, at.id);
-    const plain = typeof value === 'number';
-    if (!plain && !isRecord(value)) return notNumber();
-    const { count = 0 } = plain ? { count: value } : value;
-    if (typeof count !== 'number') return notNumber();
-    const next = count + delta;
     const expiry = at.expiry || (found === undefined ? 0 : found.expiry);
-    const doc = plain ? next : Object.assign(value, { count: next });
-    return write(at, doc, expiry, undefined, { doc: { count: next } });
+    const { why, cas, count } = native.addTo(at.binding, at.id, delta, expiry);
+    return why ? notNumber() : success(at.id, cas, expiry, { doc: { count } });
   }
 
   const operations = {
@@ -303,5 +296,5 @@
   native.aliasNames.forEach((name, i) => hide(global, name, native.aliases[i]));
   hide(global, 'couchbase', couchbase);
   return { classes, makeError, constant, provide, hide, addOperation, couchbase, success, failure, existing, noValue, close,
-    recursive, keyNotFound, isRecord };
+    recursive, keyNotFound };
 })

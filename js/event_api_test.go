@@ -257,6 +257,9 @@ func TestEventSubdocuments(t *testing.T) {
 	runCases(t, func(h *eventHost) {
 		h.docs[0]["x"] = EventDoc{Exists: true, Body: []byte(doc), Cas: "3-c", Expiry: 7000}
 		h.put(0, "list", `{"$value":[1]}`)
+		h.put(0, "within", `{"a":{"$value":1}}`)
+		h.put(0, "bytes", `{"$binary":"AQI="}`)
+		h.put(0, "exact", `{"9":1.0,"1":12345678901234567890,"a":{"2":0.1,"1":0.0},"count":9007199254740993,"e":1.5}`)
 	}, []handlerCase{
 		{"lookups", "var G = couchbase.LookupInSpec.get; log(couchbase.lookupIn(dst, {id: 'x'}, [G('a.b[1].c'), G('a.e'), G('list[-1]'), G('`x.y`'), G('a.d.e'), G('..')]).doc)",
 			`[{"value":2,"success":true},{"success":false},{"value":2,"success":true},{"value":3,"success":true},` +
@@ -269,6 +272,23 @@ func TestEventSubdocuments(t *testing.T) {
 		{"no specs", `log(couchbase.mutateIn(dst, {id: "x"}, []).success)`, "true"},
 		{"options", `couchbase.mutateIn(dst, {id: "list", cas: "1-list"}, [couchbase.MutateInSpec.arrayAppend("", 2)], {self_recursion: true})`,
 			`set d/list {"$value":[1,2]} recursive`},
+		{"the rest keeps its text", `couchbase.mutateIn(dst, {id: "exact"}, [couchbase.MutateInSpec.upsert("a.n", 1)]);
+log(couchbase.increment(dst, {id: "exact"}).doc); couchbase.mutateIn(dst, {id: "exact"}, [couchbase.MutateInSpec.remove("e")])`,
+			`{"count":9007199254740994}` + strings.ReplaceAll(` | set d/exact {9"count":9007199254740993,"e":1.5}`+
+				` | set d/exact {9"count":9007199254740994,"e":1.5} | set d/exact {9"count":9007199254740994}`,
+				"9\"", `"9":1.0,"1":12345678901234567890,"a":{"2":0.1,"1":0.0,"n":1},"`)},
+		{"what stands for a value within", `var r = couchbase.lookupIn(dst, {id: "within"}, [couchbase.LookupInSpec.get("a")]);
+log(r.doc, couchbase.lookupIn(dst, {id: "bytes"}, [couchbase.LookupInSpec.get(""), couchbase.LookupInSpec.get("$binary")]).doc.map(
+  (v) => v.success + " " + (v.value instanceof ArrayBuffer)))`,
+			`[{"value":{"$value":1},"success":true}] ["true true","false false"]`},
+		{"many", `var S = couchbase.MutateInSpec, one = S.arrayAppend("", 1);
+log(couchbase.mutateIn(dst, {id: "list"}, Array(1000).fill(S.upsert("[0]", 2))).success);
+try { couchbase.mutateIn(dst, {id: "list"}, Array(1001).fill(one)) } catch (e) { log(e.name) }
+try { couchbase.mutateIn(dst, {id: "list"}, Array(1000).fill(S.arrayAppend("", "x".repeat(10000)))) } catch (e) { log(e.name) }`,
+			`true | "TypeError" | "EventingError" | set d/list {"$value":[2]}`},
+		{"an array that changes", `var S = couchbase.MutateInSpec, n = 0, specs = new Proxy([S.remove("a")], {
+  get(o, k) { return k === "0" && n++ > 0 ? {op: "upsert", path: "a", value: 1} : o[k]; }});
+couchbase.mutateIn(dst, {id: "within"}, specs)`, `set d/within {}`},
 		{"keeps its expiry", `couchbase.mutateIn(dst, {id: "x"}, [couchbase.MutateInSpec.remove("a"), couchbase.MutateInSpec.remove("list")])`,
 			`set d/x {"x.y":3,"":4} until 7000`},
 	})

@@ -17,6 +17,7 @@ func (r *eventRealm) natives() *goja.Object {
 	o := r.vm.NewObject()
 	r.provideBindings(o)
 	r.provideDocuments(o)
+	partService{r}.provide(o)
 	r.provideServices(o)
 	for name, f := range map[string]func(c goja.FunctionCall) goja.Value{
 		"enter": func(goja.FunctionCall) goja.Value {

@@ -157,22 +157,35 @@ func (r *eventRealm) body(value goja.Value) []byte {
 	if o := r.partial.object; o != nil && value == goja.Value(o) {
 		text = r.partialText()
 	} else {
-		made, err := r.stringify(goja.Undefined(), value)
-		if err != nil {
-			panic(err)
-		}
-		str, ok := made.(goja.String)
-		if !ok {
+		var ok bool
+		if text, ok = r.jsonOf(value); !ok {
 			r.throw("EventingError", "Invalid data type for value")
 		}
-		text = printed(str)
 	}
 	r.countInexact(text)
+	return r.stored(text)
+}
+
+// jsonOf is what JSON.stringify makes of a value; ok is false where it makes nothing of it.
+func (x *eventValues) jsonOf(value goja.Value) (text []byte, ok bool) {
+	made, err := x.stringify(goja.Undefined(), value)
+	if err != nil {
+		panic(err)
+	}
+	str, ok := made.(goja.String)
+	if !ok {
+		return nil, false
+	}
+	return printed(str), true
+}
+
+// stored is the document that stands for a JSON text.
+func (x *eventValues) stored(text []byte) []byte {
 	switch {
 	case text[0] != '{':
-		text = append(append([]byte(`{"`+EventValueMember+`":`), text...), '}')
+		return append(append([]byte(`{"`+EventValueMember+`":`), text...), '}')
 	case bytes.Contains(text, []byte(`"_id":`)), bytes.Contains(text, []byte(`"_rev":`)):
-		text = r.withoutIdentity(text)
+		return x.withoutIdentity(text)
 	}
 	return text
 }

@@ -8,6 +8,7 @@
 //   - operations.go, apply.go: lists of operations, read and applied
 //   - tree.go, names.go: a document while operations change it
 //   - pointer.go: JSON Pointer (RFC 6901)
+//   - parts.go: operations on parts by Couchbase's paths, which event functions have
 //   - equal.go, increment.go: the operations test and increment
 //
 // Invariants:
