@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/debug"
+	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
@@ -41,10 +42,11 @@ type item struct {
 	attempt    int               // runs that have failed so far
 	// undeliverable says that its dead letter was refused.
 	undeliverable bool
-	skipped       bool             // a timer that is too late to be fired
-	session       *debug.Session   // that holds it back
-	failure       *js.EventFailure // set where the handler is not run any more
-	result        *js.EventResult  // of the last run
+	skipped       bool               // a timer that is too late to be fired
+	session       *debug.Session     // that holds it back
+	schedule      *schedule.Schedule // of a timer that a schedule has made
+	failure       *js.EventFailure   // set where the handler is not run any more
+	result        *js.EventResult    // of the last run
 }
 
 // docKey names a document of the store.
@@ -202,6 +204,9 @@ func (b *batch) take(i int, r *js.EventResult) {
 	b.current = i + 1
 	effects := append(b.effects, r.Effects...)
 	b.forget()
+	if it.schedule != nil { // whatever has become of this call
+		b.timers[it.timer.timerName] = b.f.nextCall(it.schedule)
+	}
 	if r.Outcome != js.EventDone {
 		return
 	}

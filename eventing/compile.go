@@ -89,6 +89,9 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 	for _, url := range d.Bindings.Curl {
 		o.Curls = append(o.Curls, url.Value)
 	}
+	for _, s := range d.Settings.Schedules {
+		o.Calls = append(o.Calls, s.Call)
+	}
 	c.program = js.NewEventProgram(o)
 	return c, nil
 }

@@ -43,11 +43,11 @@ func appendDeadLetter(dst []byte, f *function, it *item, failure *js.EventFailur
 	dst = ejson.AppendString(append(dst, `{"function":`...), f.ref.Name)
 	switch it.event.Kind {
 	case js.EventTimer:
-		dst = ejson.AppendString(append(dst, `,"event":"timer","callback":`...), it.timer.callback)
+		dst = ejson.AppendString(append(dst, `,"event":"timer","callback":`...), it.event.Callback)
 		dst = ejson.AppendString(append(dst, `,"reference":`...), it.timer.reference)
 		dst = strconv.AppendInt(append(dst, `,"due":`...), it.timer.due, 10)
-		if it.timer.context != nil {
-			dst = append(append(dst, `,"context":`...), it.timer.context...)
+		if it.event.Context != nil {
+			dst = append(append(dst, `,"context":`...), it.event.Context...)
 		}
 	case js.EventDelete:
 		dst = append(append(dst, `,"event":"delete","meta":`...), it.event.Meta...)

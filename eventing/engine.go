@@ -68,6 +68,7 @@ type Options struct {
 // Engine runs the deployed functions of a store: each process that has the store open has a share
 // of the partitions of each function. It is safe for concurrent use.
 type Engine struct {
+	console
 	o        Options
 	docs     *documents.Store
 	rights   Rights // nil: owners have the roles that they had when they deployed
@@ -115,6 +116,7 @@ func New(o Options) *Engine {
 		stats: make(map[int64]*Statistics), looked: make(chan struct{}),
 		debugging: debug.NewSessions(),
 	}
+	e.console = console{e}
 	e.logs = appLogs{kv: o.KV, now: e.now, all: make(map[definition.Ref]*appLog)}
 	most := o.StreamMemory
 	if most <= 0 {

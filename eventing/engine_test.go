@@ -53,6 +53,12 @@ type node struct {
 // it is alone.
 func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	t.Helper()
+	return newNodeAt(t, store, lease, time.Now)
+}
+
+// newNodeAt is newNode whose functions have a clock.
+func newNodeAt(t testing.TB, store kv.Store, lease time.Duration, now func() time.Time) *node {
+	t.Helper()
 	n := &node{t: t, kv: store}
 	var err error
 	n.store, err = storage.Open(context.Background(), storage.Options{KV: store})
@@ -78,7 +84,7 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	n.leave = func() { leave(); <-gone }
 	n.engine = New(Options{
 		KV: store, Store: n.store, Views: n.views, Jobs: n.jobs, JS: n.js, Log: slog.New(slog.DiscardHandler),
-		Nodes: members, Connects: func(netip.Addr) bool { return true },
+		Now: now, Nodes: members, Connects: func(netip.Addr) bool { return true },
 	})
 	require.NoError(t, n.engine.Start(n.docs, nil, nil))
 	t.Cleanup(n.close)

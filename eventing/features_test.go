@@ -100,6 +100,8 @@ var settingsWithEffect = []feature{
 	shown("selector", "eventing.TestSelector"),
 	shown("isolate", "js.TestEventIsolate"),
 	shown("hop_limit", "eventing.TestHopLimit"),
+	shown("schedules", "eventing.TestSchedulesModel", "eventing.TestSchedulesAlone",
+		"eventing/schedule.TestNextAgainstACalendar"),
 }
 
 // mappingTable is the table of section 5: how partitions, checkpoints and takeovers are made of a

@@ -169,6 +169,9 @@ func (f *function) firing(ctx context.Context, list []timer, now time.Time) ([]*
 			timer: t, due: t, partition: t.partition,
 			event: js.Event{Kind: js.EventTimer, Callback: t.callback, Context: t.context},
 		}
+		if t.callback == scheduledCallback {
+			f.scheduled(items[i])
+		}
 		if limit := f.settings.SkipTimerThreshold; limit > 0 && late > limit*1000 {
 			items[i].skipped = true
 		} else if err := f.trapTimer(items[i]); err != nil {

@@ -75,6 +75,9 @@ func (f *function) share(ctx context.Context, db *documents.Database) (p progres
 		if err == nil {
 			f.ends, err = f.noteEnds(tx, gone)
 		}
+		if err == nil {
+			err = f.startSchedules(tx, p.mine(f.engine.members.Self()))
+		}
 		return err
 	})
 	if err == nil && fresh {

@@ -27,8 +27,9 @@ type EventOptions struct {
 	// Compatibility is the version of Couchbase whose rules hold: "7.2.0" (the default), "6.6.2",
 	// "6.5.0" or "6.0.0".
 	Compatibility string
-	Source        string // the database of the events
-	Isolate       bool   // each invocation has a realm of its own
+	Source        string   // the database of the events
+	Calls         []string // functions that the code must have, since timers not made by it call them
+	Isolate       bool     // each invocation has a realm of its own
 	// Debug: the program runs under a debugger. Its host is an EventDebugger, and Timeout is how long
 	// the session lasts.
 	Debug bool
@@ -85,6 +86,7 @@ func NewEventProgram(o EventOptions) *EventProgram {
 	e.uint(uint64(o.TimerContextSize))
 	e.string(o.Compatibility)
 	e.string(o.Source)
+	e.strings(o.Calls)
 	e.bool(o.Isolate)
 	e.bool(o.Debug)
 	return &EventProgram{opts: o, encoded: e.b, key: digestOf(e.b)}
@@ -104,7 +106,8 @@ func decodeEventOptions(source []byte) (EventOptions, error) {
 		o.Curls = append(o.Curls, string(name))
 	}
 	o.TimerContextSize = int(d.uint() & 0x7fffffff)
-	o.Compatibility, o.Source, o.Isolate, o.Debug = d.string(), d.string(), d.bool(), d.bool()
+	o.Compatibility, o.Source, o.Calls = d.string(), d.string(), d.strings()
+	o.Isolate, o.Debug = d.bool(), d.bool()
 	return o, d.err
 }
 

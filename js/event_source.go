@@ -332,8 +332,16 @@ func (c *eventCheck) anonymous(at file.Idx) {
 	c.warn(at, "an anonymous function; it lives no longer than the invocation")
 }
 
+// handlers demands what the server calls: at least one handler of documents, as Couchbase does,
+// unless something else calls a function, and the functions of Calls.
 func (c *eventCheck) handlers() {
-	if !c.p.has("OnUpdate") && !c.p.has("OnDelete") {
+	for _, name := range c.p.Calls {
+		if !c.p.has(name) {
+			c.refused = &EventSyntaxError{Description: "SyntaxError: there is no function " + name +
+				"() in the code, which a schedule calls"}
+		}
+	}
+	if len(c.p.Calls) == 0 && !c.p.has("OnUpdate") && !c.p.has("OnDelete") {
 		c.refused = &EventSyntaxError{
 			Description: "SyntaxError: Handler code is missing OnUpdate() and OnDelete() functions. " +
 				"At least one of them is needed to deploy the handler",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/schedule"
 )
 
 // Settings are how a function runs. The table below says of each what it is called, its bounds, and
@@ -60,6 +61,7 @@ type Settings struct {
 	Isolate      string          // worker, or invocation
 	HopLimit     int64
 	Backtracking bool // allow_backtracking_regex
+	Schedules    schedule.List
 }
 
 // The values of language_compatibility. What a missing one means depends on where a function comes
@@ -90,6 +92,7 @@ func DefaultSettings() Settings {
 		CacheSize: 64 << 20, CacheAge: 1000, AppLogMaxSize: 40 << 20, AppLogMaxFiles: 10, AppLogRotation: true,
 		TickDuration: 60_000, UserPrefix: "eventing", Headers: []string{"'use strict';"}, Footers: []string{},
 		SyncDocuments: true, Isolate: IsolateWorker, HopLimit: 16,
+		Schedules: schedule.List{},
 	}
 }
 
@@ -225,6 +228,8 @@ var SettingTable = []SettingRow{
 	{Name: "allow_backtracking_regex", field: func(s *Settings) any { return &s.Backtracking },
 		Doc: "No effect: such expressions may be used, and a worker that does not come back from one is killed a second " +
 			"after execution_timeout."},
+	{Name: "schedules", field: func(s *Settings) any { return &s.Schedules },
+		Doc: "Not in Couchbase: [functions of the code that are called by the clock](#schedules)."},
 }
 
 func settingRow(name string) *SettingRow {
@@ -287,6 +292,10 @@ func (r *SettingRow) set(s *Settings, value json.RawMessage) error {
 		return r.setNumber(to, value)
 	case *json.RawMessage:
 		return r.setObject(to, value)
+	case *schedule.List:
+		if err = json.Unmarshal(value, to); err != nil {
+			return Errorf(CodeInvalidConfig, "%s: %v", r.Name, err)
+		}
 	case *string:
 		if err = json.Unmarshal(value, to); err == nil {
 			return r.checkText(*to)
@@ -315,6 +324,8 @@ func (r *SettingRow) Type() string {
 		return "a text"
 	case *[]string:
 		return "a list of texts"
+	case *schedule.List:
+		return "a list of objects"
 	}
 	return "an object"
 }
@@ -388,6 +399,6 @@ func (r *SettingRow) same(a, b *Settings) bool { return reflect.DeepEqual(r.fiel
 // clone copies what can be changed.
 func (s Settings) clone() Settings {
 	s.Headers, s.Footers = slices.Clone(s.Headers), slices.Clone(s.Footers)
-	s.Selector = slices.Clone(s.Selector)
+	s.Selector, s.Schedules = slices.Clone(s.Selector), slices.Clone(s.Schedules)
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/schedule"
 )
 
 // Engine runs functions. The handlers begin a transition, such as deploying, in the registry; the
@@ -15,6 +16,8 @@ type Engine interface {
 	// Compile looks whether a function could run. The error, if there is one, is mostly one of
 	// CodeCompilation.
 	Compile(ctx context.Context, f *definition.Function) (definition.Compiled, *definition.Error)
+	// NextCalls are the schedules of a function, with when each calls its function next.
+	NextCalls(ctx context.Context, r *registry.Record) ([]schedule.Upcoming, error)
 	// Nodes is how many processes run functions on this store, at least 1.
 	Nodes(ctx context.Context) (int, error)
 	// Stats are those of a function that is not undeployed, over all nodes.

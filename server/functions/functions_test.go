@@ -10,12 +10,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv"
@@ -47,6 +49,14 @@ func (e *fakeEngine) Compile(_ context.Context, f *definition.Function) (definit
 		c.Queries = []string{name}
 	}
 	return c, nil
+}
+
+func (e *fakeEngine) NextCalls(_ context.Context, r *registry.Record) (list []schedule.Upcoming, err error) {
+	for _, s := range r.Running().Settings.Schedules {
+		next := time.UnixMilli(0).UTC()
+		list = append(list, schedule.Upcoming{Schedule: s, Next: &next})
+	}
+	return list, nil
 }
 
 func (e *fakeEngine) Nodes(context.Context) (int, error) { return 2, nil }
@@ -571,4 +581,18 @@ func TestConfig(t *testing.T) {
 	})
 	require.Equal(t, 200, x.Anyone("GET", "/_eventing/getErrorCodes", "").Code)
 	require.Equal(t, 404, x.Do("GET", base+"/nothing", "").Code)
+}
+
+// TestSchedulesInStatus: the status of a function tells when its schedules call it next, and what cannot
+// be a schedule is refused with what could.
+func TestSchedulesInStatus(t *testing.T) {
+	x := newFixture(t)
+	x.run([]step{
+		{"POST", "/functions/f", `{"appname":"f","appcode":"function Tick() {}","depcfg":{"source_bucket":"a"},
+			"settings":{"schedules":[{"every":"15m","call":"Tick"}]}}`, 200, 0, ""},
+		{"GET", "/status/f", "", 200, 0, `"next": "1970-01-01T00:00:00Z"`},
+		{"GET", "/status", "", 200, 0, `"every": "15m"`},
+		{"POST", "/functions/f/settings", `{"schedules":[{"every":"15 minutes","call":"Tick"}]}`, 400, 38,
+			"schedules: every is a duration"},
+	})
 }

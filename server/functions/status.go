@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/server/call"
 )
 
@@ -20,6 +21,15 @@ type functionStatus struct {
 	ProcessingStatus   bool             `json:"processing_status"`
 	RedeployRequired   bool             `json:"redeploy_required"`
 	Reason             string           `json:"reason,omitempty"`
+	// Schedules are those of the setting, with the time of their next calls.
+	Schedules []schedule.Upcoming `json:"schedules,omitempty"`
+}
+
+// status is newStatus with what the engine knows.
+func (p *reports) status(c *call.Call, r *registry.Record, nodes int) (s functionStatus, err error) {
+	s = newStatus(r, nodes)
+	s.Schedules, err = p.engine.NextCalls(c.Context(), r)
+	return s, err
 }
 
 // newStatus returns a function's state. A transition, such as deploying, ends in the registry only
@@ -64,10 +74,14 @@ func (p *reports) getStatus(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	s, err := p.status(c, r, nodes)
+	if err != nil {
+		return err
+	}
 	return show(c, struct {
 		App   functionStatus `json:"app"`
 		Nodes int            `json:"num_eventing_nodes"`
-	}{newStatus(r, nodes), nodes})
+	}{s, nodes})
 }
 
 // getAllStatus: GET /status.
@@ -82,7 +96,9 @@ func (p *reports) getAllStatus(c *call.Call) error {
 	}
 	list := make([]functionStatus, len(all))
 	for i, r := range all {
-		list[i] = newStatus(r, nodes)
+		if list[i], err = p.status(c, r, nodes); err != nil {
+			return err
+		}
 	}
 	return show(c, struct {
 		Apps  []functionStatus `json:"apps"`

@@ -18,6 +18,7 @@ const USUAL = {
   max_retries: 'How often an event whose handler failed is tried again.',
   dead_letter_database: 'Gets a document for each event that failed in the end.',
   selector: 'A Mango selector; other documents do not reach the handler. null for all.',
+  schedules: 'Functions that are called by the clock: [{"every": "15m", "call": "Tick"}], [{"at": "03:00", …}] in UTC.',
   log_level: 'What the log of the server has of the function.'
 }
 
@@ -35,7 +36,7 @@ function control (name, value) {
   if (typeof value === 'string') {
     return reading(h('input', { type: 'text', value, autocomplete: 'off' }), element => element.value)
   }
-  if (Array.isArray(value) && value.every(line => typeof line === 'string')) {
+  if (name !== 'schedules' && Array.isArray(value) && value.every(line => typeof line === 'string')) {
     return reading(h('textarea', { rows: '3', value: value.join('\n') }),
       element => element.value === '' ? [] : element.value.split('\n'))
   }

@@ -1,0 +1,94 @@
+package eventing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/schedule"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// The next call of each schedule is stored as a timer, whose reference names the schedule. It is made
+// where a process takes its partition of a deployed function, and the one after it in the transaction
+// in which it has fired, so that each call has its effects once, and calls that were missed are one.
+
+// scheduledCallback is the callback of such timers. No function has that name.
+const scheduledCallback = "(schedule)"
+
+// nextCall is the timer of a schedule's first call after now.
+func (f *function) nextCall(s *schedule.Schedule) *timer {
+	name := timerName{scheduledCallback, s.String()}
+	return &timer{
+		timerName: name, partition: partitionOf(name.reference), due: s.Next(f.engine.now()).UnixMilli(),
+	}
+}
+
+// startSchedules makes the timers of schedules that have none yet, in a transaction that has made sure
+// that some partitions are the process's: the function is new, or its schedules were changed while it
+// was paused.
+func (f *function) startSchedules(tx kv.Tx, mine []int) error {
+	for i := range f.settings.Schedules {
+		t := f.nextCall(&f.settings.Schedules[i])
+		if !slices.Contains(mine, t.partition) {
+			continue
+		}
+		found, err := hasTimer(tx, f.space, t.timerName)
+		if err == nil && !found {
+			err = t.set(tx, f.space)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scheduled completes the item of a schedule's timer. One whose schedule is not there any more is
+// skipped, and has no next call.
+func (f *function) scheduled(it *item) {
+	s, found := f.settings.Schedules.Find(it.timer.reference)
+	if it.event.Callback = s.Call; !found {
+		it.skipped = true
+		return
+	}
+	it.schedule, it.event.Context = &s, fmt.Appendf(nil, `{"schedule":%q,"due":%d}`, s.String(), it.timer.due)
+}
+
+// console is what clients ask of an Engine of functions beside their statistics.
+type console struct{ e *Engine }
+
+// NextCalls gives the schedules of a function with their next calls.
+func (c console) NextCalls(ctx context.Context, r *registry.Record) (list []schedule.Upcoming, err error) {
+	for _, s := range r.Running().Settings.Schedules {
+		list = append(list, schedule.Upcoming{Schedule: s})
+	}
+	if len(list) == 0 || r.Instance == 0 {
+		return list, nil
+	}
+	err = kv.ViewAgain(ctx, c.e.o.KV, func(tx kv.ReadTx) error {
+		keys := make([][]byte, len(list))
+		for i := range list {
+			keys[i] = spaceOf(r.Instance).ref(timerName{scheduledCallback, list[i].String()})
+		}
+		values, err := tx.GetMany(keys)
+		if err != nil {
+			return err
+		}
+		for i, value := range values {
+			if value == nil {
+				continue
+			}
+			t, err := parseRef(value)
+			if err != nil {
+				return err
+			}
+			next := time.UnixMilli(t.due).UTC()
+			list[i].Next = &next
+		}
+		return nil
+	})
+	return list, err
+}
