@@ -237,6 +237,11 @@ func (b *batch) merge(it *item, e *js.EventEffect) bool {
 		}
 		b.write(it, e)
 	case js.EffectCreateTimer:
+		if it.event.Kind == js.EventUndeploy {
+			b.f.fail(it, "EventingError", "OnUndeploy cannot make timers: nothing would fire them")
+			b.forged = true
+			return false
+		}
 		name := timerName{e.Callback, e.Reference}
 		b.timers[name] = &timer{timerName: name, partition: it.partition, due: e.Due, context: e.Context}
 		b.size += len(e.Context)

@@ -11,6 +11,7 @@
 //
 //	engine.go     Engine: follows the registry, runs what is deployed
 //	run.go        the job that leads a function from state to state; a deployed function in this process
+//	lifecycle.go  OnDeploy and OnUndeploy
 //	share.go      the partitions that are this process's: taken, kept, given up
 //	compile.go    definition in, program out
 //	function.go   a function that runs: its workers

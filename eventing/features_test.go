@@ -37,7 +37,8 @@ func partly(row, not string, tests ...string) feature { return feature{row, test
 var featureTable = []feature{
 	partly("1 OnUpdate", "the third parameter of `OnUpdate` is an empty object", "eventing.TestOnUpdateAndOnDelete"),
 	shown("2 OnDelete", "eventing.TestOnUpdateAndOnDelete", "eventing.TestExpiry"),
-	shown("3 OnDeploy", "eventing.TestOnDeploy", "eventing.TestOnDeployDecides"),
+	shown("3 OnDeploy", "eventing.TestOnDeploy", "eventing.TestOnDeployDecides",
+		"eventing.TestOnUndeploy", "eventing.TestOnUndeployFails", "eventing.TestOnUndeployRunsOnce"),
 	shown("4 timers", "eventing.TestTimers", "eventing.TestTimersRunWhileABatchIsStored",
 		"js.TestEventTimers/docTimer"),
 	shown("5 aliases of databases", "js.TestEventAliases", "eventing.TestRefusedWrites"),

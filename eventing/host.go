@@ -72,6 +72,9 @@ func eventError(e *compat.Error) *js.EventError {
 // (seen).
 func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found bool, err error) {
 	name := timerName{callback, reference}
+	if b.items[b.current].event.Kind == js.EventUndeploy {
+		return false, nil // they go with the function
+	}
 	if t, touched := b.timers[name]; touched {
 		return t != nil, nil
 	}

@@ -30,7 +30,7 @@ const (
 )
 
 // checkpoint says how far the items of one source are done: events of a worker's partitions,
-// timers, or OnDeploy.
+// timers, or OnDeploy and OnUndeploy.
 type checkpoint interface {
 	// move checks in a transaction that nobody else has done the items, and goes on behind them.
 	move(tx kv.Tx, items []*item) error

@@ -11,7 +11,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -79,7 +78,7 @@ func (e *Engine) step(ctx context.Context, check func(kv.Tx) error, r *registry.
 		if r.State == definition.Pausing {
 			return finish(definition.Paused)
 		}
-		return finish(definition.Undeployed)
+		return undeploy(ctx, e, check, r)
 	}
 	// What functions write into the source is marked, from now on, by all processes.
 	changes, err := e.registry.Changes(ctx)
@@ -123,9 +122,9 @@ func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) e
 	e.logs.of(r.Ref()).say("the function cannot run: " + err.Error())
 	switch {
 	case r.State == definition.Deploying:
-		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Undeployed)
+		return e.registry.FinishFailed(ctx, r.Ref(), r.Instance, r.State, definition.Undeployed, err.Error())
 	case r.State == definition.Resuming:
-		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Paused)
+		return e.registry.FinishFailed(ctx, r.Ref(), r.Instance, r.State, definition.Paused, err.Error())
 	case gone:
 		_, err = e.registry.Undeploy(ctx, r)
 	case stopped.why != "":
@@ -228,58 +227,3 @@ func (f *function) close() {
 		u.client.CloseIdleConnections()
 	}
 }
-
-// onDeployGrace is how much longer than its time OnDeploy may take with the storing of what it did.
-const onDeployGrace = 10 * time.Second
-
-// onDeploy runs the handler OnDeploy, if there is one, with the reason and, for a function that is
-// resumed, how long it was paused, in milliseconds. The error is errCannotRun if the handler fails
-// or takes too long.
-func (f *function) onDeploy(ctx context.Context, check func(kv.Tx) error) error {
-	reason, delay := "Deploy", int64(0)
-	if f.record.State == definition.Resuming {
-		reason = "Resume"
-		if p := f.record.Paused; p != nil {
-			delay = max(0, f.engine.now().Sub(*p).Milliseconds())
-		}
-	}
-	timeout := time.Duration(f.settings.OnDeployTimeout) * time.Second
-	ctx, cancel := context.WithTimeout(ctx, timeout+onDeployGrace)
-	defer cancel()
-	action := fmt.Appendf(nil, `{"reason":%q,"delay":%d}`, reason, delay)
-	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action, Timeout: timeout}}
-	err := f.process(ctx, []*item{it}, deployCheckpoint{f, check})
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return errCannotRun{"OnDeploy took longer than on_deploy_timeout"}
-	case err != nil:
-		return err
-	}
-	switch it.result.Outcome {
-	case js.EventFailed:
-		return errCannotRun{"OnDeploy has failed: " + it.result.Failure.Message}
-	case js.EventTimedOut:
-		return errCannotRun{"OnDeploy took too long"}
-	}
-	return nil
-}
-
-// deployCheckpoint is the checkpoint of OnDeploy: it runs in the process that has the job, and what
-// it did is stored together with the state that it leads to, so that it does not run again.
-type deployCheckpoint struct {
-	f     *function
-	check func(kv.Tx) error
-}
-
-func (c deployCheckpoint) move(tx kv.Tx, items []*item) error {
-	if err := c.check(tx); err != nil {
-		return err
-	}
-	if items[0].result.Outcome != js.EventDone {
-		return nil // a dead letter is stored
-	}
-	r := c.f.record
-	return c.f.engine.registry.FinishIn(tx, r.Ref(), r.Instance, r.State, definition.Deployed)
-}
-
-func (deployCheckpoint) moved([]*item) {}

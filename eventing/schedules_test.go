@@ -205,7 +205,8 @@ func TestSchedulesAlone(t *testing.T) {
 	n.put("dst", "ready", `{}`)
 	clock.ms.Add(5 * 24 * time.Hour.Milliseconds())
 	due := time.Date(2026, 11, 29, 3, 0, 0, 0, time.UTC).UnixMilli()
-	n.eventually(func() bool { n.lookAtTimers(); return n.get("dst", fmt.Sprint("called ", due)) != "" }, "no second call")
+	called := fmt.Sprint("called ", due)
+	n.eventually(func() bool { n.lookAtTimers(); return n.get("dst", called) != "" }, "no second call")
 	require.EqualValues(t, 2, n.count("dst"), "the calls that were missed are one")
 
 	bad := definition.Function{
@@ -230,7 +231,8 @@ func (n *node) nextIs(want string) bool {
 // deadLetters are the bodies of all documents in dead.
 func (n *node) deadLetters() string {
 	var all strings.Builder
-	_, err := n.db("dead").Bare().Feed().Changes(context.Background(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
+	feed := n.db("dead").Bare().Feed()
+	_, err := feed.Changes(context.Background(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
 		func(ch *storage.Change) error {
 			all.Write(ch.Doc.Body)
 			return nil

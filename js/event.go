@@ -115,12 +115,13 @@ func decodeEventOptions(source []byte) (EventOptions, error) {
 type EventKind byte
 
 // The kinds of events, and the handlers that they call: OnUpdate, OnDelete, the callback of a
-// timer, OnDeploy.
+// timer, OnDeploy, OnUndeploy.
 const (
 	EventUpdate EventKind = iota + 1
 	EventDelete
 	EventTimer
 	EventDeploy
+	EventUndeploy
 )
 
 // Event is what one invocation of a handler is about. Texts are JSON.
@@ -128,7 +129,7 @@ type Event struct {
 	Kind EventKind
 	// Meta describes the document of an update or deletion; its member expiry_date, milliseconds
 	// since 1970 or a text, becomes a Date. Doc is the document of an update. Options is the second
-	// argument of OnDelete, the argument of OnDeploy, and the third one of OnUpdate, which is an
+	// argument of OnDelete, the argument of OnDeploy and OnUndeploy, and the third one of OnUpdate, which is an
 	// empty object without.
 	Meta, Doc, Options []byte
 	// Callback is the function that a timer calls with Context, nil for undefined.

@@ -220,6 +220,9 @@ var provided = []string{
 	"base64Encode", "base64Decode", "N1QL", "N1qlQuery", "KVError", "N1QLError", "EventingError", "CurlError",
 }
 
+// eventHandlers are the functions that the server calls by their names.
+var eventHandlers = []string{"OnUpdate", "OnDelete", "OnDeploy", "OnUndeploy"}
+
 // global checks what stands at the global level: declarations of functions, and directives.
 func (c *eventCheck) global(tree *ast.Program) {
 	bound := map[string]bool{}
@@ -246,7 +249,7 @@ func (c *eventCheck) global(tree *ast.Program) {
 			continue
 		case *ast.FunctionDeclaration:
 			name := s.Function.Name.Name.String()
-			handler := name == "OnUpdate" || name == "OnDelete" || name == "OnDeploy"
+			handler := slices.Contains(eventHandlers, name)
 			switch {
 			case bound[name]:
 				c.refuse(s.Function.Name.Idx, "the function "+name+" has the name of a binding")

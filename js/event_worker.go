@@ -326,6 +326,8 @@ func handlerOf(event *Event) string {
 		return "OnDelete"
 	case EventDeploy:
 		return "OnDeploy"
+	case EventUndeploy:
+		return "OnUndeploy"
 	}
 	return event.Callback
 }
@@ -369,7 +371,7 @@ func (r *eventRealm) call(event *Event, name string) error {
 		if err = add(event.Meta, r.meta); err == nil {
 			err = add(event.Options, r.plain)
 		}
-	case EventDeploy:
+	case EventDeploy, EventUndeploy:
 		err = add(event.Options, r.plain)
 	default:
 		err = add(event.Context, r.plain)

@@ -152,7 +152,7 @@ var SettingTable = []SettingRow{
 	{Name: "execution_timeout", field: func(s *Settings) any { return &s.ExecutionTimeout }, Min: 1, Max: 86_400,
 		Doc: "Seconds that one invocation may take, all of its waiting included."},
 	{Name: "on_deploy_timeout", field: func(s *Settings) any { return &s.OnDeployTimeout }, Min: 1, Max: 86_400,
-		Doc: "Seconds that OnDeploy may take."},
+		Doc: "Seconds that OnDeploy or OnUndeploy may take."},
 	{Name: "checkpoint_interval", field: func(s *Settings) any { return &s.CheckpointInterval }, Min: 1,
 		Max: anyNumber,
 		Doc: "Seconds after which it is stored how far events without effects have come; effects store it " +

@@ -104,12 +104,22 @@ func (g *Registry) begin(
 // ErrChanged: the function is not in that state any more, or another instance is; somebody else has
 // ended it.
 func (g *Registry) Finish(ctx context.Context, ref definition.Ref, instance int64, from, to definition.State) error {
-	_, err := g.store.Update(ctx, func(tx kv.Tx) error { return g.FinishIn(tx, ref, instance, from, to) })
+	return g.FinishFailed(ctx, ref, instance, from, to, "")
+}
+
+// FinishFailed is Finish with what the record tells of the way: why the function is not what it was to be,
+// or what it could not do before. An empty reason leaves that of the record.
+func (g *Registry) FinishFailed(
+	ctx context.Context, ref definition.Ref, instance int64, from, to definition.State, reason string,
+) error {
+	_, err := g.store.Update(ctx, func(tx kv.Tx) error { return g.FinishIn(tx, ref, instance, from, to, reason) })
 	return err
 }
 
-// FinishIn is Finish as a part of a transaction that does the work.
-func (g *Registry) FinishIn(tx kv.Tx, ref definition.Ref, instance int64, from, to definition.State) error {
+// FinishIn is FinishFailed as a part of a transaction that does the work.
+func (g *Registry) FinishIn(
+	tx kv.Tx, ref definition.Ref, instance int64, from, to definition.State, reason string,
+) error {
 	if !from.MayEnd(to) {
 		return fmt.Errorf("eventing: %s does not end as %s", from, to)
 	}
@@ -137,6 +147,9 @@ func (g *Registry) FinishIn(tx kv.Tx, ref definition.Ref, instance int64, from, 
 	}
 	if from == definition.Pausing {
 		r.Paused = &now
+	}
+	if reason != "" {
+		r.Reason = reason
 	}
 	r.State, r.Changed, r.Version = to, now, r.Version+1
 	noteChange(tx)

@@ -41,7 +41,8 @@ type Record struct {
 	// that was; by the clocks of who wrote them, for people and for OnDeploy.
 	Changed time.Time  `json:"changed"`
 	Paused  *time.Time `json:"paused,omitempty"`
-	// Reason is why it was paused, where nobody has asked for that.
+	// Reason is why it was paused, where nobody has asked for that, or what has failed on the way to the
+	// state that it is in; until it is deployed or resumed.
 	Reason string `json:"reason,omitempty"`
 }
 
