@@ -205,7 +205,7 @@ func (b *batch) take(i int, r *js.EventResult) {
 	effects := append(b.effects, r.Effects...)
 	b.forget()
 	if it.schedule != nil { // whatever has become of this call
-		b.timers[it.timer.timerName] = b.f.nextCall(it.schedule)
+		b.timers[it.timer.timerName] = nextCall(b.f, it.schedule)
 	}
 	if r.Outcome != js.EventDone {
 		return

@@ -4,7 +4,8 @@
 //
 // What a function is, is package definition's; where functions are kept and which state they are
 // in, package registry's; statements of queries in handlers, package n1ql's; which processes there
-// are, package nodes's. Handlers run in worker processes of js; which of them are debugged, package debug
+// are, package nodes's; requests to other servers, package remote's; the times of schedules, package
+// schedule's. Handlers run in worker processes of js; which of them are debugged, package debug
 // knows.
 //
 // # Map

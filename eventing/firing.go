@@ -170,7 +170,7 @@ func (f *function) firing(ctx context.Context, list []timer, now time.Time) ([]*
 			event: js.Event{Kind: js.EventTimer, Callback: t.callback, Context: t.context},
 		}
 		if t.callback == scheduledCallback {
-			f.scheduled(items[i])
+			scheduled(f, items[i])
 		}
 		if limit := f.settings.SkipTimerThreshold; limit > 0 && late > limit*1000 {
 			items[i].skipped = true

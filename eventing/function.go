@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/remote"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage/docread"
@@ -29,7 +30,7 @@ type function struct {
 
 	program    *js.EventProgram
 	bindings   []js.EventBinding
-	urls       []*urlBinding
+	urls       []*remote.URL
 	selector   *selector.Selector // nil: all documents
 	hopLimit   uint64
 	maxRetries int

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -353,42 +351,6 @@ function OnDelete(meta) { dst["gone:" + meta.docid] = {expiry: meta.expiry}; }`,
 	n.becomes("dst", "b", `{"expiry":4000000000,"same":true}`)
 	n.put("src", "a", "")
 	n.becomes("dst", "gone:a", `{"expiry":0}`)
-}
-
-// TestCurlKeepsCredentials: neither the binding's credentials nor what the handler sends nor
-// cookies go to another port of the same host.
-func TestCurlKeepsCredentials(t *testing.T) {
-	var there []http.Header
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		there = append(there, r.Header)
-	}))
-	defer other.Close()
-	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.SetCookie(w, &http.Cookie{Name: "session", Value: "secret"})
-		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
-	}))
-	defer here.Close()
-	for _, c := range []definition.CurlBinding{
-		{AuthType: definition.AuthBasic, Username: "u", Password: "p"},
-		{AuthType: definition.AuthBearer, BearerKey: "k"},
-	} {
-		c.Hostname, c.Cookies = here.URL, true
-		u, err := newURLBinding(c, 1<<20, func(netip.Addr) bool { return true })
-		require.NoError(t, err)
-		f := &function{engine: newAlone(t).engine}
-		r := js.EventRequest{Method: "GET", Headers: [][2]string{{"X-Api-Key", "key"}}, Redirect: true}
-		for range 2 {
-			answer, err := u.do(t.Context(), &r, f.newHolding())
-			require.NoError(t, err)
-			require.Equal(t, http.StatusOK, answer.Status)
-		}
-	}
-	require.Len(t, there, 4)
-	for _, h := range there {
-		for _, name := range []string{"X-Api-Key", "Cookie", "Authorization", "Referer"} {
-			require.Empty(t, h.Get(name), name)
-		}
-	}
 }
 
 // TestTrials: a test of a function runs its handler, deployed or not, on what there is, and shows

@@ -103,19 +103,3 @@ function OnUpdate(doc, meta) {
 	require.Zero(t, n.stat("f", "on_update_failure"))
 	n.eventually(func() bool { return n.engine.memory.Usage().Free == all }, "all memory is given back")
 }
-
-// TestJar: a server may send any number of cookies, and the last ones are kept.
-func TestJar(t *testing.T) {
-	url, _ := inflating(t)
-	u, err := newURLBinding(definition.CurlBinding{Hostname: url, Cookies: true}, 1<<20, nil)
-	require.NoError(t, err)
-	most := 0
-	for range 20 {
-		response, err := (&http.Client{Jar: u.client.Jar}).Get(url)
-		require.NoError(t, err)
-		response.Body.Close()
-		most = max(most, len(u.client.Jar.Cookies(response.Request.URL)))
-		require.NotEmpty(t, u.client.Jar.Cookies(response.Request.URL))
-	}
-	require.Equal(t, 3, most)
-}

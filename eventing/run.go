@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/remote"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -205,12 +206,12 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 		limit = maxCurlResponse
 	}
 	for _, c := range d.Bindings.Curl {
-		u, err := newURLBinding(c, limit, e.o.Connects)
+		u, err := remote.New(c, limit, e.o.Connects)
 		if err != nil {
 			return nil, errCannotRun{err.Error()}
 		}
 		if e.o.Answer != nil {
-			u.client.Transport = answering{c.Value, e.o.Answer}
+			u.Through(answering{c.Value, e.o.Answer})
 		}
 		f.urls = append(f.urls, u)
 	}
@@ -224,6 +225,6 @@ const maxCurlResponse = 64 << 20
 // close gives up what the function has open.
 func (f *function) close() {
 	for _, u := range f.urls {
-		u.client.CloseIdleConnections()
+		u.Close()
 	}
 }

@@ -19,7 +19,7 @@ import (
 const scheduledCallback = "(schedule)"
 
 // nextCall is the timer of a schedule's first call after now.
-func (f *function) nextCall(s *schedule.Schedule) *timer {
+func nextCall(f *function, s *schedule.Schedule) *timer {
 	name := timerName{scheduledCallback, s.String()}
 	return &timer{
 		timerName: name, partition: partitionOf(name.reference), due: s.Next(f.engine.now()).UnixMilli(),
@@ -29,9 +29,9 @@ func (f *function) nextCall(s *schedule.Schedule) *timer {
 // startSchedules makes the timers of schedules that have none yet, in a transaction that has made sure
 // that some partitions are the process's: the function is new, or its schedules were changed while it
 // was paused.
-func (f *function) startSchedules(tx kv.Tx, mine []int) error {
+func startSchedules(f *function, tx kv.Tx, mine []int) error {
 	for i := range f.settings.Schedules {
-		t := f.nextCall(&f.settings.Schedules[i])
+		t := nextCall(f, &f.settings.Schedules[i])
 		if !slices.Contains(mine, t.partition) {
 			continue
 		}
@@ -48,7 +48,7 @@ func (f *function) startSchedules(tx kv.Tx, mine []int) error {
 
 // scheduled completes the item of a schedule's timer. One whose schedule is not there any more is
 // skipped, and has no next call.
-func (f *function) scheduled(it *item) {
+func scheduled(f *function, it *item) {
 	s, found := f.settings.Schedules.Find(it.timer.reference)
 	if it.event.Callback = s.Call; !found {
 		it.skipped = true

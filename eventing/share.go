@@ -76,7 +76,7 @@ func (f *function) share(ctx context.Context, db *documents.Database) (p progres
 			f.ends, err = f.noteEnds(tx, gone)
 		}
 		if err == nil {
-			err = f.startSchedules(tx, p.mine(f.engine.members.Self()))
+			err = startSchedules(f, tx, p.mine(f.engine.members.Self()))
 		}
 		return err
 	})
