@@ -39,6 +39,7 @@ COUCHDB_PASSWORD.`,
 		lifecycleCommand("resume", "Have a paused function go on"),
 		lifecycleCommand("undeploy", "Have a function stop and forget where it was, with its timers"),
 		functionsLogsCommand(), functionsExportCommand(), functionsImportCommand(), functionsTestCommand(),
+		functionsApplyCommand(),
 	)
 	return cmd
 }
@@ -219,7 +220,7 @@ func functionsLogsCommand() *cobra.Command {
 // functionsExportCommand prints all functions. The file may be read by its owner alone, because
 // constants of a function may be secrets even without the passwords, which the server leaves out.
 func functionsExportCommand() *cobra.Command {
-	var output string
+	var output, dir string
 	cmd := &cobra.Command{
 		Use:   "export URL",
 		Short: "Print all functions as JSON, as import takes them; passwords of URL bindings are left out",
@@ -228,6 +229,9 @@ func functionsExportCommand() *cobra.Command {
 			s, err := parseFunctionSite(args[0])
 			if err != nil {
 				return err
+			}
+			if dir != "" {
+				return exportFolder(cmd.Context(), s, dir)
 			}
 			text, err := s.do(cmd.Context(), http.MethodGet, "/export", nil)
 			if err != nil {
@@ -241,6 +245,8 @@ func functionsExportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file (default: standard output)")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory for files of each function, as apply and test take them")
+	cmd.MarkFlagsMutuallyExclusive("output", "dir")
 	return cmd
 }
 

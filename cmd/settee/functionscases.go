@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/eventing/cases"
+	"github.com/settee-db/settee/eventing/folder"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -19,7 +20,7 @@ import (
 func functionsTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test DIR|FILE...",
-		Short: "Run the tests of functions that are in files NAME" + cases.Suffix + ", without a server",
+		Short: "Run the tests of functions that are in files NAME" + folder.CasesSuffix + ", without a server",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := casesIn(args)
@@ -28,13 +29,15 @@ func functionsTestCommand() *cobra.Command {
 			}
 			pool := js.NewPool(js.Options{Workers: 1})
 			defer pool.Close()
-			open := func() kv.Store {
-				store, _ := engines["memory"](appOptions{}, nil) // it is made of nothing
-				return store
-			}
-			return runCases(cmd.Context(), cases.Options{Open: open, JS: pool}, files, cmd.OutOrStdout())
+			return runCases(cmd.Context(), cases.Options{Open: memoryStore, JS: pool}, files, cmd.OutOrStdout())
 		},
 	}
+}
+
+// memoryStore is an empty store in memory.
+func memoryStore() kv.Store {
+	store, _ := engines["memory"](appOptions{}, nil) // it is made of nothing
+	return store
 }
 
 // casesIn gives the files with cases that arguments name: files themselves, and all of directories.
@@ -43,18 +46,18 @@ func casesIn(args []string) (files []string, err error) {
 		if info, err := os.Stat(arg); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			if !strings.HasSuffix(arg, cases.Suffix) {
-				return nil, fmt.Errorf("%s: a file NAME%s is expected", arg, cases.Suffix)
+			if !strings.HasSuffix(arg, folder.CasesSuffix) {
+				return nil, fmt.Errorf("%s: a file NAME%s is expected", arg, folder.CasesSuffix)
 			}
 			files = append(files, arg)
 			continue
 		}
-		found, err := filepath.Glob(filepath.Join(arg, "*"+cases.Suffix))
+		found, err := filepath.Glob(filepath.Join(arg, "*"+folder.CasesSuffix))
 		if err != nil {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: there is no file NAME%s", arg, cases.Suffix)
+			return nil, fmt.Errorf("%s: there is no file NAME%s", arg, folder.CasesSuffix)
 		}
 		files = append(files, found...)
 	}

@@ -5,7 +5,7 @@
 //
 // # Map
 //
-//	file.go    a function in its two files, and the file with its cases
+//	file.go    a function with the file of its cases
 //	run.go     Run: one case
 //	expect.go  what came out against what is expected
 //	answers.go the servers that a function makes requests to

@@ -6,17 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pmezard/go-difflib/difflib"
+	"github.com/settee-db/settee/eventing/folder"
 )
-
-// Diff tells how two texts differ, line by line, as diff -u does; "" where they are the same.
-func Diff(before, after, nameBefore, nameAfter string) string {
-	text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{ // writing into memory does not fail
-		A: difflib.SplitLines(before), B: difflib.SplitLines(after),
-		FromFile: nameBefore, ToFile: nameAfter, Context: 2,
-	})
-	return text
-}
 
 // compare tells how what is there differs from what is wanted, both JSON; "" where they mean the same.
 func compare(what string, want, got json.RawMessage) (string, error) {
@@ -28,7 +19,7 @@ func compare(what string, want, got json.RawMessage) (string, error) {
 	if err != nil || wanted == there {
 		return "", err
 	}
-	return Diff(wanted, there, what+" (expected)", what+" (there)"), nil
+	return folder.Diff(wanted, there, what+" (expected)", what+" (there)"), nil
 }
 
 // canonical prints JSON a member or element a line, members in order. Numbers stay as they are.

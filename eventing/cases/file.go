@@ -11,11 +11,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/folder"
 )
-
-// Suffix is how the name of a file with cases goes on behind that of the function: mask.test.json
-// has those of mask.json and mask.js.
-const Suffix = ".test.json"
 
 // begin is when a case begins whose file does not say it.
 var begin = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -59,46 +56,12 @@ type Expected struct {
 	Calls     json.RawMessage                       `json:"calls"`
 }
 
-// ReadFunction reads the function of DIR/NAME.json, whose code is in DIR/NAME.js, or in the
-// definition where there is no such file. What it says of code and name is checked.
-func ReadFunction(dir, name string) (*definition.Function, error) {
-	path := filepath.Join(dir, name+".json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	members := map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	code, err := os.ReadFile(filepath.Join(dir, name+".js"))
-	if err == nil && members["appcode"] != nil {
-		return nil, fmt.Errorf("%s: appcode is there and in %s.js", path, name)
-	}
-	if err == nil {
-		members["appcode"], err = json.Marshal(string(code))
-	} else if errors.Is(err, os.ErrNotExist) && members["appcode"] != nil {
-		err = nil
-	}
-	if err == nil {
-		text, err = json.Marshal(members)
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := definition.Parse(text, definition.ParseOptions{Name: name, MaxCode: definition.MostCodeSize})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, nil
-}
-
 // Read reads a file of cases, and the function beside it. Unknown members are errors.
 func Read(path string) (*File, error) {
 	dir, base := filepath.Split(path)
 	f := &File{}
 	var err error
-	if f.Function, err = ReadFunction(dir, strings.TrimSuffix(base, Suffix)); err != nil {
+	if f.Function, err = folder.Read(dir, strings.TrimSuffix(base, folder.CasesSuffix)); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(path)

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/eventing/folder"
 )
 
 // FuzzParse: whatever a file has, it is read or refused, and what is read has cases that expect
 // something.
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("../../docs/examples/*" + Suffix)
+	files, err := filepath.Glob("../../docs/examples/*" + folder.CasesSuffix)
 	require.NoError(f, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)

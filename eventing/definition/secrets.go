@@ -51,6 +51,37 @@ func (f *Function) KeepSecrets(stored *Function) (warnings []string, err error) 
 	return warnings, nil
 }
 
+// MaskUnchanged puts masks in the places of secrets where stored, of which only masks are known, has
+// the same binding otherwise: what is stored stays.
+func (f *Function) MaskUnchanged(stored *Function) {
+	masked, before := f.Masked(), stored.Masked()
+	for i, c := range masked.Bindings.Curl {
+		if slices.Contains(before.Bindings.Curl, c) {
+			f.Bindings.Curl[i] = c
+		}
+	}
+}
+
+// LacksSecret names a URL binding that logs in with nothing, or with a mask for which stored has no
+// secret of the same server; "" if there is none. stored may be nil.
+func (f *Function) LacksSecret(stored *Function) string {
+	for i := range f.Bindings.Curl {
+		c := f.Bindings.Curl[i]
+		kept := stored != nil && slices.ContainsFunc(stored.Bindings.Curl, func(b CurlBinding) bool {
+			return b.Value == c.Value && origin(b.Hostname) == origin(c.Hostname)
+		})
+		for _, secret := range []*string{&c.Password, &c.BearerKey} {
+			if *secret == mask && !kept {
+				*secret = ""
+			}
+		}
+		if c.needsSecret() {
+			return c.Value
+		}
+	}
+	return ""
+}
+
 // needsSecret reports whether the binding logs in with nothing.
 func (c *CurlBinding) needsSecret() bool {
 	switch c.AuthType {
