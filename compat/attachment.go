@@ -115,6 +115,7 @@ func (a *Attachment) parseLengths(props ejson.Value) error {
 	return nil
 }
 
+// lengthOf reads a length of a stub: the default where it is not given, -1 for what is no length.
 func lengthOf(props ejson.Value, name string, absent int64) int64 {
 	v, ok := props.Get(name)
 	if !ok {
@@ -143,6 +144,7 @@ func (a *Attachment) parseDigest(props ejson.Value) error {
 	return nil
 }
 
+// checkAttachmentSizes holds the stored sizes against max_attachment_size; 0 for no limit.
 func (d *Document) checkAttachmentSizes(limit int64) error {
 	for i := range d.Attachments {
 		if a := &d.Attachments[i]; limit > 0 && a.EncodedLength > limit {

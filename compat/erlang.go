@@ -104,6 +104,8 @@ func erlangCharList(v ejson.Value) (string, bool) {
 	return string(text), printableLatin1(string(text))
 }
 
+// appendErlangBinary prints a binary as ~p does: quoted if it is printable Latin-1, else as
+// numbers.
 func appendErlangBinary(dst []byte, s string) []byte {
 	dst = append(dst, "<<"...)
 	if s != "" && printableLatin1(s) {

@@ -103,6 +103,7 @@ var kindTable = [kindCount]kindRow{
 	KindInsufficientStorage: {507, "insufficient_storage", ""},
 }
 
+// row is what the table says of a kind; one that is not in it counts as unknown.
 func (k Kind) row() *kindRow {
 	if k >= kindCount {
 		k = KindUnknown

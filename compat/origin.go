@@ -11,6 +11,7 @@ func SameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }
 
+// portOf is the port of a URL, the usual one of its scheme where it names none.
 func portOf(u *url.URL) string {
 	switch port := u.Port(); {
 	case port != "":

@@ -143,6 +143,7 @@ func badMember(name string) error {
 	return NewError(KindDocValidation, "Bad special document member: "+name)
 }
 
+// setID takes the id of a body, which has to be a valid one as well.
 func (d *Document) setID(value ejson.Value, maxLength int) error {
 	if value.Kind() != ejson.String {
 		return NewError(KindIllegalDocID, "Document id must be a string")

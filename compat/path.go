@@ -64,6 +64,7 @@ func Unquote(s string, plusIsSpace bool) string {
 	return string(out)
 }
 
+// unhex is the value of a hexadecimal digit, -1 for any other character.
 func unhex(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':
@@ -100,6 +101,7 @@ func EncodeURL(s string) string {
 	return string(out)
 }
 
+// urlSafe are the characters that couch_util:url_encode leaves as they are.
 func urlSafe(c byte) bool {
 	switch {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':

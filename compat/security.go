@@ -23,6 +23,7 @@ type texts struct {
 // fewTexts are compared faster than looked up.
 const fewTexts = 32
 
+// has looks in the set that long lists have, else in the list.
 func (t *texts) has(text string) bool {
 	if t.set != nil {
 		_, ok := t.set[text]
@@ -58,6 +59,7 @@ func ParseSecurity(v ejson.Value) (Security, error) {
 	return s, nil
 }
 
+// parse reads admins or members of a security object; false if either list is none.
 func (a *access) parse(v ejson.Value) bool {
 	if v.Kind() != ejson.Object {
 		return false

@@ -124,6 +124,8 @@ func ParseSince(text string) (Since, error) {
 // timeForm is the form of times: ? is any byte.
 const timeForm = "????-??-??T??:??:??Z"
 
+// hasTimeForm reports whether a text looks like a time as far as its digits go; whether it is one
+// is asked later.
 func hasTimeForm(text string) bool {
 	if len(text) != len(timeForm) {
 		return false

@@ -78,6 +78,8 @@ func CaseClause(v ejson.Value) *Error {
 	return Named(KindUnknown, "case_clause", erlangText(v))
 }
 
+// erlangText is what CouchDB makes of a value that was thrown: text as it is, lists of texts
+// joined, anything else printed as a term.
 func erlangText(v ejson.Value) string {
 	switch v.Kind() {
 	case ejson.String:

@@ -160,6 +160,7 @@ func (u *UUIDs) sequential() string {
 	return id
 }
 
+// startPrefix begins a new random prefix when the numbers behind the last one are used up.
 func (u *UUIDs) startPrefix() {
 	u.prefix = u.randomHex(uuidPrefixSize)
 	u.seq = u.step()

@@ -410,6 +410,8 @@ func (c *Config) Reload() error {
 // Protected reports whether the API must not change the section.
 func Protected(section string) bool { return protected[section] }
 
+// publish makes the values anew and tells those who have subscribed. The lock is held, so that
+// changes are told one after the other.
 func (c *Config) publish() {
 	c.compute()
 	for _, f := range c.subscribers {
@@ -440,6 +442,7 @@ func (c *Config) editFile(section, key string, value *string) error {
 	return err
 }
 
+// checkNames refuses names that an ini file could not hold.
 func checkNames(section, key string) error {
 	if strings.ContainsAny(section, "[]") || !validValue(section) {
 		return ErrSection

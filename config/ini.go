@@ -19,6 +19,7 @@ func (v values) set(section, key, value string) {
 	v[section][key] = value
 }
 
+// remove takes a key away, and its section with the last one.
 func (v values) remove(section, key string) {
 	delete(v[section], key)
 	if len(v[section]) == 0 {

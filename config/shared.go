@@ -53,6 +53,7 @@ func (c *Config) change(section, key string, change Change) (string, error) {
 	return *current, nil
 }
 
+// overridden reports whether a key is set in a file that goes before what processes share.
 func (c *Config) overridden(section, key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

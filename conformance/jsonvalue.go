@@ -40,6 +40,7 @@ func jsonValues(text []byte) (any, bool) {
 	return values, true
 }
 
+// parseJSON parses one value and nothing behind it; numbers stay as they are written.
 func parseJSON(text []byte) (any, bool) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

@@ -86,6 +86,7 @@ func readList(file string, entry func(key, rest string) error) error {
 	return lines.Err()
 }
 
+// splitStep takes "area/scenario#step" apart.
 func splitStep(key string) (scenario string, step int, err error) {
 	scenario, number, ok := strings.Cut(key, "#")
 	if !ok || !strings.Contains(scenario, "/") {
@@ -105,6 +106,7 @@ func (k *Known) Waiting(area, scenario string) string {
 	return ""
 }
 
+// matches reports whether a pattern names the scenario, or without a slash its whole area.
 func (w wait) matches(area, scenario string) bool {
 	subject := area
 	if strings.Contains(w.pattern, "/") {

@@ -31,6 +31,7 @@ var comparedHeaders = setOf("content-type", "etag", "cache-control", "location",
 
 // mask replaces what is volatile by nature in a body.
 type mask struct {
+	// What differs from one answer to the next, and what stands for it in comparisons.
 	volatile *regexp.Regexp
 	by       string
 }
@@ -115,6 +116,8 @@ func (r *Run) Normalize(answer *Answer, st *Step) (*Answer, error) {
 	return n, nil
 }
 
+// multipartBoundary is the boundary in a Content-Type, "" if it has none: every answer has another
+// one.
 func multipartBoundary(contentType string) string {
 	m := boundaryParameter.FindStringSubmatch(contentType)
 	if m == nil || !strings.Contains(contentType, "multipart") {

@@ -11,6 +11,8 @@ import (
 // not have.
 var patterns sync.Map // expression → *regexp2.Regexp
 
+// pattern compiles an expression once for all scenarios. They are regexp2's, because recordings use
+// what Go's own do not have.
 func pattern(expr string) (*regexp2.Regexp, error) {
 	if p, ok := patterns.Load(expr); ok {
 		return p.(*regexp2.Regexp), nil

@@ -41,6 +41,7 @@ func (c *Count) plus(d Count) {
 // Steps is the number of steps that were compared.
 func (c *Count) Steps() int { return c.Exact + c.JSON + c.Differs }
 
+// String is one line of the report; known differences do not count as agreement.
 func (c Count) String() string {
 	share := 0.0
 	if c.Steps() > 0 {

@@ -38,9 +38,12 @@ type outcome struct {
 
 // Run performs the steps of one scenario on one server. It is not safe for concurrent use.
 type Run struct {
-	addr       string
-	nodes      []string // that addr leads to, if they are several
-	vars       []variable
+	// Where the server is, as host:port.
+	addr  string
+	nodes []string // that addr leads to, if they are several
+	// What steps have saved, in the order in which they did.
+	vars []variable
+	// Answers to steps that run beside others, by their names.
 	background map[string]chan outcome
 }
 
@@ -73,6 +76,7 @@ func (r *Run) fill(s string) string {
 	})
 }
 
+// setVariable saves a value under a name, in the place of an earlier one.
 func (r *Run) setVariable(name, value string) {
 	for i := range r.vars {
 		if r.vars[i].name == name {
@@ -141,6 +145,7 @@ func (r *Run) repeat(ctx context.Context, req *request, until string) (*Answer, 
 	}
 }
 
+// answerOf makes an answer of a request that failed, so that it is compared like others.
 func answerOf(o outcome) *Answer {
 	if o.err != nil {
 		return &Answer{Headers: map[string]string{}, Body: []byte("no answer: " + o.err.Error())}
@@ -223,6 +228,7 @@ func setHeader(headers []Header, h Header) []Header {
 	return append(headers, h)
 }
 
+// withDefault adds a header unless the step has it, even without a value: null leaves it out.
 func withDefault(headers []Header, name, value string) []Header {
 	for _, h := range headers {
 		if h.Name == name {

@@ -125,6 +125,8 @@ func (f *File) Text() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// appendJSON prints the scenario with its steps as they were read, so that recording changes
+// answers only.
 func (sc *Scenario) appendJSON(dst []byte) []byte {
 	dst = appendString(append(dst, `{"name":`...), sc.Name)
 	dst = appendString(append(dst, `,"about":`...), sc.About)
@@ -238,6 +240,7 @@ func (st *Step) decode(m member) error {
 	}
 }
 
+// decodeHeaders and decodeSave keep the order of the members: headers are sent in it, values saved.
 func (st *Step) decodeHeaders(src []byte) error {
 	ms, err := parseMembers(src)
 	for _, m := range ms {

@@ -92,9 +92,10 @@ type Server struct {
 	engine  Engine
 	dir     string
 	options Options
-	cmd     *exec.Cmd
-	exited  chan struct{}
-	log     *syncBuffer
+	// The process of the server, and what is closed when it has ended.
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    *syncBuffer
 }
 
 // Options are what a server is started with besides its engine and data.
@@ -289,6 +290,7 @@ type syncBuffer struct {
 	also io.Writer // if set, everything goes there, and only the end is kept here
 }
 
+// Write keeps all that comes, or its end where all goes elsewhere, too.
 func (b *syncBuffer) Write(p []byte) (int, error) {
 	const kept = 1 << 20
 	b.mu.Lock()

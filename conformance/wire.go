@@ -116,6 +116,7 @@ func latin1(s string) []byte {
 	return out
 }
 
+// fromLatin1 makes text of bytes as HTTP has them in heads.
 func fromLatin1(s string) string {
 	out := make([]rune, 0, len(s))
 	for i := 0; i < len(s); i++ {

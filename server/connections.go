@@ -110,6 +110,7 @@ func maxConnections(setting, memory, descriptors int64) int {
 	return int(max(n, 0))
 }
 
+// newConnections counts connections up to a bound that may change at any time.
 func newConnections(bound func() int, log *slog.Logger) *connections {
 	return &connections{bound: bound, log: log, now: time.Now, peers: make(map[string]*peer),
 		told: make(chan struct{}, telling)}
@@ -189,6 +190,8 @@ func (s *connections) makeRoom(name string) bool {
 	return true
 }
 
+// evict ends a client to make room. Its end may wait for the network, so that it does not happen
+// under the lock.
 func (s *connections) evict(victim *client) {
 	s.closed.Add(1)
 	victim.leaveLocked()
@@ -260,6 +263,7 @@ func (c *client) leave() {
 	c.leaveLocked()
 }
 
+// leaveLocked takes a client off all lists; more than one call does nothing.
 func (c *client) leaveLocked() {
 	if c.gone {
 		return
@@ -338,6 +342,7 @@ type clientConn struct {
 	client *client
 }
 
+// Read and Write note when bytes moved, by which idle clients are found.
 func (c *clientConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.client.moved.Store(time.Now().UnixNano())
@@ -401,6 +406,8 @@ func (s *connections) enterRequest(c *call.Call, next call.Handler) error {
 	return s.enterStream(c, next)
 }
 
+// enterStream counts a request over HTTP/2 as a connection of its own: one connection could carry
+// any number of them.
 func (s *connections) enterStream(c *call.Call, next call.Handler) error {
 	var ended atomic.Bool
 	ctx, cancel := context.WithCancel(c.Request.Context())

@@ -23,6 +23,8 @@ func (s *Server) newFunctionsServer() *http.Server {
 	return server
 }
 
+// serveFunctions serves the port of event functions, whose paths are Couchbase's: they are mounted
+// below a prefix of this server before its chain sees them.
 func (s *Server) serveFunctions(w http.ResponseWriter, r *http.Request) {
 	if len(r.RequestURI) > 0 && r.RequestURI[0] == '/' { // else it is no path, and refused as it is
 		r.RequestURI = mounted(r.RequestURI)

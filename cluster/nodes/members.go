@@ -171,6 +171,7 @@ func (m *Members) Saw(topic Topic, n uint64) {
 	}
 }
 
+// lookSoon asks for a look before the next one is due. It does not block.
 func (m *Members) lookSoon() {
 	select {
 	case m.kick <- struct{}{}:

@@ -182,6 +182,7 @@ func parse(src, value []byte) (section, key string, err error) {
 	return section, key, nil
 }
 
+// encode is the value of a setting: 1 and its text, or 0 for one that was taken away.
 func encode(value *string) []byte {
 	if value == nil {
 		return []byte{0}

@@ -26,6 +26,7 @@ func NewSized[K comparable, V any](bytes int, size func(K, V) int) *Cache[K, V] 
 	return newCache(math.MaxInt32, bytes, size)
 }
 
+// newCache makes a cache of at most so many entries whose sizes are at most so many bytes together.
 func newCache[K comparable, V any](entries, bytes int, size func(K, V) int) *Cache[K, V] {
 	c := &Cache[K, V]{size: size, most: bytes}
 	c.lru, _ = simplelru.NewLRU(entries, func(key K, value V) { c.bytes -= size(key, value) }) // entries is above 0
@@ -47,6 +48,8 @@ func (c *Cache[K, V]) Add(key K, value V) {
 	c.add(key, value)
 }
 
+// add puts a value in and drops those used longest ago until the rest fits. The last one stays,
+// however large it is. The lock is held.
 func (c *Cache[K, V]) add(key K, value V) {
 	c.lru.Remove(key)
 	c.lru.Add(key, value)

@@ -23,6 +23,7 @@ func (t *table) mapping(c rune) mapping {
 	return t.mappings[int(t.pages[c>>pageBits])<<pageBits|int(c&(pageSize-1))]
 }
 
+// elementsOf are the collation elements of a mapping, which is their place and number in the table.
 func (t *table) elementsOf(m mapping) []element {
 	first := int(m >> mappingShift & mappingIndex)
 	return t.elements[first : first+int(m&mappingCount)]
@@ -59,6 +60,8 @@ func (b *keyBuilder) addMapping(m mapping) {
 	}
 }
 
+// addSyllable adds a Hangul syllable as the two or three jamo that it is composed of, by
+// arithmetic: the table has no syllables.
 func (b *keyBuilder) addSyllable(s rune) {
 	b.addMapping(b.t.mapping(jamoL + s/jamoSyllablesPerL))
 	b.addMapping(b.t.mapping(jamoV + s%jamoSyllablesPerL/jamoTCount))

@@ -137,6 +137,8 @@ func (b *keyBuilder) addPrimary(p uint32, compressible bool) {
 
 func (l *level) reset() { l.key, l.run, l.keep = l.key[:0], 0, false }
 
+// add adds a weight of a level. Common weights, which nearly all are, are only counted and written
+// as a run.
 func (l *level) add(w uint16) {
 	if w == common {
 		l.run++
@@ -162,6 +164,9 @@ func (l *level) writeRun(higherFollows bool) {
 	l.run, l.keep = 0, false
 }
 
+// appendRun writes how many common weights there were, in one byte or a few. The byte is from above
+// where a greater weight follows and from below where a smaller one does, or the end, so that keys
+// compare as the weights themselves would.
 func appendRun(key []byte, run int, higherFollows bool) []byte {
 	if run == 0 {
 		return key

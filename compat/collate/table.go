@@ -19,6 +19,7 @@ var packedRoot []byte
 // root is the table, read when it is first needed.
 var root = sync.OnceValue(func() *table { return readTable(unpack(packedRoot)) })
 
+// unpack decompresses the table of the binary.
 func unpack(packed []byte) []byte {
 	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 	if err != nil {
@@ -84,6 +85,8 @@ type tableReader struct {
 	primary uint32
 }
 
+// number, rune, byte and mapping read the table, which tools/collationtable writes: characters are
+// the differences from the one before, and so are primary weights.
 func (r *tableReader) number() int {
 	n, size := binary.Uvarint(r.b)
 	r.b = r.b[size:]

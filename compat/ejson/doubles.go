@@ -71,6 +71,8 @@ func (p *Parser) fingerprint(key uint32) uint64 {
 	return textFingerprint(p.src[n.start+1 : n.end-1])
 }
 
+// textFingerprint tells most different names apart by their lengths and three of their bytes,
+// before they are compared.
 func textFingerprint(s []byte) uint64 {
 	h := uint64(len(s)) << 32
 	if len(s) > 0 {
@@ -110,6 +112,7 @@ func (p *Parser) markMany(keys []keyRef) (found bool) {
 	return found
 }
 
+// hash is that of a name as it means, whatever escapes it is written with.
 func (p *Parser) hash(key uint32) uint64 {
 	n := &p.nodes[key]
 	if n.flags&flagEscaped != 0 {

@@ -121,6 +121,7 @@ func (p *Parser) skipBlanks(i int) int {
 	return i
 }
 
+// push opens a container: a node that gets its end, span and count when it is closed.
 func (p *Parser) push(kind Kind, i int) {
 	p.open = append(p.open, frame{node: uint32(len(p.nodes)), dirty: p.dirty})
 	n := p.next()
@@ -188,6 +189,7 @@ func (p *Parser) scalar(i int, c byte) (int, bool) {
 	return end, true
 }
 
+// str puts a string on the tape and gives the place behind it.
 func (p *Parser) str(i int) (int, bool) {
 	end, flags := scanString(p.src, i)
 	if end < 0 {
@@ -197,6 +199,7 @@ func (p *Parser) str(i int) (int, bool) {
 	return end, true
 }
 
+// literal reads null, true or false.
 func (p *Parser) literal(i int, text string, kind Kind) (int, bool) {
 	end := i + len(text)
 	if end > len(p.src) || string(p.src[i:end]) != text {
@@ -206,6 +209,8 @@ func (p *Parser) literal(i int, text string, kind Kind) (int, bool) {
 	return end, true
 }
 
+// leaf puts a value without children on the tape. One that is not written canonically makes all
+// around it so (dirty).
 func (p *Parser) leaf(start, end int, kind Kind, flags uint8) {
 	if flags&flagCanonical == 0 {
 		p.dirty++

@@ -197,6 +197,7 @@ func scanNumber(src []byte, i int) (end int, kind Kind, flags uint8) {
 	return i, Double, doubleFlags(src[start:i])
 }
 
+// digits gives the place behind the decimal digits that begin at i.
 func digits(src []byte, i int) int {
 	for i < len(src) && src[i] >= '0' && src[i] <= '9' {
 		i++

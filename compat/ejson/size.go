@@ -53,6 +53,7 @@ func containerSize(count, each int64) int64 {
 	return 1 + each*count
 }
 
+// stringSize is the size of a string as it is printed, quotes included.
 func (p *Parser) stringSize(n *node) int64 {
 	size := int64(n.end - n.start)
 	if n.flags&flagEscaped != 0 {

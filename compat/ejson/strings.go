@@ -51,6 +51,7 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
+// decodeRune is utf8's for either type; the compiler keeps one of both branches.
 func decodeRune[T string | []byte](s T) (rune, int) {
 	switch s := any(s).(type) {
 	case string:
@@ -61,6 +62,7 @@ func decodeRune[T string | []byte](s T) (rune, int) {
 	return utf8.RuneError, 1
 }
 
+// appendEscape appends a control character as jiffy escapes it: in short form where there is one.
 func appendEscape(dst []byte, c byte) []byte {
 	if e := shortEscape[c]; e != 0 {
 		return append(dst, '\\', e)

@@ -92,6 +92,8 @@ func (p *Parser) byteValue(n *node) (byte, bool) {
 	return byte(value), value <= 255
 }
 
+// appendTermScalar appends a value without children as Erlang's external term format has it. The
+// length of a string with escapes is known only behind it and is filled in then.
 func (p *Parser) appendTermScalar(dst []byte, n *node) []byte {
 	text := p.src[n.start:n.end]
 	switch n.kind {

@@ -115,6 +115,7 @@ func (m *multipartWriter) delimiter() {
 	m.buf = append(m.buf, m.boundary...)
 }
 
+// flush hands on what was gathered. After an error nothing is written any more.
 func (m *multipartWriter) flush() {
 	if m.err == nil && len(m.buf) > 0 {
 		_, m.err = m.w.Write(m.buf)
@@ -210,6 +211,7 @@ func (o *OpenRevsWriter) Close() error {
 	return o.m.err
 }
 
+// errorPart is a part of a revision that is missing, as CouchDB marks it.
 func (m *multipartWriter) errorPart(json []byte) {
 	m.buf = append(m.buf, "\r\nContent-Type: application/json; error=\"true\"\r\n\r\n"...)
 	m.text(json)

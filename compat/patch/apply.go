@@ -20,6 +20,9 @@ type applier struct {
 // errNothing is of a pointer that names no value.
 var errNothing = errors.New("patch: there is nothing at the pointer")
 
+// applyOperations carries operations out one after the other on a tree that opens only what they
+// touch. Size and depth are looked at after each: what comes after it must not have to work on more
+// than a document may be.
 func (p *Patch) applyOperations(t *Target, body ejson.Value) (*Result, error) {
 	a := applier{t: t, tree: tree{known: make(map[ejson.Value]*children)}, root: leaf(body)}
 	for i := range p.operations {
@@ -114,6 +117,7 @@ func show(p Pointer) string {
 	return short(p.String())
 }
 
+// get finds the value at a pointer; the error names the operation and the pointer.
 func (a *applier) get(p Pointer) (*node, error) {
 	n := a.root
 	for _, token := range p {
@@ -209,6 +213,8 @@ func (a *applier) add(p Pointer, value *node) error {
 	})
 }
 
+// remove, replace and the others change the container that the pointer's last token names a child
+// of.
 func (a *applier) remove(p Pointer) error {
 	if len(p) == 0 {
 		return failed(a.number, "a document cannot be removed by the empty pointer")

@@ -40,6 +40,8 @@ func (n *node) equal(v ejson.Value) bool {
 	return true
 }
 
+// equalValues compares as the operation test does: numbers by value, objects whatever the order of
+// their members.
 func equalValues(x, y ejson.Value) bool {
 	if isNumber(x) && isNumber(y) {
 		return sameNumber(x, y)

@@ -2,6 +2,8 @@ package patch
 
 import "github.com/settee-db/settee/compat/ejson"
 
+// parseMerge reads a merge patch (RFC 7396). Members with an underscore are checked now: most of
+// them cannot be patched.
 func parseMerge(v ejson.Value) (*Patch, error) {
 	p := new(Patch)
 	for key, value := range v.Members() {

@@ -21,6 +21,7 @@ var takes = map[string]string{
 	"increment": "value",
 }
 
+// parseOperations reads a JSON Patch (RFC 6902); the error names the operation by its number.
 func parseOperations(list ejson.Value) (*Patch, error) {
 	if list.Len() > MaxOperations {
 		return nil, compat.Errorf(compat.KindBadRequest, "a patch has at most %d operations", MaxOperations)
@@ -94,6 +95,7 @@ func pointer(v ejson.Value, member string) (Pointer, error) {
 	return ParsePointer(s)
 }
 
+// text reads a member that has to be a string.
 func text(v ejson.Value, member string) (string, error) {
 	s, _ := v.Get(member)
 	if s.Kind() != ejson.String {

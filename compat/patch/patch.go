@@ -101,6 +101,7 @@ func canonical(text []byte) (ejson.Value, error) {
 	return canonicalValue(v)
 }
 
+// canonicalValue is a value whose text is canonical, as all that goes into a stored body has to be.
 func canonicalValue(v ejson.Value) (ejson.Value, error) {
 	if v.Canonical() {
 		return v, nil

@@ -27,6 +27,7 @@ type part struct {
 	node     *node
 }
 
+// len is how many children the part has: one that was put in, or a range of those that were there.
 func (p *part) len() int {
 	if p.node != nil {
 		return 1

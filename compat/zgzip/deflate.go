@@ -93,6 +93,8 @@ func (d *deflater) fill() {
 	}
 }
 
+// slide moves the upper half of the window down, and all positions with it; those that leave it
+// become 0, which stands for none (fill_window).
 func (d *deflater) slide() {
 	copy(d.window[:windowSize], d.window[windowSize:2*windowSize])
 	d.matchPos -= windowSize
@@ -212,6 +214,8 @@ func (d *deflater) skipMatch() {
 	d.matchLen = 0
 }
 
+// endBlock ends the block at the current position. It can be stored uncompressed only while its
+// input is still in the window.
 func (d *deflater) endBlock(last bool) {
 	size := d.pos - d.blockPos
 	var stored []byte

@@ -117,6 +117,8 @@ func (b *builder) down(nodes []node, k int) {
 	b.heap[k] = v
 }
 
+// smaller orders the heap by frequency, and by depth where that is equal, as zlib does: another
+// order would give other trees of the same size.
 func (b *builder) smaller(nodes []node, n, m int16) bool {
 	fn, fm := nodes[n].fc, nodes[m].fc
 	return fn < fm || (fn == fm && b.depth[n] <= b.depth[m])

@@ -124,6 +124,7 @@ func (b *block) put(v uint64, n uint) {
 	}
 }
 
+// spill moves whole bytes out of the bits that wait.
 func (b *block) spill() {
 	for b.n >= 8 {
 		b.out = append(b.out, byte(b.bit))

@@ -54,7 +54,6 @@ type sameKey struct {
 	r     *Range
 	first Entry
 	count int64
-	// Of a truncated key.
 	// Of a truncated key: the values that it stands for, by their whole keys. They are all kept
 	// until the key is over, because they come in the order of ids.
 	values map[string]*Distinct

@@ -141,6 +141,7 @@ func (a *Analyzer) Normalize(term string) string {
 // documents; offsets and terms of up to this size fit into 31 bits.
 const maxText = 1 << 28
 
+// cutText cuts a text at maxText bytes, not inside of a character.
 func cutText(text string) string {
 	n := maxText
 	for n > 0 && !utf8.RuneStart(text[n]) {

@@ -188,6 +188,8 @@ func voicedKana(c rune, half bool) rune {
 	return 0
 }
 
+// analyzer makes terms of pairs of characters. Folding widths and cases concerns letters, so that
+// parts of terms in queries get it as well.
 func (p *bigrams) analyzer(d Dialect) *Analyzer {
 	a := words(d)
 	a.whole = p.analyze

@@ -61,6 +61,7 @@ type classTable struct {
 	pages [0x1100]*[256]class
 }
 
+// of is the class of a character; what is none (a broken byte) is other.
 func (t *classTable) of(r rune) class {
 	if uint32(r) >= 0x110000 {
 		return other
@@ -68,6 +69,8 @@ func (t *classTable) of(r rune) class {
 	return t.pages[r>>8][r&0xFF]
 }
 
+// set gives characters their class. Pages of 256 that have one class are shared: most of Unicode is
+// that.
 func (t *classTable) set(lo, hi, stride rune, c class, shared map[class]*[256]class) {
 	for r := lo; r <= hi; {
 		if stride == 1 && r&0xFF == 0 && r+0xFF <= hi {

@@ -23,6 +23,8 @@ func splitEmail9(text string, at, longest int) (start, end int, k kind) {
 // longestLocal bounds how far is looked for the @ of an address, at each character anew.
 const longestLocal = 320
 
+// scanAddresses finds the next token: a word as scanWords has it, or an address where one begins at
+// or before the word and is longer.
 func scanAddresses(text string, at, longest int, modern bool) (start, end int, k kind) {
 	for at < len(text) {
 		start, end, k = scanWords(text, at, longest, modern)
@@ -286,6 +288,7 @@ func wholeDomain(text string, ends [2]int) [2]int {
 	return ends
 }
 
+// wordFollows reports whether a letter or a digit comes next, which an address cannot end before.
 func wordFollows(text string, at int) bool {
 	r, _ := utf8.DecodeRuneInString(text[at:])
 	return isLetter(r) && !unicode.Is(unicode.Han, r) || '0' <= r && r <= '9'
@@ -315,6 +318,7 @@ func tailEnd(text string, at int) int {
 	return at
 }
 
+// portEnd is the end of a port of at most five digits; at itself where there is none.
 func portEnd(text string, at int) int {
 	if byteAt(text, at) != ':' {
 		return at

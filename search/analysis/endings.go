@@ -79,6 +79,8 @@ type endings struct {
 	longest int
 }
 
+// endingsOf reads a table: blocks that begin with their region and replacement, and lines of
+// suffixes.
 func endingsOf(blocks [][][]string) *endings {
 	e := &endings{by: map[string]*ending{}}
 	for _, block := range blocks {
@@ -233,6 +235,8 @@ var catalanStages = sync.OnceValue(func() map[string]*endings {
 
 var catalanLetters = replacement("àá", "a", "èé", "e", "ìíï", "i", "òó", "o", "úü", "u", "·", ".")
 
+// catalanStem is Snowball's algorithm: attached pronouns, one of two kinds of endings, and what is
+// left.
 func catalanStem(r []rune) []rune {
 	at, stages := snowballRegions(r, catalanVowels), catalanStages()
 	r, _ = stages["pronoun"].apply(r, 0, at)
@@ -339,6 +343,7 @@ func innerAfterBoth(r []rune, i int) int {
 	return innerAfter(r, i, false)
 }
 
+// brazilianV is where the region RV begins, as Lucene's BrazilianStemmer finds it.
 func brazilianV(r []rune) int {
 	if !oneOf(r[1], latinVowels) {
 		if v := innerAfter(r, 2, true); v != nowhere {
@@ -371,6 +376,8 @@ type rslpRule struct {
 	except     []string // words that the rule is not for, or their ends
 }
 
+// rslpStageOf reads a stage: how many letters a word needs for it, how its exceptions are compared,
+// and its rules.
 func rslpStageOf(block [][]string) *rslpStage {
 	s := &rslpStage{}
 	s.least, _ = strconv.Atoi(block[0][0])
@@ -386,6 +393,7 @@ func rslpStageOf(block [][]string) *rslpStage {
 	return s
 }
 
+// apply carries out the first rule that fits.
 func (s *rslpStage) apply(r []rune) []rune {
 	if len(r) < s.least || len(s.only) > 0 &&
 		!slices.ContainsFunc(s.only, func(suffix []rune) bool { return hasSuffix(r, suffix) }) {
@@ -399,6 +407,7 @@ func (s *rslpStage) apply(r []rune) []rune {
 	return r
 }
 
+// fits reports whether enough letters are left before the suffix, and the word is no exception.
 func (rule *rslpRule) fits(r []rune) bool {
 	if len(r)-len(rule.suffix) < rule.least || !hasSuffix(r, rule.suffix) {
 		return false

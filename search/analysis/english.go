@@ -40,6 +40,7 @@ func porter(w *word) bool {
 // porterWord is the word: bytes if it is ASCII, which most are, or runes.
 type porterWord[T byte | rune] struct{ b []T }
 
+// stem is Porter's algorithm in its five steps; words of one or two letters stay.
 func (p *porterWord[T]) stem() {
 	if len(p.b) <= 2 {
 		return
@@ -78,6 +79,7 @@ func (p *porterWord[T]) measure(n int) int {
 	return count
 }
 
+// hasVowel reports whether one of the first n letters is a vowel.
 func (p *porterWord[T]) hasVowel(n int) bool {
 	for i := range n {
 		if !p.consonant(i) {

@@ -34,6 +34,7 @@ var (
 	irishArticles   = []string{"d", "m", "b"}
 )
 
+// germanAnalyzer brings ä, ae and ß to one form before it takes endings off.
 func germanAnalyzer(d Dialect, set stopSet) *Analyzer {
 	a := words(d, lowercase, stop(set.or("german")), germanNormal, ofRunes(germanLight))
 	a.normal = append(a.normal, germanNormal)
@@ -105,6 +106,7 @@ func irishAnalyzer(d Dialect, set stopSet) *Analyzer {
 	return words(d, irishMutation, elision(irishArticles...), irishLowercase, stop(set.or("irish")), irishStems.step)
 }
 
+// irishMutation leaves out the single letters that mutations leave before a hyphen.
 func irishMutation(w *word) bool {
 	b := w.bytes()
 	return len(b) != 1 || b[0]|0x20 != 'h' && b[0]|0x20 != 'n' && b[0]|0x20 != 't'

@@ -60,6 +60,7 @@ func unitsIn(n int) int {
 	return 1
 }
 
+// isLetter asks for ASCII first, which most texts are.
 func isLetter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r|0x20 && r|0x20 <= 'z'

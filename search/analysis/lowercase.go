@@ -14,6 +14,7 @@ var lowerLow = func() (table [0x600]rune) {
 	return table
 }()
 
+// lower is Java's lower case of a character; the table has those that are asked for most.
 func lower(r rune) rune {
 	if int(r) < len(lowerLow) && r >= 0 {
 		return lowerLow[r]

@@ -160,6 +160,7 @@ func whitespaceAnalyzer(Dialect, stopSet) *Analyzer {
 	return &Analyzer{split: splitWhitespace, longest: 255}
 }
 
+// standardAnalyzer has no stop words in Lucene 9 (Nouveau), and the English ones before.
 func standardAnalyzer(d Dialect, set stopSet) *Analyzer {
 	if set == nil && d == Nouveau {
 		return words(d, lowercase)

@@ -122,6 +122,7 @@ func indonesianStem(r []rune) []rune {
 	return w.r
 }
 
+// suffix takes the first of some suffixes off, as long as two syllables stay.
 func (w *indonesianWord) suffix(list ...string) bool {
 	for _, s := range list {
 		if w.syllables > 2 && endsWith(w.r, s) {
@@ -133,6 +134,7 @@ func (w *indonesianWord) suffix(list ...string) bool {
 	return false
 }
 
+// without reports whether none of some prefixes was taken off: some suffixes do not go with them.
 func (w *indonesianWord) without(prefixes string) bool {
 	for _, p := range prefixes {
 		if oneOf(p, w.off) {

@@ -32,6 +32,8 @@ var (
 
 var environments = sync.Pool{New: func() any { return snowballstem.NewEnv("") }}
 
+// snowball makes a stemmer of a generated one. Its environments are used again, and hold no word
+// meanwhile.
 func snowball(stem func(*snowballstem.Env) bool) *stemmer {
 	return &stemmer{stem: func(word string) string {
 		env := environments.Get().(*snowballstem.Env)
@@ -47,6 +49,7 @@ func snowball(stem func(*snowballstem.Env) bool) *stemmer {
 // dutchOverrides are words whose stems Lucene's analyzer knows by heart.
 var dutchOverrides = map[string]string{"fiets": "fiets", "bromfiets": "bromfiets", "ei": "eier", "kind": "kinder"}
 
+// dutchStem has some words by heart, which the algorithm would make wrong.
 func dutchStem(w *word) bool {
 	if stem, ok := dutchOverrides[string(w.bytes())]; ok {
 		w.setString(stem)

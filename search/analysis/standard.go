@@ -27,6 +27,8 @@ func splitStandard9(text string, at, longest int) (start, end int, k kind) {
 	return scanWords(text, at, longest, true)
 }
 
+// scanWords finds the next token from a place on, as Unicode's rules for word breaks have it (UAX
+// 29) in the version of Lucene's generation. The end of the text is the answer where there is none.
 func scanWords(text string, at, longest int, modern bool) (start, end int, k kind) {
 	s := scanner{text: text, limit: len(text), modern: modern, table: classes46}
 	if modern {
@@ -155,6 +157,7 @@ func (s *scanner) word(i int) (end int, k kind, ok bool) {
 	}
 }
 
+// wordKind is the type that Lucene gives a word of one script.
 func wordKind(ok, hangulOnly, katakanaOnly bool) kind {
 	switch {
 	case ok && hangulOnly:

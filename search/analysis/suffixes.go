@@ -31,6 +31,7 @@ type suffixes struct {
 	above, cut  int
 }
 
+// compileRules turns texts into characters once.
 func compileRules(rules []rule) []suffixes {
 	list := make([]suffixes, len(rules))
 	for i, r := range rules {
@@ -53,6 +54,7 @@ func hasSuffix(r, suffix []rune) bool {
 	return len(r) >= len(suffix) && slices.Equal(r[len(r)-len(suffix):], suffix)
 }
 
+// endsWith compares from the end, without making characters of the suffix first.
 func endsWith(r []rune, suffix string) bool {
 	n := len(r)
 	for i := len(suffix); i > 0; {

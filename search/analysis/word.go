@@ -17,6 +17,7 @@ type word struct {
 	decoded bool
 }
 
+// begin puts a token where the terms end; steps change it there.
 func (w *word) begin(t *Tokens, token string, kind kind) {
 	w.t, w.from, w.kind = t, len(t.terms), kind
 	w.inRunes, w.decoded = false, false

@@ -172,6 +172,8 @@ func (h *Handlers) finishSetup(c *call.Call, v ejson.Value) error {
 	return configError(c.Env.Config.Keep("settee", "setup_finished", "true"))
 }
 
+// setupNames reads the query's list of databases that have to be there for the setup to be
+// finished.
 func setupNames(v ejson.Value) ([]string, error) {
 	names := []string{}
 	if v.Kind() != ejson.Array {
@@ -186,6 +188,7 @@ func setupNames(v ejson.Value) ([]string, error) {
 	return names, nil
 }
 
+// haveDBs reports whether all of them are there; the first that is missing ends the look.
 func haveDBs(ctx context.Context, store *storage.Store, names []string) (bool, error) {
 	for _, name := range names {
 		if exists, err := store.DB(name).Exists(ctx); err != nil || !exists {

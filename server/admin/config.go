@@ -14,6 +14,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
+// getConfig is GET /_node/{node}/_config: sections and keys in the order of their names, those of
+// the files and what was set since.
 func getConfig(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
@@ -30,6 +32,8 @@ func getConfig(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
 
+// getConfigSection answers with an empty object for a section that nobody has heard of, as CouchDB
+// does.
 func getConfigSection(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
@@ -37,6 +41,7 @@ func getConfigSection(c *call.Call) error {
 	return c.JSON(http.StatusOK, appendTextMembers(nil, c.Env.Config.Section(c.Segment(3))))
 }
 
+// getConfigKey is 404 unknown_config_value for a key without a value.
 func getConfigKey(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
@@ -80,6 +85,8 @@ func (h *Handlers) putConfigKey(c *call.Call) error {
 	return c.JSON(http.StatusOK, ejson.AppendString(nil, old))
 }
 
+// deleteConfigKey answers with the value that was there. A section that only files may change is
+// refused before the node is looked at.
 func deleteConfigKey(c *call.Call) error {
 	section, key := c.Segment(3), c.Segment(4)
 	if config.Protected(section) {
@@ -95,6 +102,8 @@ func deleteConfigKey(c *call.Call) error {
 	return c.JSON(http.StatusOK, ejson.AppendString(nil, old))
 }
 
+// reloadConfig reads the files again. Passwords of administrators that were written there in the
+// clear are hashed at once, as at a start.
 func reloadConfig(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err

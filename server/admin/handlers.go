@@ -54,8 +54,9 @@ type Handlers struct {
 	metrics      *prometheus.Registry
 	health       *health
 	started      time.Time
-	reloadMu     sync.Mutex
-	reload       *time.Timer // reads the ini files again, nil before there was one
+	// Guards reload: several changes of the files become one reading.
+	reloadMu sync.Mutex
+	reload   *time.Timer // reads the ini files again, nil before there was one
 }
 
 // New opens the web interface and registers the metrics.

@@ -43,6 +43,7 @@ func nodeSelf(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(appendVendor(c, b), '}'))
 }
 
+// nodeUnknown answers what a node does not have: 404, after 404 for another node.
 func nodeUnknown(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
@@ -50,6 +51,8 @@ func nodeUnknown(c *call.Call) error {
 	return compat.ErrMissing
 }
 
+// getVersions names what CouchDB 3.5 is built with: clients look for the members, not for their
+// values.
 func getVersions(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err

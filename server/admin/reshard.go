@@ -58,6 +58,7 @@ func postReshardJobs(c *call.Call) error {
 	return compat.ErrMissing
 }
 
+// putReshardJobState checks the body like CouchDB and then knows no such job: there are none.
 func putReshardJobState(c *call.Call) error {
 	if err := checkReshardState(c); err != nil {
 		return err

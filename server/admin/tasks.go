@@ -127,6 +127,7 @@ func (t *task) show(v ejson.Value) {
 	}
 }
 
+// setTimes sets the two times in seconds since 1970; a task is never updated before it has started.
 func (t *task) setTimes(began, updated time.Time) {
 	t.members["started_on"] = strconv.FormatInt(began.Unix(), 10)
 	t.members["updated_on"] = strconv.FormatInt(max(updated.Unix(), began.Unix()), 10)
@@ -150,6 +151,8 @@ func (h *Handlers) runningJobs(ctx context.Context) (tasks []task, err error) {
 	return tasks, nil
 }
 
+// jobTask shows a running job by what its handler tells of it; false for one that tells nothing
+// that _active_tasks could show.
 func (h *Handlers) jobTask(job *jobs.Job) (task, bool) {
 	v, err := ejson.Parse(job.Progress)
 	if err != nil || v.Kind() != ejson.Object {

@@ -67,6 +67,7 @@ func (h *Handlers) getUtils(c *call.Call) error {
 	return h.webFile(c, name)
 }
 
+// getFavicon lets browsers keep the picture for a year, whether there is one or not.
 func (h *Handlers) getFavicon(c *call.Call) error {
 	c.SetHeader("Cache-Control", "public, max-age=31536000")
 	c.SetHeader("Expires", time.Now().UTC().AddDate(1, 0, 0).Format(http.TimeFormat))
@@ -76,6 +77,7 @@ func (h *Handlers) getFavicon(c *call.Call) error {
 	return h.webFile(c, "favicon.ico")
 }
 
+// fileMissing is what CouchDB answers for a file that is not there: plain text.
 func fileMissing(c *call.Call) error {
 	c.SetHeader("Content-Type", "text/plain")
 	return c.Bytes(http.StatusNotFound, []byte("Not found."))

@@ -107,6 +107,8 @@ func authInt(c *config.Config, key string) int64 {
 	return c.Int("chttpd_auth", key, math.MaxInt64)
 }
 
+// readCookie reads how session cookies are made; a timeout beyond a hundred years would overflow
+// durations.
 func (s *Settings) readCookie(c *config.Config) {
 	const longest = 100 * 365 * 24 * 3600 // seconds
 	s.Cookie = CookieOptions{

@@ -14,6 +14,7 @@ type frameOptions struct {
 	hosts      []string
 }
 
+// readFrameOptions gives nil where the header is off, which it is unless it is switched on.
 func readFrameOptions(c *config.Config) *frameOptions {
 	if !c.Bool("chttpd", "enable_xframe_options") {
 		return nil

@@ -54,6 +54,8 @@ type dated struct {
 	value  []string
 }
 
+// header is the value of Date, made once a second. Who comes at the same time may make it twice,
+// which does no harm.
 func (d *dateCache) header(now time.Time) []string {
 	second := now.Unix()
 	if cur := d.current.Load(); cur != nil && cur.second == second {

@@ -36,6 +36,8 @@ type outgoing struct {
 	ended bool // the request has
 }
 
+// newOutgoing begins to count what of an answer waits for its client; nothing is taken from the
+// budget yet.
 func newOutgoing(w http.ResponseWriter, budget *memory.Budget) *outgoing {
 	o := &outgoing{w: w}
 	o.share.Budget, o.share.Client = budget, o
@@ -94,6 +96,7 @@ func (o *outgoing) moved() {
 	}
 }
 
+// sent tells that the client takes the answer: both shares count as moving.
 func (o *outgoing) sent() {
 	o.share.Sent()
 	if o.sorting != nil {

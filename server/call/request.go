@@ -92,6 +92,8 @@ func (b *Body) ContentEncoding() (coding string, set bool) {
 // maxTrusted is how much memory a Content-Length alone gets; for more the bytes have to come.
 const maxTrusted = memory.FreeBody
 
+// readRaw reads the body as it is. Memory is claimed before it is read: for an announced length
+// beyond what is trusted at once, for one that is unknown or large as it comes.
 func (b *Body) readRaw(limit int64) ([]byte, error) {
 	n := b.head.Request.ContentLength
 	if n < 0 || n > largeBody {

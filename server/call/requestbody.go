@@ -37,6 +37,8 @@ type requestBody struct {
 	off bool       // the client was cut off, or has sent all
 }
 
+// newRequestBody wraps the body of a request; its share of the budget is empty until something is
+// kept of it.
 func newRequestBody(r *http.Request, w http.ResponseWriter, budget *memory.Budget, timeout time.Duration) *requestBody {
 	b := &requestBody{r: r.Body, w: w, timeout: timeout, ended: r.Body == nil || r.Body == http.NoBody}
 	b.share = memory.Share{Budget: budget, Client: b, Slow: !b.ended}
@@ -125,6 +127,7 @@ const abandonAfter = 10 * time.Second
 // unread reports whether bytes of the body may be left on the connection.
 func (b *requestBody) unread() bool { return !b.ended }
 
+// timeHeader is the value of X-CouchDB-Body-Time, milliseconds.
 func (b *requestBody) timeHeader() []string {
 	if ms := b.took.Milliseconds(); ms > 0 {
 		return []string{strconv.FormatInt(ms, 10)}

@@ -77,6 +77,8 @@ func (s *Stream) Rest() {
 	}
 }
 
+// giveBack returns the buffer to the pool, unless it has grown: a pool of large buffers would keep
+// the memory of the largest answers.
 func (s *Stream) giveBack() {
 	if s.pooled != nil && s.buf != nil && cap(s.buf) <= 2*streamBuffer {
 		*s.pooled = s.buf[:0]

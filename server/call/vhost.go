@@ -69,6 +69,8 @@ func readVirtualHosts(section map[string]string) []virtualHost {
 	return list
 }
 
+// compareHosts orders rules; they are tried from the greatest on, so that exact hosts come before
+// those with variables and stars.
 func compareHosts(a, b virtualHost) int {
 	return cmp.Or(slices.CompareFunc(a.host, b.host, comparePieces), comparePorts(a, b), slices.Compare(a.path, b.path),
 		slices.CompareFunc(a.target, b.target, comparePieces))
@@ -94,6 +96,7 @@ func tokens(s string, separator rune) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == separator })
 }
 
+// pieces tells the kinds of the parts of a rule: a star is any rest, a colon begins a variable.
 func pieces(parts []string) []hostPiece {
 	list := make([]hostPiece, len(parts))
 	for i, part := range parts {

@@ -138,6 +138,7 @@ type changesFeed struct {
 	spoke   bool // a row or a waiting mark went out, or into the buffer
 }
 
+// serve answers a normal feed at once and follows the others, which count as open until they end.
 func (f *changesFeed) serve() error {
 	if f.kind == params.FeedNormal {
 		return f.normal()
@@ -262,6 +263,8 @@ func (f *changesFeed) pause() time.Duration {
 	return max(f.wait, leastHeartbeat, min(time.Duration(feeds)*heartbeatShare, slowHeartbeat))
 }
 
+// start begins the answer. A long poll is an object like a normal feed, the others have a row a
+// line.
 func (f *changesFeed) start() {
 	if f.kind == params.FeedEventSource {
 		f.c.SetHeader("Content-Type", "text/event-stream")
@@ -346,6 +349,7 @@ func (f *changesFeed) row(ch *storage.Change) error {
 	return f.s.Commit(b)
 }
 
+// appendRowSeq appends the sequence of a row, null between the rows that seq_interval asks for.
 func appendRowSeq(b []byte, ch *storage.Change, withSeq bool) []byte {
 	if !withSeq {
 		return append(b, "null"...)
@@ -444,6 +448,7 @@ func (f *changesFeed) stop() error {
 	return f.s.Close()
 }
 
+// appendEnd appends the object with last_seq, which ends a feed.
 func (f *changesFeed) appendEnd(b []byte) []byte {
 	b = documents.AppendSeq(append(b, `"last_seq":`...), f.last)
 	if !f.quiet {

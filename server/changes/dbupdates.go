@@ -79,6 +79,7 @@ func scanDBUpdates(db *storage.DB, descending bool) scanFunc {
 	}
 }
 
+// appendDBUpdate prints a row of _db_updates: the ids of its database are the event and the name.
 func appendDBUpdate(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
 	event, name, _ := strings.Cut(ch.ID, ":")
 	b = ejson.AppendString(append(b, `{"db_name":`...), name)

@@ -126,6 +126,7 @@ func verifyArchive(c *call.Call, reader *archive.Reader, h archive.Header) error
 	return c.JSON(http.StatusOK, append(append(append(b, `,"differences":[`...), list...), ']', '}'))
 }
 
+// appendSummary appends how much an archive has, as members of an object.
 func appendSummary(b []byte, sum archive.Summary) []byte {
 	return fmt.Appendf(b, `,"documents":%d,"revisions":%d,"attachments":%d`, sum.Documents, sum.Revisions,
 		sum.Attachments)

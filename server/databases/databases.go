@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
+// getDB is GET /{db}; how long it took is one of CouchDB's statistics.
 func getDB(c *call.Call) error {
 	began := time.Now()
 	info, err := c.DB.Info(c.Context())
@@ -138,6 +139,8 @@ func databaseSecurity(set *call.Settings) []byte {
 	return []byte("{}")
 }
 
+// deleteDB is DELETE /{db}. Whoever meant a document and lost the rest of its path is stopped by
+// the option rev.
 func deleteDB(c *call.Call) error {
 	c.DBKnown = true // the refusal of rev= comes before the database
 	if _, given := c.Query.First("rev"); given {

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
+// postCompact begins to remove replaced revisions, and answers before that is done.
 func postCompact(c *call.Call) error {
 	if err := c.RequireJSON(); err != nil {
 		return err
@@ -23,6 +24,7 @@ func postCompact(c *call.Call) error {
 	return c.OK(http.StatusAccepted)
 }
 
+// postSyncShards has nothing to do: there is one copy of everything.
 func postSyncShards(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
@@ -33,6 +35,8 @@ func postSyncShards(c *call.Call) error {
 // syncShardsPath refuses every method, POST too (mem3_httpd:handle_sync_req).
 func syncShardsPath(*call.Call) error { return compat.MethodNotAllowed("POST") }
 
+// postEnsureFullCommit answers for replicators, which compare instance_start_time: every write was
+// durable when it was answered.
 func postEnsureFullCommit(c *call.Call) error {
 	if err := c.RequireJSON(); err != nil {
 		return err
@@ -68,6 +72,7 @@ const hashes = 1 << 32
 // a request for a database may name, whatever the settings said when it was made.
 func shards(info *storage.Info) int { return min(max(info.Q, 1), math.MaxUint16) }
 
+// getShards shows the ranges that q shards would have, all of them on this node.
 func getShards(c *call.Call) error {
 	info, err := c.DB.Info(c.Context())
 	if err != nil {

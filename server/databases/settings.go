@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
+// getSecurity answers with CouchDB's default object where none was ever set.
 func getSecurity(c *call.Call) error {
 	object, err := c.DB.Settings().Security(c.Context())
 	if err != nil {
@@ -59,6 +60,7 @@ func requireDBAdmin(c *call.Call, refusal error) error {
 	return refusal
 }
 
+// getRevsLimit is GET /{db}/_revs_limit, the bare number.
 func getRevsLimit(c *call.Call) error {
 	rec, err := c.DB.Settings().Record(c.Context())
 	if err != nil {
@@ -97,6 +99,7 @@ func positiveInteger(v ejson.Value) (n int64, ok bool) {
 	return math.MaxInt64, v.Kind() == ejson.Int && v.Raw()[0] != '-'
 }
 
+// getPurgedInfosLimit and putPurgedInfosLimit say how many purge requests a compaction leaves.
 func getPurgedInfosLimit(c *call.Call) error {
 	rec, err := c.DB.Settings().Record(c.Context())
 	if err != nil {
@@ -120,6 +123,7 @@ func putPurgedInfosLimit(c *call.Call) error {
 	return c.OK(http.StatusOK)
 }
 
+// getPurgedInfos lists the purge requests that are remembered.
 func getPurgedInfos(c *call.Call) error {
 	infos, err := c.DB.Purges().Remembered(c.Context())
 	if err != nil {

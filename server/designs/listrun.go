@@ -141,6 +141,8 @@ func (l *listRun) write(text string) {
 	}
 }
 
+// begin sends the head that the function has set. A client that asked with HEAD gets no more, but
+// the function runs to its end.
 func (l *listRun) begin(status int) {
 	setDesignHeaders(l.c, l.response.headers)
 	l.out = l.c.RawStream(status)

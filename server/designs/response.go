@@ -83,6 +83,8 @@ func (r *designResponse) setCode(name, v ejson.Value) error {
 	return nil
 }
 
+// setHeaders takes the headers that a function gives; values that are no strings are printed as
+// Erlang prints them.
 func (r *designResponse) setHeaders(name, v ejson.Value) error {
 	if v.Kind() != ejson.Object {
 		return errResponse(name, v)
@@ -94,6 +96,7 @@ func (r *designResponse) setHeaders(name, v ejson.Value) error {
 	return nil
 }
 
+// errResponse is CouchDB's error for a member of a function's answer that it does not understand.
 func errResponse(name, value ejson.Value) *compat.Error {
 	return compat.Named(compat.KindError, "external_response_error",
 		"Invalid data from external server: {"+compat.ErlangTerm(name)+","+compat.ErlangTerm(value)+"}")

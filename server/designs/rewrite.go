@@ -50,6 +50,8 @@ func rewriteRequest(c *call.Call) error {
 	return compat.CaseClause(rules)
 }
 
+// rewriteByRules sends the request on to the path of the first rule that fits; the rewritten
+// request passes the whole chain again.
 func rewriteByRules(c *call.Call, list ejson.Value) error {
 	rules, err := rewrite.Parse(list, c.Settings.SecureRewrites)
 	if err != nil {
@@ -215,6 +217,8 @@ func parseRewrite(v ejson.Value) (*rewriteResult, error) {
 	return r, nil
 }
 
+// textMembers reads an object whose values have to be strings: headers or a query of a rewrite
+// function.
 func textMembers(v ejson.Value) ([]compat.Param, error) {
 	list := make([]compat.Param, 0, v.Len())
 	for name, value := range v.Members() {

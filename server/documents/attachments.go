@@ -66,6 +66,9 @@ func ranges(c *call.Call, att *compat.Attachment, encoded bool) (ranges []compat
 	return ranges, whole || att.Encoding != compat.EncodingIdentity, err
 }
 
+// attachmentHeaders sets the headers of an attachment. A compressed one has no ranges, because they
+// would be of other bytes than the client counts; the policy keeps HTML that somebody uploaded from
+// running scripts here.
 func attachmentHeaders(c *call.Call, att *compat.Attachment, encoded bool) {
 	c.SetHeader("Cache-Control", "must-revalidate")
 	c.SetHeader("Content-Type", att.Type)
@@ -179,6 +182,7 @@ func attachmentUpload(c *call.Call, name string) (storage.Upload, error) {
 	return u, nil
 }
 
+// attachmentWritten answers a change of an attachment with the document's new revision.
 func attachmentWritten(c *call.Call, id, name string, rev compat.Rev) error {
 	if c.Method == http.MethodDelete {
 		return c.JSON(http.StatusOK, appendWritten(nil, id, rev))

@@ -109,6 +109,7 @@ func isInteger(v ejson.Value) bool {
 	return ok
 }
 
+// bulkNewEdits reads new_edits of _bulk_docs, which is true where it is not given.
 func bulkNewEdits(body ejson.Value) (bool, error) {
 	v, given := body.Get("new_edits")
 	if !given {
@@ -207,6 +208,8 @@ func appendFailures(b []byte, results []storage.EditResult) []byte {
 	return append(b, ']')
 }
 
+// appendFailure prints the row of a document that was not written; with withRev also which
+// revision.
 func appendFailure(b []byte, id string, rev compat.Rev, withRev bool, e *compat.Error) []byte {
 	b = ejson.AppendString(append(b, `{"id":`...), id)
 	if withRev {

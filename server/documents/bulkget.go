@@ -141,6 +141,8 @@ func (e *bulkGetEntry) attsSince(v ejson.Value) {
 	e.q.HasAttsSince, e.q.Attachments, e.open.Open.Revs = true, true, true
 }
 
+// parseRevValue reads a revision of a request's body; what is no string is as wrong as a malformed
+// one.
 func parseRevValue(v ejson.Value) (compat.Rev, error) {
 	if v.Kind() != ejson.String {
 		return compat.Rev{}, compat.ErrInvalidRev
@@ -239,6 +241,7 @@ func appendBulkGetRevs(
 	return b, nil
 }
 
+// appendID prints the id of an entry, null where it had none.
 func (e *bulkGetEntry) appendID(b []byte) []byte {
 	if e.noID {
 		return append(b, "null"...)
@@ -255,6 +258,7 @@ func (e *bulkGetEntry) appendError(b []byte) []byte {
 	return e.appendErrorRow(b, []byte(`"undefined"`), compat.ErrMissing)
 }
 
+// appendErrorRow prints the error of one revision, with the members in CouchDB's order.
 func (e *bulkGetEntry) appendErrorRow(b, rev []byte, err *compat.Error) []byte {
 	b = append(append(b, `{"rev":`...), rev...)
 	b = ejson.AppendString(append(b, `,"reason":`...), err.Reason)

@@ -71,6 +71,7 @@ func formDocument(c *call.Call, id string, form *docForm, rules compat.DocRules)
 
 var errDuplicateAttachments = compat.NewError(compat.KindBadRequest, "Duplicate attachments")
 
+// writeForm stores the document of a form with its files as attachments: all or nothing.
 func writeForm(c *call.Call, d *compat.Document, files []formFile, o documents.WriteOptions) (compat.Rev, error) {
 	if err := checkWriteQuorum(c); err != nil {
 		return compat.Rev{}, err

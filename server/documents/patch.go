@@ -94,6 +94,7 @@ func patchType(c *call.Call) (ejson.Kind, error) {
 // patchMemory is how many times the bytes of a patch it takes when it is read, besides its values.
 const patchMemory = 10
 
+// parsePatch reads a patch; what its tree takes besides the text is claimed before.
 func parsePatch(c *call.Call, value ejson.Value) (*patch.Patch, error) {
 	if err := c.TakeParsed(0, func() int64 { return patchMemory * int64(len(value.Raw())) }); err != nil {
 		return nil, err
@@ -114,6 +115,7 @@ func prefersRepresentation(c *call.Call) bool {
 	return false
 }
 
+// patchStatus is 201 for a change, and 200 where nothing changed or the document is deleted by it.
 func patchStatus(c *call.Call, changed, deleted bool) int {
 	if changed && !deleted {
 		return storedStatus(c)

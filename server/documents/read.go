@@ -187,6 +187,8 @@ func getOpenRevs(c *call.Call, q *documents.ReadOptions) error {
 	return s.Close()
 }
 
+// appendRevResult prints one of the revisions of open_revs: {"ok": document}, or which one is
+// missing.
 func appendRevResult(
 	c *call.Call,
 	b []byte,

@@ -114,6 +114,8 @@ func writeOptions(c *call.Call, replicated bool) (o documents.WriteOptions, err 
 	return o, nil
 }
 
+// parseExpires reads when a document expires, in milliseconds since 1970: seconds from now, or a
+// time.
 func parseExpires(text string, now time.Time) (int64, error) {
 	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
 		return now.UnixMilli() + int64(seconds)*1000, nil

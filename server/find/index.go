@@ -260,6 +260,7 @@ func (h *Handlers) bulkDeleteIndexes(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, "]}"...))
 }
 
+// appendReversed appends parts from the last to the first, as Erlang builds the list.
 func appendReversed(b []byte, parts [][]byte) []byte {
 	for i, part := range slices.Backward(parts) {
 		b = append(b, part...)

@@ -200,6 +200,7 @@ func (n *Nodes) All(c *call.Call, path string, body []byte) []Answer {
 	return slices.DeleteFunc(answers, func(a Answer) bool { return a.Status == 0 })
 }
 
+// ask sends a request to one other node and reads its answer, up to maxAnswer bytes.
 func ask(ctx context.Context, c *call.Call, m nodes.Member, path string, body []byte) (Answer, error) {
 	r, err := request(ctx, c, m, path, body)
 	if err != nil {

@@ -32,6 +32,8 @@ const (
 	bookmarkNull
 )
 
+// hashOf names a sort in four bytes: a bookmark of another sort must not be taken for a place in
+// this one.
 func hashOf(sort []string) []byte {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(strings.Join(sort, "\x00")))

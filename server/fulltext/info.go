@@ -25,6 +25,7 @@ func (h *Handlers) readInfo(c *call.Call, kind segment.Kind) (*engine.Definition
 	return def, info, err
 }
 
+// appendName begins an answer of _search_info or _nouveau_info.
 func appendName(def *engine.Definition) []byte {
 	b := ejson.AppendString([]byte(`{"name":`), def.DesignDoc+"/"+def.Name)
 	return append(b, `,"search_index":{`...)
@@ -121,6 +122,7 @@ func (h *Handlers) nouveauCleanup(c *call.Call) error {
 	return h.cleanUp(c)
 }
 
+// cleanUp removes indexes that no design document defines any more.
 func (h *Handlers) cleanUp(c *call.Call) error {
 	if err := h.available(c); err != nil {
 		return err

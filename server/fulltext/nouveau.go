@@ -200,6 +200,8 @@ func (a *nouveauAnswer) sendPart(b []byte) ([]byte, error) {
 	return a.stream.Send(b)
 }
 
+// appendFields prints the stored values of a hit, by name; values of one name are a list in the
+// order of the document.
 func (a *nouveauAnswer) appendFields(b []byte, all []segment.Stored) []byte {
 	b = append(b, `"fields":{`...)
 	list := names(all)
@@ -279,6 +281,7 @@ func (a *nouveauAnswer) greatest(all map[string]int64) map[string]int64 {
 	return shown
 }
 
+// appendRanges prints the counts of ranges, the greatest as far as `top_n` goes.
 func (a *nouveauAnswer) appendRanges(b []byte, ranges map[string]map[string]int64) []byte {
 	shown := map[string]map[string]int64{}
 	for _, r := range a.o.Ranges {
@@ -287,6 +290,7 @@ func (a *nouveauAnswer) appendRanges(b []byte, ranges map[string]map[string]int6
 	return appendIntegers(b, shown)
 }
 
+// appendIntegers prints counts by field and label, both in order, so that answers can be compared.
 func appendIntegers(b []byte, all map[string]map[string]int64) []byte {
 	b = append(b, '{')
 	separator := ""

@@ -185,6 +185,7 @@ func positive(v params.Value, name string) (int64, error) {
 	return n, nil
 }
 
+// texts reads a list of strings; anything else in it is an error of the option.
 func texts(name string, list ejson.Value) (all []string, err error) {
 	for v := range list.Elements() {
 		if v.Kind() != ejson.String {

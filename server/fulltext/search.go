@@ -284,6 +284,7 @@ func appendNewestFirst(b []byte, values []segment.Stored) []byte {
 	return append(b, ']')
 }
 
+// appendStored prints a stored value as the document gave it: a number or a text.
 func appendStored(b []byte, v *segment.Stored) []byte {
 	if v.IsNumber {
 		return ejson.AppendFloat(b, v.Number)

@@ -48,6 +48,7 @@ type searchLimits struct{ Default, Max, MaxGroups int64 }
 
 const defaultGroupLimit = 10
 
+// newSearchOptions are Clouseau's defaults, where settings do not say otherwise.
 func newSearchOptions(limits searchLimits) searchOptions {
 	return searchOptions{
 		Limit: limits.Default, GroupLimit: defaultGroupLimit, HighlightPre: "<em>", HighlightPost: "</em>",

@@ -61,6 +61,8 @@ func (h *Handlers) suggest(c *call.Call, kind segment.Kind) error {
 	})
 }
 
+// appendSuggestions prints suggestions; how far they are from the text only where that was asked
+// for.
 func appendSuggestions(list []index.Suggestion, near bool) []byte {
 	b := []byte(`{"suggestions":[`)
 	for i, s := range list {

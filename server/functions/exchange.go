@@ -14,6 +14,8 @@ func (h *Handlers) export(c *call.Call) error {
 	return h.exported(c, func(*definition.Function) bool { return true })
 }
 
+// exported answers with definitions as they can be imported: undeployed, without what belongs to a
+// running instance.
 func (h *Handlers) exported(c *call.Call, wanted func(*definition.Function) bool) error {
 	all, err := h.all(c)
 	if err != nil {

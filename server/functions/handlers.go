@@ -59,6 +59,7 @@ func queryRef(c *call.Call) (definition.Ref, error) {
 	return definition.Ref{}, definition.Errorf(definition.CodeInvalidRequest, "The query has no name")
 }
 
+// newRef names a function by the path and by the scope of the query.
 func newRef(c *call.Call, name string) (definition.Ref, error) {
 	scope, err := queryScope(c)
 	return definition.Ref{Scope: scope, Name: name}, err

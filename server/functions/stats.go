@@ -70,6 +70,7 @@ var details = map[string]definition.Detail{
 	"": definition.Usual, "full": definition.Full, "debug": definition.Debug,
 }
 
+// readDetail reads type, how much is told.
 func readDetail(c *call.Call) (definition.Detail, error) {
 	kind, _ := c.Query.First("type")
 	detail, ok := details[kind]

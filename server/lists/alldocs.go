@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
+// listKind is the list that the path names.
 func listKind(c *call.Call) documents.ListKind {
 	switch c.Segment(1) {
 	case "_design_docs":
@@ -184,6 +185,7 @@ func (w *listWriter) Head(h documents.ListHead) error {
 	return w.s.Commit(append(b, ",\"rows\":[\r\n"...))
 }
 
+// buffer is what the next row is printed into; a feed makes its own.
 func (w *listWriter) buffer() []byte {
 	if w.feed != nil {
 		return nil

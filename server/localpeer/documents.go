@@ -223,6 +223,7 @@ func (p *peer) BulkWrite(ctx context.Context, list [][]byte) ([]replication.Refu
 	return refused, nil
 }
 
+// isTooLarge reports whether an error says that a request has too many bytes for this server.
 func isTooLarge(e *compat.Error) bool {
 	switch e.Kind {
 	case compat.KindDocumentTooLarge, compat.KindAttachmentTooLarge, compat.KindRequestTooLarge:
@@ -231,6 +232,7 @@ func isTooLarge(e *compat.Error) bool {
 	return false
 }
 
+// bulkError gives an error the form in which the replicator meets it over HTTP.
 func bulkError(err error) error {
 	if e, wire := compat.AsError(err); wire && isTooLarge(e) {
 		return replication.ErrTooLarge

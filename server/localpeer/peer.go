@@ -96,6 +96,7 @@ func (p *peer) create(ctx context.Context, params []replication.Header) error {
 	return err
 }
 
+// queryOf makes a query of the parameters that a replication gives its feed.
 func queryOf(params []replication.Header) compat.Query {
 	var query compat.Query
 	for _, q := range params {

@@ -19,6 +19,7 @@ type fileSink struct {
 	checked time.Time
 }
 
+// openFileSink opens the log for appending.
 func openFileSink(path string) (*fileSink, error) {
 	s := &fileSink{path: path}
 	return s, s.open()
@@ -53,6 +54,8 @@ func (s *fileSink) line(l *logLine) error {
 	return err
 }
 
+// plain writes a text as it is. Every now and then it looks whether the file was moved away, by a
+// program that rotates logs, and opens a new one then.
 func (s *fileSink) plain(p []byte) (int, error) {
 	if time.Since(s.checked) > fileCheck {
 		s.checked = time.Now()

@@ -63,6 +63,8 @@ func (c Counted) WithGroup(name string) slog.Handler {
 	return Counted{c.Handler.WithGroup(name), c.Count}
 }
 
+// shortAttr cuts long values, so that one line cannot fill the log; stacks may be longer than
+// others.
 func shortAttr(a slog.Attr) slog.Attr {
 	switch v := a.Value; v.Kind() {
 	case slog.KindString:

@@ -70,6 +70,7 @@ type Format struct {
 	UseCouch     func() bool
 }
 
+// current is the handler for the form that is set now.
 func (f Format) current() slog.Handler {
 	if f.UseCouch() {
 		return f.Couch

@@ -160,6 +160,7 @@ func (l *logLine) couch(b []byte) []byte {
 // (couch_log_writer_journald).
 type journalSink struct{ out io.Writer }
 
+// line has the severity in front, as journald reads it, and no time: the journal has its own.
 func (s *journalSink) line(l *logLine) error {
 	_, err := fmt.Fprintf(s.out, "<%d>%s <0.1.0> %s %s\n", severity(l.level), l.node, l.request, l.text)
 	return err

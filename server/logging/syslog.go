@@ -40,6 +40,8 @@ func newSyslogSink(c *config.Config, stderr io.Writer) *syslogSink {
 	return s
 }
 
+// line is a message of RFC 5424, of which the process and the request take the places of PROCID and
+// MSGID.
 func (s *syslogSink) line(l *logLine) error {
 	priority := s.facility<<3 | severity(l.level)
 	at := l.time.UTC().Format("2006-01-02T15:04:05.000000Z")

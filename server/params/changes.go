@@ -122,6 +122,7 @@ func (o *ChangesOptions) set(name, value string) error {
 	return nil
 }
 
+// setStyle reads style: rows with the winner only, or with all leaves.
 func (o *ChangesOptions) setStyle(value string) error {
 	switch value {
 	case "main_only":
@@ -202,6 +203,8 @@ type feedWait struct {
 	timeout   int64 // -1 absent
 }
 
+// resolve tells how long a feed waits, at most the limit, and whether it sends heartbeats
+// meanwhile. A heartbeat goes before a timeout.
 func (w feedWait) resolve(limit time.Duration) (d time.Duration, heartbeat bool) {
 	switch {
 	case w.heartbeat < 0:

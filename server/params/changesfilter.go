@@ -30,6 +30,8 @@ func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Valu
 	return err
 }
 
+// readFilter reads which rows are wanted: one of the built-in filters, or a function of a design
+// document. Each takes its arguments from the body or the query, in CouchDB's order of looking.
 func (o *ChangesOptions) readFilter(q compat.Query, posted bool, body ejson.Value, plusIsSpace bool) (err error) {
 	f := &o.Filter
 	switch o.filter {

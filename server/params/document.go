@@ -33,6 +33,8 @@ func WriteDocument(q compat.Query) (replicated bool, err error) {
 	return o.keepRev, nil
 }
 
+// parseDocument reads the options of requests for a document in the order of the query, so that of
+// several faults the first is told.
 func parseDocument(q compat.Query) (*documentOptions, error) {
 	o := &documentOptions{}
 	for i := range q {
@@ -139,6 +141,7 @@ func RequestRev(q compat.Query, ifMatch []string) (rev compat.Rev, ok bool, err 
 	return withIfMatch(rev, ok, ifMatch)
 }
 
+// withIfMatch joins the revision of the query with that of If-Match; they must not differ.
 func withIfMatch(rev compat.Rev, ok bool, ifMatch []string) (compat.Rev, bool, error) {
 	if len(ifMatch) == 0 {
 		return rev, ok, nil

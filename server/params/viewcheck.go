@@ -115,6 +115,7 @@ var errGroups = compat.NewError(
 	compat.KindQueryParse, "Can't specify group=false and group_level>0 at the same time",
 )
 
+// resolveGroup reads group and group_level together: a level goes before group=true.
 func (o *ViewOptions) resolveGroup() error {
 	switch {
 	case o.groupLevel >= 0:

@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/views/viewquery"
 )
 
+// setQuery and setBody read options one after the other; the last of a name counts.
 func (o *ViewOptions) setQuery(q compat.Query) error {
 	for i := range q {
 		if err := o.set(q[i].Name, Value{Text: q[i].Value}); err != nil {

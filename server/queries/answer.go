@@ -99,6 +99,7 @@ func (w *viewWriter) OneByOne() bool { return !w.o.IncludeDocs }
 // Row implements views.RowSink.
 func (w *viewWriter) Row(r *views.Row) error { return w.write(r, nil) }
 
+// write prints a row behind the one before it. Rows up to the bookmark's place are left out.
 func (w *viewWriter) write(r *views.Row, doc *RowDoc) (err error) {
 	if w.page != nil && !w.page.takes(r) {
 		return nil

@@ -118,6 +118,7 @@ type replicateBody struct {
 	locals map[string]string
 }
 
+// local is the name of a database that the body names without a URL.
 func (b *replicateBody) local(side string) (name string, is bool) {
 	name, is = b.locals[side]
 	return name, is

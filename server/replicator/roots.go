@@ -43,6 +43,8 @@ func (r *roots) get(now time.Time, age time.Duration) *x509.CertPool {
 	return r.pool
 }
 
+// readRoots reads the authorities that the machine trusts, from the first file that has any; nil
+// leaves it to Go's library.
 func readRoots() *x509.CertPool {
 	files := rootFiles
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {

@@ -98,6 +98,7 @@ func counters(e *call.Env) replication.Counters {
 	}
 }
 
+// normalizeSelector is Mango's normal form, which CouchDB hashes for the id of a replication.
 func normalizeSelector(v ejson.Value) ([]byte, error) {
 	s, err := selector.ParseSelector(v)
 	if err != nil {

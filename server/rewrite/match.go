@@ -186,6 +186,8 @@ func (r *Rule) replace(v ejson.Value, bound []binding) value {
 	return jsonValue(v)
 }
 
+// variable is the value of a variable: bound by the path or the query, else the text as it stands;
+// in the form that the rule's formats ask for.
 func (r *Rule) variable(name string, otherwise ejson.Value, bound []binding) value {
 	v, ok := lookUp(bound, name)
 	if !ok {

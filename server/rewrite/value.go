@@ -88,6 +88,8 @@ func (v value) appendBytes(b *strings.Builder, depth int) bool {
 	return ok && writeByte(b, big.NewInt(n))
 }
 
+// writeByte writes a number of a list as a byte, as Erlang's iolists have it; false for what is
+// none.
 func writeByte(b *strings.Builder, n *big.Int) bool {
 	if !n.IsInt64() || n.Int64() < 0 || n.Int64() > 255 {
 		return false

@@ -188,6 +188,7 @@ func formFields(c *call.Call) (map[string]string, error) {
 	return fields, nil
 }
 
+// formText decodes a value of a form; one that is wrongly encoded counts as it is.
 func formText(s string) string {
 	if decoded, err := url.QueryUnescape(s); err == nil {
 		return decoded

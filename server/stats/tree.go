@@ -47,6 +47,7 @@ func (st *stat) appendMember(b []byte, rest []string) ([]byte, bool) {
 	return b, false
 }
 
+// appendLeaf prints a statistic as CouchDB's tree has it.
 func (st *stat) appendLeaf(b []byte) []byte {
 	b = st.appendValue(append(b, `{"value":`...))
 	b = ejson.AppendString(append(b, `,"type":`...), st.kind)

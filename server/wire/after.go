@@ -88,6 +88,7 @@ func (a *after) framing(b byte) {
 	a.upcoming = b != want
 }
 
+// hexDigit is the value of a digit that is known to be hexadecimal.
 func hexDigit(b byte) int64 {
 	if b-'0' < 10 {
 		return int64(b - '0')

@@ -22,6 +22,7 @@ type Conn struct {
 	notFound   atomic.Bool
 }
 
+// newConn wraps a connection, whose first bytes are the head of a request.
 func newConn(c net.Conn) *Conn {
 	wc := &Conn{Conn: c}
 	wc.awaitsHead.Store(true)

@@ -55,6 +55,8 @@ func ListenTLS(l net.Listener, config *tls.Config, handshake time.Duration) net.
 	return t
 }
 
+// work accepts connections and shakes hands with each in a goroutine of its own: a client that is
+// slow about it holds up nobody else.
 func (l *tlsListener) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		conn, err := l.Listener.Accept()

@@ -29,6 +29,7 @@ func NewDisk(store kv.Store) *Disk { return &Disk{Store: store} }
 // Leave sets what is left.
 func (d *Disk) Leave(s Space) { d.left.Store(int32(s)) }
 
+// refuses reports whether a write finds no room: none at all, or none but the reserve.
 func (d *Disk) refuses(ctx context.Context) bool {
 	left := Space(d.left.Load())
 	return left == None || left == Reserve && !kv.UsesReserve(ctx)

@@ -63,6 +63,7 @@ func Script(outcomes map[int]Outcome) Plan {
 
 // Rates are the probabilities of what a random plan does.
 type Rates struct {
+	// Each is from 0 to 1; the rest of the runs go as they would.
 	Conflict         float64 // per run of an Update
 	UnknownAborted   float64
 	UnknownCommitted float64

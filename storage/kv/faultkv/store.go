@@ -68,8 +68,9 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 
 // update is one call of Update.
 type update struct {
-	store   *Store
-	fn      func(kv.Tx) error
+	store *Store
+	fn    func(kv.Tx) error
+	// Which Update it is, and which run of it: what a plan decides by.
 	call    int
 	run     int
 	unknown bool // whether the outcome of the last run is unknown for a while
@@ -117,6 +118,7 @@ type gate struct {
 	tooOld bool
 }
 
+// check is asked before each read; once a snapshot was too old it stays so.
 func (g *gate) check() error {
 	g.read.N++
 	if g.tooOld = g.tooOld || g.plan.TooOld(g.read); g.tooOld {

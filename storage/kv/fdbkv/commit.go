@@ -73,6 +73,7 @@ func (f *filler) contested(stamped []txn.StampedKey) {
 	}
 }
 
+// keep remembers the first error: writes have no result.
 func (f *filler) keep(err error) {
 	if f.err == nil {
 		f.err = err

@@ -16,7 +16,8 @@ const exactRows = 16
 
 // iterator walks over a range of a snapshot.
 type iterator struct {
-	snap       *snapshot
+	snap *snapshot
+	// The range and options that were asked for; retries begin again behind last.
 	asked      fdb.KeyRange
 	opts       kv.RangeOptions
 	rows       *fdb.RangeIterator

@@ -49,19 +49,24 @@ type markers struct {
 	all     fdb.KeyRange // of all sessions
 	session fdb.KeyRange
 
-	mu   sync.Mutex
+	mu sync.Mutex
+	// Markers that no transaction uses; made counts all of them, for their keys.
 	free []*marker
 	made uint32
 }
 
 // marker belongs to one Update at a time.
 type marker struct {
-	db      fdb.Database
+	db fdb.Database
+	// The marker's key; a commit sets it to the number of its attempt, so that whoever lost the
+	// answer can look whether that attempt is there.
 	key     fdb.Key
 	attempt uint64 // the last one
 	lost    bool   // the last attempt may still be committed
 }
 
+// newMarkers makes markers below a random prefix of this session: another process's are never
+// touched.
 func newMarkers(db fdb.Database, sp space) *markers {
 	session := make([]byte, sessionSize)
 	rand.Read(session)
@@ -91,6 +96,7 @@ func (m *markers) take() *marker {
 	return &marker{db: m.db, key: binary.BigEndian.AppendUint32(key, m.made)}
 }
 
+// release gives a marker back, unless a commit that is still on its way may write it later.
 func (m *markers) release(last *marker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,6 +115,7 @@ func (m *marker) mark(tr fdb.Transaction) error {
 	return err
 }
 
+// set writes the attempt's number and, behind it, the versionstamp of its commit.
 func (m *marker) set(tr fdb.Transaction, attempt uint64) {
 	value := make([]byte, markerSize)
 	binary.BigEndian.PutUint64(value, attempt)

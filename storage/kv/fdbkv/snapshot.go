@@ -53,6 +53,7 @@ func (s *snapshot) Get(key []byte) ([]byte, error) {
 	}
 }
 
+// get begins a read and does not wait for it.
 func (s *snapshot) get(key []byte) fdb.FutureByteSlice {
 	s.scratch = s.append(s.scratch[:0], key)
 	return s.tr.Snapshot().Get(fdb.Key(s.scratch))

@@ -40,7 +40,8 @@ type Options struct {
 
 // Store is a kv.Store on a FoundationDB cluster. Any number of processes may open the same prefix.
 type Store struct {
-	db           fdb.Database
+	db fdb.Database
+	// The prefix of all keys of this store in the cluster.
 	space        space
 	markers      *markers
 	watches      *watches
@@ -48,6 +49,7 @@ type Store struct {
 	overlays     sync.Pool                   // of *txn.Tx
 	send         func(fdb.Transaction) error // commits; tests replace it to lose outcomes
 
+	// Guards closed; running counts transactions, which Close waits for.
 	mu      sync.Mutex
 	closed  bool
 	running sync.WaitGroup

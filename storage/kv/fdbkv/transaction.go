@@ -47,6 +47,7 @@ type transaction struct {
 	born  time.Time // when FoundationDB began to count its time
 	since time.Time // when the call began, or had the last sign that the cluster works
 	late  bool      // a wait of the call was longer than kv.Prompt
+	// Ends the watch over the context; false if it has run already.
 	leave func() bool
 	lost  bool // cancelled, perhaps still being cancelled: not to be used again
 }
@@ -84,6 +85,7 @@ func (t *transaction) release() {
 	}
 }
 
+// reset begins the transaction anew, and FoundationDB's five seconds with it.
 func (t *transaction) reset() {
 	t.Reset()
 	t.born = time.Now()

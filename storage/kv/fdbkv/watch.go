@@ -21,7 +21,8 @@ const watchPause = 200 * time.Millisecond
 type watches struct {
 	db fdb.Database
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// One watch in the cluster for each key, however many wait for it.
 	keys   map[string]*watched
 	closed chan struct{}
 }
@@ -76,6 +77,7 @@ func (w *watches) wait(ctx context.Context, key fdb.Key, seen []byte) error {
 	}
 }
 
+// join enters who waits for a key; the first one begins to follow it. The lock is held.
 func (w *watches) join(key fdb.Key) *watched {
 	entry := w.keys[string(key)]
 	if entry == nil {
@@ -87,6 +89,7 @@ func (w *watches) join(key fdb.Key) *watched {
 	return entry
 }
 
+// leave ends the watch with the last one who waits. The lock is held.
 func (w *watches) leave(entry *watched) {
 	if entry.waiting--; entry.waiting == 0 && entry.armed != nil {
 		entry.armed.Cancel()
@@ -157,11 +160,13 @@ func (w *watches) end(key fdb.Key, entry *watched, err error) {
 	entry.wake()
 }
 
+// wake lets all who wait look again. The lock is held.
 func (e *watched) wake() {
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
+// pause waits a little after an error, and no longer than the store is open.
 func (w *watches) pause() {
 	select {
 	case <-time.After(watchPause):

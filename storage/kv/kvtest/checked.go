@@ -73,9 +73,12 @@ func (c *checked) newest(stamp kv.Versionstamp) kv.Versionstamp {
 
 // scope is one run of a transaction function.
 type scope struct {
-	report    func(string)
-	busy      atomic.Bool
-	ended     bool
+	report func(string)
+	busy   atomic.Bool
+	// The transaction is over: what it lent is overwritten, and use of it is reported.
+	ended bool
+	// Values that were given out, with the copies that the caller got: a caller that changes one is
+	// found.
 	lent      []lent
 	iterators []*checkedIterator
 }
@@ -134,6 +137,7 @@ func (s *scope) lend(value []byte) []byte {
 // loop over bytes takes longer than all else that tests do.
 var scribbles = bytes.Repeat([]byte{0xdb}, 64<<10)
 
+// scribble overwrites bytes that are not valid any more, so that whoever still reads them fails.
 func scribble(b []byte) {
 	for len(b) > 0 {
 		b = b[copy(b, scribbles):]

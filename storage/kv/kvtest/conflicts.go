@@ -193,6 +193,8 @@ var conflictCases = []conflictCase{
 	},
 }
 
+// testConflicts lets a second transaction write between a read and the commit, and counts the runs
+// of the first.
 func testConflicts(t *testing.T, s *store) {
 	for _, c := range conflictCases {
 		t.Run(c.name, func(t *testing.T) {

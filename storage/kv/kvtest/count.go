@@ -54,6 +54,7 @@ func (c *Counting) Reset() Counts {
 	return c.each(func(n *atomic.Int64) int64 { return n.Swap(0) })
 }
 
+// each makes Counts of all counters, by reading them or by taking them back to 0.
 func (c *Counting) each(read func(*atomic.Int64) int64) Counts {
 	n := &c.counts
 	return Counts{

@@ -11,6 +11,7 @@ import (
 
 // action is one step of a random history: it changes or reads a transaction, and says what it saw.
 type action struct {
+	// The action as a failure prints it, so that a history can be read and played again.
 	text string
 	run  func(p *player, tx kv.Tx)
 	read func(p *player, tx kv.ReadTx) // instead of run: a read, possible in a View too
@@ -72,6 +73,7 @@ func randomRange(rng *rand.Rand) (begin, end string) {
 	return begin, end
 }
 
+// randomValue is short more often than not; 5,000 bytes are beyond what engines keep inline.
 func randomValue(rng *rand.Rand) string {
 	sizes := []int{0, 1, 2, 8, 8, 8, 100, 5000}
 	return strings.Repeat(string(rune('a'+rng.IntN(26))), sizes[rng.IntN(len(sizes))])

@@ -19,6 +19,7 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
+// number reads a key that holds a number in digits; no key is 0.
 func number(t testing.TB, tx kv.ReadTx, key string) int {
 	t.Helper()
 	text := get(t, tx, key)

@@ -103,6 +103,7 @@ var registerKinds = map[string]struct {
 
 func register(i int) string { return fmt.Sprint("register", i) }
 
+// readRegisters reads all registers in one range.
 func readRegisters(t testing.TB, tx kv.ReadTx) (state registerState) {
 	it := tx.Range([]byte(register(0)), []byte(register(registers)), kv.RangeOptions{})
 	defer it.Close()

@@ -87,6 +87,7 @@ func OpenMem(t testing.TB, disks map[string]*memkv.Disk, dir string) kv.Store {
 // player plays a history on one store and writes down what it sees.
 type player struct {
 	*store
+	// What the run did and saw, a line each; two engines have to give the same.
 	lines  []string
 	stamps map[string]string // engine part of a versionstamp: its place in the order of commits
 
@@ -97,6 +98,7 @@ type player struct {
 	attempt  *attempt       // the one that runs
 }
 
+// saw notes what an attempt saw, so that it can be taken back if the attempt did not commit.
 func (p *player) saw(format string, args ...any) {
 	p.attempt.saw = append(p.attempt.saw, len(p.lines))
 	p.lines = append(p.lines, "  "+fmt.Sprintf(format, args...))

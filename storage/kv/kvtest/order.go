@@ -89,6 +89,8 @@ func testRangeBounds(t *testing.T, s *store) {
 	})
 }
 
+// testGetMany asks for keys out of order, twice the same, for one that is not there, one that is
+// empty and one that the transaction has written itself.
 func testGetMany(t *testing.T, s *store) {
 	s.set("a", "1", "b", "", "c", "3")
 	s.update(func(tx kv.Tx) {

@@ -92,6 +92,7 @@ type store struct {
 	dir  string
 }
 
+// newStore opens an empty store, which is closed at the end of the test.
 func newStore(t testing.TB, open Open) *store {
 	s := &store{t: t, open: open, dir: t.TempDir()}
 	s.Store = open(t, s.dir)
@@ -159,6 +160,7 @@ func get(t testing.TB, tx kv.ReadTx, key string) string {
 	return show(value)
 }
 
+// show tells no value from an empty one.
 func show(value []byte) string {
 	if value == nil {
 		return "<nil>"
@@ -187,6 +189,7 @@ func rows(t testing.TB, tx kv.ReadTx, begin, end string, opts kv.RangeOptions) [
 	return pairs
 }
 
+// expectRows compares all rows of a range with key=value in their order.
 func expectRows(t testing.TB, tx kv.ReadTx, begin, end string, opts kv.RangeOptions, want ...string) {
 	t.Helper()
 	if got := rows(t, tx, begin, end, opts); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {

@@ -25,6 +25,7 @@ func (s *store) watch(ctx context.Context, key string, seen []byte) <-chan error
 	return done
 }
 
+// expectReturn waits for a watch to return, with patience as the bound against a hang.
 func expectReturn(t testing.TB, what string, done <-chan error, want error) {
 	t.Helper()
 	select {
@@ -37,6 +38,7 @@ func expectReturn(t testing.TB, what string, done <-chan error, want error) {
 	}
 }
 
+// expectWaiting gives a watch that must not return some time to do so all the same.
 func expectWaiting(t testing.TB, what string, done <-chan error) {
 	t.Helper()
 	select {

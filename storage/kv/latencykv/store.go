@@ -34,6 +34,7 @@ type Counts struct {
 // Store is a kv.Store as if across a network. It is safe for concurrent use.
 type Store struct {
 	kv.Store
+	// Virtual time that a round trip takes.
 	roundTrip time.Duration
 	limits    kv.Limits
 

@@ -145,6 +145,7 @@ func (it *iterator) Next() bool {
 	return true
 }
 
+// ask begins the read of the next piece.
 func (it *iterator) ask() {
 	it.asked, it.left = true, it.pieces[0]
 	if len(it.pieces) > 1 {

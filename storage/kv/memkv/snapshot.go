@@ -15,7 +15,8 @@ type row struct{ key, value []byte }
 // state is the store as of one commit; it is not modified once published.
 type state struct {
 	version uint64
-	rows    *btree.BTreeG[row]
+	// A copy-on-write tree: a snapshot keeps its own while commits go on.
+	rows *btree.BTreeG[row]
 }
 
 var _ txn.Snapshot = (*state)(nil)

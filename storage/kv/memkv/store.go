@@ -86,6 +86,8 @@ func (s *Store) begin() (*state, error) {
 	return snap, nil
 }
 
+// end ends the reading of a snapshot. What was committed lately is needed only by transactions that
+// began before: with none running it is forgotten.
 func (s *Store) end(snap *state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

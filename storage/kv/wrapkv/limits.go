@@ -82,6 +82,7 @@ func (l *limited) run(tx kv.Tx, fn func(kv.Tx) error) error {
 // age is the time that a transaction has been reading.
 type age struct {
 	*limited
+	// The snapshot's time begins with the first read.
 	reading bool
 	began   time.Time
 }
@@ -97,6 +98,7 @@ func (a *age) check() error {
 	return nil
 }
 
+// tooOld reports whether the transaction reads longer than the limit allows.
 func (a *age) tooOld() bool {
 	limit := time.Duration(a.limits.ReadTime) * time.Millisecond
 	return limit > 0 && a.reading && a.now().Sub(a.began) > limit
@@ -115,6 +117,7 @@ type limitedWriter struct {
 	err    error
 }
 
+// check keeps the first write that is beyond a limit; the commit reports it.
 func (w *limitedWriter) check(key, value []byte) {
 	switch limits := w.limits; {
 	case w.err != nil:

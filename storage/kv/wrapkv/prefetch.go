@@ -43,6 +43,7 @@ func Prefetching(store kv.Store) kv.Store {
 
 type prefetching struct {
 	kv.Store
+	// Values that were read lately, by key, and the keys that Views of a kind have begun with.
 	values *lru.Cache[string, []byte]
 	firsts *lru.Cache[kindOfReads, []string]
 }

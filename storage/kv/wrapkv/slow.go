@@ -48,6 +48,8 @@ func (w *stopwatch) read(key []byte, began time.Time) {
 	}
 }
 
+// end reports a transaction that took too long. Longest is cloned only then: it points into memory
+// of the caller.
 func (s *slowStore) end(w *stopwatch) {
 	if w.Waited = w.Begin + w.Reads + w.Commit; w.Waited > s.limit {
 		w.Longest = bytes.Clone(w.Longest)

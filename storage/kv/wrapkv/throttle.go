@@ -84,6 +84,8 @@ type slice struct{ left int64 }
 // take notes what was read; once nothing is left the snapshot is too old.
 func (s *slice) take(bytes int) { s.left -= int64(bytes) }
 
+// check ends the transaction of one who has read its share, as if its snapshot had become too old:
+// whoever copes with that goes on later.
 func (s *slice) check() error {
 	if s.left <= 0 {
 		return kv.ErrTooOld

@@ -13,6 +13,8 @@ type buffer struct {
 	arena   arena
 	slab    []Write // where new entries are made, several at once
 	entries *btree.BTreeG[*Write]
+	// Ranges that were cleared, and keys whose versionstamp only the commit knows: what is in them
+	// cannot be read before.
 	cleared RangeSet
 	stamped stampedKeys
 	probe   Write          // for lookups in entries, without an allocation
@@ -21,6 +23,7 @@ type buffer struct {
 	scratch []*Write
 }
 
+// newBuffer makes a tree without locks: one goroutine uses a transaction at a time.
 func newBuffer() buffer {
 	less := func(a, b *Write) bool { return bytes.Compare(a.Key, b.Key) < 0 }
 	return buffer{entries: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})}
@@ -103,6 +106,8 @@ func (b *buffer) clearRange(r KeyRange) {
 	b.cleared.Add(r)
 }
 
+// atomic applies an operation to a value that is known, and adds it to those that wait for the
+// value otherwise.
 func (b *buffer) atomic(o kv.AtomicOp, key, param []byte) {
 	e := b.touch(key)
 	param = b.arena.copy(param)

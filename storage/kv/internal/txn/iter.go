@@ -11,8 +11,9 @@ import (
 // iterator walks over a range of the snapshot with the buffer's writes laid over it, and records
 // what it read.
 type iterator struct {
-	t           *Tx
-	asked       KeyRange // what the caller asked for
+	t     *Tx
+	asked KeyRange // what the caller asked for
+	// Rows that were read are a read conflict.
 	conflicting bool
 	opts        kv.RangeOptions
 
@@ -20,7 +21,8 @@ type iterator struct {
 	cut    bool     // rest ends where the read becomes unreadable
 	base   kv.Iterator
 	baseOK bool // base stands on a row that was not consumed
-	over   *overlay
+	// What the transaction itself has written in the range, merged into the rows of the base.
+	over *overlay
 
 	key, value []byte
 	rows       int

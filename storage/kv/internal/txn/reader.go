@@ -53,6 +53,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return getMany(r, keys)
 }
 
+// getMany reads keys one after the other, for engines that have nothing better.
 func getMany(r kv.ReadTx, keys [][]byte) ([][]byte, error) {
 	values := make([][]byte, len(keys))
 	for i, key := range keys {

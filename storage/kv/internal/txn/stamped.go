@@ -19,6 +19,7 @@ type stampedGroup struct {
 
 // StampedKey is a key whose 10 bytes at Offset wait for the commit.
 type StampedKey struct {
+	// The key with ten zeros at Offset, which the commit replaces.
 	Key    []byte
 	Offset int
 	Value  []byte

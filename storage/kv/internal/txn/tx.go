@@ -42,9 +42,10 @@ type Tx struct {
 	writes []KeyRange // explicit write conflicts
 	iters  []*iterator
 	free   []iterator // where new iterators are made, several at once
-	size   int
-	data   int   // what the writes take in a log
-	err    error // the first error of a write
+	// About what the transaction takes at the commit, in bytes, as FoundationDB counts it.
+	size int
+	data int   // what the writes take in a log
+	err  error // the first error of a write
 }
 
 var _ kv.Tx = (*Tx)(nil)
@@ -165,6 +166,7 @@ func (t *Tx) SetVersionstampedValue(key []byte, value []byte, offset int) {
 	}
 }
 
+// stampFits refuses an offset that leaves no room for a versionstamp.
 func (t *Tx) stampFits(b []byte, offset int) bool {
 	if offset >= 0 && offset <= len(b)-kv.VersionstampSize {
 		return true

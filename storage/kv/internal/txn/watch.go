@@ -61,6 +61,7 @@ func (w *Watches) Wait(ctx context.Context, key, seen []byte, get func(key []byt
 // same compares two values, of which nil means absent.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
+// enter counts a waiter for a key and gives the channel that is closed at its next change.
 func (w *Watches) enter(key []byte) (*watched, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
