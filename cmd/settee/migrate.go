@@ -24,18 +24,36 @@ func migrateCommand() *cobra.Command {
 	var o migrate.Options
 	var to string
 	var watch, noIndexes bool
+	var files fileMigration
 	cmd := &cobra.Command{
-		Use:   "migrate SOURCE",
-		Short: "Move the databases of a running CouchDB to a running settee",
+		Use:   "migrate SOURCE | --from-data DIR [DIR...]",
+		Short: "Move the databases of a CouchDB to settee",
 		Long: `Move the databases of a running CouchDB to a running settee: documents with all revisions, users,
 permissions, limits, design documents with their indexes built. SOURCE and --to are URLs with an
 administrator's name and password; those of --to may be in COUCHDB_USER and COUCHDB_PASSWORD.
 
 It can be stopped at any time and goes on where it was. With --watch it follows the source until
 Enter or Ctrl-C says that the applications are switched over, copies what is left, and ends. With
---verify every revision of both sides is compared.`,
-		Args: cobra.ExactArgs(1),
+--verify every revision of both sides is compared.
+
+With --from-data it reads the data directory of a CouchDB 0.10 to 3.5 instead, which may run or not, and
+writes the store in --data, which no server may use meanwhile: documents with all revisions, lines and attachments,
+local documents, permissions, limits. Of a cluster the directories of all nodes are given. It can be
+repeated, and goes on. Damages are listed, a line each, and end the command with status 1: at the first
+one, with --skip-damaged at the end. --check-only reads and compares all that has a checksum, and writes
+nothing. Checkpoints of replications from the databases are left out, so that these begin anew.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(files.dirs) > 0 {
+				return nil
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if len(files.dirs) > 0 {
+				files.dirs, files.databases = append(files.dirs, args...), o.Databases
+				files.out, files.progress = cmd.OutOrStdout(), cmd.ErrOrStderr()
+				return files.run(cmd.Context())
+			}
 			var db string
 			if o.Source, db, err = site.Parse(args[0]); err != nil {
 				return err
@@ -63,6 +81,7 @@ Enter or Ctrl-C says that the applications are switched over, copies what is lef
 			return errors.Join(err, m.report(reports, o.Verify, time.Since(begun)))
 		},
 	}
+	files.fromDataFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "http://127.0.0.1:5984", "URL of the settee")
 	f.StringSliceVar(&o.Databases, "db", nil, "databases to move (default: all)")

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// couchFixture are the files of a real CouchDB and what it answered of them (see make.go there).
+const couchFixture = "../../storage/couchfile/testdata/couchdb-3.5.0.tar.gz"
+
+// unpackCouch gives a data directory of a CouchDB.
+func unpackCouch(t *testing.T) (data, answers string) {
+	t.Helper()
+	f, err := os.Open(couchFixture)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		path := filepath.Join(dir, filepath.FromSlash(h.Name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		text, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+	}
+	return filepath.Join(dir, "data"), filepath.Join(dir, "answers.jsonl")
+}
+
+func migrateFiles(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	var b bytes.Buffer
+	cmd := migrateCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(&b)
+	cmd.SetErr(io.Discard)
+	cmd.SilenceUsage = true
+	err = cmd.ExecuteContext(t.Context())
+	return b.String(), err
+}
+
+// TestMigrateFiles: a server on what was read from the files of a CouchDB answers what that CouchDB
+// answered, byte for byte: leaves with their lines and attachments, local documents, settings.
+func TestMigrateFiles(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	data, answers := unpackCouch(t)
+	target := t.TempDir()
+	ini := filepath.Join(t.TempDir(), "couch.ini")
+	require.NoError(t, os.WriteFile(ini, []byte("[couchdb]\nuuid = the-old-one\n"), 0o600))
+	for range 2 { // the second time it finds everything there
+		out, err := migrateFiles(t, "--from-data", data, "--data", target, "--config", ini)
+		require.NoError(t, err, out)
+	}
+	base, stop := startServe(t, target)
+	defer stop()
+	require.Contains(t, string(get(t, base+"/")), `"uuid":"the-old-one"`)
+
+	f, err := os.Open(answers)
+	require.NoError(t, err)
+	defer f.Close()
+	compared := 0
+	s := bufio.NewScanner(f)
+	for s.Buffer(nil, 1<<20); s.Scan(); {
+		var a struct {
+			DB                          string
+			Security, Info, Leaf, Local json.RawMessage
+			RevsLimit                   json.RawMessage `json:"revs_limit"`
+		}
+		require.NoError(t, json.Unmarshal(s.Bytes(), &a))
+		db := base + "/" + url.QueryEscape(a.DB)
+		switch {
+		case a.Security != nil:
+			require.Equal(t, string(a.Security), string(get(t, db+"/_security")))
+		case a.RevsLimit != nil:
+			require.Equal(t, string(a.RevsLimit), string(get(t, db+"/_revs_limit")))
+		case a.Info != nil:
+			var want, got struct {
+				Docs    int64 `json:"doc_count"`
+				Deleted int64 `json:"doc_del_count"`
+				Props   struct{ Partitioned bool }
+			}
+			require.NoError(t, json.Unmarshal(a.Info, &want))
+			require.NoError(t, json.Unmarshal(get(t, db), &got))
+			require.Equal(t, want, got, a.DB)
+		default:
+			doc, query := a.Leaf, "?revs=true&attachments=true&rev="
+			if doc == nil {
+				doc = a.Local
+			}
+			var named struct {
+				ID  string `json:"_id"`
+				Rev string `json:"_rev"`
+			}
+			require.NoError(t, json.Unmarshal(doc, &named))
+			path := strings.Replace(url.PathEscape(named.ID), "_design%2F", "_design/", 1)
+			if a.Local != nil {
+				path, query = named.ID, "?local="
+			}
+			// Floats as the recorded server prints them, which depends on what it was built with.
+			v, err := ejson.Parse(doc)
+			require.NoError(t, err)
+			require.Equal(t, string(v.AppendJSON(nil)), string(get(t, db+"/"+path+query+named.Rev)))
+			compared++
+		}
+	}
+	require.NoError(t, s.Err())
+	require.Greater(t, compared, 400)
+}
+
+// get is a server's answer, as JSON, without the line feed at its end.
+func get(t *testing.T, address string) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	require.NoError(t, err)
+	r.SetBasicAuth("admin", "secret")
+	r.Header.Set("Accept", "application/json")
+	w, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer w.Body.Close()
+	text, err := io.ReadAll(w.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, w.StatusCode, "%s: %s", address, text)
+	return bytes.TrimSpace(text)
+}
+
+// TestMigrateDamagedFiles: a damage ends the command with status 1 and is named; with --skip-damaged
+// the rest is there, and --check-only finds it and writes nothing.
+func TestMigrateDamagedFiles(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	data, _ := unpackCouch(t)
+	out, err := migrateFiles(t, "--from-data", data, "--check-only")
+	require.NoError(t, err, out)
+
+	files, err := filepath.Glob(filepath.Join(data, "shards", "*", "from_none.*.couch"))
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	whole, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	summary := []byte{131, 104, 2, 109} // of a document
+	for at := bytes.Index(whole, summary); at >= 0; {
+		whole[at+len(summary)+8] ^= 0x40
+		next := bytes.Index(whole[at+1:], summary)
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	require.NoError(t, os.WriteFile(files[0], whole, 0o600))
+
+	target := t.TempDir()
+	out, err = migrateFiles(t, "--from-data", data, "--check-only", "--data", target)
+	require.ErrorIs(t, err, errDamaged)
+	require.Contains(t, out, "checksum does not match")
+	require.Contains(t, out, files[0])
+	entries, err := os.ReadDir(target)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+
+	_, err = migrateFiles(t, "--from-data", data, "--data", target, "--db", "from_none")
+	require.ErrorIs(t, err, errDamaged)
+	out, err = migrateFiles(t, "--from-data", data, "--data", target, "--db", "from_none", "--skip-damaged")
+	require.ErrorIs(t, err, errDamaged)
+	base, stop := startServe(t, target)
+	defer stop()
+	var info struct {
+		Docs int64 `json:"doc_count"`
+	}
+	require.NoError(t, json.Unmarshal(get(t, base+"/from_none"), &info))
+	require.Greater(t, strings.Count(out, "checksum does not match"), 30)
+	require.Greater(t, info.Docs, int64(30), "the other shard is whole")
+}
+
+// TestMigrateNoFiles: a directory that has no databases is no CouchDB.
+func TestMigrateNoFiles(t *testing.T) {
+	_, err := migrateFiles(t, "--from-data", t.TempDir(), "--data", t.TempDir())
+	require.ErrorContains(t, err, "has no databases")
+	_, err = migrateFiles(t, "--data", t.TempDir())
+	require.Error(t, err)
+}

@@ -1,0 +1,259 @@
+package couchimport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/couchfile"
+	"github.com/settee-db/settee/storage/keyspace"
+)
+
+// Options are the parameters of Database.
+type Options struct {
+	// To is where it goes; nil: it is only read and checked.
+	To *storage.Store
+	// Damaged is called for what cannot be read or was refused; its error ends the import.
+	Damaged func(*couchfile.Damage) error
+	// Progress is called now and then with the number of documents that are read. It may be nil.
+	Progress func(documents int64)
+}
+
+// Report is what was read of a database, and written.
+type Report struct {
+	// Total is how many documents, deleted ones too, the files count. Several nodes' copies count
+	// once.
+	Total                             int64
+	Revisions, Attachments, LocalDocs int64
+	// Checkpoints are local documents that were left out: of replications from this database, and of
+	// CouchDB's own indexes and shards.
+	Checkpoints int64
+	Damages     int64
+}
+
+// Total is how many documents the files of a database count, without reading them.
+func Total(d *couchfile.Database) (n int64) {
+	for i := range d.Shards {
+		var most int64
+		for _, path := range d.Shards[i].Files {
+			if f, _, err := couchfile.Open(path); err == nil {
+				info := f.Info()
+				most = max(most, info.Documents+info.Deleted)
+				_ = f.Close() // nothing was written
+			}
+		}
+		n += most
+	}
+	return n
+}
+
+// Database writes a database. One that is there already, from an import before or another source,
+// gets what it does not have yet; its settings stay.
+func Database(ctx context.Context, d *couchfile.Database, o Options) (Report, error) {
+	w := &work{ctx: ctx, d: d, o: o}
+	w.report.Total = Total(d)
+	err := w.run()
+	return w.report, err
+}
+
+// work is an import of one database.
+type work struct {
+	ctx    context.Context // of the call of Database, in which it begins and ends
+	d      *couchfile.Database
+	o      Options
+	db     *storage.DB // nil: only check
+	report Report
+	batch  *batcher
+	uuids  map[string]bool // of all shards, for sequences in checkpoints
+	seen   int64
+}
+
+func (w *work) damaged(d *couchfile.Damage) error {
+	w.report.Damages++
+	return w.o.Damaged(d)
+}
+
+func (w *work) run() error {
+	var files []*shardFile
+	defer func() {
+		for _, f := range files {
+			_ = f.Close() // nothing was written
+		}
+	}()
+	w.uuids = map[string]bool{}
+	for i := range w.d.Shards {
+		s := &w.d.Shards[i]
+		for _, path := range s.Files {
+			f, damages, err := couchfile.Open(path)
+			for _, d := range damages {
+				if err := w.damaged(d); err != nil {
+					return err
+				}
+			}
+			if err != nil {
+				var d *couchfile.Damage
+				if !errors.As(err, &d) {
+					d = &couchfile.Damage{File: path, Err: err}
+				}
+				if err := w.damaged(d); err != nil {
+					return err
+				}
+				continue
+			}
+			w.uuids[f.Info().UUID] = true
+			files = append(files, &shardFile{File: f, shard: s})
+		}
+	}
+	if len(files) == 0 {
+		return nil // Damaged has the reasons
+	}
+	if err := w.create(files[0]); err != nil {
+		return err
+	}
+	w.batch = newBatcher(w.ctx, w.db)
+	err := w.files(files)
+	// The writers end whatever happened, and before the files are closed.
+	refused, stop := w.batch.close()
+	if err = errors.Join(err, stop); err != nil {
+		return err
+	}
+	for _, d := range refused {
+		d.File = w.d.Name
+		if err := w.damaged(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shardFile is an open file of a shard.
+type shardFile struct {
+	*couchfile.File
+	shard  *couchfile.Shard
+	purged map[string][]compat.Rev // what another copy of the shard has purged, and this one has
+}
+
+// create makes the database, unless it is there, with the settings that a file has.
+func (w *work) create(f *shardFile) error {
+	security, err := f.Security()
+	if err != nil {
+		var d *couchfile.Damage
+		if !errors.As(err, &d) {
+			return err
+		}
+		if err := w.damaged(d); err != nil {
+			return err
+		}
+		security = []byte(`{"admins":{"roles":["_admin"]},"members":{"roles":["_admin"]}}`) // nobody gets in by a damage
+	}
+	if w.o.To == nil {
+		return nil
+	}
+	info := f.Info()
+	rec := keyspace.Record{
+		Created: time.Now(), Partitioned: w.d.Partitioned, Incarnation: keyspace.FirstIncarnation,
+		RevsLimit: info.RevsLimit, PurgedInfosLimit: info.PurgesLimit, Q: int64(len(w.d.Shards)), N: 1,
+	}
+	w.db = w.o.To.DB(w.d.Name)
+	if err := w.o.To.CreateAs(w.ctx, w.d.Name, canonical(security), rec); !errors.Is(err, compat.ErrFileExists) {
+		return err
+	}
+	return nil
+}
+
+// canonical is the stored form of an object, nil of none.
+func canonical(object []byte) []byte {
+	v, err := ejson.Parse(object)
+	if err != nil || v.Len() == 0 {
+		return nil
+	}
+	return v.AppendJSON(nil)
+}
+
+func (w *work) files(files []*shardFile) error {
+	if err := w.findPurged(files); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := f.Revisions(func(r *couchfile.Revision) error { return w.revision(f, r) }, w.damaged); err != nil {
+			return err
+		}
+		if err := w.locals(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revision hands a revision to the writers, its attachments first.
+func (w *work) revision(f *shardFile, r *couchfile.Revision) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if w.seen++; w.seen%1000 == 0 && w.o.Progress != nil {
+		w.o.Progress(w.seen)
+	}
+	if f.isPurged(r) {
+		return nil
+	}
+	if !w.d.Has(f.shard, r.ID) {
+		err := w.damaged(&couchfile.Damage{File: f.Path(), ID: r.ID, Err: fmt.Errorf(
+			"it does not belong to the range %08x-%08x of its shard", f.shard.Low, f.shard.High)})
+		if err != nil {
+			return err
+		}
+	}
+	body, err := compat.NewBody(r.Body)
+	if err != nil {
+		return w.damaged(&couchfile.Damage{File: f.Path(), ID: r.ID, Err: err})
+	}
+	doc := &compat.Document{ID: r.ID, HasID: true, Revs: r.Revs, Deleted: r.Deleted, Body: body}
+	var uploads *storage.Uploads
+	if len(r.Attachments) > 0 && w.db != nil {
+		uploads = w.db.Attachments().Uploads()
+	}
+	for i := range r.Attachments {
+		att, err := w.attachment(f, uploads, &r.Attachments[i])
+		var d *couchfile.Damage
+		switch {
+		case errors.As(err, &d): // the revision is not complete without it
+			d.ID = r.ID
+			if uploads != nil {
+				err = uploads.Discard(w.ctx)
+			} else {
+				err = nil
+			}
+			return errors.Join(err, w.damaged(d))
+		case err != nil:
+			return err
+		}
+		doc.Attachments = append(doc.Attachments, att)
+		w.report.Attachments++
+	}
+	w.report.Revisions++
+	return w.batch.add(doc)
+}
+
+// attachment stores the bytes of an attachment as they are, compressed ones too.
+func (w *work) attachment(f *shardFile, to *storage.Uploads, a *couchfile.Attachment) (compat.Attachment, error) {
+	if to == nil {
+		_, err := io.Copy(io.Discard, f.Bytes(a))
+		return a.Attachment, err
+	}
+	u := storage.Upload{Encoding: a.Encoding, Length: a.EncodedLength}
+	if a.HasDigest {
+		u.Digest = &a.Digest
+	}
+	stored, err := to.Add(w.ctx, u, f.Bytes(a))
+	if err != nil {
+		return stored, err
+	}
+	stored.Name, stored.Type, stored.RevPos, stored.HasRevPos = a.Name, a.Type, a.RevPos, true
+	stored.Length = a.Length
+	return stored, nil
+}
