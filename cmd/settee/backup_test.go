@@ -37,6 +37,7 @@ func TestBackupAndRestore(t *testing.T) {
 	require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/"+name+"?partitioned=true", ""))
 	require.Equal(t, http.StatusOK, request(t, "PUT", from+"/"+name+"/_security", `{"admins":{"names":["anna"]}}`))
 	require.Equal(t, http.StatusOK, request(t, "PUT", from+"/"+name+"/_purged_infos_limit", "77"))
+	require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/"+name+"/_history", `{"history":"30d"}`))
 	life := `{"deleted_document_ttl":"30_days"}`
 	require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/"+name+"/_auto_purge", life))
 	for _, doc := range []string{"p:1", "p:2"} {
@@ -71,6 +72,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	require.Equal(t, header(first), header(second))
 	require.JSONEq(t, life, body(t, to+"/"+name+"/_auto_purge"))
+	require.JSONEq(t, `{"history":"30d"}`, body(t, to+"/"+name+"/_history"))
 	require.Equal(t, "77\n", body(t, to+"/"+name+"/_purged_infos_limit"))
 	_, lines, _ := strings.Cut(first, "\n")
 	require.True(t, strings.HasSuffix(second, lines), "the copy's archive differs")

@@ -30,6 +30,7 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, 200, request(t, "PUT", from+"/db/_revs_limit", "7"))
 	require.Equal(t, 200, request(t, "PUT", from+"/db/_purged_infos_limit", "77"))
 	require.Equal(t, 201, request(t, "PUT", from+"/db/_auto_purge", `{"deleted_document_ttl":"30_days"}`))
+	require.Equal(t, 201, request(t, "PUT", from+"/db/_history", `{"history":"30d"}`))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts?partitioned=true", ""))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts/a:1", "{}"))
 	require.Equal(
@@ -87,6 +88,7 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, "7\n", body(t, to+"/db/_revs_limit"))
 	require.Equal(t, "77\n", body(t, to+"/db/_purged_infos_limit"))
 	require.JSONEq(t, `{"deleted_document_ttl":"30_days"}`, body(t, to+"/db/_auto_purge"))
+	require.JSONEq(t, `{"history":"30d"}`, body(t, to+"/db/_history"))
 	require.Contains(t, body(t, to+"/parts"), `"partitioned":true`)
 
 	// what is written while it follows arrives, too

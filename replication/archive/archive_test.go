@@ -360,7 +360,7 @@ func FuzzReader(f *testing.F) {
 		),
 	)
 	f.Add([]byte(
-		`{"name":"settee","format":1,"db":"a","revs_limit":1,"purged_infos_limit":2,"deleted_document_ttl":"1_day"}` +
+		`{"name":"settee","format":1,"db":"a","revs_limit":1,"purged_infos_limit":2,"deleted_document_ttl":"1_day","history":"2d"}` +
 			"\n" + `{"expires":[{"id":"a","rev":"1-b","ms":9}]}` + "\n" +
 			`[{"_id":"a","_revisions":{"start":1,"ids":["b"]}}]` + "\n" + `{"end":true}`))
 	f.Add([]byte(`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_attachments":{"x":{"data":"YQ=="}}}]`))

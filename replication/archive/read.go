@@ -35,10 +35,12 @@ type Header struct {
 	Seq         string
 	Partitioned bool
 	RevsLimit   int64
-	// PurgedInfosLimit is 0, and AutoPurge "", where the archive does not say: one of an older version,
-	// or of a database whose deleted documents are kept as the server's settings say.
+	// PurgedInfosLimit is 0, and AutoPurge and History "", where the archive does not say: one of an
+	// older version, or of a database whose deleted documents and replaced revisions are kept as the
+	// server's settings say.
 	PurgedInfosLimit int64
 	AutoPurge        string
+	History          string
 	Security         []byte // nil: none was set
 }
 
@@ -156,8 +158,8 @@ func parseHeader(v ejson.Value) (h Header, err error) {
 	}
 	infos, _ := v.Get("purged_infos_limit")
 	h.PurgedInfosLimit, _ = infos.Int()
-	h.AutoPurge = text("deleted_document_ttl")
-	if h.PurgedInfosLimit < 0 || len(h.AutoPurge) > keyspace.MaxAutoPurge {
+	h.AutoPurge, h.History = text("deleted_document_ttl"), text("history")
+	if h.PurgedInfosLimit < 0 || max(len(h.AutoPurge), len(h.History)) > keyspace.MaxAutoPurge {
 		return h, malformed("header")
 	}
 	if security, ok := v.Get("security"); ok {

@@ -117,6 +117,9 @@ func (out *writer) header() error {
 	if rec.AutoPurge != "" {
 		b = ejson.AppendString(append(b, `,"deleted_document_ttl":`...), rec.AutoPurge)
 	}
+	if rec.History != "" {
+		b = ejson.AppendString(append(b, `,"history":`...), rec.History)
+	}
 	if security != nil {
 		b = append(append(b, `,"security":`...), security...)
 	}

@@ -80,7 +80,7 @@ func (d *database) settings(ctx context.Context) error {
 	if err := target.Send(ctx, http.MethodPut, path+"/_revs_limit", bytes.NewReader(limit)); err != nil {
 		return err
 	}
-	if err := d.purgeSettings(ctx, path); err != nil {
+	if err := d.copyTimes(ctx, path); err != nil {
 		return err
 	}
 	if d.name == usersDB { // its security object is fixed
@@ -92,13 +92,15 @@ func (d *database) settings(ctx context.Context) error {
 	return target.Send(ctx, http.MethodPut, path+"/_security", bytes.NewReader(security))
 }
 
-// purgeSettings copies how many purges are remembered and how long deleted documents are kept. A
-// source that does not know one of them, or does not tell it to who is asking, has nothing to copy.
-func (d *database) purgeSettings(ctx context.Context, path string) error {
-	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge"} {
+// copyTimes copies how many purges are remembered, and how long deleted documents and replaced
+// revisions are kept. A source that does not know one of them, or does not tell it to who is asking,
+// has nothing to copy; nor has one that keeps no replaced revisions, which a CouchDB could not.
+func (d *database) copyTimes(ctx context.Context, path string) error {
+	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge", "/_history"} {
 		var set json.RawMessage
 		err := d.m.o.Source.GetJSON(ctx, path+name, &set)
-		if _, answered := errors.AsType[*site.Error](err); answered {
+		_, answered := errors.AsType[*site.Error](err)
+		if answered || name == "/_history" && string(set) == "{}" {
 			continue
 		}
 		if err == nil {

@@ -83,6 +83,14 @@ func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) erro
 			return err
 		}
 	}
+	if h.History != "" {
+		if !isHistory(h.History) {
+			return errHistory
+		}
+		if err := set.SetHistory(ctx, h.History); err != nil {
+			return err
+		}
+	}
 	if h.PurgedInfosLimit > 0 {
 		if err := set.SetPurgedInfosLimit(ctx, h.PurgedInfosLimit); err != nil {
 			return err

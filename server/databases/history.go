@@ -40,8 +40,7 @@ func putHistory(c *call.Call) error {
 		if name.Text() != historyMember || value.Kind() != ejson.String {
 			return errHistory
 		}
-		life = value.Text()
-		if _, ok := autopurge.ParseHistory(life); !ok || len(life) > keyspace.MaxAutoPurge {
+		if life = value.Text(); !isHistory(life) {
 			return errHistory
 		}
 	}
@@ -49,4 +48,10 @@ func putHistory(c *call.Call) error {
 		return err
 	}
 	return c.OK(http.StatusCreated)
+}
+
+// isHistory tells whether a text says how long replaced revisions are kept.
+func isHistory(text string) bool {
+	_, ok := autopurge.ParseHistory(text)
+	return ok && len(text) <= keyspace.MaxAutoPurge
 }
