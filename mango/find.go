@@ -85,6 +85,9 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 	// here; only the statistics differ (total_quorum_docs_examined).
 	f.quorum = p.req.r.n > 1 && !f.covering
 	f.members = p.readMembers(src)
+	if f.looksFirst() {
+		f.members = p.req.Selector.Members()
+	}
 	started := time.Now()
 	// errEnough is how the page ends a scan: what was read behind the last row stays uncounted
 	// then.
@@ -123,6 +126,38 @@ func (p *Plan) readMembers(src *Source) docread.Members {
 		return members
 	}
 	return members.With(m.Members())
+}
+
+// looksFirst reports whether of whole documents those members are read first that the selector looks
+// at, and all of those that pass: where all documents are looked at, most do not.
+func (f *finder) looksFirst() bool {
+	c := &f.exec
+	return c.index.Kind == KindAllDocs && c.filter == nil && f.plan.req.Fields.All() && f.src.Shown == nil &&
+		len(f.plan.req.Selector.Members()) > 0
+}
+
+// whole reads the document of a row that passed, if that is shown and was read in part. It is nil if
+// it has changed since and does not pass any more.
+func (f *finder) whole(d *docread.Document) (*docread.Document, error) {
+	if d == nil || !d.Partial || !f.plan.req.Fields.All() || f.skip > 0 || f.limit == 0 {
+		return d, nil
+	}
+	var now *docread.Document
+	err := f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) (err error) {
+		now, err = s.Open(d.ID, docread.OpenOptions{Conflicts: f.showsConflicts()})
+		return err
+	})
+	if errors.Is(err, compat.KindNotFound) {
+		return nil, nil
+	}
+	if err != nil || now.Rev == d.Rev {
+		return now, err
+	}
+	passes, err := f.scratch.match(f.plan.req.Selector, &f.picker, now)
+	if !passes || err != nil {
+		return nil, err
+	}
+	return now, nil
 }
 
 // errEnough ends a scan: there are as many rows as were asked for.
@@ -343,6 +378,11 @@ func (f *finder) take(r *found) error {
 		f.keys, f.docs = 0, 0
 		return nil
 	}
+	doc, err := f.whole(r.doc)
+	if err != nil || doc == nil && r.doc != nil {
+		return err
+	}
+	r.doc = doc
 	f.pass()
 	return f.give(r)
 }

@@ -3,10 +3,12 @@ package mango_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
@@ -60,5 +62,36 @@ func TestUpdatesWithoutIndexesLeaveBodiesAlone(t *testing.T) {
 	w.createIndex(t, "n", `{"fields":["n"]}`)
 	if small, large := trips(11), trips(300_001); large < small {
 		t.Errorf("beside an index: %d round trips with a large body, %d with a small one", large, small)
+	}
+}
+
+// TestChangedBeforeItIsShown: of a large document a scan reads first what the selector looks at. If it
+// is written again before it is shown it is shown as it is then, if it passes still.
+func TestChangedBeforeItIsShown(t *testing.T) {
+	w := openWorld(t, memkv.New())
+	w.begin(t, "db")
+	large := func(id string, n int, last string) {
+		w.put(t, id, fmt.Sprintf(`{"n":%d,"pad":%q,"last":%q}`, n, strings.Repeat("x", 300_000), last))
+	}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		large(id, 1, "old")
+	}
+	plan, err := w.plan(t, `{"selector":{"n":1}}`)
+	check(t, err)
+	var shown []string
+	_, err = plan.Find(t.Context(), w.src, func(doc []byte) error {
+		v, err := ejson.Parse(doc)
+		id, _ := v.Get("_id")
+		last, _ := v.Get("last")
+		if shown = append(shown, id.Text()+" "+last.Text()); len(shown) == 1 {
+			large("b", 2, "new")
+			large("c", 1, "new")
+			w.put(t, "d", "")
+		}
+		return err
+	})
+	check(t, err)
+	if want := []string{"a old", "c new"}; !slices.Equal(shown, want) {
+		t.Errorf("%q, want %q", shown, want)
 	}
 }

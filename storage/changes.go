@@ -422,7 +422,9 @@ func (c *changesScan) give(
 		}
 	}
 	if e != nil {
-		c.doc = docread.Document{ID: row.ID, Rev: row.Winner, Deleted: row.Deleted, Body: e.Body, Attachments: e.Atts}
+		c.doc = docread.Document{
+			ID: row.ID, Rev: row.Winner, Deleted: row.Deleted, Body: e.Body, Partial: e.Partial(), Attachments: e.Atts,
+		}
 		c.doc.AddConflicts(leaves, c.o.Conflicts, c.o.DeletedConflicts)
 		c.change.Doc = &c.doc
 	}

@@ -125,7 +125,8 @@ func (s *winnerScan) complete() error {
 	size := 0
 	for i, a := range s.apart[:n] {
 		size += int(a.Size)
-		s.prefetched[i].Body, s.prefetched[i].Attachments = a.Body, a.Atts
+		doc := s.prefetched[i]
+		doc.Body, doc.Partial, doc.Attachments = a.Body, a.Partial(), a.Atts
 	}
 	s.window.Took(size)
 	s.apart = s.apart[n:]

@@ -115,7 +115,7 @@ func (r *Range) holds(key []byte) bool {
 
 // valueOf reads an entry's value from its document.
 func (x *Index) valueOf(r *Range, e *Entry) (d Distinct, err error) {
-	doc, err := x.s.Open(e.ID, docread.OpenOptions{})
+	doc, err := x.s.Open(e.ID, docread.OpenOptions{Members: docread.Members{ejson.AppendString(nil, r.Path[0])}})
 	if err != nil {
 		return d, err
 	}

@@ -171,3 +171,24 @@ func TestDistinctAsksForMemory(t *testing.T) {
 		t.Errorf("%d bytes, %v", asked, err)
 	}
 }
+
+// TestDistinctReadsOneMember: how a value is written is read from the document without its other
+// members.
+func TestDistinctReadsOneMember(t *testing.T) {
+	store := kvtest.NewCounting(memkv.New())
+	w := newWorld(t, store)
+	w.put("_design/auto", allFields)
+	w.put("large", `{"n":{"m":1.0},"pad":"`+strings.Repeat("x", 900_000)+`"}`)
+	w.index(func(ix *allfields.Index) error {
+		store.Reset()
+		var values []string
+		err := ix.Distinct(allfields.Range{Path: []string{"n", "m"}}, nil, func(d *allfields.Distinct) error {
+			values = append(values, string(d.JSON))
+			return nil
+		})
+		if read := store.Counts().BytesRead; read > 200_000 || !slices.Equal(values, []string{"1.0"}) {
+			t.Errorf("%d bytes read for %q", read, values)
+		}
+		return err
+	})
+}

@@ -72,6 +72,7 @@ func TestMembersOfManyDocuments(t *testing.T) {
 		{"POST", "_find", `{"selector":{"a":{"$gt":3}},"fields":["k.n"],"count":true}`, 2},
 		{"POST", "_find", `{"selector":{"a":{"$gt":3}},"fields":["_id"]}`, 1},
 		{"POST", "_find", `{"selector":{"_id":{"$gt":"d1"}},"fields":["_id","_rev"]}`, 0},
+		{"POST", "_find", `{"selector":{"a":{"$gt":9}}}`, 1},
 		{"POST", "_index", `{"index":` + onA + `,"ddoc":"onA","name":"a"}`, 1},
 		{"POST", "_find", `{"selector":{"a":{"$gt":2}},"fields":["k.n","z"],"sort":["a"],"use_index":"onA"}`, 3},
 		{"POST", "_index", `{"index":` + onZ + `,"ddoc":"onZ","name":"z"}`, 2},

@@ -12,6 +12,8 @@ type Document struct {
 	Deleted bool
 	// Body is the canonical JSON object without special members, at least `{}`.
 	Body []byte
+	// Partial says that the body is not whole: members that were not wanted are left out.
+	Partial bool
 	// Attachments are in document order; their Source is SourceStored and their Ref leads to the
 	// bytes.
 	Attachments []compat.Attachment

@@ -149,7 +149,9 @@ func NewDocument(id string, rev compat.Rev, deleted bool, e formats.Entry) *Docu
 	if e.Body == nil {
 		e.Body = formats.EmptyBody
 	}
-	return &Document{ID: id, Rev: rev, Deleted: deleted, Body: e.Body, Attachments: e.Atts}
+	return &Document{
+		ID: id, Rev: rev, Deleted: deleted, Body: e.Body, Partial: e.Partial(), Attachments: e.Atts,
+	}
 }
 
 // revsInfo tells what is left of each revision of a leaf's line.

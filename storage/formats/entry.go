@@ -191,6 +191,9 @@ func ReadAttachments(r *packed.Reader) []compat.Attachment {
 	return atts
 }
 
+// Partial reports whether only a part of the body was read, or nothing of one that is apart.
+func (e *Entry) Partial() bool { return !e.BodyApart.IsZero() && len(e.Body) != e.BodyApart.Length }
+
 // Whole reports whether nothing of the entry is left to be read.
 func (e *Entry) Whole() bool {
 	return (e.Body != nil || e.BodyApart.IsZero()) && (e.Atts != nil || e.AttsApart.IsZero())
