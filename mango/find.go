@@ -49,7 +49,7 @@ type Answer struct {
 // Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid
 // until row returns. If the answer is Nothing it must not be called.
 func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error) (*Answer, error) {
-	return p.run(ctx, src, func(f *finder, r *found) (err error) {
+	return p.run(ctx, src, false, func(f *finder, r *found) (err error) {
 		if f.out, err = f.appendRow(f.out[:0], r); err != nil {
 			return err
 		}
@@ -57,8 +57,11 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 	})
 }
 
-// run carries out the plan: it calls emit for each row of the page.
-func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) error) (*Answer, error) {
+// run carries out the plan: it calls emit for each row of the page. together: the rows are of one
+// snapshot, as long as the store lets it be read.
+func (p *Plan) run(
+	ctx context.Context, src *Source, together bool, emit func(*finder, *found) error,
+) (*Answer, error) {
 	c, err := p.optimize(ctx, src, false)
 	if err != nil {
 		return nil, err
@@ -74,6 +77,7 @@ func (p *Plan) run(ctx context.Context, src *Source, emit func(*finder, *found) 
 		src:      src,
 		exec:     c,
 		emit:     emit,
+		together: together,
 		memory:   sortMemory{ask: src.Keep},
 		position: position{from: p.from},
 		page:     page{p.limit.n, p.req.skip.n},
@@ -210,6 +214,7 @@ type finder struct {
 	members  docread.Members             // what is read of bodies
 	covering bool
 	quorum   bool // documents count as read with a quorum
+	together bool // rows are of one snapshot
 	page
 	position
 	counters

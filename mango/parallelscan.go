@@ -31,9 +31,10 @@ const (
 )
 
 // canScanInParallel reports whether documents may be matched in another order than that in which
-// they are taken: only if nothing is counted or shown for documents that do not pass.
+// they are taken: only if nothing is counted or shown for documents that do not pass, and nobody adds
+// up what is found, which has to be of one snapshot.
 func (f *finder) canScanInParallel() bool {
-	return f.src.Shown == nil && f.exec.filter == nil && f.exec.entries == nil
+	return !f.together && f.src.Shown == nil && f.exec.filter == nil && f.exec.entries == nil
 }
 
 // scanPart is a part of a range of ids.

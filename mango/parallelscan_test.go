@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
@@ -105,4 +106,40 @@ func TestScanInPartsBesideWriters(t *testing.T) {
 	}
 	cancel()
 	writer.Wait()
+}
+
+// TestValuesAreOfOneMoment: what is added up of all documents is of one snapshot, however many there
+// are and whatever is written meanwhile.
+func TestValuesAreOfOneMoment(t *testing.T) {
+	w := openWorld(t, memkv.New())
+	w.begin(t, "db")
+	for first := 0; first < 3000; first += 500 {
+		w.write(t, first, 500)
+	}
+	w.put(t, "a", `{"n":100}`)
+	w.put(t, "zzz", `{"n":0}`)
+	plan, err := w.plan(t, `{"selector":{"n":{"$gte":0}},"fields":["n"],"limit":10000}`)
+	require.NoError(t, err)
+	sum := func(during func()) (total int64) {
+		answer, err := plan.Values(t.Context(), w.src, func(_ []byte, values []ejson.Value) error {
+			during()
+			n, _ := values[0].Int()
+			total += n
+			return nil
+		})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, answer.Stats.Snapshots)
+		return total
+	}
+	want := sum(func() {})
+	moved := false
+	got := sum(func() {
+		if !moved { // from what was read to what is read last
+			moved = true
+			w.put(t, "a", `{"n":0}`)
+			w.put(t, "zzz", `{"n":100}`)
+		}
+	})
+	require.Equal(t, want, got)
+	require.Equal(t, want, sum(func() {}))
 }

@@ -25,7 +25,7 @@ func (f *finder) readAllDocs() error {
 		return nil
 	}
 	seen, last := 0, ""
-	err := f.scanDocs(f.ctx, o, func(d *docread.Document) error {
+	err := f.scanHere(o, func(d *docread.Document) error {
 		// Most queries have found their page by then. The parallel scan goes on after the last id,
 		// in snapshots of its own.
 		if seen == parallelAfter && f.canScanInParallel() {
@@ -39,6 +39,15 @@ func (f *finder) readAllDocs() error {
 	}
 	o.Start = storage.Bound{ID: last, Set: true, Exclusive: true}
 	return f.parallelScan(o)
+}
+
+// scanHere is scanDocs on the goroutine of the query, which counts snapshots.
+func (f *finder) scanHere(o storage.RangeOptions, fn func(*docread.Document) error) error {
+	var snapshots int64
+	o.Snapshots = &snapshots
+	err := f.scanDocs(f.ctx, o, fn)
+	f.stats.Snapshots += max(snapshots-1, 0)
+	return err
 }
 
 // scanDocs reads the documents in a range of ids.

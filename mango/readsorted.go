@@ -52,7 +52,7 @@ func (f *finder) collectFrom(read func(func(*docread.Document) error) error) err
 func (f *finder) readDocs(fn func(*docread.Document) error) error {
 	var o storage.RangeOptions
 	f.plan.clamp(&o.Start, &o.End)
-	return f.scanDocs(f.ctx, o, fn)
+	return f.scanHere(o, fn)
 }
 
 // readRanges reads the documents of ranges of the index over all fields, and those that it does not

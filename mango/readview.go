@@ -98,7 +98,7 @@ func (f *finder) readView() error {
 			scan.Start = views.AppendRowKey(nil, fromKey, f.from.id)
 		}
 	}
-	return ix.Scan(f.ctx, scan, func(r *views.ScanRow) error {
+	snapshots, err := ix.Scan(f.ctx, scan, func(r *views.ScanRow) error {
 		if scan.Docs && r.Doc == nil {
 			return nil
 		}
@@ -107,6 +107,8 @@ func (f *finder) readView() error {
 		}
 		return f.take(&found{id: r.ID, key: r.Key, doc: r.Doc})
 	})
+	f.stats.Snapshots += max(snapshots-1, 0)
+	return err
 }
 
 // shortWait is how long a query waits for an index that is being built: enough for that of a small

@@ -18,7 +18,7 @@ func (p *Plan) Values(
 ) (*Answer, error) {
 	paths := p.req.Fields.Paths
 	values := make([]ejson.Value, len(paths))
-	return p.run(ctx, src, func(f *finder, r *found) error {
+	return p.run(ctx, src, true, func(f *finder, r *found) error {
 		shown, err := f.appendRow(f.out[:0], r)
 		if err != nil {
 			return err

@@ -25,6 +25,9 @@ func (db *DB) AllDocs(
 	o.clamp()
 	started := false
 	return db.view(kv.WithPrefetch(ctx, "ids"), func(d *dbRead) error {
+		if o.Snapshots != nil {
+			*o.Snapshots++
+		}
 		if !started {
 			h, err := d.listHeader(&o)
 			if err != nil {

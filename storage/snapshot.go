@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/counts"
@@ -23,6 +24,11 @@ type Snapshot struct{ d *dbRead }
 func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
 	_, err := db.read(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 	return err
+}
+
+// SnapshotTime is how long a snapshot can be read; 0: as long as one likes.
+func (db *DB) SnapshotTime() time.Duration {
+	return time.Duration(db.store.limits.ReadTime) * time.Millisecond
 }
 
 // ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when

@@ -98,6 +98,7 @@ type RangeOptions struct {
 	Conflicts   bool            // with IncludeDocs
 	Members     docread.Members // with IncludeDocs
 	WithSeq     bool            // fill ListHeader.UpdateSeq
+	Snapshots   *int64          // counts the snapshots that are read, if it is not nil
 }
 
 // ListHeader precedes the rows of a list.

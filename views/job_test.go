@@ -187,7 +187,7 @@ func TestScan(t *testing.T) {
 	must(t, ix.Wait(t.Context()))
 	for _, descending := range []bool{false, true} {
 		n := 0
-		must(t, ix.Scan(t.Context(), Scan{Descending: descending, Docs: true}, func(row *ScanRow) error {
+		_, err := ix.Scan(t.Context(), Scan{Descending: descending, Docs: true}, func(row *ScanRow) error {
 			at := n
 			if descending {
 				at = 299 - n
@@ -200,11 +200,12 @@ func TestScan(t *testing.T) {
 				return storage.ErrStop
 			}
 			return nil
-		}))
+		})
+		must(t, err)
 		want(t, "rows", n, 250)
 	}
 	stop := errors.New("stop")
-	if err := ix.Scan(t.Context(), Scan{}, func(*ScanRow) error { return stop }); err != stop {
+	if _, err := ix.Scan(t.Context(), Scan{}, func(*ScanRow) error { return stop }); err != stop {
 		t.Errorf("error of the callback: %v", err)
 	}
 }

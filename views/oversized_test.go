@@ -91,7 +91,7 @@ func (w *oversizedWorld) rows(t tester, scan Scan) (rows []string) {
 func (w *oversizedWorld) check(t tester, scan Scan) {
 	t.Helper()
 	var got []string
-	err := w.ix.Scan(context.Background(), scan, func(row *ScanRow) error {
+	_, err := w.ix.Scan(context.Background(), scan, func(row *ScanRow) error {
 		got = append(got, string(row.ID)+" "+string(row.Key))
 		if scan.Docs && (row.Doc == nil || row.Doc.ID != string(row.ID)) {
 			t.Errorf("%s comes without its document", row.ID)
@@ -244,12 +244,13 @@ func TestManyOversizedRows(t *testing.T) {
 		w.check(t, Scan{Descending: descending})
 		w.check(t, Scan{Descending: descending, Docs: true, Wanted: 10})
 		n := 0
-		must(t, w.ix.Scan(t.Context(), Scan{Descending: descending, Wanted: 5}, func(*ScanRow) error {
+		_, err := w.ix.Scan(t.Context(), Scan{Descending: descending, Wanted: 5}, func(*ScanRow) error {
 			if n++; n == 5 {
 				return storage.ErrStop
 			}
 			return nil
-		}))
+		})
+		must(t, err)
 		want(t, "rows", n, 5)
 	}
 	w.bench.put(t, "_design/q", designBody(languageQuery, `{"v":{"map":"built"}}`))

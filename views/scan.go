@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -62,24 +63,22 @@ const (
 
 // Scan calls fn for the rows in a range of row keys, in their order: for readers that make their
 // own plans. On a store that limits the age of snapshots a long scan goes on in a newer one. It
-// does not wait for the index; one that is not there has no rows.
-func (w *View) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
-	run := indexScan{view: w, scan: scan, fn: fn, window: firstWindow}
-	if scan.Wanted > 0 {
-		run.window = min(scan.Wanted, scanWindow)
-	}
+// does not wait for the index; one that is not there has no rows. It tells how many it has read.
+func (w *View) Scan(ctx context.Context, scan Scan, fn ScanFunc) (snapshots int64, err error) {
+	run := indexScan{view: w, scan: scan, fn: fn, window: min(cmp.Or(scan.Wanted, firstWindow), scanWindow)}
 	const maxFailures = 10 // snapshots in a row that were too old for a single row
 	for failures := 0; ; failures++ {
 		before := run.given
 		err := w.db.View(ctx, run.serve)
+		snapshots++
 		if errors.Is(err, storage.ErrStop) {
-			return nil
+			return snapshots, nil
 		}
 		if run.given > before || run.loaded() {
 			failures = 0
 		}
 		if !errors.Is(err, kv.ErrTooOld) || ctx.Err() != nil || failures == maxFailures {
-			return err
+			return snapshots, err
 		}
 	}
 }

@@ -4,13 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -114,6 +119,57 @@ func TestAPageCostsItsGroups(t *testing.T) {
 		}
 		if shown != groups || bookmark != "" {
 			t.Errorf("plan %s shows %d groups, bookmark %q", planNames[plan], shown, bookmark)
+		}
+	}
+}
+
+// Pages in the reverse order of the keys keep the groups that they show, not all of them.
+func TestPagesFromTheEndKeepTheirGroups(t *testing.T) {
+	const groups, limit = 2000, 10
+	bodies := func(n int) string { return fmt.Sprintf(`{"g":%d,"h":1}`, n%groups) }
+	auto := open(t, false)
+	auto.allFields(t, 100)
+	auto.fill(t, 0, 2*groups, bodies)
+	index := open(t, false)
+	index.define(t, "i", `{"fields":["h","g"],"values":["h"]}`)
+	index.fill(t, 0, 2*groups, bodies)
+	for plan, c := range map[planKind]struct {
+		w       *world
+		request string
+	}{
+		entries: {auto, `{"values":{"n":{"$count":true}}`},
+		counted: {index, `{"selector":{"h":1,"g":{"$exists":true}},"values":{"n":{"$count":true}}`},
+		summed:  {index, `{"selector":{"h":1,"g":{"$exists":true}},"values":{"n":{"$sum":"h"}}`},
+	} {
+		src := *c.w.src
+		src.Keep = func(bytes int) error { return fmt.Errorf("%d bytes are kept", bytes) }
+		bookmark, left := "", groups
+		for left > 0 {
+			r, err := Parse(parse(t, fmt.Sprintf(`%s,"group_by":["g"],"sort":[{"key":"desc"}],"limit":%d,"bookmark":%q}`,
+				c.request, limit, bookmark)), mango.Defaults{})
+			check(t, err)
+			p, err := NewPlan(r, c.w.indexes, false)
+			check(t, err)
+			if p.kind != plan {
+				t.Fatal("plan", planNames[p.kind])
+			}
+			a, err := p.Run(t.Context(), &src, func(group []byte) error {
+				left--
+				if want := fmt.Sprintf(`{"key":[%d],"n":2}`, left); string(group) != want {
+					t.Fatalf("%s instead of %s", group, want)
+				}
+				return nil
+			})
+			check(t, err)
+			if bookmark = a.Bookmark; (bookmark == "") != (left == 0) {
+				t.Fatalf("plan %s: bookmark %q with %d groups left", planNames[plan], bookmark, left)
+			}
+			if left > 50 && left < groups-50 { // the first pages, and the last ones
+				left = 50
+				last := place{key: keyOf{}}
+				r.appendGroup(&last.key, []ejson.Value{parse(t, "50")})
+				bookmark = r.bookmark(&last)
+			}
 		}
 	}
 }
@@ -278,5 +334,51 @@ func BenchmarkGroups(b *testing.B) {
 				check(b, err)
 			}
 		})
+	}
+}
+
+// aging is a store that says how long a snapshot can be read.
+type aging struct{ kv.Store }
+
+func (a aging) Limits() kv.Limits {
+	limits := a.Store.Limits()
+	limits.ReadTime = 5000
+	return limits
+}
+
+// The statistics of an answer from rows tell of how many snapshots they are, if they are of more than
+// one, and _explain how long a snapshot is read.
+func TestRowsTellTheirSnapshots(t *testing.T) {
+	var ages atomic.Bool
+	tooOld := func(read faultkv.Read) bool { return ages.Load() && read.N > 100 }
+	for _, old := range []bool{false, true} {
+		var engine kv.Store = memkv.New()
+		explained := `"snapshots":"one"`
+		if old {
+			engine = aging{faultkv.New(engine, faultkv.Plan{TooOld: tooOld})}
+			explained = `"snapshots":"one, and a newer one each 5s"`
+		}
+		w := openOn(t, engine, false)
+		w.define(t, "i", `{"fields":["g","n"]}`)
+		w.fill(t, 0, 300, func(n int) string { return fmt.Sprintf(`{"g":%d,"n":%d}`, n%3, n) })
+		for plan, request := range map[planKind]string{
+			hashed:  `{"group_by":["g"],"values":{"s":{"$sum":"n"}}}`,
+			inOrder: `{"selector":{"g":{"$exists":true},"n":{"$exists":true}},"group_by":["g"],"values":{"s":{"$avg":"n"}}}`,
+		} {
+			r, err := Parse(parse(t, request), mango.Defaults{Limit: 25})
+			check(t, err)
+			p, err := NewPlan(r, w.indexes, false)
+			check(t, err)
+			explain, err := p.AppendExplain(t.Context(), w.src, nil, "db")
+			check(t, err)
+			ages.Store(true)
+			a, err := p.Run(t.Context(), w.src, func([]byte) error { return nil })
+			ages.Store(false)
+			check(t, err)
+			if p.kind != plan || !strings.Contains(string(explain), explained) || a.Stats.Snapshots > 1 != old ||
+				a.Stats.Results != 3 {
+				t.Errorf("plan %s, %d groups, %d snapshots: %s", planNames[p.kind], a.Stats.Results, a.Stats.Snapshots, explain)
+			}
+		}
 	}
 }

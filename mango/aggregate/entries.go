@@ -111,6 +111,7 @@ func (p *Plan) runEntries(
 	if c.byKey = len(p.r.groups) > 0 && p.r.byKey(); c.byKey && p.r.after != nil {
 		c.after = p.r.after.key.sortable
 	}
+	c.t.fromEnd = len(p.r.groups) > 0 && p.r.fromEnd()
 	if len(p.r.groups) == 0 { // the one group is there without documents, too
 		if _, err := c.t.find(c.row); err != nil {
 			return false, err
@@ -211,6 +212,9 @@ func (c *entryCount) take(v *allfields.Distinct) error {
 			return storage.ErrStop
 		}
 		return nil
+	}
+	if c.t.behind(c.row) {
+		return storage.ErrStop
 	}
 	g, err := c.t.find(c.row)
 	if err == nil {

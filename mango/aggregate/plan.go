@@ -25,6 +25,9 @@ type Plan struct {
 	// byKey: the index has the groups in the order of the answer, so that those of a page are read and
 	// no others. What has no group must not depend on them.
 	byKey bool
+	// fromEnd: they come in the reverse order of the answer, so that those of a page are kept and no
+	// others.
+	fromEnd bool
 
 	entries *entriesOf // of the plan of that name
 }
@@ -126,7 +129,7 @@ func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) {
 		equal = append(equal, v)
 	}
 	exist := 0
-	byKey := r.byKey()
+	byKey := r.byKey() || r.fromEnd()
 	for i := range r.groups {
 		if !slices.Contains(ix.Columns[fixed:last], r.groups[i].name) {
 			return
@@ -151,7 +154,8 @@ func (p *Plan) count(ix *mango.Index, wants selector.Conjunction) {
 	if exist < len(r.groups) && !all {
 		return // nobody knows how many documents have no group
 	}
-	p.kind, p.index, p.equal, p.all, p.byKey = kind, ix, equal, all, byKey && !all
+	p.kind, p.index, p.equal, p.all = kind, ix, equal, all
+	p.byKey, p.fromEnd = byKey && !all && r.byKey(), byKey && !all && r.fromEnd()
 }
 
 // stream notes the ordered plan, if an index has the order of the groups, and takes it if documents
@@ -242,11 +246,15 @@ func (p *Plan) AppendExplain(ctx context.Context, src *mango.Source, dst []byte,
 	if n >= 0 {
 		dst = strconv.AppendInt(append(dst, `,"estimate":`...), n, 10)
 	}
-	dst = append(dst, `,"keeps":`...)
+	dst = append(dst, `,"snapshots":"one`...)
+	if most := src.DB.SnapshotTime(); most > 0 {
+		dst = append(dst, ", and a newer one each "+most.String()...)
+	}
+	dst = append(dst, `","keeps":`...)
 	switch {
 	case kind == inOrder:
 		dst = append(dst, `"one group"`...)
-	case kind.rowless() && p.byKey, kind == entries && p.r.byKey():
+	case kind.rowless() && (p.byKey || p.fromEnd), kind == entries && (p.r.byKey() || p.r.fromEnd()):
 		dst = append(dst, `"the groups of a page"`...)
 	case p.inOrder != nil:
 		dst = append(dst, `"all groups, or one where they are too many"`...)

@@ -68,6 +68,11 @@ func (r *Request) byKey() bool {
 	return len(r.order) == 0 || len(r.order) == 1 && r.order[0] == orderTerm{value: keyTerm}
 }
 
+// fromEnd reports whether they are asked for in the reverse order of their keys.
+func (r *Request) fromEnd() bool {
+	return len(r.order) == 1 && r.order[0] == orderTerm{value: keyTerm, descending: true}
+}
+
 // page is how many groups are read for a page that has them in the order of their keys.
 func (r *Request) page() int64 { return min(r.limit, maxGroups) }
 

@@ -182,6 +182,7 @@ func (p *Plan) runRowless(
 		Reduce: true, GroupLevel: int64(len(p.equal) + len(p.r.groups)), StartKey: key, Partition: p.r.partition,
 		Fields: p.kind == summed, Limit: 1<<63 - 1,
 	}
+	c.t.fromEnd = p.fromEnd
 	if p.byKey {
 		query.Limit = p.r.page() + 2 // the group of the bookmark, and one that tells that others follow
 	}
@@ -293,6 +294,9 @@ func (c *countSink) take(key ejson.Value, value []byte) error {
 		}
 		return nil
 	}
+	if c.t.behind(c.row) {
+		return errEnough
+	}
 	g, err := c.t.find(c.row)
 	if err != nil {
 		return err
@@ -328,6 +332,7 @@ func (c *countSink) join(g *group, value []byte) (n int64, err error) {
 		if !known {
 			return 0, errUnknown
 		}
+		g.size += len(fields[at].Stats)
 		if err := c.t.grow(len(fields[at].Stats)); err != nil {
 			return 0, err
 		}

@@ -53,6 +53,7 @@ type group struct {
 
 	rows   int64
 	values []accumulator // of Request.values; nil for those that count
+	size   int           // about how many bytes it takes
 }
 
 // table has groups in memory.
@@ -65,6 +66,11 @@ type table struct {
 	order         []byte
 	ordered       bool // some value looks at the order of the documents
 	ungrouped     int64
+	// fromEnd: groups come in the reverse order of the answer. The last ones are kept, latest are
+	// their keys, and dropped tells that there were others.
+	fromEnd bool
+	latest  []string
+	dropped bool
 }
 
 func (r *Request) newTable(keep func(int) error) *table {
@@ -81,12 +87,34 @@ func (t *table) find(values []ejson.Value) (*group, error) {
 	if g := t.groups[string(t.key.sortable)]; g != nil {
 		return g, nil
 	}
+	if t.fromEnd {
+		t.dropFirst()
+	}
 	if len(t.groups) == maxGroups {
 		return nil, errFull
 	}
 	g := t.r.newGroup(&t.key)
+	g.size = groupSize + len(t.r.values)*accumulatorSize + 2*len(g.sortable) + len(g.json)
 	t.groups[string(t.key.sortable)] = g
-	return g, t.grow(groupSize + len(t.r.values)*accumulatorSize + 2*len(g.sortable) + len(g.json))
+	return g, t.grow(g.size)
+}
+
+// dropFirst makes room for a group that comes in the reverse order of the answer: of those before it
+// as many are kept as a page has.
+func (t *table) dropFirst() {
+	for most := max(int(t.r.page()), 1); len(t.latest) >= most; t.dropped = true {
+		t.kept -= t.groups[t.latest[0]].size
+		delete(t.groups, t.latest[0])
+		t.latest = t.latest[1:]
+	}
+	t.latest = append(t.latest, string(t.key.sortable))
+}
+
+// behind reports, of groups that come in the reverse order of the answer, whether that of a document
+// with some values is on a page before, as all that follow are.
+func (t *table) behind(values []ejson.Value) bool {
+	return t.fromEnd && t.r.after != nil && t.r.appendGroup(&t.key, values) &&
+		bytes.Compare(t.key.sortable, t.r.after.key.sortable) >= 0
 }
 
 // ahead reports, of groups that come in the order of their keys, whether that of a document with some
@@ -246,7 +274,7 @@ func (t *table) page(ctx context.Context, more bool, row func(json []byte) error
 			return "", err
 		}
 	}
-	if n := len(shown); n > 0 && (more || n < len(list)) {
+	if n := len(shown); n > 0 && (more || t.dropped || n < len(list)) {
 		bookmark = t.r.bookmark(&shown[n-1].place)
 	}
 	return bookmark, nil
