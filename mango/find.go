@@ -89,7 +89,7 @@ func (p *Plan) run(
 	// here; only the statistics differ (total_quorum_docs_examined).
 	f.quorum = p.req.r.n > 1 && !f.covering
 	f.members = p.readMembers(src)
-	if f.looksFirst() {
+	if p.looksFirst(&c, src) {
 		f.members = p.req.Selector.Members()
 	}
 	started := time.Now()
@@ -134,10 +134,9 @@ func (p *Plan) readMembers(src *Source) docread.Members {
 
 // looksFirst reports whether of whole documents those members are read first that the selector looks
 // at, and all of those that pass: where all documents are looked at, most do not.
-func (f *finder) looksFirst() bool {
-	c := &f.exec
-	return c.index.Kind == KindAllDocs && c.filter == nil && f.plan.req.Fields.All() && f.src.Shown == nil &&
-		len(f.plan.req.Selector.Members()) > 0
+func (p *Plan) looksFirst(c *executionPlan, src *Source) bool {
+	return c.index.Kind == KindAllDocs && c.filter == nil && p.req.Fields.All() && src.Shown == nil &&
+		len(p.req.Selector.Members()) > 0
 }
 
 // whole reads the document of a row that passed, if that is shown and was read in part. It is nil if

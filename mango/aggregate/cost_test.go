@@ -377,7 +377,8 @@ func TestRowsTellTheirSnapshots(t *testing.T) {
 			check(t, err)
 			if p.kind != plan || !strings.Contains(string(explain), explained) || a.Stats.Snapshots > 1 != old ||
 				a.Stats.Results != 3 {
-				t.Errorf("plan %s, %d groups, %d snapshots: %s", planNames[p.kind], a.Stats.Results, a.Stats.Snapshots, explain)
+				t.Errorf("plan %s, %d groups, %d snapshots: %s",
+					planNames[p.kind], a.Stats.Results, a.Stats.Snapshots, explain)
 			}
 		}
 	}
