@@ -26,10 +26,13 @@ type Functions struct {
 }
 
 // Functions reads the design document of a name, for whoever may use the database: it need not be
-// shown to be used.
+// shown to be used. What it and its parsed form take is held by the caller's documents.Origin.
 func (f Designs) Functions(ctx context.Context, name string) (*Functions, error) {
 	doc, err := f.d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{})
 	if err != nil {
+		return nil, err
+	}
+	if err := hold(ctx, f.d, doc.Body); err != nil {
 		return nil, err
 	}
 	body, err := ejson.Parse(doc.Body)

@@ -53,11 +53,7 @@ func rewriteRequest(c *call.Call) error {
 // rewriteByRules sends the request on to the path of the first rule that fits; the rewritten
 // request passes the whole chain again.
 func rewriteByRules(c *call.Call, list ejson.Value) error {
-	rules, err := rewrite.Parse(list, c.Settings.SecureRewrites)
-	if err != nil {
-		return err
-	}
-	target, err := rewrite.Target(rules, c.MethodName(), c.Segments[4:], c.Query)
+	target, err := rewrite.Target(list, c.Settings.SecureRewrites, c.MethodName(), c.Segments[4:], c.Query)
 	if err != nil {
 		return err
 	}

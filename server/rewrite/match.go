@@ -29,10 +29,31 @@ const MaxTarget = 64 << 10
 // maxElements bounds the array that a rule has for one option.
 const maxElements = MaxTarget / 4
 
-// Target finds the first rule for a method ("GET" for HEAD) and a path, the segments after
-// `_rewrite`, and returns the relative path with its query that the rule leads to;
-// compat.ErrMissing if no rule fits (chttpd_rewrite:do_rewrite).
-func Target(rules []Rule, method string, path []string, query compat.Query) (string, error) {
+// Target finds the first rule of an array for a method ("GET" for HEAD) and a path, the segments
+// after `_rewrite`, and returns the relative path with its query that the rule leads to;
+// compat.ErrMissing if no rule fits (chttpd_rewrite:do_rewrite). Elements that are no objects are
+// skipped. With secure (chttpd/secure_rewrites) a path with more than two ".." is an error. All rules
+// have to be right, but one is in memory at a time: a design document may have 100,000.
+func Target(list ejson.Value, secure bool, method string, path []string, query compat.Query) (string, error) {
+	var found rule
+	fits := false
+	var rest []string
+	var bound []binding
+	for v := range list.Elements() {
+		if v.Kind() != ejson.Object {
+			continue
+		}
+		r, err := parseRule(v, secure)
+		if err != nil {
+			return "", err
+		}
+		if fits || r.method != star && r.method != method {
+			continue
+		}
+		if rest, bound, fits = bind(r.from, path); fits {
+			found = r
+		}
+	}
 	given := make([]binding, len(query))
 	for i, p := range query {
 		v, err := queryValue(p)
@@ -41,16 +62,10 @@ func Target(rules []Rule, method string, path []string, query compat.Query) (str
 		}
 		given[i] = binding{p.Name, v}
 	}
-	for i := range rules {
-		r := &rules[i]
-		if r.method != star && r.method != method {
-			continue
-		}
-		if rest, bound, ok := bind(r.from, path); ok {
-			return r.target(rest, append(bound, given...))
-		}
+	if !fits {
+		return "", compat.ErrMissing
 	}
-	return "", compat.ErrMissing
+	return found.target(rest, append(bound, given...))
 }
 
 // bind matches a path; bound are the variables, the last one first, rest is what the star stands
@@ -75,7 +90,7 @@ func bind(from []segment, path []string) (rest []string, bound []binding, ok boo
 
 // target builds the relative path of a rule that fits. The query begins with the rule's members;
 // then comes, in reverse order, what was bound and the rule does not set.
-func (r *Rule) target(rest []string, bound []binding) (string, error) {
+func (r *rule) target(rest []string, bound []binding) (string, error) {
 	query := make([]binding, 0, len(r.query)+len(bound))
 	for i := len(r.query) - 1; i >= 0; i-- { // the last of equal names is found first
 		if r.query[i].value.Len() > maxElements {
@@ -107,7 +122,7 @@ func (r *Rule) target(rest []string, bound []binding) (string, error) {
 // own "*" matched, and a variable without a value becomes "undefined", as in CouchDB
 // (couch_httpd_rewrite:make_new_path). It stops above MaxTarget bytes; the caller refuses such a
 // target.
-func (r *Rule) writePath(out *strings.Builder, rest []string, all []binding) error {
+func (r *rule) writePath(out *strings.Builder, rest []string, all []binding) error {
 	write := func(part string) {
 		if out.Len() > 0 {
 			out.WriteByte('/')
@@ -164,7 +179,7 @@ func writeQuery(out *strings.Builder, all []binding) error {
 }
 
 // replace puts variables into a value of the rule's query: a text, or the elements of an array.
-func (r *Rule) replace(v ejson.Value, bound []binding) value {
+func (r *rule) replace(v ejson.Value, bound []binding) value {
 	switch v.Kind() {
 	case ejson.String:
 		if text := v.Text(); text == star {
@@ -188,7 +203,7 @@ func (r *Rule) replace(v ejson.Value, bound []binding) value {
 
 // variable is the value of a variable: bound by the path or the query, else the text as it stands;
 // in the form that the rule's formats ask for.
-func (r *Rule) variable(name string, otherwise ejson.Value, bound []binding) value {
+func (r *rule) variable(name string, otherwise ejson.Value, bound []binding) value {
 	v, ok := lookUp(bound, name)
 	if !ok {
 		v = jsonValue(otherwise)

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -17,11 +19,7 @@ func target(t testing.TB, rules, method, path, query string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := Parse(v, true)
-	if err != nil {
-		return "", err
-	}
-	return Target(parsed, method, compat.PathParts(path, true), compat.ParseQuery(query))
+	return Target(v, true, method, compat.PathParts(path, true), compat.ParseQuery(query))
 }
 
 // TestTarget reads rules and requests from files: a line of rules, then the request; for resolve the
@@ -98,11 +96,7 @@ func FuzzTarget(f *testing.F) {
 			return
 		}
 		for _, secure := range []bool{false, true} {
-			parsed, err := Parse(v, secure)
-			if err != nil {
-				continue
-			}
-			to, err := Target(parsed, "GET", compat.PathParts(path, true), compat.ParseQuery(query))
+			to, err := Target(v, secure, "GET", compat.PathParts(path, true), compat.ParseQuery(query))
 			if err != nil {
 				continue
 			}
@@ -112,4 +106,39 @@ func FuzzTarget(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRulesTakeNoMemory: however many rules there are, one is in memory at a time.
+func TestRulesTakeNoMemory(t *testing.T) {
+	v, err := ejson.Parse([]byte(`[` + strings.Repeat(`{"from":"/:a/:b/*","to":"../../:a/:b/*"},`, 50_000) + `{"from":"x","to":"y"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(1)) // so that what is in use is what is held
+	most, before := uint64(0), inUse()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if to, err := Target(v, true, "GET", []string{"x"}, nil); to != "y" || err != nil {
+			t.Errorf("%q %v", to, err)
+		}
+	}()
+	for looking := true; looking; {
+		select {
+		case <-done:
+			looking = false
+		default:
+			most = max(most, inUse())
+		}
+	}
+	if most > before+(8<<20) {
+		t.Errorf("%d bytes are held", most-before)
+	}
+}
+
+// inUse is how many bytes the heap has.
+func inUse() uint64 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
 }

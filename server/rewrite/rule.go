@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Rule is one rule of the array `rewrites`.
-type Rule struct {
+// rule is one of the array `rewrites`; it keeps the value that it was read from.
+type rule struct {
 	method  string // "*" for every one
 	from    []segment
 	to      []segment
@@ -38,27 +38,10 @@ var (
 	ErrInsecure = compat.Named(compat.KindError, "insecure_rewrite_rule", "too many ../.. segments")
 )
 
-// Parse reads the rules (chttpd_rewrite:make_rule). Elements that are no objects are skipped. With
-// secure (chttpd/secure_rewrites) a path with more than two ".." is an error. The rules keep the
-// value they were read from.
-func Parse(list ejson.Value, secure bool) ([]Rule, error) {
-	rules := make([]Rule, 0, list.Len())
-	for v := range list.Elements() {
-		if v.Kind() != ejson.Object {
-			continue
-		}
-		r, err := parseRule(v, secure)
-		if err != nil {
-			return nil, err
-		}
-		rules = append(rules, r)
-	}
-	return rules, nil
-}
-
-// parseRule reads one object of "rewrites". Without "method" and "from" a rule takes every request;
-// without "to" it is an error. secure refuses targets that climb out of the database by "..".
-func parseRule(v ejson.Value, secure bool) (r Rule, err error) {
+// parseRule reads one object of "rewrites" (chttpd_rewrite:make_rule). Without "method" and "from"
+// a rule takes every request; without "to" it is an error. secure refuses targets that climb out of
+// the database by "..".
+func parseRule(v ejson.Value, secure bool) (r rule, err error) {
 	r.method = star
 	if method, given := v.Get("method"); given {
 		r.method = method.Text()
