@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/settee-db/settee/cluster/nodes"
@@ -258,7 +257,7 @@ func (f *function) underDebugger(s *debug.Session, held *item) error {
 	}
 	defer b.queries.closeAll()
 	program := g.program.Debugged(time.Until(s.Ends))
-	return f.engine.debuggers().RunEvents(b.ctx, program, []js.Event{it.event}, debugHost{b, s},
+	return f.engine.debuggers().RunEvents(b.ctx, program, []js.Event{it.event}, &debugHost{batch: b, session: s},
 		func(i int, r *js.EventResult) error { return nil })
 }
 
@@ -351,25 +350,4 @@ func (f *function) released(ctx context.Context, t *timer) (*item, error) {
 	}
 	it.size = len(it.event.Doc) + len(it.event.Meta)
 	return it, nil
-}
-
-// debugHost is what a handler under the debugger gets at: what others do, but for requests to other
-// servers.
-type debugHost struct {
-	*batch
-	session *debug.Session
-}
-
-// Curl implements js.EventHost: no request is made, and the response is empty.
-func (debugHost) Curl(context.Context, js.EventRequest) (js.EventResponse, error) {
-	return js.EventResponse{Status: http.StatusOK}, nil
-}
-
-// Debug implements js.EventDebugger.
-func (h debugHost) Debug(ctx context.Context, out [][]byte, wait bool) ([][]byte, error) {
-	in, err := h.session.Exchange(ctx, out, wait)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = context.Cause(h.session.Context())
-	}
-	return in, err
 }

@@ -172,6 +172,64 @@ func TestDebugger(t *testing.T) {
 	require.EqualValues(t, 1002, n.counts()["on_update_success"])
 }
 
+// TestDebuggerEffects: while the handler stands, all that it has done so far is told in its order, and
+// what it does next is not yet; nothing of it is in the store.
+func TestDebuggerEffects(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	log("begins", meta.id);
+	const one = dst["one"], none = dst["none"];
+	dst["a"] = {n: one.n};
+	delete dst["one"];
+	createTimer(Ring, new Date(1e12), "ref", {x: [1]});
+	cancelTimer(Ring, "ref");
+	INSERT INTO dst (KEY, VALUE) VALUES ("q", {"by": "statement"});
+	debugger;
+	dst["late"] = {};
+	debugger;
+}
+function Ring() {}`, "", "+dst=dst")
+	n.put("dst", "one", `{"n":1}`)
+	n.deploy("f")
+	s := n.startDebugger("")
+	n.put("src", "x", `{}`)
+	c := n.connect(t, s)
+	effects := func() (e debug.Effects) {
+		text, err := s.Effects()
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &e))
+		return e
+	}
+	c.begin()
+	require.Empty(t, effects().Log)
+	c.ask("Debugger.resume", "{}", nil)
+	c.paused()
+	want := debug.Effects{
+		Reads: []debug.Read{{Database: "dst", ID: "one", Found: true}, {Database: "dst", ID: "none"}},
+		Writes: []debug.Write{
+			{Database: "dst", ID: "a", Doc: []byte(`{"n":1}`)}, {Database: "dst", ID: "one", Deleted: true},
+			{Database: "dst", ID: "q", Doc: []byte(`{"by":"statement"}`)},
+		},
+		Timers: []debug.TimerOp{
+			{Callback: "Ring", Reference: "ref", Due: "2001-09-09T01:46:40Z", Context: []byte(`{"x":[1]}`)},
+			{Callback: "Ring", Reference: "ref", Cancelled: true},
+		},
+		Log: []string{`"begins" "x"`}, Requests: []debug.Request{},
+	}
+	got := effects()
+	require.Len(t, got.Statements, 1)
+	require.Contains(t, got.Statements[0], "INSERT INTO")
+	got.Statements = nil
+	require.Equal(t, want, got)
+	c.ask("Debugger.resume", "{}", nil)
+	c.paused()
+	require.Equal(t, "late", effects().Writes[3].ID)
+	require.Equal(t, `{"n":1}`, n.get("dst", "one"))
+	require.Empty(t, n.get("dst", "a"))
+	s.Stop(true)
+}
+
 // held is a function that counts how often it handled a document, and a session that has caught the first
 // event of one.
 func (n *node) held(request string) *debug.Session {

@@ -39,6 +39,7 @@
 //	trial.go      a handler is run on a document, and nothing is stored
 //	rehearsal.go  Rehearsal: one function event by event, on a clock that is told to go on
 //	debugger.go   debug sessions: an event is held back, its handler runs under the debugger (package debug)
+//	debughost.go  what a handler under the debugger gets at, and what is noted of what it does
 //	check.go      Check: verifies what is stored
 //
 // # Invariants

@@ -15,14 +15,15 @@ const MaxDebugMessage = inspect.MaxMessage
 type EventDebugger interface {
 	EventHost
 	// Debug gives messages of the Chrome DevTools protocol to the client, and those that the client
-	// has sent since; if wait is set it waits for one. An empty message stands for a client that has
-	// come. An error ends RunEvents.
-	Debug(ctx context.Context, out [][]byte, wait bool) (in [][]byte, err error)
+	// has sent since; if wait is set it waits for one, and all effects so far were flushed before. An
+	// empty message stands for a client that has come. logged is what the handler has logged since
+	// the last call. An error ends RunEvents.
+	Debug(ctx context.Context, out [][]byte, logged []string, wait bool) (in [][]byte, err error)
 }
 
 // askDebuggerOf answers an exchange of messages.
 func askDebuggerOf(ctx context.Context, host EventHost, d *decoder, e *encoder) error {
-	wait, out := d.bool(), d.list()
+	wait, out, logged := d.bool(), d.list(), d.strings()
 	debugger, ok := host.(EventDebugger)
 	if !ok {
 		d.fail()
@@ -30,17 +31,22 @@ func askDebuggerOf(ctx context.Context, host EventHost, d *decoder, e *encoder) 
 	if d.err != nil {
 		return d.err
 	}
-	in, err := debugger.Debug(ctx, out, wait)
+	in, err := debugger.Debug(ctx, out, logged, wait)
 	e.list(in)
 	return err
 }
 
 // exchange is inspect.Exchange: it asks the host.
 func (r *eventRealm) exchange(out [][]byte, wait bool) (in [][]byte, err error) {
+	if wait {
+		queryService{r}.prepare() // whoever looks now sees what was done until here
+	}
 	var e encoder
 	r.beginAsk(&e, askDebugger)
 	e.bool(wait)
 	e.list(out)
+	e.strings(r.run.logs[r.run.told:])
+	r.run.told = len(r.run.logs)
 	payload, err := r.w.ask(e.b)
 	if err != nil {
 		return nil, err

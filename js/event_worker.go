@@ -157,6 +157,7 @@ type invocation struct {
 	flushed   bool          // the host has effects, or has run a query
 	queries   map[uint64]bool
 	logs      []string
+	told      int // of the logs, which the host of a debugger knows
 	counters  map[string]int64
 	lines     []EventLine
 	marks     []mark

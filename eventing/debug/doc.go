@@ -8,6 +8,7 @@
 //
 //	sessions.go  Sessions: those that a process knows, as the registry has them; which events they want
 //	session.go   Session: from the wait for an event to its end
+//	effects.go   what the handler has done so far
 //	messages.go  messages from and to the client
 //	tickets.go   addresses for clients that cannot log in
 //
@@ -16,5 +17,6 @@
 //  1. A store has at most Most sessions, a function one; each ends after its time.
 //  2. A session catches one event, in one process.
 //  3. A ticket opens its session once, and for TicketTime. It cannot be guessed.
-//  4. What waits between client and worker is bounded; who sends more waits.
+//  4. What waits between client and worker is bounded; who sends more waits. So is what is kept of what
+//     the handler does; the rest is counted.
 package debug

@@ -36,10 +36,11 @@ type Session struct {
 	ctx    context.Context // the session's life
 	cancel context.CancelCauseFunc
 
-	mu    sync.Mutex
-	state state
-	event string          // what was caught: id of the document, reference of the timer
-	used  map[string]bool // tickets
+	mu      sync.Mutex
+	state   state
+	event   string          // what was caught: id of the document, reference of the timer
+	used    map[string]bool // tickets
+	effects Effects
 	queue
 }
 

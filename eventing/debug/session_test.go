@@ -3,6 +3,7 @@ package debug
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,4 +218,20 @@ func TestSessionCatchesOneEvent(t *testing.T) {
 	require.True(t, n.Caught())
 	require.Equal(t, "a", n.Event())
 	require.False(t, claims(t, n, "a"))
+}
+
+// TestEffectsAreBounded: of what a handler does only so much is kept, by number and by bytes; the rest is
+// counted.
+func TestEffectsAreBounded(t *testing.T) {
+	for size, most := range map[int]int{1: maxEffects, maxEffectBytes / 3: 3} {
+		n := start(t, NewSessions(), "f", "")
+		for i := range maxEffects + 10 {
+			n.Note(size, func(e *Effects) { e.Reads = append(e.Reads, Read{ID: fmt.Sprint(i)}) })
+		}
+		require.Len(t, n.effects.Reads, most)
+		require.Equal(t, maxEffects+10-most, n.effects.LeftOff)
+		text, err := n.Effects()
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "null")
+	}
 }

@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -22,6 +23,8 @@ func (h *Handlers) debuggerRows() []call.Route {
 	get := func(handler call.Handler) methods { return methods{http.MethodGet: handler} }
 	rows := []call.Route{
 		newRow(one, get(h.debugger(pathRef, session(showSession))), "GET: the debug session of a function."),
+		newRow(one+"/effects", get(h.debugger(pathRef, session(showEffects))),
+			"GET: what the handler of a debug session has done so far."),
 		newRow(one+"/socket", get(h.debugger(pathRef, session(adminSocket))),
 			"GET: the Chrome DevTools protocol of a debug session, over a WebSocket."),
 		newRow(ticket, get(h.withTicket(ticketSocket)),
@@ -269,6 +272,22 @@ func showSession(_ *Handlers, c *call.Call, t *target) error {
 		shown.URL, shown.WebSocket = devTools(t.socket(c)), t.adminSocketOf(c)
 	}
 	return show(c, shown)
+}
+
+// showEffects: GET /functions/{name}/debugger/effects.
+func showEffects(h *Handlers, c *call.Call, t *target) error {
+	answered, err := t.there(h, c)
+	switch {
+	case answered || err != nil:
+		return err
+	case t.local == nil:
+		return definition.Errorf(definition.CodeInvalidRequest, "No event is caught yet")
+	}
+	effects, err := t.local.Effects()
+	if err != nil {
+		return err
+	}
+	return show(c, json.RawMessage(effects))
 }
 
 // listTargets: GET /json and /json/list, as Node's inspector answers them. There is nothing to connect to

@@ -57,6 +57,7 @@ func (e *fakeEngine) Debugging() *debug.Sessions { return e.sessions }
 // debuggerSteps are all requests of the debugger, with what they are answered in the middle of a session.
 var debuggerSteps = []step{
 	{"GET", "/functions/f/debugger", "", 200, 0, `"event": "d"`},
+	{"GET", "/functions/f/debugger/effects", "", 200, 0, `"reads": [`},
 	{"GET", "/functions/f/debugger/url", "", 200, 0, "devtools://devtools/bundled/js_app.html?"},
 	{"POST", "/functions/f/debugger/url", "", 200, 0, "&ws=example.com/_eventing/debugger/"},
 	{"GET", "/getDebuggerUrl?name=f", "", 200, 0, "devtools://"},
@@ -96,6 +97,7 @@ func TestDebugger(t *testing.T) {
 		{"GET", "/functions/f/debugger/json", "", 200, 0, "[]"},
 		{"GET", "/functions/f/debugger/url", "", 200, 0, ""},
 		{"GET", "/functions/f/debugger/socket", "", 400, 63, "No event"},
+		{"GET", "/functions/f/debugger/effects", "", 400, 63, "No event"},
 		{"POST", "/functions/f/debugger/start", "{}", 400, 63, "already"},
 		{"POST", "/functions/f/debugger/stop", "", 200, 0, ""},
 		{"POST", "/functions/f/debugger/start", "x", 200, 0, ""},
