@@ -184,12 +184,14 @@ function OnUpdate(doc, meta) {
 	delete dst["one"];
 	createTimer(Ring, new Date(1e12), "ref", {x: [1]});
 	cancelTimer(Ring, "ref");
+	curl("POST", api, {path: "/p", body: "b"});
 	INSERT INTO dst (KEY, VALUE) VALUES ("q", {"by": "statement"});
 	debugger;
 	dst["late"] = {};
 	debugger;
 }
 function Ring() {}`, "", "+dst=dst")
+	n.bindURL("f", "api")
 	n.put("dst", "one", `{"n":1}`)
 	n.deploy("f")
 	s := n.startDebugger("")

@@ -53,12 +53,11 @@ func (h *debugHost) note(e *js.EventEffect) {
 
 // Curl implements js.EventHost: no request is made, and the response is empty.
 func (h *debugHost) Curl(_ context.Context, r js.EventRequest) (js.EventResponse, error) {
-	if r.Binding < 0 || r.Binding >= len(h.f.urls) {
+	bindings := h.f.record.Running().Bindings.Curl
+	if r.Binding < 0 || r.Binding >= len(bindings) {
 		return js.EventResponse{}, errForged
 	}
-	noted := debug.Request{
-		Binding: h.f.urls[r.Binding].binding.Value, Method: r.Method, Path: r.Path, Body: string(r.Body),
-	}
+	noted := debug.Request{Binding: bindings[r.Binding].Value, Method: r.Method, Path: r.Path, Body: string(r.Body)}
 	h.session.Note(len(r.Path)+len(r.Body), func(e *debug.Effects) { e.Requests = append(e.Requests, noted) })
 	return js.EventResponse{Status: http.StatusOK}, nil
 }

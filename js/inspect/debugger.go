@@ -317,8 +317,8 @@ func frameNumber(id string) (int, error) {
 
 func (s *Session) evaluateOnCallFrame(params json.RawMessage) (any, error) {
 	var p struct {
-		CallFrameID, Expression string
-		ReturnByValue           bool
+		CallFrameID, Expression          string
+		ReturnByValue, ThrowOnSideEffect bool
 	}
 	if err := read(params, &p); err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func (s *Session) evaluateOnCallFrame(params json.RawMessage) (any, error) {
 	if s.paused == nil || n >= len(s.frames) {
 		return nil, failed("Can only perform operation while paused.")
 	}
-	return s.evaluated(p.ReturnByValue, func() (goja.Value, error) { return s.evaluateIn(n, p.Expression) })
+	return s.evaluated(p.ReturnByValue, s.evaluation(n, p.Expression, p.ThrowOnSideEffect))
 }
 
 // setVariableValue: of variables of one name it is the innermost one.

@@ -13,6 +13,7 @@
 //	protocol.go    messages of the client and to it
 //	debugger.go    the protocol's domain Debugger: breakpoints, steps, frames
 //	values.go      the domain Runtime: values, their members, expressions
+//	quiet.go       what DevTools evaluate and compile while somebody types
 //
 // # Invariants
 //

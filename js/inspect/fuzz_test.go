@@ -25,6 +25,10 @@ func FuzzMessages(f *testing.F) {
 		`{"id":9,"method":"Debugger.getPossibleBreakpoints","params":{"start":{"lineNumber":99999999999}}}`,
 		`{"id":10,"method":"Debugger.stepInto"}`, `{"id":1e99,"method":"x"}`, `{"id":11,"method":"Runtime.evaluate",
 		"params":{"expression":"new Proxy({},{ownKeys(){throw 1},get(){throw 2}})"}}`, "",
+		`{"id":12,"method":"Runtime.compileScript","params":{"expression":"f(\"(` + "`" + `"}}`,
+		`{"id":13,"method":"Debugger.evaluateOnCallFrame","params":{"callFrameId":"0","throwOnSideEffect":true,
+		"expression":"list.length.x.y"}}`, `{"id":14,"method":"Debugger.continueToLocation","params":{"location":
+		{"scriptId":"1","lineNumber":-5}}}`,
 	} {
 		f.Add([]byte(seed), []byte(`{"id":1,"method":"Debugger.enable"}`))
 	}

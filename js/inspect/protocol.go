@@ -71,6 +71,10 @@ func methods(name string) method {
 		return (*Session).callFunctionOn
 	case "Runtime.releaseObject":
 		return (*Session).releaseObject
+	case "Runtime.compileScript":
+		return (*Session).compileScript
+	case "Runtime.globalLexicalScopeNames":
+		return func(*Session, json.RawMessage) (any, error) { return map[string][]string{"names": {}}, nil }
 	case "Runtime.getIsolateId":
 		return func(*Session, json.RawMessage) (any, error) { return map[string]string{"id": "settee"}, nil }
 	case "Debugger.enable":
@@ -93,6 +97,8 @@ func methods(name string) method {
 		return func(s *Session, _ json.RawMessage) (any, error) { s.step = stepInto; return nothing{}, nil }
 	case "Debugger.resume":
 		return resuming(stepNone)
+	case "Debugger.continueToLocation":
+		return (*Session).continueToLocation
 	case "Debugger.stepInto":
 		return resuming(stepInto)
 	case "Debugger.stepOver":
@@ -115,6 +121,8 @@ var accepted = map[string]bool{
 	"Runtime.setAsyncCallStackDepth": true, "Runtime.setCustomObjectFormatterEnabled": true,
 	"Runtime.setMaxCallStackSizeToCapture": true,
 	"Profiler.enable":                      true, "HeapProfiler.enable": true, "Log.enable": true, "Network.enable": true,
+	"Network.configureDurableMessages": true, "Network.setAttachDebugStack": true, "Network.setBlockedURLs": true,
+	"Network.emulateNetworkConditionsByRule": true, "Network.overrideNetworkState": true,
 }
 
 // parse reads a message of a client.

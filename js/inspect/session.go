@@ -46,6 +46,7 @@ type Session struct {
 	onThrow     throwing
 	step        stepping
 	depth       int // of the stack where the step began
+	until       *mark
 
 	frames     []frame // of the program, the outermost first
 	captured   []goja.StackFrame
@@ -166,7 +167,7 @@ func (s *Session) mark(c goja.FunctionCall) goja.Value {
 	switch {
 	case len(hits) > 0:
 		s.pause(&stop{reason: "other", hits: hits})
-	case m.isDebugger && !s.inactive:
+	case m.isDebugger && !s.inactive, m == s.until:
 		s.pause(&stop{reason: "other"})
 	case s.step == stepInto, s.step == stepOver && depth <= s.depth, s.step == stepOut && depth < s.depth:
 		s.pause(&stop{reason: "other"})
@@ -213,7 +214,7 @@ func (s *Session) caught(c goja.FunctionCall) goja.Value {
 
 // pause stops the program and serves the client until it goes on.
 func (s *Session) pause(at *stop) {
-	s.paused, s.step = at, stepNone
+	s.paused, s.step, s.until = at, stepNone, nil
 	s.tellPaused()
 	for s.paused != nil {
 		if err := s.serve(true); err != nil {

@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -171,4 +172,71 @@ func TestReconnect(t *testing.T) {
 	c.must("Debugger.setBreakpointByUrl", `{"lineNumber":3,"urlRegex":"^handler"}`, nil)
 	c.end()
 	require.EqualValues(t, 6, c.result.Export())
+}
+
+// TestQuietEvaluation: what DevTools evaluate while somebody types runs no code, and is refused where it
+// would; the program is as it was.
+func TestQuietEvaluation(t *testing.T) {
+	c := debug(t, `function f() {
+  let calls = 0;
+  const o = { n: 1, deep: { list: [7] }, get g() { calls++; return 2; }, m() { calls++; } };
+  const p = new Proxy({}, { get() { calls++; return 3; }, getOwnPropertyDescriptor() { calls++; } });
+  const inherits = Object.create(o);
+  debugger;
+  return calls;
+}`)
+	c.start()
+	c.step("Debugger.resume")
+	for expression, want := range map[string]string{
+		"calls": "0", "o.n": "1", "o.deep.list.length": "1", "inherits.n": "1", "o.none": "undefined", " 12 ": "12",
+		`"text"`: `"text"`, "calls++": "", "calls = 5": "", "o.g": "", "inherits.g": "", "p.x": "", "o.m()": "", "none": "",
+		"o.none.x": "", "f()": "", "`${o.g}`": "", "o[calls++]": "", "{": "", "": "", "a; b": "",
+	} {
+		params, _ := json.Marshal(map[string]any{
+			"callFrameId": "0", "expression": expression, "throwOnSideEffect": true, "returnByValue": true,
+		})
+		var got struct {
+			Result           value
+			ExceptionDetails any
+		}
+		m := c.ask("Debugger.evaluateOnCallFrame", string(params))
+		require.Nil(t, m.Error, expression)
+		require.NoError(t, json.Unmarshal(m.Result, &got))
+		shown := string(got.Result.Value)
+		if shown == "" {
+			shown = got.Result.Type
+		}
+		if want == "" {
+			require.NotNil(t, got.ExceptionDetails, expression)
+		} else {
+			require.Nil(t, got.ExceptionDetails, expression)
+			require.Equal(t, want, shown, expression)
+		}
+	}
+	c.end()
+	require.EqualValues(t, 0, c.result.Export())
+}
+
+// TestDevTools: what they ask besides: whether a text is complete, and to go on to a place.
+func TestDevTools(t *testing.T) {
+	c := debug(t, sample)
+	c.start()
+	for expression, want := range map[string]string{
+		"a + 1": "", "function g() {": "SyntaxError: Unexpected end of input", "a b": "SyntaxError: ",
+	} {
+		params, _ := json.Marshal(map[string]any{"expression": expression, "persistScript": false})
+		var got struct{ ExceptionDetails *struct{ Exception value } }
+		c.must("Runtime.compileScript", string(params), &got)
+		require.Equal(t, want == "", got.ExceptionDetails == nil, expression)
+		if want != "" {
+			require.Contains(t, got.ExceptionDetails.Exception.Description, want)
+		}
+	}
+	require.NotNil(t, c.ask("Debugger.continueToLocation", `{"location":{"scriptId":"1","lineNumber":99}}`).Error)
+	c.must("Debugger.continueToLocation", `{"location":{"scriptId":"1","lineNumber":6,"columnNumber":0}}`, nil)
+	var p paused
+	c.event("Debugger.paused", &p)
+	require.Equal(t, 6, p.line())
+	require.Equal(t, "6", c.evaluate("0", "sum"))
+	c.end()
 }

@@ -212,13 +212,23 @@ func (s *Session) Logged(line string) {
 
 func (s *Session) evaluateGlobal(params json.RawMessage) (any, error) {
 	var p struct {
-		Expression    string
-		ReturnByValue bool
+		Expression                       string
+		ReturnByValue, ThrowOnSideEffect bool
 	}
 	if err := read(params, &p); err != nil {
 		return nil, err
 	}
-	return s.evaluated(p.ReturnByValue, func() (goja.Value, error) { return s.evaluateIn(-1, p.Expression) })
+	return s.evaluated(p.ReturnByValue, s.evaluation(-1, p.Expression, p.ThrowOnSideEffect))
+}
+
+// evaluation is that of an expression in a frame, or if quiet is set only where it changes nothing.
+func (s *Session) evaluation(n int, text string, quiet bool) func() (goja.Value, error) {
+	return func() (goja.Value, error) {
+		if quiet {
+			return s.quietly(n, text)
+		}
+		return s.evaluateIn(n, text)
+	}
 }
 
 // evaluated is the answer to an evaluation.

@@ -247,7 +247,7 @@ func (t *target) adminSocketOf(c *call.Call) string {
 
 // devTools is the address of the front end that Chromium has.
 func devTools(scheme, address string) string {
-	return "devtools://devtools/bundled/js_app.html?experiments=true&v8only=true&" + scheme + "=" + address
+	return "devtools://devtools/bundled/js_app.html?v8only=true&" + scheme + "=" + address
 }
 
 // showURL: GET /functions/{name}/debugger/url.

@@ -226,6 +226,6 @@ func TestDebuggerTargets(t *testing.T) {
 	require.NoError(t, json.Unmarshal(
 		x.Anyone("GET", "/_eventing/debugger/"+ticket+"/json/list", "").Body.Bytes(), &list))
 	require.Equal(t, "node", list[0]["type"])
-	require.Equal(t, "devtools://devtools/bundled/js_app.html?experiments=true&v8only=true&ws="+
+	require.Equal(t, "devtools://devtools/bundled/js_app.html?v8only=true&ws="+
 		"example.com/_eventing/debugger/"+ticket, list[0]["devtoolsFrontendUrl"])
 }
