@@ -1,7 +1,6 @@
 package eventing
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -30,55 +29,12 @@ import (
 // heldCallback is the callback of such timers. No function has that name.
 const heldCallback = "(debugger)"
 
-// heldEvent is the context of such a timer. Of a document's event there is what the handler is told
-// besides the document, of a timer's what the timer was.
-type heldEvent struct {
-	ID      string          `json:"id,omitempty"`
-	Rev     string          `json:"rev,omitempty"`
-	Hops    uint64          `json:"hops,omitempty"`
-	Deleted bool            `json:"deleted,omitempty"`
-	Expired bool            `json:"expired,omitempty"`
-	Meta    json.RawMessage `json:"meta,omitempty"`
-
-	Timer *heldTimer `json:"timer,omitempty"`
-}
-
-type heldTimer struct {
-	Callback  string          `json:"callback"`
-	Reference string          `json:"reference"`
-	Due       int64           `json:"due"`
-	Context   json.RawMessage `json:"context,omitempty"`
-}
-
 // isHeld reports whether the item is an event that a debug session has let go.
 func (it *item) isHeld() bool { return it.due != nil && it.due.callback == heldCallback }
 
-// DebugRequest is what a client may say of a session that it begins.
-type DebugRequest struct {
-	Event    debug.Kind      `json:"event"`    // empty: any
-	ID       string          `json:"id"`       // of the document, or reference of the timer; empty: any
-	Selector json.RawMessage `json:"selector"` // see debug.Wanted
-	Timeout  int64           `json:"timeout"`  // seconds that the session lasts at most; 0: debug.UsualTime
-}
-
 // wantedBy reads which event a session catches.
-func wantedBy(d *registry.Debugging) (w debug.Wanted, err error) {
-	var q DebugRequest
-	if err := json.Unmarshal(d.Request, &q); err != nil {
-		return w, definition.Errorf(definition.CodeInvalidRequest, "the request cannot be read: %v", err)
-	}
-	if q.Timeout < 0 || q.Timeout > int64(debug.MostTime/time.Second) {
-		return w, definition.Errorf(definition.CodeInvalidRequest, "timeout must be from 1 to %d seconds",
-			int64(debug.MostTime/time.Second))
-	}
-	switch q.Event {
-	case "", debug.Update, debug.Delete, debug.Expiry, debug.Timer:
-	default:
-		return w, definition.Errorf(definition.CodeInvalidRequest, "event must be update, delete, expiry or timer")
-	}
-	w = debug.Wanted{Kind: q.Event, Of: q.ID, Time: cmp.Or(time.Duration(q.Timeout)*time.Second, debug.UsualTime)}
-	w.Selector, err = selectorOf(q.Selector)
-	return w, err
+func wantedBy(d *registry.Debugging) (debug.Wanted, error) {
+	return debug.ParseWanted(d.Request, selectorOf)
 }
 
 // StartDebugger begins a debug session of a deployed function, which catches the next event that the
@@ -169,7 +125,9 @@ func (f *function) trapTimer(it *item) (err error) {
 	return err
 }
 
-func (t *timer) held() *heldTimer { return &heldTimer{t.callback, t.reference, t.due, t.context} }
+func (t *timer) held() *debug.HeldTimer {
+	return &debug.HeldTimer{Callback: t.callback, Reference: t.reference, Due: t.due, Context: t.context}
+}
 
 // rearm has a debug session of the function wait for another event, if the one that it has chosen was
 // not stored before the function's run ended.
@@ -205,12 +163,12 @@ func (f *function) take(tx kv.Tx, items []*item) error {
 
 // hold is the result of an event that is held back for a debug session: the timer.
 func (it *item) hold() *js.EventResult {
-	h := heldEvent{
+	h := debug.HeldEvent{
 		ID: it.id, Rev: it.rev.String(), Hops: it.hops, Deleted: it.event.Kind == js.EventDelete,
 		Expired: it.expired, Meta: it.event.Meta,
 	}
 	if it.timer != nil {
-		h = heldEvent{Timer: it.timer.held()}
+		h = debug.HeldEvent{Timer: it.timer.held()}
 	}
 	context, _ := json.Marshal(h) // it has nothing that cannot be JSON
 	return &js.EventResult{Outcome: js.EventDone, Effects: []js.EventEffect{{
@@ -307,7 +265,7 @@ func (f *function) letGo(s *debug.Session, it *item) error {
 // out: the later change has an event of its own, as a feed has only the last change of a document.
 func (f *function) released(ctx context.Context, t *timer) (*item, error) {
 	it := &item{due: t, partition: t.partition, event: js.Event{Kind: js.EventUpdate}}
-	var h heldEvent
+	var h debug.HeldEvent
 	err := json.Unmarshal(t.context, &h)
 	if err == nil && h.Timer != nil {
 		name := timerName{h.Timer.Callback, h.Timer.Reference}

@@ -176,7 +176,7 @@ func TestDebugger(t *testing.T) {
 // what it does next is not yet; nothing of it is in the store.
 func TestDebuggerEffects(t *testing.T) {
 	n := newAlone(t, "src", "dst")
-	n.define("f", `
+	n.defineCurl(`
 function OnUpdate(doc, meta) {
 	log("begins", meta.id);
 	const one = dst["one"], none = dst["none"];
@@ -190,10 +190,8 @@ function OnUpdate(doc, meta) {
 	dst["late"] = {};
 	debugger;
 }
-function Ring() {}`, "", "+dst=dst")
-	n.bindURL("f", "api")
+function Ring() {}`, "http://127.0.0.1:1", "{}")
 	n.put("dst", "one", `{"n":1}`)
-	n.deploy("f")
 	s := n.startDebugger("")
 	n.put("src", "x", `{}`)
 	c := n.connect(t, s)
@@ -217,7 +215,8 @@ function Ring() {}`, "", "+dst=dst")
 			{Callback: "Ring", Reference: "ref", Due: "2001-09-09T01:46:40Z", Context: []byte(`{"x":[1]}`)},
 			{Callback: "Ring", Reference: "ref", Cancelled: true},
 		},
-		Log: []string{`"begins" "x"`}, Requests: []debug.Request{},
+		Log:      []string{`"begins" "x"`},
+		Requests: []debug.Request{{Binding: "api", Method: "POST", Path: "/p", Body: "b"}},
 	}
 	got := effects()
 	require.Len(t, got.Statements, 1)

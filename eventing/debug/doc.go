@@ -6,7 +6,8 @@
 //
 // # Map
 //
-//	sessions.go  Sessions: those that a process knows, as the registry has them; which events they want
+//	sessions.go  Sessions: those that a process knows, as the registry has them
+//	wanted.go    which event a session catches; what is stored of it
 //	session.go   Session: from the wait for an event to its end
 //	effects.go   what the handler has done so far
 //	messages.go  messages from and to the client

@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/mango/selector"
 )
 
 // Most is how many sessions a store has at a time: each has a worker process of its own.
@@ -20,32 +19,6 @@ const (
 	UsualTime = 30 * time.Minute
 	MostTime  = time.Hour
 )
-
-// Kind says what kind of event a session catches; the empty one is any.
-type Kind string
-
-// The kinds of events.
-const (
-	Update Kind = "update"
-	Delete Kind = "delete" // by a user or a function
-	Expiry Kind = "expiry" // a deletion because the document's time has come
-	Timer  Kind = "timer"
-)
-
-// Wanted says which event a session catches.
-type Wanted struct {
-	Kind Kind
-	// Of is the document, or the reference of the timer; empty: any. Selector is what the document has
-	// to match, or an object of the timer's callback, reference and context; nil: anything.
-	Of       string
-	Selector *selector.Selector
-	Time     time.Duration // how long the session lasts at most
-}
-
-// wants reports whether an event of a kind is wanted, as far as the selector is not asked.
-func (w *Wanted) wants(kind Kind, id string) bool {
-	return (w.Kind == "" || w.Kind == kind) && (w.Of == "" || w.Of == id)
-}
 
 // Sessions are the sessions that a process knows. They are safe for concurrent use.
 type Sessions struct {

@@ -72,7 +72,7 @@ func methods(name string) method {
 	case "Runtime.releaseObject":
 		return (*Session).releaseObject
 	case "Runtime.compileScript":
-		return (*Session).compileScript
+		return compileScript
 	case "Runtime.globalLexicalScopeNames":
 		return func(*Session, json.RawMessage) (any, error) { return map[string][]string{"names": {}}, nil }
 	case "Runtime.getIsolateId":
@@ -98,7 +98,7 @@ func methods(name string) method {
 	case "Debugger.resume":
 		return resuming(stepNone)
 	case "Debugger.continueToLocation":
-		return (*Session).continueToLocation
+		return continueToLocation
 	case "Debugger.stepInto":
 		return resuming(stepInto)
 	case "Debugger.stepOver":

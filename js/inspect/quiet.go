@@ -46,20 +46,20 @@ func (s *Session) quietly(n int, text string) (goja.Value, error) {
 	}
 	v, err := s.evaluateIn(n, text)
 	for i := len(members) - 1; i >= 0 && err == nil; i-- {
-		v, err = s.member(v, members[i])
+		v, err = s.objects.member(v, members[i])
 	}
 	return v, err
 }
 
 // member is a member of an object, if it can be had without running code.
-func (s *Session) member(v goja.Value, name string) (goja.Value, error) {
-	describe, _ := goja.AssertFunction(s.vm.Get("Object").ToObject(s.vm).Get("getOwnPropertyDescriptor"))
-	o, ok := v.(*goja.Object)
-	for ; ok && o != nil; o = o.Prototype() {
-		if o.ExportType() == reflect.TypeFor[goja.Proxy]() {
+func (o *objects) member(v goja.Value, name string) (goja.Value, error) {
+	describe, _ := goja.AssertFunction(o.vm.Get("Object").ToObject(o.vm).Get("getOwnPropertyDescriptor"))
+	object, ok := v.(*goja.Object)
+	for ; ok && object != nil; object = object.Prototype() {
+		if object.ExportType() == reflect.TypeFor[goja.Proxy]() {
 			return nil, errSideEffect
 		}
-		described, err := describe(goja.Undefined(), o, s.vm.ToValue(name))
+		described, err := describe(goja.Undefined(), object, o.vm.ToValue(name))
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (s *Session) member(v goja.Value, name string) (goja.Value, error) {
 }
 
 // compileScript: Runtime.compileScript, by which DevTools learn whether what was typed is complete.
-func (s *Session) compileScript(params json.RawMessage) (any, error) {
+func compileScript(_ *Session, params json.RawMessage) (any, error) {
 	var p struct{ Expression string }
 	if err := read(params, &p); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Session) compileScript(params json.RawMessage) (any, error) {
 }
 
 // continueToLocation: Debugger.continueToLocation.
-func (s *Session) continueToLocation(params json.RawMessage) (any, error) {
+func continueToLocation(s *Session, params json.RawMessage) (any, error) {
 	var p struct{ Location location }
 	if err := read(params, &p); err != nil {
 		return nil, err
