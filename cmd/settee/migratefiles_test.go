@@ -20,13 +20,14 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// couchFixture are the files of a real CouchDB and what it answered of them (see make.go there).
-const couchFixture = "../../storage/couchfile/testdata/couchdb-3.5.0.tar.gz"
+// couchFiles is where files of real CouchDBs are, with what those answered of them (see make.go
+// there).
+const couchFiles = "../../storage/couchfile/testdata/"
 
 // unpackCouch gives a data directory of a CouchDB.
-func unpackCouch(t *testing.T) (data, answers string) {
+func unpackCouch(t *testing.T, version string) (data, answers string) {
 	t.Helper()
-	f, err := os.Open(couchFixture)
+	f, err := os.Open(couchFiles + "couchdb-" + version + ".tar.gz")
 	require.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
@@ -64,7 +65,13 @@ func migrateFiles(t *testing.T, args ...string) (out string, err error) {
 func TestMigrateFiles(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
-	data, answers := unpackCouch(t)
+	for _, version := range []string{"3.5.0", "main"} {
+		t.Run(version, func(t *testing.T) { migratesFiles(t, version) })
+	}
+}
+
+func migratesFiles(t *testing.T, version string) {
+	data, answers := unpackCouch(t, version)
 	target := t.TempDir()
 	ini := filepath.Join(t.TempDir(), "couch.ini")
 	require.NoError(t, os.WriteFile(ini, []byte("[couchdb]\nuuid = the-old-one\n"), 0o600))
@@ -149,7 +156,7 @@ func get(t *testing.T, address string) []byte {
 func TestMigrateDamagedFiles(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
-	data, _ := unpackCouch(t)
+	data, _ := unpackCouch(t, "3.5.0")
 	out, err := migrateFiles(t, "--from-data", data, "--check-only")
 	require.NoError(t, err, out)
 
