@@ -20,7 +20,9 @@ const longestWait = 10 * time.Second
 // other requests. A peer takes part in the queue with one login at a time: a flood from one address
 // delays others by one hash.
 type gate struct {
-	wait  time.Duration // the longest
+	wait time.Duration // the longest
+	// How many hashes are computed at a time: half of the processors, so that logins leave some to
+	// others.
 	slots chan struct{}
 	mu    sync.Mutex
 	peers map[string]*turn
@@ -28,6 +30,7 @@ type gate struct {
 
 // turn is the queue of one peer; users are those in it, guarded by gate.mu.
 type turn struct {
+	// One hash at a time for each peer; users counts those who wait or compute.
 	free  chan struct{}
 	users int
 }
@@ -73,6 +76,7 @@ func (g *gate) enter(ctx context.Context, peer string) (leave func(), err error)
 	}, nil
 }
 
+// forget drops the turn of a peer with its last user, so that peers who come once leave nothing.
 func (g *gate) forget(peer string, t *turn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

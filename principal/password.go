@@ -72,6 +72,7 @@ func derive(prf, password, salt string, iterations int64) (string, error) {
 	return hex.EncodeToString(key), err
 }
 
+// newSalt is 32 hexadecimal digits, as CouchDB's salts are.
 func newSalt() string {
 	var raw [16]byte
 	rand.Read(raw[:])

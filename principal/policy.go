@@ -49,6 +49,7 @@ func ParsePolicy(setting string) Policy {
 	return p
 }
 
+// check gives the refusal of the first requirement that a password does not meet.
 func (p *Policy) check(password string) error {
 	if p.broken {
 		return errCannotHash

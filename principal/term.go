@@ -53,6 +53,7 @@ func (p *termParser) term(depth int) (t term, ok bool) {
 	return t, false
 }
 
+// items reads terms up to a closing bracket, with commas between them.
 func (p *termParser) items(kind, closing byte, depth int) (t term, ok bool) {
 	t.kind = kind
 	if p.take(closing) {

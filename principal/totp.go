@@ -55,6 +55,8 @@ func (t *TOTP) Verify(token string, now time.Time) bool {
 	return ok
 }
 
+// token is the number of the period that a time is in (RFC 6238): the truncated HMAC of the
+// period's number.
 func (t *TOTP) token(at time.Time) string {
 	h := hmac.New(prfs[t.algorithm], t.key)
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/int64(step/time.Second))))

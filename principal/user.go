@@ -74,6 +74,7 @@ func ParseUser(name string, body []byte) *User {
 	return u
 }
 
+// text reads a member that is a string; out stays as it is otherwise.
 func text(v ejson.Value, name string, out *string) bool {
 	member, ok := v.Get(name)
 	if ok = ok && member.Kind() == ejson.String; ok {

@@ -92,6 +92,8 @@ func (v *Verifier) FailedElsewhere(failure [sha256.Size]byte, r LockoutRules) {
 	v.lockout.count(failure, r)
 }
 
+// check computes the hash of a password unless it was right lately. What is remembered is a keyed
+// hash of password and user, so that a changed password is another one.
 func (v *Verifier) check(ctx context.Context, peer func() string, password string, u *User, l Limits) (bool, error) {
 	key := v.fingerprint(password, u)
 	if _, known := v.known.Get(key); known {

@@ -140,6 +140,7 @@ func (b *backup) file(ctx context.Context, db, path string) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
+// stream writes the archive of a database as it comes.
 func (b *backup) stream(ctx context.Context, db string, w io.Writer) error {
 	resp, err := b.site.Do(ctx, http.MethodGet, site.DBPath(db)+"/_backup?"+b.query, nil)
 	if err != nil {
@@ -158,6 +159,7 @@ func byteBar(w io.Writer, size int64, what string) *progressbar.ProgressBar {
 		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(w)))
 }
 
+// isTerminal reports whether somebody sees a progress bar.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -291,6 +293,7 @@ type restored struct {
 	Differences                     []struct{ ID, Rev, Differs string }
 }
 
+// send posts an archive and reads what became of it.
 func (r *restore) send(
 	ctx context.Context,
 	db string,
@@ -318,6 +321,8 @@ func (r *restore) write(ctx context.Context, db string, f io.Reader, size int64,
 	return err
 }
 
+// verify compares an archive with the database and prints each revision that differs; any makes the
+// command fail.
 func (r *restore) verify(ctx context.Context, db string, f io.Reader, size int64) error {
 	result, err := r.send(ctx, db, f, size, "verify=true", "comparing")
 	if err != nil {

@@ -65,6 +65,8 @@ func (p *pacer) await() {
 	runtime.AddCleanup(&sentinel{p}, (*pacer).pace, p)
 }
 
+// pace sets the collector by what is in use now: caches that are not Go's count as memory as well.
+// Small changes are not worth a collection.
 func (p *pacer) pace() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -91,6 +91,8 @@ func (c *copies) close() {
 	c.running.Wait()
 }
 
+// accept takes requests until the listener is closed. A client that goes away, or the server's end,
+// breaks a copy off.
 func (c *copies) accept(ctx context.Context) {
 	for {
 		conn, err := c.listener.Accept()

@@ -324,6 +324,7 @@ func mend(c *config.Config, settings string, err error) error {
 	return fmt.Errorf("%s: %w", settings, err)
 }
 
+// address is where the server listens: what the command line says goes before the settings.
 func (o serveOptions) address(c *config.Config) string {
 	if o.listen != "" {
 		return o.listen

@@ -16,6 +16,8 @@ import (
 // KB still shows where memory is.
 func init() { runtime.MemProfileRate = 4 << 20 }
 
+// main is a worker of JavaScript where the environment says so; that is why it asks before anything
+// else.
 func main() {
 	js.RunWorkerIfAsked()
 	if err := rootCommand().Execute(); err != nil {

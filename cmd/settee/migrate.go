@@ -102,6 +102,7 @@ type migration struct {
 	step        string
 }
 
+// progress shows a step; a new step begins another bar.
 func (m *migration) progress(p migrate.Progress) {
 	if p.Step != m.step {
 		m.endBar()

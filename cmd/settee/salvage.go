@@ -192,6 +192,7 @@ func (s *salvager) lost(what string) {
 	fmt.Fprintf(s.out, "lost %s\n", what)
 }
 
+// done prints what came out of a database, and what was left out on purpose.
 func (s *salvager) done(d salvage.Result) {
 	fmt.Fprintf(s.out, "%s: %d documents (%d revisions, %d attachments), %d local documents, %d losses\n",
 		d.Name, d.Documents, d.Revisions, d.Attachments, d.LocalDocs, d.Losses)

@@ -310,6 +310,7 @@ func reduceLimit(c *config.Config, log *slog.Logger) reduce.Limit {
 	return limit
 }
 
+// openJobs opens the queue, held: nothing runs before all who handle jobs have registered.
 func openJobs(
 	ctx context.Context,
 	store kv.Store,

@@ -205,12 +205,14 @@ func (a *Reader) read(h Header, to sink) (Summary, error) {
 	}
 }
 
+// sum adds a line to the digest that the last line has.
 func (a *Reader) sum(line []byte) {
 	if a.digest != nil {
 		a.digest.Write(line)
 	}
 }
 
+// cutOff tells an archive that ends too early from an error of reading.
 func cutOff(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return malformed("it is cut off")

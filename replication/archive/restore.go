@@ -40,6 +40,7 @@ type restorer struct {
 	times   map[storage.ReadRev]int64 // when revisions of the next batch expire
 }
 
+// discard gives up attachments that belong to no document, also when the restore was broken off.
 func (r *restorer) discard() error {
 	if r.uploads == nil {
 		return nil
@@ -47,6 +48,8 @@ func (r *restorer) discard() error {
 	return r.uploads.Discard(context.WithoutCancel(r.ctx))
 }
 
+// attachment stores the bytes of an attachment as they come; the document follows. The digest is
+// checked on the way.
 func (r *restorer) attachment(att compat.Attachment, from io.Reader) error {
 	if r.uploads == nil {
 		r.uploads = r.db.Attachments().Uploads()
@@ -167,6 +170,7 @@ func (v *verifier) attachment(compat.Attachment, io.Reader) error { return nil }
 // expires: a time counts from when a revision is stored, and is not compared.
 func (v *verifier) expires(map[storage.ReadRev]int64) {}
 
+// revisions compares revisions of an archive with what is stored, many at a time.
 func (v *verifier) revisions(docs []*compat.Document) error {
 	requests := make([]docread.OpenRevsRequest, len(docs))
 	for i, doc := range docs {
@@ -183,6 +187,8 @@ func (v *verifier) revisions(docs []*compat.Document) error {
 	})
 }
 
+// difference says in a word how a stored revision differs from that of the archive, "" if it does
+// not.
 func difference(doc *compat.Document, revs []docread.RevResult) string {
 	if len(revs) != 1 || revs[0].Doc == nil {
 		return "missing"
@@ -201,6 +207,8 @@ func difference(doc *compat.Document, revs []docread.RevResult) string {
 	return ""
 }
 
+// sameJSON compares with the canonical text: an archive of another server may write the same
+// otherwise.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

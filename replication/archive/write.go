@@ -35,10 +35,15 @@ const (
 
 // Summary says what an archive has of one database.
 type Summary struct {
-	Database    string
-	Seq         string // as the database's update_seq
-	Documents   int64
-	Revisions   int64
+	Database string
+	// Seq is that of the moment before the first document was read. What has changed since may or
+	// may not be in the archive, so a replication that goes on from here misses nothing.
+	Seq string // as the database's update_seq
+	// Documents counts a document again when it has changed while the archive was written, since it
+	// is written again.
+	Documents int64
+	Revisions int64
+	// Attachments counts those of each revision: one that two revisions share is written twice.
 	Attachments int64
 }
 
@@ -75,11 +80,13 @@ type writer struct {
 	failed   error       // what writing a document ended with; half of it may be there, so it must not come again
 	digest   hash.Hash   // of the lines since the header, native only
 	batch    []byte      // the line of documents that is being made
-	inBatch  int
-	expires  []byte // the line before it that tells when revisions of it expire, without its end
-	line     []byte
+	// inBatch is the number of revisions in batch; with 0 there is no line to end.
+	inBatch int
+	expires []byte // the line before it that tells when revisions of it expire, without its end
+	line    []byte
 }
 
+// put writes a line and adds it to the digest.
 func (out *writer) put(line []byte) error {
 	if out.digest != nil {
 		out.digest.Write(line)
@@ -128,6 +135,8 @@ func (out *writer) header() error {
 	return err
 }
 
+// end writes the last line, by which a reader knows that nothing is missing: the counts, and the
+// digest of all lines since the header.
 func (out *writer) end() error {
 	b := strconv.AppendInt([]byte(`{"end":true,"documents":`), out.sum.Documents, 10)
 	b = strconv.AppendInt(append(b, `,"revisions":`...), out.sum.Revisions, 10)
@@ -245,6 +254,7 @@ func (out *writer) expiring(doc *docread.Document, ms int64) {
 	out.expires = append(strconv.AppendInt(append(out.expires, `,"ms":`...), ms, 10), '}')
 }
 
+// flush ends the line of documents that is being made; when they expire comes in a line before it.
 func (out *writer) flush() error {
 	if out.inBatch == 0 {
 		return nil
@@ -306,6 +316,7 @@ func (out *writer) bytes(att *compat.Attachment) error {
 // pieceWriter makes a line of each Write.
 type pieceWriter struct{ out *writer }
 
+// Write makes a line of a piece of an attachment.
 func (p pieceWriter) Write(piece []byte) (int, error) {
 	p.out.line = append(p.out.line[:0], `{"data":"`...)
 	p.out.line = base64.StdEncoding.AppendEncode(p.out.line, piece)

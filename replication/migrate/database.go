@@ -212,6 +212,7 @@ func (d *database) spec(set *replication.Settings, continuous bool) (*replicatio
 	return spec, nil
 }
 
+// endpoint prints one end of a replication as a replicator document has it.
 func (d *database) endpoint(b []byte, s *site.Site, more string) []byte {
 	b = ejson.AppendString(append(b, `{"url":`...), s.Base+site.DBPath(d.name))
 	if s.Name != "" {

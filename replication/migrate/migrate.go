@@ -113,6 +113,8 @@ func (m *Migration) names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// rankOf puts the users database behind the others: logins change only when everything else is
+// there.
 func rankOf(name string) int {
 	if name == usersDB {
 		return 1

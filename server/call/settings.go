@@ -15,47 +15,82 @@ import (
 // Settings are the values of the configuration that requests need, parsed once for each change of
 // the configuration.
 type Settings struct {
-	Rules            documents.Rules
-	MaxRequestSize   int64
-	MaxConnections   int64 // 0: by memory
-	maxURILength     int64
-	MaxDBsInfo       int64
+	// Rules are the limits of documents and the rest that package documents asks the configuration
+	// for.
+	Rules documents.Rules
+	// MaxRequestSize is in bytes, as max_document_size and max_attachment_size in Rules are.
+	MaxRequestSize int64
+	MaxConnections int64 // 0: by memory
+	// maxURILength is in bytes, of path and query together as the client has sent them, before
+	// anything of it is decoded.
+	maxURILength int64
+	// MaxDBsInfo is how many databases one POST /_dbs_info may name.
+	MaxDBsInfo int64
+	// MaxUUIDs is how many ids one GET /_uuids may ask for.
 	MaxUUIDs         int64
 	ChangesTimeout   int64         // milliseconds
 	sendTimeout      time.Duration // 0: none
 	receiveTimeout   time.Duration // 0: none
 	MangoLimit       int64         // of _find where the request has none
 	MangoScanWarning int64         // documents read for one result from which on _find warns, 0 for never
-	Shards           int64
-	Follows36        bool // of answers that CouchDB 3.5 and 3.6 both give, 3.6's (config.Follows36)
-	allowJSONP       bool
-	adminOnlyAllDBs  bool
+	// Shards is what a new database is created with where the request has no q. It is only shown:
+	// the storage keeps a database in one piece.
+	Shards    int64
+	Follows36 bool // of answers that CouchDB 3.5 and 3.6 both give, 3.6's (config.Follows36)
+	// allowJSONP lets a request have its answer wrapped in a call of the function that it names as
+	// callback.
+	allowJSONP bool
+	// adminOnlyAllDBs keeps the names of the databases from those who are no server admins.
+	adminOnlyAllDBs bool
+	// requireUser refuses anonymous requests, except POST /_session. requireUserButUp does the same
+	// and lets /_up through as well; either one is enough.
 	requireUser      bool
 	requireUserButUp bool
-	UsersSecurity    bool
-	wwwAuthenticate  string
-	loginPage        string
-	Server           []string // the header
-	minimalHeaders   map[string]bool
-	forwardedHost    string
-	forwardedProto   string
-	forwardedSSL     string
-	trustedProxies   []netip.Prefix
-	peerHeader       string
-	Maintenance      string
-	uuidKind         uuidKind
-	DefaultSecurity  string
-	AttachmentCSP    string // "" when switched off
-	ShowPolicy       string // Content-Security-Policy of what functions answer, "" when switched off
-	scrubRequests    bool   // functions do not see credentials
-	SecureRewrites   bool
-	RewriteLimit     int64
-	couchLog         bool
-	tagUsers         bool // transactions of requests are marked with the user
-	Auth             *auth.Settings
-	cors             *corsSettings // nil when off
-	frames           *frameOptions // nil when off
-	virtualHosts     []virtualHost
+	// UsersSecurity allows a change of the security object of the users database. Without it even
+	// an admin cannot open that database to others by mistake.
+	UsersSecurity bool
+	// wwwAuthenticate is the value of that header in a 401. With a value, the browser asks for a
+	// password; without one, it may be sent to loginPage instead (see unauthorized).
+	wwwAuthenticate string
+	// loginPage is a path on this server, "" for none.
+	loginPage string
+	Server    []string // the header
+	// minimalHeaders are the headers that are left of an answer to a request with Prefer:
+	// return=minimal: the configured ones, and five that readMinimalHeaders always adds.
+	minimalHeaders map[string]bool
+	// The next three are names of headers by which a proxy tells with which host and scheme the
+	// client has asked. URLs in answers are built from them.
+	forwardedHost  string
+	forwardedProto string
+	forwardedSSL   string
+	// trustedProxies are the networks whose X-Forwarded-For and peerHeader are believed. Where
+	// there are none, peerHeader is believed of everybody, and X-Forwarded-For of nobody (see
+	// Peer).
+	trustedProxies []netip.Prefix
+	peerHeader     string
+	// Maintenance is "true", "nolb", or anything else for a server in service (see
+	// maintenancemode.go).
+	Maintenance string
+	uuidKind    uuidKind
+	// DefaultSecurity tells who may use a new database: "everyone" and "admin_local" open it, any
+	// other value leaves it to admins.
+	DefaultSecurity string
+	AttachmentCSP   string // "" when switched off
+	ShowPolicy      string // Content-Security-Policy of what functions answer, "" when switched off
+	scrubRequests   bool   // functions do not see credentials
+	// SecureRewrites keeps what a rewrite leads to inside of its own database, but for harmless
+	// paths, and does not let a rewrite function set the headers that tell who asks.
+	SecureRewrites bool
+	// RewriteLimit is how often one request may be rewritten, so that rules that lead to each other
+	// come to an end.
+	RewriteLimit int64
+	// couchLog writes the access log in the form of CouchDB's, for programs that read it.
+	couchLog     bool
+	tagUsers     bool // transactions of requests are marked with the user
+	Auth         *auth.Settings
+	cors         *corsSettings // nil when off
+	frames       *frameOptions // nil when off
+	virtualHosts []virtualHost
 }
 
 // milliseconds is a duration of a setting; 0 for what is not positive.

@@ -19,6 +19,8 @@ import (
 )
 
 const (
+	// A batch of revisions is written when it has this many of them or this many bytes, whichever
+	// comes first: one write each would be slow, and one for all would hold the database in memory.
 	salvageDocs  = 500
 	salvageBytes = 4 << 20
 )

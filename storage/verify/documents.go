@@ -13,17 +13,24 @@ import (
 
 // docsCheck is the first phase: the documents in the order of their ids, in four subspaces at once.
 type docsCheck struct {
+	// begun tells that last is an id: the empty string is one as well.
 	begun bool
 	last  string // the last document that was checked
+	// sums is what the counters of the database must hold, and parts what those of each partition
+	// must, by its name. They are added up document by document and compared when all are through.
 	sums  keyspace.StatDelta
 	parts map[string]*keyspace.StatDelta
-	refs  map[string]*attachmentUse
+	// refs are the attachments that entries name; the phase that follows compares them with what is
+	// stored of attachments.
+	refs map[string]*attachmentUse
 }
 
 // attachmentUse is what the entries say of an attachment.
 type attachmentUse struct {
+	// count is the number of entries that name the attachment.
 	count  int64
 	length int64 // stored bytes
+	// digest is the MD5 that entries tell of it.
 	digest [16]byte
 	id     string // a document that names it
 }

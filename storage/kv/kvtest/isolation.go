@@ -33,6 +33,7 @@ func number(t testing.TB, tx kv.ReadTx, key string) int {
 	return n
 }
 
+// setNumber is the reverse of number.
 func setNumber(tx kv.Tx, key string, n int) {
 	tx.Set([]byte(key), strconv.AppendInt(nil, int64(n), 10))
 }
@@ -51,6 +52,8 @@ func testLostUpdate(t *testing.T, s *store) {
 // A conflict is found however many commits came after the one that caused it.
 func testConflictLongAgo(t *testing.T, s *store) {
 	for _, key := range []string{"read", "other"} {
+		// The commits in between push the one that matters out of whatever the store keeps of the
+		// last few; a store that forgets it must fail the transaction rather than let it pass.
 		runs := s.runs(func(tx kv.Tx) { get(t, tx, "read") }, func(kv.Tx) {
 			s.set(key, "new")
 			for i := range 40 {
@@ -71,6 +74,8 @@ func testWriteSkew(t *testing.T, s *store) {
 			setNumber(tx, key, 0)
 		}
 	}
+	// Each may leave only while both stay. The second transaction commits inside of the first,
+	// which then has to run again and must see that it may not leave anymore.
 	first := true
 	s.update(func(tx kv.Tx) {
 		leave(tx, "a")
@@ -86,6 +91,8 @@ func testWriteSkew(t *testing.T, s *store) {
 // all.
 func testSnapshotStays(t *testing.T, s *store) {
 	s.set("a", "old", "b", "old", "c", "old")
+	// The iterator is open before the commits, and goes on after them: it belongs to the snapshot,
+	// not to the moment of the read.
 	s.view(func(tx kv.ReadTx) {
 		it := tx.Range(nil, []byte("\xff"), kv.RangeOptions{})
 		defer it.Close()
@@ -123,6 +130,8 @@ func testReadVersion(t *testing.T, s *store) {
 		return v
 	}
 	s.view(func(old kv.ReadTx) {
+		// The snapshot is opened before the commit, but its version may be asked for only after it:
+		// it is still that of the snapshot.
 		stamp := s.set("a", "1")
 		committed := commitVersion(stamp)
 		if v := version(old); v >= committed {
@@ -155,6 +164,7 @@ func testConcurrentTransfers(t *testing.T, s *store) {
 		}
 		return sum
 	}
+	// The random moves are drawn before the workers begin, since they may not share the generator.
 	moves := make([][]int, workers)
 	for w := range moves {
 		moves[w] = rng.Perm(1000)
@@ -166,6 +176,8 @@ func testConcurrentTransfers(t *testing.T, s *store) {
 				if i%5 == 0 && sum(tx) != total {
 					t.Errorf("an update sees a total of %d", sum(tx))
 				}
+				// A transfer to the same account, or of more than there is, writes nothing: an update
+				// that only reads is among the concurrent ones as well.
 				have := number(t, tx, from)
 				if from == to || have < amount {
 					return nil

@@ -13,6 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
+// registers are few, so that transactions meet at the same keys; a single digit tells them apart in
+// keys.
 const registers = 4
 
 // registerState is the content of the registers; 0 is an absent key.
@@ -20,9 +22,13 @@ type registerState [registers]int
 
 // registerOp is a transaction over the registers.
 type registerOp struct {
-	kind     string
+	// kind is a key of registerKinds.
+	kind string
+	// from and to are numbers of registers; a kind that has one operand uses to.
 	from, to int
-	value    int
+	// value is different in each operation of a history, so that a read tells which write it has
+	// seen.
+	value int
 }
 
 // registerKinds are the transactions, each as its steps on the store and on the state. Both return
@@ -101,6 +107,7 @@ var registerKinds = map[string]struct {
 	},
 }
 
+// register is the key of a register. The keys follow each other, so that one range has them all.
 func register(i int) string { return fmt.Sprint("register", i) }
 
 // readRegisters reads all registers in one range.
@@ -135,6 +142,7 @@ func testLinearizable(t *testing.T, s *store) {
 		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v -> %v", input, output) },
 	}
 	for range rounds {
+		// The model begins with empty registers.
 		s.update(func(tx kv.Tx) { tx.ClearRange(nil, []byte("\xff")) })
 		history := record(t, s, rng, clients, each)
 		switch porcupine.CheckOperationsTimeout(model, history, 30*time.Second) {
@@ -153,11 +161,15 @@ func testLinearizable(t *testing.T, s *store) {
 // record runs random transactions of several clients at once.
 func record(t testing.TB, s *store, rng *rand.Rand, clients, each int) []porcupine.Operation {
 	history := make([]porcupine.Operation, clients*each)
+	// A copy is here twice: it reads one register and writes another, and so is what a store with
+	// too few conflicts gets wrong.
 	kinds := []string{"read all", "write", "copy", "copy", "read all and write", "clear", "raise"}
 	for i := range history {
 		history[i].ClientId = i / each
 		history[i].Input = registerOp{kinds[rng.IntN(len(kinds))], rng.IntN(registers), rng.IntN(registers), 100 + i}
 	}
+	// The clock has no time: it only tells which calls and returns came before others, which is all
+	// that the checker asks for.
 	var clock atomic.Int64
 	together(clients, func(client int) {
 		for i := client * each; i < (client+1)*each; i++ {

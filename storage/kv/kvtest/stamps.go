@@ -15,6 +15,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
+// commitVersion is the first 8 of a versionstamp's bytes, the version of the commit; 2 bytes of its
+// place in a batch of commits follow, and 2 that the user chooses.
 func commitVersion(stamp kv.Versionstamp) uint64 { return binary.BigEndian.Uint64(stamp[:]) }
 
 // logKey is a versionstamped key below log/ with the user part n.
@@ -26,10 +28,12 @@ func logKey(n uint16) (key []byte, offset int) {
 func testVersionstamps(t *testing.T, s *store) {
 	stamp := s.update(func(tx kv.Tx) {
 		for n := range uint16(3) {
+			// The user part orders the keys of one commit, not the order in which they are written.
 			key, offset := logKey(2 - n)
 			tx.SetVersionstampedKey(key, offset, fmt.Append(nil, 2-n))
 		}
 		tx.SetVersionstampedValue([]byte("value"), []byte("<0123456789>"), 1)
+		// The later write of a key counts, whether it waits for its versionstamp or not.
 		tx.SetVersionstampedValue([]byte("twice"), []byte("0123456789"), 0)
 		tx.SetVersionstampedValue([]byte("twice"), []byte("0123456789!"), 0)
 		tx.SetVersionstampedValue([]byte("over"), []byte("0123456789"), 0)
@@ -45,6 +49,7 @@ func testVersionstamps(t *testing.T, s *store) {
 	}
 	s.expect(append(want, "over", "written", "twice", engine+"!", "value", "<"+engine+">")...)
 
+	// A transaction that writes nothing has no place among the commits.
 	read := func(tx kv.Tx) error { _, err := tx.Get([]byte("value")); return err }
 	if stamp, err := s.Update(context.Background(), read); err != nil || stamp != (kv.Versionstamp{}) {
 		t.Errorf("without a write: %x, %v", stamp, err)
@@ -63,6 +68,7 @@ func testVersionstampsGrow(t *testing.T, s *store) {
 			}
 			last = stamp
 		}
+		// A store that begins to count anew after a restart would give out versionstamps of before.
 		s.reopen()
 	}
 	var all [4][]kv.Versionstamp
@@ -106,6 +112,8 @@ func testLogOnlyGrows(t *testing.T, s *store) {
 			}
 			return
 		}
+		// This is what a changes feed does: it reads on from the last entry that it has seen, and
+		// would miss for ever what appears before that entry.
 		seen := read()
 		for writing.Load() > 0 {
 			now := read()
@@ -127,6 +135,8 @@ func testUnreadable(t *testing.T, s *store) {
 		key, offset := tuple.AppendVersionstampHole([]byte("log/"), 0)
 		tx.SetVersionstampedKey(key, offset, nil)
 		tx.SetVersionstampedValue([]byte("value"), make([]byte, 10), 0)
+		// The keys that wait for their versionstamp may come to stand anywhere between log/3 and
+		// log/4, so that every read that touches that range is refused, and none besides.
 		for _, reader := range []kv.ReadTx{tx, tx.Snapshot()} {
 			for _, key := range [][]byte{key, []byte("log/\x33\xff"), []byte("value")} {
 				if value, err := reader.Get(key); !errors.Is(err, kv.ErrUnreadable) {
@@ -152,6 +162,7 @@ func testUnreadable(t *testing.T, s *store) {
 			expectRows(t, reader, "", "\xff", kv.RangeOptions{Limit: 1}, "a", "1")
 			expectRows(t, reader, "", "\xff", kv.RangeOptions{Limit: 1, Reverse: true}, "z", "9")
 		}
+		// A plain write takes the place of the one that waits, so that the key can be read again.
 		tx.Set([]byte("value"), []byte("known"))
 		expectGet(t, tx, "value", "known")
 	})
