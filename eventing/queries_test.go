@@ -100,12 +100,15 @@ function OnUpdate(doc, meta) {
 	rows = (SELECT n FROM data WHERE n < 2) UNION (SELECT d.of AS n FROM dst d WHERE d.of < 4) ORDER BY n;
 	for (var row of rows) out.push(row.n);
 	UPDATE dst d SET d.name = (SELECT RAW a.next FROM data a WHERE a.n = d.of)[0] WHERE d.of = 4;
+	MERGE INTO dst USING (SELECT a.n, META(a).id FROM data a WHERE a.n IN [3, 30, 5]) AS s ON KEY "x0" || TO_STRING(s.n)
+		WHEN MATCHED THEN UPDATE SET dst.merged = s.id WHEN NOT MATCHED THEN INSERT s;
 	dst["answer"] = {out: out};
 }`, "", "+dst=dst", "data=data")
 	n.deploy("f")
 	n.put("src", "x", `{}`)
 	n.becomes("dst", "answer", `{"out":[{"n":18,"next":19},0,1,2]}`)
 	n.becomes("dst", "x02", `{"of":4,"name":"d05"}`)
+	n.becomes("dst", "x03", `{"of":6,"merged":"d03"}`)
 }
 
 // TestQueryErrors: a statement that fails throws where it stands, and voids nothing that the

@@ -1,6 +1,10 @@
 package n1ql
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
+)
 
 // Statement is a parsed statement. It is immutable and may be used by several goroutines.
 type Statement struct {
@@ -32,7 +36,16 @@ type Statement struct {
 	limit    expr
 	offset   expr
 	inserts  []insertRow
+	rows     *subquery    // INSERT … SELECT: inserts is how a row of it becomes a document
 	set      []assignment // of UPDATE, in order, those of UNSET without a value
+	merge    *merge       // of MERGE, whose source is from, and whose target is joined
+}
+
+// merge is what MERGE does; a nil condition always holds.
+type merge struct {
+	update, remove               bool
+	updateIf, removeIf, insertIf expr
+	insert                       *insertRow // its key is nil with ON KEY
 }
 
 // Kind says what a statement does.
@@ -45,6 +58,7 @@ const (
 	Upsert Kind = "UPSERT"
 	Update Kind = "UPDATE"
 	Delete Kind = "DELETE"
+	Merge  Kind = "MERGE"
 )
 
 // Kind says what the statement does.
@@ -65,8 +79,11 @@ func (s *Statement) keyspace() string {
 // Target is the name of the keyspace that the statement writes to, as Keyspaces gives it; "" for a
 // SELECT.
 func (s *Statement) Target() string {
-	if s.kind == Select {
+	switch s.kind {
+	case Select:
 		return ""
+	case Merge:
+		return s.joins[0].keyspace.shown()
 	}
 	return s.keyspace()
 }
@@ -210,12 +227,12 @@ type step struct {
 // expr is an expression. Evaluation fails only where a bound is hit: what makes no sense is NULL or
 // MISSING.
 type expr interface {
-	eval(e *env) (value, error)
+	eval(e *env) (datum.Value, error)
 }
 
 // The expressions.
 type (
-	literal   struct{ value value }
+	literal   struct{ value datum.Value }
 	parameter struct{ name string }
 	// identifier is a variable of a binding, the keyspace's alias, or a field of the document.
 	identifier struct{ name string }

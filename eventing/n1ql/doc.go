@@ -3,14 +3,12 @@
 //	var rows = SELECT name FROM breweries WHERE type = "brewery" AND city = $city LIMIT 5;
 //
 // Package script finds the statements in JavaScript and replaces each by a call of
-// couchbase.n1qlQuery with its text and the values of the variables in it. That call comes to [Parse],
-// [Statement.Bind] and [Query.Rows]. The documents are behind the interface [Keyspaces]; there is no
-// other I/O.
+// couchbase.n1qlQuery with its text and the values of the variables in it; package datum has values and
+// their order. That call comes to [Parse], [Statement.Bind] and [Query.Rows]. The documents are behind
+// the interface [Keyspaces]; there is no other I/O.
 //
-//   - parser.go, parsestatement.go, parsequery.go, parsefrom.go, parseexpr.go, parsecall.go, parserange.go:
-//     the parser of statements;
-//     ast.go: what it makes; embed.go: a statement in other code
-//   - value.go, number.go, compare.go: values and their order
+//   - parser.go, parsestatement.go, parsequery.go, parsefrom.go, parsemerge.go, parseexpr.go, parsecall.go,
+//     parserange.go: the parser of statements; ast.go: what it makes; embed.go: a statement in other code
 //   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions; like.go: LIKE;
 //     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
 //     functionsdate.go, functionsbits.go
@@ -19,12 +17,13 @@
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one
 //   - join.go: JOIN, NEST, UNNEST; group.go: GROUP BY; subquery.go: subqueries, UNION and its like
 //   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT,
-//     UPDATE, DELETE
+//     UPDATE, DELETE; merge.go: MERGE
 //   - errors.go: Error
 //
 // The subset: SELECT [DISTINCT] list or RAW FROM a keyspace or a subquery with joins, USE KEYS, LET,
 // WHERE, GROUP BY, ORDER BY, LIMIT, OFFSET, aggregates, UNION and its like; INSERT, UPSERT, UPDATE,
-// DELETE, with RETURNING. What else N1QL has is an error that names the clause. docs/eventing-queries.md is for users.
+// DELETE, MERGE, with RETURNING. What else N1QL has is an error that names the clause.
+// docs/eventing-queries.md is for users.
 //
 // Invariants:
 //  1. No input overflows the stack: statements have at most maxDepth levels of recursion, documents are not recursed
@@ -37,7 +36,7 @@
 //     without ORDER BY, DISTINCT, GROUP BY and joins keeps one row, one with joins a block of rows for each.
 //     A subquery gives back what it held but its rows.
 //  5. A subquery that has read nothing around it is run once.
-//  6. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
+//  6. UPDATE, DELETE and MERGE write a document only if it is as it was when WHERE was asked.
 //
 // Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"),
 // strings by their bytes. Integers stay exact as long as they fit into 64 bits; the ones of

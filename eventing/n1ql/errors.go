@@ -1,6 +1,11 @@
 package n1ql
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
+)
 
 // ErrorKind says why a statement could not be run.
 type ErrorKind uint8
@@ -35,4 +40,12 @@ func invalidf(format string, args ...any) error {
 
 func limitf(format string, args ...any) error {
 	return &Error{Kind: KindLimit, Message: fmt.Sprintf(format, args...)}
+}
+
+// limited makes of a value that would be too large an Error.
+func limited(err error) error {
+	if errors.Is(err, datum.ErrTooLarge) {
+		return limitf("a value of the statement is larger than %d bytes", datum.MaxValueSize)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package n1ql
 
 import (
 	"context"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"slices"
 	"time"
 )
@@ -9,16 +10,16 @@ import (
 // env is what expressions are evaluated in: a document, parameters and variables.
 type env struct {
 	ctx       context.Context // of the query: loops over arrays end with it
-	params    map[string]value
+	params    map[string]datum.Value
 	alias     string
 	now       time.Time
-	document  value
+	document  datum.Value
 	meta      *Document // nil where there is no document
 	terms     []term    // of FROM, where there are joins; document is that of the one whose ON is evaluated
 	statement *Statement
-	variables []member
-	results   []value // of the aggregates
-	group     []value // of the terms of GROUP BY
+	variables []datum.Member
+	results   []datum.Value // of the aggregates
+	group     []datum.Value // of the terms of GROUP BY
 	steps     int
 	memory    *memory  // of the query; nil: its values have no bound but maxHeld
 	held      int      // bytes of values that expressions have and are not done with
@@ -30,7 +31,7 @@ type env struct {
 // term is the value that a term of FROM has in a row.
 type term struct {
 	alias string
-	value value
+	value datum.Value
 	meta  *Document // nil for what is no document
 }
 
@@ -47,7 +48,7 @@ func (e *env) term(alias string) *term {
 // known says what a name stands for before the document is read.
 func (e *env) known(name string) nameKind {
 	switch {
-	case slices.ContainsFunc(e.variables, func(m member) bool { return m.name == name }), e.term(name) != nil:
+	case slices.ContainsFunc(e.variables, func(m datum.Member) bool { return m.Name == name }), e.term(name) != nil:
 		return nameKnown
 	case name == e.alias, slices.ContainsFunc(e.statement.lets, named(name)):
 		return nameOfRow
@@ -67,7 +68,7 @@ func (e *env) let(list []variable) error {
 		if err != nil {
 			return err
 		}
-		e.variables = append(e.variables, member{l.name, v})
+		e.variables = append(e.variables, datum.Member{Name: l.name, Value: v})
 	}
 	return nil
 }
@@ -82,12 +83,12 @@ func (e *env) step() error {
 
 // maxHeld bounds the values that expressions have together at one time, each of which is not too
 // large.
-const maxHeld = 2 * maxValueSize
+const maxHeld = 2 * datum.MaxValueSize
 
 // hold counts a value that an expression keeps until it has others. Whoever holds values puts
 // e.held back when it is done.
-func (e *env) hold(v *value) error {
-	if e.held += valueSize + v.cost(); e.held > maxHeld {
+func (e *env) hold(v *datum.Value) error {
+	if e.held += datum.ValueSize + v.Cost(); e.held > maxHeld {
 		return errTooMuch
 	}
 	return e.memory.hold(e.held)
@@ -101,13 +102,13 @@ func (e *env) passes(condition expr) (bool, error) {
 		return true, nil
 	}
 	v, err := condition.eval(e)
-	return v.truth(), err
+	return v.Truth(), err
 }
 
 // evalAll evaluates several expressions.
-func (e *env) evalAll(list []expr) ([]value, error) {
+func (e *env) evalAll(list []expr) ([]datum.Value, error) {
 	held := e.held
-	values := make([]value, len(list))
+	values := make([]datum.Value, len(list))
 	for i, x := range list {
 		var err error
 		if values[i], err = x.eval(e); err != nil {
@@ -122,7 +123,7 @@ func (e *env) evalAll(list []expr) ([]value, error) {
 }
 
 // evalTwo evaluates two operands. If one is MISSING or NULL, so is the result, and unknown is set.
-func (e *env) evalTwo(a, b expr) (x, y value, unknown bool, err error) {
+func (e *env) evalTwo(a, b expr) (x, y datum.Value, unknown bool, err error) {
 	if x, err = a.eval(e); err != nil {
 		return x, y, true, err
 	}
@@ -134,30 +135,30 @@ func (e *env) evalTwo(a, b expr) (x, y value, unknown bool, err error) {
 		return x, y, true, err
 	}
 	e.held = held
-	if x.unknown() || y.unknown() {
-		return value{kind: min(x.kind, y.kind)}, y, true, nil
+	if x.Unknown() || y.Unknown() {
+		return datum.Value{Kind: min(x.Kind, y.Kind)}, y, true, nil
 	}
 	return x, y, false, nil
 }
 
-func (x *literal) eval(*env) (value, error) { return x.value, nil }
+func (x *literal) eval(*env) (datum.Value, error) { return x.value, nil }
 
-func (x *parameter) eval(e *env) (value, error) { return e.params[x.name], nil }
+func (x *parameter) eval(e *env) (datum.Value, error) { return e.params[x.name], nil }
 
 // eval looks a name up among variables and terms, then among the members of the document.
-func (x *identifier) eval(e *env) (value, error) {
+func (x *identifier) eval(e *env) (datum.Value, error) {
 	if v, _, ok := e.lookup(x.name); ok {
 		return v, nil
 	}
-	return e.document.field(x.name), nil
+	return e.document.Field(x.name), nil
 }
 
 // lookup finds a name: the variables of loops from the innermost out, then the alias of a term,
 // which is the whole document and has its metadata, then what is around the subquery.
-func (e *env) lookup(name string) (v value, meta *Document, ok bool) {
+func (e *env) lookup(name string) (v datum.Value, meta *Document, ok bool) {
 	for i := len(e.variables) - 1; i >= 0; i-- {
-		if e.variables[i].name == name {
-			return e.variables[i].value, nil, true
+		if e.variables[i].Name == name {
+			return e.variables[i].Value, nil, true
 		}
 	}
 	if t := e.term(name); t != nil {
@@ -167,154 +168,154 @@ func (e *env) lookup(name string) (v value, meta *Document, ok bool) {
 		return e.document, e.meta, true
 	}
 	if e.outer == nil {
-		return value{}, nil, false
+		return datum.Value{}, nil, false
 	}
 	v, meta, ok = e.outer.env.lookup(name)
 	e.outer.used = e.outer.used || ok
 	return v, meta, ok
 }
 
-func (x *fieldOf) eval(e *env) (value, error) {
+func (x *fieldOf) eval(e *env) (datum.Value, error) {
 	if all, ok := x.of.(*starOf); ok {
 		return all.fieldsOf(e, x.name)
 	}
 	v, err := x.of.eval(e)
-	return v.field(x.name), err
+	return v.Field(x.name), err
 }
 
 // eval is MISSING for what has no elements, as a field of what is no object is.
-func (x *elementOf) eval(e *env) (value, error) {
+func (x *elementOf) eval(e *env) (datum.Value, error) {
 	of, err := x.of.eval(e)
 	if err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
 	at, err := x.at.eval(e)
-	i, ok := at.num.int()
+	i, ok := at.Num.Int()
 	switch {
-	case err != nil || of.kind < kindArray:
-		return value{}, err
-	case at.unknown():
+	case err != nil || of.Kind < datum.KindArray:
+		return datum.Value{}, err
+	case at.Unknown():
 		return at, nil
-	case at.kind == kindString: // object["name"] is as good as object.name
-		return of.field(at.text), nil
-	case at.kind != kindNumber || !ok:
-		return null, nil
+	case at.Kind == datum.KindString: // object["name"] is as good as object.name
+		return of.Field(at.Text), nil
+	case at.Kind != datum.KindNumber || !ok:
+		return datum.Null, nil
 	}
-	return of.element(i), nil
+	return of.Element(i), nil
 }
 
-func (x *arrayOf) eval(e *env) (value, error) {
+func (x *arrayOf) eval(e *env) (datum.Value, error) {
 	list, err := e.evalAll(x.list)
 	for i := range list {
-		if list[i].kind == kindMissing {
-			list[i] = null
+		if list[i].Kind == datum.KindMissing {
+			list[i] = datum.Null
 		}
 	}
-	return array(list), err
+	return datum.Array(list), err
 }
 
-func (x *objectOf) eval(e *env) (value, error) {
+func (x *objectOf) eval(e *env) (datum.Value, error) {
 	held := e.held
-	var members []member
+	var members []datum.Member
 	for _, m := range x.members {
 		v, err := m.value.eval(e)
 		if err == nil {
 			err = e.hold(&v)
 		}
 		if err != nil {
-			return value{}, err
+			return datum.Value{}, err
 		}
 		members = setMember(members, m.name, v)
 	}
 	e.held = held
-	return object(members...), nil
+	return datum.Object(members...), nil
 }
 
 // setMember sets a member, or removes it if the value is MISSING. The list is the caller's.
-func setMember(members []member, name string, v value) []member {
+func setMember(members []datum.Member, name string, v datum.Value) []datum.Member {
 	for i := range members {
-		if members[i].name != name {
+		if members[i].Name != name {
 			continue
 		}
-		if v.kind == kindMissing {
+		if v.Kind == datum.KindMissing {
 			return append(members[:i], members[i+1:]...)
 		}
-		members[i].value = v
+		members[i].Value = v
 		return members
 	}
-	if v.kind == kindMissing {
+	if v.Kind == datum.KindMissing {
 		return members
 	}
-	return append(members, member{name, v})
+	return append(members, datum.Member{Name: name, Value: v})
 }
 
-func negate(v *value) value {
-	zero := number{}
-	if v.num.isFloat {
-		return value{kind: kindNumber, num: number{double: -v.num.double, isFloat: true}}
+func negate(v *datum.Value) datum.Value {
+	zero := datum.Number{}
+	if v.Num.IsFloat {
+		return datum.Value{Kind: datum.KindNumber, Num: datum.Number{Double: -v.Num.Double, IsFloat: true}}
 	}
-	return calculate("-", &zero, &v.num)
+	return datum.Calculate("-", &zero, &v.Num)
 }
 
-func (x *negative) eval(e *env) (value, error) {
+func (x *negative) eval(e *env) (datum.Value, error) {
 	v, err := x.of.eval(e)
 	switch {
-	case err != nil || v.unknown():
+	case err != nil || v.Unknown():
 		return v, err
-	case v.kind != kindNumber:
-		return null, nil
+	case v.Kind != datum.KindNumber:
+		return datum.Null, nil
 	}
 	return negate(&v), nil
 }
 
-func (x *arithmetic) eval(e *env) (value, error) {
+func (x *arithmetic) eval(e *env) (datum.Value, error) {
 	a, b, unknown, err := e.evalTwo(x.a, x.b)
 	switch {
 	case err != nil || unknown:
 		return a, err
-	case a.kind != kindNumber || b.kind != kindNumber:
-		return null, nil
+	case a.Kind != datum.KindNumber || b.Kind != datum.KindNumber:
+		return datum.Null, nil
 	}
-	return calculate(x.op, &a.num, &b.num), nil
+	return datum.Calculate(x.op, &a.Num, &b.Num), nil
 }
 
-func (x *concat) eval(e *env) (value, error) {
+func (x *concat) eval(e *env) (datum.Value, error) {
 	list, err := e.evalAll(x.list)
 	if err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
 	return e.concatenate(list)
 }
 
 // concatenate joins strings; others make it NULL.
-func (e *env) concatenate(list []value) (value, error) {
-	size, unknown := 0, kindString
+func (e *env) concatenate(list []datum.Value) (datum.Value, error) {
+	size, unknown := 0, datum.KindString
 	for i := range list {
-		switch list[i].kind {
-		case kindString:
-			size += len(list[i].text)
-		case kindMissing:
-			unknown = kindMissing
+		switch list[i].Kind {
+		case datum.KindString:
+			size += len(list[i].Text)
+		case datum.KindMissing:
+			unknown = datum.KindMissing
 		default:
-			unknown = min(unknown, kindNull)
+			unknown = min(unknown, datum.KindNull)
 		}
 	}
-	if unknown != kindString {
-		return value{kind: unknown}, nil
+	if unknown != datum.KindString {
+		return datum.Value{Kind: unknown}, nil
 	}
 	if err := e.room(int64(size)); err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
 	joined := make([]byte, 0, size)
 	for i := range list {
-		joined = append(joined, list[i].text...)
+		joined = append(joined, list[i].Text...)
 	}
-	return text(string(joined)), nil
+	return datum.Text(string(joined)), nil
 }
 
 // eval is the metadata of a document, which is MISSING for what is none: an element of an array, or
 // what LEFT has added nothing to.
-func (x *metaOf) eval(e *env) (value, error) {
+func (x *metaOf) eval(e *env) (datum.Value, error) {
 	meta := e.meta
 	if x.alias != "" {
 		if _, found, ok := e.lookup(x.alias); ok {
@@ -322,35 +323,35 @@ func (x *metaOf) eval(e *env) (value, error) {
 		}
 	}
 	if meta == nil {
-		return value{}, nil
+		return datum.Value{}, nil
 	}
-	return object(
-		member{"cas", text(meta.Cas)},
-		member{"expiration", integer(meta.Expiry)},
-		member{"id", text(meta.ID)},
-		member{"type", text("json")},
+	return datum.Object(
+		datum.Member{Name: "cas", Value: datum.Text(meta.Cas)},
+		datum.Member{Name: "expiration", Value: datum.Integer(meta.Expiry)},
+		datum.Member{Name: "id", Value: datum.Text(meta.ID)},
+		datum.Member{Name: "type", Value: datum.Text("json")},
 	), nil
 }
 
 // eval calls a function with its evaluated arguments. MISSING before NULL among them is the result,
 // without a call, unless the function looks at unknown values itself.
-func (x *function) eval(e *env) (value, error) {
+func (x *function) eval(e *env) (datum.Value, error) {
 	args, err := e.evalAll(x.args)
 	if err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
 	if !x.fn.takesUnknown {
-		unknown := kindObject
+		unknown := datum.KindObject
 		for i := range args {
-			unknown = min(unknown, args[i].kind)
+			unknown = min(unknown, args[i].Kind)
 		}
-		if len(args) > 0 && unknown <= kindNull {
-			return value{kind: unknown}, nil
+		if len(args) > 0 && unknown <= datum.KindNull {
+			return datum.Value{Kind: unknown}, nil
 		}
 	}
 	return x.fn.call(e, args)
 }
 
-func (x *aggregate) eval(e *env) (value, error) { return e.results[x.at], nil }
+func (x *aggregate) eval(e *env) (datum.Value, error) { return e.results[x.at], nil }
 
-func (x *groupKey) eval(e *env) (value, error) { return e.group[x.at], nil }
+func (x *groupKey) eval(e *env) (datum.Value, error) { return e.group[x.at], nil }

@@ -4,30 +4,31 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // elements goes over an array; one that is a part of a document is not unpacked as a whole.
 type elements struct {
-	list   []value
+	list   []datum.Value
 	packed ejson.Cursor
 }
 
-func elementsOf(v *value) elements {
-	if v.unpacked() {
-		return elements{list: v.list}
+func elementsOf(v *datum.Value) elements {
+	if v.Unpacked() {
+		return elements{list: v.List}
 	}
-	return elements{packed: v.doc.Children()}
+	return elements{packed: v.Doc.Children()}
 }
 
 // next gives the next element; ok is false after the last one.
-func (l *elements) next() (v value, ok bool) {
+func (l *elements) next() (v datum.Value, ok bool) {
 	if len(l.list) > 0 {
 		v := l.list[0]
 		l.list = l.list[1:]
 		return v, true
 	}
 	packed, ok := l.packed.Next()
-	return fromJSON(packed), ok
+	return datum.FromJSON(packed), ok
 }
 
 // walk goes over what a variable has, one value after the other: over the elements of an array, or
@@ -35,36 +36,36 @@ func (l *elements) next() (v value, ok bool) {
 // order of their names.
 type walk struct {
 	deep   bool
-	places bool    // next tells places
-	place  value   // of the value that next has given
-	open   []level // those that are within each other, with what is left of each
-	held   int     // values that were unpacked for them
+	places bool        // next tells places
+	place  datum.Value // of the value that next has given
+	open   []level     // those that are within each other, with what is left of each
+	held   int         // values that were unpacked for them
 }
 
 // level is an array or object that a walk is in.
 type level struct {
 	elements
 	held  int
-	given int64    // values
-	names []member // of an object's members, where places are told
+	given int64          // values
+	names []datum.Member // of an object's members, where places are told
 }
 
-func valuesWithin(v *value) *walk {
+func valuesWithin(v *datum.Value) *walk {
 	w := &walk{deep: true}
 	w.enter(v)
 	return w
 }
 
 // enter goes on with what is in a value.
-func (w *walk) enter(v *value) {
-	switch v.kind {
-	case kindArray:
+func (w *walk) enter(v *datum.Value) {
+	switch v.Kind {
+	case datum.KindArray:
 		w.open = append(w.open, level{elements: elementsOf(v)})
-	case kindObject:
-		fields := sortedFields(v)
-		list := make([]value, len(fields))
+	case datum.KindObject:
+		fields := datum.SortedFields(v)
+		list := make([]datum.Value, len(fields))
 		for i := range fields {
-			list[i] = fields[i].value
+			list[i] = fields[i].Value
 		}
 		l := level{elements: elements{list: list}, held: len(list)}
 		if w.places {
@@ -76,16 +77,16 @@ func (w *walk) enter(v *value) {
 }
 
 // next gives the next value; ok is false after the last one.
-func (w *walk) next() (v value, ok bool, err error) {
+func (w *walk) next() (v datum.Value, ok bool, err error) {
 	for len(w.open) > 0 {
 		last := &w.open[len(w.open)-1]
 		if v, ok = last.next(); ok {
 			switch {
 			case !w.places:
 			case last.names != nil:
-				w.place = text(last.names[last.given].name)
+				w.place = datum.Text(last.names[last.given].Name)
 			default:
-				w.place = integer(last.given)
+				w.place = datum.Integer(last.given)
 			}
 			last.given++
 			if w.deep {
@@ -97,7 +98,7 @@ func (w *walk) next() (v value, ok bool, err error) {
 		w.held -= last.held
 		w.open = w.open[:len(w.open)-1]
 	}
-	return value{}, false, nil
+	return datum.Value{}, false, nil
 }
 
 // loop is variables that go over values together: all have their first ones, then their second
@@ -110,21 +111,21 @@ type loop struct {
 
 // over begins a loop. If what a variable goes over is MISSING, or cannot be gone over, there is
 // none: unknown is the result then, MISSING before NULL.
-func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
+func (e *env) over(bindings []binding) (l *loop, unknown *datum.Value, err error) {
 	l = &loop{env: e, base: len(e.variables)}
 	for i := range bindings {
 		in, err := bindings[i].in.eval(e)
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case in.kind == kindMissing:
+		case in.Kind == datum.KindMissing:
 			return nil, &in, nil
-		case in.kind == kindArray, in.kind == kindObject && (bindings[i].within || bindings[i].place != ""):
+		case in.Kind == datum.KindArray, in.Kind == datum.KindObject && (bindings[i].within || bindings[i].place != ""):
 			w := &walk{deep: bindings[i].within, places: bindings[i].place != ""}
 			w.enter(&in)
 			l.over = append(l.over, w)
 		default:
-			unknown = &null
+			unknown = &datum.Null
 		}
 	}
 	if unknown != nil {
@@ -132,9 +133,9 @@ func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 	}
 	for i := range bindings {
 		if bindings[i].place != "" {
-			e.variables = append(e.variables, member{name: bindings[i].place})
+			e.variables = append(e.variables, datum.Member{Name: bindings[i].place})
 		}
-		e.variables = append(e.variables, member{name: bindings[i].name})
+		e.variables = append(e.variables, datum.Member{Name: bindings[i].name})
 	}
 	return l, nil, nil
 }
@@ -149,10 +150,10 @@ func (l *loop) next() (ok bool, err error) {
 			return false, err
 		}
 		if w.places {
-			l.env.variables[at].value = w.place
+			l.env.variables[at].Value = w.place
 			at++
 		}
-		l.env.variables[at].value = v
+		l.env.variables[at].Value = v
 		at++
 	}
 	return true, l.env.step()
@@ -164,11 +165,11 @@ func (l *loop) end() { l.env.variables = l.env.variables[:l.base] }
 // eval stops at the first value that decides: one that satisfies for ANY, one that does not for
 // EVERY. Over no values ANY is FALSE, EVERY is TRUE, and ANY AND EVERY, which asks for one value at
 // least, is FALSE.
-func (x *quantified) eval(e *env) (value, error) {
+func (x *quantified) eval(e *env) (datum.Value, error) {
 	l, unknown, err := e.over(x.over)
 	switch {
 	case err != nil:
-		return value{}, err
+		return datum.Value{}, err
 	case unknown != nil:
 		return *unknown, nil
 	}
@@ -176,13 +177,13 @@ func (x *quantified) eval(e *env) (value, error) {
 	for some := false; ; some = true {
 		more, err := l.next()
 		if err != nil {
-			return value{}, err
+			return datum.Value{}, err
 		}
 		if !more {
-			return boolean(x.every && (some || !x.any)), nil
+			return datum.Boolean(x.every && (some || !x.any)), nil
 		}
 		if ok, err := e.passes(x.satisfies); err != nil || ok != x.every {
-			return boolean(ok), err
+			return datum.Boolean(ok), err
 		}
 	}
 }
@@ -190,36 +191,36 @@ func (x *quantified) eval(e *env) (value, error) {
 // eval makes the ARRAY, OBJECT or FIRST of a comprehension. Values that are MISSING are left out of
 // arrays and objects. What it collects counts against maxHeld while the loop runs; the count goes
 // back when that ends.
-func (x *transformation) eval(e *env) (value, error) {
+func (x *transformation) eval(e *env) (datum.Value, error) {
 	l, unknown, err := e.over(x.over)
 	switch {
 	case err != nil:
-		return value{}, err
+		return datum.Value{}, err
 	case unknown != nil:
 		return *unknown, nil
 	}
 	defer l.end()
 	held := e.held
 	defer func() { e.held = held }()
-	var list []value
+	var list []datum.Value
 	members := newMembers(nil)
 	for {
 		more, err := l.next()
 		if err != nil {
-			return value{}, err
+			return datum.Value{}, err
 		}
 		if !more {
 			break
 		}
 		if ok, err := e.passes(x.when); err != nil {
-			return value{}, err
+			return datum.Value{}, err
 		} else if !ok {
 			continue
 		}
 		if x.what == "OBJECT" {
 			unknown, err := x.addMember(e, members)
 			if err != nil {
-				return value{}, err
+				return datum.Value{}, err
 			}
 			if unknown != nil {
 				return *unknown, nil
@@ -230,89 +231,89 @@ func (x *transformation) eval(e *env) (value, error) {
 		if err != nil || x.what == "FIRST" {
 			return v, err
 		}
-		if v.kind == kindMissing {
+		if v.Kind == datum.KindMissing {
 			continue
 		}
 		if err := e.hold(&v); err != nil {
-			return value{}, err
+			return datum.Value{}, err
 		}
 		list = append(list, v)
 	}
 	switch x.what {
 	case "FIRST":
-		return value{}, nil
+		return datum.Value{}, nil
 	case "OBJECT":
-		return object(members.list...), nil
+		return datum.Object(members.list...), nil
 	}
-	return array(list), nil
+	return datum.Array(list), nil
 }
 
 // addMember sets the member of OBJECT that the variables give. If its name is no string, there is
 // no object: unknown is the result then.
-func (x *transformation) addMember(e *env, to *members) (unknown *value, err error) {
+func (x *transformation) addMember(e *env, to *members) (unknown *datum.Value, err error) {
 	name, err := x.name.eval(e)
 	switch {
 	case err != nil:
 		return nil, err
-	case name.kind == kindMissing:
+	case name.Kind == datum.KindMissing:
 		return &name, nil
-	case name.kind != kindString:
-		return &null, nil
+	case name.Kind != datum.KindString:
+		return &datum.Null, nil
 	}
 	v, err := x.of.eval(e)
 	if err != nil {
 		return nil, err
 	}
-	if v.kind == kindMissing {
+	if v.Kind == datum.KindMissing {
 		return nil, nil
 	}
-	to.set(name.text, v)
+	to.set(name.Text, v)
 	return nil, e.hold(&v)
 }
 
 // members are members of an object that grows: setMember for many.
 type members struct {
-	list []member
+	list []datum.Member
 	at   map[string]int
 }
 
-func newMembers(list []member) *members {
+func newMembers(list []datum.Member) *members {
 	m := &members{list: slices.Clone(list), at: make(map[string]int, len(list))}
 	for i := range list {
-		m.at[list[i].name] = i
+		m.at[list[i].Name] = i
 	}
 	return m
 }
 
 // set sets a member to something that is not MISSING.
-func (m *members) set(name string, v value) {
+func (m *members) set(name string, v datum.Value) {
 	if i, ok := m.at[name]; ok {
-		m.list[i].value = v
+		m.list[i].Value = v
 		return
 	}
 	m.at[name] = len(m.list)
-	m.list = append(m.list, member{name, v})
+	m.list = append(m.list, datum.Member{Name: name, Value: v})
 }
 
 // eval is MISSING where the array has no such part, as an element is.
-func (x *sliceOf) eval(e *env) (value, error) {
+func (x *sliceOf) eval(e *env) (datum.Value, error) {
 	of, err := x.of.eval(e)
 	if err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
-	n := int64(of.length())
+	n := int64(of.Length())
 	bounds := [2]int64{0, n}
-	missing, wrong := of.kind == kindMissing, of.kind != kindArray
+	missing, wrong := of.Kind == datum.KindMissing, of.Kind != datum.KindArray
 	for i, bound := range []expr{x.from, x.to} {
 		if bound == nil {
 			continue
 		}
 		v, err := bound.eval(e)
 		if err != nil {
-			return value{}, err
+			return datum.Value{}, err
 		}
 		at, ok := count(&v)
-		missing, wrong = missing || v.kind == kindMissing, wrong || !ok
+		missing, wrong = missing || v.Kind == datum.KindMissing, wrong || !ok
 		if bounds[i] = at; at < 0 {
 			bounds[i] += n
 		}
@@ -320,81 +321,81 @@ func (x *sliceOf) eval(e *env) (value, error) {
 	from, to := bounds[0], bounds[1]
 	switch {
 	case missing:
-		return value{}, nil
+		return datum.Value{}, nil
 	case wrong:
-		return null, nil
+		return datum.Null, nil
 	case from < 0 || from > to || to > n:
-		return value{}, nil
+		return datum.Value{}, nil
 	}
-	if of.unpacked() {
-		return array(of.list[from:to:to]), nil
+	if of.Unpacked() {
+		return datum.Array(of.List[from:to:to]), nil
 	}
-	part := make([]value, 0, to-from)
+	part := make([]datum.Value, 0, to-from)
 	for i, all := int64(0), elementsOf(&of); i < to; i++ {
 		if v, _ := all.next(); i >= from {
 			part = append(part, v)
 		}
 	}
-	return array(part), nil
+	return datum.Array(part), nil
 }
 
 // eval makes an object of arrays of an array of objects: each name of theirs has the values of all
 // elements. So a[*].name are the names of the elements of a.
-func (x *starOf) eval(e *env) (value, error) {
+func (x *starOf) eval(e *env) (datum.Value, error) {
 	of, err := x.of.eval(e)
 	if err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
 	return star(&of)
 }
 
 // star is [*] of a value.
-func star(of *value) (value, error) {
-	switch of.kind {
-	case kindMissing:
+func star(of *datum.Value) (datum.Value, error) {
+	switch of.Kind {
+	case datum.KindMissing:
 		return *of, nil
-	case kindArray:
+	case datum.KindArray:
 	default:
-		return null, nil
+		return datum.Null, nil
 	}
-	list, all := of.elements(), newMembers(nil)
+	list, all := of.Elements(), newMembers(nil)
 	for i := range list {
-		for _, m := range list[i].fields() {
-			if _, known := all.at[m.name]; !known {
-				all.set(m.name, value{})
+		for _, m := range list[i].Fields() {
+			if _, known := all.at[m.Name]; !known {
+				all.set(m.Name, datum.Value{})
 			}
 		}
 	}
 	if err := tooMany(float64(len(list)) * float64(len(all.list))); err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
 	for i := range all.list {
-		values, _ := fieldsOf(list, all.list[i].name)
-		all.list[i].value = array(values)
+		values, _ := fieldsOf(list, all.list[i].Name)
+		all.list[i].Value = datum.Array(values)
 	}
-	return object(all.list...), nil
+	return datum.Object(all.list...), nil
 }
 
 // fieldsOf is [*].name, without the arrays of other names.
-func (x *starOf) fieldsOf(e *env, name string) (value, error) {
+func (x *starOf) fieldsOf(e *env, name string) (datum.Value, error) {
 	of, err := x.of.eval(e)
-	if err != nil || of.kind != kindArray {
-		return value{}, err
+	if err != nil || of.Kind != datum.KindArray {
+		return datum.Value{}, err
 	}
-	list, some := fieldsOf(of.elements(), name)
+	list, some := fieldsOf(of.Elements(), name)
 	if !some {
-		return value{}, nil
+		return datum.Value{}, nil
 	}
-	return array(list), nil
+	return datum.Array(list), nil
 }
 
 // fieldsOf are the fields of all values of a list, NULL for those that have none; some: there is
 // one.
-func fieldsOf(list []value, name string) (fields []value, some bool) {
-	fields = make([]value, len(list))
+func fieldsOf(list []datum.Value, name string) (fields []datum.Value, some bool) {
+	fields = make([]datum.Value, len(list))
 	for i := range list {
-		if fields[i] = list[i].field(name); fields[i].kind == kindMissing {
-			fields[i] = null
+		if fields[i] = list[i].Field(name); fields[i].Kind == datum.KindMissing {
+			fields[i] = datum.Null
 		} else {
 			some = true
 		}
@@ -402,19 +403,19 @@ func fieldsOf(list []value, name string) (fields []value, some bool) {
 	return fields, some
 }
 
-func (x *exists) eval(e *env) (value, error) {
+func (x *exists) eval(e *env) (datum.Value, error) {
 	if rows, ok := x.of.(*subquery); ok { // the first one is enough
 		held := e.held
 		first, err := rows.rows(e, 1)
 		e.held = held
-		return boolean(first.length() > 0), err
+		return datum.Boolean(first.Length() > 0), err
 	}
 	of, err := x.of.eval(e)
 	switch {
-	case err != nil || of.kind == kindMissing:
-		return value{}, err
-	case of.kind != kindArray:
-		return null, nil
+	case err != nil || of.Kind == datum.KindMissing:
+		return datum.Value{}, err
+	case of.Kind != datum.KindArray:
+		return datum.Null, nil
 	}
-	return boolean(of.length() > 0), nil
+	return datum.Boolean(of.Length() > 0), nil
 }

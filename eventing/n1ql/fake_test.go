@@ -26,7 +26,8 @@ type fake struct {
 	gets        [][]string
 	read        int // documents that Find gave
 	cas         int
-	held, most  int // bytes that statements hold, and may; 0 for no bound
+	held, most  int              // bytes that statements hold, and may; 0 for no bound
+	others      map[string]*fake // keyspaces with documents of their own
 }
 
 func newFake(t testing.TB, docs map[string]string) *fake {
@@ -45,6 +46,9 @@ func (f *fake) put(id, body string) {
 func (f *fake) Open(_ context.Context, name string) (Keyspace, error) {
 	if name == "unknown" {
 		return nil, &Error{Kind: KindKeyspace, Message: "there is no keyspace unknown", Keyspace: name}
+	}
+	if other := f.others[name]; other != nil {
+		return other, nil
 	}
 	return f, nil
 }

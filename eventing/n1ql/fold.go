@@ -4,21 +4,22 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // fold is an aggregate at work.
 type fold struct {
 	of    *aggregate
 	count int64
-	best  value // sum, minimum or maximum so far
-	seen  *seen // of DISTINCT
-	list  []value
+	best  datum.Value // sum, minimum or maximum so far
+	seen  *seen       // of DISTINCT
+	list  []datum.Value
 	size  int // of the list, in bytes
 	held  *memory
 }
 
 func newFold(of *aggregate, held *memory) *fold {
-	f := &fold{of: of, best: null, held: held}
+	f := &fold{of: of, best: datum.Null, held: held}
 	if of.distinct {
 		f.seen = newSeen(held)
 	}
@@ -40,13 +41,13 @@ func (f *fold) addOf(e *env) error {
 
 // add takes a value. Values that are not known do not count, nor what is no number for SUM and AVG;
 // ARRAY_AGG has NULL.
-func (f *fold) add(v *value) (err error) {
+func (f *fold) add(v *datum.Value) (err error) {
 	numeric, listed := f.of.name == "SUM" || f.of.name == "AVG", f.of.name == "ARRAY_AGG"
-	if v.kind == kindMissing || v.kind == kindNull && !listed || numeric && v.kind != kindNumber {
+	if v.Kind == datum.KindMissing || v.Kind == datum.KindNull && !listed || numeric && v.Kind != datum.KindNumber {
 		return nil
 	}
 	if f.seen != nil {
-		if again, err := f.seen.beforeKey(string(appendKey(nil, v, 0))); again || err != nil {
+		if again, err := f.seen.beforeKey(v.Key()); again || err != nil {
 			return err
 		}
 	}
@@ -59,17 +60,17 @@ func (f *fold) add(v *value) (err error) {
 	case "COUNT":
 		return nil
 	case "MIN":
-		better = better || compare(v, &f.best) < 0
+		better = better || datum.Compare(v, &f.best) < 0
 	case "MAX":
-		better = better || compare(v, &f.best) > 0
+		better = better || datum.Compare(v, &f.best) > 0
 	default:
-		if !better && f.best.kind == kindNumber { // else the sum is beyond the doubles already
-			f.best = calculate("+", &f.best.num, &v.num)
+		if !better && f.best.Kind == datum.KindNumber { // else the sum is beyond the doubles already
+			f.best = datum.Calculate("+", &f.best.Num, &v.Num)
 		}
 	}
 	if better {
 		size := 0
-		if f.best, size, err = v.detach(); err == nil {
+		if f.best, size, err = v.Detach(); err == nil {
 			err = f.held.hold(size)
 		}
 	}
@@ -77,8 +78,8 @@ func (f *fold) add(v *value) (err error) {
 }
 
 // keep adds a value to the list of ARRAY_AGG.
-func (f *fold) keep(v *value) error {
-	own, size, err := v.detach()
+func (f *fold) keep(v *datum.Value) error {
+	own, size, err := v.Detach()
 	if err != nil {
 		return err
 	}
@@ -89,16 +90,16 @@ func (f *fold) keep(v *value) error {
 	return f.held.keep(size)
 }
 
-func (f *fold) result() value {
+func (f *fold) result() datum.Value {
 	switch {
 	case len(f.list) > 0: // in order, as in Couchbase
-		slices.SortStableFunc(f.list, func(a, b value) int { return compare(&a, &b) })
-		return array(f.list)
+		slices.SortStableFunc(f.list, func(a, b datum.Value) int { return datum.Compare(&a, &b) })
+		return datum.Array(f.list)
 	case f.of.name == "COUNT":
-		return integer(f.count)
-	case f.of.name == "AVG" && f.best.kind == kindNumber:
-		n := number{integer: f.count}
-		return calculate("/", &f.best.num, &n)
+		return datum.Integer(f.count)
+	case f.of.name == "AVG" && f.best.Kind == datum.KindNumber:
+		n := datum.Number{Integer: f.count}
+		return datum.Calculate("/", &f.best.Num, &n)
 	}
 	return f.best
 }
@@ -118,8 +119,8 @@ func (s *seen) before(row []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v := fromJSON(parsed)
-	return s.beforeKey(string(appendKey(nil, &v, 0)))
+	v := datum.FromJSON(parsed)
+	return s.beforeKey(v.Key())
 }
 
 func (s *seen) beforeKey(key string) (bool, error) {
@@ -127,8 +128,8 @@ func (s *seen) beforeKey(key string) (bool, error) {
 		return true, nil
 	}
 	s.keys[key] = true
-	if s.size += len(key) + valueSize; s.size > maxKeptBytes {
+	if s.size += len(key) + datum.ValueSize; s.size > maxKeptBytes {
 		return false, limitf("DISTINCT would have to keep more than %d MB in memory", maxKeptBytes>>20)
 	}
-	return false, s.held.keep(len(key) + valueSize)
+	return false, s.held.keep(len(key) + datum.ValueSize)
 }

@@ -2,6 +2,7 @@ package n1ql
 
 import (
 	"fmt"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -10,7 +11,7 @@ import (
 // builtin is a function of N1QL.
 type builtin struct {
 	least, most int // arguments; most is -1 if there is no bound
-	call        func(e *env, args []value) (value, error)
+	call        func(e *env, args []datum.Value) (datum.Value, error)
 	// takesUnknown functions look at MISSING and NULL; of others these are the result, MISSING
 	// before NULL.
 	takesUnknown bool
@@ -40,14 +41,14 @@ func register(f builtin, names ...string) {
 }
 
 // pure is a function that cannot fail.
-func pure(least, most int, call func(args []value) value) builtin {
-	return builtin{least: least, most: most, call: func(_ *env, args []value) (value, error) {
+func pure(least, most int, call func(args []datum.Value) datum.Value) builtin {
+	return builtin{least: least, most: most, call: func(_ *env, args []datum.Value) (datum.Value, error) {
 		return call(args), nil
 	}}
 }
 
 // conditional is pure for functions that look at MISSING and NULL.
-func conditional(least, most int, call func(args []value) value) builtin {
+func conditional(least, most int, call func(args []datum.Value) datum.Value) builtin {
 	f := pure(least, most, call)
 	f.takesUnknown = true
 	return f
@@ -55,11 +56,11 @@ func conditional(least, most int, call func(args []value) value) builtin {
 
 // onNumber is a function of a number.
 func onNumber(call func(f float64) float64) builtin {
-	return pure(1, 1, func(args []value) value {
-		if args[0].kind != kindNumber {
-			return null
+	return pure(1, 1, func(args []datum.Value) datum.Value {
+		if args[0].Kind != datum.KindNumber {
+			return datum.Null
 		}
-		return float(call(args[0].num.float()))
+		return datum.Float(call(args[0].Num.Float()))
 	})
 }
 
@@ -90,41 +91,41 @@ func registerNumbers() {
 	register(onNumber(math.Atan), "ATAN")
 	register(onNumber(func(f float64) float64 { return f * 180 / math.Pi }), "DEGREES")
 	register(onNumber(func(f float64) float64 { return f * math.Pi / 180 }), "RADIANS")
-	register(pure(0, 0, func([]value) value { return float(math.Pi) }), "PI")
-	register(pure(0, 0, func([]value) value { return float(math.E) }), "E")
-	register(pure(2, 2, func(args []value) value {
-		if args[0].kind != kindNumber || args[1].kind != kindNumber {
-			return null
+	register(pure(0, 0, func([]datum.Value) datum.Value { return datum.Float(math.Pi) }), "PI")
+	register(pure(0, 0, func([]datum.Value) datum.Value { return datum.Float(math.E) }), "E")
+	register(pure(2, 2, func(args []datum.Value) datum.Value {
+		if args[0].Kind != datum.KindNumber || args[1].Kind != datum.KindNumber {
+			return datum.Null
 		}
-		return float(math.Atan2(args[0].num.float(), args[1].num.float()))
+		return datum.Float(math.Atan2(args[0].Num.Float(), args[1].Num.Float()))
 	}), "ATAN2")
-	register(builtin{random: true, call: func(*env, []value) (value, error) {
-		return float(rand.Float64()), nil
+	register(builtin{random: true, call: func(*env, []datum.Value) (datum.Value, error) {
+		return datum.Float(rand.Float64()), nil
 	}}, "RANDOM")
 	register(rounding(math.Floor, 1), "FLOOR")
 	register(rounding(math.Ceil, 1), "CEIL")
 	register(rounding(math.Round, 2), "ROUND")
 	register(rounding(math.Trunc, 2), "TRUNC")
-	register(pure(1, 1, func(args []value) value {
-		if args[0].kind != kindNumber {
-			return null
+	register(pure(1, 1, func(args []datum.Value) datum.Value {
+		if args[0].Kind != datum.KindNumber {
+			return datum.Null
 		}
-		if args[0].num.sign() < 0 {
+		if args[0].Num.Sign() < 0 {
 			return negate(&args[0])
 		}
 		return args[0]
 	}), "ABS")
-	register(pure(1, 1, func(args []value) value {
-		if args[0].kind != kindNumber {
-			return null
+	register(pure(1, 1, func(args []datum.Value) datum.Value {
+		if args[0].Kind != datum.KindNumber {
+			return datum.Null
 		}
-		return integer(int64(args[0].num.sign()))
+		return datum.Integer(int64(args[0].Num.Sign()))
 	}), "SIGN")
-	register(pure(2, 2, func(args []value) value {
-		if args[0].kind != kindNumber || args[1].kind != kindNumber {
-			return null
+	register(pure(2, 2, func(args []datum.Value) datum.Value {
+		if args[0].Kind != datum.KindNumber || args[1].Kind != datum.KindNumber {
+			return datum.Null
 		}
-		return float(math.Pow(args[0].num.float(), args[1].num.float()))
+		return datum.Float(math.Pow(args[0].Num.Float(), args[1].Num.Float()))
 	}), "POWER")
 	register(extreme(1), "GREATEST")
 	register(extreme(-1), "LEAST")
@@ -133,35 +134,35 @@ func registerNumbers() {
 // rounding is a function of a number, and of how many decimals it shall have if it takes two
 // arguments. Integers stay as they are, however large.
 func rounding(round func(float64) float64, most int) builtin {
-	return pure(1, most, func(args []value) value {
+	return pure(1, most, func(args []datum.Value) datum.Value {
 		digits := int64(0)
 		if len(args) > 1 {
-			n, ok := args[1].num.int()
-			if args[1].kind != kindNumber || !ok || n < -300 || n > 300 {
-				return null
+			n, ok := args[1].Num.Int()
+			if args[1].Kind != datum.KindNumber || !ok || n < -300 || n > 300 {
+				return datum.Null
 			}
 			digits = n
 		}
-		if args[0].kind != kindNumber {
-			return null
+		if args[0].Kind != datum.KindNumber {
+			return datum.Null
 		}
-		if _, ok := args[0].num.int(); ok && digits >= 0 {
+		if _, ok := args[0].Num.Int(); ok && digits >= 0 {
 			return args[0]
 		}
 		scale := math.Pow(10, float64(digits))
-		return float(round(args[0].num.float()*scale) / scale)
+		return datum.Float(round(args[0].Num.Float()*scale) / scale)
 	})
 }
 
 // extreme is the greatest (1) or the least (-1) of the arguments that are known.
 func extreme(direction int) builtin {
-	return conditional(2, -1, func(args []value) value {
-		best := null
+	return conditional(2, -1, func(args []datum.Value) datum.Value {
+		best := datum.Null
 		for i := range args {
-			if args[i].unknown() {
+			if args[i].Unknown() {
 				continue
 			}
-			if best.unknown() || compare(&args[i], &best)*direction > 0 {
+			if best.Unknown() || datum.Compare(&args[i], &best)*direction > 0 {
 				best = args[i]
 			}
 		}
@@ -173,116 +174,118 @@ func extreme(direction int) builtin {
 // MISSING and NULL themselves, which are the result of other functions before these are called
 // (takesUnknown); NULLIF and MISSINGIF are like others in that.
 func registerConditionals() {
-	firstThat := func(good func(v *value) bool) builtin {
-		return conditional(2, -1, func(args []value) value {
+	firstThat := func(good func(v *datum.Value) bool) builtin {
+		return conditional(2, -1, func(args []datum.Value) datum.Value {
 			for i := range args {
 				if good(&args[i]) {
 					return args[i]
 				}
 			}
-			return null
+			return datum.Null
 		})
 	}
-	register(firstThat(func(v *value) bool { return v.kind != kindMissing }), "IFMISSING")
-	register(firstThat(func(v *value) bool { return v.kind != kindNull }), "IFNULL")
-	register(firstThat(func(v *value) bool { return !v.unknown() }), "IFMISSINGORNULL", "COALESCE", "NVL")
-	register(conditional(3, 3, func(args []value) value {
-		if args[0].unknown() {
+	register(firstThat(func(v *datum.Value) bool { return v.Kind != datum.KindMissing }), "IFMISSING")
+	register(firstThat(func(v *datum.Value) bool { return v.Kind != datum.KindNull }), "IFNULL")
+	register(firstThat(func(v *datum.Value) bool { return !v.Unknown() }), "IFMISSINGORNULL", "COALESCE", "NVL")
+	register(conditional(3, 3, func(args []datum.Value) datum.Value {
+		if args[0].Unknown() {
 			return args[2]
 		}
 		return args[1]
 	}), "NVL2")
-	insteadOfEqual := func(instead value) builtin {
-		return pure(2, 2, func(args []value) value {
-			if compare(&args[0], &args[1]) == 0 {
+	insteadOfEqual := func(instead datum.Value) builtin {
+		return pure(2, 2, func(args []datum.Value) datum.Value {
+			if datum.Compare(&args[0], &args[1]) == 0 {
 				return instead
 			}
 			return args[0]
 		})
 	}
-	register(conditional(3, -1, func(args []value) value {
+	register(conditional(3, -1, func(args []datum.Value) datum.Value {
 		i := 1
 		for ; i+1 < len(args); i += 2 {
-			if compare(&args[0], &args[i]) == 0 {
+			if datum.Compare(&args[0], &args[i]) == 0 {
 				return args[i+1]
 			}
 		}
 		if i < len(args) {
 			return args[i]
 		}
-		return null
+		return datum.Null
 	}), "DECODE")
-	register(insteadOfEqual(null), "NULLIF")
-	register(insteadOfEqual(value{}), "MISSINGIF")
+	register(insteadOfEqual(datum.Null), "NULLIF")
+	register(insteadOfEqual(datum.Value{}), "MISSINGIF")
 }
 
 // registerTypes adds the functions that ask for the type of a value or convert it. Only TYPE
 // answers for MISSING and NULL; the others give these back, so that ISSTRING of NULL is NULL and
 // not FALSE.
 func registerTypes() {
-	register(conditional(1, 1, func(args []value) value { return text(kindNames[args[0].kind]) }), "TYPE", "TYPENAME")
-	isKind := func(kinds ...kind) builtin {
-		return pure(1, 1, func(args []value) value {
+	register(conditional(1, 1, func(args []datum.Value) datum.Value {
+		return datum.Text(datum.KindNames[args[0].Kind])
+	}), "TYPE", "TYPENAME")
+	isKind := func(kinds ...datum.Kind) builtin {
+		return pure(1, 1, func(args []datum.Value) datum.Value {
 			for _, k := range kinds {
-				if args[0].kind == k {
-					return boolean(true)
+				if args[0].Kind == k {
+					return datum.Boolean(true)
 				}
 			}
-			return boolean(false)
+			return datum.Boolean(false)
 		})
 	}
-	register(isKind(kindArray), "ISARRAY", "IS_ARRAY")
-	register(isKind(kindFalse, kindTrue), "ISBOOLEAN", "IS_BOOLEAN", "ISBOOL", "IS_BOOL")
-	register(isKind(kindNumber), "ISNUMBER", "IS_NUMBER", "ISNUM", "IS_NUM")
-	register(isKind(kindObject), "ISOBJECT", "IS_OBJECT", "ISOBJ", "IS_OBJ")
-	register(isKind(kindString), "ISSTRING", "IS_STRING", "ISSTR", "IS_STR")
-	register(isKind(kindFalse, kindTrue, kindNumber, kindString), "ISATOM", "IS_ATOM")
+	register(isKind(datum.KindArray), "ISARRAY", "IS_ARRAY")
+	register(isKind(datum.KindFalse, datum.KindTrue), "ISBOOLEAN", "IS_BOOLEAN", "ISBOOL", "IS_BOOL")
+	register(isKind(datum.KindNumber), "ISNUMBER", "IS_NUMBER", "ISNUM", "IS_NUM")
+	register(isKind(datum.KindObject), "ISOBJECT", "IS_OBJECT", "ISOBJ", "IS_OBJ")
+	register(isKind(datum.KindString), "ISSTRING", "IS_STRING", "ISSTR", "IS_STR")
+	register(isKind(datum.KindFalse, datum.KindTrue, datum.KindNumber, datum.KindString), "ISATOM", "IS_ATOM")
 	register(pure(1, 1, toString), "TOSTRING", "TO_STRING", "TOSTR", "TO_STR")
 	register(pure(1, 1, toNumber), "TONUMBER", "TO_NUMBER", "TONUM", "TO_NUM")
-	register(pure(1, 1, func(args []value) value { return boolean(args[0].truth()) }),
+	register(pure(1, 1, func(args []datum.Value) datum.Value { return datum.Boolean(args[0].Truth()) }),
 		"TOBOOLEAN", "TO_BOOLEAN", "TOBOOL", "TO_BOOL")
-	register(pure(1, 1, func(args []value) value {
-		switch args[0].kind {
-		case kindArray, kindObject:
+	register(pure(1, 1, func(args []datum.Value) datum.Value {
+		switch args[0].Kind {
+		case datum.KindArray, datum.KindObject:
 			return args[0]
 		}
-		return array(args[:1])
+		return datum.Array(args[:1])
 	}), "TOARRAY", "TO_ARRAY")
 }
 
 // toString is TOSTRING: integers are printed exactly, other numbers as JSON prints them, arrays and
 // objects are NULL.
-func toString(args []value) value {
-	switch args[0].kind {
-	case kindString:
+func toString(args []datum.Value) datum.Value {
+	switch args[0].Kind {
+	case datum.KindString:
 		return args[0]
-	case kindFalse, kindTrue:
-		return text(strconv.FormatBool(args[0].kind == kindTrue))
-	case kindNumber:
-		n := args[0].num
-		if i, ok := n.int(); ok {
-			return text(strconv.FormatInt(i, 10))
+	case datum.KindFalse, datum.KindTrue:
+		return datum.Text(strconv.FormatBool(args[0].Kind == datum.KindTrue))
+	case datum.KindNumber:
+		n := args[0].Num
+		if i, ok := n.Int(); ok {
+			return datum.Text(strconv.FormatInt(i, 10))
 		}
-		return text(string(n.appendJSON(nil)))
+		return datum.Text(string(n.AppendJSON(nil)))
 	}
-	return null
+	return datum.Null
 }
 
 // toNumber is TONUMBER. A text is a number only if all of it is one.
-func toNumber(args []value) value {
-	switch args[0].kind {
-	case kindNumber:
+func toNumber(args []datum.Value) datum.Value {
+	switch args[0].Kind {
+	case datum.KindNumber:
 		return args[0]
-	case kindFalse:
-		return integer(0)
-	case kindTrue:
-		return integer(1)
-	case kindString:
-		if len(args[0].text) < 400 { // else it is no number that anybody means
-			if v, ok := parseNumber(args[0].text); ok {
+	case datum.KindFalse:
+		return datum.Integer(0)
+	case datum.KindTrue:
+		return datum.Integer(1)
+	case datum.KindString:
+		if len(args[0].Text) < 400 { // else it is no number that anybody means
+			if v, ok := datum.ParseNumber(args[0].Text); ok {
 				return v
 			}
 		}
 	}
-	return null
+	return datum.Null
 }

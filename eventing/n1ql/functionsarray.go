@@ -1,90 +1,101 @@
 package n1ql
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
+)
 
 // onArray is a function of an array and of other values, each of which may be NULL.
-func onArray(least, most int, call func(list []value, args []value) value) builtin {
-	return conditional(least, most, func(args []value) value {
+func onArray(least, most int, call func(list []datum.Value, args []datum.Value) datum.Value) builtin {
+	return conditional(least, most, func(args []datum.Value) datum.Value {
 		for i := range args {
-			if args[i].kind == kindMissing {
+			if args[i].Kind == datum.KindMissing {
 				return args[i]
 			}
 		}
-		if args[0].kind != kindArray {
-			return null
+		if args[0].Kind != datum.KindArray {
+			return datum.Null
 		}
-		return call(args[0].elements(), args[1:])
+		return call(args[0].Elements(), args[1:])
 	})
 }
 
 func registerArrays() {
-	register(onArray(1, 1, func(list, _ []value) value { return integer(int64(len(list))) }), "ARRAY_LENGTH")
-	register(onArray(1, 1, func(list, _ []value) value {
+	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
+		return datum.Integer(int64(len(list)))
+	}), "ARRAY_LENGTH")
+	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
 		known := 0
 		for i := range list {
-			if !list[i].unknown() {
+			if !list[i].Unknown() {
 				known++
 			}
 		}
-		return integer(int64(known))
+		return datum.Integer(int64(known))
 	}), "ARRAY_COUNT")
-	register(onArray(2, 2, func(list, args []value) value {
-		return boolean(position(list, &args[0]) >= 0)
+	register(onArray(2, 2, func(list, args []datum.Value) datum.Value {
+		return datum.Boolean(position(list, &args[0]) >= 0)
 	}), "ARRAY_CONTAINS")
-	register(onArray(2, 2, func(list, args []value) value {
-		return integer(int64(position(list, &args[0])))
+	register(onArray(2, 2, func(list, args []datum.Value) datum.Value {
+		return datum.Integer(int64(position(list, &args[0])))
 	}), "ARRAY_POSITION", "ARRAY_POS")
-	register(onArray(2, -1, func(list, args []value) value {
-		return array(append(slices.Clone(list), args...))
+	register(onArray(2, -1, func(list, args []datum.Value) datum.Value {
+		return datum.Array(append(slices.Clone(list), args...))
 	}), "ARRAY_APPEND")
-	register(onArray(2, -1, func(list, args []value) value {
+	register(onArray(2, -1, func(list, args []datum.Value) datum.Value {
 		for i := range args {
-			if args[i].kind != kindArray {
-				return null
+			if args[i].Kind != datum.KindArray {
+				return datum.Null
 			}
-			list = append(slices.Clip(list), args[i].elements()...)
+			list = append(slices.Clip(list), args[i].Elements()...)
 		}
-		return array(list)
+		return datum.Array(list)
 	}), "ARRAY_CONCAT")
-	register(onArray(2, -1, func(list, args []value) value {
-		return array(slices.DeleteFunc(slices.Clone(list), func(v value) bool { return position(args, &v) >= 0 }))
+	register(onArray(2, -1, func(list, args []datum.Value) datum.Value {
+		gone := func(v datum.Value) bool { return position(args, &v) >= 0 }
+		return datum.Array(slices.DeleteFunc(slices.Clone(list), gone))
 	}), "ARRAY_REMOVE")
 	// The array comes last in this one.
-	register(conditional(2, -1, func(args []value) value {
+	register(conditional(2, -1, func(args []datum.Value) datum.Value {
 		last := args[len(args)-1]
 		for i := range args {
-			if args[i].kind == kindMissing {
+			if args[i].Kind == datum.KindMissing {
 				return args[i]
 			}
 		}
-		if last.kind != kindArray {
-			return null
+		if last.Kind != datum.KindArray {
+			return datum.Null
 		}
-		return array(append(slices.Clone(args[:len(args)-1]), last.elements()...))
+		return datum.Array(append(slices.Clone(args[:len(args)-1]), last.Elements()...))
 	}), "ARRAY_PREPEND")
-	register(onArray(1, 1, func(list, _ []value) value { return array(distinct(list)) }), "ARRAY_DISTINCT")
-	register(onArray(1, 1, func(list, _ []value) value {
+	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
+		return datum.Array(distinct(list))
+	}), "ARRAY_DISTINCT")
+	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
 		sorted := slices.Clone(list)
-		slices.SortStableFunc(sorted, func(a, b value) int { return compare(&a, &b) })
-		return array(sorted)
+		slices.SortStableFunc(sorted, func(a, b datum.Value) int { return datum.Compare(&a, &b) })
+		return datum.Array(sorted)
 	}), "ARRAY_SORT")
-	register(onArray(1, 1, func(list, _ []value) value {
+	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
 		reversed := slices.Clone(list)
 		slices.Reverse(reversed)
-		return array(reversed)
+		return datum.Array(reversed)
 	}), "ARRAY_REVERSE")
 	for _, name := range []string{"SUM", "MIN", "MAX", "AVG"} {
-		register(onArray(1, 1, func(list, _ []value) value {
+		register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
 			fold := newFold(&aggregate{name: name}, nil)
 			for i := range list {
 				if fold.add(&list[i]) != nil {
-					return null
+					return datum.Null
 				}
 			}
 			return fold.result()
 		}), "ARRAY_"+name)
 	}
-	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(_ *env, args []value) (value, error) {
+	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(
+		_ *env, args []datum.Value,
+	) (datum.Value, error) {
 		return star(&args[0])
 	}}, "ARRAY_STAR")
 	registerSets()
@@ -92,16 +103,16 @@ func registerArrays() {
 }
 
 // position is where a list has a value, -1 if nowhere.
-func position(list []value, v *value) int {
-	return slices.IndexFunc(list, func(e value) bool { return compare(&e, v) == 0 })
+func position(list []datum.Value, v *datum.Value) int {
+	return slices.IndexFunc(list, func(e datum.Value) bool { return datum.Compare(&e, v) == 0 })
 }
 
 // distinct are the values of a list without those that come again.
-func distinct(list []value) []value {
+func distinct(list []datum.Value) []datum.Value {
 	seen := make(map[string]bool, len(list))
-	var once []value
+	var once []datum.Value
 	for i := range list {
-		key := string(appendKey(nil, &list[i], 0))
+		key := string(datum.AppendKey(nil, &list[i], 0))
 		if !seen[key] {
 			once = append(once, list[i])
 		}

@@ -1,12 +1,16 @@
 package n1ql
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
+)
 
 // registerBits adds the functions of bits. They know integers of 64 bits, in two's complement; all
 // else is NULL. The lowest bit has the number 1.
 func registerBits() {
 	together := func(call func(a, b int64) int64) builtin {
-		return pure(2, -1, func(args []value) value {
+		return pure(2, -1, func(args []datum.Value) datum.Value {
 			result, ok := whole(&args[0])
 			for i := 1; ok && i < len(args); i++ {
 				var n int64
@@ -15,30 +19,30 @@ func registerBits() {
 				}
 			}
 			if !ok {
-				return null
+				return datum.Null
 			}
-			return integer(result)
+			return datum.Integer(result)
 		})
 	}
 	register(together(func(a, b int64) int64 { return a & b }), "BITAND")
 	register(together(func(a, b int64) int64 { return a | b }), "BITOR")
 	register(together(func(a, b int64) int64 { return a ^ b }), "BITXOR")
-	register(pure(1, 1, func(args []value) value {
+	register(pure(1, 1, func(args []datum.Value) datum.Value {
 		n, ok := whole(&args[0])
 		if !ok {
-			return null
+			return datum.Null
 		}
-		return integer(^n)
+		return datum.Integer(^n)
 	}), "BITNOT")
 	register(pure(2, 3, shift), "BITSHIFT")
 	at := func(call func(n, mask int64) int64) builtin {
-		return pure(2, 2, func(args []value) value {
+		return pure(2, 2, func(args []datum.Value) datum.Value {
 			n, ok := whole(&args[0])
 			mask, known := bitsAt(&args[1])
 			if !ok || !known {
-				return null
+				return datum.Null
 			}
-			return integer(call(n, mask))
+			return datum.Integer(call(n, mask))
 		})
 	}
 	register(at(func(n, mask int64) int64 { return n | mask }), "BITSET")
@@ -47,26 +51,26 @@ func registerBits() {
 }
 
 // whole is the integer that a value is.
-func whole(v *value) (n int64, ok bool) {
-	if v.kind != kindNumber {
+func whole(v *datum.Value) (n int64, ok bool) {
+	if v.Kind != datum.KindNumber {
 		return 0, false
 	}
-	return v.num.int()
+	return v.Num.Int()
 }
 
 // flag is the boolean that an argument is, false if there is none.
-func flag(args []value, i int) (on, ok bool) {
+func flag(args []datum.Value, i int) (on, ok bool) {
 	if i >= len(args) {
 		return false, true
 	}
-	return args[i].kind == kindTrue, args[i].kind == kindTrue || args[i].kind == kindFalse
+	return args[i].Kind == datum.KindTrue, args[i].Kind == datum.KindTrue || args[i].Kind == datum.KindFalse
 }
 
 // bitsAt has the bits set whose numbers a value has: a number or an array of numbers, from 1 to 64.
-func bitsAt(v *value) (mask int64, ok bool) {
-	list := []value{*v}
-	if v.kind == kindArray {
-		list = v.elements()
+func bitsAt(v *datum.Value) (mask int64, ok bool) {
+	list := []datum.Value{*v}
+	if v.Kind == datum.KindArray {
+		list = v.Elements()
 	}
 	for i := range list {
 		n, ok := whole(&list[i])
@@ -80,33 +84,33 @@ func bitsAt(v *value) (mask int64, ok bool) {
 
 // shift is BITSHIFT(number, by[, rotate]): to the left, to the right if by is negative. What is
 // shifted in is 0, or with rotate what was shifted out.
-func shift(args []value) value {
+func shift(args []datum.Value) datum.Value {
 	n, ok := whole(&args[0])
 	by, known := whole(&args[1])
 	rotate, clear := flag(args, 2)
 	switch {
 	case !ok || !known || !clear:
-		return null
+		return datum.Null
 	case rotate:
-		return integer(int64(bits.RotateLeft64(uint64(n), int(by%64))))
+		return datum.Integer(int64(bits.RotateLeft64(uint64(n), int(by%64))))
 	case by <= -64 || by >= 64:
-		return integer(0)
+		return datum.Integer(0)
 	case by < 0:
-		return integer(int64(uint64(n) >> -by))
+		return datum.Integer(int64(uint64(n) >> -by))
 	}
-	return integer(n << by)
+	return datum.Integer(n << by)
 }
 
 // testBits is BITTEST(number, at[, all]): whether one of the bits is set, or all are.
-func testBits(args []value) value {
+func testBits(args []datum.Value) datum.Value {
 	n, ok := whole(&args[0])
 	mask, known := bitsAt(&args[1])
 	all, clear := flag(args, 2)
 	switch {
 	case !ok || !known || !clear:
-		return null
+		return datum.Null
 	case all:
-		return boolean(n&mask == mask)
+		return datum.Boolean(n&mask == mask)
 	}
-	return boolean(n&mask != 0)
+	return datum.Boolean(n&mask != 0)
 }

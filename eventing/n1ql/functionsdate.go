@@ -1,6 +1,10 @@
 package n1ql
 
-import "time"
+import (
+	"time"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
+)
 
 // dateLayouts are the forms of dates that N1QL knows, the one with most parts first. A function's
 // format is an example of one.
@@ -25,20 +29,20 @@ func parseDate(s string) (t time.Time, layout string, ok bool) {
 }
 
 // formatDate writes a date in the form of the argument at a position, or in the first one.
-func formatDate(t time.Time, args []value, at int) value {
+func formatDate(t time.Time, args []datum.Value, at int) datum.Value {
 	layout := dateLayouts[0]
 	if len(args) > at {
-		if args[at].kind != kindString {
-			return null
+		if args[at].Kind != datum.KindString {
+			return datum.Null
 		}
 		// 1111-11-11 is N1QL's example of a form, and a date.
-		_, found, ok := parseDate(args[at].text)
+		_, found, ok := parseDate(args[at].Text)
 		if !ok {
-			return null
+			return datum.Null
 		}
 		layout = found
 	}
-	return text(t.UTC().Format(layout))
+	return datum.Text(t.UTC().Format(layout))
 }
 
 // registerDates adds the functions of the present time and the conversions between text and
@@ -46,12 +50,12 @@ func formatDate(t time.Time, args []value, at int) value {
 // CLOCK_… is the time of each call, so that it is no constant of the statement (random).
 func registerDates() {
 	millis := func(now func(e *env) time.Time, random bool) builtin {
-		return builtin{random: random, call: func(e *env, _ []value) (value, error) {
-			return integer(now(e).UnixMilli()), nil
+		return builtin{random: random, call: func(e *env, _ []datum.Value) (datum.Value, error) {
+			return datum.Integer(now(e).UnixMilli()), nil
 		}}
 	}
 	str := func(now func(e *env) time.Time, random bool) builtin {
-		return builtin{most: 1, random: random, call: func(e *env, args []value) (value, error) {
+		return builtin{most: 1, random: random, call: func(e *env, args []datum.Value) (datum.Value, error) {
 			return formatDate(now(e), args, 0), nil
 		}}
 	}
@@ -61,17 +65,17 @@ func registerDates() {
 	register(millis(clock, true), "CLOCK_MILLIS")
 	register(str(began, false), "NOW_STR", "NOW_UTC")
 	register(str(clock, true), "CLOCK_STR", "CLOCK_UTC")
-	register(onText(1, 2, func(args []value) value {
-		t, _, ok := parseDate(args[0].text)
+	register(onText(1, 2, func(args []datum.Value) datum.Value {
+		t, _, ok := parseDate(args[0].Text)
 		if !ok {
-			return null
+			return datum.Null
 		}
-		return integer(t.UnixMilli())
+		return datum.Integer(t.UnixMilli())
 	}), "STR_TO_MILLIS", "MILLIS")
-	register(pure(1, 2, func(args []value) value {
+	register(pure(1, 2, func(args []datum.Value) datum.Value {
 		n, ok := count(&args[0])
 		if !ok || n < -maxDate || n > maxDate {
-			return null
+			return datum.Null
 		}
 		return formatDate(time.UnixMilli(n), args, 1)
 	}), "MILLIS_TO_STR", "MILLIS_TO_UTC")
@@ -99,46 +103,46 @@ var dateUnits = map[string]struct{ months, days, millis int64 }{
 // registerDateParts adds the functions that take dates apart and move them: each for dates as text
 // and as milliseconds.
 func registerDateParts() {
-	part := func(t time.Time, name *value) value {
-		if f := dateParts[name.text]; f != nil && name.kind == kindString {
-			return integer(int64(f(t)))
+	part := func(t time.Time, name *datum.Value) datum.Value {
+		if f := dateParts[name.Text]; f != nil && name.Kind == datum.KindString {
+			return datum.Integer(int64(f(t)))
 		}
-		return null
+		return datum.Null
 	}
-	register(onText(2, 2, func(args []value) value {
-		t, _, ok := parseDate(args[0].text)
+	register(onText(2, 2, func(args []datum.Value) datum.Value {
+		t, _, ok := parseDate(args[0].Text)
 		if !ok {
-			return null
+			return datum.Null
 		}
 		return part(t, &args[1])
 	}), "DATE_PART_STR")
-	register(pure(2, 2, func(args []value) value {
+	register(pure(2, 2, func(args []datum.Value) datum.Value {
 		n, ok := count(&args[0])
 		if !ok || n < -maxDate || n > maxDate {
-			return null
+			return datum.Null
 		}
 		return part(time.UnixMilli(n).UTC(), &args[1])
 	}), "DATE_PART_MILLIS")
-	register(pure(3, 3, func(args []value) value {
-		t, layout, ok := parseDate(args[0].text)
-		if args[0].kind != kindString || !ok {
-			return null
+	register(pure(3, 3, func(args []datum.Value) datum.Value {
+		t, layout, ok := parseDate(args[0].Text)
+		if args[0].Kind != datum.KindString || !ok {
+			return datum.Null
 		}
 		if t, ok = addToDate(t, &args[1], &args[2]); !ok {
-			return null
+			return datum.Null
 		}
-		return text(t.Format(layout))
+		return datum.Text(t.Format(layout))
 	}), "DATE_ADD_STR")
-	register(pure(3, 3, func(args []value) value {
+	register(pure(3, 3, func(args []datum.Value) datum.Value {
 		n, ok := count(&args[0])
 		if !ok || n < -maxDate || n > maxDate {
-			return null
+			return datum.Null
 		}
 		t, ok := addToDate(time.UnixMilli(n).UTC(), &args[1], &args[2])
 		if !ok {
-			return null
+			return datum.Null
 		}
-		return integer(t.UnixMilli())
+		return datum.Integer(t.UnixMilli())
 	}), "DATE_ADD_MILLIS")
 }
 
@@ -162,29 +166,29 @@ func dayOf(year int, month time.Month, day int, t time.Time) time.Time {
 }
 
 // difference is how many boundaries of a unit lie from b to a, negative if a is before b.
-func difference(a, b time.Time, unit *value) value {
+func difference(a, b time.Time, unit *datum.Value) datum.Value {
 	days := func(t time.Time) int64 { return dayOf(t.Year(), t.Month(), t.Day(), t.UTC()).Unix() / 86400 }
 	months := func(t time.Time) int64 { return int64(t.Year())*12 + int64(t.Month()) - 1 }
-	name := unit.text
-	if unit.kind != kindString {
+	name := unit.Text
+	if unit.Kind != datum.KindString {
 		name = ""
 	}
 	switch name {
 	case "year":
-		return integer(int64(a.Year() - b.Year()))
+		return datum.Integer(int64(a.Year() - b.Year()))
 	case "quarter":
-		return integer(months(a)/3 - months(b)/3)
+		return datum.Integer(months(a)/3 - months(b)/3)
 	case "month":
-		return integer(months(a) - months(b))
+		return datum.Integer(months(a) - months(b))
 	case "week":
-		return integer((days(a) - days(b)) / 7)
+		return datum.Integer((days(a) - days(b)) / 7)
 	case "day":
-		return integer(days(a) - days(b))
+		return datum.Integer(days(a) - days(b))
 	case "hour", "minute", "second", "millisecond":
 		size := dateUnits[name].millis
-		return integer(floorDiv(a.UnixMilli(), size) - floorDiv(b.UnixMilli(), size))
+		return datum.Integer(floorDiv(a.UnixMilli(), size) - floorDiv(b.UnixMilli(), size))
 	}
-	return null
+	return datum.Null
 }
 
 // floorDiv divides and rounds down, where Go rounds towards zero: times before 1970 are negative,
@@ -197,7 +201,7 @@ func floorDiv(n, by int64) int64 {
 }
 
 // dateOf is a date in milliseconds, in UTC.
-func dateOf(v *value) (t time.Time, ok bool) {
+func dateOf(v *datum.Value) (t time.Time, ok bool) {
 	n, ok := count(v)
 	return time.UnixMilli(n).UTC(), ok && n >= -maxDate && n <= maxDate
 }
@@ -205,75 +209,75 @@ func dateOf(v *value) (t time.Time, ok bool) {
 // registerMoreDates adds the functions that compare dates, cut them off and print them: each for
 // dates as text and as milliseconds.
 func registerMoreDates() {
-	register(onText(3, 3, func(args []value) value {
-		a, _, okA := parseDate(args[0].text)
-		b, _, okB := parseDate(args[1].text)
+	register(onText(3, 3, func(args []datum.Value) datum.Value {
+		a, _, okA := parseDate(args[0].Text)
+		b, _, okB := parseDate(args[1].Text)
 		if !okA || !okB {
-			return null
+			return datum.Null
 		}
 		return difference(a, b, &args[2])
 	}), "DATE_DIFF_STR")
-	register(pure(3, 3, func(args []value) value {
+	register(pure(3, 3, func(args []datum.Value) datum.Value {
 		a, okA := dateOf(&args[0])
 		b, okB := dateOf(&args[1])
 		if !okA || !okB {
-			return null
+			return datum.Null
 		}
 		return difference(a, b, &args[2])
 	}), "DATE_DIFF_MILLIS")
-	register(onText(2, 2, func(args []value) value {
-		t, layout, ok := parseDate(args[0].text)
-		cut := truncations[args[1].text]
+	register(onText(2, 2, func(args []datum.Value) datum.Value {
+		t, layout, ok := parseDate(args[0].Text)
+		cut := truncations[args[1].Text]
 		if !ok || cut == nil {
-			return null
+			return datum.Null
 		}
-		return text(cut(t).Format(layout))
+		return datum.Text(cut(t).Format(layout))
 	}), "DATE_TRUNC_STR")
-	register(pure(2, 2, func(args []value) value {
+	register(pure(2, 2, func(args []datum.Value) datum.Value {
 		t, ok := dateOf(&args[0])
-		cut := truncations[args[1].text]
-		if !ok || cut == nil || args[1].kind != kindString {
-			return null
+		cut := truncations[args[1].Text]
+		if !ok || cut == nil || args[1].Kind != datum.KindString {
+			return datum.Null
 		}
-		return integer(cut(t).UnixMilli())
+		return datum.Integer(cut(t).UnixMilli())
 	}), "DATE_TRUNC_MILLIS")
-	register(onText(2, 2, func(args []value) value {
-		t, _, ok := parseDate(args[0].text)
-		_, layout, known := parseDate(args[1].text)
+	register(onText(2, 2, func(args []datum.Value) datum.Value {
+		t, _, ok := parseDate(args[0].Text)
+		_, layout, known := parseDate(args[1].Text)
 		if !ok || !known {
-			return null
+			return datum.Null
 		}
-		return text(t.Format(layout))
+		return datum.Text(t.Format(layout))
 	}), "DATE_FORMAT_STR")
-	register(onText(1, 1, func(args []value) value {
-		t, layout, ok := parseDate(args[0].text)
+	register(onText(1, 1, func(args []datum.Value) datum.Value {
+		t, layout, ok := parseDate(args[0].Text)
 		if !ok {
-			return null
+			return datum.Null
 		}
-		return text(t.UTC().Format(layout))
+		return datum.Text(t.UTC().Format(layout))
 	}), "STR_TO_UTC")
-	register(onText(1, 1, func(args []value) value {
-		t, _, ok := parseDate(args[0].text)
+	register(onText(1, 1, func(args []datum.Value) datum.Value {
+		t, _, ok := parseDate(args[0].Text)
 		if !ok {
-			return null
+			return datum.Null
 		}
-		return text(t.Weekday().String())
+		return datum.Text(t.Weekday().String())
 	}), "WEEKDAY_STR")
-	register(pure(1, 1, func(args []value) value {
+	register(pure(1, 1, func(args []datum.Value) datum.Value {
 		t, ok := dateOf(&args[0])
 		if !ok {
-			return null
+			return datum.Null
 		}
-		return text(t.Weekday().String())
+		return datum.Text(t.Weekday().String())
 	}), "WEEKDAY_MILLIS")
 }
 
 // addToDate moves a date by a number of units; ok is false where that makes no date of four digits.
-func addToDate(t time.Time, number, unit *value) (moved time.Time, ok bool) {
+func addToDate(t time.Time, number, unit *datum.Value) (moved time.Time, ok bool) {
 	n, ok := count(number)
-	u, known := dateUnits[unit.text]
+	u, known := dateUnits[unit.Text]
 	size := u.millis + u.days*24*3_600_000 + u.months*28*24*3_600_000
-	if !ok || !known || unit.kind != kindString || n < -2*maxDate/size || n > 2*maxDate/size {
+	if !ok || !known || unit.Kind != datum.KindString || n < -2*maxDate/size || n > 2*maxDate/size {
 		return t, false
 	}
 	moved = t.AddDate(0, int(n*u.months), int(n*u.days))

@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // onObject is a function of an object and of other values.
-func onObject(least, most int, call func(members []member, args []value) value) builtin {
-	return conditional(least, most, func(args []value) value {
-		switch args[0].kind {
-		case kindMissing:
+func onObject(least, most int, call func(members []datum.Member, args []datum.Value) datum.Value) builtin {
+	return conditional(least, most, func(args []datum.Value) datum.Value {
+		switch args[0].Kind {
+		case datum.KindMissing:
 			return args[0]
-		case kindObject:
-			return call(args[0].fields(), args[1:])
+		case datum.KindObject:
+			return call(args[0].Fields(), args[1:])
 		}
-		return null
+		return datum.Null
 	})
 }
 
@@ -25,89 +26,94 @@ func onObject(least, most int, call func(members []member, args []value) value) 
 // Members are cloned before a change, since the argument may be a document that other expressions
 // read.
 func registerObjects() {
-	register(onObject(1, 1, func(m []member, _ []value) value { return integer(int64(len(m))) }), "OBJECT_LENGTH")
-	inOrder := func(each func(m *member) value) builtin {
-		return onObject(1, 1, func(m []member, _ []value) value {
-			m = slices.SortedFunc(slices.Values(m), byName)
-			list := make([]value, len(m))
+	register(onObject(1, 1, func(m []datum.Member, _ []datum.Value) datum.Value {
+		return datum.Integer(int64(len(m)))
+	}), "OBJECT_LENGTH")
+	inOrder := func(each func(m *datum.Member) datum.Value) builtin {
+		return onObject(1, 1, func(m []datum.Member, _ []datum.Value) datum.Value {
+			m = slices.SortedFunc(slices.Values(m), datum.ByName)
+			list := make([]datum.Value, len(m))
 			for i := range m {
 				list[i] = each(&m[i])
 			}
-			return array(list)
+			return datum.Array(list)
 		})
 	}
-	register(inOrder(func(m *member) value { return text(m.name) }), "OBJECT_NAMES")
-	register(inOrder(func(m *member) value { return m.value }), "OBJECT_VALUES")
-	register(inOrder(func(m *member) value {
-		return object(member{"name", text(m.name)}, member{"val", m.value})
+	register(inOrder(func(m *datum.Member) datum.Value { return datum.Text(m.Name) }), "OBJECT_NAMES")
+	register(inOrder(func(m *datum.Member) datum.Value { return m.Value }), "OBJECT_VALUES")
+	register(inOrder(func(m *datum.Member) datum.Value {
+		return datum.Object(
+			datum.Member{Name: "name", Value: datum.Text(m.Name)}, datum.Member{Name: "val", Value: m.Value},
+		)
 	}), "OBJECT_PAIRS")
-	register(onObject(2, -1, func(m []member, args []value) value {
+	register(onObject(2, -1, func(m []datum.Member, args []datum.Value) datum.Value {
 		all := newMembers(m)
 		for i := range args {
-			if args[i].kind != kindObject {
-				return value{kind: min(args[i].kind, kindNull)}
+			if args[i].Kind != datum.KindObject {
+				return datum.Value{Kind: min(args[i].Kind, datum.KindNull)}
 			}
-			for _, more := range args[i].fields() {
-				all.set(more.name, more.value)
+			for _, more := range args[i].Fields() {
+				all.set(more.Name, more.Value)
 			}
 		}
-		return object(all.list...)
+		return datum.Object(all.list...)
 	}), "OBJECT_CONCAT")
-	register(onObject(3, 3, func(m []member, args []value) value {
+	register(onObject(3, 3, func(m []datum.Member, args []datum.Value) datum.Value {
 		name := args[0]
 		switch {
-		case name.unknown() || args[1].kind == kindMissing:
-			return object(m...)
-		case name.kind != kindString || slices.ContainsFunc(m, func(m member) bool { return m.name == name.text }):
-			return null
+		case name.Unknown() || args[1].Kind == datum.KindMissing:
+			return datum.Object(m...)
+		case name.Kind != datum.KindString,
+			slices.ContainsFunc(m, func(m datum.Member) bool { return m.Name == name.Text }):
+			return datum.Null
 		}
-		return object(setMember(slices.Clone(m), name.text, args[1])...)
+		return datum.Object(setMember(slices.Clone(m), name.Text, args[1])...)
 	}), "OBJECT_ADD")
-	register(onObject(3, 3, func(m []member, args []value) value {
-		if args[0].kind != kindString {
-			return value{kind: min(args[0].kind, kindNull)}
+	register(onObject(3, 3, func(m []datum.Member, args []datum.Value) datum.Value {
+		if args[0].Kind != datum.KindString {
+			return datum.Value{Kind: min(args[0].Kind, datum.KindNull)}
 		}
-		return object(setMember(slices.Clone(m), args[0].text, args[1])...)
+		return datum.Object(setMember(slices.Clone(m), args[0].Text, args[1])...)
 	}), "OBJECT_PUT")
-	register(onObject(2, -1, func(m []member, args []value) value {
+	register(onObject(2, -1, func(m []datum.Member, args []datum.Value) datum.Value {
 		m = slices.Clone(m)
 		for i := range args {
-			if args[i].kind != kindString {
-				return value{kind: min(args[i].kind, kindNull)}
+			if args[i].Kind != datum.KindString {
+				return datum.Value{Kind: min(args[i].Kind, datum.KindNull)}
 			}
-			m = setMember(m, args[i].text, value{})
+			m = setMember(m, args[i].Text, datum.Value{})
 		}
-		return object(m...)
+		return datum.Object(m...)
 	}), "OBJECT_REMOVE")
 	register(onObject(3, 3, renameMember), "OBJECT_RENAME")
-	register(onObject(1, 1, func(m []member, _ []value) value {
+	register(onObject(1, 1, func(m []datum.Member, _ []datum.Value) datum.Value {
 		if len(m) != 1 {
-			return null
+			return datum.Null
 		}
-		return m[0].value
+		return m[0].Value
 	}), "OBJECT_UNWRAP")
 	registerJSON()
 }
 
 // renameMember is OBJECT_RENAME(object, old, new). A member that has the new name already goes.
-func renameMember(m []member, args []value) value {
-	if args[0].kind != kindString || args[1].kind != kindString {
-		return value{kind: min(args[0].kind, args[1].kind, kindNull)}
+func renameMember(m []datum.Member, args []datum.Value) datum.Value {
+	if args[0].Kind != datum.KindString || args[1].Kind != datum.KindString {
+		return datum.Value{Kind: min(args[0].Kind, args[1].Kind, datum.KindNull)}
 	}
-	from, to := args[0].text, args[1].text
-	at := slices.IndexFunc(m, func(m member) bool { return m.name == from })
+	from, to := args[0].Text, args[1].Text
+	at := slices.IndexFunc(m, func(m datum.Member) bool { return m.Name == from })
 	if at < 0 || from == to {
-		return object(m...)
+		return datum.Object(m...)
 	}
 	m = slices.Clone(m)
-	m[at].name = to
-	moved := m[at].value
+	m[at].Name = to
+	moved := m[at].Value
 	first := true
-	return object(slices.DeleteFunc(m, func(m member) bool {
-		if m.name != to {
+	return datum.Object(slices.DeleteFunc(m, func(m datum.Member) bool {
+		if m.Name != to {
 			return false
 		}
-		keep := first && compare(&m.value, &moved) == 0
+		keep := first && datum.Compare(&m.Value, &moved) == 0
 		first = first && !keep
 		return !keep
 	})...)
@@ -117,38 +123,40 @@ func renameMember(m []member, args []value) value {
 // text is null, and fails if the text would be longer than maxValueSize. DECODE_JSON of what is no
 // JSON is NULL.
 func registerJSON() {
-	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(_ *env, args []value) (value, error) {
-		if args[0].kind == kindMissing {
+	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(
+		_ *env, args []datum.Value,
+	) (datum.Value, error) {
+		if args[0].Kind == datum.KindMissing {
 			return args[0], nil
 		}
-		printed, err := args[0].appendJSON(nil, maxValueSize)
-		return text(string(printed)), err
+		printed, err := args[0].AppendJSON(nil, datum.MaxValueSize)
+		return datum.Text(string(printed)), err
 	}}, "ENCODE_JSON", "JSON_ENCODE")
-	register(onText(1, 1, func(args []value) value {
-		parsed, err := ejson.Parse(bytes.Clone([]byte(args[0].text)))
+	register(onText(1, 1, func(args []datum.Value) datum.Value {
+		parsed, err := ejson.Parse(bytes.Clone([]byte(args[0].Text)))
 		if err != nil {
-			return null
+			return datum.Null
 		}
-		return fromJSON(parsed)
+		return datum.FromJSON(parsed)
 	}), "DECODE_JSON", "JSON_DECODE")
-	register(pure(1, 1, func(args []value) value {
+	register(pure(1, 1, func(args []datum.Value) datum.Value {
 		v := args[0]
-		for v.kind >= kindArray {
-			if v.length() != 1 {
-				return null
+		for v.Kind >= datum.KindArray {
+			if v.Length() != 1 {
+				return datum.Null
 			}
-			if v.kind == kindArray {
-				v = v.element(0)
+			if v.Kind == datum.KindArray {
+				v = v.Element(0)
 			} else {
-				v = v.fields()[0].value
+				v = v.Fields()[0].Value
 			}
 		}
 		return v
 	}), "TOATOM", "TO_ATOM")
-	register(pure(1, 1, func(args []value) value {
-		if args[0].kind == kindObject {
+	register(pure(1, 1, func(args []datum.Value) datum.Value {
+		if args[0].Kind == datum.KindObject {
 			return args[0]
 		}
-		return object()
+		return datum.Object()
 	}), "TOOBJECT", "TO_OBJECT", "TOOBJ", "TO_OBJ")
 }

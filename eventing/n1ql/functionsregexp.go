@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/settee-db/settee/compat/patterns"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 const (
@@ -58,63 +59,66 @@ func (r *regexps) compile(pattern string) *patterns.Pattern {
 }
 
 // onPattern is a function of a string, a pattern and perhaps more.
-func onPattern(least, most int, call func(s string, p *regexp.Regexp, more []value) (value, error)) builtin {
-	return builtin{least: least, most: most, call: func(e *env, args []value) (value, error) {
-		if args[0].kind != kindString || args[1].kind != kindString {
-			return null, nil
+func onPattern(
+	least, most int, call func(s string, p *regexp.Regexp, more []datum.Value) (datum.Value, error),
+) builtin {
+	return builtin{least: least, most: most, call: func(e *env, args []datum.Value) (datum.Value, error) {
+		if args[0].Kind != datum.KindString || args[1].Kind != datum.KindString {
+			return datum.Null, nil
 		}
-		p := e.regexp(args[1].text, args[0].text)
+		p := e.regexp(args[1].Text, args[0].Text)
 		if p == nil {
-			return null, nil
+			return datum.Null, nil
 		}
-		return call(args[0].text, p, args[2:])
+		return call(args[0].Text, p, args[2:])
 	}}
 }
 
 func registerRegexps() {
-	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
-		return boolean(p.MatchString(s)), nil
+	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []datum.Value) (datum.Value, error) {
+		return datum.Boolean(p.MatchString(s)), nil
 	}), "REGEXP_CONTAINS", "CONTAINS_REGEX")
 	register(builtin{least: 2, most: 2, call: regexpLike}, "REGEXP_LIKE")
-	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
+	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []datum.Value) (datum.Value, error) {
 		if found := p.FindStringIndex(s); found != nil {
-			return integer(int64(found[0])), nil
+			return datum.Integer(int64(found[0])), nil
 		}
-		return integer(-1), nil
+		return datum.Integer(-1), nil
 	}), "REGEXP_POSITION")
 	register(onPattern(3, 4, regexpReplace), "REGEXP_REPLACE")
 }
 
 // regexpLike is REGEXP_LIKE(string, pattern): the pattern is for the whole string.
-func regexpLike(e *env, args []value) (value, error) {
-	if args[0].kind != kindString || args[1].kind != kindString || e.regexp(args[1].text, args[0].text) == nil {
-		return null, nil
+func regexpLike(e *env, args []datum.Value) (datum.Value, error) {
+	if args[0].Kind != datum.KindString || args[1].Kind != datum.KindString ||
+		e.regexp(args[1].Text, args[0].Text) == nil {
+		return datum.Null, nil
 	}
-	whole := e.regexp(`\A(?:`+args[1].text+`)\z`, args[0].text)
-	return boolean(whole != nil && whole.MatchString(args[0].text)), nil
+	whole := e.regexp(`\A(?:`+args[1].Text+`)\z`, args[0].Text)
+	return datum.Boolean(whole != nil && whole.MatchString(args[0].Text)), nil
 }
 
 // regexpReplace is REGEXP_REPLACE(string, pattern, new[, count]).
-func regexpReplace(s string, p *regexp.Regexp, more []value) (value, error) {
+func regexpReplace(s string, p *regexp.Regexp, more []datum.Value) (datum.Value, error) {
 	left := int64(-1)
 	if len(more) > 1 {
 		n, ok := count(&more[1])
 		if !ok {
-			return null, nil
+			return datum.Null, nil
 		}
 		left = n
 	}
-	if more[0].kind != kindString || p.NumSubexp() > maxGroups {
-		return null, nil
+	if more[0].Kind != datum.KindString || p.NumSubexp() > maxGroups {
+		return datum.Null, nil
 	}
 	var replaced []byte
 	at := 0
 	for _, found := range p.FindAllStringSubmatchIndex(s, int(min(left, int64(len(s)+1)))) {
 		replaced = append(replaced, s[at:found[0]]...)
-		replaced = p.ExpandString(replaced, more[0].text, s, found)
-		if at = found[1]; len(replaced) > maxValueSize {
-			return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
+		replaced = p.ExpandString(replaced, more[0].Text, s, found)
+		if at = found[1]; len(replaced) > datum.MaxValueSize {
+			return datum.Value{}, limitf("a string of the statement is longer than %d bytes", datum.MaxValueSize)
 		}
 	}
-	return text(string(append(replaced, s[at:]...))), nil
+	return datum.Text(string(append(replaced, s[at:]...))), nil
 }

@@ -3,6 +3,7 @@ package n1ql
 import (
 	"crypto/rand"
 	"fmt"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"net/url"
 	"strings"
 	"unicode"
@@ -10,11 +11,11 @@ import (
 )
 
 // onText is a function of strings: of other arguments it is NULL.
-func onText(least, most int, call func(args []value) value) builtin {
-	return pure(least, most, func(args []value) value {
+func onText(least, most int, call func(args []datum.Value) datum.Value) builtin {
+	return pure(least, most, func(args []datum.Value) datum.Value {
 		for i := range args {
-			if args[i].kind != kindString {
-				return null
+			if args[i].Kind != datum.KindString {
+				return datum.Null
 			}
 		}
 		return call(args)
@@ -25,22 +26,22 @@ func onText(least, most int, call func(args []value) value) builtin {
 // Couchbase; only MB_LENGTH counts characters.
 func registerStrings() {
 	onOne := func(call func(string) string) builtin {
-		return onText(1, 1, func(args []value) value { return text(call(args[0].text)) })
+		return onText(1, 1, func(args []datum.Value) datum.Value { return datum.Text(call(args[0].Text)) })
 	}
 	register(onOne(strings.ToLower), "LOWER")
 	register(onOne(strings.ToUpper), "UPPER")
 	register(onOne(reverse), "REVERSE")
-	register(onText(1, 1, func(args []value) value {
-		return integer(int64(len(args[0].text)))
+	register(onText(1, 1, func(args []datum.Value) datum.Value {
+		return datum.Integer(int64(len(args[0].Text)))
 	}), "LENGTH")
-	register(onText(1, 1, func(args []value) value {
-		return integer(int64(utf8.RuneCountInString(args[0].text)))
+	register(onText(1, 1, func(args []datum.Value) datum.Value {
+		return datum.Integer(int64(utf8.RuneCountInString(args[0].Text)))
 	}), "MB_LENGTH")
-	register(onText(2, 2, func(args []value) value {
-		return boolean(strings.Contains(args[0].text, args[1].text))
+	register(onText(2, 2, func(args []datum.Value) datum.Value {
+		return datum.Boolean(strings.Contains(args[0].Text, args[1].Text))
 	}), "CONTAINS")
-	register(onText(2, 2, func(args []value) value {
-		return integer(int64(strings.Index(args[0].text, args[1].text)))
+	register(onText(2, 2, func(args []datum.Value) datum.Value {
+		return datum.Integer(int64(strings.Index(args[0].Text, args[1].Text)))
 	}), "POSITION", "POS")
 	register(pure(2, 3, substring), "SUBSTR")
 	register(trimming(strings.Trim), "TRIM")
@@ -52,25 +53,25 @@ func registerStrings() {
 	register(padding(func(s, pad string) string { return s + pad }), "RPAD")
 	register(onOne(url.QueryEscape), "URLENCODE")
 	decoded := func(decode func(string) (string, error)) builtin {
-		return onText(1, 1, func(args []value) value {
-			s, err := decode(args[0].text)
+		return onText(1, 1, func(args []datum.Value) datum.Value {
+			s, err := decode(args[0].Text)
 			if err != nil || !utf8.ValidString(s) {
-				return null
+				return datum.Null
 			}
-			return text(s)
+			return datum.Text(s)
 		})
 	}
 	register(decoded(url.QueryUnescape), "URLDECODE")
-	register(builtin{least: 1, most: -1, call: func(e *env, args []value) (value, error) {
+	register(builtin{least: 1, most: -1, call: func(e *env, args []datum.Value) (datum.Value, error) {
 		return e.concatenate(args)
 	}}, "CONCAT")
 	register(builtin{least: 3, most: 4, call: replace}, "REPLACE")
 	register(builtin{least: 2, most: 2, call: repeat}, "REPEAT")
-	register(builtin{random: true, call: func(*env, []value) (value, error) {
+	register(builtin{random: true, call: func(*env, []datum.Value) (datum.Value, error) {
 		var b [16]byte
 		_, err := rand.Read(b[:])
 		b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-		return text(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), err
+		return datum.Text(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), err
 	}}, "UUID")
 }
 
@@ -84,69 +85,69 @@ func reverse(s string) string {
 
 // substring is SUBSTR(string, position[, length]): bytes counted from 0, from the end if the
 // position is negative.
-func substring(args []value) value {
-	if args[0].kind != kindString {
-		return null
+func substring(args []datum.Value) datum.Value {
+	if args[0].Kind != datum.KindString {
+		return datum.Null
 	}
-	s := args[0].text
+	s := args[0].Text
 	from, ok := count(&args[1])
 	if from < 0 {
 		from += int64(len(s))
 	}
 	if !ok || from < 0 || from >= int64(len(s)) {
-		return null
+		return datum.Null
 	}
 	s = s[from:]
 	if len(args) > 2 {
 		n, ok := count(&args[2])
 		if !ok || n < 0 {
-			return null
+			return datum.Null
 		}
 		s = s[:min(n, int64(len(s)))]
 	}
-	return text(strings.ToValidUTF8(s, "\ufffd")) // a cut character is no string of JSON
+	return datum.Text(strings.ToValidUTF8(s, "\ufffd")) // a cut character is no string of JSON
 }
 
 // count is an argument that must be an integer.
-func count(v *value) (n int64, ok bool) {
-	n, ok = v.num.int()
-	return n, ok && v.kind == kindNumber
+func count(v *datum.Value) (n int64, ok bool) {
+	n, ok = v.Num.Int()
+	return n, ok && v.Kind == datum.KindNumber
 }
 
 // trimming is a function of a string and of the characters to be removed from its ends.
 func trimming(trim func(s, cutset string) string) builtin {
-	return onText(1, 2, func(args []value) value {
+	return onText(1, 2, func(args []datum.Value) datum.Value {
 		cutset := " \t\n\f\r"
 		if len(args) > 1 {
-			cutset = args[1].text
+			cutset = args[1].Text
 		}
-		return text(trim(args[0].text, cutset))
+		return datum.Text(trim(args[0].Text, cutset))
 	})
 }
 
 // split is SPLIT(string[, separator]); without a separator it is blanks.
-func split(_ *env, args []value) (value, error) {
+func split(_ *env, args []datum.Value) (datum.Value, error) {
 	for i := range args {
-		if args[i].kind != kindString {
-			return null, nil
+		if args[i].Kind != datum.KindString {
+			return datum.Null, nil
 		}
 	}
-	most := len(args[0].text) / 2
+	most := len(args[0].Text) / 2
 	if len(args) > 1 {
-		most = strings.Count(args[0].text, args[1].text)
+		most = strings.Count(args[0].Text, args[1].Text)
 	}
 	if err := tooMany(float64(most)); err != nil {
-		return value{}, err
+		return datum.Value{}, err
 	}
-	parts := strings.Fields(args[0].text)
+	parts := strings.Fields(args[0].Text)
 	if len(args) > 1 {
-		parts = strings.Split(args[0].text, args[1].text)
+		parts = strings.Split(args[0].Text, args[1].Text)
 	}
-	list := make([]value, len(parts))
+	list := make([]datum.Value, len(parts))
 	for i, part := range parts {
-		list[i] = text(part)
+		list[i] = datum.Text(part)
 	}
-	return array(list), nil
+	return datum.Array(list), nil
 }
 
 // initials makes the first letter of each word a capital one and the others small.
@@ -165,66 +166,66 @@ func initials(s string) string {
 // padding is a function of a string, the number of bytes that it shall have, and what it is filled
 // up with. A longer string is cut.
 func padding(join func(s, pad string) string) builtin {
-	return builtin{least: 2, most: 3, call: func(e *env, args []value) (value, error) {
+	return builtin{least: 2, most: 3, call: func(e *env, args []datum.Value) (datum.Value, error) {
 		fill := " "
 		if len(args) > 2 {
-			if fill = args[2].text; args[2].kind != kindString || fill == "" {
-				return null, nil
+			if fill = args[2].Text; args[2].Kind != datum.KindString || fill == "" {
+				return datum.Null, nil
 			}
 		}
 		size, ok := count(&args[1])
-		s := args[0].text
+		s := args[0].Text
 		missing := size - int64(len(s))
 		switch {
-		case !ok || size < 0 || args[0].kind != kindString:
-			return null, nil
+		case !ok || size < 0 || args[0].Kind != datum.KindString:
+			return datum.Null, nil
 		case missing <= 0:
-			return text(strings.ToValidUTF8(s[:size], "\ufffd")), nil
+			return datum.Text(strings.ToValidUTF8(s[:size], "\ufffd")), nil
 		}
 		if err := e.room(size); err != nil {
-			return value{}, err
+			return datum.Value{}, err
 		}
 		pad := strings.Repeat(fill, int(missing)/len(fill)+1)[:missing]
-		return text(join(s, strings.ToValidUTF8(pad, "\ufffd"))), nil
+		return datum.Text(join(s, strings.ToValidUTF8(pad, "\ufffd"))), nil
 	}}
 }
 
 // replace is REPLACE(string, old, new[, count]).
-func replace(e *env, args []value) (value, error) {
+func replace(e *env, args []datum.Value) (datum.Value, error) {
 	for _, arg := range args[:3] {
-		if arg.kind != kindString {
-			return null, nil
+		if arg.Kind != datum.KindString {
+			return datum.Null, nil
 		}
 	}
-	n := int64(strings.Count(args[0].text, args[1].text))
+	n := int64(strings.Count(args[0].Text, args[1].Text))
 	if len(args) > 3 {
 		most, ok := count(&args[3])
 		if !ok {
-			return null, nil
+			return datum.Null, nil
 		}
 		if most >= 0 {
 			n = min(n, most)
 		}
 	}
 	// The product cannot overflow: both factors are below 2**26.
-	if err := e.room(int64(len(args[0].text)) + n*int64(len(args[2].text))); err != nil {
-		return value{}, err
+	if err := e.room(int64(len(args[0].Text)) + n*int64(len(args[2].Text))); err != nil {
+		return datum.Value{}, err
 	}
-	return text(strings.Replace(args[0].text, args[1].text, args[2].text, int(n))), nil
+	return datum.Text(strings.Replace(args[0].Text, args[1].Text, args[2].Text, int(n))), nil
 }
 
 // repeat is REPEAT(string, count).
-func repeat(e *env, args []value) (value, error) {
+func repeat(e *env, args []datum.Value) (datum.Value, error) {
 	n, ok := count(&args[1])
-	if !ok || n < 0 || args[0].kind != kindString {
-		return null, nil
+	if !ok || n < 0 || args[0].Kind != datum.KindString {
+		return datum.Null, nil
 	}
-	n = min(n, maxValueSize+1) // what is longer is refused, and the product does not overflow
-	if args[0].text == "" {
+	n = min(n, datum.MaxValueSize+1) // what is longer is refused, and the product does not overflow
+	if args[0].Text == "" {
 		n = 0
 	}
-	if err := e.room(n * int64(len(args[0].text))); err != nil {
-		return value{}, err
+	if err := e.room(n * int64(len(args[0].Text))); err != nil {
+		return datum.Value{}, err
 	}
-	return text(strings.Repeat(args[0].text, int(n))), nil
+	return datum.Text(strings.Repeat(args[0].Text, int(n))), nil
 }

@@ -1,13 +1,15 @@
 package n1ql
 
+import "github.com/settee-db/settee/eventing/n1ql/datum"
+
 // group is the rows that have equal values in the terms of GROUP BY, or all rows.
 type group struct {
-	keys  []value
+	keys  []datum.Value
 	folds []*fold
 }
 
 // newGroup has the aggregates of the statement before the first row.
-func (r *run) newGroup(keys []value) *group {
+func (r *run) newGroup(keys []datum.Value) *group {
 	g := &group{keys: keys, folds: make([]*fold, len(r.statement.aggregates))}
 	for i, a := range r.statement.aggregates {
 		g.folds[i] = newFold(a, r.memory)
@@ -64,22 +66,22 @@ func (r *run) rows(f Find, each func(e *env) (more bool, err error)) error {
 
 // groupOf evaluates the terms of GROUP BY for a row; key is equal for equal values, and bytes is what
 // a group with it takes.
-func (r *run) groupOf(e *env) (key string, keys []value, bytes int, err error) {
+func (r *run) groupOf(e *env) (key string, keys []datum.Value, bytes int, err error) {
 	var printed []byte
 	for _, term := range r.statement.groups {
 		v, err := term.expr.eval(e)
 		if err != nil {
 			return "", nil, 0, err
 		}
-		own, size, err := v.detach()
+		own, size, err := v.Detach()
 		if err != nil {
 			return "", nil, 0, err
 		}
-		printed = append(appendKey(printed, &own, 0), 0)
+		printed = append(datum.AppendKey(printed, &own, 0), 0)
 		keys, bytes = append(keys, own), bytes+size
 	}
-	folds := len(r.statement.aggregates) * valueSize
-	return string(printed), keys, bytes + len(printed) + folds + valueSize, nil
+	folds := len(r.statement.aggregates) * datum.ValueSize
+	return string(printed), keys, bytes + len(printed) + folds + datum.ValueSize, nil
 }
 
 // ofGroup calls each with a group for which HAVING holds.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // A row with joins goes from one joiner to the next. Each collects rows into a block, asks for what
@@ -31,14 +32,14 @@ type joinedRow struct {
 	terms  []term
 	size   int
 	found  bool
-	nested []value // of NEST
-	extra  int     // bytes of nested
+	nested []datum.Value // of NEST
+	extra  int           // bytes of nested
 }
 
 // joined gives the rows of all joins to each; push takes the documents of the first keyspace, flush
 // comes after the last one.
 func (r *run) joined(e *env, each func(e *env) (bool, error)) (
-	push func(d *Document, body value, size int) (bool, error), flush func() error,
+	push func(d *Document, body datum.Value, size int) (bool, error), flush func() error,
 ) {
 	next := func(terms []term, _ int) (bool, error) {
 		e.terms, e.held = terms, 0
@@ -51,7 +52,7 @@ func (r *run) joined(e *env, each func(e *env) (bool, error)) (
 		joiners = append(joiners, j)
 		next = j.push
 	}
-	push = func(d *Document, body value, size int) (bool, error) {
+	push = func(d *Document, body datum.Value, size int) (bool, error) {
 		return next([]term{{alias: r.alias, value: body, meta: d}}, size)
 	}
 	flush = func() error {
@@ -66,10 +67,10 @@ func (r *run) joined(e *env, each func(e *env) (bool, error)) (
 }
 
 // own makes a copy of a document that is valid without what it was read from; size is what it takes.
-func own(d *Document) (copied *Document, body value, size int, err error) {
+func own(d *Document) (copied *Document, body datum.Value, size int, err error) {
 	copied = &Document{ID: d.ID, Cas: d.Cas, Body: bytes.Clone(d.Body), Exists: true, Expiry: d.Expiry}
 	parsed, err := ejson.Parse(copied.Body)
-	return copied, fromJSON(parsed), len(d.Body) + int(ejson.TapeSize(d.Body)) + valueSize, err
+	return copied, datum.FromJSON(parsed), len(d.Body) + int(ejson.TapeSize(d.Body)) + datum.ValueSize, err
 }
 
 // push takes a row, and works on the block when it is full.
@@ -116,8 +117,8 @@ func (j *joiner) unnest(block []*joinedRow) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		elements := array.elements()
-		if err := e.hold(&value{list: elements}); err != nil {
+		elements := array.Elements()
+		if err := e.hold(&datum.Value{List: elements}); err != nil {
 			return false, err
 		}
 		for i := range elements {
@@ -134,7 +135,7 @@ func (j *joiner) unnest(block []*joinedRow) (more bool, err error) {
 
 // at is env at a row, without a document. One serves all rows, so that patterns are compiled once.
 func (j *joiner) at(row *joinedRow) *env {
-	j.env.terms, j.env.document, j.env.meta, j.env.held = row.terms, value{}, nil, 0
+	j.env.terms, j.env.document, j.env.meta, j.env.held = row.terms, datum.Value{}, nil, 0
 	return j.env
 }
 
@@ -156,12 +157,12 @@ func (j *joiner) keysOf(block []*joinedRow) (keys [][]string, byKeys bool, err e
 			return nil, false, err
 		}
 		var list []string
-		if v.kind == kindString {
-			list = []string{v.text}
+		if v.Kind == datum.KindString {
+			list = []string{v.Text}
 		}
-		for _, key := range v.elements() { // others than strings are no keys of documents
-			if key.kind == kindString {
-				list = append(list, key.text)
+		for _, key := range v.Elements() { // others than strings are no keys of documents
+			if key.Kind == datum.KindString {
+				list = append(list, key.Text)
 			}
 		}
 		keys = append(keys, list)
@@ -236,7 +237,7 @@ func (j *joiner) never(on expr, e *env) bool {
 	case *comparison:
 		t := translator{env: e}
 		for _, side := range []expr{x.a, x.b} {
-			if v, constant := t.constant(side); constant && v.unknown() {
+			if v, constant := t.constant(side); constant && v.Unknown() {
 				return true
 			}
 		}
@@ -276,12 +277,12 @@ func (j *joiner) match(rows []*joinedRow, d *Document) (more bool, err error) {
 		}
 	}
 	var copied *Document
-	var body value
+	var body datum.Value
 	size := 0
 	for _, row := range rows {
 		if j.on != nil {
 			e := j.at(row)
-			e.document, e.meta = fromJSON(parsed), d
+			e.document, e.meta = datum.FromJSON(parsed), d
 			if ok, err := e.passes(j.on); err != nil {
 				return false, err
 			} else if !ok {
@@ -301,7 +302,7 @@ func (j *joiner) match(rows []*joinedRow, d *Document) (more bool, err error) {
 }
 
 // add makes a longer row of a row, or keeps what is nested for its end.
-func (j *joiner) add(row *joinedRow, v value, meta *Document, size int) (more bool, err error) {
+func (j *joiner) add(row *joinedRow, v datum.Value, meta *Document, size int) (more bool, err error) {
 	row.found = true
 	if j.what != "NEST" {
 		return j.hand(row, term{alias: j.alias, value: v, meta: meta}, size)
@@ -325,7 +326,7 @@ func (j *joiner) end(row *joinedRow) (more bool, err error) {
 	defer func() { j.run.memory.kept -= row.extra }()
 	switch {
 	case j.what == "NEST" && (row.found || j.outer):
-		return j.hand(row, term{alias: j.alias, value: array(row.nested)}, row.extra)
+		return j.hand(row, term{alias: j.alias, value: datum.Array(row.nested)}, row.extra)
 	case !row.found && j.outer:
 		return j.hand(row, term{alias: j.alias}, 0)
 	}

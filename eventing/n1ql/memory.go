@@ -1,5 +1,7 @@
 package n1ql
 
+import "github.com/settee-db/settee/eventing/n1ql/datum"
+
 // memory is what a statement has of the memory that its keyspaces let it have. A nil one has no
 // bound.
 type memory struct {
@@ -35,8 +37,8 @@ func (m *memory) hold(bytes int) error {
 
 // room asks for what a string of so many bytes takes, before it is made.
 func (e *env) room(bytes int64) error {
-	if bytes > maxValueSize {
-		return limitf("a string of the statement is longer than %d bytes", maxValueSize)
+	if bytes > datum.MaxValueSize {
+		return limitf("a string of the statement is longer than %d bytes", datum.MaxValueSize)
 	}
 	return e.memory.hold(e.held + int(bytes))
 }

@@ -44,6 +44,11 @@ func TestParse(t *testing.T) {
 		`SELECT ARRAY (SELECT RAW y FROM x.l AS y)[0] + 1 FOR x IN l END FROM b USE KEYS (SELECT RAW META(c).id FROM c)`,
 		`UPDATE b SET x = (SELECT RAW MAX(y) FROM c WHERE c.k = b.k)[0] WHERE z IN (SELECT RAW y FROM c)`,
 		`INSERT INTO b VALUES ("k", {"a": (SELECT RAW 1)})`,
+		`INSERT INTO b (KEY k, VALUE {"v": v}) SELECT META(c).id AS k, v FROM c RETURNING *`,
+		`MERGE INTO b AS t USING c s USE KEYS "k" ON PRIMARY KEY s.k WHEN NOT MATCHED THEN INSERT s.v WHERE s.w`,
+		`MERGE INTO $b AS t USING (SELECT 1 AS a) AS s ON t.a = s.a AND t.b > 1 WHEN MATCHED THEN UPDATE SET t.a = 1, ` +
+			`META(t).expiration = 5 UNSET t.b WHERE t.c WHEN MATCHED THEN DELETE WHERE s.d ` +
+			`WHEN NOT MATCHED THEN INSERT (s.k, s.v, {"expiration": 1}) LIMIT 3 RETURNING t.*, s.a`,
 		strings.Repeat("(", 50) + `SELECT 1` + strings.Repeat(")", 50),
 	} {
 		if _, err := Parse(text); err != nil {
@@ -99,6 +104,8 @@ func FuzzParse(f *testing.F) {
 		`UPDATE a SET META().expiration = 5, b = OBJECT x:y FOR x IN c, y IN d END`,
 		`(SELECT a FROM b WHERE EXISTS (SELECT 1 FROM b.a AS x)) UNION (SELECT RAW (SELECT c.d FROM c))[0] ORDER BY a`,
 		`SELECT ANY x IN (SELECT RAW y FROM (SELECT 1 AS y) AS z) SATISFIES x IN (SELECT RAW x) END FROM x`,
+		`MERGE INTO a t USING b s ON KEY s.k WHEN MATCHED THEN UPDATE SET t.a[0] = s WHERE s.b WHEN NOT MATCHED THEN INSERT (s)`,
+		`MERGE INTO a USING [1] AS s ON a.x = s WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (KEY "k", VALUE s)`,
 	} {
 		f.Add(seed)
 	}

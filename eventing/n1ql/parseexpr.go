@@ -3,6 +3,7 @@ package n1ql
 import (
 	"slices"
 
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
@@ -159,7 +160,7 @@ func (p *exprParser) unary() expr {
 		return &exists{p.binary(precedences["IS"])}
 	}
 	of := p.unary()
-	if l, ok := of.(*literal); ok && l.value.kind == kindNumber {
+	if l, ok := of.(*literal); ok && l.value.Kind == datum.KindNumber {
 		return &literal{negate(&l.value)}
 	}
 	return &negative{of}
@@ -233,8 +234,8 @@ func (p *exprParser) primary() expr {
 	switch t.Kind {
 	case lex.Number:
 		p.advance()
-		v, ok := parseNumber(t.Text)
-		if !ok || v.kind != kindNumber {
+		v, ok := datum.ParseNumber(t.Text)
+		if !ok || v.Kind != datum.KindNumber {
 			p.fail(t, "the number is too large")
 		}
 		return &literal{v}
@@ -243,7 +244,7 @@ func (p *exprParser) primary() expr {
 		if looksLikeParam(t.Text) {
 			p.quoted = append(p.quoted, t)
 		}
-		return &literal{text(t.Text)}
+		return &literal{datum.Text(t.Text)}
 	case lex.Param:
 		return &parameter{p.param()}
 	case lex.Sign:
@@ -350,11 +351,11 @@ func looksLikeParam(s string) bool {
 func (p *exprParser) keyword() (x expr, ok bool) {
 	switch p.tok.Upper {
 	case "TRUE":
-		x = &literal{boolean(true)}
+		x = &literal{datum.Boolean(true)}
 	case "FALSE":
-		x = &literal{boolean(false)}
+		x = &literal{datum.Boolean(false)}
 	case "NULL":
-		x = &literal{null}
+		x = &literal{datum.Null}
 	case "MISSING":
 		x = &literal{}
 	case "CASE":

@@ -163,7 +163,7 @@ func (r *tokens) splitColon() {
 // no names either.
 var unsupportedWords = map[string]string{
 	"RIGHT": "RIGHT JOIN", "FLATTEN": "FLATTEN", "WINDOW": "WINDOW",
-	"OVER": "OVER", "MERGE": "MERGE", "FOR": "FOR", "USING": "USING",
+	"OVER": "OVER", "FOR": "FOR",
 }
 
 // unsupported is the clause that begins with the token, "" if it begins none.
@@ -186,12 +186,12 @@ var reserved = map[string]bool{
 	"DISTINCT": true, "ELSE": true, "END": true, "EVERY": true, "EXCEPT": true, "EXISTS": true,
 	"FALSE": true, "FROM": true, "GROUP": true, "HAVING": true, "IN": true, "INNER": true,
 	"INSERT": true, "INTERSECT": true, "INTO": true, "IS": true, "JOIN": true, "LEFT": true,
-	"LET": true, "LETTING": true, "LIKE": true, "LIMIT": true, "MISSING": true, "NEST": true,
-	"NOT": true, "NULL": true, "NULLS": true, "OFFSET": true, "ON": true, "OR": true,
-	"ORDER": true, "RETURNING": true, "SATISFIES": true, "SELECT": true, "SET": true,
-	"SOME": true, "THEN": true, "TRUE": true, "UNION": true, "UNNEST": true, "UNSET": true,
-	"UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true, "VALUES": true, "WHEN": true,
-	"WHERE": true, "WITHIN": true,
+	"LET": true, "LETTING": true, "LIKE": true, "LIMIT": true, "MERGE": true, "MISSING": true,
+	"NEST": true, "NOT": true, "NULL": true, "NULLS": true, "OFFSET": true, "ON": true,
+	"OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SELECT": true,
+	"SET": true, "SOME": true, "THEN": true, "TRUE": true, "UNION": true, "UNNEST": true,
+	"UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "USING": true, "VALUED": true,
+	"VALUES": true, "WHEN": true, "WHERE": true, "WITHIN": true,
 }
 
 // IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a

@@ -3,13 +3,14 @@ package n1ql
 import (
 	"fmt"
 
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
 // unsupportedStatements begin statements of N1QL that are not part of the subset.
 var unsupportedStatements = map[string]bool{
 	"ADVISE": true, "ALTER": true, "BUILD": true, "CREATE": true, "DROP": true, "EXECUTE": true, "EXPLAIN": true,
-	"FROM": true, "GRANT": true, "INFER": true, "MERGE": true, "PREPARE": true, "RENAME": true, "REVOKE": true,
+	"FROM": true, "GRANT": true, "INFER": true, "PREPARE": true, "RENAME": true, "REVOKE": true,
 	"WITH": true,
 }
 
@@ -17,7 +18,7 @@ var unsupportedStatements = map[string]bool{
 // supported among them.
 func BeginsStatement(word string) bool {
 	switch Kind(word) {
-	case Select, Insert, Upsert, Update, Delete:
+	case Select, Insert, Upsert, Update, Delete, Merge:
 		return true
 	}
 	return unsupportedStatements[word]
@@ -47,6 +48,10 @@ func (p *statementParser) statement() *Statement {
 	case p.accept("DELETE"):
 		s.kind = Delete
 		p.deleteStatement(s)
+	case p.accept("MERGE"):
+		s.kind = Merge
+		m := mergeParser{p, s}
+		m.statement()
 	case p.tok.Kind == lex.Word && unsupportedStatements[p.tok.Upper]:
 		p.fail(p.tok, "%s is not supported", p.tok.Upper)
 	default:
@@ -132,6 +137,15 @@ func (p *statementParser) number(clause string) expr {
 
 // from reads what follows FROM.
 func (p *statementParser) from(s *Statement) {
+	p.fromTerm(s)
+	p.joins(s)
+	if p.tok.Is(",") {
+		p.fail(p.tok, "keyspaces are joined by JOIN … ON, not by a comma")
+	}
+}
+
+// fromTerm reads the first term of FROM.
+func (p *statementParser) fromTerm(s *Statement) {
 	s.from = p.source()
 	if s.from.isKeyspace() {
 		p.afterKeyspace(s)
@@ -140,10 +154,6 @@ func (p *statementParser) from(s *Statement) {
 	}
 	if !s.from.isKeyspace() && s.from.alias == "" {
 		p.fail(p.tok, "an expression in FROM needs an alias")
-	}
-	p.joins(s)
-	if p.tok.Is(",") {
-		p.fail(p.tok, "keyspaces are joined by JOIN … ON, not by a comma")
 	}
 }
 
@@ -289,10 +299,16 @@ func (p *statementParser) insertStatement(s *Statement) {
 	s.from.alias = p.alias()
 	options := true
 	if p.accept("(") {
-		options = p.insertColumns(s)
+		if p.atKey() {
+			s.inserts = []insertRow{p.namedRow()}
+			s.rows = p.add(p.query())
+			p.returningClause(s)
+			return
+		}
+		options = p.insertColumns()
 	}
 	if p.tok.Is("SELECT") {
-		p.fail(p.tok, "%s … SELECT is not supported", s.kind)
+		p.fail(p.tok, "%s … SELECT needs (KEY …, VALUE …) before it", s.kind)
 	}
 	p.expect("VALUES")
 	for {
@@ -309,12 +325,9 @@ func (p *statementParser) insertStatement(s *Statement) {
 }
 
 // insertColumns reads (KEY, VALUE[, OPTIONS]) and reports whether there are options.
-func (p *statementParser) insertColumns(s *Statement) bool {
+func (p *statementParser) insertColumns() bool {
 	p.accept("PRIMARY")
 	p.expect("KEY")
-	if !p.tok.Is(",") && p.tok.Kind != lex.End {
-		p.fail(p.tok, "%s … SELECT is not supported: (KEY, VALUE) VALUES (…) is", s.kind)
-	}
 	p.expect(",")
 	p.expect("VALUE")
 	options := p.accept(",")
@@ -323,6 +336,32 @@ func (p *statementParser) insertColumns(s *Statement) bool {
 	}
 	p.expect(")")
 	return options
+}
+
+// atKey reports whether KEY or PRIMARY KEY comes with an expression after it.
+func (r *tokens) atKey() bool {
+	l, key := r.Lexer, r.tok
+	next := l.Next()
+	if key.Is("PRIMARY") {
+		key, next = next, l.Next()
+	}
+	return key.Is("KEY") && startsOperand(next)
+}
+
+// namedRow reads KEY e, VALUE e[, OPTIONS e]) after its parenthesis.
+func (p *statementParser) namedRow() (row insertRow) {
+	p.accept("PRIMARY")
+	p.expect("KEY")
+	row.key = p.ofRow("KEY")
+	p.expect(",")
+	p.expect("VALUE")
+	row.value = p.ofRow("VALUE")
+	if p.accept(",") {
+		p.expect("OPTIONS")
+		row.options = p.ofRow("OPTIONS")
+	}
+	p.expect(")")
+	return row
 }
 
 func (p *statementParser) insertRow(options bool) insertRow {
@@ -366,6 +405,9 @@ func (p *statementParser) assignments(s *Statement, set bool) {
 			a.expiration = true
 		} else {
 			a.path = p.assignedPath()
+			if s.kind == Merge && a.path[0].name != s.joins[0].alias {
+				p.fail(at, "what MERGE sets has its target in front: %s.%s", s.joins[0].alias, a.path[0].name)
+			}
 		}
 		if set {
 			p.expect("=")
@@ -390,8 +432,8 @@ func (p *statementParser) assignedPath() []step {
 			if p.accept("-") {
 				sign = -1
 			}
-			v, _ := parseNumber(p.tok.Text)
-			at, ok := v.num.int()
+			v, _ := datum.ParseNumber(p.tok.Text)
+			at, ok := v.Num.Int()
 			if p.tok.Kind != lex.Number || !ok {
 				p.unexpected("the number of an element")
 			}

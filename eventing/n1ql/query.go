@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // Query is a statement with values for its parameters. It is immutable.
 type Query struct {
 	statement *Statement
-	params    map[string]value
+	params    map[string]datum.Value
 	keyspace  string // "" if there is none
 	alias     string
 	joined    []string // the keyspaces of the joins, "" for UNNEST
@@ -85,15 +86,15 @@ func (q *Query) nameOf(k *keyspaceRef) (string, error) {
 		return k.name, nil
 	}
 	v := q.params[k.param]
-	if v.kind != kindString || v.text == "" {
+	if v.Kind != datum.KindString || v.Text == "" {
 		return "", invalidf("the keyspace $%s is no string", k.param)
 	}
-	return strings.Trim(v.text, "`"), nil
+	return strings.Trim(v.Text, "`"), nil
 }
 
 // bindParams reads the parameters. All that the statement has must be there.
 func (q *Query) bindParams(params []byte) error {
-	q.params = make(map[string]value, len(q.statement.params))
+	q.params = make(map[string]datum.Value, len(q.statement.params))
 	if len(bytes.TrimSpace(params)) > 0 {
 		v, err := ejson.Parse(bytes.Clone(params))
 		if err != nil {
@@ -104,12 +105,12 @@ func (q *Query) bindParams(params []byte) error {
 			if strings.HasPrefix(plain, "$") || strings.HasPrefix(plain, ":") {
 				plain = plain[1:]
 			}
-			q.params[plain] = fromJSON(p)
+			q.params[plain] = datum.FromJSON(p)
 		}
 		i := 0
 		for p := range v.Elements() {
 			i++
-			q.params[fmt.Sprint(i)] = fromJSON(p)
+			q.params[fmt.Sprint(i)] = datum.FromJSON(p)
 		}
 	}
 	for _, name := range q.statement.params {
@@ -126,8 +127,8 @@ func (q *Query) count(x expr, clause string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, ok := v.num.int()
-	if v.kind != kindNumber || !ok {
+	n, ok := v.Num.Int()
+	if v.Kind != datum.KindNumber || !ok {
 		return 0, invalidf("%s is no integer", clause)
 	}
 	return int(min(max(n, 0), math.MaxInt32)), nil
@@ -150,19 +151,19 @@ func (q *Query) bindKeys(e *env) error {
 		return nil
 	case err != nil:
 		return err
-	case v.unknown():
+	case v.Unknown():
 		return nil
-	case v.kind == kindString:
-		q.keys = []string{v.text}
+	case v.Kind == datum.KindString:
+		q.keys = []string{v.Text}
 		return nil
-	case v.kind != kindArray:
+	case v.Kind != datum.KindArray:
 		return invalidf("USE KEYS needs a string or an array of strings")
 	}
-	for _, key := range v.elements() {
-		if key.kind != kindString {
+	for _, key := range v.Elements() {
+		if key.Kind != datum.KindString {
 			return invalidf("USE KEYS needs a string or an array of strings")
 		}
-		q.keys = append(q.keys, key.text)
+		q.keys = append(q.keys, key.Text)
 	}
 	return nil
 }
@@ -207,11 +208,13 @@ func (q *Query) Rows(ctx context.Context, keyspaces Keyspaces) (*Rows, error) {
 		return pull(r.selectRows), nil
 	case q.statement.kind == Insert, q.statement.kind == Upsert:
 		err = r.insert()
+	case q.statement.kind == Merge:
+		err = r.merge()
 	default:
 		err = r.change()
 	}
 	if err != nil {
-		return nil, err
+		return nil, limited(err)
 	}
 	rows := pull(r.returned)
 	rows.mutations = r.mutations

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // Rows are the rows of a query, for one goroutine at a time.
@@ -46,7 +47,7 @@ func pull(each func(yield func(row []byte) bool) error) *Rows {
 			return wanted
 		})
 		if err != nil && wanted {
-			yield(nil, err)
+			yield(nil, limited(err))
 		}
 	})
 	return &r
@@ -85,7 +86,7 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 		_, err := r.finish(e, each)
 		return err
 	}
-	var push func(d *Document, body value, size int) (bool, error)
+	var push func(d *Document, body datum.Value, size int) (bool, error)
 	if r.statement.joins != nil {
 		var flush func() error
 		push, flush = r.joined(e, each)
@@ -102,8 +103,8 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 			return more, err
 		}
 		if !r.statement.from.isKeyspace() {
-			err := r.fromSource(func(v value) (_ bool, err error) {
-				own, size, err := v.detach()
+			err := r.fromSource(func(v datum.Value) (_ bool, err error) {
+				own, size, err := v.Detach()
 				if err == nil {
 					more, err = push(nil, own, size)
 				}
@@ -120,7 +121,7 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 		return flush()
 	}
 	if !r.statement.from.isKeyspace() {
-		return r.fromSource(func(v value) (bool, error) {
+		return r.fromSource(func(v datum.Value) (bool, error) {
 			e.document, e.held = v, 0
 			return r.finish(e, each)
 		})
@@ -175,7 +176,7 @@ func (r *run) visit(e *env, d *Document, each func(e *env) (bool, error)) (more 
 	if err != nil {
 		return false, err
 	}
-	e.document, e.meta, e.held = fromJSON(body), d, 0
+	e.document, e.meta, e.held = datum.FromJSON(body), d, 0
 	return r.finish(e, each)
 }
 
@@ -201,9 +202,9 @@ func (r *run) project(e *env) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return v.appendJSON(nil, maxValueSize)
+		return v.AppendJSON(nil, datum.MaxValueSize)
 	}
-	var members []member
+	var members []datum.Member
 	for i := range s.projection {
 		p := &s.projection[i]
 		if p.expr == nil {
@@ -224,13 +225,13 @@ func (r *run) project(e *env) ([]byte, error) {
 			continue
 		}
 		if len(members) == 0 {
-			members = append(members, v.fields()...)
+			members = append(members, v.Fields()...)
 			continue
 		}
-		for _, m := range v.fields() {
-			members = setMember(members, m.name, m.value)
+		for _, m := range v.Fields() {
+			members = setMember(members, m.Name, m.Value)
 		}
 	}
-	row := object(members...)
-	return row.appendJSON(nil, maxValueSize)
+	row := datum.Object(members...)
+	return row.AppendJSON(nil, datum.MaxValueSize)
 }

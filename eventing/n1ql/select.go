@@ -2,6 +2,7 @@ package n1ql
 
 import (
 	"errors"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"slices"
 )
 
@@ -71,7 +72,7 @@ func (o *output) row(row []byte) (more bool, err error) {
 
 // sortedRow is a row with what it is sorted by.
 type sortedRow struct {
-	keys []value
+	keys []datum.Value
 	row  []byte
 	size int
 }
@@ -201,7 +202,7 @@ func (r *run) sortedRow(e *env) (sorted sortedRow, err error) {
 		if err != nil {
 			return sorted, err
 		}
-		key, size, err := v.detach()
+		key, size, err := v.Detach()
 		if err != nil {
 			return sorted, err
 		}
@@ -209,20 +210,20 @@ func (r *run) sortedRow(e *env) (sorted sortedRow, err error) {
 		sorted.size += size
 	}
 	sorted.row, err = r.project(e)
-	sorted.size += len(sorted.row) + valueSize
+	sorted.size += len(sorted.row) + datum.ValueSize
 	return sorted, err
 }
 
 // compare orders two values as the term says.
-func (t *sortTerm) compare(a, b *value) int {
-	order := compare(a, b)
+func (t *sortTerm) compare(a, b *datum.Value) int {
+	order := datum.Compare(a, b)
 	if t.descending {
 		order = -order
 	}
-	if t.nulls == nullsByValue || a.unknown() == b.unknown() {
+	if t.nulls == nullsByValue || a.Unknown() == b.Unknown() {
 		return order
 	}
-	if a.unknown() == (t.nulls == nullsFirst) {
+	if a.Unknown() == (t.nulls == nullsFirst) {
 		return -1
 	}
 	return 1

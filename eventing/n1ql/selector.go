@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // A selector of Mango is made of WHERE so that indexes can be used and few documents are read. It
@@ -157,8 +158,8 @@ func (t *translator) path(x expr) (f field, ok bool) {
 		return f.below(x.name, ok)
 	case *elementOf:
 		at, constant := t.constant(x.at)
-		n, integer := at.num.int()
-		if !constant || at.kind != kindNumber || !integer || n < 0 {
+		n, integer := at.Num.Int()
+		if !constant || at.Kind != datum.KindNumber || !integer || n < 0 {
 			return field{}, false
 		}
 		f, ok = t.path(x.of)
@@ -192,7 +193,7 @@ func (f field) below(name string, ok bool) (field, bool) {
 }
 
 // constant evaluates an expression that has the same value for all documents.
-func (t *translator) constant(x expr) (value, bool) {
+func (t *translator) constant(x expr) (datum.Value, bool) {
 	known := func(name string) nameKind {
 		if name == t.variable && name != "" {
 			return nameOfRow
@@ -200,7 +201,7 @@ func (t *translator) constant(x expr) (value, bool) {
 		return t.env.known(name)
 	}
 	if !constant(x, known) {
-		return value{}, false
+		return datum.Value{}, false
 	}
 	e := *t.env
 	v, err := x.eval(&e)
@@ -228,7 +229,7 @@ func (t *translator) comparison(x *comparison, wanted bool) string {
 		f, ok = t.path(with)
 		v, constant = t.constant(of)
 	}
-	if !ok || !constant || v.unknown() {
+	if !ok || !constant || v.Unknown() {
 		return ""
 	}
 	if f.id || f.rev {
@@ -244,27 +245,27 @@ var mangoOperators = map[string]string{
 
 // compareMeta is for ids, which are strings in the order of their bytes, and for revisions, which
 // have no order.
-func (f *field) compareMeta(op string, v *value) string {
-	if v.kind != kindString || f.rev && op != "=" {
+func (f *field) compareMeta(op string, v *datum.Value) string {
+	if v.Kind != datum.KindString || f.rev && op != "=" {
 		return ""
 	}
-	return f.is(`{"` + mangoOperators[op] + `":` + string(ejson.AppendString(nil, v.text)) + `}`)
+	return f.is(`{"` + mangoOperators[op] + `":` + string(ejson.AppendString(nil, v.Text)) + `}`)
 }
 
 // compare compares with a value that is known. Values of different kinds are ordered by kind in
 // both languages.
-func (f *field) compare(op string, v *value) string {
+func (f *field) compare(op string, v *datum.Value) string {
 	switch op {
 	case "=":
 		switch {
-		case v.kind == kindObject:
+		case v.Kind == datum.KindObject:
 			return f.is(`{"$type":"object"}`)
-		case v.kind == kindArray && bytes.IndexByte(printed(v), '{') >= 0:
+		case v.Kind == datum.KindArray && bytes.IndexByte(printed(v), '{') >= 0:
 			return f.is(`{"$type":"array"}`)
 		}
 		return f.is(`{"$eq":` + string(printed(v)) + `}`)
 	case "!=":
-		if v.kind > kindNumber { // what differs by bytes may be equal in Mango
+		if v.Kind > datum.KindNumber { // what differs by bytes may be equal in Mango
 			return f.is(`{"$gt":null}`)
 		}
 		return f.is(`{"$gt":null,"$ne":` + string(printed(v)) + `}`)
@@ -272,23 +273,23 @@ func (f *field) compare(op string, v *value) string {
 	low, high := `"$gt":null`, ""
 	above := op[0] == '>'
 	switch {
-	case v.kind <= kindNumber && above:
+	case v.Kind <= datum.KindNumber && above:
 		low = `"` + mangoOperators[op] + `":` + string(printed(v))
-	case v.kind <= kindNumber:
+	case v.Kind <= datum.KindNumber:
 		high = `,"` + mangoOperators[op] + `":` + string(printed(v))
 	case above: // all of the kind, and of those that come after
-		low = `"$gte":` + least[v.kind]
-	case v.kind < kindObject: // all of the kind, and of those that come before
-		high = `,"$lt":` + least[v.kind+1]
+		low = `"$gte":` + least[v.Kind]
+	case v.Kind < datum.KindObject: // all of the kind, and of those that come before
+		high = `,"$lt":` + least[v.Kind+1]
 	}
 	return f.is(`{` + low + high + `}`)
 }
 
 // least is the least value of a kind.
-var least = map[kind]string{kindString: `""`, kindArray: `[]`, kindObject: `{}`}
+var least = map[datum.Kind]string{datum.KindString: `""`, datum.KindArray: `[]`, datum.KindObject: `{}`}
 
-func printed(v *value) []byte {
-	text, _ := v.appendJSON(nil, maxValueSize)
+func printed(v *datum.Value) []byte {
+	text, _ := v.AppendJSON(nil, datum.MaxValueSize)
 	return text
 }
 
@@ -298,29 +299,29 @@ func (t *translator) inList(x *inList, wanted bool) string {
 	}
 	list, constant := t.constant(x.list)
 	f, ok := t.path(x.of)
-	if !ok || !constant || list.kind != kindArray || list.length() > maxInList {
+	if !ok || !constant || list.Kind != datum.KindArray || list.Length() > maxInList {
 		return ""
 	}
 	if !wanted {
 		return f.is(`{"$gt":null}`)
 	}
-	var known []value
-	for _, v := range list.elements() {
+	var known []datum.Value
+	for _, v := range list.Elements() {
 		switch {
-		case v.kind > kindString && !f.id:
+		case v.Kind > datum.KindString && !f.id:
 			return "" // $in looks for elements of arrays, and objects are not equal in any order
-		case f.id && v.kind == kindString, !f.id && !v.unknown():
+		case f.id && v.Kind == datum.KindString, !f.id && !v.Unknown():
 			known = append(known, v)
 		}
 	}
-	all := array(known)
+	all := datum.Array(known)
 	return f.is(`{"$in":` + string(printed(&all)) + `}`)
 }
 
 // inField is for a value that is looked for in an array of the document.
 func (t *translator) inField(x *inList, f *field, wanted bool) string {
 	v, constant := t.constant(x.of)
-	if !wanted || !constant || v.unknown() || v.kind > kindString {
+	if !wanted || !constant || v.Unknown() || v.Kind > datum.KindString {
 		return f.is(`{"$type":"array"}`)
 	}
 	return f.is(`{"$elemMatch":{"$eq":` + string(printed(&v)) + `}}`)
@@ -332,13 +333,13 @@ func (t *translator) like(x *like, wanted bool) string {
 	if !ok || f.rev {
 		return ""
 	}
-	if !wanted || !constant || v.kind != kindString || len(v.text) > maxPattern {
+	if !wanted || !constant || v.Kind != datum.KindString || len(v.Text) > maxPattern {
 		return f.is(`{"$type":"string"}`)
 	}
-	pattern := parseLike(v.text)
+	pattern := parseLike(v.Text)
 	prefix, whole := pattern.prefix()
 	if whole {
-		v = text(prefix)
+		v = datum.Text(prefix)
 		if f.id {
 			return f.compareMeta("=", &v)
 		}
@@ -437,8 +438,8 @@ func keysOf(where expr, e *env) (keys []string, ok bool) {
 		if x.op != "=" || !isField || !f.id || !constant {
 			return nil, false
 		}
-		if v.kind == kindString {
-			keys = append(keys, v.text)
+		if v.Kind == datum.KindString {
+			keys = append(keys, v.Text)
 		}
 		return keys, true
 	case *inList:
@@ -447,9 +448,9 @@ func keysOf(where expr, e *env) (keys []string, ok bool) {
 		if !isField || !f.id || !constant {
 			return nil, false
 		}
-		for _, v := range distinct(v.elements()) {
-			if v.kind == kindString {
-				keys = append(keys, v.text)
+		for _, v := range distinct(v.Elements()) {
+			if v.Kind == datum.KindString {
+				keys = append(keys, v.Text)
 			}
 		}
 		return keys, true
