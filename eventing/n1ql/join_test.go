@@ -73,7 +73,7 @@ func drawJoin(rt *rapid.T, docs []joinDoc, a, b string) joinClause {
 	}
 	c := joinClause{nests: word == "NEST"}
 	on := ""
-	switch kind := rapid.IntRange(0, 4).Draw(rt, "on"); {
+	switch kind := rapid.IntRange(0, 5).Draw(rt, "on"); {
 	case word == "UNNEST":
 		on = fmt.Sprintf("%s.ks AS %s", a, b)
 		c.adds = func(row joinRow) []any {
@@ -99,6 +99,9 @@ func drawJoin(rt *rapid.T, docs []joinDoc, a, b string) joinClause {
 	case kind == 1:
 		on = fmt.Sprintf("p AS %s ON META(%s).id = %s.k", b, b, a)
 		c.adds = joined(func(l, r *joinDoc) bool { return l != nil && l.K == joinID(r.N) })
+	case kind == 5:
+		on = fmt.Sprintf("p %s ON KEY %s.k FOR %s", b, b, a)
+		c.adds = joined(func(l, r *joinDoc) bool { return l != nil && r.K == joinID(l.N) })
 	case kind == 2:
 		on = fmt.Sprintf("p %s ON %s.v = %s.v", b, a, b)
 		c.adds = joined(func(l, r *joinDoc) bool { return l != nil && l.V != nil && l.V == r.V })

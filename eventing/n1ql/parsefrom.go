@@ -106,9 +106,23 @@ func (p *statementParser) joinKeyspace(j *join) {
 		return
 	}
 	if next := p.ahead(); p.tok.Is("KEY") && next.Kind != lex.Sign {
-		p.fail(p.tok, "ON KEY … FOR is not supported: ON with a condition is")
+		p.advance()
+		p.keyOf(j)
+		return
 	}
 	j.on = p.ofRow("ON")
+}
+
+// keyOf reads what follows ON KEY: an expression of the documents that are joined, FOR the term whose id
+// it is.
+func (p *statementParser) keyOf(j *join) {
+	key := p.ofRow("ON KEY")
+	p.expect("FOR")
+	p.names = append(p.names, usedName{
+		token: p.tok, meta: true, perRow: true, missing: "there is no keyspace " + p.tok.Text,
+	})
+	of := p.name("the alias of a term")
+	j.on = &comparison{"=", key, &fieldOf{&metaOf{of}, "id"}}
 }
 
 // unnest reads the array of UNNEST, whose last name is its alias if it has no other one.
