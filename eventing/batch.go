@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/debug"
+	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
@@ -91,10 +92,11 @@ type batch struct {
 	effects []js.EventEffect
 	own     map[docKey]*docState
 	queries
-	size   int   // bytes of bodies and contexts that handlers have written
-	forged bool  // a result cannot be: its item has failed, and the batch has to run again without it
-	again  bool  // the run has ended at an item that is tried again
-	failed error // why the run could not go on
+	plans  *[]*n1ql.Plan // of the statements that ran, in a test
+	size   int           // bytes of bodies and contexts that handlers have written
+	forged bool          // a result cannot be: its item has failed, and the batch has to run again without it
+	again  bool          // the run has ended at an item that is tried again
+	failed error         // why the run could not go on
 
 	speculation
 }

@@ -28,7 +28,7 @@
 //	owner.go      the rights that the owner of a function has now
 //	holding.go    what the handlers of a batch hold in memory
 //	speculation.go  handlers that run before the batch before them is stored: what they may see, when they are void
-//	host.go, queries.go, curl.go  what handlers get at: documents and timers, statements, other servers
+//	host.go, queries.go, statements.go, curl.go  what handlers get at: documents and timers, statements, other servers
 //	expiry.go     deletes documents whose time has come, and has old tombstones purged
 //	deadletter.go what becomes of events whose handlers fail for good
 //	keys.go, progress.go, timers.go, origin.go  what is stored of an instance

@@ -372,13 +372,14 @@ function fire(context) { dst["fired"] = context; }`, "", "+dst=dst")
 	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
 	require.NoError(t, err)
 	for request, want := range map[string]string{
-		`{"id":"a"}`: `{"outcome":"success","log":["\"saw\" 1"],"writes":[{"database":"dst","id":"new","doc":{"sum":3}},
+		`{"id":"a"}`: `{"outcome":"success","statements":[],"log":["\"saw\" 1"],"writes":[{"database":"dst","id":"new","doc":{"sum":3}},
 			{"database":"dst","id":"old","deleted":true}],
 			"timers":[{"callback":"fire","reference":"t","due":"1970-01-01T00:00:05Z","context":{"x":1}}]}`,
-		`{"id":"none","doc":{"v":5,"bad":true}}`: `{"outcome":"failure","log":["\"saw\" 5"],"writes":[],"timers":[]}`,
-		`{"id":"b","delete":true}`: `{"outcome":"success","log":[],"writes":[{"database":"dst","id":"gone:b","doc":{}}],
+		`{"id":"none","doc":{"v":5,"bad":true}}`: `{"outcome":"failure","statements":[],"log":["\"saw\" 5"],
+			"writes":[],"timers":[]}`,
+		`{"id":"b","delete":true}`: `{"outcome":"success","statements":[],"log":[],"writes":[{"database":"dst","id":"gone:b","doc":{}}],
 			"timers":[]}`,
-		`{"timer":"fire","context":{"y":2}}`: `{"outcome":"success","log":[],
+		`{"timer":"fire","context":{"y":2}}`: `{"outcome":"success","statements":[],"log":[],
 			"writes":[{"database":"dst","id":"fired","doc":{"y":2}}],"timers":[]}`,
 	} {
 		answer, wrong := n.engine.Test(t.Context(), r.Draft, registry.Principal{Name: "root", Roles: admin.Roles},

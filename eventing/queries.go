@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -45,6 +44,17 @@ func (q *openQuery) close() {
 type openStatement struct {
 	*batch
 	held int64
+	plan *n1ql.Plan // nil unless it is kept
+}
+
+// Open implements n1ql.Keyspaces.
+func (s *openStatement) Open(ctx context.Context, name string) (n1ql.Keyspace, error) {
+	k, err := s.keyspace(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	k.plan = s.plan
+	return k, nil
 }
 
 // Hold implements n1ql.Keyspaces.
@@ -107,7 +117,7 @@ func (b *batch) Query(running context.Context, q js.EventQuery) (handle uint64, 
 	if q.Check {
 		defer cancel()
 		for _, name := range bound.Keyspaces() {
-			if _, err := b.Open(ctx, name); err != nil {
+			if _, err := b.keyspace(ctx, name); err != nil {
 				return 0, false, queryError(err)
 			}
 		}
@@ -118,7 +128,7 @@ func (b *batch) Query(running context.Context, q js.EventQuery) (handle uint64, 
 		return 0, false, err
 	}
 	before := len(b.effects)
-	within := &openStatement{batch: b}
+	within := &openStatement{batch: b, plan: b.newPlan(q.Text)}
 	rows, err := bound.Rows(ctx, within)
 	changed = len(b.effects) > before
 	if err != nil {
@@ -212,8 +222,8 @@ var queryCodes = map[n1ql.ErrorKind]struct {
 	n1ql.KindLimit:     {5500, "memory_limit"},
 }
 
-// Open implements n1ql.Keyspaces.
-func (b *batch) Open(ctx context.Context, name string) (n1ql.Keyspace, error) {
+// keyspace finds a keyspace by the name in a statement.
+func (b *batch) keyspace(ctx context.Context, name string) (*batchDB, error) {
 	database, writable, bound := boundTo(b.f.bindings, b.f.source, name)
 	if !bound {
 		return nil, &n1ql.Error{
@@ -228,15 +238,17 @@ func (b *batch) Open(ctx context.Context, name string) (n1ql.Keyspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &batchDB{b: b, d: d, name: database, writable: writable}, nil
+	return &batchDB{b: b, d: d, alias: name, name: database, writable: writable}, nil
 }
 
 // batchDB is a database in a statement, with what the batch has written there.
 type batchDB struct {
 	b        *batch
 	d        *documents.Database
-	name     string
+	alias    string // the keyspace's name in the statement
+	name     string // the database's
 	writable bool
+	plan     *n1ql.Plan
 }
 
 // Get implements n1ql.Keyspace.
@@ -244,6 +256,7 @@ func (k *batchDB) Get(ctx context.Context, ids []string) ([]n1ql.Document, error
 	if err := k.b.openMany(ctx, k.d, ids); err != nil {
 		return nil, err
 	}
+	way := k.plan.Took(k.alias, "ids", "")
 	list := make([]n1ql.Document, len(ids))
 	for i, id := range ids {
 		list[i].ID = id
@@ -254,7 +267,9 @@ func (k *batchDB) Get(ctx context.Context, ids []string) ([]n1ql.Document, error
 		if err != nil {
 			return nil, err
 		}
-		state.show(&list[i])
+		if state.show(&list[i]); list[i].Exists {
+			way.Documents++
+		}
 	}
 	return list, nil
 }
@@ -360,7 +375,7 @@ func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[strin
 	indexes = slices.DeleteFunc(slices.Clone(indexes), func(ix *mango.Index) bool {
 		return ix.Kind == mango.KindJSON && slices.Contains(ix.Columns, "_id") || ix.Kind.IsText()
 	})
-	body, err := ejson.Parse(appendFind(nil, &f))
+	body, err := ejson.Parse(f.AppendRequest(nil))
 	if err != nil {
 		return false, err
 	}
@@ -376,6 +391,7 @@ func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[strin
 		return true, nil
 	}
 	if f.Indexed && (f.Selector == nil || plan.Index().Kind == mango.KindAllDocs) {
+		k.plan.Took(k.alias, "unindexed", "")
 		return false, &n1ql.Error{Kind: n1ql.KindUnindexed}
 	}
 	keep, end := k.b.holding.sorting()
@@ -390,8 +406,12 @@ func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[strin
 			return err
 		}
 	}
+	way, err := k.wayOf(ctx, &f, plan, source)
+	if err != nil {
+		return false, err
+	}
 	_, err = plan.Find(ctx, source, func(doc []byte) error {
-		d, err := documentOf(doc)
+		d, err := n1ql.DocumentOf(doc)
 		if err != nil || compat.IsDesignID(d.ID) || written[d.ID] != nil {
 			return err
 		}
@@ -400,6 +420,7 @@ func (k *batchDB) findStored(ctx context.Context, f n1ql.Find, written map[strin
 				return err
 			}
 		}
+		way.Documents++
 		more, err := f.Each(&d)
 		if err == nil && !more {
 			return errEnough
@@ -425,65 +446,6 @@ func (k *batchDB) readExpiry(ctx context.Context, d *n1ql.Document) error {
 		}
 		return err
 	})
-}
-
-// appendFind prints the request to Mango.
-func appendFind(b []byte, f *n1ql.Find) []byte {
-	b = append(b, `{"selector":`...)
-	if f.Selector == nil {
-		b = append(b, `{}`...)
-	} else {
-		b = append(b, f.Selector...)
-	}
-	if len(f.Sort) > 0 {
-		b = append(b, `,"sort":[`...)
-		for i, s := range f.Sort {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = ejson.AppendString(append(b, '{'), s.Field)
-			if s.Descending {
-				b = append(b, `:"desc"}`...)
-			} else {
-				b = append(b, `:"asc"}`...)
-			}
-		}
-		b = append(b, ']')
-	}
-	limit := int64(1) << 40
-	if f.Limit > 0 {
-		limit = int64(f.Limit)
-	}
-	return append(strconv.AppendInt(append(b, `,"limit":`...), limit, 10), '}')
-}
-
-// documentOf parses a document of an answer into its id, revision and body.
-func documentOf(text []byte) (d n1ql.Document, err error) {
-	p := ejson.AcquireParser()
-	defer p.Release()
-	v, err := p.Parse(text)
-	if err != nil {
-		return d, err
-	}
-	d.Exists = true
-	b := []byte{'{'}
-	for key, value := range v.Members() {
-		switch name := key.Text(); {
-		case name == "_id":
-			d.ID = value.Text()
-		case name == "_rev":
-			d.Cas = value.Text()
-		case len(name) > 0 && name[0] == '_':
-		default:
-			if len(b) > 1 {
-				b = append(b, ',')
-			}
-			b = append(ejson.AppendString(b, name), ':')
-			b = value.AppendJSON(b)
-		}
-	}
-	d.Body = append(b, '}')
-	return d, nil
 }
 
 // Write implements n1ql.Keyspace.

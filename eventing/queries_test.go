@@ -1,8 +1,13 @@
 package eventing
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/eventing/registry"
 )
 
 // TestQueries: statements see what is stored and what the handler has written, use indexes, change
@@ -109,6 +114,60 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "answer", `{"out":[{"n":18,"next":19},0,1,2]}`)
 	n.becomes("dst", "x02", `{"of":4,"name":"d05"}`)
 	n.becomes("dst", "x03", `{"of":6,"merged":"d03"}`)
+}
+
+// TestStatementsInTrials: a test shows how each statement has read, by ids, by an index or by a scan, and
+// that a join has found no index.
+func TestStatementsInTrials(t *testing.T) {
+	n := newAlone(t, "src", "data")
+	n.put("data", "_design/ix", `{"language":"query","views":{"by-city":{"map":{"fields":{"city":"asc"},
+		"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":["city"]}}}}}`)
+	for i := range 20 {
+		n.put("data", fmt.Sprintf("d%02d", i), fmt.Sprintf(`{"n":%d,"city":"c%d"}`, i, i%4))
+	}
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	for (var row of SELECT n FROM data USE KEYS ["d00", "none"]) {}
+	for (var row of SELECT n FROM data WHERE city = "c1") {}
+	for (var row of SELECT n FROM data WHERE n > 3) {}
+	for (var row of SELECT a.n FROM data a JOIN data b ON b.n = a.n + 1) {}
+	for (var row of SELECT a.n FROM data a USE KEYS ["d00", "d01"] JOIN data b ON b.city = a.city) {}
+}`, "", "data=data")
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	answer, wrong := n.engine.Test(t.Context(), r.Draft, registry.Principal{Name: "root", Roles: admin.Roles},
+		json.RawMessage(`{"id":"x","doc":{}}`))
+	require.Nil(t, wrong)
+	var have struct {
+		Outcome    string
+		Statements []struct {
+			Text string
+			Plan []map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal(answer, &have))
+	require.Equal(t, "success", have.Outcome, string(answer))
+	shown := ""
+	for _, s := range have.Statements {
+		for _, w := range s.Plan {
+			shown += fmt.Sprintln(w["keyspace"], w["way"], w["index"], w["times"], w["documents"])
+		}
+		shown += "\n"
+	}
+	require.Equal(t, `data ids <nil> 1 1
+
+data index by-city 1 5
+
+data scan <nil> 1 16
+
+data scan <nil> 2 40
+data unindexed <nil> 1 0
+
+data ids <nil> 1 2
+data index by-city 2 10
+
+`, shown)
+	require.Contains(t, have.Statements[4].Text, "b.city = a.city")
 }
 
 // TestQueryErrors: a statement that fails throws where it stands, and voids nothing that the

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
@@ -36,7 +37,9 @@ type trialAnswer struct {
 	Log     []string     `json:"log"`
 	Writes  []trialWrite `json:"writes"`
 	Timers  []trialTimer `json:"timers"`
-	Took    int64        `json:"took_us"`
+	// Statements are those that ran, with the ways in which they have read.
+	Statements []*n1ql.Plan `json:"statements"`
+	Took       int64        `json:"took_us"`
 }
 
 type trialError struct {
@@ -100,6 +103,7 @@ func (e *Engine) Test(
 	h := f.newHolding()
 	defer h.forget()
 	b := f.newBatch([]*item{it}, h)
+	b.plans = &[]*n1ql.Plan{}
 	if b.run(ctx); b.failed != nil {
 		return nil, definition.AsError(b.failed)
 	}
@@ -159,7 +163,7 @@ func (b *batch) answer(it *item) *trialAnswer {
 	r := it.result
 	a := &trialAnswer{
 		Outcome: trialOutcomes[r.Outcome], Log: append([]string{}, r.Logs...), Writes: []trialWrite{},
-		Timers: []trialTimer{}, Took: r.Took.Microseconds(),
+		Timers: []trialTimer{}, Statements: *b.plans, Took: r.Took.Microseconds(),
 	}
 	if f := r.Failure; f != nil {
 		a.Error = &trialError{Name: f.Name, Message: f.Message, Line: f.Line, Column: f.Column, Stack: f.Stack}

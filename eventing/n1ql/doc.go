@@ -13,7 +13,8 @@
 //     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
 //     functionsdate.go, functionsbits.go
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
-//   - keyspace.go: what statements need of documents; memory.go: what they hold
+//   - keyspace.go: what statements need of documents; memory.go: what they hold; plan.go: how
+//     they have read them
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one
 //   - join.go: JOIN, NEST, UNNEST; group.go: GROUP BY; subquery.go: subqueries, UNION and its like
 //   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT,

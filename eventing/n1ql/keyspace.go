@@ -1,6 +1,11 @@
 package n1ql
 
-import "context"
+import (
+	"context"
+	"strconv"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
 
 // Keyspaces are the keyspaces that statements may name.
 type Keyspaces interface {
@@ -47,6 +52,65 @@ type Find struct {
 	Expiry   bool        // the statement reads Document.Expiry, which is 0 without it
 	// Each gets a document, which is valid until it returns. It reports whether more are wanted.
 	Each func(d *Document) (more bool, err error)
+}
+
+// AppendRequest appends the request to Mango, in JSON.
+func (f *Find) AppendRequest(b []byte) []byte {
+	b = append(b, `{"selector":`...)
+	if f.Selector == nil {
+		b = append(b, `{}`...)
+	} else {
+		b = append(b, f.Selector...)
+	}
+	if len(f.Sort) > 0 {
+		b = append(b, `,"sort":[`...)
+		for i, s := range f.Sort {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = ejson.AppendString(append(b, '{'), s.Field)
+			if s.Descending {
+				b = append(b, `:"desc"}`...)
+			} else {
+				b = append(b, `:"asc"}`...)
+			}
+		}
+		b = append(b, ']')
+	}
+	limit := int64(1) << 40
+	if f.Limit > 0 {
+		limit = int64(f.Limit)
+	}
+	return append(strconv.AppendInt(append(b, `,"limit":`...), limit, 10), '}')
+}
+
+// DocumentOf parses a document of an answer of Mango into its id, revision and body.
+func DocumentOf(text []byte) (d Document, err error) {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(text)
+	if err != nil {
+		return d, err
+	}
+	d.Exists = true
+	b := []byte{'{'}
+	for key, value := range v.Members() {
+		switch name := key.Text(); {
+		case name == "_id":
+			d.ID = value.Text()
+		case name == "_rev":
+			d.Cas = value.Text()
+		case len(name) > 0 && name[0] == '_':
+		default:
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = append(ejson.AppendString(b, name), ':')
+			b = value.AppendJSON(b)
+		}
+	}
+	d.Body = append(b, '}')
+	return d, nil
 }
 
 // SortField is a field that documents are sorted by, in the order of its bytes.

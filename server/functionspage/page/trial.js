@@ -63,9 +63,19 @@ function json (what, text) {
 
 const pretty = value => h('pre', {}, JSON.stringify(value, null, 2))
 
+const times = w => `${w.times === 1 ? 'once' : `${w.times} times`}, ${w.documents} documents`
+
+// The ways to documents that a statement may take.
+const ways = {
+  ids: { text: w => `by ids, ${times(w)}` },
+  index: { text: w => `by the index ${w.index}, ${times(w)}` },
+  scan: { scans: true, text: w => `a scan of all documents, ${times(w)}` },
+  unindexed: { scans: true, text: () => 'the join finds no index for its condition and scans' }
+}
+
 // What the answer says.
 function outcome (answer, goTo) {
-  const { outcome, error, log, writes, timers } = answer
+  const { outcome, error, log, writes, timers, statements } = answer
   return [
     h('h3', {}, 'Outcome: ', h('span', { class: `outcome ${outcome}` }, outcome),
       ` after ${(answer.took_us / 1000).toFixed(2)} ms`),
@@ -82,6 +92,12 @@ function outcome (answer, goTo) {
       : table(['Callback', 'Reference', 'Due', 'Context'], timers.map(t => [
         t.callback, t.reference, t.cancelled ? 'cancelled' : t.due,
         t.context === undefined ? '' : pretty(t.context)])),
+    h('h3', {}, 'Statements'),
+    statements.length === 0
+      ? h('p', {}, 'None.')
+      : table(['Statement', 'How it has read'], statements.map(s => [
+        h('pre', {}, s.text), h('ul', {}, s.plan.map(w => h('li', { class: ways[w.way].scans ? 'error' : '' },
+          `${w.keyspace}: ${ways[w.way].text(w)}`)))])),
     h('h3', {}, 'Log'),
     log.length === 0 ? h('p', {}, 'Nothing.') : h('pre', {}, log.join('\n'))
   ]
