@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/dbevents"
@@ -178,6 +179,8 @@ func (r *commitRun) transact(ctx context.Context) error {
 			pending = pending || lacks
 		}
 		switch {
+		case pending && r.tellsAll():
+			return errPending
 		case r.stands():
 			return &r.found
 		case pending:
@@ -241,6 +244,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 		b.results[i] = t.putLocal(docs[i])
 	}
 	for i := range b.results {
+		b.results[i].ID = docs[i].ID // of one that lacks results it is not known yet
 		r.judge(at, &b.results[i])
 	}
 	r.changed[at], r.found.Results[at] = t.orders > 0, b.results
@@ -260,6 +264,13 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 // stands reports whether something stands against the commit.
 func (r *commitRun) stands() bool {
 	return len(r.found.Read)+len(r.found.Stale)+len(r.found.Refused) > 0
+}
+
+// tellsAll reports whether a client is told of each document what stands against it, as far as that
+// has to be known: then it is found out although something else stands against the commit already.
+func (r *commitRun) tellsAll() bool {
+	return len(r.found.Read) == 0 &&
+		slices.ContainsFunc(r.c.Databases, func(p DatabaseCommit) bool { return p.Sent != nil })
 }
 
 // judge sorts a result that stands against the commit. Of two who edit a document at the same time

@@ -187,6 +187,27 @@ func TestAtomicRefuses(t *testing.T) {
 	require.Equal(t, before, s.Do("GET", "/db", "").Body.String())
 }
 
+// Each document has its row and its id, and what forbids one goes before conflicts, although a
+// validation function is asked between two transactions.
+func TestAtomicTellsAll(t *testing.T) {
+	s := servertest.NewJS(t)
+	require.Equal(t, 201, s.Do("PUT", "/db/x", `{}`).Code)
+	s.PutDesign("v", `{"validate_doc_update":"function (doc) { if (doc.bad) throw({forbidden: 'no'}) }"}`)
+	const conflict = `{"id":"x","error":"conflict","reason":"Document update conflict."}`
+	for body, want := range map[string]string{
+		`"docs":[{"_id":"a"},{"_id":"x"}]`: `{"error":"conflict","reason":"nothing was written: 1 of 2 documents ` +
+			`was refused","results":[{"id":"a","ok":false},` + conflict + `]}`,
+		`"docs":[{"_id":"x"},{"_id":"b","bad":1},{"_id":"c"}]`: `{"error":"forbidden","reason":"nothing was written: ` +
+			`2 of 3 documents were refused","results":[` + conflict +
+			`,{"id":"b","error":"forbidden","reason":"no"},{"id":"c","ok":false}]}`,
+		`"docs":[{"_id":"d","bad":1}],"check":[{"id":"x","absent":true}]`: `{"error":"precondition_failed","reason":` +
+			`"nothing was written: the check of \"x\" failed","results":[{"id":"d","ok":false}]}`,
+	} {
+		w := s.Do("POST", "/db/_bulk_docs", `{"atomic":true,`+body+`}`, "Content-Type", "application/json")
+		require.JSONEq(t, want, w.Body.String(), body)
+	}
+}
+
 // A thousand documents of which the last is refused leave no trace: not in the database's numbers,
 // its feed, that of all databases, nor in an index.
 func TestAtomicLeavesNoTrace(t *testing.T) {
