@@ -60,7 +60,7 @@ func parsePatchRow(
 	if err := compat.ValidateDocID(edit.ID, ids); err != nil {
 		return nil, err
 	}
-	if edit.Patch, err = parsePatch(c, value); err != nil {
+	if edit.Patch, err = parsePatch(c, edit.ID, value); err != nil {
 		return nil, err
 	}
 	if edit.Patch.HasRev {

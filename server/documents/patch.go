@@ -50,7 +50,7 @@ func patchDoc(c *call.Call) error {
 	edit := &documents.PatchEdit{
 		ID: c.DocID(), Upsert: c.Query.Is("upsert", "true"), Return: prefersRepresentation(c),
 	}
-	if edit.Patch, err = parsePatch(c, value); err != nil {
+	if edit.Patch, err = parsePatch(c, edit.ID, value); err != nil {
 		return err
 	}
 	// A patch may name its revision like a document: its own member, the query and If-Match have to
@@ -95,7 +95,10 @@ func patchType(c *call.Call) (ejson.Kind, error) {
 const patchMemory = 10
 
 // parsePatch reads a patch; what its tree takes besides the text is claimed before.
-func parsePatch(c *call.Call, value ejson.Value) (*patch.Patch, error) {
+func parsePatch(c *call.Call, id string, value ejson.Value) (*patch.Patch, error) {
+	if int64(len(value.Raw())) > c.Settings.Rules.MaxDocumentSize {
+		return nil, compat.NewError(compat.KindDocumentTooLarge, id)
+	}
 	if err := c.TakeParsed(0, func() int64 { return patchMemory * int64(len(value.Raw())) }); err != nil {
 		return nil, err
 	}

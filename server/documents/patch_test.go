@@ -127,9 +127,16 @@ func TestPatchAnswers(t *testing.T) {
 	w = s.Do("PATCH", "/nodb/a", `{}`, "Content-Type", merges)
 	servertest.Expect(t, w, 404, `{"error":"not_found","reason":"Database does not exist."}`+"\n")
 	s.Set("couchdb", "max_document_size", "50")
-	status, answer = patchOf(s, "/db/a", `{"text":"`+strings.Repeat("x", 60)+`"}`)
-	require.Equal(t, 413, status)
-	require.Equal(t, `{"error":"document_too_large","reason":"a"}`, answer)
+	for _, patch := range []string{ // the result is too large, and the patch alone
+		`{"text":"` + strings.Repeat("x", 38) + `"}`, `{` + strings.Repeat(`"a":null,`, 6) + `"a":null}`,
+	} {
+		status, answer = patchOf(s, "/db/a", patch)
+		require.Equal(t, 413, status, answer)
+		require.Equal(t, `{"error":"document_too_large","reason":"a"}`, answer)
+	}
+	w = s.Do("POST", "/db/_bulk_docs", `{"docs":[{"_id":"a","_patch":{`+strings.Repeat(`"a":null,`, 6)+`"a":null}}]}`,
+		"Content-Type", "application/json")
+	servertest.Expect(t, w, 413, `{"error":"document_too_large","reason":"a"}`+"\n")
 }
 
 // TestPatchUpsert: what is not there begins empty, a tombstone is continued.
