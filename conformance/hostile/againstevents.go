@@ -46,6 +46,22 @@ var eventAttacks = []attack{
 		run:   patternsInFunctions,
 	},
 	{
+		name:  "joins in masses",
+		shows: "joins and arrays of a handler that make a billion rows of a thousand documents, four at once",
+		short: 0.005,
+		own:   true,
+		limit: 5 * time.Minute,
+		run:   joinMasses,
+	},
+	{
+		name:  "debug sessions in masses",
+		shows: "sessions of six functions, never let go, and 20,000 tickets for them, 16 at once",
+		short: 0.01,
+		own:   true,
+		limit: 5 * time.Minute,
+		run:   debugMasses,
+	},
+	{
 		name:  "rights that go",
 		shows: "functions whose owners are removed from _security, lose a role or are deleted read and write on",
 		short: 1,
@@ -131,6 +147,72 @@ func patternsInFunctions(ctx context.Context, a *assault) error {
 		}
 		if (meta.id == "d0") { /^(a+)+(?!b)$/.test("a".repeat(40)); }`, a.n(1000)),
 		func(http.ResponseWriter, *http.Request) {})
+}
+
+// joinMasses has a handler join documents that are all equal.
+func joinMasses(ctx context.Context, a *assault) error {
+	return a.handle(ctx, 4, fmt.Sprintf(`
+		var n = %d;
+		for (var i = 0; i < n; i++) dst[meta.id + "-" + i] = {x: 1, l: Array(n).fill(i), s: "s".repeat(100)};
+		try {
+			var rows = SELECT a.x, b.s, c.s AS t FROM dst AS a JOIN dst AS b ON a.x = b.x JOIN dst AS c ON b.x = c.x;
+			for (var row of rows) {}
+		} catch (e) { log(e); }
+		try {
+			var all = SELECT a.x, ARRAY_AGG(b) AS bs, ARRAY_AGG(c.l) AS ls FROM dst AS a JOIN dst AS b ON a.x = b.x
+				JOIN dst AS c ON b.x = c.x GROUP BY a.x;
+			for (var row of all) {}
+		} catch (e) { log(e); }
+		try {
+			var flat = SELECT u, v, w FROM dst AS a UNNEST a.l AS u UNNEST a.l AS v UNNEST a.l AS w ORDER BY u, v DESC;
+			for (var row of flat) {}
+		} catch (e) { log(e); }`, a.n(1000)),
+		func(http.ResponseWriter, *http.Request) {})
+}
+
+// debugMasses begins more debug sessions than there may be, and never lets go what they catch.
+func debugMasses(ctx context.Context, a *assault) error {
+	const functions = 6
+	config := func(enable bool) error {
+		b := text(fmt.Sprintf(`{"enable_debugger":%t}`, enable))
+		return a.prepare(ctx, request{method: "POST", path: "/_eventing/api/v1/config", as: admin, body: b})
+	}
+	if err := config(true); err != nil {
+		return err
+	}
+	defer func() {
+		ctx = context.WithoutCancel(ctx)
+		if err := config(false); err != nil {
+			a.fault("%v", err)
+		}
+	}()
+	var requests []request
+	for i := range functions {
+		b := newAssault(a.target, "", 0, a.scale)
+		b.db = fmt.Sprintf("%s-%d", a.db, i)
+		remove, err := b.database(ctx)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		f, err := b.deploy(ctx, admin, `function OnUpdate(doc, meta) { var kept = "x".repeat(1e7); log(kept.length); }`,
+			"http://127.0.0.1")
+		if err != nil {
+			return err
+		}
+		defer f.remove()
+		debugger := f.path + "/debugger"
+		a.send(ctx, request{method: "POST", path: debugger + "/start", as: admin, body: text(`{}`)}, 200, 400, 409, 503)
+		for n := range a.n(200) {
+			b.put(ctx, fmt.Sprintf("d%d", n), text(`{"n":1}`), nil, http.StatusCreated)
+		}
+		for range a.n(3000) {
+			requests = append(requests, request{method: "POST", path: debugger + "/url", as: admin, body: text(`{}`)},
+				request{method: "GET", path: debugger, as: admin})
+		}
+	}
+	a.each(ctx, 16, requests, 200, 400, 404, 409, 503)
+	return nil
 }
 
 // rightsThatGo takes from owners of functions what they may, and looks whether the functions go on.

@@ -27,6 +27,7 @@ func attacks() []attack {
 	return slices.Concat(
 		bodyAttacks,
 		patchAttacks,
+		partAttacks,
 		jsonAttacks,
 		listAttacks,
 		findAttacks,
