@@ -11,7 +11,7 @@ type Stats struct {
 	Docs        int64 // documents that were read with them
 	QuorumDocs  int64 // documents, where r > 1 asked for
 	Results     int64
-	Snapshots   int64  // of an index over all fields: how many were read, one after the other
+	Snapshots   int64  // how many were read, one after the other; parts of a parallel scan do not count
 	AccessPaths []byte // where there is such an index: what was read, a list as JSON without its brackets
 	Time        time.Duration
 }
