@@ -9,7 +9,7 @@
 //
 //   - parser.go, parsestatement.go, parsequery.go, parsefrom.go, parsemerge.go, parseexpr.go, parsecall.go,
 //     parserange.go: the parser of statements; ast.go: what it makes; embed.go: a statement in other code
-//   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions; like.go: LIKE;
+//   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions;
 //     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
 //     functionsdate.go, functionsbits.go
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names

@@ -96,7 +96,7 @@ func (x *like) eval(e *env) (datum.Value, error) {
 	case of.Kind != datum.KindString || pattern.Kind != datum.KindString:
 		return datum.Null, nil
 	}
-	return datum.Boolean(parseLike(pattern.Text).match(of.Text)), nil
+	return datum.Boolean(datum.ParseLike(pattern.Text).Match(of.Text)), nil
 }
 
 // eval asks for the kind of a value. IS MISSING and IS VALUED answer for every value; IS NULL of

@@ -82,6 +82,7 @@ func registerArrays() {
 		slices.Reverse(reversed)
 		return datum.Array(reversed)
 	}), "ARRAY_REVERSE")
+	registerMoves()
 	for _, name := range []string{"SUM", "MIN", "MAX", "AVG"} {
 		register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
 			fold := newFold(&aggregate{name: name}, nil)
@@ -102,6 +103,47 @@ func registerArrays() {
 	registerObjects()
 }
 
+// registerMoves adds the functions that move elements. Places from the end are negative; one that the
+// array does not have makes them NULL.
+func registerMoves() {
+	moving := func(move func(list []datum.Value, from, to int) []datum.Value) builtin {
+		return onArray(3, 3, func(list, args []datum.Value) datum.Value {
+			from, ok := placeIn(list, &args[0])
+			to, also := placeIn(list, &args[1])
+			if !ok || !also {
+				return datum.Null
+			}
+			return datum.Array(move(slices.Clone(list), from, to))
+		})
+	}
+	register(moving(func(list []datum.Value, from, to int) []datum.Value {
+		list[from], list[to] = list[to], list[from]
+		return list
+	}), "ARRAY_SWAP")
+	register(moving(func(list []datum.Value, from, to int) []datum.Value {
+		moved := list[from]
+		return slices.Insert(slices.Delete(list, from, from+1), to, moved)
+	}), "ARRAY_MOVE")
+	register(onArray(2, 2, func(list, args []datum.Value) datum.Value {
+		at, found := slices.BinarySearchFunc(list, args[0], func(e, v datum.Value) int {
+			return datum.Compare(&e, &v)
+		})
+		if !found {
+			at = -1
+		}
+		return datum.Integer(int64(at))
+	}), "ARRAY_BINARY_SEARCH")
+}
+
+// placeIn is the place in a list that a value is the number of.
+func placeIn(list []datum.Value, v *datum.Value) (at int, ok bool) {
+	n, ok := v.Num.Int()
+	if n < 0 {
+		n += int64(len(list))
+	}
+	return int(n), ok && v.Kind == datum.KindNumber && n >= 0 && n < int64(len(list))
+}
+
 // position is where a list has a value, -1 if nowhere.
 func position(list []datum.Value, v *datum.Value) int {
 	return slices.IndexFunc(list, func(e datum.Value) bool { return datum.Compare(&e, v) == 0 })
@@ -112,7 +154,7 @@ func distinct(list []datum.Value) []datum.Value {
 	seen := make(map[string]bool, len(list))
 	var once []datum.Value
 	for i := range list {
-		key := string(datum.AppendKey(nil, &list[i], 0))
+		key := list[i].Key()
 		if !seen[key] {
 			once = append(once, list[i])
 		}

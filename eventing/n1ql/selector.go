@@ -336,8 +336,8 @@ func (t *translator) like(x *like, wanted bool) string {
 	if !wanted || !constant || v.Kind != datum.KindString || len(v.Text) > maxPattern {
 		return f.is(`{"$type":"string"}`)
 	}
-	pattern := parseLike(v.Text)
-	prefix, whole := pattern.prefix()
+	pattern := datum.ParseLike(v.Text)
+	prefix, whole := pattern.Prefix()
 	if whole {
 		v = datum.Text(prefix)
 		if f.id {
@@ -356,7 +356,7 @@ func (t *translator) like(x *like, wanted bool) string {
 		bounds = `"$gte":` + string(ejson.AppendString(nil, prefix)) + `,"$lte":` +
 			string(ejson.AppendString(nil, last)) + `,`
 	}
-	return f.is(`{` + bounds + `"$regex":` + string(ejson.AppendString(nil, pattern.regexp())) + `}`)
+	return f.is(`{` + bounds + `"$regex":` + string(ejson.AppendString(nil, pattern.Regexp())) + `}`)
 }
 
 func (t *translator) is(x *isWhat, wanted bool) string {

@@ -3,6 +3,7 @@
 //   - value.go: Value, one of JSON or MISSING, and what it takes in memory
 //   - number.go: Number, and calculations
 //   - compare.go: the order of all values, and keys of equal ones
+//   - like.go: patterns of LIKE
 //
 // Invariants:
 //  1. A Value is immutable. One that is a part of a document is valid as long as the document is.

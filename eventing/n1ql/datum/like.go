@@ -1,13 +1,13 @@
-package n1ql
+package datum
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// likePattern is a pattern of LIKE: literal texts, `_` for one character, `%` for any number of
+// LikePattern is a pattern of LIKE: literal texts, `_` for one character, `%` for any number of
 // them.
-type likePattern struct {
+type LikePattern struct {
 	parts []likePart
 }
 
@@ -17,9 +17,9 @@ type likePart struct {
 	char     rune
 }
 
-// parseLike reads a pattern. A backslash takes its meaning from the character after it.
-func parseLike(s string) likePattern {
-	var p likePattern
+// ParseLike reads a pattern. A backslash takes its meaning from the character after it.
+func ParseLike(s string) LikePattern {
+	var p LikePattern
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
@@ -41,9 +41,9 @@ func parseLike(s string) likePattern {
 	return p
 }
 
-// match reports whether the whole text is like the pattern. Where a text does not go on as it
+// Match reports whether the whole text is like the pattern. Where a text does not go on as it
 // should, the last % takes one character more; so the time is the product of both lengths at most.
-func (p likePattern) match(s string) bool {
+func (p LikePattern) Match(s string) bool {
 	i, at := 0, 0        // in the pattern and in the text
 	again, from := -1, 0 // after the last %, and where it was tried
 	for at < len(s) {
@@ -69,8 +69,8 @@ func (p likePattern) match(s string) bool {
 	return i == len(p.parts)
 }
 
-// prefix is the text before the first % or _; whole tells that there is none.
-func (p likePattern) prefix() (prefix string, whole bool) {
+// Prefix is the text before the first % or _; whole tells that there is none.
+func (p LikePattern) Prefix() (prefix string, whole bool) {
 	var b strings.Builder
 	for _, part := range p.parts {
 		if part.any || part.one {
@@ -81,9 +81,9 @@ func (p likePattern) prefix() (prefix string, whole bool) {
 	return b.String(), true
 }
 
-// regexp is a pattern of Mango's $regex that matches at least the same texts. There a character is
+// Regexp is a pattern of Mango's $regex that matches at least the same texts. There a character is
 // a byte of UTF-8.
-func (p likePattern) regexp() string {
+func (p LikePattern) Regexp() string {
 	var b strings.Builder
 	b.WriteString("(?s)^")
 	for _, part := range p.parts {
