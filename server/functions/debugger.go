@@ -22,7 +22,7 @@ func (h *Handlers) debuggerRows() []call.Route {
 	one, ticket := base+"/functions/{name}/debugger", Mount+"/debugger/{ticket}"
 	get := func(handler call.Handler) methods { return methods{http.MethodGet: handler} }
 	rows := []call.Route{
-		newRow(one, get(h.debugger(pathRef, session(showSession))), "GET: the debug session of a function."),
+		newRow(one, get(h.debugger(pathRef, showSession)), "GET: the debug session of a function."),
 		newRow(one+"/effects", get(h.debugger(pathRef, session(showEffects))),
 			"GET: what the handler of a debug session has done so far."),
 		newRow(one+"/socket", get(h.debugger(pathRef, session(adminSocket))),
@@ -119,7 +119,7 @@ func (h *Handlers) startDebugger(c *call.Call, r *registry.Record) error {
 // session makes a handler of the debug session of a function.
 func session(answer sessionHandler) recordHandler {
 	return func(h *Handlers, c *call.Call, r *registry.Record) error {
-		t, err := h.find(c, func(d *registry.Debugging) bool { return d.Ref == r.Ref() && d.Instance == r.Instance })
+		t, err := sessionOf(h, c, r)
 		if err != nil {
 			return err
 		}
@@ -128,6 +128,11 @@ func session(answer sessionHandler) recordHandler {
 		}
 		return answer(h, c, t)
 	}
+}
+
+// sessionOf gives the debug session of a function, nil if there is none.
+func sessionOf(h *Handlers, c *call.Call, r *registry.Record) (*target, error) {
+	return h.find(c, func(d *registry.Debugging) bool { return d.Ref == r.Ref() && d.Instance == r.Instance })
 }
 
 // ticketSegment is where the ticket is in paths: /_eventing/debugger/{ticket}.
@@ -260,14 +265,23 @@ func showURL(_ *Handlers, c *call.Call, t *target) error {
 }
 
 // showSession: GET /functions/{name}/debugger.
-func showSession(_ *Handlers, c *call.Call, t *target) error {
+func showSession(h *Handlers, c *call.Call, r *registry.Record) error {
 	shown := struct {
+		Debugging bool   `json:"debugging"` // whether there is a session
 		Caught    bool   `json:"caught"`
 		Event     string `json:"event"` // id of the document or reference of the timer
-		Ends      string `json:"ends"`
+		Ends      string `json:"ends,omitempty"`
 		URL       string `json:"url,omitempty"`
 		WebSocket string `json:"websocket,omitempty"`
-	}{Caught: t.caught(), Event: t.Event, Ends: t.Ends.UTC().Format(time.RFC3339)}
+	}{}
+	t, err := sessionOf(h, c, r)
+	if err != nil {
+		return err
+	}
+	if t != nil {
+		shown.Debugging, shown.Caught, shown.Event = true, t.caught(), t.Event
+		shown.Ends = t.Ends.UTC().Format(time.RFC3339)
+	}
 	if shown.Caught {
 		shown.URL, shown.WebSocket = devTools(t.socket(c)), t.adminSocketOf(c)
 	}

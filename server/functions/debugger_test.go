@@ -88,6 +88,7 @@ func TestDebugger(t *testing.T) {
 	x.run([]step{
 		{"POST", "/config", `{"enable_debugger":true}`, 200, 0, ""},
 		{"GET", "/functions/f/debugger/url", "", 400, 63, "not being debugged"},
+		{"GET", "/functions/f/debugger", "", 200, 0, `"debugging": false`},
 		{"POST", "/functions/f/debugger/stop", "", 400, 63, ""},
 		{"GET", "/functions/f/debugger/start", "", 405, 62, ""},
 		{"GET", "/stopDebugger?name=f", "", 405, 62, ""},

@@ -18,7 +18,7 @@ func adminSocket(h *Handlers, c *call.Call, t *target) error {
 	if !t.caught() {
 		return definition.Errorf(definition.CodeInvalidRequest, "No event is caught yet")
 	}
-	return h.connect(c, t)
+	return connect(h, c, t)
 }
 
 // ticketSocket: GET /_eventing/debugger/{ticket}. The process that has the session uses the ticket up.
@@ -27,12 +27,12 @@ func ticketSocket(h *Handlers, c *call.Call, t *target) error {
 		return definition.Errorf(definition.CodeNotFound,
 			"This address of the debug session was used: ask for another one")
 	}
-	return h.connect(c, t)
+	return connect(h, c, t)
 }
 
 // connect joins a WebSocket with a session, here or at another process, until either ends. Pages of other
 // sites are refused: of browsers only DevTools, and pages of this server, connect.
-func (h *Handlers) connect(c *call.Call, t *target) error {
+func connect(h *Handlers, c *call.Call, t *target) error {
 	m, elsewhere := h.other(t.Debugging)
 	if t.local == nil && (!elsewhere || forward.Passed(c)) {
 		return definition.Errorf(definition.CodeNotFound, "There is no such debug session, or not any more")

@@ -80,6 +80,8 @@ async function until (path, check) {
 }
 
 const state = name => page.waitForSelector(`#state.${name}`)
+// Waits for an element with a text.
+const shows = (selector, text) => page.locator(selector, { hasText: text }).first().waitFor()
 const panel = name => page.click(`.tabs a:has-text("${name}")`)
 
 // Has a refused request reported by the browser, as all refused requests are, without failing the test.
@@ -211,10 +213,47 @@ test('a test shows writes and applies none', async () => {
   await page.waitForSelector('#code:focus')
 })
 
+test('the debugger stops a handler, shows what it knows and lets its event go', async () => {
+  await panel('Debug')
+  await page.click('button:has-text("Switch it on")')
+  await page.fill('[name=of]', 'looked-at')
+  await page.click('#debug-start')
+  await page.waitForSelector('#debug-message:has-text("Waits for an event")')
+  await put('/orders/passes', { customer: 'eve', total: 1 })
+  await put('/orders/looked-at', { customer: 'eve', total: 3, note: HOSTILE })
+  await page.waitForSelector('.code .at[data-line="2"]')
+  await until('/totals/customer:eve', doc => doc.orders === 1)
+  await page.click('.code [data-line="7"] button')
+  await page.waitForSelector('.code [data-line="7"] button[aria-pressed=true]')
+  await page.fill('[name=watch]', 'sum.total + doc.total')
+  await page.press('[name=watch]', 'Enter')
+  await page.click('#debug button:text-is("Continue")')
+  await page.waitForSelector('.code .at[data-line="7"]')
+  await page.waitForSelector('#debug-frames button:has-text("OnUpdate, line 7")')
+  await shows('#debug-variables li', 'key: "customer:eve"')
+  await shows('#debug-watches li', 'sum.total + doc.total: 4')
+  await page.click('#debug-variables summary:has-text("doc: ")')
+  await shows('#debug-variables li li', 'total: 3')
+  await page.click('#debug button:text-is("Step over")')
+  await page.waitForSelector('.code .at[data-line="8"]')
+  await shows('#debug-watches li', 'sum.total + doc.total: 7')
+  await page.click('#debug button:text-is("Step over")')
+  await shows('#debug-effects li', 'totals/customer:eve: {"orders":2,"total":4}')
+  await shows('#debug-effects li', '"order" "looked-at"')
+  assert.equal((await api('/totals/customer:eve')).total, 1)
+  assert.equal(await page.locator('#debug img').count(), 0)
+  await picture('functions-debug')
+  await page.click('.code [data-line="7"] button')
+  await page.click('#debug button:text-is("Continue")')
+  await page.waitForSelector('#debug-message:has-text("The session is over")')
+  await until('/totals/customer:eve', doc => doc.orders === 2 && doc.total === 4)
+})
+
 test('pause, change and resume', async () => {
+  await panel('Code')
   // a last burst, for the picture
   for (let i = 40; i < 140; i++) await put(`/orders/${i}`, { customer: 'ada', total: i })
-  await page.waitForSelector('#lines [data-line="2"] .calls:has-text("139")')
+  await page.waitForSelector('#lines [data-line="2"] .calls:has-text("141")')
   await picture('functions')
   await page.click('[data-operation=pause]')
   await state('paused')
@@ -250,7 +289,7 @@ test('undeploy and delete', async () => {
 
 test('every control has a name', async () => {
   await page.click('.functions a:has-text("copy")')
-  for (const name of ['Code', 'Bindings', 'Settings', 'Test', 'Log']) {
+  for (const name of ['Code', 'Bindings', 'Settings', 'Test', 'Debug', 'Log']) {
     await panel(name)
     const controls = 'input, select, textarea, button'
     const nameless = await page.evaluate(controls => [...globalThis.document.querySelectorAll(controls)]
@@ -282,7 +321,7 @@ test('others see the functions of their databases', async () => {
   await state('undeployed')
   await page.click('[data-operation=deploy]')
   await state('deployed')
-  await page.waitForSelector('#totals:has-text("140 events")')
+  await page.waitForSelector('#totals:has-text("142 events")')
 })
 
 test('a session that ends leads to the form to log in', async () => {

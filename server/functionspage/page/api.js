@@ -49,6 +49,9 @@ export const allStatus = () => request(`${BASE}/status`)
 export const importAll = text => request(`${BASE}/import`, { method: 'POST', body: text })
 export const EXPORT = `${BASE}/export`
 
+export const config = () => request(`${BASE}/config`)
+export const changeConfig = changed => post(`${BASE}/config`, changed)
+
 // One function: its name and scope as its status has them.
 export class FunctionApi {
   constructor (name, { bucket, scope }) {
@@ -76,6 +79,15 @@ export class FunctionApi {
   async stats () {
     const all = await request(`${BASE}/stats/${encodeURIComponent(this.name)}?${this.query}&type=full`)
     return Array.isArray(all) ? null : all
+  }
+
+  debugSession () { return request(this.path('/debugger')) }
+  debugEffects () { return request(this.path('/debugger/effects')) }
+  startDebugger (wanted) { return post(this.path('/debugger/start'), wanted) }
+  stopDebugger (drop) { return request(this.path('/debugger/stop', `&drop=${drop}`), { method: 'POST' }) }
+  get debugSocket () {
+    const here = location.origin.replace(/^http/, 'ws') + location.pathname.replace(/[^/]*$/, '')
+    return here + this.path('/debugger/socket')
   }
 
   insight () { return request(this.named('getInsight')) }

@@ -1,13 +1,16 @@
 // One function: its state and buttons, its graphs, and below them one of several panels.
 import { bindingsForm } from './bindings.js'
 import { Charts } from './charts.js'
+import { Debug } from './debug.js'
 import { h, replace } from './dom.js'
 import { Editor } from './editor.js'
 import { Log } from './log.js'
 import { say, settingsForm } from './settings.js'
 import { trialPanel } from './trial.js'
 
-export const PANELS = { code: 'Code', bindings: 'Bindings', settings: 'Settings', test: 'Test', log: 'Log' }
+export const PANELS = {
+  code: 'Code', bindings: 'Bindings', settings: 'Settings', test: 'Test', debug: 'Debug', log: 'Log'
+}
 
 const BUTTONS = {
   undeployed: [['deploy', 'Deploy'], ['delete', 'Delete']],
@@ -21,6 +24,7 @@ export class FunctionView {
     Object.assign(this, { api, app, state: '', stored: null, panel: '', busy: false, unsaved: false })
     this.charts = new Charts()
     this.log = new Log()
+    this.debug = new Debug(api, () => this.stored.appcode)
     this.badge = h('span', { class: 'state', id: 'state' })
     this.buttons = h('div', { class: 'buttons', role: 'group', 'aria-label': 'Operations' })
     this.message = h('p', { role: 'status', id: 'message' })
@@ -65,6 +69,7 @@ export class FunctionView {
         this.show('code')
         this.editor.goTo(line)
       }),
+      debug: () => { this.debug.open(); return this.debug.element },
       log: () => this.log.element
     }
   }
@@ -166,6 +171,7 @@ export class FunctionView {
     const running = this.state !== 'undeployed'
     this.charts.add(running ? await this.api.stats() : null)
     if (this.panel === 'code') this.editor.showInsight(running ? await this.insight() : null)
+    if (this.panel === 'debug') await this.debug.poll()
     if (this.panel === 'log') this.log.show(await this.api.log())
   }
 
