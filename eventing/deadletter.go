@@ -15,7 +15,7 @@ import (
 // stores.
 func (b *batch) deadLetter(it *item) {
 	database := b.f.settings.DeadLetters
-	if database == "" || it.undeliverable {
+	if database == "" || it.undeliverable || it.event.Kind == js.EventHTTP { // whose client is told
 		return
 	}
 	failure := it.failure

@@ -17,6 +17,7 @@
 //	compile.go    definition in, program out
 //	function.go   a function that runs: its workers
 //	firing.go     timers that are due
+//	endpoint.go   requests of HTTP that OnRequest answers
 //	schedules.go  timers of the setting schedules
 //	stream.go     the changes of a database, read once for all functions of the process: streams, consumers, segments
 //	reader.go     a function's events of a stream, handed to workers by partitions; what is done of them

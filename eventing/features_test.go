@@ -74,8 +74,7 @@ var featureTable = []feature{
 	shown("30 optional query execution", "eventing.TestOptionalQueryExecution"),
 	shown("31 streaming cancellation", "js.TestEventLoops/break", "eventing/n1ql.TestStreaming"),
 	shown("32 late timers, timers of before", "eventing.TestSkipTimerThreshold", "eventing.TestUndeployForgets"),
-	partly("33 the future", "Functions are not called by HTTP requests, have no JDBC and no queues",
-		"eventing.TestSelector"),
+	partly("33 the future", "Functions have no JDBC and no queues", "eventing.TestSelector", "eventing.TestRequests"),
 	partly("34 open questions", "`OnDelete` is called for documents with timers", "eventing.TestCounterIsExact"),
 }
 
@@ -101,6 +100,7 @@ var settingsWithEffect = []feature{
 	shown("selector", "eventing.TestSelector"),
 	shown("isolate", "js.TestEventIsolate"),
 	shown("hop_limit", "eventing.TestHopLimit"),
+	shown("http_roles", "server/functions.TestRequestRights"),
 	shown("schedules", "eventing.TestSchedulesModel", "eventing.TestSchedulesAlone",
 		"eventing/schedule.TestNextAgainstACalendar"),
 }

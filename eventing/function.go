@@ -39,6 +39,7 @@ type function struct {
 	log   *appLog
 
 	alarm   alarm         // of timers
+	serving chan struct{} // an element for each request of HTTP that is being answered
 	ends    int           // of processes in a row while they ran the function, without a shutdown
 	storing chan struct{} // has an element while a batch with manyEdits is stored
 

@@ -126,7 +126,7 @@ var (
 	executionCounters = []string{
 		updatesDone, updatesFailed, deletesDone, deletesFailed, timersCreated, timersCancelled, timersDone,
 		timersFailed, timersSkipped, eventBytes, filteredUpdates, filteredDeletes, "timer_create_failure",
-		"lcb_retry_failure", "curl_success_count",
+		"lcb_retry_failure", "curl_success_count", "on_request_success", "on_request_failure", "on_request_skipped",
 	}
 	failureCounters = []string{
 		timeouts, timersMissing, checkpointsLost, "dcp_mutation_checkpoint_failure", "debugger_events_lost",

@@ -200,6 +200,7 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 		settings: &d.Settings, program: compiled.program, bindings: compiled.bindings, selector: compiled.selector,
 		hopLimit: uint64(d.Settings.HopLimit), maxRetries: int(d.Settings.MaxRetries),
 		stats: e.statsOf(r), log: e.logs.of(r.Ref()), storing: make(chan struct{}, 1),
+		serving: make(chan struct{}, mostRequests),
 	}
 	limit := d.Settings.MaxCurlResponse << 20
 	if limit <= 0 {

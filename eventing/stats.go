@@ -133,6 +133,7 @@ var outcomeNames = map[js.EventKind][3]string{
 	js.EventUpdate: {updatesDone, updatesFailed, updatesSkipped},
 	js.EventDelete: {deletesDone, deletesFailed, deletesSkipped},
 	js.EventTimer:  {timersDone, timersFailed, timersMissing},
+	js.EventHTTP:   {"on_request_success", "on_request_failure", "on_request_skipped"},
 }
 
 // settle counts an item that is done.

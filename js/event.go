@@ -115,13 +115,14 @@ func decodeEventOptions(source []byte) (EventOptions, error) {
 type EventKind byte
 
 // The kinds of events, and the handlers that they call: OnUpdate, OnDelete, the callback of a
-// timer, OnDeploy, OnUndeploy.
+// timer, OnDeploy, OnUndeploy, OnRequest.
 const (
 	EventUpdate EventKind = iota + 1
 	EventDelete
 	EventTimer
 	EventDeploy
 	EventUndeploy
+	EventHTTP
 )
 
 // Event is what one invocation of a handler is about. Texts are JSON.
@@ -129,7 +130,7 @@ type Event struct {
 	Kind EventKind
 	// Meta describes the document of an update or deletion; its member expiry_date, milliseconds
 	// since 1970 or a text, becomes a Date. Doc is the document of an update. Options is the second
-	// argument of OnDelete, the argument of OnDeploy and OnUndeploy, and the third one of OnUpdate, which is an
+	// argument of OnDelete, the argument of OnDeploy, OnUndeploy and OnRequest, and the third one of OnUpdate, which is an
 	// empty object without.
 	Meta, Doc, Options []byte
 	// Callback is the function that a timer calls with Context, nil for undefined.
@@ -185,7 +186,10 @@ type EventResult struct {
 	Failure *EventFailure // of an invocation that failed or took too long
 	// Effects are the writes in the order in which they were made, without those that went to
 	// EventHost.Flush before. There are none unless the outcome is EventDone.
-	Effects  []EventEffect
+	Effects []EventEffect
+	// Answer is what OnRequest has returned: an object with status, headers (a list of pairs), type, which is
+	// the Content-Type that the body has by itself, text and base64, of which one is the body.
+	Answer   []byte
 	Logs     []string // what was given to log(), at most 100 texts of at most 4 KB
 	Counters map[string]int64
 	Lines    []EventLine
@@ -213,6 +217,9 @@ type EventLine struct {
 // MaxEventBytes is how many bytes the effects of one invocation have together, and what it asks the
 // host at a time.
 const MaxEventBytes = 8 << 20
+
+// MaxEventAnswer is how many bytes Answer has at most.
+const MaxEventAnswer = 2 << 20
 
 // Limits of one invocation.
 const (

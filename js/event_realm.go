@@ -54,6 +54,7 @@ type eventRealm struct {
 	eventValues
 	program             *eventProgram
 	makeError, describe goja.Callable
+	answer              goja.Callable // makes JSON of what OnRequest returns
 	handlers            map[string]goja.Callable
 
 	attributes bool           // OnUpdate has a third parameter
@@ -155,7 +156,7 @@ func (r *eventRealm) runPrelude(global *goja.Object) (*goja.Object, error) {
 			r.makeError = callable(made, "makeError")
 		}
 	}
-	r.describe = callable(made, "describe")
+	r.describe, r.answer = callable(made, "describe"), callable(made, "answer")
 	return made, nil
 }
 

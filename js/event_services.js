@@ -343,6 +343,34 @@
     }
   });
 
+  // answer makes JSON of what OnRequest returns (EventResult.Answer). A function that returns nothing answers 204.
+  const isRecord = (v) => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof ArrayBuffer);
+  realm.answer = (value) => {
+    const wrong = (what) => new EventingError('OnRequest: ' + what);
+    if (value === undefined) return '{"status":204,"headers":[],"type":"","text":"","base64":""}';
+    if (!isRecord(value)) throw wrong('the answer must be an object with status, headers and body');
+    const { status = 200, headers = {}, body } = value;
+    if (!Number.isInteger(status) || status < 200 || status > 599) throw wrong('status must be from 200 to 599');
+    if (!isRecord(headers)) throw wrong('headers must be an object');
+    const list = Object.keys(headers).map((name) => {
+      if (typeof headers[name] !== 'string') throw wrong('the header ' + name + ' must be a string');
+      return [name, headers[name]];
+    });
+    const made = { status, headers: list, type: '', text: '', base64: '' };
+    if (body instanceof ArrayBuffer) {
+      made.type = 'application/octet-stream';
+      made.base64 = native.encode64(body);
+    } else if (typeof body === 'string') {
+      made.type = 'text/plain; charset=utf-8';
+      made.text = body;
+    } else if (body !== undefined) {
+      made.type = 'application/json';
+      made.text = JSON.stringify(body);
+      if (made.text === undefined) throw wrong('the body must be a string, an ArrayBuffer or a value that JSON has');
+    }
+    return JSON.stringify(made);
+  };
+
   // Checksums and base64
 
   function one(name, args) {

@@ -221,7 +221,7 @@ var provided = []string{
 }
 
 // eventHandlers are the functions that the server calls by their names.
-var eventHandlers = []string{"OnUpdate", "OnDelete", "OnDeploy", "OnUndeploy"}
+var eventHandlers = []string{"OnUpdate", "OnDelete", "OnDeploy", "OnUndeploy", "OnRequest"}
 
 // global checks what stands at the global level: declarations of functions, and directives.
 func (c *eventCheck) global(tree *ast.Program) {
@@ -344,7 +344,7 @@ func (c *eventCheck) handlers() {
 				"() in the code, which a schedule calls"}
 		}
 	}
-	if len(c.p.Calls) == 0 && !c.p.has("OnUpdate") && !c.p.has("OnDelete") {
+	if len(c.p.Calls) == 0 && !c.p.has("OnUpdate") && !c.p.has("OnDelete") && !c.p.has("OnRequest") {
 		c.refused = &EventSyntaxError{
 			Description: "SyntaxError: Handler code is missing OnUpdate() and OnDelete() functions. " +
 				"At least one of them is needed to deploy the handler",

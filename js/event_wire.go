@@ -136,6 +136,7 @@ func encodeEventResult(e *encoder, r *EventResult) {
 		e.string(f.Handler)
 	}
 	encodeEffects(e, r.Effects)
+	e.bytes(r.Answer)
 	e.strings(r.Logs)
 	e.uint(uint64(len(r.Counters)))
 	for name, n := range r.Counters {
@@ -170,6 +171,9 @@ func decodeEventResult(d *decoder) *EventResult {
 	}
 	r.Effects = decodeEffects(d)
 	if r.Outcome != EventDone && len(r.Effects) > 0 {
+		d.fail()
+	}
+	if r.Answer = d.bytes(); len(r.Answer) > MaxEventAnswer || r.Outcome != EventDone && len(r.Answer) > 0 {
 		d.fail()
 	}
 	for n := boundedCount(d, logsPerCall); n > 0 && d.err == nil; n-- {

@@ -24,6 +24,8 @@ func cutText(text string, most int) string {
 	return text[:most]
 }
 
+var errLargeAnswer = errors.New("the answer of OnRequest has more than " + itoa(MaxEventAnswer>>20) + " MB as JSON")
+
 // errEventTimeout interrupts a handler.
 var errEventTimeout = errors.New("js: the time of the handler is over")
 
@@ -163,7 +165,8 @@ type invocation struct {
 	marks     []mark
 	lastError string
 	deadline  time.Time
-	broken    error // the conversation with the host
+	answer    []byte // to a request of HTTP, as JSON
+	broken    error  // the conversation with the host
 }
 
 // mark is a call of a provided function that has not returned.
@@ -300,7 +303,7 @@ func (b *eventBatch) finish(run *invocation, r *EventResult, began time.Time) er
 		for key, there := range run.timers {
 			b.timers[key] = there
 		}
-		r.Effects = run.effects
+		r.Effects, r.Answer = run.effects, run.answer
 	} else if run.flushed {
 		b.forget() // the results before have been sent, and the host takes back what this one did
 	}
@@ -329,6 +332,8 @@ func handlerOf(event *Event) string {
 		return "OnDeploy"
 	case EventUndeploy:
 		return "OnUndeploy"
+	case EventHTTP:
+		return "OnRequest"
 	}
 	return event.Callback
 }
@@ -372,7 +377,7 @@ func (r *eventRealm) call(event *Event, name string) error {
 		if err = add(event.Meta, r.meta); err == nil {
 			err = add(event.Options, r.plain)
 		}
-	case EventDeploy, EventUndeploy:
+	case EventDeploy, EventUndeploy, EventHTTP:
 		err = add(event.Options, r.plain)
 	default:
 		err = add(event.Context, r.plain)
@@ -380,7 +385,15 @@ func (r *eventRealm) call(event *Event, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.handlers[name](goja.Undefined(), args[:n]...)
+	v, err := r.handlers[name](goja.Undefined(), args[:n]...)
+	if err == nil && event.Kind == EventHTTP {
+		if v, err = r.answer(goja.Undefined(), v); err == nil {
+			r.run.answer = []byte(v.String())
+		}
+		if len(r.run.answer) > MaxEventAnswer {
+			err = errLargeAnswer
+		}
+	}
 	return err
 }
 

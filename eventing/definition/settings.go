@@ -62,6 +62,7 @@ type Settings struct {
 	HopLimit     int64
 	Backtracking bool // allow_backtracking_regex
 	Schedules    schedule.List
+	HTTPRoles    []string // http_roles: who may make requests to the function
 }
 
 // The values of language_compatibility. What a missing one means depends on where a function comes
@@ -92,7 +93,7 @@ func DefaultSettings() Settings {
 		CacheSize: 64 << 20, CacheAge: 1000, AppLogMaxSize: 40 << 20, AppLogMaxFiles: 10, AppLogRotation: true,
 		TickDuration: 60_000, UserPrefix: "eventing", Headers: []string{"'use strict';"}, Footers: []string{},
 		SyncDocuments: true, Isolate: IsolateWorker, HopLimit: 16,
-		Schedules: schedule.List{},
+		Schedules: schedule.List{}, HTTPRoles: []string{"_admin"},
 	}
 }
 
@@ -230,6 +231,9 @@ var SettingTable = []SettingRow{
 			"after execution_timeout."},
 	{Name: "schedules", field: func(s *Settings) any { return &s.Schedules },
 		Doc: "Not in Couchbase: [functions of the code that are called by the clock](#schedules)."},
+	{Name: "http_roles", field: func(s *Settings) any { return &s.HTTPRoles },
+		Doc: "Not in Couchbase: who may make requests to [OnRequest](#http-requests): users with one of these roles; " +
+			"`_authenticated` is everybody with a name, `_anonymous` everybody."},
 }
 
 func settingRow(name string) *SettingRow {
@@ -400,5 +404,6 @@ func (r *SettingRow) same(a, b *Settings) bool { return reflect.DeepEqual(r.fiel
 func (s Settings) clone() Settings {
 	s.Headers, s.Footers = slices.Clone(s.Headers), slices.Clone(s.Footers)
 	s.Selector, s.Schedules = slices.Clone(s.Selector), slices.Clone(s.Schedules)
+	s.HTTPRoles = slices.Clone(s.HTTPRoles)
 	return s
 }

@@ -15,12 +15,14 @@
 //	watching.go    logs, insight, test runs
 //	debugger.go    debug sessions, where DevTools find them, which process has one
 //	debugsocket.go the WebSocket that DevTools and the page connect to
+//	endpoint.go    requests that functions answer: /_functions/NAME
 //	config.go      what holds for all functions, error codes
 //	routes.go      the rows of the route table
 //
 // # Invariants
 //
-//  1. Every answer has the header Status with the code of its envelope, 0 for success.
+//  1. Every answer has the header Status with the code of its envelope, 0 for success; but for what functions
+//     answer themselves.
 //  2. Nothing of a function is told to those who may not manage it, and its secrets to nobody.
 //  3. A change is made to the record that was looked at: who may change it, compile it and deploy it was asked for that
 //     version (registry.ErrChanged).

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/schedule"
+	"github.com/settee-db/settee/js"
 )
 
 // Engine runs functions. The handlers begin a transition, such as deploying, in the registry; the
@@ -18,6 +19,8 @@ type Engine interface {
 	Compile(ctx context.Context, f *definition.Function) (definition.Compiled, *definition.Error)
 	// NextCalls are the schedules of a function, with when each calls its function next.
 	NextCalls(ctx context.Context, r *registry.Record) ([]schedule.Upcoming, error)
+	// Request has OnRequest answer a request of HTTP: eventing.Engine.
+	Request(ctx context.Context, r *registry.Record, request []byte, readsOnly bool) (*js.EventResult, error)
 	// Nodes is how many processes run functions on this store, at least 1.
 	Nodes(ctx context.Context) (int, error)
 	// Stats are those of a function that is not undeployed, over all nodes.

@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/schedule"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv"
@@ -33,6 +34,12 @@ type fakeEngine struct {
 	reg      *registry.Registry
 	store    kv.Store
 	lines    string // of log, in place of its own
+
+	// What Request was asked, and answers.
+	requested string
+	readsOnly bool
+	result    *js.EventResult
+	failed    error
 }
 
 func (e *fakeEngine) Compile(_ context.Context, f *definition.Function) (definition.Compiled, *definition.Error) {
@@ -57,6 +64,13 @@ func (e *fakeEngine) NextCalls(_ context.Context, r *registry.Record) (list []sc
 		list = append(list, schedule.Upcoming{Schedule: s, Next: &next})
 	}
 	return list, nil
+}
+
+func (e *fakeEngine) Request(_ context.Context, _ *registry.Record, request []byte, readsOnly bool) (
+	*js.EventResult, error,
+) {
+	e.requested, e.readsOnly = string(request), readsOnly
+	return e.result, e.failed
 }
 
 func (e *fakeEngine) Nodes(context.Context) (int, error) { return 2, nil }

@@ -47,6 +47,9 @@ func (h *Handlers) Routes() []call.Route {
 		}
 	}
 	rows = append(rows, h.debuggerRows()...)
+	for _, pattern := range []string{"/_functions/{name}", "/_functions/{name}/{rest...}"} {
+		rows = append(rows, call.Row("*", pattern, call.Anyone, h.request, "All methods: requests that a function answers."))
+	}
 	rest := call.Row("*", base+"/{rest...}", call.Anyone, unknownPath, "Everything else about functions is missing.")
 	return append(rows, rest)
 }
