@@ -2,6 +2,7 @@ package eventing
 
 import (
 	"fmt"
+	"github.com/settee-db/settee/eventing/histogram"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ func BenchmarkDelay(b *testing.B) {
 	n.create("src", "dst")
 	n.define("f", `function OnUpdate(doc, meta) { dst[meta.id] = doc; }`, "", "+dst=dst")
 	n.deploy("f")
-	var h histogram
+	var h histogram.Histogram
 	for i := range b.N {
 		id := fmt.Sprint(i)
 		n.put("src", id, `{}`)
@@ -58,8 +59,8 @@ func BenchmarkDelay(b *testing.B) {
 		for n.get("dst", id) == "" {
 			time.Sleep(200 * time.Microsecond)
 		}
-		h.add(time.Since(began))
+		h.Add(time.Since(began))
 	}
-	b.ReportMetric(float64(h.percentile(0.99))/1000, "p99-ms")
-	b.ReportMetric(float64(h.percentile(0.5))/1000, "p50-ms")
+	b.ReportMetric(float64(h.Percentile(0.99))/1000, "p99-ms")
+	b.ReportMetric(float64(h.Percentile(0.5))/1000, "p50-ms")
 }

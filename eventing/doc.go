@@ -33,7 +33,7 @@
 //	expiry.go     deletes documents whose time has come, and has old tombstones purged
 //	deadletter.go what becomes of events whose handlers fail for good
 //	keys.go, progress.go, timers.go, origin.go  what is stored of an instance
-//	stats.go, histogram.go, report.go  what is counted, and how it is told
+//	stats.go, report.go  what is counted, and how it is told
 //	statsshare.go what other processes have counted
 //	backlog.go    what nobody has read yet, as the store tells
 //	applog.go     the log of a function

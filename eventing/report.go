@@ -87,8 +87,8 @@ func (t *tally) report(detail definition.Detail) *definition.Stats {
 			deletionsStarted: deletes + c[filteredDeletes],
 		},
 		Percentiles: map[string]int64{
-			"50": t.Latency.percentile(0.5), "80": t.Latency.percentile(0.8), "90": t.Latency.percentile(0.9),
-			"95": t.Latency.percentile(0.95), "99": t.Latency.percentile(0.99), "100": t.Latency.percentile(1),
+			"50": t.Latency.Percentile(0.5), "80": t.Latency.Percentile(0.8), "90": t.Latency.Percentile(0.9),
+			"95": t.Latency.Percentile(0.95), "99": t.Latency.Percentile(0.99), "100": t.Latency.Percentile(1),
 		},
 		Distribution:    make(map[string]any),
 		StoreExceptions: make(map[string]int64),
@@ -107,12 +107,12 @@ func (t *tally) report(detail definition.Detail) *definition.Stats {
 	}
 	if detail >= definition.Full {
 		out.Latency = make(map[string]int64)
-		t.Latency.each(func(us, n int64) { out.Latency[strconv.FormatInt(us, 10)] = n })
+		t.Latency.Each(func(us, n int64) { out.Latency[strconv.FormatInt(us, 10)] = n })
 	}
 	if detail >= definition.Debug {
 		out.Internal = map[string]any{
 			"timer_lateness_us": map[string]int64{
-				"50": t.Lateness.percentile(0.5), "99": t.Lateness.percentile(0.99), "100": t.Lateness.percentile(1),
+				"50": t.Lateness.Percentile(0.5), "99": t.Lateness.Percentile(0.99), "100": t.Lateness.Percentile(1),
 			},
 			"counters": c,
 		}

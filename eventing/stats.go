@@ -1,12 +1,12 @@
 package eventing
 
 import (
-	"encoding/json"
 	"maps"
 	"sync"
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/histogram"
 	"github.com/settee-db/settee/js"
 )
 
@@ -48,8 +48,8 @@ const (
 type tally struct {
 	Counts   map[string]int64               `json:"counts"`
 	Lines    map[int]definition.InsightLine `json:"lines,omitempty"`
-	Latency  histogram                      `json:"latency"`  // from the begin to the end of a handler
-	Lateness histogram                      `json:"lateness"` // of timers, against the time at which they were due
+	Latency  histogram.Histogram            `json:"latency"`  // from the begin to the end of a handler
+	Lateness histogram.Histogram            `json:"lateness"` // of timers, against the time at which they were due
 	// Queued are events that were read and are not done, with their bytes.
 	Queued      int64 `json:"queued,omitempty"`
 	QueuedBytes int64 `json:"queued_bytes,omitempty"`
@@ -73,8 +73,8 @@ func (t *tally) add(other *tally) {
 	for line, l := range other.Lines {
 		t.Lines[line] = sumLines(t.Lines[line], l)
 	}
-	t.Latency.merge(&other.Latency)
-	t.Lateness.merge(&other.Lateness)
+	t.Latency.Merge(&other.Latency)
+	t.Lateness.Merge(&other.Lateness)
 	t.Queued += other.Queued
 	t.QueuedBytes += other.QueuedBytes
 }
@@ -124,7 +124,7 @@ func ofKind(kind js.EventKind, update, deletion string) string {
 // fired counts a timer that is so many milliseconds late.
 func (s *Statistics) fired(late int64) {
 	s.mu.Lock()
-	s.tally.Lateness.add(time.Duration(late) * time.Millisecond)
+	s.tally.Lateness.Add(time.Duration(late) * time.Millisecond)
 	s.mu.Unlock()
 }
 
@@ -185,7 +185,7 @@ func (s *Statistics) settle(it *item) {
 		})
 	}
 	if r.Outcome != js.EventSkipped { // what has no handler took no time
-		s.tally.Latency.add(r.Took)
+		s.tally.Latency.Add(r.Took)
 	}
 }
 
@@ -203,46 +203,4 @@ func (s *Statistics) now() tally {
 	t := s.tally
 	t.Counts, t.Lines = maps.Clone(t.Counts), maps.Clone(t.Lines)
 	return t
-}
-
-// sparse is a histogram as JSON: the buckets in which something was counted.
-type sparse struct {
-	Counts map[int]int64 `json:"counts,omitempty"`
-	Most   int64         `json:"most,omitempty"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (h histogram) MarshalJSON() ([]byte, error) {
-	s := sparse{Counts: make(map[int]int64), Most: h.most}
-	for i, n := range h.counts {
-		if n > 0 {
-			s.Counts[i] = n
-		}
-	}
-	return json.Marshal(s)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (h *histogram) UnmarshalJSON(b []byte) error {
-	var s sparse
-	if err := json.Unmarshal(b, &s); err != nil {
-		return err
-	}
-	*h = histogram{most: s.Most}
-	for i, n := range s.Counts {
-		if i >= 0 && i < len(h.counts) {
-			h.counts[i] += n
-			h.total += n
-		}
-	}
-	return nil
-}
-
-// merge adds what another histogram has.
-func (h *histogram) merge(other *histogram) {
-	for i, n := range other.counts {
-		h.counts[i] += n
-	}
-	h.total += other.total
-	h.most = max(h.most, other.most)
 }

@@ -130,8 +130,8 @@ type Event struct {
 	Kind EventKind
 	// Meta describes the document of an update or deletion; its member expiry_date, milliseconds
 	// since 1970 or a text, becomes a Date. Doc is the document of an update. Options is the second
-	// argument of OnDelete, the argument of OnDeploy, OnUndeploy and OnRequest, and the third one of OnUpdate, which is an
-	// empty object without.
+	// argument of OnDelete, the argument of OnDeploy, OnUndeploy and OnRequest, and the third one of
+	// OnUpdate, which is an empty object without.
 	Meta, Doc, Options []byte
 	// Callback is the function that a timer calls with Context, nil for undefined.
 	Callback string

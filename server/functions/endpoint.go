@@ -8,7 +8,6 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -60,8 +59,8 @@ type functionAnswer struct {
 	Base64  []byte      `json:"base64"`
 }
 
-// request has a function of the global scope answer a request: /_functions/NAME.
-func (h *Handlers) request(c *call.Call) error {
+// answerRequest has a function of the global scope answer a request: /_functions/NAME.
+func answerRequest(h *Handlers, c *call.Call) error {
 	const nameAt = 1
 	ref := definition.Ref{Scope: definition.Global, Name: c.Segment(nameAt)}
 	r, err := h.registry.Get(c.Context(), ref)
@@ -100,7 +99,8 @@ func (h *Handlers) request(c *call.Call) error {
 // mayRequest refuses users who have none of the roles.
 func mayRequest(c *call.Call, roles []string) error {
 	has := func(role string) bool {
-		return role == "_anonymous" || role == "_authenticated" && c.User.Name != "" || slices.Contains(c.User.Roles, role)
+		return role == "_anonymous" || role == "_authenticated" && c.User.Name != "" ||
+			slices.Contains(c.User.Roles, role)
 	}
 	switch {
 	case c.User.IsAdmin() || slices.ContainsFunc(roles, has):
@@ -151,7 +151,7 @@ func answerOf(c *call.Call, text []byte) error {
 		return err
 	}
 	if a.Status < http.StatusOK || a.Status > 599 {
-		return compat.NewError(compat.KindInternal, "The function has answered with the status "+strconv.Itoa(a.Status)+".")
+		return compat.NewError(compat.KindInternal, "The function has answered with a status that there is not.")
 	}
 	if a.Type != "" {
 		c.SetHeader("Content-Type", a.Type)

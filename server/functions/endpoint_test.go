@@ -93,7 +93,7 @@ func TestAnswerOfFunction(t *testing.T) {
 	require.NotEqual(t, "me", w.Header().Get("Server"))
 	x.engine.result.Answer = []byte(`{"status":200,"type":"application/octet-stream","base64":"AAEC/w=="}`)
 	require.Equal(t, "\x00\x01\x02\xff", x.Do("GET", "/_functions/f", "").Body.String())
-	for _, bad := range []string{`{"status":99}`, `{"status":600}`, `{}`, `nothing`} { // of a worker that was taken over
+	for _, bad := range []string{`{"status":99}`, `{"status":600}`, `{}`, `nothing`} { // of no worker of ours
 		x.engine.result.Answer = []byte(bad)
 		require.Equal(t, 500, x.Do("GET", "/_functions/f", "").Code, bad)
 	}

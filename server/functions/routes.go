@@ -47,8 +47,10 @@ func (h *Handlers) Routes() []call.Route {
 		}
 	}
 	rows = append(rows, h.debuggerRows()...)
+	request := func(c *call.Call) error { return answerRequest(h, c) }
 	for _, pattern := range []string{"/_functions/{name}", "/_functions/{name}/{rest...}"} {
-		rows = append(rows, call.Row("*", pattern, call.Anyone, h.request, "All methods: requests that a function answers."))
+		rows = append(rows,
+			call.Row("*", pattern, call.Anyone, request, "All methods: requests that a function answers."))
 	}
 	rest := call.Row("*", base+"/{rest...}", call.Anyone, unknownPath, "Everything else about functions is missing.")
 	return append(rows, rest)
