@@ -148,7 +148,7 @@ var rooms = map[string][]string{
 	"server/find":      handlers("mango", selectors, "search", "config"),
 	"server/fulltext": handlers("js", "search", "search/analysis", "search/index", "search/segment",
 		"search/query"),
-	"server/functions": handlers("eventing", "cluster", "server/forward"),
+	"server/functions": handlers("js", "eventing", "cluster", "server/forward"),
 	// The page asks everything of the API, from the browser; its tests start servers that have
 	// functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},

@@ -596,17 +596,3 @@ func TestConfig(t *testing.T) {
 	require.Equal(t, 200, x.Anyone("GET", "/_eventing/getErrorCodes", "").Code)
 	require.Equal(t, 404, x.Do("GET", base+"/nothing", "").Code)
 }
-
-// TestSchedulesInStatus: the status of a function tells when its schedules call it next, and what cannot
-// be a schedule is refused with what could.
-func TestSchedulesInStatus(t *testing.T) {
-	x := newFixture(t)
-	x.run([]step{
-		{"POST", "/functions/f", `{"appname":"f","appcode":"function Tick() {}","depcfg":{"source_bucket":"a"},
-			"settings":{"schedules":[{"every":"15m","call":"Tick"}]}}`, 200, 0, ""},
-		{"GET", "/status/f", "", 200, 0, `"next": "1970-01-01T00:00:00Z"`},
-		{"GET", "/status", "", 200, 0, `"every": "15m"`},
-		{"POST", "/functions/f/settings", `{"schedules":[{"every":"15 minutes","call":"Tick"}]}`, 400, 38,
-			"schedules: every is a duration"},
-	})
-}
