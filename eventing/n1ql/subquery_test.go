@@ -354,3 +354,33 @@ func TestSubqueryMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestSetOperatorsAgainstModel: UNION, INTERSECT and EXCEPT of rows that come several times have the
+// rows that lists have.
+func TestSetOperatorsAgainstModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		list := rapid.SliceOfN(rapid.SampledFrom([]any{1.0, 2.0, "x", nil}), 0, 8)
+		first, second := list.Draw(rt, "first"), list.Draw(rt, "second")
+		op := rapid.SampledFrom([]string{"UNION", "INTERSECT", "EXCEPT"}).Draw(rt, "op")
+		all := rapid.Bool().Draw(rt, "all")
+		params, err := json.Marshal(map[string]any{"a": first, "b": second})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		text := "SELECT RAW x FROM [$a][0] AS x " + op
+		if all {
+			text += " ALL"
+		}
+		have, err := rows(t, newFake(t, nil), text+" SELECT RAW y FROM [$b][0] AS y", string(params))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got := []any{}
+		for _, row := range have {
+			got = append(got, decoded(rt, row))
+		}
+		if want := plain(setModel(op, all, first, second)); !reflect.DeepEqual(any(got), want) {
+			rt.Fatalf("%s of %s\nhas %v\nwanted %v", text, params, got, want)
+		}
+	})
+}
