@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/remote"
+	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -89,16 +90,19 @@ func (e *Engine) step(ctx context.Context, check func(kv.Tx) error, r *registry.
 	if err != nil {
 		return err
 	}
-	if _, wrong := e.Compile(ctx, r.Running()); wrong != nil && wrong.Code == definition.CodeCompilation {
-		return e.cannotRun(ctx, r, errCannotRun{wrong.Error()})
-	}
 	f, err := e.prepare(r)
 	if err != nil {
 		return e.cannotRun(ctx, r, err)
 	}
 	defer f.close()
-	if err := f.onDeploy(ctx, check); err != nil {
-		return e.cannotRun(ctx, r, err)
+	if f.program.MayHave("OnDeploy") {
+		err := f.onDeploy(ctx, check)
+		if wrong, ok := errors.AsType[*js.EventSyntaxError](err); ok {
+			err = errCannotRun{wrong.Error()}
+		}
+		if err != nil {
+			return e.cannotRun(ctx, r, err)
+		}
 	}
 	return finish(definition.Deployed)
 }

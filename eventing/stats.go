@@ -202,5 +202,6 @@ func (s *Statistics) now() tally {
 	defer s.mu.Unlock()
 	t := s.tally
 	t.Counts, t.Lines = maps.Clone(t.Counts), maps.Clone(t.Lines)
+	t.Latency, t.Lateness = t.Latency.Clone(), t.Lateness.Clone()
 	return t
 }

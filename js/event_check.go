@@ -2,6 +2,7 @@ package js
 
 import (
 	"context"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 )
@@ -29,6 +30,7 @@ func (p *Pool) CheckEvents(ctx context.Context, program *EventProgram) (*EventHa
 	reply, err := p.do(ctx, &request{
 		tenant: program.opts.Tenant, command: commandCheckEvents, payload: program.key[:], program: program.key,
 		source: func(digest) []byte { return program.encoded },
+		bound:  time.Duration(p.timeout.Load()) + slack + program.compileTime(),
 	})
 	if err != nil {
 		return nil, err

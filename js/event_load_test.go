@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -145,4 +146,19 @@ func TestEventConstants(t *testing.T) {
 		require.True(t, errors.As(err, &refused), "%s: %v", literal, err)
 		require.Contains(t, refused.Description, "debug", literal)
 	}
+}
+
+// TestEventLargeCode: code of a megabyte compiles, however little time a call has, since the time for
+// that grows with the code.
+func TestEventLargeCode(t *testing.T) {
+	kvtest.Long(t)
+	p := newTestPool(t, Options{Timeout: time.Millisecond})
+	code := strings.Repeat("function f() { return "+strings.Repeat("1 + ", 1000)+"1; }\n", 250)
+	program := NewEventProgram(eventOptions(code + "function OnUpdate(doc, meta) {}"))
+	handlers, err := p.CheckEvents(t.Context(), program)
+	require.NoError(t, err)
+	require.True(t, handlers.OnUpdate)
+	require.True(t, program.MayHave("OnUpdate"))
+	require.False(t, program.MayHave("OnDeploy"))
+	require.True(t, NewEventProgram(eventOptions(`function OnDepl\u006fy() {}`)).MayHave("OnDeploy"))
 }

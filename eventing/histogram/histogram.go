@@ -3,6 +3,7 @@ package histogram
 import (
 	"encoding/json"
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -10,10 +11,13 @@ import (
 // microseconds: exact below 8, within an eighth above. The zero value is empty. It is not for
 // concurrent use.
 type Histogram struct {
-	counts [8 * 40]int64
+	counts []int64 // of the buckets up to the last one in which something was counted
 	total  int64
 	most   int64
 }
+
+// buckets is how many there are at most.
+const buckets = 8 * 40
 
 // bucket is where a number of microseconds is counted.
 func bucket(us int64) int {
@@ -21,7 +25,7 @@ func bucket(us int64) int {
 		return int(max(us, 0))
 	}
 	power := bits.Len64(uint64(us)) - 4 // 0 for 8 to 15
-	return min(8*(power+1)+int(us>>power)&7, len(Histogram{}.counts)-1)
+	return min(8*(power+1)+int(us>>power)&7, buckets-1)
 }
 
 // bound is the smallest number of microseconds that is counted in a bucket.
@@ -32,10 +36,18 @@ func bound(i int) int64 {
 	return int64(8+i&7) << (i/8 - 1)
 }
 
-// Add counts a duration; one below 0 counts as 0.
+// at is the count of a bucket.
+func (h *Histogram) at(i int) *int64 {
+	if more := i + 1 - len(h.counts); more > 0 {
+		h.counts = append(h.counts, make([]int64, more)...)
+	}
+	return &h.counts[i]
+}
+
+// Add counts a duration; a negative one as none.
 func (h *Histogram) Add(d time.Duration) {
 	us := max(d.Microseconds(), 0)
-	h.counts[bucket(us)]++
+	*h.at(bucket(us))++
 	h.total++
 	h.most = max(h.most, us)
 }
@@ -57,13 +69,29 @@ func (h *Histogram) Percentile(p float64) int64 {
 }
 
 // Each calls fn for the buckets in which something was counted, ascending, with the smallest number
-// of each.
+// of microseconds of each.
 func (h *Histogram) Each(fn func(us, count int64)) {
 	for i, n := range h.counts {
 		if n > 0 {
 			fn(bound(i), n)
 		}
 	}
+}
+
+// Merge adds what another histogram has.
+func (h *Histogram) Merge(other *Histogram) {
+	for i, n := range other.counts {
+		*h.at(i) += n
+	}
+	h.total += other.total
+	h.most = max(h.most, other.most)
+}
+
+// Clone is a copy that changes by itself.
+func (h *Histogram) Clone() Histogram {
+	c := *h
+	c.counts = slices.Clone(h.counts)
+	return c
 }
 
 // sparse is a histogram as JSON: the buckets in which something was counted.
@@ -83,7 +111,7 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. Buckets that there cannot be are passed over.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
 	var s sparse
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -91,19 +119,10 @@ func (h *Histogram) UnmarshalJSON(b []byte) error {
 	}
 	*h = Histogram{most: s.Most}
 	for i, n := range s.Counts {
-		if i >= 0 && i < len(h.counts) {
-			h.counts[i] += n
+		if i >= 0 && i < buckets {
+			*h.at(i) += n
 			h.total += n
 		}
 	}
 	return nil
-}
-
-// Merge adds what another histogram has.
-func (h *Histogram) Merge(other *Histogram) {
-	for i, n := range other.counts {
-		h.counts[i] += n
-	}
-	h.total += other.total
-	h.most = max(h.most, other.most)
 }
