@@ -63,6 +63,8 @@ type Settings struct {
 	Backtracking bool // allow_backtracking_regex
 	Schedules    schedule.List
 	HTTPRoles    []string // http_roles: who may make requests to the function
+
+	unknown []string // names that were sent and are of no setting, for Warnings; they are not stored
 }
 
 // The values of language_compatibility. What a missing one means depends on where a function comes
@@ -257,6 +259,7 @@ func (s *Settings) Merge(object json.RawMessage, strict bool) error {
 			if strict {
 				return Errorf(CodeInvalidConfig, "settings: there is no setting %q", name)
 			}
+			merged.unknown = append(merged.unknown, name)
 			continue
 		}
 		if err := row.set(&merged, value); err != nil {
@@ -269,6 +272,9 @@ func (s *Settings) Merge(object json.RawMessage, strict bool) error {
 
 // Warnings name the settings that differ from the default and have no effect.
 func (s *Settings) Warnings() (list []string) {
+	for _, name := range slices.Sorted(slices.Values(s.unknown)) {
+		list = append(list, "there is no setting "+name+": it is not stored")
+	}
 	usual := DefaultSettings()
 	for i := range SettingTable {
 		r := &SettingTable[i]
