@@ -68,6 +68,8 @@ func (m heldMapper) Map(ejson.Value) ([]segment.Value, bool, error) {
 	return []segment.Value{{Name: "$default", Text: "word", Analyzed: true}}, true, nil
 }
 
+func (m heldMapper) Size() int { return 0 }
+
 const mangoLanguage = "query"
 
 // startPausing starts a server on an engine as the next process that has it to itself.
