@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -115,7 +116,11 @@ func exportFolder(ctx context.Context, s functionSite, dir string) error {
 // check looks whether the changes are possible, as far as that can be told before them: the code
 // compiles and is not too long, what is deployed then finds its databases, and functions do not
 // trigger each other without end. deployed are all functions that are not undeployed then.
-func (s functionSite) check(ctx context.Context, changes []*folder.Change, deployed []*definition.Function) error {
+func (s functionSite) check(
+	ctx context.Context,
+	changes []*folder.Change,
+	deployed []*definition.Function,
+) (err error) {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -126,7 +131,7 @@ func (s functionSite) check(ctx context.Context, changes []*folder.Change, deplo
 		}
 	}
 	store := memoryStore()
-	defer store.Close()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	pool := js.NewPool(js.Options{Workers: 1})
 	defer pool.Close()
 	compiler := eventing.New(eventing.Options{KV: store, JS: pool})

@@ -3,6 +3,7 @@ package cases
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -36,7 +37,7 @@ func Run(ctx context.Context, o Options, f *definition.Function, c *Case) (faile
 	if r.store, err = openStore(ctx, o); err != nil {
 		return nil, err
 	}
-	defer r.store.close()
+	defer func() { err = errors.Join(err, r.store.close()) }()
 	if err := r.prepare(f, c); err != nil {
 		return nil, err
 	}

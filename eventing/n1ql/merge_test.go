@@ -81,7 +81,7 @@ func (m *mergeModel) apply(source []joinDoc, target map[string]map[string]any) (
 		if m.most == 0 {
 			break
 		}
-		matched, more := false, true
+		matched := false
 		for i := range 1000 {
 			id := joinID(i)
 			t := target[id]
@@ -93,8 +93,8 @@ func (m *mergeModel) apply(source []joinDoc, target map[string]map[string]any) (
 			if !update && !remove {
 				continue
 			}
-			var ok bool
-			if ok, more = mean(id); !ok {
+			ok, more := mean(id)
+			if !ok {
 				return target, false
 			}
 			if delete(after, id); !remove {

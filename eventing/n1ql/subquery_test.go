@@ -18,7 +18,6 @@ type queryModel struct {
 	docs    []joinDoc
 	decoded []any
 	aliases int
-	limited bool // the query has LIMIT somewhere
 }
 
 // rowsOf are the rows of a query for what is around it: alias → value.

@@ -129,6 +129,7 @@ func (n *Nodes) Dial(c *call.Call, m nodes.Member) (*websocket.Conn, error) {
 	for _, name := range dialing {
 		r.Header.Del(name)
 	}
+	//nolint:bodyclose // the package closes it, or the connection is it
 	conn, _, err := websocket.Dial(ctx, r.URL.String(), &websocket.DialOptions{HTTPHeader: r.Header})
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func connect(h *Handlers, c *call.Call, t *target) error {
 	if err != nil {
 		return conn.Close(websocket.StatusTryAgainLater, "the process that has the debug session refuses")
 	}
-	defer far.CloseNow()
+	defer func() { _ = far.CloseNow() }() // whatever it says, it is over
 	return join(context.Background(), conn, remoteClient{far})
 }
 
