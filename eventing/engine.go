@@ -221,10 +221,10 @@ func (e *Engine) watch() {
 		if err == nil {
 			err = e.follow(all)
 		}
+		looked() // if it failed, too: what can be done without the list goes on
 		if err == nil {
 			err = followDebugging(e.ctx, e)
 		}
-		looked() // if it failed, too: what can be done without the list goes on
 		if err == nil {
 			wait = 0
 			e.members.Saw(nodes.Functions, changes)
