@@ -218,12 +218,12 @@ func (e *Engine) watch() {
 	defer looked()
 	for wait := 1; e.ctx.Err() == nil; wait++ {
 		all, changes, err := e.registry.List(e.ctx)
-		if err == nil {
-			err = e.follow(all)
+		if err == nil { // first, so that a session catches what a function begins with
+			err = followDebugging(e.ctx, e)
 		}
 		looked() // if it failed, too: what can be done without the list goes on
 		if err == nil {
-			err = followDebugging(e.ctx, e)
+			err = e.follow(all)
 		}
 		if err == nil {
 			wait = 0
