@@ -16,6 +16,7 @@
 //	share.go      the partitions that are this process's: taken, kept, given up
 //	compile.go    definition in, program out
 //	function.go   a function that runs: its workers
+//	rest.go       functions without work rest
 //	firing.go     timers that are due
 //	endpoint.go   requests of HTTP that OnRequest answers
 //	schedules.go  timers of the setting schedules
@@ -76,4 +77,5 @@
 //     tell.
 //  15. What a function gets of a feed was read after the function had asked for it first, in the feed's order and
 //     without a gap: whoever has read it.
+//  16. A function that rests has its partitions and nothing to do: no event, no timer that is due soon.
 package eventing

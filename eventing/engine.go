@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	rtdebug "runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/cluster/nodes"
@@ -85,7 +86,9 @@ type Engine struct {
 	debugging  *debug.Sessions
 	memory     *memory.Budget // of Options.HandlerMemory
 	logs       appLogs
-	rehearsed  bool // by a Rehearsal: nobody waits for the machine's clock
+	restAfter  time.Duration // restAfter, but for tests
+	resting    atomic.Int64  // functions that rest
+	rehearsed  bool          // by a Rehearsal: nobody waits for the machine's clock
 	// looked is closed when the list of functions was looked at once: no work begins before, since
 	// what it writes is marked according to that list (isSource).
 	looked chan struct{}
@@ -114,7 +117,7 @@ func New(o Options) *Engine {
 		o: o, asked: make(map[definition.Ref]uint64), records: make(map[definition.Ref]*registry.Record),
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
 		stats: make(map[int64]*Statistics), looked: make(chan struct{}),
-		debugging: debug.NewSessions(),
+		debugging: debug.NewSessions(), restAfter: restAfter,
 	}
 	e.console = console{e}
 	e.logs = appLogs{kv: o.KV, now: e.now, all: make(map[definition.Ref]*appLog)}

@@ -82,7 +82,7 @@ func (f *function) serve(ctx context.Context) (err error) {
 	}
 	db := f.engine.docs.Database(f.source, owner, documents.Origin{})
 	defer func() { err = errors.Join(err, f.release(ctx)) }()
-	for {
+	for idle := false; ; {
 		p, err := f.share(ctx, db)
 		if err != nil {
 			return err
@@ -90,9 +90,21 @@ func (f *function) serve(ctx context.Context) (err error) {
 		if f.ends >= mostEnds {
 			return errEnds
 		}
-		if err := f.workUntil(ctx, newReader(f, db, p)); !errors.Is(err, errShare) {
+		if idle {
+			if idle, err = f.rest(ctx, db); err != nil {
+				return err
+			}
+		}
+		if idle {
+			continue // the share may be another one
+		}
+		err = f.workUntil(ctx, newReader(f, db, p))
+		if idle = errors.Is(err, errIdle); !idle && !errors.Is(err, errShare) {
 			return err
 		}
+		f.mu.Lock()
+		f.reader = nil
+		f.mu.Unlock()
 	}
 }
 
@@ -131,6 +143,7 @@ func (f *function) workUntil(ctx context.Context, r *reader) error {
 			start(func() error { return w.timers.work(ctx, hard) })
 		}
 		start(func() error { return r.keepStored(ctx, f.checkpointInterval()) })
+		start(func() error { return r.untilIdle(ctx) })
 	}
 	running.Wait()
 	r.close()

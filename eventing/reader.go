@@ -57,6 +57,7 @@ type reader struct {
 	own     chan struct{} // one element if the function has the chunk that it always may have
 	reached storage.Seq   // the feed is read up to here, and what was read is counted in queued
 	queued  int64         // items that are not done
+	handled int64         // items that came
 	bytes   int64         // of these
 }
 
@@ -74,9 +75,9 @@ type worker struct {
 }
 
 // newReader makes the reader of the partitions that this process has.
-func newReader(f *function, db *documents.Database, p progress) *reader {
+func newReader(f *function, db *documents.Database, p *progress) *reader {
 	r := &reader{
-		f: f, db: db, progress: p, mine: p.mine(f.engine.members.Self()), room: make(chan struct{}, maxChunks),
+		f: f, db: db, progress: *p, mine: p.mine(f.engine.members.Self()), room: make(chan struct{}, maxChunks),
 		own: make(chan struct{}, 1),
 	}
 	workers := min(int(f.settings.WorkerCount), len(r.mine))
@@ -289,6 +290,7 @@ func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 	r.mu.Lock()
 	for _, it := range c.items {
 		r.queued++
+		r.handled++
 		r.bytes += int64(it.size)
 	}
 	r.chunks, r.reached = append(r.chunks, c), c.end

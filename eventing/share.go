@@ -40,13 +40,14 @@ func planOf(owners []nodes.ID, members []nodes.Member) []nodes.ID {
 // that are to be its and are free. What it has then is in the progress. Nothing of the process
 // works on any of them meanwhile. Where the progress is lost the instance begins anew. The error is
 // registry.ErrChanged if the function is not deployed any more as the process knows it.
-func (f *function) share(ctx context.Context, db *documents.Database) (p progress, err error) {
+func (f *function) share(ctx context.Context, db *documents.Database) (*progress, error) {
+	p := new(progress) // not on the stack, which stays small where the function rests
 	if err := f.engine.members.Refresh(ctx); err != nil {
-		return p, err
+		return nil, err
 	}
 	members, _, err := f.engine.members.Live(ctx)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	fresh := false
 	_, err = f.engine.o.KV.Update(ctx, func(tx kv.Tx) error {
@@ -59,11 +60,11 @@ func (f *function) share(ctx context.Context, db *documents.Database) (p progres
 			return err
 		}
 		found := false
-		if p, found, err = readProgress(tx, f.space); err != nil {
+		if *p, found, err = readProgress(tx, f.space); err != nil {
 			return err
 		}
 		if fresh = !found; fresh {
-			p = progress{source: s.UUID(), owners: p.owners}
+			*p = progress{source: s.UUID(), owners: p.owners}
 			tx.ClearRange(below(f.space.sub(tagPartition)))
 			tx.ClearRange(below(f.space.sub(tagDone)))
 			tx.Set(f.space.progress(), encodeProgress(p.source, p.begin))
@@ -71,7 +72,7 @@ func (f *function) share(ctx context.Context, db *documents.Database) (p progres
 		if p.source != s.UUID() {
 			return errSourceGone
 		}
-		gone, err := f.divide(tx, &p, members)
+		gone, err := f.divide(tx, p, members)
 		if err == nil {
 			f.ends, err = f.noteEnds(tx, gone)
 		}
