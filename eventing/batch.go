@@ -305,7 +305,7 @@ var errRefused = errors.New("eventing: writes of the batch were refused")
 func (b *batch) refuse(key docKey, state *docState, err *compat.Error) {
 	if state.dead {
 		state.by.undeliverable = true
-		b.f.log.say("the dead letter " + key.id + " was refused by " + key.database + ": " + err.Reason)
+		b.f.log.Say("the dead letter " + key.id + " was refused by " + key.database + ": " + err.Reason)
 		return
 	}
 	state.by.refusals = append(state.by.refusals, js.EventRefusal{

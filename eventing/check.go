@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -399,7 +400,7 @@ func (c *checker) withoutProgress(ctx context.Context, subject string, instance 
 
 // logs checks what functions have logged.
 func (c *checker) logs(ctx context.Context) error {
-	prefix := tuple.AppendInt(keyspace.EventingPrefix(), rootLogs)
+	prefix := tuple.AppendInt(keyspace.EventingPrefix(), applog.Root)
 	var l checkedLog
 	err := c.walk(ctx, prefix, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
@@ -415,7 +416,7 @@ func (c *checker) logs(ctx context.Context) error {
 					continue
 				}
 				l.next = int64(binary.LittleEndian.Uint64(row.Value))
-				l.at = max(0, l.next-logPieces)
+				l.at = max(0, l.next-applog.Pieces)
 			case !bytes.Equal(rest, l.key):
 				c.violate("logs", 11, "key %q has no number of a next piece", row.Key)
 			case l.next >= 0:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -64,8 +65,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	root := func(tag int64) []byte { return tuple.AppendInt(keyspace.EventingPrefix(), tag) }
 	part := func(key []byte, n int64) []byte { return tuple.AppendInt(bytes.Clone(key), n) }
 	function := tuple.AppendString(tuple.AppendString(tuple.AppendString(root(1), "*"), "*"), "f")
-	log := logKey(refOf("f"))
-	require.True(t, bytes.HasPrefix(log, root(rootLogs)))
+	log := applog.Key(refOf("f"))
+	require.True(t, bytes.HasPrefix(log, root(applog.Root)))
 	far := keyspace.AppendSeq(nil, storage.Seq{Incarnation: 255})
 	var origin []byte
 	require.NoError(t, n.store.DB("src").ViewAgain(context.Background(), func(s *storage.Snapshot) error {

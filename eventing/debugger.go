@@ -184,11 +184,11 @@ func (f *function) debugged(it *item) {
 	s.Catch()
 	f.engine.watching.Go(func() {
 		if err := f.underDebugger(s, it); err != nil && s.Context().Err() == nil {
-			f.log.say("the debugger cannot run the handler: " + err.Error())
+			f.log.Say("the debugger cannot run the handler: " + err.Error())
 		}
 		s.Finish()
 		if err := f.letGo(s, it); err != nil {
-			f.log.say("an event is handled when the time of its debug session is over: " + err.Error())
+			f.log.Say("an event is handled when the time of its debug session is over: " + err.Error())
 		}
 	})
 }
@@ -201,7 +201,7 @@ func (f *function) underDebugger(s *debug.Session, held *item) error {
 		return err
 	}
 	defer g.close()
-	g.stats, g.log, g.maxRetries = newStatistics(), &appLog{in: &f.engine.logs, ref: f.ref}, 0
+	g.stats, g.log, g.maxRetries = newStatistics(), f.engine.logs.Apart(f.ref), 0
 	h := g.newHolding()
 	defer h.forget()
 	it := &item{

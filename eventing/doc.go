@@ -37,7 +37,6 @@
 //	stats.go, report.go  what is counted, and how it is told
 //	statsshare.go what other processes have counted
 //	backlog.go    what nobody has read yet, as the store tells
-//	applog.go     the log of a function
 //	trial.go      a handler is run on a document, and nothing is stored
 //	rehearsal.go  Rehearsal: one function event by event, on a clock that is told to go on
 //	debugger.go   debug sessions: an event is held back, its handler runs under the debugger (package debug)
@@ -68,13 +67,13 @@
 //  10. An instance has a progress; neither it nor a partition has come further than the changes of
 //     the source.
 //  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are
-//     at most logPieces.
+//     at most applog.Pieces.
 //  12. What is stored of the origin of a revision names no instance that there never was.
 //  13. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
 //     the next one run. These have no effect before the first one is done, and see nothing that they could not see
 //     then.
-//  14. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go
-//     tell.
+//  14. Keys and values have the forms that keys.go, timers.go, progress.go, origin.go and package
+//     applog tell.
 //  15. What a function gets of a feed was read after the function had asked for it first, in the feed's order and
 //     without a gap: whoever has read it.
 //  16. A function that rests has its partitions and nothing to do: no event, no timer that is due soon.

@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/n1ql"
@@ -85,7 +86,7 @@ type Engine struct {
 	streams    *streams
 	debugging  *debug.Sessions
 	memory     *memory.Budget // of Options.HandlerMemory
-	logs       appLogs
+	logs       *applog.Logs
 	restAfter  time.Duration // restAfter, but for tests
 	resting    atomic.Int64  // functions that rest
 	rehearsed  bool          // by a Rehearsal: nobody waits for the machine's clock
@@ -120,7 +121,7 @@ func New(o Options) *Engine {
 		debugging: debug.NewSessions(), restAfter: restAfter,
 	}
 	e.console = console{e}
-	e.logs = appLogs{kv: o.KV, now: e.now, all: make(map[definition.Ref]*appLog)}
+	e.logs = applog.New(o.KV, e.now)
 	most := o.StreamMemory
 	if most <= 0 {
 		most = min(max(rtdebug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
@@ -166,7 +167,7 @@ func (e *Engine) Start(documents *documents.Store, rights Rights, purges Purges)
 		err = (&sweeper{e, purges}).start()
 	}
 	e.watching.Go(e.watch)
-	e.watching.Go(func() { e.logs.keepWriting(e.ctx, e.o.Log) })
+	e.watching.Go(func() { e.logs.KeepWriting(e.ctx, e.o.Log) })
 	e.watching.Go(e.shareStats)
 	return err
 }
@@ -210,7 +211,7 @@ func afterUndeploy(tx kv.Tx, r *registry.Record) error {
 
 // afterDelete is the registry's hook for a function that is deleted: its log goes with it.
 func afterDelete(tx kv.Tx, r *registry.Record) error {
-	tx.ClearRange(below(logKey(r.Ref())))
+	tx.ClearRange(below(applog.Key(r.Ref())))
 	return nil
 }
 

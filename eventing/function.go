@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/remote"
@@ -36,7 +37,7 @@ type function struct {
 	maxRetries int
 
 	stats *Statistics
-	log   *appLog
+	log   *applog.Log
 
 	alarm   alarm         // of timers
 	serving chan struct{} // an element for each request of HTTP that is being answered

@@ -50,7 +50,7 @@ func undeploy(ctx context.Context, e *Engine, check func(kv.Tx) error, r *regist
 	var stopped errStopped
 	if _, refused := compat.AsError(err); refused || errors.As(err, &cannot) || errors.As(err, &stopped) {
 		reason = strings.TrimPrefix(err.Error(), "eventing: ")
-		e.logs.of(r.Ref()).say("the function is undeployed without its last handler: " + reason)
+		e.logs.Of(r.Ref()).Say("the function is undeployed without its last handler: " + reason)
 	} else if err != nil {
 		return err
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -171,7 +173,7 @@ func (f *function) settle(b *batch) []*item {
 			continue
 		}
 		f.stats.settle(it)
-		f.log.take(it)
+		logItem(f.log, it)
 	}
 	if b.again {
 		f.stats.count(retries, 1)
@@ -355,3 +357,24 @@ func sleep(ctx context.Context, d time.Duration) error {
 // lost reports whether an error means that this process no longer has the partitions or the job:
 // another process runs the function now, and nothing may be stored any more.
 func lost(err error) bool { return errors.Is(err, jobs.ErrLost) || errors.Is(err, errRestart) }
+
+// logItem adds what the handler of an item has logged, and its exception, to a log.
+func logItem(log *applog.Log, it *item) {
+	about := applog.About{ID: it.id, Rev: it.rev}
+	if it.timer != nil {
+		about.Callback, about.Reference = it.timer.callback, it.timer.reference
+	}
+	for _, text := range it.result.Logs {
+		log.Line("INFO", &about, text)
+	}
+	if failed := it.result.Failure; failed != nil && it.result.Outcome != js.EventDone {
+		if failed.Line > 0 {
+			about.Where = strconv.Itoa(failed.Line) + ":" + strconv.Itoa(failed.Column)
+		}
+		text := failed.Name + ": " + failed.Message
+		if failed.Stack != "" {
+			text = failed.Stack
+		}
+		log.Line("ERROR", &about, text)
+	}
+}

@@ -229,7 +229,7 @@ func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err e
 		return false, nil
 	case o.hops > 0 && o.hops >= r.f.hopLimit:
 		r.f.stats.count(hopsExceeded, 1)
-		r.f.log.say("the change of " + it.id + " has come through " + strconv.FormatUint(o.hops, 10) +
+		r.f.log.Say("the change of " + it.id + " has come through " + strconv.FormatUint(o.hops, 10) +
 			" functions: it is left out (hop_limit)")
 		return false, nil
 	case o.expired:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
@@ -236,7 +237,7 @@ func (h *Rehearsal) Log(ctx context.Context) (lines []RehearsedLine, err error) 
 	if err != nil {
 		return nil, err
 	}
-	text, err := h.e.AppLog(ctx, all[0], true, logPiece*logPieces)
+	text, err := h.e.AppLog(ctx, all[0], true, applog.MaxSize)
 	for line := range bytes.Lines(text) {
 		var l RehearsedLine
 		if err := json.Unmarshal(line, &l); err != nil {

@@ -159,3 +159,9 @@ func workerName(function string, worker int, node string) string {
 	}
 	return name
 }
+
+// AppLog gives the last lines of a function's log, of all processes, the newest first; about size
+// bytes.
+func (e *Engine) AppLog(ctx context.Context, r *registry.Record, _ bool, size int64) ([]byte, error) {
+	return e.logs.Last(ctx, r.Ref(), size)
+}

@@ -53,7 +53,8 @@ func TestFunctionsRest(t *testing.T) {
 		f.Bindings.SourceBucket = fmt.Sprintf("src%d", i%sources)
 		f.Bindings.SourceScope, f.Bindings.SourceCollection = "_default", "_default"
 		f.Bindings.Buckets = []definition.DatabaseBinding{{
-			Alias: "dst", BucketName: "dst", ScopeName: "_default", CollectionName: "_default", Access: definition.ReadWrite,
+			Alias: "dst", BucketName: "dst", ScopeName: "_default", CollectionName: "_default",
+			Access: definition.ReadWrite,
 		}}
 		r, err := n.engine.Registry().Put(ctx, f, nil)
 		require.NoError(t, err)

@@ -63,7 +63,7 @@ func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 // log.
 func (e *Engine) failed(ref definition.Ref, err error) {
 	e.o.Log.Error("eventing: a function has stopped and is started again", "function", ref.String(), "error", err)
-	e.logs.of(ref).say("the function has stopped and is started again: " + err.Error())
+	e.logs.Of(ref).Say("the function has stopped and is started again: " + err.Error())
 }
 
 // step does what one state on the way needs and ends it. Pausing and undeploying wait until all
@@ -124,7 +124,7 @@ func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) e
 		return err
 	}
 	e.o.Log.Error("eventing: a function cannot run", "function", r.Ref().String(), "error", err)
-	e.logs.of(r.Ref()).say("the function cannot run: " + err.Error())
+	e.logs.Of(r.Ref()).Say("the function cannot run: " + err.Error())
 	switch {
 	case r.State == definition.Deploying:
 		return e.registry.FinishFailed(ctx, r.Ref(), r.Instance, r.State, definition.Undeployed, err.Error())
@@ -203,7 +203,7 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 		source:   d.Bindings.SourceBucket,
 		settings: &d.Settings, program: compiled.program, bindings: compiled.bindings, selector: compiled.selector,
 		hopLimit: uint64(d.Settings.HopLimit), maxRetries: int(d.Settings.MaxRetries),
-		stats: e.statsOf(r), log: e.logs.of(r.Ref()), storing: make(chan struct{}, 1),
+		stats: e.statsOf(r), log: e.logs.Of(r.Ref()), storing: make(chan struct{}, 1),
 		serving: make(chan struct{}, mostRequests),
 	}
 	limit := d.Settings.MaxCurlResponse << 20

@@ -82,7 +82,7 @@ func (f *function) share(ctx context.Context, db *documents.Database) (*progress
 		return err
 	})
 	if err == nil && fresh {
-		f.log.say("what the function had done was lost: it begins with all documents")
+		f.log.Say("what the function had done was lost: it begins with all documents")
 		f.stats.count(progressesLost, 1)
 	}
 	return p, err

@@ -92,7 +92,7 @@ func (e *Engine) Test(
 		return nil, definition.AsError(err)
 	}
 	defer f.close()
-	f.stats, f.log, f.maxRetries = newStatistics(), &appLog{in: &e.logs, ref: f.ref}, 0
+	f.stats, f.log, f.maxRetries = newStatistics(), e.logs.Apart(f.ref), 0
 	it, err := f.tried(ctx, &t)
 	if refused, ok := compat.AsError(err); ok {
 		return nil, definition.Errorf(definition.CodeInvalidRequest, "%s: %s", t.ID, refused.Reason)

@@ -1,10 +1,11 @@
-package eventing
+package applog
 
 import (
 	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -12,38 +13,32 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The log of a function: what its handlers give to log(), their exceptions, and what the engine has
-// to tell of it. It is in the store, so that it is one for all processes and survives them; lines
-// of JSON, in pieces:
-//
-//	(rootLogs, bucket, scope, name)      number of the next piece, 8 bytes little-endian
-//	(rootLogs, bucket, scope, name, n)   lines
-//
-// Handlers never wait for it: what comes faster than it is written is dropped and counted.
-
 const (
-	rootLogs = 5 // below keyspace.EventingPrefix
+	// Root is where the logs are, below keyspace.EventingPrefix.
+	Root = 5
 
-	// logPiece and logPieces bound what is kept: the oldest piece goes when there is one too many.
-	logPiece  = 64 << 10
-	logPieces = 640
+	logPiece = 64 << 10
+	// Pieces is how many pieces a log has at most: the oldest one goes when there is one too many.
+	Pieces = 640
+	// MaxSize is how many bytes a log has at most.
+	MaxSize = logPiece * Pieces
 	// logWaiting is how many bytes wait to be written.
 	logWaiting = 1 << 20
 	logEvery   = 500 * time.Millisecond
 )
 
-// appLog is the log of a function in this process: what waits to be written.
-type appLog struct {
-	in  *appLogs
+// Log is the log of a function in this process: what waits to be written. It is safe for concurrent
+// use.
+type Log struct {
+	in  *Logs
 	ref definition.Ref
 
 	mu      sync.Mutex
@@ -51,50 +46,41 @@ type appLog struct {
 	dropped int64
 }
 
-func logKey(ref definition.Ref) []byte {
-	k := tuple.AppendString(tuple.AppendInt(keyspace.EventingPrefix(), rootLogs), ref.Scope.Bucket)
+// Key is the key of a log; its pieces are below it.
+func Key(ref definition.Ref) []byte {
+	k := tuple.AppendString(tuple.AppendInt(keyspace.EventingPrefix(), Root), ref.Scope.Bucket)
 	return tuple.AppendString(tuple.AppendString(k, ref.Scope.Scope), ref.Name)
 }
 
-// say adds a line of the engine.
-func (l *appLog) say(text string) { l.line("INFO", nil, "", text) }
+// Say adds a line of the engine.
+func (l *Log) Say(text string) { l.Line("INFO", nil, text) }
 
-// take adds what the handler of an item has logged, and its exception.
-func (l *appLog) take(it *item) {
-	for _, text := range it.result.Logs {
-		l.line("INFO", it, "", text)
-	}
-	if f := it.result.Failure; f != nil && it.result.Outcome != js.EventDone {
-		where := ""
-		if f.Line > 0 {
-			where = strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
-		}
-		text := f.Name + ": " + f.Message
-		if f.Stack != "" {
-			text = f.Stack
-		}
-		l.line("ERROR", it, where, text)
-	}
+// About is what a line is of, beside the function: a document, or a timer.
+type About struct {
+	ID                  string
+	Rev                 compat.Rev
+	Callback, Reference string // of a timer
+	Where               string // LINE:COLUMN of the code, "" if it is not known
 }
 
-// line adds a line of JSON to what waits to be written; it is nil for lines of the engine itself.
+// Line adds a line of JSON to what waits to be written; about is nil for lines of the engine itself.
 // It never blocks: a line that would make the waiting ones longer than logWaiting is only counted,
 // and the number is written in place of the lines.
-func (l *appLog) line(level string, it *item, where, text string) {
+func (l *Log) Line(level string, about *About, text string) {
 	b := ejson.AppendString([]byte(`{"time":`), l.in.now().UTC().Format("2006-01-02T15:04:05.000Z"))
 	b = ejson.AppendString(append(b, `,"level":`...), level)
 	b = ejson.AppendString(append(b, `,"function":`...), l.ref.String())
 	switch {
-	case it == nil:
-	case it.timer != nil:
-		b = ejson.AppendString(append(b, `,"callback":`...), it.timer.callback)
-		b = ejson.AppendString(append(b, `,"reference":`...), it.timer.reference)
-	case it.id != "":
-		b = ejson.AppendString(append(b, `,"id":`...), it.id)
-		b = ejson.AppendString(append(b, `,"rev":`...), it.rev.String())
+	case about == nil:
+	case about.Callback != "":
+		b = ejson.AppendString(append(b, `,"callback":`...), about.Callback)
+		b = ejson.AppendString(append(b, `,"reference":`...), about.Reference)
+	case about.ID != "":
+		b = ejson.AppendString(append(b, `,"id":`...), about.ID)
+		b = ejson.AppendString(append(b, `,"rev":`...), about.Rev.String())
 	}
-	if where != "" {
-		b = ejson.AppendString(append(b, `,"at":`...), where)
+	if about != nil && about.Where != "" {
+		b = ejson.AppendString(append(b, `,"at":`...), about.Where)
 	}
 	b = append(ejson.AppendString(append(b, `,"text":`...), text), '}', '\n')
 	l.mu.Lock()
@@ -107,7 +93,7 @@ func (l *appLog) line(level string, it *item, where, text string) {
 }
 
 // write writes what waits.
-func (l *appLog) write(ctx context.Context) error {
+func (l *Log) write(ctx context.Context) error {
 	l.mu.Lock()
 	lines, dropped := l.waiting, l.dropped
 	l.waiting, l.dropped = nil, 0
@@ -133,8 +119,8 @@ func (l *appLog) write(ctx context.Context) error {
 // writePiece stores one piece under the next number and removes those that are too old, in one
 // transaction: processes that write the same log at a time conflict on the number and run again, so
 // that numbers have no gap (invariant 11).
-func (l *appLog) writePiece(ctx context.Context, piece []byte) error {
-	key := logKey(l.ref)
+func (l *Log) writePiece(ctx context.Context, piece []byte) error {
+	key := Key(l.ref)
 	_, err := l.in.kv.Update(ctx, func(tx kv.Tx) error {
 		next, err := readNext(tx, key)
 		if err != nil {
@@ -142,7 +128,7 @@ func (l *appLog) writePiece(ctx context.Context, piece []byte) error {
 		}
 		tx.Set(tuple.AppendInt(bytes.Clone(key), next), piece)
 		tx.Set(key, binary.LittleEndian.AppendUint64(nil, uint64(next+1)))
-		if oldest := next - logPieces; oldest >= 0 {
+		if oldest := next - Pieces; oldest >= 0 {
 			tx.ClearRange(tuple.AppendInt(bytes.Clone(key), 0), tuple.AppendInt(bytes.Clone(key), oldest+1))
 		}
 		return nil
@@ -158,22 +144,21 @@ func readNext(tx kv.ReadTx, key []byte) (int64, error) {
 		return 0, err
 	}
 	if len(value) != 8 {
-		return 0, corrupt("log")
+		return 0, fmt.Errorf("%w: the log of an event function", kv.ErrCorrupt)
 	}
 	return int64(binary.LittleEndian.Uint64(value)), nil
 }
 
-// AppLog gives the last lines of a function's log, of all processes, the newest first; about size
+// Last gives the last lines of a function's log, of all processes, the newest first; about size
 // bytes.
-func (e *Engine) AppLog(ctx context.Context, r *registry.Record, _ bool, size int64) ([]byte, error) {
-	ref := r.Ref()
-	if err := e.logs.of(ref).write(ctx); err != nil && !errors.Is(err, kv.ErrFull) {
+func (a *Logs) Last(ctx context.Context, ref definition.Ref, size int64) ([]byte, error) {
+	if err := a.Of(ref).write(ctx); err != nil && !errors.Is(err, kv.ErrFull) {
 		return nil, err
 	}
 	var lines []byte
-	err := kv.ViewAgain(ctx, e.o.KV, func(tx kv.ReadTx) error {
+	err := kv.ViewAgain(ctx, a.kv, func(tx kv.ReadTx) error {
 		lines = lines[:0]
-		begin, end := below(logKey(ref))
+		begin, end := Key(ref), kv.AppendPrefixEnd(nil, Key(ref))
 		it := tx.Range(tuple.AppendInt(bytes.Clone(begin), 0), end, kv.RangeOptions{Reverse: true})
 		defer it.Close()
 		for int64(len(lines)) < size && it.Next() {
@@ -191,31 +176,44 @@ func (e *Engine) AppLog(ctx context.Context, r *registry.Record, _ bool, size in
 	return lines, err
 }
 
-// appLogs are the logs of the functions that have run in this process.
-type appLogs struct {
+// Logs are the logs of the functions that have run in this process. It is safe for concurrent use.
+type Logs struct {
 	kv  kv.Store
 	now func() time.Time
 
 	mu  sync.Mutex
-	all map[definition.Ref]*appLog
+	all map[definition.Ref]*Log
 }
 
-// of is the log of a function in this process.
-func (a *appLogs) of(ref definition.Ref) *appLog {
+// New gives the logs in a store; now is the clock that lines are stamped by.
+func New(store kv.Store, now func() time.Time) *Logs {
+	return &Logs{kv: store, now: now, all: make(map[definition.Ref]*Log)}
+}
+
+// Apart is a log of a function that nothing is written of: of a trial, or of the debugger.
+func (a *Logs) Apart(ref definition.Ref) *Log { return &Log{in: a, ref: ref} }
+
+// Of is the log of a function in this process.
+func (a *Logs) Of(ref definition.Ref) *Log {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.all[ref]
 	if l == nil {
-		l = &appLog{in: a, ref: ref}
+		l = &Log{in: a, ref: ref}
 		a.all[ref] = l
 	}
 	return l
 }
 
-// keepWriting writes what functions have logged every so often, and once more when running ends.
-func (a *appLogs) keepWriting(running context.Context, warn *slog.Logger) {
+// KeepWriting writes what functions have logged every so often, and once more when running ends.
+func (a *Logs) KeepWriting(running context.Context, warn *slog.Logger) {
 	for {
-		ended := sleep(running, logEvery) != nil
+		ended := false
+		select {
+		case <-time.After(logEvery):
+		case <-running.Done():
+			ended = true
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(running), 5*time.Second)
 		a.mu.Lock()
 		logs := slices.Collect(maps.Values(a.all))
