@@ -296,3 +296,40 @@ func TestResetOfAllNodes(t *testing.T) {
 		n.eventually(func() bool { return n.stat("f", updatesDone) == 1 }, "the next one is not counted")
 	}
 }
+
+// TestCountersSurviveAKill: what a process has counted that was alone on its store, and that has had
+// no chance to leave it, is told by the next one.
+func TestCountersSurviveAKill(t *testing.T) {
+	store := memkv.New()
+	killed := newNode(t, store, 0)
+	killed.create("src", "dst")
+	killed.define("f", countCode, "", "+dst=dst")
+	killed.deploy("f")
+	for i := range 20 {
+		killed.put("src", fmt.Sprint(i), `{}`)
+	}
+	killed.counted(20)
+	next := newNode(t, store, 0)
+	next.eventually(func() bool { return next.stat("f", updatesDone) == 20 && next.stat("f", timersDone) == 20 },
+		"what was counted is gone with the process")
+}
+
+// TestResetOfOneNode: a process that is alone resets what it has stored as well, and loses nothing
+// that it counts after that.
+func TestResetOfOneNode(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", countCode, "", "+dst=dst")
+	n.deploy("f")
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	n.put("src", "a", `{}`)
+	n.counted(1)
+	n.eventually(func() bool { return n.stat("f", timersDone) == 1 }, "the timer is not counted")
+	n.engine.shareStatsOnce(t.Context())
+	require.NoError(t, n.engine.ResetStats(t.Context(), r))
+	require.Zero(t, n.stat("f", updatesDone))
+	n.put("src", "b", `{}`)
+	n.eventually(func() bool { return n.stat("f", updatesDone) == 1 }, "the next one is not counted")
+	n.engine.shareStatsOnce(t.Context())
+	require.EqualValues(t, 1, n.stat("f", updatesDone))
+}

@@ -14,9 +14,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Where several processes run functions each writes what it has counted into the store every so
-// often, so that every one of them can tell the sum. What processes have counted that are gone is
-// added up under the zero ID.
+// Each process writes what it has counted into the store every so often, so that every one of them
+// can tell the sum, and that it outlives a process that is killed. What processes have counted that
+// are gone is added up under the zero ID.
 
 const (
 	statsEvery = 2 * time.Second
@@ -146,7 +146,7 @@ func (t tally) encode() ([]byte, error) {
 	return b, err
 }
 
-// shareStats tells the other processes what is counted here, until the engine ends.
+// shareStats stores what is counted here, until the engine ends.
 func (e *Engine) shareStats() {
 	for sleep(e.ctx, statsEvery) == nil {
 		e.shareStatsOnce(e.ctx)
@@ -161,13 +161,10 @@ func (e *Engine) leaveStats() {
 	e.shareStatsOnce(ctx)
 }
 
-// shareStatsOnce stores what this process has counted, for the other processes to read. A process
-// that is alone stores nothing, because nobody would read it. A failure is logged and made good by
-// the next round, since the totals are stored, not the differences.
+// shareStatsOnce stores what this process has counted, for the other processes and later ones to read.
+// A failure is logged and made good by the next round, since the totals are stored, not the
+// differences.
 func (e *Engine) shareStatsOnce(ctx context.Context) {
-	if len(e.members.Known()) < 2 {
-		return
-	}
 	e.mu.Lock()
 	var counted []*registry.Record
 	for _, r := range e.records {
@@ -197,8 +194,10 @@ func (e *Engine) storeStats(ctx context.Context, r *registry.Record) error {
 			label = m.Label()
 		}
 	}
-	value, err := e.own(r, label).encode()
-	if err != nil {
+	own := e.own(r, label)
+	value, err := own.encode()
+	// A process that is alone knows of all resets, so it has nothing to do if nothing was counted.
+	if err != nil || len(members) < 2 && (len(own.Counts) == 0 || s.hasStored(value)) {
 		return err
 	}
 	var resets uint64
@@ -274,7 +273,7 @@ func (s *Statistics) hasStored(value []byte) bool {
 func (s *Statistics) resetSince(resets uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lookedForResets && resets != s.resets
+	return s.lookedForResets && resets > s.resets
 }
 
 // noteStored remembers what is stored now, and resets the counters if another process has reset
@@ -285,7 +284,7 @@ func (s *Statistics) noteStored(value []byte, resets uint64) {
 		value = nil
 	}
 	s.mu.Lock()
-	s.stored, s.resets, s.lookedForResets = value, resets, true
+	s.stored, s.resets, s.lookedForResets = value, max(s.resets, resets), true
 	s.mu.Unlock()
 }
 
@@ -293,19 +292,25 @@ func (s *Statistics) noteStored(value []byte, resets uint64) {
 // seconds.
 func (e *Engine) ResetStats(ctx context.Context, r *registry.Record) error {
 	e.statsOf(r).reset()
-	if len(e.members.Known()) < 2 {
-		return nil
-	}
 	s, instance := spaceOf(r.Instance), r.Instance
 	for r != nil && r.Instance == instance {
+		var resets uint64
 		_, err := e.o.KV.Update(ctx, func(tx kv.Tx) error {
 			if err := registry.Stands(tx, r); err != nil {
 				return err
 			}
+			before, err := tx.Get(s.sub(tagResets))
+			if err != nil {
+				return err
+			}
+			resets = count(before) + 1
 			tx.ClearRange(below(s.sub(tagStats)))
 			tx.Atomic(kv.Add, s.sub(tagResets), oneMore)
 			return nil
 		})
+		if err == nil {
+			e.statsOf(r).noteStored(nil, resets) // or this process would reset again in two seconds
+		}
 		if !errors.Is(err, registry.ErrChanged) {
 			return err
 		}
