@@ -27,35 +27,33 @@ func (e *Engine) Stats(ctx context.Context, r *registry.Record, detail definitio
 		out.Distribution[name] = list
 	}
 	if detail >= definition.Debug {
-		if out.Internal["partitions"], err = e.shares(ctx, r); err != nil {
+		if out.Internal["partitions"], err = e.Shares(ctx, r); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// shares tells how the partitions of a function are divided: owned are those that a living process
-// works on, planned those that have the owner that the plan gives them. Where these are not all,
-// partitions move.
-func (e *Engine) shares(ctx context.Context, r *registry.Record) (map[string]any, error) {
+// Shares tells how the partitions of a function are divided between the processes on the store.
+func (e *Engine) Shares(ctx context.Context, r *registry.Record) (out definition.Shares, err error) {
 	owners, _, err := ownersOf(ctx, e.o.KV, spaceOf(r.Instance))
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	members := e.members.Known()
-	owned, planned, by := 0, 0, make(map[string]int)
+	out = definition.Shares{All: partitions, ByNode: make(map[string]int)}
 	for i, id := range planOf(owners, members) {
 		for _, m := range members {
 			if owners[i] == m.ID {
-				owned++
-				by[m.Label()]++
+				out.Owned++
+				out.ByNode[m.Label()]++
 			}
 		}
 		if owners[i] == id {
-			planned++
+			out.Planned++
 		}
 	}
-	return map[string]any{"all": partitions, "owned": owned, "planned": planned, "by_node": by}, nil
+	return out, nil
 }
 
 // report gives the counters under the names that Couchbase has for them, so that its tools read

@@ -35,6 +35,16 @@ type Stats struct {
 	Internal map[string]any `json:"debug_stats,omitempty"`
 }
 
+// Shares tell how the partitions of a function are divided between processes: Owned are those that
+// a living process works on, Planned those whose owner is the one that they are to have, ByNode how
+// many each process works on. Partitions move while Owned or Planned are less than All.
+type Shares struct {
+	All     int            `json:"all"`
+	Owned   int            `json:"owned"`
+	Planned int            `json:"planned"`
+	ByNode  map[string]int `json:"by_node"`
+}
+
 // Insight is what the lines of a function's code did.
 type Insight struct {
 	Script string              `json:"script"`

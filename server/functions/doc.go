@@ -12,6 +12,7 @@
 //	lifecycle.go   deploy, pause, resume, undeploy
 //	status.go      states and lists
 //	stats.go       statistics, for people and for Prometheus
+//	rebalance.go   how functions are divided between processes, as Couchbase's tools ask for it
 //	watching.go    logs, insight, test runs
 //	debugger.go    debug sessions, where DevTools find them, which process has one
 //	debugsocket.go the WebSocket that DevTools and the page connect to

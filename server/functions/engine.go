@@ -25,6 +25,8 @@ type Engine interface {
 	Nodes(ctx context.Context) (int, error)
 	// Stats are those of a function that is not undeployed, over all nodes.
 	Stats(ctx context.Context, r *registry.Record, detail definition.Detail) (*definition.Stats, error)
+	// Shares are how the partitions of a function that is not undeployed are divided.
+	Shares(ctx context.Context, r *registry.Record) (definition.Shares, error)
 	// ResetStats sets the counters of a function back to 0.
 	ResetStats(ctx context.Context, r *registry.Record) error
 	// AppLog is about the last size bytes of what a function has logged, newest line first; of all

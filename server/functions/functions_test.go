@@ -34,6 +34,7 @@ type fakeEngine struct {
 	reg      *registry.Registry
 	store    kv.Store
 	lines    string // of log, in place of its own
+	shares   definition.Shares
 
 	// What Request was asked, and answers.
 	requested string

@@ -34,6 +34,10 @@ func (h *Handlers) Routes() []call.Route {
 			"GET: a part of a function's statistics."},
 		{"getFailureStats", p.statsPart(func(s *functionStats) any { return s.Failure }),
 			"GET: a part of a function's statistics."},
+		{"getConsumerPids", p.statsPart(func(s *functionStats) any { return s.WorkerPIDs }),
+			"GET: a part of a function's statistics."},
+		{"getEventProcessingStats", p.statsPart(func(s *functionStats) any { return s.EventProcessing }),
+			"GET: a part of a function's statistics."},
 		{"getDcpEventsRemaining", p.statsPart(func(s *functionStats) any { return s.Backlog }),
 			"GET: how many events a function has not yet processed."},
 		{"resetStatsCounters", methods{http.MethodPost: p.resetStats},
@@ -52,6 +56,7 @@ func (h *Handlers) Routes() []call.Route {
 		rows = append(rows,
 			call.Row("*", pattern, call.Anyone, request, "All methods: requests that a function answers."))
 	}
+	rows = append(rows, p.nodeRows()...)
 	rest := call.Row("*", base+"/{rest...}", call.Anyone, unknownPath, "Everything else about functions is missing.")
 	return append(rows, rest)
 }
