@@ -169,11 +169,12 @@ func (h *Handlers) find(c *call.Call, is func(*registry.Debugging) bool) (*targe
 		if d.Node == (nodes.ID{}) {
 			return t, nil
 		}
-		if s := h.engine.Debugging().Of(d.Ref); s != nil && s.ID == d.ID {
-			t.local = s
+		// One that another process has may wait here still, until this one has followed.
+		if _, ok := h.other(d); ok {
 			return t, nil
 		}
-		if _, ok := h.other(d); ok {
+		if s := h.engine.Debugging().Of(d.Ref); s != nil && s.ID == d.ID {
+			t.local = s
 			return t, nil
 		}
 	}
