@@ -37,6 +37,14 @@ func connect(h *Handlers, c *call.Call, t *target) error {
 	if t.local == nil && (!elsewhere || forward.Passed(c)) {
 		return definition.Errorf(definition.CodeNotFound, "There is no such debug session, or not any more")
 	}
+	var far *websocket.Conn
+	if t.local == nil { // before the client is told that it is connected
+		var err error
+		if far, err = h.nodes.Dial(c, m); err != nil {
+			return definition.Errorf(definition.CodeNotFound, "There is no such debug session, or not any more")
+		}
+		defer func() { _ = far.CloseNow() }() // whatever it says, it is over
+	}
 	c.Upgraded()
 	conn, err := websocket.Accept(c.Writer, c.Request, &websocket.AcceptOptions{
 		OriginPatterns: []string{"devtools://devtools"}, CompressionMode: websocket.CompressionDisabled,
@@ -50,11 +58,6 @@ func connect(h *Handlers, c *call.Call, t *target) error {
 		defer client.Close()
 		return join(t.local.Context(), conn, client)
 	}
-	far, err := h.nodes.Dial(c, m)
-	if err != nil {
-		return conn.Close(websocket.StatusTryAgainLater, "the process that has the debug session refuses")
-	}
-	defer func() { _ = far.CloseNow() }() // whatever it says, it is over
 	return join(context.Background(), conn, remoteClient{far})
 }
 
