@@ -160,6 +160,8 @@ var restTable = []feature{
 		"server/functions.TestStats"),
 	shown("`/resetStatsCounters?appName=NAME`", "server/functions.TestStats"),
 	shown("`/_prometheusMetrics`", "server/functions.TestStats"),
+	shown("`/getRebalanceStatus`, `/pools/default/tasks` and others", "server/functions.TestRebalancePaths",
+		"server/functions.TestRebalanceRights"),
 	shown("`/startDebugger`, `/getDebuggerUrl`, `/stopDebugger`", "server/functions.TestDebugger"),
 	shown("`/functions/NAME/debugger/start`, `url`, `stop`", "server/functions.TestDebugger", "eventing.TestDebugger",
 		"cmd/settee.TestNodesShareDebugSessions"),
