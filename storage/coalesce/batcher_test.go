@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,12 +196,15 @@ func TestWaitCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBatchers[string, string](1, Limits{Running: 1, Batch: 3, Wait: time.Hour}).Batcher("a")
 		begin := time.Now()
+		var mu sync.Mutex
 		var since []time.Duration // when the wait of each began
 		do := func(slow time.Duration) {
 			ctx := kv.WithOneWait(t.Context())
 			_, _ = b.Do(ctx, "", "", time.Now(), Work[string, string]{
 				Alone: func() (string, error) {
+					mu.Lock()
 					since = append(since, kv.WaitsSince(ctx, time.Now()).Sub(begin))
+					mu.Unlock()
 					time.Sleep(slow)
 					return "", nil
 				},
