@@ -26,3 +26,6 @@ func (r *SettingRow) Changeable() string {
 	}
 	return "undeployed, paused"
 }
+
+// WithoutUnknown makes settings what they are when they were stored and read again.
+func (s *Settings) WithoutUnknown() { s.unknown = nil }
