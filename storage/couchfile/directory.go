@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
 
@@ -234,13 +233,4 @@ func parseRange(text string) (low, high uint32, ok bool) {
 	a, err := strconv.ParseUint(text[:8], 16, 32)
 	b, also := strconv.ParseUint(text[9:], 16, 32)
 	return uint32(a), uint32(b), err == nil && also == nil && a <= b
-}
-
-// Winner reports whether a is the winner beside b, both leaves of one document
-// (couch_doc:to_doc_info/1): what is not deleted wins, then the deeper, then the greater hash.
-func Winner(a, b compat.Rev, aDeleted, bDeleted bool) bool {
-	if aDeleted != bDeleted {
-		return !aDeleted
-	}
-	return a.Compare(b) > 0
 }
