@@ -62,7 +62,7 @@ func Directories(dirs []string, shardsDB string) (*Layout, error) {
 		_, err := os.Stat(path)
 		switch {
 		case err == nil:
-			err = l.cluster(byName, dir, path)
+			err = l.cluster(byName, dir, shardsDB)
 		case errors.Is(err, fs.ErrNotExist):
 			err = l.single(byName, dir)
 		}
@@ -128,7 +128,8 @@ func (l *Layout) single(byName map[string]*Database, dir string) error {
 
 // cluster finds the databases of a node since 2.0: those of which its database of shards has a
 // document.
-func (l *Layout) cluster(byName map[string]*Database, dir, path string) error {
+func (l *Layout) cluster(byName map[string]*Database, dir, shardsDB string) error {
+	path := filepath.Join(dir, shardsDB+extension)
 	f, damages, err := Open(path)
 	if err != nil {
 		return err
@@ -159,14 +160,14 @@ func (l *Layout) cluster(byName map[string]*Database, dir, path string) error {
 			l.Damages = append(l.Damages, &Damage{File: path, ID: name, Err: err})
 		}
 	}
-	return l.nodeLocal(dir)
+	return l.nodeLocal(dir, shardsDB)
 }
 
 // nodeLocal notes the databases that are not in shards: no client sees them but at /_node.
-func (l *Layout) nodeLocal(dir string) error {
+func (l *Layout) nodeLocal(dir, shardsDB string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), extension); ok && name != "_dbs" && name != "_nodes" {
+		if name, ok := strings.CutSuffix(e.Name(), extension); ok && name != shardsDB && name != "_nodes" {
 			l.LeftOut = append(l.LeftOut, filepath.Join(dir, e.Name())+": a database of the node alone")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"slices"
 
@@ -357,10 +358,7 @@ type attachmentReader struct {
 	data []byte // what of the current chunk is not given yet
 	buf  []byte
 	read int64
-	sum  interface {
-		io.Writer
-		Sum([]byte) []byte
-	}
+	sum  hash.Hash
 }
 
 func (r *attachmentReader) Read(p []byte) (int, error) {

@@ -37,8 +37,7 @@ const (
 	snappyPrefix      = 1   // couch_compress.erl
 	oldFloatSize      = 31
 	maxRecord         = 64 << 20
-	maxNesting        = 1 << 20 // of terms inside each other; a line of 1,000 revisions has 3,000
-	compressionHeader = 6       // 131, 80, size
+	compressionHeader = 6 // 131, 80, size
 )
 
 var zstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}

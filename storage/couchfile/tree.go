@@ -12,7 +12,7 @@ var errOrder = errors.New("the keys of a tree are not in order")
 
 // walk calls row for each row of a tree, in the order of keys: the cursor stands before the value.
 // A node that cannot be read, with all that is below it, or a row that row refuses goes to lost; an
-// error of lost ends the walk, and so does ErrStop of row.
+// error of lost ends the walk, and so does one of row that is not of a term.
 func (f *File) walk(t tree, row func(key []byte, c *cursor) error, lost func(*Damage) error) error {
 	if t.root < 0 {
 		return nil
