@@ -83,6 +83,9 @@ func TestNodesShareDebugSessions(t *testing.T) {
 			require.Equal(t, fmt.Sprint(round), asks(conn))
 			_, ticket, _ := strings.Cut(shown["url"].(string), "/debugger/")
 			if url == urls[0] {
+				evil := &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://evil.example"}}}
+				_, _, err := websocket.Dial(t.Context(), url+"/_eventing/debugger/"+ticket, evil)
+				require.Error(t, err) // and the ticket is still good, whichever process has the session
 				require.Equal(t, fmt.Sprint(round), asks(connect(url+"/_eventing/debugger/"+ticket)))
 			}
 			_, _, err := websocket.Dial(t.Context(), url+"/_eventing/debugger/"+ticket+"x", nil)

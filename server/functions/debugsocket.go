@@ -3,6 +3,9 @@ package functions
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -23,11 +26,21 @@ func adminSocket(h *Handlers, c *call.Call, t *target) error {
 
 // ticketSocket: GET /_eventing/debugger/{ticket}. The process that has the session uses the ticket up.
 func ticketSocket(h *Handlers, c *call.Call, t *target) error {
-	if t.local != nil && !t.local.Redeem(t.ticket, time.Now()) {
+	if t.local != nil && !foreign(c.Request) && !t.local.Redeem(t.ticket, time.Now()) {
 		return definition.Errorf(definition.CodeNotFound,
 			"This address of the debug session was used: ask for another one")
 	}
 	return connect(h, c, t)
+}
+
+// devToolsOrigin is the origin of Chromium's front end.
+const devToolsOrigin = "devtools://devtools"
+
+// foreign reports whether a page of another site asks, as websocket.Accept finds it.
+func foreign(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	u, err := url.Parse(origin)
+	return origin != "" && origin != devToolsOrigin && (err != nil || !strings.EqualFold(u.Host, r.Host))
 }
 
 // connect joins a WebSocket with a session, here or at another process, until either ends. Pages of other
@@ -38,7 +51,9 @@ func connect(h *Handlers, c *call.Call, t *target) error {
 		return definition.Errorf(definition.CodeNotFound, "There is no such debug session, or not any more")
 	}
 	var far *websocket.Conn
-	if t.local == nil { // before the client is told that it is connected
+	// Another process is asked before the client is told that it is connected, and never for a page of
+	// another site: to join a session has effects, and a ticket is used up.
+	if t.local == nil && !foreign(c.Request) {
 		var err error
 		if far, err = h.nodes.Dial(c, m); err != nil {
 			return definition.Errorf(definition.CodeNotFound, "There is no such debug session, or not any more")
@@ -47,10 +62,13 @@ func connect(h *Handlers, c *call.Call, t *target) error {
 	}
 	c.Upgraded()
 	conn, err := websocket.Accept(c.Writer, c.Request, &websocket.AcceptOptions{
-		OriginPatterns: []string{"devtools://devtools"}, CompressionMode: websocket.CompressionDisabled,
+		OriginPatterns: []string{devToolsOrigin}, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		return nil // it has answered
+	}
+	if foreign(c.Request) { // whatever the package finds
+		return conn.Close(websocket.StatusPolicyViolation, "a page of another site")
 	}
 	conn.SetReadLimit(debug.MaxMessage)
 	if t.local != nil {
