@@ -83,11 +83,7 @@ func askEverything(t *testing.T, dir string, otherFields bool) {
 	}, time.Minute, 10*time.Millisecond)
 	datadriven.RunTest(t, "testdata/formats/questions", func(t *testing.T, d *datadriven.TestData) string {
 		request, body, _ := strings.Cut(d.Input, "\n")
-		answer := volatile.ReplaceAllString(mustAsk(t, base, request, body), "")
-		if len(answer) > 2000 {
-			return fmt.Sprintf("%d bytes, MD5 %x\n", len(answer), md5.Sum([]byte(answer)))
-		}
-		return strings.TrimRight(strings.ReplaceAll(answer, "\r", ""), "\n") + "\n"
+		return shortened(volatile.ReplaceAllString(mustAsk(t, base, request, body), ""))
 	})
 	metrics := mustAsk(t, base, "GET /_node/_local/_prometheus", "")
 	for build, want := range map[string]bool{
@@ -113,6 +109,14 @@ func askEverything(t *testing.T, dir string, otherFields bool) {
 			return status == want
 		}, time.Minute, 10*time.Millisecond, path)
 	}
+}
+
+// shortened is an answer as it stands in testdata.
+func shortened(answer string) string {
+	if len(answer) > 2000 {
+		return fmt.Sprintf("%d bytes, MD5 %x\n", len(answer), md5.Sum([]byte(answer)))
+	}
+	return strings.TrimRight(strings.ReplaceAll(answer, "\r", ""), "\n") + "\n"
 }
 
 // volatile are the members of answers whose values are others in each store.
