@@ -41,9 +41,9 @@ var protected = map[string]bool{
 	"feature_flags": true,
 }
 
-// Config is the live configuration: what is built in, over it what files say, then what processes
-// that have a store together share, then files that go before that, then what was set for this
-// process's life only. All methods are safe for concurrent use; reads take no lock.
+// Config is the live configuration: five layers, of which the later hide the earlier: the built-in
+// values, the ini files, what processes on one store share, the ini files of Override, and what was
+// set for this process's life only. All methods are safe for concurrent use; reads take no lock.
 type Config struct {
 	mu          sync.Mutex // serialises changes
 	stock       values
@@ -53,11 +53,11 @@ type Config struct {
 	files       values   // what files say, over the stock values
 	over        values   // what overrides say
 	common      Common   // what is shared
-	memory      values   // what was set without a file to keep it
-	shared      Shared   // receives changes; nil: a file does
+	memory      values   // values that Set got without persist
+	shared      Shared   // receives changes; nil: the last ini file does
 	current     atomic.Pointer[values]
 	subscribers []func()
-	check       func(section, key, value string) error // may refuse values
+	check       func(section, key, value string) error // may refuse values; nil: none is refused
 }
 
 // Load reads the ini files in order over the stock values; later ones win. A path that is a
@@ -175,8 +175,8 @@ func expand(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// AddStock adds a stock value that was not known at Load. Call it before the configuration is
-// shared.
+// AddStock adds a stock value after Load, such as one that depends on the listener's address. Call
+// it before the configuration is shared.
 func (c *Config) AddStock(section, key, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,7 +210,8 @@ func (c *Config) Check(f func(section, key, value string) error) {
 	c.check = f
 }
 
-// Get returns a value that a file or the API set; defaults do not count.
+// Get returns a value that a file or the API set, or that a stock CouchDB's ini file has; the
+// table's defaults do not count.
 func (c *Config) Get(section, key string) (string, bool) {
 	v, ok := (*c.current.Load())[section][key]
 	return v, ok
@@ -324,8 +325,9 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 	return old, nil
 }
 
-// Keep is Set with persist, but keeps a value in memory that the file may not receive, as CouchDB
-// does with what it makes itself.
+// Keep is Set with persist, but where the file cannot be written the value is kept in memory and
+// there is no error. CouchDB does so with values that it makes itself, such as the secret of
+// cookies.
 func (c *Config) Keep(section, key, value string) error {
 	_, err := c.Set(section, key, value, true)
 	if errors.As(err, new(ReadOnlyError)) {
@@ -362,8 +364,8 @@ func (c *Config) Settle(section, key, value string) error {
 }
 
 // Delete removes a value and returns it; ErrUnknown when there is none. With persist the last file
-// loses its line; a value that any file still sets is back at once. Of what processes share nothing
-// comes back but what is built in.
+// loses its line; a value that any file still sets is back at once. A shared value that was deleted
+// falls back to the built-in one, whatever the files of this process say.
 func (c *Config) Delete(section, key string, persist bool) (string, error) {
 	old, ok := c.Get(section, key)
 	if !ok {
@@ -395,7 +397,7 @@ func (c *Config) Delete(section, key string, persist bool) (string, error) {
 	return old, nil
 }
 
-// Reload makes memory what the files and the other processes say.
+// Reload reads the files again, drops what was set in memory only, and keeps what processes share.
 func (c *Config) Reload() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -465,8 +467,8 @@ func validValue(s string) bool {
 	return true
 }
 
-// FileVersion is another text after the file at a path has changed, by its size and time; of a file
-// that is not there, and of no path, it is the path.
+// FileVersion returns a text that is another one after the file at path has changed: the path with
+// the file's size and time. For a missing file, or an empty path, it is the path alone.
 func FileVersion(path string) string {
 	if path == "" {
 		return ""

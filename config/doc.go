@@ -1,10 +1,10 @@
 // Package config holds the server's settings: CouchDB's ini sections and keys, live.
 //
-// Map: settings.go is the table of known settings with defaults and a doc line each (reference.go
-// prints it), defaults.go what a stock CouchDB's ini file sets, and defaults by name · ignored.go
-// that of CouchDB's settings without effect here · config.go the layers (stock values, files,
-// memory) and the API's rules · shared.go what processes on a store share, which package shared
-// keeps · ini.go reads and edits ini files.
+// Map: settings.go is the table of the settings that have effect, with a default and a line of
+// documentation each (reference.go prints it), defaults.go what a stock CouchDB's ini file sets,
+// and defaults by name · ignored.go that of CouchDB's settings without effect here · config.go the
+// layers (stock values, files, memory) and the API's rules · shared.go what processes on a store
+// share, which package shared keeps · ini.go reads and edits ini files.
 //
 // Invariants:
 //  1. Only stock values and what a file or the API set is listed by Section and All; defaults come from the table and

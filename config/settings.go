@@ -1,6 +1,6 @@
 package config
 
-// Setting is one known setting: where it lives, what it is when nothing sets it, and what it does.
+// Setting is a row of the table of settings: its section and key, its default, and what it does.
 type Setting struct {
 	Section, Key, Default, Doc string
 }

@@ -6,21 +6,22 @@ import "fmt"
 // that was deleted.
 type Common map[string]map[string]*string
 
-// Change is a change of one key of Common.
+// Change asks for one key of Common to be set or deleted.
 type Change struct {
 	Value   *string // nil: the key is deleted
 	OnlyNew bool    // where the key has a value, nothing is changed
 }
 
-// Shared keeps a Common.
+// Shared stores a Common where all processes see it; package cluster/settings does.
 type Shared interface {
 	// Change makes a change and returns when all processes, this one by Config.Adopt, have what the
 	// key has then; that is current.
 	Change(section, key string, change Change) (current *string, err error)
 }
 
-// Share has changes go to what processes share, but for keys that each process has of its own. It
-// is called once, before the configuration is shared by goroutines.
+// Share sends later changes to shared instead of the ini file, except those of keys that each
+// process has of its own (ofNode). It is called once, before the configuration is shared by
+// goroutines.
 func (c *Config) Share(s Shared) { c.shared = s }
 
 // Adopt makes common what processes share. It must not be changed any more.

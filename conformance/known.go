@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Known is what the project knows about its own gaps: steps that differ from the recorded answer on
-// purpose or for now, and scenarios that wait for a feature.
+// Known lists the project's own gaps: steps that differ from the recorded answer on purpose or for
+// now, and scenarios that wait for a feature.
 //
 // known/differs.txt: "area/scenario#step reason", one step a line. known/waiting.txt:
 // "area[/scenario] feature", where both names may be patterns with *. differs-nodes.txt,

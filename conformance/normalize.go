@@ -31,7 +31,7 @@ var comparedHeaders = setOf("content-type", "etag", "cache-control", "location",
 
 // mask replaces what is volatile by nature in a body.
 type mask struct {
-	// What differs from one answer to the next, and what stands for it in comparisons.
+	// A volatile part of a body, and the text that replaces it before answers are compared.
 	volatile *regexp.Regexp
 	by       string
 }
@@ -61,7 +61,7 @@ var masks = []mask{
 	},
 	{regexp.MustCompile(`<0\.\d+\.\d+>`), `<pid>`},
 	{regexp.MustCompile(`"git_sha"\s*:\s*"[^"]*"`), `"git_sha":"<sha>"`},
-	{regexp.MustCompile(`,"settee":\{[^{}]*\}`), ``}, // what CouchDB has not, in a member of its own
+	{regexp.MustCompile(`,"settee":\{[^{}]*\}`), ``}, // a member that CouchDB has not
 	{regexp.MustCompile(`"ref"\s*:\s*\d+`), `"ref":"<ref>"`},
 	{regexp.MustCompile(`"execution_time_ms"\s*:\s*[\d.]+`), `"execution_time_ms":"<ms>"`},
 	{regexp.MustCompile(`"bookmark"\s*:\s*"g[^"]*"`), `"bookmark":"<bookmark>"`},

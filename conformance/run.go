@@ -20,9 +20,10 @@ const (
 )
 
 const (
-	untilLimit      = 10 * time.Second
-	untilPause      = 100 * time.Millisecond
-	unsaved         = "unsaved-"             // begins what stands for a value that an answer did not have
+	untilLimit = 10 * time.Second
+	untilPause = 100 * time.Millisecond
+	// prefix of the text that replaces a value which an answer did not have
+	unsaved         = "unsaved-"
 	backgroundPause = 300 * time.Millisecond // lets a background request reach the server before the next step
 )
 

@@ -11,10 +11,11 @@ import (
 )
 
 // What requests bring and what answers hold of documents is in memory, and both have a bound (ADR
-// 0024). Who would go over it waits for others to end, and is refused with 503 when that takes too
-// long; what is small never waits. Clients that send or take slowly must not keep others waiting:
-// while somebody waits, those that hold memory and have not moved for slowAfter are cut off, the
-// longest stalled first; and one user leaves a quarter of a budget to others.
+// 0024). A request that would go over the bound waits for others to end, and is refused with 503
+// when that takes too long; small requests never wait. Clients that send or take slowly must not
+// keep others waiting: while somebody waits, those that hold memory and have not moved for
+// slowAfter are cut off, the longest stalled first; and one user leaves a quarter of a budget to
+// others.
 
 const (
 	// FreeBody is what every request may read without asking: small requests never wait for large
@@ -26,8 +27,8 @@ const (
 	BodyCopies = 4
 	// memoryWait is how long a request waits for memory.
 	memoryWait = 10 * time.Second
-	// SlowAfter is how long a piece (receivePiece, sendPiece) may take its client while others wait
-	// for the memory that is held.
+	// SlowAfter is how long a client may take to send or to receive one piece of a body while
+	// others wait for memory. A slower one is cut off.
 	SlowAfter = 2 * time.Second
 	// lookAgain is how often a request that waits looks for bodies that have become slow.
 	lookAgain = 200 * time.Millisecond
@@ -47,10 +48,10 @@ const tidyAfter = 5 * time.Second
 // times is forgotten, and pools are empty.
 const tidyAgain = 3 * time.Minute
 
-// Budget is memory that requests share. Who fits goes first: a large request that waits holds up no
-// smaller one. Of the requests that have memory already one may wait for more; another one gives up
-// at once, so that they do not wait for each other. It is safe for concurrent use; nil is a budget
-// without bound.
+// Budget is memory that requests share. There is no queue: a large request that waits holds up no
+// smaller one that fits. Of the requests that hold memory already only one may wait for more, and a
+// second one is refused at once: two that wait for each other would never end. It is safe for
+// concurrent use; nil is a budget without bound.
 type Budget struct {
 	Total int64
 	Wait  time.Duration
@@ -58,21 +59,22 @@ type Budget struct {
 	tidy  func() // gives what is not in use back to the system
 
 	// Forget is called before that: caches that requests have filled are emptied, so that an attack
-	// leaves nothing. last is set when large requests have stayed away for minutes: then those go,
-	// too, that it takes a while to fill again. It is set before the budget is used.
+	// leaves nothing. last is true when there were no large requests for minutes: then those caches
+	// are emptied, too, that take a while to fill again. It is set before the budget is used.
 	Forget func(last bool)
 
-	mu       sync.Mutex
-	Free     int64               // of total; negative where what is sent was not taken before
-	users    map[string]int64    // what each user's requests hold, nobody's under ""
-	coming   map[string]int64    // what those are going to take of their claims
+	mu   sync.Mutex
+	Free int64 // of total; negative where what is sent was not taken before
+	// what each user's requests hold; requests without a user count under ""
+	users    map[string]int64
+	coming   map[string]int64    // the part of their claims that those have not taken yet
 	released chan struct{}       // closed when something becomes free; nil while nobody waits
 	used     bool                // a good part was in use since the memory went back to the system
 	tidying  *time.Timer         // gives it back; nil until it is needed first
-	tidied   bool                // that was done once since then
+	tidied   bool                // tidy has run once since then
 	growing  *Share              // the one that has memory and waits for more
 	slow     map[*Share]struct{} // those that hold memory and whose clients are waited for
-	leaving  int64               // what those hold that were cut off and have not ended yet
+	leaving  int64               // bytes held by requests that were cut off and have not ended yet
 }
 
 // NewBodies shares three eighths of the collector's limit among the bodies of requests; memory <=
@@ -105,11 +107,11 @@ func newMemoryBudget(memory, total int64, gate *Gate) *Budget {
 	}
 }
 
-// Usage is what a budget has, and who holds it.
+// Usage is a budget's size and state, for the statistics.
 type Usage struct {
 	Total, Free int64
-	Leaving     int64 // what those hold that were cut off and have not ended yet
-	Users       int   // who hold something
+	Leaving     int64 // bytes held by requests that were cut off and have not ended yet
+	Users       int   // shares that hold something
 	Slow        int   // shares whose clients are waited for
 }
 
@@ -128,8 +130,8 @@ func (b *Budget) Resize(total int64) { b.Total, b.Free = total, total }
 type Share struct {
 	Budget  *Budget
 	User    string       // "" for nobody
-	Client  Client       // nil for one that is not cut off
-	Claim   int64        // what it is going to hold, as far as that is known
+	Client  Client       // nil: the request is never cut off
+	Claim   int64        // how much it is going to hold, if that is known beforehand; else 0
 	PieceAt atomic.Int64 // when the latest piece began, in nanoseconds
 
 	// Changed under budget.mu, by the request alone but for cut:
@@ -145,7 +147,8 @@ func NewShare(b *Budget, user string) *Share { return &Share{Budget: b, User: us
 // Client is a request whose connection can be broken off, from another goroutine.
 type Client interface{ CutOff() }
 
-// most is how much one request can ever have: nobody half of the budget.
+// most is how much one request can ever have: the whole budget, or half of it for a request without
+// a user.
 func (b *Budget) most(s *Share) int64 {
 	if s.User == "" {
 		return b.Total / 2
@@ -164,7 +167,7 @@ func (b *Budget) allows(s *Share, n int64) bool {
 	return others == 0 || others+max(s.Held+n, s.Claim) <= b.usersMost(s)
 }
 
-// coming is what a share that holds something is going to take of its claim.
+// coming is the part of its claim that a share, once it holds something, has not taken yet.
 func (s *Share) coming() int64 {
 	if s.Held == 0 {
 		return 0
@@ -307,9 +310,9 @@ func (s *Share) Arrived() {
 	}
 }
 
-// Sending notes that n bytes are on their way to the client, who is waited for. What the share does
-// not have for them it takes without waiting; where that is more than there is, others go whose
-// clients have stalled.
+// Sending notes that n bytes are on their way to the client, who is waited for. What the share
+// lacks for them it takes without waiting; where the budget has not so much, shares whose clients
+// have stalled are cut off.
 func (s *Share) Sending(n int64) {
 	b := s.Budget
 	if b == nil {
@@ -349,9 +352,9 @@ func (s *Share) Sent() {
 	}
 }
 
-// Hold makes the share n bytes, or all that one request can ever have: what does not fit any budget
-// has it for itself. What it had goes first where it needs more, so that nobody waits who holds
-// something.
+// Hold makes the share n bytes, or all that one request can ever have: a request that is larger
+// than the budget gets all of it. Where it needs more than it has, it first gives back what it has,
+// so that it does not hold memory while it waits.
 func (s *Share) Hold(ctx context.Context, n int64) error {
 	b := s.Budget
 	if b == nil {

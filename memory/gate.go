@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The budgets count what is known to be large. What they do not know of adds up to much only where
+// The budgets count what is known to be large. What is too small to be counted adds up only where
 // very many requests come together: the gate keeps large ones out while the memory that is in use,
 // as the collector last saw it, is close to the server's bound. Those that are in go on a little
 // longer, so that most of them end. Small requests never pass it (ADR 0024).
@@ -17,8 +17,8 @@ import (
 const (
 	// gateWait is how long a request waits at the gate.
 	gateWait = 5 * time.Second
-	// collectAgain is how often a closed gate has the heap collected: nobody else may, and what was
-	// in use may be free.
+	// collectAgain is how often a closed gate runs the garbage collector. While all wait, no
+	// collection may start by itself, and the gate would not see that memory is free.
 	collectAgain = time.Second
 )
 
@@ -31,7 +31,7 @@ type Gate struct {
 	live    func() int64 // bytes in use after the latest collection
 	Collect func()
 
-	seen     atomic.Int64 // what live said
+	seen     atomic.Int64 // the last result of live
 	lookedAt atomic.Int64 // when it was asked, in nanoseconds
 
 	mu        sync.Mutex

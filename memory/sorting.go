@@ -1,8 +1,8 @@
 package memory
 
-// What queries keep to sort it is in memory until the last row is taken. Nobody waits for it, since
-// a query that finds no room for much keeps little and reads more often; one that finds next to
-// none is refused (ADR 0024).
+// What queries keep to sort it is in memory until the last row is taken. A query never waits for
+// it: with little room it keeps few rows and reads the documents more often, with next to none it
+// is refused (ADR 0024).
 
 // leastSorting is what there is on the smallest machine.
 const leastSorting = 8 << 20
@@ -17,8 +17,8 @@ func NewSorting(memory int64, gate *Gate) *Budget {
 func NewHandlers(total int64) *Budget { return newMemoryBudget(total, total, nil) }
 
 // Grow makes the share at least n bytes, of which it has at most half of the budget, and does not
-// wait: the error is ErrBusy where there is no room. Those that have stalled go then, so that there
-// may be some for the next one.
+// wait: the error is ErrBusy where there is no room. Then shares whose clients have stalled are cut
+// off, so that there may be room for the next query.
 func (s *Share) Grow(n int64) error {
 	b := s.Budget
 	if b == nil {

@@ -11,7 +11,7 @@ import (
 // Guarded is store with the head checked in every transaction, for stores that other processes, of
 // other versions, have open too. The head is read beside the first read of a transaction, so it
 // costs no round trip of its own; a transaction that only writes has one more. A store without a
-// head is one that Open has to do with still.
+// head has not been through Open yet, and is refused.
 func Guarded(store kv.Store, key []byte, p Program) kv.Store {
 	return &guarded{Store: store, key: key, end: kv.AppendKeyAfter(nil, key), program: p}
 }
@@ -61,7 +61,7 @@ func (g *guarded) begin(tx kv.ReadTx, write bool) *check {
 	return &check{guarded: g, write: write, head: tx.Range(g.key, g.end, kv.RangeOptions{Limit: 1})}
 }
 
-// check is the check of one transaction's head.
+// check is the read of the head in one transaction, and what came of it.
 type check struct {
 	*guarded
 	write   bool
@@ -89,7 +89,7 @@ func (c *check) done() error {
 	return err
 }
 
-// or is done's error, or else the one of a read.
+// or returns done's error, which goes before err, the error of a read.
 func (c *check) or(err error) error {
 	if refused := c.done(); refused != nil {
 		return refused
@@ -97,7 +97,7 @@ func (c *check) or(err error) error {
 	return err
 }
 
-// transaction puts a reader and a writer together.
+// transaction is a kv.Tx made of a reader that checks the head and the store's own writer.
 type transaction struct {
 	reader
 	kv.Writer

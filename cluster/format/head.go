@@ -9,9 +9,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Program is what a program knows of formats.
+// Program says which formats a version of the program can read and write.
 type Program struct {
-	Oldest, Newest byte // that it reads and writes
+	Oldest, Newest byte // the formats that it reads and writes
 	// Reader and Writer are the oldest formats that a program must know to read and to write a
 	// store of format Newest; 0: Newest itself.
 	Reader, Writer byte
@@ -19,19 +19,20 @@ type Program struct {
 	Steps *[]Step
 }
 
-// Step rewrites what a store of format From has that is not so in the next one.
+// Step rewrites those keys and values of a store of format From that look different in the format
+// after it.
 type Step struct {
 	From byte
-	// Run rewrites a piece, from cursor on, which is nil at first, and returns where the next piece
-	// begins, nil at the end. It is a transaction of the store, with its limits of size and time,
-	// and may be run again.
+	// Run rewrites one part of the store, beginning at cursor, and returns the cursor of the next
+	// part. The cursor is nil at the beginning and nil again at the end. Each call is one
+	// transaction of the store, with its limits of size and time, and may be run again.
 	Run func(tx kv.Tx, cursor []byte) (next []byte, err error)
 }
 
 // This is what this program knows. A format that older programs can read has a Reader below it.
 var This = Program{Oldest: 7, Newest: 7}
 
-// Head is what a store says of itself.
+// Head is the stored record of a store's identity and format, under one key.
 type Head struct {
 	Format         byte
 	UUID           [16]byte
@@ -43,8 +44,8 @@ const (
 	longHead  = shortHead + 2
 )
 
-// encode makes the value of the head. The short form is what programs know that are older than this
-// package.
+// encode makes the value of the head. Programs that are older than this package understand only the
+// short form.
 func (h Head) encode() []byte {
 	b := append([]byte{h.Format}, h.UUID[:]...)
 	if h.Reader != h.Format || h.Writer != h.Format {
@@ -79,7 +80,7 @@ func (p Program) check(h Head, write bool) error {
 	return nil
 }
 
-// knows tells why the program is not one for the store: kv.ErrFormat.
+// knows returns kv.ErrFormat, with the reason, where the program cannot use the store.
 func (p Program) knows(h Head, write bool) error {
 	needed, what := h.Reader, "reading"
 	if write {
@@ -110,7 +111,7 @@ func (p Program) raised(uuid [16]byte) Head {
 }
 
 // Open reads the head of a store that the program is to write, or makes one of its newest format.
-// The error is kv.ErrFormat if it must not.
+// The error is kv.ErrFormat if the program must not write it.
 func Open(ctx context.Context, store kv.Store, key []byte, p Program) (h Head, err error) {
 	_, err = store.Update(ctx, func(tx kv.Tx) error {
 		value, err := tx.Get(key)

@@ -14,8 +14,8 @@
 //
 // # Invariants
 //
-//  1. A failure is told to Follow's function once in each process, but not in the one that told it. Who starts is told
-//     those that are stored.
+//  1. A failure is told to Follow's function once in each process, but not in the one that told it.
+//     A process that starts is told of those that are stored.
 //  2. A row goes when some process has known it for a lifetime of its own clock: no clocks are
 //     compared.
 //  3. Nothing of a login waits for the store: without it each process counts its own failures.

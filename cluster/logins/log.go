@@ -49,11 +49,12 @@ type Log struct {
 	life   func() time.Duration
 
 	mu   sync.Mutex // guards what follows
-	read []byte     // the last key that was read; only follow changes it
+	read []byte     // the last key that was read; written by follow alone
 	kept []batch
 }
 
-// batch are rows that were read together.
+// batch is the time at which some rows were read, and the last key of them: sweep removes them a
+// lifetime later.
 type batch struct {
 	last  []byte // key
 	since time.Time

@@ -17,11 +17,12 @@
 //
 // # Invariants
 //
-//  1. No time of one process's clock is compared with another's: a process is gone when its key is, or when that was
-//     seen unchanged for nine tenths of Options.Lease by the clock of who looks, which is at most a lease after it was
-//     written. Nobody is gone before that was looked at.
-//  2. A process that was taken for gone and is not is nothing but late: what processes do is fenced
-//     where it is stored.
+//  1. No time of one process's clock is compared with another's: a process is gone when its key is,
+//     or when that was seen unchanged for nine tenths of Options.Lease by the clock of who looks,
+//     which is at most a lease after it was written. No process counts as gone before a look has
+//     found it so.
+//  2. A process that is alive but was taken for gone does no harm: its writes are fenced where they
+//     are stored, so it only comes too late.
 //  3. All who see the same owners and the same processes make the same plan, and a plan moves no partition that may
 //     stay.
 //  4. A process that has the store to itself writes nothing.

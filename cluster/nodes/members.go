@@ -33,13 +33,15 @@ const (
 
 // Info is what a process tells of itself. JSON in its key.
 type Info struct {
-	Name    string    `json:"name"`              // for people, and in paths of requests: not necessarily another one's
+	// shown to people and used in paths of requests; two processes may have the same
+	Name    string    `json:"name"`
 	Address string    `json:"address,omitempty"` // URL at which other processes reach it
 	Version string    `json:"version,omitempty"`
 	Started time.Time `json:"started"`
-	Format  byte      `json:"format,omitempty"` // the newest format of stores that it knows
-	Load    int64     `json:"load,omitempty"`   // requests under way at its last beat, feeds that wait among them
-	Beat    time.Time `json:"beat,omitzero"`    // its last one by its own clock: for people
+	// the newest format of stores that its program reads and writes
+	Format byte      `json:"format,omitempty"`
+	Load   int64     `json:"load,omitempty"` // requests under way at its last beat, feeds that wait among them
+	Beat   time.Time `json:"beat,omitzero"`  // its last one by its own clock: for people
 }
 
 // Member is a process on the store.
@@ -86,12 +88,12 @@ type Members struct {
 	self ID
 	now  func() time.Time
 	kick chan struct{}
-	// looked is closed when it is known for the first time who is there.
+	// looked is closed after the first look, when live is filled.
 	looked chan struct{}
 
-	pass  sync.Mutex // held by who looks; guards beat, there
+	pass  sync.Mutex // held during a look; guards beat, there
 	beat  uint64
-	there bool // the others can know
+	there bool // what the others are told
 
 	mu      sync.Mutex // never held while a transaction runs
 	address string
@@ -101,8 +103,8 @@ type Members struct {
 	changed chan struct{} // closed when live changes
 	present time.Time     // when the last sign of life began, without a gap before it; zero: it is to catch up
 
-	returning chan struct{} // held by who catches up; guards failed, failedAt
-	failed    error         // why the store could not be asked, of the last one for which it was so
+	returning chan struct{} // held while catching up; guards failed, failedAt
+	failed    error         // the latest failure to reach the store
 	failedAt  time.Time
 }
 
@@ -152,7 +154,7 @@ func (m *Members) Live(ctx context.Context) (live []Member, changed <-chan struc
 	return m.live, m.changed, nil
 }
 
-// Known returns the processes that are known to be there, without waiting. Before the first look
+// Known returns the processes that the latest look found, without waiting. Before the first look
 // that is this process alone.
 func (m *Members) Known() []Member {
 	m.mu.Lock()
@@ -258,8 +260,8 @@ func (m *Members) Run(ctx context.Context) {
 	}
 }
 
-// next is when Run looks again that has looked: an interval later, or as soon as a process that
-// gives no sign of life is gone.
+// next is the time of Run's next look: an interval later, or the moment at which a silent process
+// is going to count as gone, if that is sooner.
 func (m *Members) next(looked time.Time) time.Time {
 	next := looked.Add(m.interval())
 	m.mu.Lock()
@@ -419,7 +421,7 @@ func (m *Members) judge(rows map[ID]row, began, ended time.Time) (live []Member)
 	return live
 }
 
-// tell publishes who is there.
+// tell publishes the list of processes and wakes those who wait for a change of it.
 func (m *Members) tell(live []Member) {
 	slices.SortFunc(live, func(a, b Member) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	same := func(a, b Member) bool { return a.ID == b.ID }

@@ -84,8 +84,9 @@ func (m *Members) catchUp(ctx context.Context, catchUp func(context.Context) err
 }
 
 // beaten notes that a look has told the others, between two times, that the process is there. If
-// they may have taken it for gone before, it stays so until it has caught up. The others' beats are
-// a clock as well: of a machine whose own clocks were stopped with it.
+// the gap before was so long that they may have taken it for gone, it stays absent until it has
+// caught up. The others' beats are a clock as well: of a machine whose own clocks were stopped with
+// it.
 func (m *Members) beaten(began, ended time.Time, rows map[ID]row, seen map[ID]sighting) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

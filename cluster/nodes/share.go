@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 )
 
-// Share is the process of a list, which is not empty, that something falls to by its name. All who
-// see the same processes come to the same one, and when one comes or goes only what falls to it
-// moves (rendezvous hashing).
+// Share returns which process of a list, which must not be empty, has to do the work called name.
+// All who see the same processes come to the same one, and when one comes or goes only what falls
+// to it moves (rendezvous hashing).
 func Share(name string, live []Member) ID {
 	var best ID
 	var most [sha256.Size]byte

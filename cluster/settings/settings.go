@@ -190,7 +190,7 @@ func encode(value *string) []byte {
 	return append([]byte{1}, *value...)
 }
 
-// decode gives the value of a key, nil for one that there is not or that was deleted.
+// decode gives the value of a key: nil for a key that is absent or was deleted.
 func decode(stored []byte) *string {
 	if len(stored) == 0 || stored[0] == 0 {
 		return nil

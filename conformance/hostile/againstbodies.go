@@ -89,8 +89,8 @@ func largeBodies(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// gzipBelowRatio mixes what packs well with what does not, so that the ratio stays below two
-// hundred.
+// gzipBelowRatio mixes bytes that compress well with bytes that do not, so that the ratio stays
+// below two hundred, where a guard against bombs by ratio alone would let them pass.
 func gzipBelowRatio(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

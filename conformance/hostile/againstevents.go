@@ -89,7 +89,7 @@ func inflatingAnswers(ctx context.Context, a *assault) error {
 			try { curl('GET', peer, {path: '/'}); } catch (e) { log(e); }
 		}`, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(packed.Bytes()) // who stops reading is what is asked for
+		_, _ = w.Write(packed.Bytes()) // the handler is meant to stop reading
 	})
 }
 
@@ -131,8 +131,8 @@ func strayingAnswers(ctx context.Context, a *assault) error {
 	return err
 }
 
-// patternsInFunctions has a handler try each pattern on documents, by itself and in a query. What
-// takes too long fails.
+// patternsInFunctions has a handler try each pattern on documents, by itself and in a query. A
+// pattern that takes too long must fail.
 func patternsInFunctions(ctx context.Context, a *assault) error {
 	return a.handle(ctx, 4, fmt.Sprintf(`
 		var n = %d, many = "a".repeat(1000 * n), patterns = ["a{1000}".repeat(3000), "(a|b)?".repeat(n * 100),
@@ -170,7 +170,8 @@ func joinMasses(ctx context.Context, a *assault) error {
 		func(http.ResponseWriter, *http.Request) {})
 }
 
-// debugMasses begins more debug sessions than there may be, and never lets go what they catch.
+// debugMasses begins more debug sessions than are allowed, and never resumes the events that they
+// stop.
 func debugMasses(ctx context.Context, a *assault) error {
 	const functions = 6
 	config := func(enable bool) error {
@@ -215,7 +216,7 @@ func debugMasses(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// rightsThatGo takes from owners of functions what they may, and looks whether the functions go on.
+// rightsThatGo takes rights away from owners of functions, and checks that their functions stop.
 func rightsThatGo(ctx context.Context, a *assault) error {
 	user := "/_users/org.couchdb.user:"
 	for how, take := range map[string]func(name, rev string) request{
@@ -322,8 +323,8 @@ func (a *assault) await(ctx context.Context, id string) error {
 }
 
 // handle deploys a function whose handler runs a body in JavaScript, in which peer is a server that
-// answers as given, lets it run for some documents, and waits until each event has come to its end:
-// done, or failed with an error, as one has whose worker took too much memory.
+// answers as given, lets it run for some documents, and waits until each event is done or has
+// failed. An event fails, for example, when its worker took too much memory.
 func (a *assault) handle(ctx context.Context, docs int, body string, answer http.HandlerFunc) error {
 	remove, err := a.database(ctx)
 	if err != nil {

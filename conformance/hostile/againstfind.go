@@ -30,8 +30,8 @@ var findAttacks = []attack{
 	},
 }
 
-// manyGroups asks for more groups than are kept, in number and in bytes, with values that keep
-// something for each document.
+// manyGroups asks for more groups than an answer may hold, in number and in bytes, with aggregates
+// that keep something for each document.
 func manyGroups(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

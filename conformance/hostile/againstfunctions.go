@@ -38,8 +38,8 @@ var functionAttacks = []attack{
 	},
 }
 
-// slowMaps judges validation in a database of the attacker's own, which suffers at least as much as
-// others' do.
+// slowMaps builds views that are slow, and measures validation in a database of the attacker's own,
+// which suffers at least as much as those of others.
 func slowMaps(ctx context.Context, a *assault) error {
 	var names []string
 	for i := range 2 {
@@ -160,7 +160,8 @@ func (a *assault) greedyDesign(ctx context.Context, i int, source string) {
 // bodyOf is a body of bytes.
 func bodyOf(b []byte) body { return text(string(b)) }
 
-// ways are expressions that must not yield anything.
+// ways are expressions that lead out of the sandbox unless it is closed: each must be undefined or
+// throw.
 var ways = []string{
 	`Function("return this")()`, `new Function("return 1")()`, `(function() {}).constructor("return this")()`, `(function*() {}).constructor("yield 1")()`,
 	`(async function() {}).constructor("return 1")()`, `(() => 1).constructor("return 1")()`, `eval("1+1")`, `(0, eval)("this")`, `Reflect.construct(Function, ["return 7"])()`,

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// pageAttacks are what a page of another site has a browser send, with the password that the
-// browser has.
+// pageAttacks are requests that a page of another site makes a browser send, with the credentials
+// that the browser remembers.
 var pageAttacks = []attack{
 	{
 		name:  "pages of other sites",
@@ -18,8 +18,8 @@ var pageAttacks = []attack{
 	},
 }
 
-// otherSites sends what needs no question of the browser, in each way in which it says where it
-// comes from.
+// otherSites sends requests for which a browser makes no preflight, with each form of the headers
+// Origin, Referer and Sec-Fetch-Site that tells where they come from.
 func otherSites(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"_design/d","updates":{"u":"function(d,r){return [{_id:'forged'},'']}"}}`)
 	if err != nil {

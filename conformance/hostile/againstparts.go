@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// partAttacks are requests for several documents at once, for once, and for what was replaced.
+// partAttacks are atomic requests over several documents, requests with an idempotency key, and
+// reads of replaced revisions.
 var partAttacks = []attack{
 	{
 		name: "atomic writes in masses",
@@ -127,8 +128,8 @@ func historyMasses(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// keptValues has an index keep much of each document, and asks it for more groups than are put
-// together in memory.
+// keptValues defines an index that stores many fields of each document, and asks it for more groups
+// than memory may hold.
 func keptValues(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx)
 	if err != nil {

@@ -69,8 +69,8 @@ const endless = 1 << 20 // megabytes
 
 const peerRow = `{"seq":"%d-x","id":"doc%d","changes":[{"rev":"1-%032x"}]}`
 
-// peers are what was thought of. "feed" and the like are the parts of a replication that they
-// answer.
+// peers are all misbehaving servers. "feed" and the like name the request of a replication that
+// they answer wrongly.
 var peers = []peer{
 	{"endless rows", feed(func(p *peerCall) bool {
 		for i := 0; p.write(fmt.Sprintf(peerRow+",\n", i, i, i)); i++ {
@@ -322,8 +322,8 @@ func hostilePeers(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// manyReplications lets documents of a replicator database of its own ask for what works, what
-// cannot, and what has others begin.
+// manyReplications has documents of a replicator database of its own ask for replications that
+// work, that fail, and that start others.
 func manyReplications(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"a"}`)
 	if err != nil {

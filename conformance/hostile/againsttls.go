@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// tlsAttacks misuse TLS and HTTP/2, and ask what costs the server more than the client.
+// tlsAttacks misuse TLS and HTTP/2, and send what costs the server more work than the client.
 var tlsAttacks = []attack{
 	{
 		name:  "HTTP/2 floods",
@@ -170,7 +170,8 @@ func (a *assault) flood(ctx context.Context, kind flood, n int, reads bool) {
 	a.saw("let")
 }
 
-// framingInTLS asks for one answer, and would get another one if the connection went on.
+// framingInTLS sends one request whose rest reads as a second one: the server must answer the first
+// and close.
 func framingInTLS(ctx context.Context, a *assault) error {
 	const (
 		post = "POST /_session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"

@@ -147,8 +147,8 @@ func credentials() string {
 	return "Authorization: Basic " + pair + "\r\n"
 }
 
-// answers reads the answers of a connection until it ends, nothing comes for a while or there are
-// most of them, and counts them.
+// answers counts the answers of a connection, until it ends, nothing comes for a while, or most of
+// them have come.
 func (a *assault) answers(conn net.Conn, most int) (n int) {
 	for in := bufio.NewReader(conn); n < most; n++ {
 		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
@@ -274,8 +274,8 @@ func slowHeadsInTLS(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// refusedWhileSending: who sends a large body to its end, and then reads, must find why it was
-// refused.
+// refusedWhileSending sends large bodies to their end before it reads: the reason of the refusal
+// must still arrive.
 func refusedWhileSending(ctx context.Context, a *assault) error {
 	const length = 64 << 20
 	part := strings.Repeat("x", 1<<20)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// assault is one run of an attack: what it may use, and what it has seen. Its methods may be called
-// at the same time.
+// assault is one run of an attack: its server and database, and the statuses and faults that it has
+// seen. Its methods may be called at the same time.
 type assault struct {
 	*target
 	random *rand.Rand // only for the goroutine that runs the attack
@@ -154,8 +154,8 @@ func (a *assault) prepare(ctx context.Context, r request) error {
 // errLate ends an attack whose time is over before it has begun; that is no fault.
 var errLate = errors.New("no time was left")
 
-// fullHouse is what a server answers that has no room for one more connection, whatever is asked
-// for: other attacks may have them all.
+// fullHouse is the answer of a server that has no room for one more connection. Any request may get
+// it, since other attacks may hold all connections.
 const fullHouse = "Too many connections"
 
 // send performs a request of the attack, counts its status, and notes statuses that no server

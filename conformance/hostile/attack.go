@@ -14,8 +14,8 @@ type attack struct {
 	alone bool    // changes the server for everybody, so that it is no part of a mix
 	own   bool    // uses something that only settee has
 	limit time.Duration
-	// run attacks until it is through or ctx ends, and undoes what it set up. The error is a fault
-	// of the server.
+	// run performs the attack until it is through or ctx ends, and removes what it has set up. An
+	// error is a fault of the server.
 	run func(ctx context.Context, a *assault) error
 }
 

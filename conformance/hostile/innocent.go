@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// innocents are a client that reads and one that writes, for as long as they are let.
+// innocents are a client that reads and one that writes, from newInnocents to their end. What they
+// wait, and whether they fail, judges the server.
 type innocents struct {
 	t    *target
 	stop func()
@@ -21,10 +22,10 @@ type innocents struct {
 	mu       sync.Mutex
 	gets     latencies
 	puts     latencies
-	failures map[string]int // of the present window, by what came instead
+	failures map[string]int // failures of the present window, by what came instead of the answer
 }
 
-// latencies are how long requests took: of the present window, and of all.
+// How long requests took: those of the present window, and all.
 type latencies struct{ window, all []time.Duration }
 
 const (
@@ -107,7 +108,7 @@ func (i *innocents) put(ctx context.Context, client *http.Client, n int) error {
 	return nil
 }
 
-// interval is what the innocents saw in some time.
+// interval sums up the innocents' requests of a span of time.
 type interval struct {
 	get, put quantiles
 	failures []string
@@ -119,7 +120,7 @@ type quantiles struct {
 	median, p99, most time.Duration
 }
 
-// take returns what was since the last call.
+// take returns the interval since the last call.
 func (i *innocents) take() interval {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -131,7 +132,7 @@ func (i *innocents) take() interval {
 	return s
 }
 
-// total is what was from the beginning on, without failures.
+// total returns the interval from the beginning on, without failures.
 func (i *innocents) total() interval {
 	i.mu.Lock()
 	defer i.mu.Unlock()

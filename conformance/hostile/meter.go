@@ -48,7 +48,7 @@ const (
 	moreDescriptors = 60
 )
 
-// leaks tells what there is more of than before.
+// leaks lists the counts that have grown beyond what is allowed: goroutines and descriptors.
 func (u usage) leaks(before usage) string {
 	if u.goroutines > before.goroutines+moreGoroutines || u.descriptors > before.descriptors+moreDescriptors {
 		return fmt.Sprintf("%d goroutines and %d descriptors are left of an attack, with %d and %d before it",

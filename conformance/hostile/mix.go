@@ -31,7 +31,7 @@ func (c *campaign) attend(ctx, within context.Context, running *sync.Map) (died 
 			for name := range running.Range {
 				names = append(names, name.(string))
 			}
-			running.Clear() // those that met a dead server leave their names
+			running.Clear() // attacks that met a dead server leave their names here
 			fmt.Fprintln(c.out, "  it died during or after", strings.Join(names, ", "))
 		}
 	}

@@ -169,7 +169,7 @@ func (t *target) ask(ctx context.Context, r request) (reply, error) {
 	return got, err
 }
 
-// unless is an error unless an answer came and has one of the statuses.
+// unless returns an error where no answer came or its status is none of statuses.
 func unless(got reply, err error, statuses ...int) error {
 	if err == nil && !slices.Contains(statuses, got.status) {
 		err = fmt.Errorf("%d %.200s", got.status, got.start)

@@ -221,8 +221,8 @@ func (c *campaign) compare(ctx context.Context) {
 	}
 }
 
-// keepHeap writes what the server has in memory to a file, before the attacks and for who looks why
-// it is so much after them; and how much the runtime keeps beyond that.
+// keepHeap writes the server's heap profile to a file, before and after the attacks, so that growth
+// can be explained; and prints how much memory the runtime keeps beyond the heap.
 func (c *campaign) keepHeap(ctx context.Context, when string) {
 	for _, what := range []string{"_pprof/heap", "_prometheus"} {
 		got, err := c.t.ask(ctx, request{method: "GET", path: "/_node/_local/" + what, as: admin, whole: true})

@@ -24,7 +24,7 @@ type target struct {
 	memory int64        // its bound, in bytes; 0: none is known
 	pid    int          // 0: a process that cannot be looked at
 
-	server *conformance.Server // nil: somebody else's
+	server *conformance.Server // nil: a server that this program has not started
 	dir    string
 	cgroup cgroup
 	log    output
@@ -186,7 +186,7 @@ func (t *target) end(ctx context.Context) error {
 		}
 	}
 	t.cgroup.remove()
-	if err == nil { // else somebody wants to look
+	if err == nil { // a failed run's data is kept for inspection
 		err = os.RemoveAll(t.dir)
 	}
 	return err

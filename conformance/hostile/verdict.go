@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// judgement is one thing that is asked of a run, and what was seen of it.
+// judgement is one requirement on a run, and whether it was met.
 type judgement struct {
 	asked, seen string
 	failed      bool
@@ -56,7 +56,7 @@ func (j judgement) word() string {
 	return "held"
 }
 
-// machine says where and when this runs, and what the server may have of it.
+// machine describes the machine, the date and the server's limits, for the report.
 func machine(memory int64, now time.Time) string {
 	text := fmt.Sprintf("%s; %d processors", now.UTC().Format("2006-01-02"), runtime.NumCPU())
 	if about, err := os.ReadFile("/proc/meminfo"); err == nil {

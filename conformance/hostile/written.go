@@ -64,7 +64,7 @@ func (w *written) forget(db string) {
 	delete(w.dbs, db)
 }
 
-// noted are a database's writes up to now.
+// noted returns the acknowledged writes of a database up to now.
 func (w *written) noted(db string) map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

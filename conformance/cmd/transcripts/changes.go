@@ -48,7 +48,7 @@ func routeOf(request string) route {
 // at all.
 func (t *tool) collect(ctx context.Context, f *conformance.File, sc *conformance.Scenario) error {
 	results, err := conformance.Replay(ctx, t.addr, sc)
-	if err = cmp.Or(err, ctx.Err()); err != nil { // what was cut off says nothing
+	if err = cmp.Or(err, ctx.Err()); err != nil { // a step that was cut off shows no change
 		return err
 	}
 	var count conformance.Count

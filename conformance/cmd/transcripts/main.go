@@ -39,8 +39,8 @@ type tool struct {
 
 // run performs the scenarios of the files against one server (record, replay) or two (compare). All
 // files are performed even if some differ; errDiffers at the end sets the exit status. Reports go
-// to out, except for record, whose result is the files; where a file cannot be performed, or whoever
-// waits has enough, they are about what was.
+// to out, except for record, whose result is the files; where a file cannot be performed, or ctx
+// ends, they cover the steps that were.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return errors.New("usage: transcripts record|changed|replay|compare [-only NAME] [-json] URL [REFERENCE] FILE…")

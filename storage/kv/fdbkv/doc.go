@@ -5,9 +5,9 @@
 // Map: store.go open, close, View · update.go Update: attempts and their outcomes · commit.go what
 // an attempt sends · marker.go the markers that tell the outcome of a commit · transaction.go a
 // transaction that ends with its context · snapshot.go, iter.go its reads · space.go keys below the
-// prefix · watch.go watches · errors.go FoundationDB's errors · status.go what the cluster says of
-// itself · identity.go what tells it from others · include a header for checking the code where the
-// client is not installed.
+// prefix · watch.go watches · errors.go FoundationDB's errors · status.go the cluster's own status
+// · identity.go the cluster's identity · include a header for checking the code where the client is
+// not installed.
 //
 // The overlay of a transaction's own writes, its conflict ranges and its errors are internal/txn's,
 // as in the other engines: FoundationDB's own is switched off, reads go to it as snapshot reads,

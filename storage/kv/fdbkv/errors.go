@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// FoundationDB's error codes that this package knows (flow/error_definitions.h).
+// FoundationDB's error codes that this package tells apart (flow/error_definitions.h).
 const (
 	codeTooOld            = 1007 // transaction_too_old
 	codeFutureVersion     = 1009 // future_version: the storage server is behind the snapshot
@@ -46,12 +46,13 @@ func isLate(err error) bool {
 	return code == codeTooOld || code == codeTimedOut
 }
 
-// stall is how long a call waits at least for servers that, by then, cannot be said to answer: it
-// takes milliseconds.
+// stall is the wait from which on servers count as not answering; an answer usually takes
+// milliseconds.
 const stall = 3 * time.Second
 
-// stalled marks an error that made a transaction too old and is that of a call that waited since
-// began for the servers.
+// stalled adds kv.ErrUnavailable to the error "too old" of a call that has waited for the servers
+// since began: the transaction is old because they did not answer, not because its function was
+// slow.
 func stalled(err error, began time.Time) error {
 	if isLate(err) && time.Since(began) >= stall {
 		return fmt.Errorf("%w: %w", kv.ErrUnavailable, err)

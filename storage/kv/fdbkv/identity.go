@@ -14,8 +14,8 @@ import (
 // range of keys.
 const identityKey = "\xff\xff/cluster_id"
 
-// Identity names the cluster: no other one is called so, and it is called so whatever becomes of
-// its machines.
+// Identity returns the cluster's name for itself, which is unique and stays the same when machines
+// are replaced.
 func (s *Store) Identity(ctx context.Context) ([]byte, error) {
 	var id []byte
 	_, err := s.db.Transact(func(tr fdb.Transaction) (any, error) {

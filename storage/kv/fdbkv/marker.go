@@ -15,11 +15,12 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A marker reports whether a commit happened that FoundationDB lost track of. Each Update owns a
-// marker while it runs; each of its attempts writes the attempt's number and the commit's
-// versionstamp there, in the transaction itself. Markers are used again by later Updates of the
-// process, so there are never more of them than Updates at once; they go when the store is closed,
-// and those of a process that died go when some store is opened a day later.
+// A marker is a key that tells whether a commit happened whose outcome FoundationDB does not know
+// (commit_unknown_result). Each Update owns a marker while it runs; each of its attempts writes the
+// attempt's number and the commit's versionstamp there, in the transaction itself. Markers are used
+// again by later Updates of the process, so there are never more of them than Updates at once; they
+// go when the store is closed, and those of a process that died go when some store is opened a day
+// later.
 //
 // The key is prefix \xff m session number, the value is attempt (8 bytes) versionstamp (10 bytes).
 
@@ -32,8 +33,8 @@ const (
 	// noAttempt is the attempt of a marker that keeps a lost commit from happening.
 	noAttempt = 0
 
-	// markerAge is after how many versions, a million a second, nobody can be interested in a
-	// marker any more.
+	// markerAge is the age, in versions (a million a second), beyond which no process can still
+	// need a marker: a day.
 	markerAge = 24 * 3600 * 1_000_000
 
 	// sweepRows is how many markers Open looks at.
@@ -58,8 +59,8 @@ type markers struct {
 // marker belongs to one Update at a time.
 type marker struct {
 	db fdb.Database
-	// The marker's key; a commit sets it to the number of its attempt, so that whoever lost the
-	// answer can look whether that attempt is there.
+	// The marker's key; a commit sets it to the number of its attempt, so that a process which did
+	// not get the answer can look whether that attempt is there.
 	key     fdb.Key
 	attempt uint64 // the last one
 	lost    bool   // the last attempt may still be committed

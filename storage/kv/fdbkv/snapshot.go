@@ -59,7 +59,7 @@ func (s *snapshot) get(key []byte) fdb.FutureByteSlice {
 	return s.tr.Snapshot().Get(fdb.Key(s.scratch))
 }
 
-// waits reports whether a read that failed with err is worth another try, after a pause.
+// waits pauses and reports true where a read that failed with err may succeed if it is tried again.
 func (s *snapshot) waits(err error) bool {
 	if !isBehind(err) {
 		return false
@@ -117,7 +117,7 @@ func (r reads) Snapshot() kv.ReadTx { return reads{r.ReadTx.Snapshot(), r.snap} 
 // writes is the writing side of a transaction.
 type writes = kv.Writer
 
-// tx puts a reader and a writer together.
+// tx is the kv.Tx that transaction functions get: the reads and the writes of one transaction.
 type tx struct {
 	reads
 	writes

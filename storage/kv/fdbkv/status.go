@@ -14,8 +14,8 @@ const statusKey = "\xff\xff/status/json"
 // statusTimeout bounds how long it is waited for.
 const statusTimeout = 3 * time.Second
 
-// Status is what the cluster says of itself, in JSON. The coordinators are asked: it works while
-// the rest of the cluster does not answer, too.
+// Status returns the cluster's own status, in JSON. The coordinators are asked: it works while the
+// rest of the cluster does not answer, too.
 func (s *Store) Status() ([]byte, error) {
 	t, err := s.db.CreateTransaction()
 	if err != nil {

@@ -33,8 +33,8 @@ type Options struct {
 	// the client's default.
 	ClusterFile string
 
-	// Prefix begins all keys of the store; empty: DefaultPrefix. Stores share a cluster if neither
-	// one's prefix begins with the other's.
+	// Prefix begins all keys of the store; empty: DefaultPrefix. Several stores can share a
+	// cluster: then no prefix may be the beginning of another one.
 	Prefix string
 }
 

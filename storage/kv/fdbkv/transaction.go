@@ -24,14 +24,15 @@ const (
 	commitTimeout  = 10 * time.Second
 	outcomeTimeout = 8 * time.Second
 
-	// waitBound is for all that one call waits for; only leastTimeout of each that comes then. Of
-	// it, reserve is kept for what comes after a snapshot or a commit.
+	// waitBound is for all waits of one call together. When it is used up, each further wait gets
+	// leastTimeout. reserve is the part of it that the wait for a snapshot or a commit leaves to
+	// what comes after.
 	waitBound    = 18 * time.Second
 	reserve      = 4 * time.Second
 	leastTimeout = 2 * time.Second
 
-	// patience is for how long after its begin a call makes another attempt of what failed because
-	// the servers did not answer.
+	// patience is how long after its begin a call still repeats an attempt that failed because the
+	// servers did not answer.
 	patience = 8 * time.Second
 
 	// backgroundTimeout is beginTimeout of transactions in the background, which a cluster that is
@@ -142,14 +143,13 @@ func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
 // waited notes a wait for the servers that began then.
 func (t *transaction) waited(began time.Time) { t.late = t.late || time.Since(began) > kv.Prompt }
 
-// left is how long a wait may take that takes wait at most, when so much is kept for what comes
-// after it.
+// left is the bound of the next wait: wait, or less where the call has less time left besides what
+// is kept for later.
 func (t *transaction) left(wait, keep time.Duration) time.Duration {
 	return min(wait, max(leastTimeout, waitBound-time.Since(t.since)-keep))
 }
 
-// impatient tells that there shall be no other attempt after one that failed because the servers
-// did not answer.
+// impatient reports that the call has waited too long to make another attempt.
 func (t *transaction) impatient() bool { return time.Since(t.since) >= patience }
 
 // maxTag is FoundationDB's limit of a tag's length.

@@ -51,8 +51,8 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (_ kv.Versions
 	}
 }
 
-// attempt runs fn once and commits. failed is what FoundationDB failed with, and the transaction
-// left nothing; err is Update's result.
+// attempt runs fn once and commits. failed is an error of FoundationDB after which the transaction
+// has left nothing and may be repeated; err is Update's result.
 func (s *Store) attempt(
 	ctx context.Context,
 	t *transaction,
@@ -79,7 +79,7 @@ func (s *Store) attempt(
 	switch {
 	case !t.unfollow() && (err == nil || snap.failed != nil):
 		return stamp, nil, ctx.Err()
-	case snap.failed != nil: // whatever fn made of it
+	case snap.failed != nil: // even where fn has returned another error
 		return stamp, snap.failed, nil
 	case err != nil:
 		return stamp, nil, err

@@ -16,8 +16,8 @@ import (
 // watchPause is how long a failed watch waits before it begins again.
 const watchPause = 200 * time.Millisecond
 
-// watches are those of a store. Each watched key has one watch in FoundationDB and one goroutine
-// that renews it.
+// watches holds all watches of a store. Each watched key has one watch in FoundationDB and one
+// goroutine that renews it.
 type watches struct {
 	db fdb.Database
 
@@ -35,7 +35,7 @@ type watched struct {
 	value   []byte        // nil: absent
 	armed   fdb.FutureNil // FoundationDB's watch for a change of value; nil while the value is read
 	err     error         // what ended it
-	changed chan struct{} // closed, and made anew, when a read or err has come
+	changed chan struct{} // closed and replaced when a read or err has come
 }
 
 func newWatches(db fdb.Database) *watches {
@@ -54,7 +54,7 @@ func (w *watches) wait(ctx context.Context, key fdb.Key, seen []byte) error {
 		switch {
 		case entry.err != nil:
 			return entry.err
-		case same: // and armed, or being read: a change from here on, or before, will come to our ears
+		case same: // and armed, or being read: changes from here on will be noticed
 		case entry.read > joined: // read since we asked
 			return nil
 		case entry.armed != nil: // of a value from before we asked: it may have changed to seen, and back unnoticed
@@ -77,7 +77,8 @@ func (w *watches) wait(ctx context.Context, key fdb.Key, seen []byte) error {
 	}
 }
 
-// join enters who waits for a key; the first one begins to follow it. The lock is held.
+// join counts one more who waits for a key, and begins to follow the key for the first one. The
+// lock is held.
 func (w *watches) join(key fdb.Key) *watched {
 	entry := w.keys[string(key)]
 	if entry == nil {
@@ -89,7 +90,7 @@ func (w *watches) join(key fdb.Key) *watched {
 	return entry
 }
 
-// leave ends the watch with the last one who waits. The lock is held.
+// leave counts one fewer who waits, and ends the watch after the last one. The lock is held.
 func (w *watches) leave(entry *watched) {
 	if entry.waiting--; entry.waiting == 0 && entry.armed != nil {
 		entry.armed.Cancel()
@@ -140,7 +141,7 @@ func (w *watches) arm(key fdb.Key) (value []byte, armed fdb.FutureNil, err error
 	return value, armed, err
 }
 
-// publish tells the waiting what was read.
+// publish stores the value that was read and wakes those who wait.
 func (w *watches) publish(entry *watched, value []byte, armed fdb.FutureNil) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,7 +22,7 @@ func Checked(store kv.Store, report func(violation string)) kv.Store {
 	return &checked{Store: store, report: report}
 }
 
-// errEnded is what reads in an ended transaction get.
+// errEnded is the error of reads in a transaction that has ended.
 var errEnded = errors.New("kv: the transaction has ended")
 
 type checked struct {
@@ -161,7 +161,7 @@ func (s *scope) keys(what string, begin, end []byte) {
 	}
 }
 
-// checkedTx puts a reader and a writer together.
+// checkedTx is the kv.Tx that transaction functions get from Checked.
 type checkedTx struct {
 	*checkedReader
 	*checkedWriter

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Counts is what was asked of a store. What transactions that were run again or rolled back did is
-// counted too.
+// Counts are numbers of calls, keys and bytes. They include the transactions that were run again or
+// rolled back.
 type Counts struct {
 	Views   int64 // calls of View
 	Updates int64 // calls of Update
@@ -92,7 +92,7 @@ func (c *Counting) Watch(ctx context.Context, key, seen []byte) error {
 	return c.Store.Watch(ctx, key, seen)
 }
 
-// countedTx puts a reader and a writer together.
+// countedTx is the kv.Tx that transaction functions get from Counting.
 type countedTx struct {
 	*countedReader
 	*countedWriter

@@ -13,11 +13,11 @@ import (
 // learns from the engine's player which attempts ended so, and ends the same ones: from there on
 // the two histories are compared as ever. What such an attempt read is forgotten.
 
-// Allows reports whether an engine may have ended an attempt whose snapshot was of version was,
-// when the snapshot after it is of version is. nil: never.
+// Allows reports whether an engine may have ended an attempt whose snapshot had the version was,
+// given that the next attempt's snapshot has the version is. nil: an engine never ends attempts.
 type Allows func(was, is uint64) bool
 
-// ending is how an attempt of the engine's ended that may end for no reason of the history's.
+// ending tells how an attempt of the engine ended for which the history gives no reason.
 type ending int
 
 const (
@@ -34,10 +34,12 @@ type attempt struct {
 	tooOld  bool  // a read or the commit failed with ErrTooOld
 }
 
-// forgotten replaces lines that the histories do not share.
+// forgotten replaces the lines of attempts that were ended: the two histories need not agree about
+// them.
 const forgotten = ""
 
-// errEnds rolls the model's attempt back that has to end as the engine's did.
+// errEnds is returned in the model's transaction function to roll back an attempt that the engine
+// ended.
 var errEnds = errors.New("ends as the engine's")
 
 // begin notes that an attempt begins; again: it is not the first one of its transaction.
@@ -81,7 +83,7 @@ func (p *player) finish(a *attempt, how ending) {
 	}
 }
 
-// mustEnd has the model's attempt end if the engine's has: errEnds if it is not to be committed.
+// mustEnd returns errEnds where the model's attempt must be rolled back because the engine's was.
 func (p *player) mustEnd() error {
 	how := p.ended[p.attempt.number]
 	if !p.isModel || how == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// action is one step of a random history: it changes or reads a transaction, and says what it saw.
+// action is one step of a random history: a read or a write in a transaction, which returns what it
+// saw as text.
 type action struct {
 	// The action as a failure prints it, so that a history can be read and played again.
 	text string

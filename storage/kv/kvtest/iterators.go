@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Iterators answer sensibly to calls that they do not expect.
+// Key, Value, Next and Close of an iterator may be called before the first row, after the last and
+// after Close.
 func testIteratorMisuse(t *testing.T, s *store) {
 	s.set("a", "1", "b", "2")
 	check := func(tx kv.ReadTx) {
@@ -70,7 +71,8 @@ func testIteratorsAtOnce(t *testing.T, s *store) {
 	})
 }
 
-// Writing outside an open range, or to rows that it has passed, leaves its way as it is.
+// Writing outside an open range, or to rows that it has passed, does not change what an iterator
+// gives.
 func testWritesDuringIteration(t *testing.T, s *store) {
 	s.set("r/a", "1", "r/b", "2", "r/c", "3", "r/d", "4")
 	for reverse, want := range map[bool]string{false: "abcd", true: "dcba"} {

@@ -168,8 +168,8 @@ func record(t testing.TB, s *store, rng *rand.Rand, clients, each int) []porcupi
 		history[i].ClientId = i / each
 		history[i].Input = registerOp{kinds[rng.IntN(len(kinds))], rng.IntN(registers), rng.IntN(registers), 100 + i}
 	}
-	// The clock has no time: it only tells which calls and returns came before others, which is all
-	// that the checker asks for.
+	// The clock is a counter: the checker only needs to know which calls and returns came before
+	// others.
 	var clock atomic.Int64
 	together(clients, func(client int) {
 		for i := client * each; i < (client+1)*each; i++ {

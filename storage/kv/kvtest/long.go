@@ -2,9 +2,9 @@ package kvtest
 
 import "testing"
 
-// Long leaves a test out of the short forms that make test-race runs: one of a single goroutine, or
-// whose goroutines other tests run too, that takes more time there than it can find. make test runs
-// it.
+// Long skips the test under -short, as which make test-race runs it. It is for tests that are slow
+// under the race detector and can show it nothing: those of a single goroutine, or whose goroutines
+// other tests run, too. make test runs it.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

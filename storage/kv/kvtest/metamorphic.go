@@ -17,9 +17,8 @@ import (
 type OpenRandom func(t testing.TB, dir string, rng *rand.Rand) kv.Store
 
 // Metamorphic runs random histories, each on the engine and on the reference model, and compares
-// everything that the two tell: what each read saw, how often each function ran, and what was there
-// in the end. Where the engine ended an attempt for a reason that allows accepts, the model ends
-// it, too.
+// all results: what each read saw, how often each function ran, and the content of the store in the
+// end. Where the engine ended an attempt for a reason that allows accepts, the model ends it, too.
 func Metamorphic(t *testing.T, open OpenRandom, allows Allows) {
 	rounds, length := 60, 60
 	if testing.Short() {
@@ -41,8 +40,8 @@ func Metamorphic(t *testing.T, open OpenRandom, allows Allows) {
 	}
 }
 
-// compareHistory plays the history of seed on both stores and returns where they part; "" if they
-// do not.
+// compareHistory plays the history of seed on both stores and returns the first line in which the
+// results differ; "" if they are equal.
 func compareHistory(t testing.TB, open OpenRandom, allows Allows, seed uint64, length int) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var history []*transaction
@@ -91,11 +90,11 @@ type player struct {
 	lines  []string
 	stamps map[string]string // engine part of a versionstamp: its place in the order of commits
 
-	isModel  bool // it does as the engine did in attempts that ended
+	isModel  bool // the engine's endings, which the model repeats
 	allows   Allows
 	ended    map[int]ending // by the number of the attempt
-	attempts int            // begun so far
-	attempt  *attempt       // the one that runs
+	attempts int            // transactions begun so far
+	attempt  *attempt       // the attempt that runs now
 }
 
 // saw notes what an attempt saw, so that it can be taken back if the attempt did not commit.

@@ -84,7 +84,7 @@ func RunAgain(t *testing.T, open Open) {
 	}
 }
 
-// store is the store under test with what tests say in one word.
+// store is the store under test with short helpers, which fail the test at an error.
 type store struct {
 	kv.Store
 	t    testing.TB
@@ -160,7 +160,7 @@ func get(t testing.TB, tx kv.ReadTx, key string) string {
 	return show(value)
 }
 
-// show tells no value from an empty one.
+// show prints a value so that an absent one differs from an empty one.
 func show(value []byte) string {
 	if value == nil {
 		return "<nil>"

@@ -68,7 +68,7 @@ func testVersionstampsGrow(t *testing.T, s *store) {
 			}
 			last = stamp
 		}
-		// A store that begins to count anew after a restart would give out versionstamps of before.
+		// A store whose counter restarts from zero would give out old versionstamps again.
 		s.reopen()
 	}
 	var all [4][]kv.Versionstamp
@@ -91,8 +91,8 @@ func testVersionstampsGrow(t *testing.T, s *store) {
 	}
 }
 
-// Who reads a log of versionstamped keys while others append to it never sees an entry appear
-// before one that he has seen.
+// A reader of a log of versionstamped keys, while others append to it, never sees an entry appear
+// before one that it has already read.
 func testLogOnlyGrows(t *testing.T, s *store) {
 	var writing atomic.Int32
 	const writers, each = 3, 40
@@ -128,7 +128,7 @@ func testLogOnlyGrows(t *testing.T, s *store) {
 	}
 }
 
-// What waits for its versionstamp cannot be read; everything else can.
+// A key or value that waits for its versionstamp cannot be read in its transaction; all others can.
 func testUnreadable(t *testing.T, s *store) {
 	s.set("a", "1", "log/", "0", "value", "old", "z", "9")
 	s.update(func(tx kv.Tx) {
@@ -182,7 +182,8 @@ func testStampAndClear(t *testing.T, s *store) {
 		expectRows(t, tx, "log/", "log0", kv.RangeOptions{})
 		key, offset = logKey(2)
 		tx.SetVersionstampedKey(key, offset, []byte("after"))
-		// Up to a versionstamp that is surely lower, and from one that is surely higher.
+		// A clear up to a versionstamp that must be lower, and one from a versionstamp that must be
+		// higher.
 		tx.ClearRange([]byte("log/"), append([]byte("log/\x33"), old[:]...))
 		tx.ClearRange([]byte("log/\x33\xff\xff\xff\xff\xff\xff\xff\xff"), []byte("log0"))
 	})

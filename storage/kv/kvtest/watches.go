@@ -14,7 +14,7 @@ import (
 const (
 	// patience is how long something that must happen may take.
 	patience = 20 * time.Second
-	// doubt is how long something that must not happen is watched for.
+	// doubt is how long a test waits to see that something does not happen.
 	doubt = 30 * time.Millisecond
 )
 
@@ -38,7 +38,7 @@ func expectReturn(t testing.TB, what string, done <-chan error, want error) {
 	}
 }
 
-// expectWaiting gives a watch that must not return some time to do so all the same.
+// expectWaiting fails if a watch returns within doubt.
 func expectWaiting(t testing.TB, what string, done <-chan error) {
 	t.Helper()
 	select {

@@ -33,8 +33,8 @@ func testReadYourWrites(t *testing.T, s *store) {
 	s.expect("a", "1", "c", "changed", "e", "back", "g", "7", "h", "last")
 }
 
-// A value that is handed over without a copy may be written over as soon as Update has returned, by
-// whoever gave it.
+// A value that is handed over without a copy may be overwritten by the caller as soon as Update has
+// returned.
 func testOwnedValues(t *testing.T, s *store) {
 	large, empty := bytes.Repeat([]byte("x"), 50_000), []byte(nil)
 	want := string(large)
@@ -136,7 +136,7 @@ func testSize(t *testing.T, s *store) {
 	})
 }
 
-// Writes that can never be right fail the transaction as a whole.
+// A write that no engine can accept fails the transaction as a whole.
 func testInvalidWrites(t *testing.T, s *store) {
 	for name, test := range map[string]struct {
 		write func(kv.Tx)
@@ -167,7 +167,7 @@ func testInvalidWrites(t *testing.T, s *store) {
 	s.expect()
 }
 
-// A transaction of many writes and range reads is whole.
+// A transaction of many writes and range reads is applied completely.
 func testLargeTransaction(t *testing.T, s *store) {
 	const n = 5000
 	key := func(i int) []byte { return fmt.Appendf(nil, "%04d", i*7919%n) }
