@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/debug"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/js"
@@ -383,7 +384,7 @@ func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
 			return errStale // over another tombstone
 		}
 		if source {
-			b.f.origin(state).set(x, id, rev)
+			b.f.origin(state).Set(x, id, rev)
 		}
 		if state.expiry > 0 && !state.deleted {
 			expiry.Set(x, id, rev, state.expiry)
@@ -440,11 +441,11 @@ func (p *editParser) edit(
 }
 
 // origin is where a document comes from that the function writes.
-func (f *function) origin(state *docState) origin {
+func (f *function) origin(state *docState) feed.Origin {
 	if state.recursion {
-		return origin{hops: state.by.hops}
+		return feed.Origin{Hops: state.by.hops}
 	}
-	return origin{instance: f.instance, hops: state.by.hops + 1}
+	return feed.Origin{Instance: f.instance, Hops: state.by.hops + 1}
 }
 
 // errTimerGone is the error of a batch one of whose timers is not there any more, because it was

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/applog"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -492,15 +493,15 @@ func (c *checker) origins(ctx context.Context) error {
 					c.violate(subject, 13, "key %q is of no origin", row.Key)
 					continue
 				}
-				var o origin
+				var o feed.Origin
 				_, value, err := keyspace.ParseRevision(row.Value)
 				if err == nil {
-					o, err = parseOrigin(value)
+					o, err = feed.ParseOrigin(value)
 				}
 				if err != nil {
 					c.violate(subject, 13, "key %q: %v", row.Key, err)
-				} else if o.instance < 0 || o.instance > last {
-					c.violate(subject, 12, "key %q: instance %d, the last one is %d", row.Key, o.instance, last)
+				} else if o.Instance < 0 || o.Instance > last {
+					c.violate(subject, 12, "key %q: instance %d, the last one is %d", row.Key, o.Instance, last)
 				}
 			}
 			return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/eventing/applog"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -61,7 +62,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	n := newCheckable(t)
 	require.Empty(t, n.checked())
 	s, a, b := spaceOf(1), timerName{"Later", "a"}, timerName{"Later", "b"}
-	dueOf := func(t timerName) []byte { return s.due(partitionOf(t.reference), 9e12, t) } // of the document of that id
+	// The partition is that of the document with the id.
+	dueOf := func(t timerName) []byte { return s.due(feed.PartitionOf(t.reference), 9e12, t) }
 	root := func(tag int64) []byte { return tuple.AppendInt(keyspace.EventingPrefix(), tag) }
 	part := func(key []byte, n int64) []byte { return tuple.AppendInt(bytes.Clone(key), n) }
 	function := tuple.AppendString(tuple.AppendString(tuple.AppendString(root(1), "*"), "*"), "f")
@@ -74,7 +76,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		return nil
 	}))
 	nonce := make([]byte, nonceSize)
-	another := append(binary.BigEndian.AppendUint64(nonce, 5), 0, byte(partitionOf("b"))) // time
+	another := append(binary.BigEndian.AppendUint64(nonce, 5), 0, byte(feed.PartitionOf("b"))) // time
 	future := func(origin []byte) []byte { origin[len(origin)-2] = 99; return origin }
 	tooFar := func(progress []byte) []byte { return append(progress[:17:17], far...) }
 	other := append(function[:len(function)-2:len(function)-2], 'g', 0)

@@ -5,8 +5,8 @@
 // What a function is, is package definition's; where functions are kept and which state they are
 // in, package registry's; statements of queries in handlers, package n1ql's; which processes there
 // are, package nodes's; requests to other servers, package remote's; the times of schedules, package
-// schedule's. Handlers run in worker processes of js; which of them are debugged, package debug
-// knows.
+// schedule's; how the functions of a process read changes together, package feed's. Handlers run in
+// worker processes of js; which of them are debugged, package debug knows.
 //
 // # Map
 //
@@ -20,7 +20,6 @@
 //	firing.go     timers that are due
 //	endpoint.go   requests of HTTP that OnRequest answers
 //	schedules.go  timers of the setting schedules
-//	stream.go     the changes of a database, read once for all functions of the process: streams, consumers, segments
 //	reader.go     a function's events of a stream, handed to workers by partitions; what is done of them
 //	worker.go     one batch after the other: handlers of the next while one is stored
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
@@ -33,7 +32,7 @@
 //	host.go, queries.go, statements.go, curl.go  what handlers get at: documents and timers, statements, other servers
 //	expiry.go     deletes documents whose time has come, and has old tombstones purged
 //	deadletter.go what becomes of events whose handlers fail for good
-//	keys.go, progress.go, timers.go, origin.go  what is stored of an instance
+//	keys.go, progress.go, timers.go  what is stored of an instance
 //	stats.go, report.go  what is counted, and how it is told
 //	statsshare.go what other processes have counted
 //	backlog.go    what nobody has read yet, as the store tells
@@ -72,7 +71,7 @@
 //  13. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
 //     the next one run. These have no effect before the first one is done, and see nothing that they could not see
 //     then.
-//  14. Keys and values have the forms that keys.go, timers.go, progress.go, origin.go and package
+//  14. Keys and values have the forms that keys.go, timers.go, progress.go and packages feed and
 //     applog tell.
 //  15. What a function gets of a feed was read after the function had asked for it first, in the feed's order and
 //     without a gap: whoever has read it.

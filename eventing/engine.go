@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
@@ -83,7 +84,7 @@ type Engine struct {
 	cancel     context.CancelFunc
 	watching   sync.WaitGroup
 	places     chan struct{} // an element for each chunk that takes part in Options.StreamMemory
-	streams    *streams
+	streams    *feed.Streams
 	debugging  *debug.Sessions
 	memory     *memory.Budget // of Options.HandlerMemory
 	logs       *applog.Logs
@@ -126,8 +127,8 @@ func New(o Options) *Engine {
 	if most <= 0 {
 		most = min(max(rtdebug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
 	}
-	e.streams = newStreams(int(most / streamShare))
-	e.places = make(chan struct{}, max((most-most/streamShare)/chunkBytes, 1))
+	e.streams = feed.New(int(most / keptShare))
+	e.places = make(chan struct{}, max((most-most/keptShare)/feed.SegmentBytes, 1))
 	e.memory = memory.NewHandlers(cmp.Or(o.HandlerMemory, handlerMemory()))
 	e.statements = cache.NewSized(cachedStatements, func(text string, _ *n1ql.Statement) int {
 		return statementSize * (len(text) + 10)

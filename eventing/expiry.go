@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/answers"
 	"github.com/settee-db/settee/storage/expiry"
@@ -77,7 +78,7 @@ func (s *sweeper) expired(x *storage.Tx, results []storage.EditResult) error {
 	}
 	for i := range results {
 		if rev := results[i].Rev; !rev.IsZero() {
-			origin{expired: true}.set(x, results[i].ID, rev)
+			feed.Origin{Expired: true}.Set(x, results[i].ID, rev)
 		}
 	}
 	return nil

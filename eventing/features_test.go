@@ -108,7 +108,7 @@ var settingsWithEffect = []feature{
 // mappingTable is the table of section 5: how partitions, checkpoints and takeovers are made of a
 // store's transactions.
 var mappingTable = []feature{
-	shown("5 feed", "eventing.TestFunctionsReadTogether", "eventing.TestSegments", "eventing.TestStreamsTellAll"),
+	shown("5 feed", "eventing.TestFunctionsReadTogether", "eventing/feed.TestSegments", "eventing/feed.TestStreamsTellAll"),
 	shown("5 checkpoint", "eventing.TestFromNow", "eventing.TestCheckpointInterval"),
 	shown("5 batch", "eventing.TestHandlersRunWhileABatchIsStored", "eventing.TestBatchesSeeTheOneBefore",
 		"eventing.TestTimersOverOnesThatRunAgain", "eventing.TestTooLargeFailsItsOwnEvent"),

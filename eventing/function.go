@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/remote"
 	"github.com/settee-db/settee/js"
@@ -51,12 +52,12 @@ type function struct {
 // selects reports whether a change passes the function's selector; doc is the document as the
 // function sees it. The selector sees the document with _id and _rev; for a deletion without a
 // document, its stub.
-func (f *function) selects(ch *row, doc *docread.Document) (bool, error) {
+func (f *function) selects(ch *feed.Row, doc *docread.Document) (bool, error) {
 	return selects(f.selector, ch, doc)
 }
 
 // selects reports whether a change passes a selector, nil for all.
-func selects(s *selector.Selector, ch *row, doc *docread.Document) (bool, error) {
+func selects(s *selector.Selector, ch *feed.Row, doc *docread.Document) (bool, error) {
 	if s == nil {
 		return true, nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -545,7 +546,7 @@ func TestSlowHandlerAmongWorkers(t *testing.T) {
 	n.deploy("f")
 	slow, other := "slow", ""
 	for i := 0; other == ""; i++ { // a partition of the other half
-		if id := fmt.Sprint(i); partitionOf(id)/(partitions/2) != partitionOf(slow)/(partitions/2) {
+		if id := fmt.Sprint(i); feed.PartitionOf(id)/(partitions/2) != feed.PartitionOf(slow)/(partitions/2) {
 			other = id
 		}
 	}

@@ -3,10 +3,8 @@ package eventing
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -137,17 +135,4 @@ func (f *function) writes(database string) bool {
 		}
 	}
 	return false
-}
-
-// attachmentsOf appends the list of a document's attachments as handlers see it.
-func attachmentsOf(b []byte, list []compat.Attachment) []byte {
-	for i := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = ejson.AppendString(b, list[i].Name)
-		b = ejson.AppendString(append(b, `:{"content_type":`...), list[i].Type)
-		b = append(strconv.AppendInt(append(b, `,"length":`...), list[i].Length, 10), '}')
-	}
-	return b
 }

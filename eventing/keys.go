@@ -2,8 +2,8 @@ package eventing
 
 import (
 	"fmt"
-	"hash/crc32"
 
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -37,17 +37,8 @@ const (
 	tagEnds          = 9
 )
 
-// partitions is how many lists of events a function has. The events of a document are all in one.
-const partitions = 64
-
-// partitionOf is the list that a document's events are in.
-func partitionOf(id string) int {
-	crc := ^uint32(0) // as crc32.ChecksumIEEE makes it, which wants bytes that are allocated
-	for i := range len(id) {
-		crc = crc32.IEEETable[byte(crc)^id[i]] ^ crc>>8
-	}
-	return int(^crc % partitions)
-}
+// partitions is how many lists of events a function has.
+const partitions = feed.Partitions
 
 // space is the key prefix of an instance. Its methods give keys of their own memory.
 type space string

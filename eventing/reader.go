@@ -2,14 +2,13 @@ package eventing
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/settee-db/settee/cluster/nodes"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
@@ -18,12 +17,12 @@ import (
 )
 
 const (
-	// chunkBytes bounds what is read of the feed at once, as segmentRows does.
-	chunkBytes = 2 << 20
+	// keptShare is which part of Options.StreamMemory segments may have that are kept for others.
+	keptShare = 4
 	// maxChunks is how many of them may be under way: read, and not all done.
 	maxChunks = 4
-	// leastChunk is chunkBytes of the one chunk that a function may always have. All others share
-	// Options.StreamMemory with those of other functions.
+	// leastChunk is how many bytes the one chunk has that a function may always have. All others
+	// have feed.SegmentBytes and share Options.StreamMemory with those of other functions.
 	leastChunk = 256 << 10
 )
 
@@ -114,8 +113,8 @@ func (r *reader) read(ctx context.Context) error {
 	}
 	defer listener.Close()
 	// After Listen, which has no changes to tell of then.
-	consumer := r.f.engine.streams.join(r.db.Bare(), r.streamKey(), r.since)
-	defer consumer.leave()
+	consumer := r.f.engine.streams.Join(r.db.Bare(), r.streamKey(), r.since)
+	defer consumer.Leave()
 	since := r.since
 	for {
 		place, most, err := r.reserve(ctx)
@@ -123,7 +122,7 @@ func (r *reader) read(ctx context.Context) error {
 			return err
 		}
 		var c *chunk
-		p, err := consumer.next(ctx, since, most)
+		p, err := consumer.Next(ctx, since, most)
 		if err == nil {
 			c, err = r.chunk(ctx, &p)
 		}
@@ -141,21 +140,21 @@ func (r *reader) read(ctx context.Context) error {
 				return err
 			}
 		}
-		if !p.last {
+		if !p.Last {
 			continue
 		}
 		if err := listener.Wait(ctx); err != nil {
 			return err
 		}
-		consumer.news()
+		consumer.News()
 	}
 }
 
 // streamKey tells which feed has the changes of the process's partitions.
-func (r *reader) streamKey() streamKey {
-	key := streamKey{source: r.progress.source}
+func (r *reader) streamKey() feed.Key {
+	key := feed.Key{Source: r.progress.source}
 	for _, p := range r.mine {
-		key.partitions |= 1 << p
+		key.Partitions |= 1 << p
 	}
 	return key
 }
@@ -165,12 +164,12 @@ func (r *reader) reserve(ctx context.Context) (place chan struct{}, most int, er
 	shared := r.f.engine.places
 	select {
 	case shared <- struct{}{}:
-		return shared, chunkBytes, nil
+		return shared, feed.SegmentBytes, nil
 	default:
 	}
 	select {
 	case shared <- struct{}{}:
-		return shared, chunkBytes, nil
+		return shared, feed.SegmentBytes, nil
 	case r.own <- struct{}{}:
 		return r.own, leastChunk, nil
 	case <-ctx.Done():
@@ -179,11 +178,11 @@ func (r *reader) reserve(ctx context.Context) (place chan struct{}, most int, er
 }
 
 // chunk makes events of what the function sees of a part of the feed.
-func (r *reader) chunk(ctx context.Context, p *part) (*chunk, error) {
-	c := &chunk{end: p.end}
-	events := make([]item, 0, len(p.rows)) // together: they come and go together
-	for i := range p.rows {
-		row := &p.rows[i]
+func (r *reader) chunk(ctx context.Context, p *feed.Part) (*chunk, error) {
+	c := &chunk{end: p.End}
+	events := make([]item, 0, len(p.Rows)) // together: they come and go together
+	for i := range p.Rows {
+		row := &p.Rows[i]
 		events = append(events, item{})
 		it := &events[len(events)-1]
 		seen, err := r.sees(ctx, row, it)
@@ -200,18 +199,18 @@ func (r *reader) chunk(ctx context.Context, p *part) (*chunk, error) {
 }
 
 // sees makes an event of a row, and reports whether the function sees it.
-func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err error) {
-	if r.workerOf[row.partition] == nil || !r.progress.of(row.partition).Before(row.Seq.Seq) {
+func (r *reader) sees(ctx context.Context, row *feed.Row, it *item) (seen bool, err error) {
+	if r.workerOf[row.Partition] == nil || !r.progress.of(row.Partition).Before(row.Seq.Seq) {
 		return false, nil
 	}
 	// What the owner may not read is no event, as if it were not there.
-	doc, ok := row.shown(ctx, r.db)
+	doc, ok := row.Shown(ctx, r.db)
 	if !ok {
 		return false, nil
 	}
 	*it = item{
-		id: row.ID, rev: row.Revs[0], seq: row.Seq.Seq, partition: row.partition, hops: row.origin.hops,
-		event: js.Event{Kind: js.EventUpdate, Meta: row.meta},
+		id: row.ID, rev: row.Revs[0], seq: row.Seq.Seq, partition: row.Partition, hops: row.Origin.Hops,
+		event: js.Event{Kind: js.EventUpdate, Meta: row.Meta},
 	}
 	if row.Deleted {
 		it.event.Kind, it.event.Options = js.EventDelete, notExpired
@@ -223,16 +222,16 @@ func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err e
 		r.f.stats.count(ofKind(it.event.Kind, filteredUpdates, filteredDeletes), 1)
 		return false, err
 	}
-	switch o := row.origin; {
-	case o.instance == r.f.instance: // it has written this itself
+	switch o := row.Origin; {
+	case o.Instance == r.f.instance: // it has written this itself
 		r.f.stats.count(ofKind(it.event.Kind, ownUpdates, ownDeletes), 1)
 		return false, nil
-	case o.hops > 0 && o.hops >= r.f.hopLimit:
+	case o.Hops > 0 && o.Hops >= r.f.hopLimit:
 		r.f.stats.count(hopsExceeded, 1)
-		r.f.log.Say("the change of " + it.id + " has come through " + strconv.FormatUint(o.hops, 10) +
+		r.f.log.Say("the change of " + it.id + " has come through " + strconv.FormatUint(o.Hops, 10) +
 			" functions: it is left out (hop_limit)")
 		return false, nil
-	case o.expired:
+	case o.Expired:
 		it.event.Options, it.expired = hasExpired, true
 	}
 	it.size = len(it.event.Doc) + len(it.event.Meta)
@@ -242,39 +241,6 @@ func (r *reader) sees(ctx context.Context, row *row, it *item) (seen bool, err e
 
 // The second argument of OnDelete.
 var notExpired, hasExpired = []byte(`{"expired":false}`), []byte(`{"expired":true}`)
-
-// appendExpiry completes what meta has begun.
-func appendExpiry(b []byte, ms int64) []byte {
-	b = strconv.AppendInt(append(b, `,"expiration":`...), ms/1000, 10)
-	b = strconv.AppendInt(append(b, `,"expiry":`...), ms/1000, 10)
-	if ms > 0 {
-		b = strconv.AppendInt(append(b, `,"expiry_date":`...), ms, 10)
-	}
-	return append(b, '}')
-}
-
-// usualMeta is a length that what metaOf appends stays below, with its end, where names are not
-// long.
-const usualMeta = 384
-
-// metaOf appends the metadata that handlers get with a document (Couchbase's meta argument); appendExpiry ends it.
-func metaOf(b []byte, source string, ch *storage.Change, partition int) []byte {
-	rev := ch.Revs[0].String()
-	b = ejson.AppendString(append(b, `{"id":`...), ch.ID)
-	b = ejson.AppendString(append(b, `,"docid":`...), ch.ID)
-	b = ejson.AppendString(append(b, `,"cas":`...), rev)
-	b = ejson.AppendString(append(b, `,"rev":`...), rev)
-	b = strconv.AppendUint(append(b, `,"seq":`...), ch.Seq.N, 10)
-	b = strconv.AppendInt(append(b, `,"vb":`...), int64(partition), 10)
-	b = append(b, `,"flags":0,"datatype":"json","created":`...)
-	b = strconv.AppendBool(b, ch.Revs[0].Pos == 1)
-	b = ejson.AppendString(append(b, `,"keyspace":{"bucket_name":`...), source)
-	b = append(b, `,"scope_name":"_default","collection_name":"_default"}`...)
-	if ch.Doc != nil && len(ch.Doc.Attachments) > 0 {
-		b = append(attachmentsOf(append(b, `,"attachments":{`...), ch.Doc.Attachments), '}')
-	}
-	return b
-}
 
 // dispatch hands the events of a chunk to their workers and waits while maxChunks are under way.
 // The chunk is counted before the first event is handed over, since a worker may be done with it at
@@ -353,7 +319,7 @@ func (r *reader) tell(t *tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.Queued, t.QueuedBytes = r.queued, r.bytes
-	t.Mine, t.Read = r.streamKey().partitions, keyspace.AppendSeq(nil, r.reached)
+	t.Mine, t.Read = r.streamKey().Partitions, keyspace.AppendSeq(nil, r.reached)
 }
 
 // store stores how far all partitions are done, if that has changed. The workers store it for
@@ -412,7 +378,3 @@ func (w *worker) moved(items []*item) {
 		w.seqs[it.partition] = it.seq
 	}
 }
-
-// errSourceGone ends a function whose source was deleted, or is another database of the same name
-// now.
-var errSourceGone = errors.New("eventing: the source of the function is gone")

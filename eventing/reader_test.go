@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/eventing/feed"
 )
 
 // underWay are the bytes of chunks that functions of the node have read and not done, and how many
@@ -66,10 +68,35 @@ func TestStreamsShareMemory(t *testing.T) {
 	}, "not all functions read")
 	const margin = size + 1<<10 // the last document of a chunk, and what belongs to it
 	bytes, _ := n.underWay()
-	require.LessOrEqual(t, bytes, shared*(chunkBytes+margin)+functions*(leastChunk+margin))
+	require.LessOrEqual(t, bytes, shared*(feed.SegmentBytes+margin)+functions*(leastChunk+margin))
 	letGo()
 	for i := range functions {
 		n.eventually(func() bool { return n.stat(fmt.Sprint("f", i), "on_update_success") == docs }, "all events")
 	}
 	n.eventually(func() bool { return len(n.engine.places) == 0 }, "places are taken")
+}
+
+// TestFunctionsReadTogether: however many functions see a database, each of its changes is read
+// once.
+func TestFunctionsReadTogether(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	const functions, docs = 8, 1500
+	for i := range functions {
+		name := fmt.Sprint("f", i)
+		n.define(name, `function OnUpdate(doc, meta) { dst["`+name+`:" + meta.id] = doc; }`, "", "+dst=dst")
+		n.deploy(name)
+	}
+	n.put("src", "first", `{}`) // until there is something to do functions rest
+	n.eventually(func() bool { return n.count("dst") == functions }, "a function does not read")
+	before, _ := n.engine.streams.Usage()
+	for i := range docs {
+		n.put("src", fmt.Sprint(i), fmt.Sprintf(`{"n":%d}`, i))
+	}
+	n.eventually(func() bool { return n.count("dst") == functions*(docs+1) }, "not all were copied")
+	rows, _ := n.engine.streams.Usage()
+	require.EqualValues(t, docs, rows-before)
+	n.eventually(func() bool {
+		_, kept := n.engine.streams.Usage()
+		return kept == 0
+	}, "what all have read is kept")
 }

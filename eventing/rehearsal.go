@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
@@ -27,7 +28,7 @@ type Rehearsal struct {
 	e        *Engine
 	f        *function
 	r        *reader
-	consumer *consumer
+	consumer *feed.Consumer
 	since    storage.Seq
 	now      time.Time
 	left     int // events and timers that the method may handle still
@@ -91,13 +92,13 @@ func (h *Rehearsal) begin(ctx context.Context, r *registry.Record) (err error) {
 	}
 	h.r = newReader(h.f, db, p)
 	h.since = h.r.since
-	h.consumer = h.e.streams.join(db.Bare(), h.r.streamKey(), h.since)
+	h.consumer = h.e.streams.Join(db.Bare(), h.r.streamKey(), h.since)
 	return nil
 }
 
 // Close ends the rehearsal; the store stays as it is.
 func (h *Rehearsal) Close() {
-	h.consumer.leave()
+	h.consumer.Leave()
 	h.f.close()
 	h.e.cancel()
 }
@@ -167,8 +168,8 @@ func (h *Rehearsal) settle(ctx context.Context) error {
 
 // events has the next changes of the source handled; seen are those, with what is no event.
 func (h *Rehearsal) events(ctx context.Context) (seen int, err error) {
-	h.consumer.news()
-	p, err := h.consumer.next(ctx, h.since, chunkBytes)
+	h.consumer.News()
+	p, err := h.consumer.Next(ctx, h.since, feed.SegmentBytes)
 	if err != nil {
 		return 0, err
 	}
@@ -179,7 +180,7 @@ func (h *Rehearsal) events(ctx context.Context) (seen int, err error) {
 	if c.end != (storage.Seq{}) {
 		h.since = c.end
 	}
-	return len(p.rows), h.f.process(ctx, c.items, h.r.workers[0])
+	return len(p.Rows), h.f.process(ctx, c.items, h.r.workers[0])
 }
 
 // due fires the timers that are due, and deletes the documents that are.

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/remote"
 	"github.com/settee-db/settee/js"
@@ -119,7 +120,7 @@ func (e errCannotRun) Error() string { return "eventing: " + e.why }
 func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) error {
 	var cannot errCannotRun
 	var stopped errStopped
-	gone := errors.Is(err, errSourceGone) || errors.Is(err, compat.KindNoDatabase)
+	gone := errors.Is(err, feed.ErrSourceGone) || errors.Is(err, compat.KindNoDatabase)
 	if !errors.As(err, &cannot) && !errors.As(err, &stopped) && !gone {
 		return err
 	}

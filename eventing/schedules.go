@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/storage/kv"
@@ -22,7 +23,7 @@ const scheduledCallback = "(schedule)"
 func nextCall(f *function, s *schedule.Schedule) *timer {
 	name := timerName{scheduledCallback, s.String()}
 	return &timer{
-		timerName: name, partition: partitionOf(name.reference), due: s.Next(f.engine.now()).UnixMilli(),
+		timerName: name, partition: feed.PartitionOf(name.reference), due: s.Next(f.engine.now()).UnixMilli(),
 	}
 }
 

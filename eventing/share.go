@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -70,7 +71,7 @@ func (f *function) share(ctx context.Context, db *documents.Database) (*progress
 			tx.Set(f.space.progress(), encodeProgress(p.source, p.begin))
 		}
 		if p.source != s.UUID() {
-			return errSourceGone
+			return feed.ErrSourceGone
 		}
 		gone, err := f.divide(tx, p, members)
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -260,7 +261,7 @@ function OnUpdate(doc, meta) {
 	n.eventually(func() bool { return n.js.Stats().Running > n.js.Stats().Idle }, "no handler runs")
 	_, err = n.kv.Update(t.Context(), func(tx kv.Tx) error {
 		tx.Set(tuple.AppendBytes(keyspace.NodesPrefix(), other[:]), append(make([]byte, 24), "{}"...))
-		tx.Set(s.owner(partitionOf("a")), other[:])
+		tx.Set(s.owner(feed.PartitionOf("a")), other[:])
 		tx.Atomic(kv.Add, s.ownersChanged(), oneMore)
 		return nil
 	})

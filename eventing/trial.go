@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
@@ -135,8 +136,8 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 			return nil, err
 		}
 		ch := &storage.Change{ID: t.ID, Revs: []compat.Rev{doc.Rev}, Doc: doc}
-		it := &item{id: t.ID, rev: doc.Rev, partition: partitionOf(t.ID)}
-		meta := appendExpiry(metaOf(nil, f.source, ch, it.partition), 0)
+		it := &item{id: t.ID, rev: doc.Rev, partition: feed.PartitionOf(t.ID)}
+		meta := feed.AppendExpiry(feed.AppendMeta(nil, f.source, ch, it.partition), 0)
 		it.event = js.Event{Kind: js.EventUpdate, Meta: meta, Doc: doc.Body}
 		return it, nil
 	}
@@ -144,8 +145,8 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 		t.ID = "test"
 	}
 	ch := &storage.Change{ID: t.ID, Revs: []compat.Rev{{Pos: 1, Hash: strings.Repeat("\x00", 16)}}, Deleted: t.Delete}
-	it := &item{id: t.ID, rev: ch.Revs[0], partition: partitionOf(t.ID)}
-	meta := appendExpiry(metaOf(nil, f.source, ch, it.partition), 0)
+	it := &item{id: t.ID, rev: ch.Revs[0], partition: feed.PartitionOf(t.ID)}
+	meta := feed.AppendExpiry(feed.AppendMeta(nil, f.source, ch, it.partition), 0)
 	it.event = js.Event{Kind: js.EventUpdate, Meta: meta, Doc: t.Doc}
 	if t.Delete {
 		it.event.Kind, it.event.Doc, it.event.Options = js.EventDelete, nil, []byte(`{"expired":false}`)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/settee-db/settee/eventing/feed"
 )
 
 const (
@@ -11,7 +13,7 @@ const (
 	// one within quickBatch its successor may have twice as many, up to mostItems; after one that
 	// took longer than slowBatch it has half as many, but batchItems.
 	batchItems = 100
-	mostItems  = 1000
+	mostItems  = feed.SegmentRows
 	quickBatch = 50 * time.Millisecond
 	slowBatch  = 200 * time.Millisecond
 	// batchBytes bounds the events of a batch, too.

@@ -1,11 +1,13 @@
-package eventing
+package feed
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Where a revision comes from is kept with it, in databases that functions are deployed on: so a
@@ -15,17 +17,17 @@ import (
 //	of a database: (keyspace.TagEventing, id)   revision, instance that is not to see it as an event (0: all do),
 //	                                           number of functions on the way [, 1: deletion of what has expired]
 
-// origin is where a revision comes from. The zero origin is nobody's.
-type origin struct {
-	instance int64
-	hops     uint64
-	expired  bool
+// Origin is where a revision comes from. The zero Origin is nobody's.
+type Origin struct {
+	Instance int64
+	Hops     uint64
+	Expired  bool
 }
 
-// set keeps the origin of a revision in the transaction that stores it.
-func (o origin) set(x *storage.Tx, id string, rev compat.Rev) {
-	value := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(o.instance)), o.hops)
-	if o.expired {
+// Set keeps the origin of a revision in the transaction that stores it.
+func (o Origin) Set(x *storage.Tx, id string, rev compat.Rev) {
+	value := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(o.Instance)), o.Hops)
+	if o.Expired {
 		value = append(value, 1)
 	}
 	x.SetBeside(keyspace.TagEventing, id, rev, value)
@@ -33,33 +35,36 @@ func (o origin) set(x *storage.Tx, id string, rev compat.Rev) {
 
 // originsOf gives for each of some revisions where it comes from. Where the database has no
 // origins, one key is read.
-func originsOf(s *storage.Snapshot, revs []storage.ReadRev) ([]origin, error) {
+func originsOf(s *storage.Snapshot, revs []storage.ReadRev) ([]Origin, error) {
 	values, err := s.Beside(keyspace.TagEventing, revs)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]origin, len(revs))
+	list := make([]Origin, len(revs))
 	for i, value := range values {
 		if value == nil {
 			continue
 		}
-		if list[i], err = parseOrigin(value); err != nil {
+		if list[i], err = ParseOrigin(value); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// parseOrigin reads what follows the revision.
-func parseOrigin(b []byte) (o origin, err error) {
+// errOrigin reports stored bytes that no code of ours writes.
+var errOrigin = fmt.Errorf("eventing: malformed origin: %w", kv.ErrCorrupt)
+
+// ParseOrigin reads what follows the revision.
+func ParseOrigin(b []byte) (o Origin, err error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 {
-		return o, corrupt("origin")
+		return o, errOrigin
 	}
 	b = b[size:]
-	if o.hops, size = binary.Uvarint(b); size <= 0 {
-		return o, corrupt("origin")
+	if o.Hops, size = binary.Uvarint(b); size <= 0 {
+		return o, errOrigin
 	}
-	o.instance, o.expired = int64(n), len(b) > size
+	o.Instance, o.Expired = int64(n), len(b) > size
 	return o, nil
 }

@@ -1,15 +1,14 @@
-package eventing
+package feed
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 )
 
@@ -19,38 +18,18 @@ import (
 // are. Nothing depends on it: a function that is left behind, or whose partitions are others, reads
 // for itself.
 
+// SegmentRows and SegmentBytes bound what is read of a stream at once.
 const (
-	// segmentRows and chunkBytes bound what is read of a stream at once: as many events as a batch
-	// may have.
-	segmentRows = mostItems
-	// streamShare is which part of Options.StreamMemory segments may have that are kept for others.
-	streamShare = 4
+	SegmentRows  = 1000
+	SegmentBytes = 2 << 20
 )
-
-// row is a change of a document as all functions see it. Consumers share rows, so nobody may change
-// one.
-type row struct {
-	storage.Change        // the document is the row's own; nil for a deletion of which nothing more is known
-	partition      int    // of the document
-	meta           []byte // what handlers get beside the document
-	origin         origin
-}
-
-// size is about how many bytes the row takes.
-func (r *row) size() int {
-	size := len(r.meta)
-	if r.Doc != nil {
-		size += len(r.Doc.Body)
-	}
-	return size
-}
 
 // segment is a part of a stream: all rows after since up to end, of one snapshot. It has been read
 // when done is closed, and does not change any more then.
 type segment struct {
 	since, end storage.Seq // end is zero where there are no rows
 	began      time.Time   // a moment before the snapshot
-	rows       []row
+	rows       []Row
 	bytes      int
 	pending    int64 // rows that come after end
 	err        error
@@ -61,36 +40,37 @@ type segment struct {
 	ready bool // done is closed
 }
 
-// streamKey names a stream: which database, and which partitions of it.
-type streamKey struct {
-	source     [16]byte // uuid of the database
-	partitions uint64   // the bit of each that it has
+// Key names a stream: which database, and which partitions of it.
+type Key struct {
+	Source     [16]byte // uuid of the database
+	Partitions uint64   // the bit of each that it has
 }
 
 // stream is the changes of some partitions of a database, shared by the functions of this process
 // that have these partitions.
 type stream struct {
-	key       streamKey
-	consumers map[*consumer]bool
+	key       Key
+	consumers map[*Consumer]bool
 	segments  []*segment
 }
 
-// streams are all that functions of this process read, with the segments that are kept of them. It
+// Streams are all that functions of this process read, with the segments that are kept of them. It
 // is safe for concurrent use.
-type streams struct {
+type Streams struct {
 	mu    sync.Mutex
-	open  map[streamKey]*stream
+	open  map[Key]*stream
 	kept  []*segment // oldest first
 	bytes int        // of these
 	most  int
 	reads int64 // rows that were read
 }
 
-func newStreams(most int) *streams { return &streams{open: make(map[streamKey]*stream), most: most} }
+// New makes Streams that keep so many bytes of what was read for functions that are behind.
+func New(most int) *Streams { return &Streams{open: make(map[Key]*stream), most: most} }
 
-// consumer is a function that reads a stream, and its offset there. It is used by one goroutine.
-type consumer struct {
-	streams *streams
+// Consumer is a function that reads a stream, and its offset there. It is used by one goroutine.
+type Consumer struct {
+	streams *Streams
 	stream  *stream
 	db      *storage.DB
 	// joined is when the function has begun: what was read before it does not see, so that nobody
@@ -103,22 +83,29 @@ type consumer struct {
 	rows  int         // of the segment that was read last: about as many as the next one has
 }
 
-// join makes a consumer that reads a stream from behind a sequence on; leave ends it.
-func (s *streams) join(db *storage.DB, key streamKey, at storage.Seq) *consumer {
-	c := &consumer{streams: s, db: db, at: at, joined: time.Now()}
+// Usage tells how many rows were read since the process began, and how many bytes of them are kept.
+func (s *Streams) Usage() (rows int64, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads, s.bytes
+}
+
+// Join makes a consumer that reads a stream from behind a sequence on; Leave ends it.
+func (s *Streams) Join(db *storage.DB, key Key, at storage.Seq) *Consumer {
+	c := &Consumer{streams: s, db: db, at: at, joined: time.Now()}
 	c.asked = c.joined
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.stream = s.open[key]; c.stream == nil {
-		c.stream = &stream{key: key, consumers: make(map[*consumer]bool)}
+		c.stream = &stream{key: key, consumers: make(map[*Consumer]bool)}
 		s.open[key] = c.stream
 	}
 	c.stream.consumers[c] = true
 	return c
 }
 
-// leave ends a consumer. The last one closes its stream, and segments that nobody else wants go.
-func (c *consumer) leave() {
+// Leave ends a consumer. The last one closes its stream, and segments that nobody else wants go.
+func (c *Consumer) Leave() {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
 	delete(c.stream.consumers, c)
@@ -128,38 +115,38 @@ func (c *consumer) leave() {
 	c.streams.prune(c.stream)
 }
 
-// news says that the function has been told of changes, which the next segments must have
-// (part.last).
-func (c *consumer) news() { c.asked = time.Now() }
+// News says that the function has been told of changes, which the next segments must have
+// (Part.Last).
+func (c *Consumer) News() { c.asked = time.Now() }
 
-// part is what a consumer gets of a stream at once: a segment, or as much of it as the function may
+// Part is what a consumer gets of a stream at once: a segment, or as much of it as the function may
 // have in memory.
-type part struct {
-	rows    []row
-	end     storage.Seq // of the last row, or of one after it that no function sees; zero if there is none
+type Part struct {
+	Rows    []Row
+	End     storage.Seq // of the last row, or of one after it that no function sees; zero if there is none
 	pending int64       // about how many rows come after it
-	last    bool        // all changes that the function was told of are in it, or came before
+	Last    bool        // all changes that the function was told of are in it, or came before
 }
 
-// next gives the rows that follow a sequence, of about so many bytes at most, and at least one if
+// Next gives the rows that follow a sequence, of about so many bytes at most, and at least one if
 // there is any. It reads them only if nobody has read them or is just reading them. An error of
 // another function's read is not passed on, because that function's context may have ended: this
 // one tries by itself then.
-func (c *consumer) next(ctx context.Context, since storage.Seq, most int) (part, error) {
+func (c *Consumer) Next(ctx context.Context, since storage.Seq, most int) (Part, error) {
 	for {
 		p, own := c.find(since)
 		if own {
 			p.read(ctx, c, most)
 			c.finish(p)
 			if p.err != nil {
-				return part{}, p.err
+				return Part{}, p.err
 			}
 			return c.take(p, since, most), nil
 		}
 		select {
 		case <-p.done:
 		case <-ctx.Done():
-			return part{}, ctx.Err()
+			return Part{}, ctx.Err()
 		}
 		if p.err == nil { // otherwise this function looks whether it can
 			return c.take(p, since, most), nil
@@ -171,7 +158,7 @@ func (c *consumer) next(ctx context.Context, since storage.Seq, most int) (part,
 // entered, so that others wait for it, and the caller has to read and finish it. A segment that was
 // begun before the consumer joined is not given, because it may show documents as they were before
 // the function was deployed.
-func (c *consumer) find(since storage.Seq) (p *segment, own bool) {
+func (c *Consumer) find(since storage.Seq) (p *segment, own bool) {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
 	c.at = since
@@ -188,7 +175,7 @@ func (c *consumer) find(since storage.Seq) (p *segment, own bool) {
 
 // finish shows a segment that has been read to those who wait for it. It is kept for others unless
 // reading failed or there was nothing to read.
-func (c *consumer) finish(p *segment) {
+func (c *Consumer) finish(p *segment) {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
 	p.ready = true
@@ -205,23 +192,23 @@ func (c *consumer) finish(p *segment) {
 // take cuts a segment down to what the function may have: rows behind the sequence, up to a size.
 // The result is the last part only if no rows follow, and the segment was begun after the function
 // was last told of changes.
-func (c *consumer) take(p *segment, since storage.Seq, most int) part {
+func (c *Consumer) take(p *segment, since storage.Seq, most int) Part {
 	rows := p.rows
 	for len(rows) > 0 && !since.Before(rows[0].Seq.Seq) {
 		rows = rows[1:]
 	}
-	out := part{rows: rows, end: p.end, pending: p.pending, last: p.pending == 0 && !p.began.Before(c.asked)}
+	out := Part{Rows: rows, End: p.end, pending: p.pending, Last: p.pending == 0 && !p.began.Before(c.asked)}
 	size := 0
 	for i := range rows {
 		if size += rows[i].size(); size > most && i+1 < len(rows) {
-			out = part{rows: rows[:i+1], end: rows[i].Seq.Seq, pending: p.pending + int64(len(rows)-i-1)}
+			out = Part{Rows: rows[:i+1], End: rows[i].Seq.Seq, pending: p.pending + int64(len(rows)-i-1)}
 			break
 		}
 	}
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
-	if out.end != (storage.Seq{}) {
-		c.at = out.end
+	if out.End != (storage.Seq{}) {
+		c.at = out.End
 	}
 	c.streams.prune(c.stream)
 	return out
@@ -229,7 +216,7 @@ func (c *consumer) take(p *segment, since storage.Seq, most int) part {
 
 // prune drops the segments of a stream that no consumer needs any more, and the oldest segments of
 // all streams while more than the limit is kept. The mutex is held.
-func (s *streams) prune(of *stream) {
+func (s *Streams) prune(of *stream) {
 	for _, p := range slices.Clone(of.segments) {
 		if p.ready && !of.wants(p) {
 			s.drop(p)
@@ -257,7 +244,7 @@ func (s *stream) forget(p *segment) {
 }
 
 // drop forgets a segment that is kept. The mutex is held.
-func (s *streams) drop(p *segment) {
+func (s *Streams) drop(p *segment) {
 	p.of.forget(p)
 	s.kept = slices.DeleteFunc(s.kept, func(other *segment) bool { return other == p })
 	s.bytes -= p.bytes
@@ -267,25 +254,25 @@ func (s *streams) drop(p *segment) {
 // becomes too old, everything is read anew from another one, which is why it begins by emptying
 // what it fills. The rows get memory of their own, since the store's is only good within the
 // snapshot.
-func (p *segment) read(ctx context.Context, c *consumer, most int) {
+func (p *segment) read(ctx context.Context, c *Consumer, most int) {
 	var revs []storage.ReadRev
 	var mem slab
-	p.rows = make([]row, 0, c.rows)
+	p.rows = make([]Row, 0, c.rows)
 	defer func() { c.rows = len(p.rows) }()
 	p.err = c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		if s.UUID() != c.stream.key.source {
-			return errSourceGone
+		if s.UUID() != c.stream.key.Source {
+			return ErrSourceGone
 		}
 		p.rows, p.bytes, p.end, revs = p.rows[:0], 0, storage.Seq{}, revs[:0]
-		end, err := s.Changes(storage.ChangesOptions{Since: p.since, Limit: segmentRows, IncludeDocs: true},
+		end, err := s.Changes(storage.ChangesOptions{Since: p.since, Limit: SegmentRows, IncludeDocs: true},
 			func(ch *storage.Change) error {
 				p.end = ch.Seq.Seq
-				partition := partitionOf(ch.ID)
-				if c.stream.key.partitions&(1<<partition) == 0 || compat.IsDesignID(ch.ID) {
+				partition := PartitionOf(ch.ID)
+				if c.stream.key.Partitions&(1<<partition) == 0 || compat.IsDesignID(ch.ID) {
 					return nil
 				}
-				meta := metaOf(mem.room(usualMeta), c.db.Name(), ch, partition)
-				r := row{Change: *ch, partition: partition, meta: meta}
+				meta := AppendMeta(mem.room(usualMeta), c.db.Name(), ch, partition)
+				r := Row{Change: *ch, Partition: partition, Meta: meta}
 				r.Revs, r.Doc = slices.Clone(ch.Revs[:1]), ownCopy(&mem, ch.Doc)
 				p.rows, revs = append(p.rows, r), append(revs, storage.ReadRev{ID: r.ID, Rev: r.Revs[0]})
 				if p.bytes += r.size(); p.bytes > most {
@@ -316,59 +303,11 @@ func (p *segment) complete(s *storage.Snapshot, revs []storage.ReadRev) error {
 		return err
 	}
 	for i := range p.rows {
-		p.rows[i].origin, p.rows[i].meta = origins[i], appendExpiry(p.rows[i].meta, expiries[i])
+		p.rows[i].Origin, p.rows[i].Meta = origins[i], AppendExpiry(p.rows[i].Meta, expiries[i])
 	}
 	return nil
 }
 
-// slab is memory of which rows have small parts: they come and go together, and the collector has
-// less to look at.
-type slab struct {
-	free []byte
-	size int // of what was allocated last
-}
-
-// Slabs begin small, for a row that comes alone, and each is twice as large as the one before, up
-// to mostSlab.
-const (
-	leastSlab = 1 << 10
-	mostSlab  = 32 << 10
-)
-
-// room is an empty slice with a capacity of its own, so that who appends to it cannot reach the
-// next one's memory. Large ones are allocated by themselves.
-func (s *slab) room(size int) []byte {
-	if size > mostSlab/4 {
-		return make([]byte, 0, size)
-	}
-	if len(s.free) < size {
-		s.size = max(leastSlab, size, min(2*s.size, mostSlab))
-		s.free = make([]byte, s.size)
-	}
-	var b []byte
-	b, s.free = s.free[:0:size], s.free[size:]
-	return b
-}
-
-// ownCopy is a copy of a row's document that has memory of a slab.
-func ownCopy(mem *slab, doc *docread.Document) *docread.Document {
-	if doc == nil {
-		return nil
-	}
-	c := *doc
-	if doc.Body != nil {
-		c.Body = append(mem.room(len(doc.Body)), doc.Body...)
-	}
-	c.Attachments = slices.Clone(doc.Attachments)
-	return &c
-}
-
-// shown is the document of a row as a principal may see it, and false if it must not be seen at
-// all. Only a database with hidden members costs a copy.
-func (r *row) shown(ctx context.Context, db *documents.Database) (*docread.Document, bool) {
-	if !db.Hides() {
-		return r.Doc, true
-	}
-	doc := ownCopy(new(slab), r.Doc)
-	return doc, db.Show(ctx, doc) == nil
-}
+// ErrSourceGone ends a function whose source was deleted, or is another database of the same name
+// now.
+var ErrSourceGone = errors.New("eventing: the source of the function is gone")

@@ -1,4 +1,4 @@
-package eventing
+package feed
 
 import (
 	"context"
@@ -11,121 +11,115 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// readRows is how many rows functions of the node have read of streams.
-func (n *node) readRows() int64 {
-	n.engine.streams.mu.Lock()
-	defer n.engine.streams.mu.Unlock()
-	return n.engine.streams.reads
+// base is a store in memory with databases.
+type base struct {
+	t     *testing.T
+	store *storage.Store
 }
 
-// TestFunctionsReadTogether: however many functions see a database, each of its changes is read
-// once.
-func TestFunctionsReadTogether(t *testing.T) {
-	n := newAlone(t, "src", "dst")
-	const functions, docs = 8, 1500
-	for i := range functions {
-		name := fmt.Sprint("f", i)
-		n.define(name, `function OnUpdate(doc, meta) { dst["`+name+`:" + meta.id] = doc; }`, "", "+dst=dst")
-		n.deploy(name)
+func newBase(t *testing.T, databases ...string) *base {
+	store, err := storage.Open(t.Context(), storage.Options{KV: memkv.New()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	for _, name := range databases {
+		require.NoError(t, store.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1}))
 	}
-	n.put("src", "first", `{}`) // until there is something to do functions rest
-	n.eventually(func() bool { return n.count("dst") == functions }, "a function does not read")
-	before := n.readRows()
-	for i := range docs {
-		n.put("src", fmt.Sprint(i), fmt.Sprintf(`{"n":%d}`, i))
-	}
-	n.eventually(func() bool { return n.count("dst") == functions*(docs+1) }, "not all were copied")
-	require.EqualValues(t, docs, n.readRows()-before)
-	n.eventually(func() bool {
-		n.engine.streams.mu.Lock()
-		defer n.engine.streams.mu.Unlock()
-		return len(n.engine.streams.kept) == 0 && n.engine.streams.bytes == 0
-	}, "what all have read is kept")
+	return &base{t, store}
+}
+
+// put writes a document over whatever is there.
+func (n *base) put(database, id, body string) {
+	n.t.Helper()
+	require.NoError(n.t, n.store.Commit(n.t.Context(), &storage.Commit{Databases: []storage.DatabaseCommit{{
+		DB: n.store.DB(database), Edits: []storage.Edit{{Doc: storagetest.Doc(n.t, id, "", body), Over: true}},
+	}}}))
 }
 
 // newConsumer is a function's place in the stream of a database, of all partitions.
-func (n *node) newConsumer(streams *streams, database string) *consumer {
+func (n *base) newConsumer(streams *Streams, database string) *Consumer {
 	n.t.Helper()
 	db := n.store.DB(database)
-	key := streamKey{partitions: 1<<partitions - 1}
+	key := Key{Partitions: 1<<Partitions - 1}
 	require.NoError(n.t, db.View(n.t.Context(), func(s *storage.Snapshot) error {
-		key.source = s.UUID()
+		key.Source = s.UUID()
 		return nil
 	}))
-	return streams.join(db, key, storage.Seq{})
+	return streams.Join(db, key, storage.Seq{})
 }
 
 // TestSegments: who is behind gets what another one has read, cut down to what it may have, but
 // nothing that was read before it joined; what nobody wants any more is not kept, nor what is too
 // much.
 func TestSegments(t *testing.T) {
-	n := newAlone(t, "src", "other")
+	n := newBase(t, "src", "other")
 	for i := range 10 {
 		n.put("src", fmt.Sprint(i), `{"text":"`+strings.Repeat("x", 1000)+`"}`)
 	}
-	streams, ctx := newStreams(1<<20), t.Context()
+	streams, ctx := New(1<<20), t.Context()
 	first, second := n.newConsumer(streams, "src"), n.newConsumer(streams, "src")
-	all, err := first.next(ctx, storage.Seq{}, chunkBytes)
+	all, err := first.Next(ctx, storage.Seq{}, SegmentBytes)
 	require.NoError(t, err)
-	require.Len(t, all.rows, 10)
-	require.True(t, all.last)
+	require.Len(t, all.Rows, 10)
+	require.True(t, all.Last)
 	late := n.newConsumer(streams, "src")
-	some, err := second.next(ctx, storage.Seq{}, 3500)
+	some, err := second.Next(ctx, storage.Seq{}, 3500)
 	require.NoError(t, err)
-	require.Len(t, some.rows, 3)
-	require.False(t, some.last)
+	require.Len(t, some.Rows, 3)
+	require.False(t, some.Last)
 	require.EqualValues(t, 7, some.pending)
 	require.EqualValues(t, 10, streams.reads)
-	rest, err := second.next(ctx, some.end, chunkBytes)
+	rest, err := second.Next(ctx, some.End, SegmentBytes)
 	require.NoError(t, err)
-	require.Len(t, rest.rows, 7)
-	require.Equal(t, all.end, rest.end)
-	require.True(t, rest.last)
+	require.Len(t, rest.Rows, 7)
+	require.Equal(t, all.End, rest.End)
+	require.True(t, rest.Last)
 	require.EqualValues(t, 10, streams.reads)
 	require.Empty(t, streams.kept)
 
 	n.put("src", "0", `{}`) // who joins reads what is there then
-	fresh, err := late.next(ctx, storage.Seq{}, chunkBytes)
+	fresh, err := late.Next(ctx, storage.Seq{}, SegmentBytes)
 	require.NoError(t, err)
-	require.Equal(t, "0", fresh.rows[9].ID)
+	require.Equal(t, "0", fresh.Rows[9].ID)
 	require.EqualValues(t, 20, streams.reads)
 
 	// What was read before the others were told of news does not end theirs.
-	first.news()
-	early, err := first.next(ctx, all.end, chunkBytes)
+	first.News()
+	early, err := first.Next(ctx, all.End, SegmentBytes)
 	require.NoError(t, err)
-	require.Len(t, early.rows, 1)
+	require.Len(t, early.Rows, 1)
 	n.put("src", "1", `{}`)
-	second.news()
-	old, err := second.next(ctx, all.end, chunkBytes)
+	second.News()
+	old, err := second.Next(ctx, all.End, SegmentBytes)
 	require.NoError(t, err)
-	require.Equal(t, early.rows, old.rows)
-	require.False(t, old.last)
-	news, err := second.next(ctx, old.end, chunkBytes)
+	require.Equal(t, early.Rows, old.Rows)
+	require.False(t, old.Last)
+	news, err := second.Next(ctx, old.End, SegmentBytes)
 	require.NoError(t, err)
-	require.Equal(t, "1", news.rows[0].ID)
-	require.True(t, news.last)
+	require.Equal(t, "1", news.Rows[0].ID)
+	require.True(t, news.Last)
 
-	late.leave()
+	late.Leave()
 	require.Len(t, streams.kept, 1) // for the first one
 	streams.most = 0
-	_, err = second.next(ctx, news.end, chunkBytes)
+	_, err = second.Next(ctx, news.End, SegmentBytes)
 	require.NoError(t, err)
 	require.Empty(t, streams.kept)
 	require.Zero(t, streams.bytes)
-	again, err := first.next(ctx, early.end, chunkBytes)
+	again, err := first.Next(ctx, early.End, SegmentBytes)
 	require.NoError(t, err)
-	require.Equal(t, "1", again.rows[0].ID)
-	first.leave()
-	second.leave()
+	require.Equal(t, "1", again.Rows[0].ID)
+	first.Leave()
+	second.Leave()
 	require.Empty(t, streams.open)
 
 	gone := n.newConsumer(streams, "src")
 	gone.db = n.store.DB("other") // as if it had been deleted and made again
-	_, err = gone.next(ctx, storage.Seq{}, chunkBytes)
-	require.ErrorIs(t, err, errSourceGone)
+	_, err = gone.Next(ctx, storage.Seq{}, SegmentBytes)
+	require.ErrorIs(t, err, ErrSourceGone)
 }
 
 // TestStreamsTellAll: functions of different speeds see each document as it is in the end, and what
@@ -133,8 +127,8 @@ func TestSegments(t *testing.T) {
 func TestStreamsTellAll(t *testing.T) {
 	for _, most := range []int{0, 2000, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
-			n := newAlone(t, "src")
-			streams := newStreams(most)
+			n := newBase(t, "src")
+			streams := New(most)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var done sync.WaitGroup
@@ -165,7 +159,7 @@ func TestStreamsTellAll(t *testing.T) {
 }
 
 // follow notes what a function sees of documents, until it has seen the document end.
-func (n *node) follow(ctx context.Context, streams *streams, seen map[string]string) {
+func (n *base) follow(ctx context.Context, streams *Streams, seen map[string]string) {
 	listener, err := n.store.DB("src").Feed().Listen(ctx)
 	if err != nil {
 		n.t.Error(err)
@@ -173,30 +167,30 @@ func (n *node) follow(ctx context.Context, streams *streams, seen map[string]str
 	}
 	defer listener.Close()
 	consumer := n.newConsumer(streams, "src")
-	defer consumer.leave()
+	defer consumer.Leave()
 	var since storage.Seq
 	for seen["end"] == "" {
-		p, err := consumer.next(ctx, since, rand.N(3000))
+		p, err := consumer.Next(ctx, since, rand.N(3000))
 		if err != nil {
 			n.t.Error(err)
 			return
 		}
-		for i := range p.rows {
-			if !since.Before(p.rows[i].Seq.Seq) {
-				n.t.Errorf("%s comes out of its turn", p.rows[i].ID)
+		for i := range p.Rows {
+			if !since.Before(p.Rows[i].Seq.Seq) {
+				n.t.Errorf("%s comes out of its turn", p.Rows[i].ID)
 			}
-			since = p.rows[i].Seq.Seq
-			seen[p.rows[i].ID] = string(p.rows[i].Doc.Body)
+			since = p.Rows[i].Seq.Seq
+			seen[p.Rows[i].ID] = string(p.Rows[i].Doc.Body)
 		}
-		if p.end != (storage.Seq{}) {
-			since = p.end
+		if p.End != (storage.Seq{}) {
+			since = p.End
 		}
-		if p.last && seen["end"] == "" {
+		if p.Last && seen["end"] == "" {
 			if err := listener.Wait(ctx); err != nil {
 				n.t.Error(err)
 				return
 			}
-			consumer.news()
+			consumer.News()
 		}
 	}
 }
