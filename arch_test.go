@@ -120,10 +120,11 @@ var rooms = map[string][]string{
 		"server/fulltext",
 		"server/functions",
 		"server/functionspage",
+		"server/console",
 	},
 	// Handlers are packages by resource: each names what it has of others.
 	"server/admin": handlers("js", "cluster", "replication", "search", "server/auth", "principal", "config",
-		"server/forward"),
+		"server/console", "server/forward"),
 	"server/session": handlers("server/auth", "principal", "server/users"),
 	"server/replicator": handlers(
 		"js", "principal",
@@ -151,8 +152,11 @@ var rooms = map[string][]string{
 	"server/functions": handlers("js", "eventing", "cluster", "server/forward"),
 	// The page asks everything of the API, from the browser; its tests start servers that have
 	// functions.
-	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
-	"server/warm":          {"compat", "js", "storage", "views", "search", "search/segment", "config"},
+	"server/functionspage": {"compat", "eventing", "server/call", "server/functions", "server/webfiles"},
+	// So does the console. What serves the files of both knows neither.
+	"server/console":  {"compat", "server/call", "server/webfiles"},
+	"server/webfiles": {"compat", "server/call", "server/params", "config", "server/stats"}, // the last two for tests
+	"server/warm":     {"compat", "js", "storage", "views", "search", "search/segment", "config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
@@ -191,6 +195,7 @@ var rooms = map[string][]string{
 		"server/logging",
 		"cluster",
 		"server/admin",
+		"server/console",
 		"server/warm",
 		salvage,
 	},

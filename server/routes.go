@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/changes"
+	"github.com/settee-db/settee/server/console"
 	"github.com/settee-db/settee/server/databases"
 	"github.com/settee-db/settee/server/designs"
 	"github.com/settee-db/settee/server/documents"
@@ -33,7 +34,7 @@ func routes(
 	return call.WithTails(slices.Concat(
 		admin.Routes(), session.Routes(), replicator.Routes(), databases.Routes(), documents.Routes(),
 		lists.Routes(), changes.Routes(), queries.Routes(), designs.Routes(), find.Routes(),
-		fulltext.Routes(),
+		fulltext.Routes(), console.Routes(),
 	))
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/console"
 )
 
 // lookupTime is how long it may take to find the address of a name to listen on.
@@ -231,6 +232,9 @@ func (l *listeners) serve(p *port, opened net.Listener, answer func(net.Listener
 	ended := make(chan struct{})
 	p.open, p.ended = opened, ended
 	l.log.Info("listening", append([]any{"address", opened.Addr().String()}, p.about...)...)
+	if p == l.ports[0] {
+		l.log.Info("the console is at " + consoleAddress(opened.Addr()))
+	}
 	l.running.Go(func() {
 		defer close(ended)
 		err := answer(opened)
@@ -292,6 +296,15 @@ func advertised(address net.Addr) string {
 		}
 	}
 	return "http://" + net.JoinHostPort(host, port)
+}
+
+// consoleAddress is where a browser on this machine finds the console.
+func consoleAddress(address net.Addr) string {
+	host, port, _ := net.SplitHostPort(address.String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + console.Mount + "/"
 }
 
 // listen opens a port, which has to be a number: an empty one would be any. An address of IPv4 is

@@ -105,3 +105,13 @@ func TestFlagsOutrankSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "port = 5998\n")
 }
+
+// TestConsoleAddress: the address that the start prints is one that a browser can open.
+func TestConsoleAddress(t *testing.T) {
+	for ip, want := range map[string]string{
+		"127.0.0.1": "http://127.0.0.1:5984/_console/", "0.0.0.0": "http://localhost:5984/_console/",
+		"::": "http://localhost:5984/_console/", "2001:db8::1": "http://[2001:db8::1]:5984/_console/",
+	} {
+		require.Equal(t, want, consoleAddress(&net.TCPAddr{IP: net.ParseIP(ip), Port: 5984}), ip)
+	}
+}

@@ -144,7 +144,14 @@ func TestReloadHashesAdmins(t *testing.T) {
 
 func TestWebInterface(t *testing.T) {
 	s := servertest.New(t)
-	require.Contains(t, s.Do("GET", "/_utils/", "").Body.String(), "make fauxton")
+	for target, to := range map[string]string{
+		"/_utils": "/_utils/", "/_utils/": "/_console/", "/_utils/index.html": "/_console/",
+		"/_utils/session.html?return=%2Fdb&reason=a%20b": "/_console/?return=%2Fdb&reason=a%20b",
+	} {
+		require.Equal(t, "http://example.com"+to, s.Anyone("GET", target, "").Header().Get("Location"), target)
+	}
+	require.Equal(t, 302, s.Anyone("GET", "/_utils/", "").Code)
+	require.Equal(t, 404, s.Anyone("GET", "/_utils/none.js", "").Code)
 	dir := t.TempDir()
 	outside := filepath.Join(dir, "secret.txt")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/console"
 )
 
 // The web interface: files of a directory below /_utils (chttpd_misc:handle_utils_dir_req).
@@ -19,17 +21,6 @@ import (
 // utilsPolicy is the Content-Security-Policy of the web interface's files.
 const utilsPolicy = "child-src 'self' data: blob:; default-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; frame-src https://blog.couchdb.org;"
-
-// utilsPage is shown when no web interface is installed.
-const utilsPage = `<!doctype html>
-<meta charset="utf-8">
-<title>settee</title>
-<style>body{font:16px/1.5 sans-serif;max-width:40em;margin:3em auto;padding:0 1em}</style>
-<h1>settee</h1>
-<p>This server runs, but has no web interface installed. Its API is at <a href="/">/</a>.
-<p>Fauxton, CouchDB's web interface, is fetched with <code>make fauxton</code> (the container image has it). A directory with any build of it
-is served with <code>--fauxton-dir DIR</code> or the environment variable <code>COUCHDB_FAUXTON_DOCROOT</code>.
-`
 
 // contentTypes are those of the files a web interface has; the system's own table differs from
 // place to place.
@@ -40,12 +31,22 @@ var contentTypes = map[string]string{
 	".txt": "text/plain", ".md": "text/plain", ".xml": "application/xml", ".wasm": "application/wasm",
 }
 
-// getUtils serves Fauxton below /_utils/, or a page of our own if its files were not built in.
+// getUtils serves Fauxton below /_utils/. Without its files the pages that people know by their
+// addresses, that of logins among them, lead to the console.
 // Relative links of Fauxton need the slash at the end, hence the redirect. The policy on content
 // keeps scripts of other sites out of the pages that administrators use.
 func (h *Handlers) getUtils(c *call.Call) error {
-	if len(c.Segments) == 1 && c.Request.URL.Path != "/_utils/" {
+	name := c.Rest(1)
+	if name == "" && c.Request.URL.Path != "/_utils/" {
 		return c.Redirect(http.StatusMovedPermanently, c.BaseURL()+"/_utils/")
+	}
+	if h.web == nil {
+		switch name {
+		case "", "index.html", "session.html":
+			to := url.URL{Path: console.Mount + "/", RawQuery: c.Request.URL.RawQuery} // why to log in
+			return c.Redirect(http.StatusFound, c.BaseURL()+to.String())
+		}
+		return fileMissing(c)
 	}
 	c.SetHeader("Cache-Control", "private, must-revalidate")
 	if c.Env.Config.Bool("csp", "utils_enable") {
@@ -54,15 +55,6 @@ func (h *Handlers) getUtils(c *call.Call) error {
 			policy = utilsPolicy
 		}
 		c.SetHeader("Content-Security-Policy", policy)
-	}
-	name := c.Rest(1)
-	if h.web == nil {
-		switch name {
-		case "", "index.html", "session.html":
-			c.SetHeader("Content-Type", "text/html")
-			return c.Bytes(http.StatusOK, []byte(utilsPage))
-		}
-		return fileMissing(c)
 	}
 	return h.webFile(c, name)
 }

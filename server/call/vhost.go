@@ -17,8 +17,8 @@ import (
 const vhostPath = "X-Couchdb-Vhost-Path"
 
 // globalPaths begin with what every virtual host has of the server itself. CouchDB 3.5 does not
-// read vhost_global_handlers any more.
-var globalPaths = []string{"_utils", "_uuids", "_session", "_users"}
+// read vhost_global_handlers any more. The console is settee's own.
+var globalPaths = []string{"_utils", "_console", "_uuids", "_session", "_users"}
 
 // pieceKind is what a piece of a host or a path is matched with. The order is that of the terms
 // CouchDB sorts its rules by.

@@ -2,7 +2,7 @@
 // are part of the binary. The page does everything through the API of package server/functions, as
 // the user who is logged in.
 //
-//	page.go  the routes, the files, their headers
+//	page.go  the routes and the policy of the files
 //	page/    the files: index.html, page.css, modules of JavaScript that run in the browser as they are
 //
 // # Invariants

@@ -2,14 +2,12 @@ package functionspage
 
 import (
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"net/http"
-	"path"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/webfiles"
 )
 
 const (
@@ -26,41 +24,7 @@ const (
 //go:embed page
 var embedded embed.FS
 
-// contentTypes are those of the files that there are; the system's own table differs from place to
-// place.
-var contentTypes = map[string]string{
-	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-	".js": "application/javascript; charset=utf-8", ".svg": "image/svg+xml",
-}
-
-// file is one of the page's files.
-type file struct {
-	content     []byte
-	contentType string
-	tag         string
-}
-
-var files = readFiles()
-
-// readFiles reads the files out of the binary; they do not change while it runs.
-func readFiles() map[string]*file {
-	entries, err := embedded.ReadDir("page")
-	if err != nil {
-		panic(err) // the directory is in the binary
-	}
-	all := make(map[string]*file, len(entries))
-	for _, entry := range entries {
-		content, err := embedded.ReadFile("page/" + entry.Name())
-		if err != nil {
-			panic(err)
-		}
-		sum := sha256.Sum256(content)
-		all[entry.Name()] = &file{
-			content: content, contentType: contentTypes[path.Ext(entry.Name())], tag: hex.EncodeToString(sum[:12]),
-		}
-	}
-	return all
-}
+var files = webfiles.New(embedded, "page", policy)
 
 // Routes are the rows of the route table for the page.
 func Routes() []call.Route {
@@ -94,20 +58,10 @@ func getFile(c *call.Call) error {
 	return send(c, c.Segment(fileSegment))
 }
 
-// send answers with a file. Browsers keep it, and ask each time whether it is still the same: a new
-// binary has others.
+// send answers with a file, to who may see the page.
 func send(c *call.Call, name string) error {
-	f := files[name]
-	if f == nil || c.Context().Value(hidden{}) != nil {
+	if c.Context().Value(hidden{}) != nil {
 		return compat.ErrMissing
 	}
-	c.SetHeader("Content-Security-Policy", policy)
-	c.SetHeader("X-Content-Type-Options", "nosniff")
-	c.SetHeader("Referrer-Policy", "no-referrer")
-	c.SetHeader("Cache-Control", "no-cache")
-	if c.NotModified(f.tag) {
-		return nil
-	}
-	c.SetHeader("Content-Type", f.contentType)
-	return c.Bytes(http.StatusOK, f.content)
+	return files.Send(c, name)
 }
