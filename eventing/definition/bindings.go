@@ -8,8 +8,12 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// defaultName is the only scope of a database, and its only collection.
-const defaultName = "_default"
+const (
+	// defaultName is the only scope of a database, and its only collection.
+	defaultName = "_default"
+	// wildcard stands for all scopes or all collections, in sources only.
+	wildcard = "*"
+)
 
 // Bindings are what a function may use; clients call them depcfg.
 type Bindings struct {
@@ -80,6 +84,17 @@ func (b *Bindings) metadata() keyspace {
 	return keyspace{b.MetadataBucket, b.MetadataScope, b.MetadataCollection}
 }
 
+// all is the keyspace with its wildcards replaced by what they stand for: all that a database has.
+func (k keyspace) all() keyspace {
+	if k.collection == wildcard {
+		k.collection = defaultName
+		if k.scope == wildcard {
+			k.scope = defaultName
+		}
+	}
+	return k
+}
+
 // check refuses what names no database, and scopes and collections that databases do not have.
 func (k keyspace) check(what string) error {
 	if err := checkDatabase(what, k.bucket); err != nil {
@@ -139,10 +154,10 @@ func (b *Bindings) fill() {
 // check refuses bindings that no function can have. Whether databases exist is not looked at: they
 // may come later.
 func (b *Bindings) check() error {
-	if err := b.source().check("source_bucket"); err != nil {
+	if err := b.source().all().check("source_bucket"); err != nil {
 		return err
 	}
-	if b.metadata() == b.source() {
+	if b.metadata() == b.source().all() {
 		return Errorf(CodeSourceIsMetadata, "source keyspace is the metadata keyspace: %s", b.SourceBucket)
 	}
 	taken := aliases{}

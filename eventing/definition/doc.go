@@ -9,6 +9,7 @@
 //	bindings.go    what a function may use: databases, URLs, constants
 //	secrets.go     passwords of URL bindings, which never come back
 //	settings.go    the table of settings, read, merged and printed by it
+//	unknown.go     members that were sent and that nothing here has
 //	names.go       names of functions and aliases; reserved.go: words that an alias must not be
 //	change.go      what of a function may change in which state
 //	state.go       states, operations, transitions

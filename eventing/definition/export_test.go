@@ -27,5 +27,5 @@ func (r *SettingRow) Changeable() string {
 	return "undeployed, paused"
 }
 
-// WithoutUnknown makes settings what they are when they were stored and read again.
-func (s *Settings) WithoutUnknown() { s.unknown = nil }
+// WithoutUnknown makes a function what it is when it was stored and read again.
+func (f *Function) WithoutUnknown() { f.unknown, f.Settings.unknown = nil, nil }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 )
 
@@ -26,6 +27,8 @@ type Function struct {
 	Scope         Scope    `json:"function_scope"`
 	Bindings      Bindings `json:"depcfg"`
 	Settings      Settings `json:"settings"`
+
+	unknown []string // members that were sent and that there are not, for Warnings; they are not stored
 }
 
 // sent is a function as clients send it.
@@ -92,6 +95,7 @@ func Parse(text []byte, o ParseOptions) (*Function, error) {
 		return nil, err
 	}
 	f.Bindings.fill()
+	f.unknown = unknownMembers(text, reflect.TypeFor[sent]())
 	return f, f.Check(o.MaxCode)
 }
 
@@ -131,18 +135,24 @@ func CheckCodeSize(code string, most int64) error {
 	return nil
 }
 
-// ParseBindings reads bindings as clients send them. Those of an unknown form are refused where
-// strict says so.
-func ParseBindings(text []byte, strict bool) (b Bindings, err error) {
+// SetBindings takes bindings as clients send them in the place of those that the function has. Members
+// that bindings do not have are refused where the function enforces its schema, else Warnings names them.
+// Nothing is changed where it fails.
+func (f *Function) SetBindings(text []byte) error {
+	var b Bindings
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if strict {
+	if f.EnforceSchema {
 		decoder.DisallowUnknownFields()
 	}
 	if err := decoder.Decode(&b); err != nil {
-		return b, Errorf(CodeUnmarshal, "depcfg cannot be read: %v", err)
+		return Errorf(CodeUnmarshal, "depcfg cannot be read: %v", err)
 	}
 	b.fill()
-	return b, b.check()
+	if err := b.check(); err != nil {
+		return err
+	}
+	f.Bindings, f.unknown = b, unknownMembers(text, reflect.TypeFor[Bindings]())
+	return nil
 }
 
 // Ref names the function.

@@ -224,7 +224,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte(`{"appname":"a","appcode":"","depcfg":{"source_bucket":"s"},"settings":{}}`))
 	f.Add([]byte(`{"appname":"a","depcfg":{"source_bucket":"s","buckets":null},"settings":{"worker_count":3e0}}`))
-	f.Add([]byte(`{"appname":"a","appcode":"","depcfg":{"source_bucket":"s"},"settings":{"function_timeout":1}}`))
+	f.Add([]byte(`{"appname":"a","appcode":"","depcfg":{"source_bucket":"s"},"settings":{"deadline_timeout":1}}`))
+	f.Add([]byte(`{"appname":"a","x":[{"y":{}}],"depcfg":{"source_bucket":"s","buckets":[{"acces":"r"}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fn, err := definition.Parse(text, definition.ParseOptions{})
 		if err != nil {
@@ -236,7 +237,7 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err)
 		again, err := definition.Parse(printed, definition.ParseOptions{})
 		require.NoError(t, err)
-		fn.Settings.WithoutUnknown() // they are told once
+		fn.WithoutUnknown() // they are told once
 		require.Equal(t, fn, again)
 		shown := fn.Shown(definition.Deployed)
 		_, err = shown.KeepSecrets(fn)

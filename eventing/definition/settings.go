@@ -245,8 +245,12 @@ func settingRow(name string) *SettingRow {
 	return nil
 }
 
-// Merge takes over the members of a JSON object. Names that no setting has are passed over unless
-// strict. Nothing is changed where it fails.
+// oldTimeout is the name that execution_timeout had first, in milliseconds. It is refused: a function that
+// asks for it must not run with another one.
+const oldTimeout = "function_timeout"
+
+// Merge takes over the members of a JSON object. Names that no setting has are passed over, and told by
+// Warnings, unless strict. Nothing is changed where it fails.
 func (s *Settings) Merge(object json.RawMessage, strict bool) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil || members == nil {
@@ -259,6 +263,9 @@ func (s *Settings) Merge(object json.RawMessage, strict bool) error {
 			if strict {
 				return Errorf(CodeInvalidConfig, "settings: there is no setting %q", name)
 			}
+			if name == oldTimeout {
+				return Errorf(CodeInvalidConfig, "settings: %s is execution_timeout now, in seconds", name)
+			}
 			merged.unknown = append(merged.unknown, name)
 			continue
 		}
@@ -270,11 +277,14 @@ func (s *Settings) Merge(object json.RawMessage, strict bool) error {
 	return nil
 }
 
-// Warnings name the settings that differ from the default and have no effect.
+// Warnings name the settings that differ from the default and have no effect, and names of no setting.
 func (s *Settings) Warnings() (list []string) {
-	for _, name := range slices.Sorted(slices.Values(s.unknown)) {
-		list = append(list, "there is no setting "+name+": it is not stored")
-	}
+	list = notStored("setting", s.unknown, func(name string) string {
+		if strings.HasPrefix(name, "rbac") {
+			return ", a function has the rights of who deploys it"
+		}
+		return ""
+	})
 	usual := DefaultSettings()
 	for i := range SettingTable {
 		r := &SettingTable[i]

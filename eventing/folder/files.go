@@ -78,8 +78,12 @@ func Read(dir, name string) (*definition.Function, error) {
 		return nil, err
 	}
 	f, err := definition.Parse(text, definition.ParseOptions{MaxCode: definition.MostCodeSize})
-	if err == nil && base(f) != name {
+	switch {
+	case err != nil:
+	case base(f) != name:
 		err = fmt.Errorf("the function in it belongs into %s.json", base(f))
+	case f.Unknown() != nil:
+		err = fmt.Errorf("functions and their settings have no %s", strings.Join(f.Unknown(), ", "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -2,6 +2,8 @@ package folder
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,4 +129,14 @@ func TestPlan(t *testing.T) {
 			require.Empty(t, diff)
 		}
 	})
+}
+
+// TestReadRefusesUnknownMembers: what a file has and nothing would keep is an error in it.
+func TestReadRefusesUnknownMembers(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"appname":"f","appcode":"function OnUpdate() {}","depcfg":{"source_bucket":"s","source":"s"},
+		"settings":{"workers":2}}`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f.json"), []byte(text), 0o600))
+	_, err := Read(dir, "f")
+	require.ErrorContains(t, err, "functions and their settings have no depcfg.source, workers")
 }

@@ -134,7 +134,7 @@ func (h *Handlers) replace(c *call.Call, f *definition.Function, seen *registry.
 	if err != nil {
 		return nil, nil, err
 	}
-	warnings = append(warnings, f.Settings.Warnings()...)
+	warnings = append(warnings, f.Warnings()...)
 	if before != nil {
 		if err := definition.CheckChange(seen.State, before, f); err != nil {
 			return nil, nil, err

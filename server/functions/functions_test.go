@@ -2,8 +2,6 @@ package functions_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http/httptest"
 	"strconv"
@@ -380,6 +378,8 @@ func TestSettings(t *testing.T) {
 		{"GET", "/functions/f/settings", "", 200, 0, `"execution_timeout": 60`},
 		{"POST", "/functions/f/settings", `[]`, 400, 16, ""},
 		{"POST", "/functions/f/settings", `{"worker_count":0}`, 400, 38, ""},
+		{"POST", "/functions/f/settings", `{"function_timeout":500}`, 400, 38, "execution_timeout"},
+		{"POST", "/functions/f/settings", `{"rbacuser":"u"}`, 200, 0, "there is no setting rbacuser"},
 		{"POST", "/functions/f/settings", `{"deployment_status":1}`, 400, 23, ""},
 		{"POST", "/functions/f/settings", `{"processing_status":true}`, 400, 38, ""},
 		{"POST", "/functions/f/settings", `{"deployment_status":true}`, 400, 63, "state transition not possible"},
@@ -412,37 +412,6 @@ func TestStoredDeployed(t *testing.T) {
 		{"POST", "/import", "[" + deployed + "]", 200, 0, "Successfully stored"},
 		{"GET", "/status/f", "", 200, 0, `"composite_status": "undeployed"`},
 	})
-}
-
-func TestBindingsAndCode(t *testing.T) {
-	x := newFixture(t)
-	secret := `{"source_bucket":"a","curl":[{"hostname":"https://h/p","value":"api","auth_type":"basic",` +
-		`"username":"u","password":"geheim"}]}`
-	masked := strings.Replace(secret, "geheim", "*****", 1)
-	sum := sha256.Sum256([]byte("function OnDelete(meta){} // <&>"))
-	x.run([]step{
-		{"POST", "/functions/f", function(), 200, 0, ""},
-		{"POST", "/functions/f/config", secret, 200, 0, `"info": "Function: f stored config"`},
-		{"GET", "/functions/f/config", "", 200, 0, `"password": "*****"`},
-		{"POST", "/functions/f/config", masked, 200, 0, ""},
-		{"POST", "/functions/f/config", strings.Replace(masked, "//h/", "//evil/", 1), 400, 38, "given again"},
-		{"POST", "/functions/f/config", `{"source_bucket":"a","buckets":[{"alias":"if","bucket_name":"b",` +
-			`"access":"r"}]}`, 400, 38, "reserved"},
-		{"POST", "/functions/f/config", `[`, 400, 16, ""},
-		{"POST", "/functions/f/appcode", "function OnDelete(meta){} // <&>", 200, 0,
-			`"info": "Function: f stored appcode"`},
-		{"POST", "/functions/f/appcode", "syntax error", 422, 27, "SyntaxError"},
-		{"POST", "/functions/f/appcode", strings.Repeat("x", 128<<10+1), 400, 39, ""},
-		{"GET", "/functions/f/appcode", "", 200, 0, "function OnDelete(meta){} // <&>"},
-		{"GET", "/functions/f/appcode/checksum", "", 200, 0, hex.EncodeToString(sum[:])},
-		{"POST", "/functions/f/appcode/checksum", "", 405, 62, ""},
-	})
-	r, err := x.reg.Get(t.Context(), definition.Ref{Scope: definition.Global, Name: "f"})
-	require.NoError(t, err)
-	require.Equal(t, "geheim", r.Draft.Bindings.Curl[0].Password)
-	for _, path := range []string{"/functions/f", "/functions", "/functions/f/config", "/export", "/backup"} {
-		require.NotContains(t, x.Do("GET", base+path, "").Body.String(), "geheim", path)
-	}
 }
 
 func TestLists(t *testing.T) {

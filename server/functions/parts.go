@@ -103,9 +103,8 @@ func (h *Handlers) postBindings(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	warnings, err := h.changed(c, func(_ *registry.Record, f *definition.Function) (err error) {
-		f.Bindings, err = definition.ParseBindings(text, f.EnforceSchema)
-		return err
+	warnings, err := h.changed(c, func(_ *registry.Record, f *definition.Function) error {
+		return f.SetBindings(text)
 	})
 	if err != nil {
 		return err
