@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/eventing/n1ql/datum"
+	"github.com/settee-db/settee/eventing/n1ql/functions"
 )
 
 // Statement is a parsed statement. It is immutable and may be used by several goroutines.
@@ -299,12 +300,13 @@ type (
 	metaOf   struct{ alias string } // "" for the only document that there is
 	function struct {
 		name string
-		fn   *builtin
+		fn   *functions.Function
 		args []expr
 	}
 	aggregate struct {
 		name     string
 		of       expr // nil for COUNT(*)
+		filter   expr // FILTER, nil for all rows
 		distinct bool
 		at       int // its place in the results
 	}
@@ -376,7 +378,7 @@ func operandSlots(x expr) []*expr {
 	case *function:
 		return slotsOf(x.args)
 	case *aggregate:
-		return filled(&x.of)
+		return filled(&x.of, &x.filter)
 	}
 	return nil
 }
@@ -438,7 +440,7 @@ func constant(x expr, known func(name string) nameKind) bool {
 	case *transformation:
 		known = without(known, x.over)
 	case *function:
-		if x.fn.random {
+		if x.fn.IsRandom() {
 			return false
 		}
 	}

@@ -303,7 +303,7 @@ func set(of datum.Value, path []step, v *datum.Value) datum.Value {
 		return datum.Array(list)
 	case !s.isIndex && of.Kind == datum.KindObject:
 		part := of.Field(s.name)
-		return datum.Object(setMember(slices.Clone(of.Fields()), s.name, set(part, rest, v))...)
+		return datum.Object(datum.SetMember(slices.Clone(of.Fields()), s.name, set(part, rest, v))...)
 	}
 	return of
 }

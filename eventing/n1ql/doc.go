@@ -3,15 +3,14 @@
 //	var rows = SELECT name FROM breweries WHERE type = "brewery" AND city = $city LIMIT 5;
 //
 // Package script finds the statements in JavaScript and replaces each by a call of
-// couchbase.n1qlQuery with its text and the values of the variables in it; package datum has values and
-// their order. That call comes to [Parse], [Statement.Bind] and [Query.Rows]. The documents are behind
-// the interface [Keyspaces]; there is no other I/O.
+// couchbase.n1qlQuery with its text and the values of the variables in it; package datum has values
+// and their order, package functions what is called in expressions. That call comes to [Parse],
+// [Statement.Bind] and [Query.Rows]. The documents are behind the interface [Keyspaces]; there is no
+// other I/O.
 //
 //   - parser.go, parsestatement.go, parsequery.go, parsefrom.go, parsemerge.go, parseexpr.go, parsecall.go,
 //     parserange.go: the parser of statements; ast.go: what it makes; embed.go: a statement in other code
-//   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions;
-//     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
-//     functionsdate.go, functionsbits.go
+//   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
 //   - keyspace.go: what statements need of documents; memory.go: what they hold; plan.go: how
 //     they have read them

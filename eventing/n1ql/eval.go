@@ -2,9 +2,11 @@ package n1ql
 
 import (
 	"context"
-	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"slices"
 	"time"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
+	"github.com/settee-db/settee/eventing/n1ql/functions"
 )
 
 // env is what expressions are evaluated in: a document, parameters and variables.
@@ -21,11 +23,22 @@ type env struct {
 	results   []datum.Value // of the aggregates
 	group     []datum.Value // of the terms of GROUP BY
 	steps     int
-	memory    *memory  // of the query; nil: its values have no bound but maxHeld
-	held      int      // bytes of values that expressions have and are not done with
-	regexps   *regexps // of the whole statement; nil for none so far
-	work      *work    // of the query; nil before it runs, when subqueries have no values
-	outer     *scope   // what is around a subquery
+	memory    *memory             // of the query; nil: its values have no bound but maxHeld
+	held      int                 // bytes of values that expressions have and are not done with
+	patterns  *functions.Patterns // of the whole statement; nil for none so far
+	work      *work               // of the query; nil before it runs, when subqueries have no values
+	outer     *scope              // what is around a subquery
+}
+
+// Began is the time at which the statement began.
+func (e *env) Began() time.Time { return e.now }
+
+// Patterns are those of the whole statement.
+func (e *env) Patterns() *functions.Patterns {
+	if e.patterns == nil {
+		e.patterns = new(functions.Patterns)
+	}
+	return e.patterns
 }
 
 // term is the value that a term of FROM has in a row.
@@ -225,36 +238,10 @@ func (x *objectOf) eval(e *env) (datum.Value, error) {
 		if err != nil {
 			return datum.Value{}, err
 		}
-		members = setMember(members, m.name, v)
+		members = datum.SetMember(members, m.name, v)
 	}
 	e.held = held
 	return datum.Object(members...), nil
-}
-
-// setMember sets a member, or removes it if the value is MISSING. The list is the caller's.
-func setMember(members []datum.Member, name string, v datum.Value) []datum.Member {
-	for i := range members {
-		if members[i].Name != name {
-			continue
-		}
-		if v.Kind == datum.KindMissing {
-			return append(members[:i], members[i+1:]...)
-		}
-		members[i].Value = v
-		return members
-	}
-	if v.Kind == datum.KindMissing {
-		return members
-	}
-	return append(members, datum.Member{Name: name, Value: v})
-}
-
-func negate(v *datum.Value) datum.Value {
-	zero := datum.Number{}
-	if v.Num.IsFloat {
-		return datum.Value{Kind: datum.KindNumber, Num: datum.Number{Double: -v.Num.Double, IsFloat: true}}
-	}
-	return datum.Calculate("-", &zero, &v.Num)
 }
 
 func (x *negative) eval(e *env) (datum.Value, error) {
@@ -265,7 +252,7 @@ func (x *negative) eval(e *env) (datum.Value, error) {
 	case v.Kind != datum.KindNumber:
 		return datum.Null, nil
 	}
-	return negate(&v), nil
+	return datum.Negate(&v), nil
 }
 
 func (x *arithmetic) eval(e *env) (datum.Value, error) {
@@ -284,33 +271,7 @@ func (x *concat) eval(e *env) (datum.Value, error) {
 	if err != nil {
 		return datum.Value{}, err
 	}
-	return e.concatenate(list)
-}
-
-// concatenate joins strings; others make it NULL.
-func (e *env) concatenate(list []datum.Value) (datum.Value, error) {
-	size, unknown := 0, datum.KindString
-	for i := range list {
-		switch list[i].Kind {
-		case datum.KindString:
-			size += len(list[i].Text)
-		case datum.KindMissing:
-			unknown = datum.KindMissing
-		default:
-			unknown = min(unknown, datum.KindNull)
-		}
-	}
-	if unknown != datum.KindString {
-		return datum.Value{Kind: unknown}, nil
-	}
-	if err := e.room(int64(size)); err != nil {
-		return datum.Value{}, err
-	}
-	joined := make([]byte, 0, size)
-	for i := range list {
-		joined = append(joined, list[i].Text...)
-	}
-	return datum.Text(string(joined)), nil
+	return functions.Concat(e, list)
 }
 
 // eval is the metadata of a document, which is MISSING for what is none: an element of an array, or
@@ -333,23 +294,13 @@ func (x *metaOf) eval(e *env) (datum.Value, error) {
 	), nil
 }
 
-// eval calls a function with its evaluated arguments. MISSING before NULL among them is the result,
-// without a call, unless the function looks at unknown values itself.
+// eval calls a function with its evaluated arguments.
 func (x *function) eval(e *env) (datum.Value, error) {
 	args, err := e.evalAll(x.args)
 	if err != nil {
 		return datum.Value{}, err
 	}
-	if !x.fn.takesUnknown {
-		unknown := datum.KindObject
-		for i := range args {
-			unknown = min(unknown, args[i].Kind)
-		}
-		if len(args) > 0 && unknown <= datum.KindNull {
-			return datum.Value{Kind: unknown}, nil
-		}
-	}
-	return x.fn.call(e, args)
+	return x.fn.Call(e, args)
 }
 
 func (x *aggregate) eval(e *env) (datum.Value, error) { return e.results[x.at], nil }

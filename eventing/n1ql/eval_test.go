@@ -1,8 +1,6 @@
 package n1ql
 
 import (
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -80,30 +78,6 @@ func TestLimits(t *testing.T) {
 	for _, expr := range []string{"$p = $q", "$p < $q", "ARRAY_DISTINCT([$p, $q])", "{\"a\": $p}"} {
 		if _, err := rows(t, f, "SELECT "+expr+" AS x", `{"p":`+deep+`,"q":`+deep+`}`); err != nil {
 			t.Errorf("%s: %v", expr, err)
-		}
-	}
-}
-
-// TestFunctionsAreDocumented: docs/eventing-queries.md names each function by one of its names, and
-// no others.
-func TestFunctionsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/eventing-queries.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(page), "| functions |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	named := map[*builtin]bool{}
-	for _, name := range regexp.MustCompile("`[A-Z0-9_]+`").FindAllString(table, -1) {
-		f := builtins[strings.Trim(name, "`")]
-		if f == nil {
-			t.Errorf("%s is no function", name)
-		}
-		named[f] = true
-	}
-	for name, f := range builtins {
-		if !named[f] {
-			t.Errorf("%s is not documented", name)
 		}
 	}
 }

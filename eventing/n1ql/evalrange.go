@@ -1,10 +1,9 @@
 package n1ql
 
 import (
-	"slices"
-
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/n1ql/datum"
+	"github.com/settee-db/settee/eventing/n1ql/functions"
 )
 
 // elements goes over an array; one that is a part of a document is not unpacked as a whole.
@@ -91,7 +90,9 @@ func (w *walk) next() (v datum.Value, ok bool, err error) {
 			last.given++
 			if w.deep {
 				w.enter(&v)
-				err = tooMany(float64(w.held))
+				if w.held > maxHeld/datum.ValueSize {
+					err = errTooMuch
+				}
 			}
 			return v, true, err
 		}
@@ -203,7 +204,7 @@ func (x *transformation) eval(e *env) (datum.Value, error) {
 	held := e.held
 	defer func() { e.held = held }()
 	var list []datum.Value
-	members := newMembers(nil)
+	members := datum.NewMembers(nil)
 	for {
 		more, err := l.next()
 		if err != nil {
@@ -243,14 +244,14 @@ func (x *transformation) eval(e *env) (datum.Value, error) {
 	case "FIRST":
 		return datum.Value{}, nil
 	case "OBJECT":
-		return datum.Object(members.list...), nil
+		return datum.Object(members.List...), nil
 	}
 	return datum.Array(list), nil
 }
 
 // addMember sets the member of OBJECT that the variables give. If its name is no string, there is
 // no object: unknown is the result then.
-func (x *transformation) addMember(e *env, to *members) (unknown *datum.Value, err error) {
+func (x *transformation) addMember(e *env, to *datum.Members) (unknown *datum.Value, err error) {
 	name, err := x.name.eval(e)
 	switch {
 	case err != nil:
@@ -267,32 +268,8 @@ func (x *transformation) addMember(e *env, to *members) (unknown *datum.Value, e
 	if v.Kind == datum.KindMissing {
 		return nil, nil
 	}
-	to.set(name.Text, v)
+	to.Set(name.Text, v)
 	return nil, e.hold(&v)
-}
-
-// members are members of an object that grows: setMember for many.
-type members struct {
-	list []datum.Member
-	at   map[string]int
-}
-
-func newMembers(list []datum.Member) *members {
-	m := &members{list: slices.Clone(list), at: make(map[string]int, len(list))}
-	for i := range list {
-		m.at[list[i].Name] = i
-	}
-	return m
-}
-
-// set sets a member to something that is not MISSING.
-func (m *members) set(name string, v datum.Value) {
-	if i, ok := m.at[name]; ok {
-		m.list[i].Value = v
-		return
-	}
-	m.at[name] = len(m.list)
-	m.list = append(m.list, datum.Member{Name: name, Value: v})
 }
 
 // eval is MISSING where the array has no such part, as an element is.
@@ -312,7 +289,7 @@ func (x *sliceOf) eval(e *env) (datum.Value, error) {
 		if err != nil {
 			return datum.Value{}, err
 		}
-		at, ok := count(&v)
+		at, ok := v.Int()
 		missing, wrong = missing || v.Kind == datum.KindMissing, wrong || !ok
 		if bounds[i] = at; at < 0 {
 			bounds[i] += n
@@ -346,34 +323,7 @@ func (x *starOf) eval(e *env) (datum.Value, error) {
 	if err != nil {
 		return datum.Value{}, err
 	}
-	return star(&of)
-}
-
-// star is [*] of a value.
-func star(of *datum.Value) (datum.Value, error) {
-	switch of.Kind {
-	case datum.KindMissing:
-		return *of, nil
-	case datum.KindArray:
-	default:
-		return datum.Null, nil
-	}
-	list, all := of.Elements(), newMembers(nil)
-	for i := range list {
-		for _, m := range list[i].Fields() {
-			if _, known := all.at[m.Name]; !known {
-				all.set(m.Name, datum.Value{})
-			}
-		}
-	}
-	if err := tooMany(float64(len(list)) * float64(len(all.list))); err != nil {
-		return datum.Value{}, err
-	}
-	for i := range all.list {
-		values, _ := fieldsOf(list, all.list[i].Name)
-		all.list[i].Value = datum.Array(values)
-	}
-	return datum.Object(all.list...), nil
+	return functions.Star(e, &of)
 }
 
 // fieldsOf is [*].name, without the arrays of other names.
@@ -382,25 +332,11 @@ func (x *starOf) fieldsOf(e *env, name string) (datum.Value, error) {
 	if err != nil || of.Kind != datum.KindArray {
 		return datum.Value{}, err
 	}
-	list, some := fieldsOf(of.Elements(), name)
+	list, some := functions.FieldsOf(of.Elements(), name)
 	if !some {
 		return datum.Value{}, nil
 	}
 	return datum.Array(list), nil
-}
-
-// fieldsOf are the fields of all values of a list, NULL for those that have none; some: there is
-// one.
-func fieldsOf(list []datum.Value, name string) (fields []datum.Value, some bool) {
-	fields = make([]datum.Value, len(list))
-	for i := range list {
-		if fields[i] = list[i].Field(name); fields[i].Kind == datum.KindMissing {
-			fields[i] = datum.Null
-		} else {
-			some = true
-		}
-	}
-	return fields, some
 }
 
 func (x *exists) eval(e *env) (datum.Value, error) {

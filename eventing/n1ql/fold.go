@@ -1,35 +1,35 @@
 package n1ql
 
 import (
-	"slices"
-
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/n1ql/datum"
+	"github.com/settee-db/settee/eventing/n1ql/functions"
 )
 
-// fold is an aggregate at work.
+// fold is an aggregate of a statement at work.
 type fold struct {
-	of    *aggregate
-	count int64
-	best  datum.Value // sum, minimum or maximum so far
-	seen  *seen       // of DISTINCT
-	list  []datum.Value
-	size  int // of the list, in bytes
-	held  *memory
+	*functions.Aggregate
+	of   *aggregate
+	seen *seen // of DISTINCT
+	size int   // of what it keeps, in bytes
+	held *memory
 }
 
 func newFold(of *aggregate, held *memory) *fold {
-	f := &fold{of: of, best: datum.Null, held: held}
+	f := &fold{Aggregate: functions.NewAggregate(of.name), of: of, held: held}
 	if of.distinct {
 		f.seen = newSeen(held)
 	}
 	return f
 }
 
-// addOf takes the argument's value for a document.
+// addOf takes the argument's value for a row, if FILTER holds for it.
 func (f *fold) addOf(e *env) error {
+	if ok, err := e.passes(f.of.filter); err != nil || !ok {
+		return err
+	}
 	if f.of.of == nil { // COUNT(*)
-		f.count++
+		f.Count()
 		return nil
 	}
 	v, err := f.of.of.eval(e)
@@ -39,11 +39,9 @@ func (f *fold) addOf(e *env) error {
 	return f.add(&v)
 }
 
-// add takes a value. Values that are not known do not count, nor what is no number for SUM and AVG;
-// ARRAY_AGG has NULL.
-func (f *fold) add(v *datum.Value) (err error) {
-	numeric, listed := f.of.name == "SUM" || f.of.name == "AVG", f.of.name == "ARRAY_AGG"
-	if v.Kind == datum.KindMissing || v.Kind == datum.KindNull && !listed || numeric && v.Kind != datum.KindNumber {
+// add takes a value, if it counts.
+func (f *fold) add(v *datum.Value) error {
+	if !f.Takes(v) {
 		return nil
 	}
 	if f.seen != nil {
@@ -51,57 +49,17 @@ func (f *fold) add(v *datum.Value) (err error) {
 			return err
 		}
 	}
-	f.count++
-	if listed {
-		return f.keep(v)
-	}
-	better := f.count == 1
-	switch f.of.name {
-	case "COUNT":
-		return nil
-	case "MIN":
-		better = better || datum.Compare(v, &f.best) < 0
-	case "MAX":
-		better = better || datum.Compare(v, &f.best) > 0
-	default:
-		if !better && f.best.Kind == datum.KindNumber { // else the sum is beyond the doubles already
-			f.best = datum.Calculate("+", &f.best.Num, &v.Num)
-		}
-	}
-	if better {
-		size := 0
-		if f.best, size, err = v.Detach(); err == nil {
-			err = f.held.hold(size)
-		}
-	}
-	return err
-}
-
-// keep adds a value to the list of ARRAY_AGG.
-func (f *fold) keep(v *datum.Value) error {
-	own, size, err := v.Detach()
-	if err != nil {
+	size, kept, err := f.Add(v)
+	switch {
+	case err != nil:
 		return err
+	case !kept:
+		return f.held.hold(size)
 	}
-	f.list = append(f.list, own)
 	if f.size += size; f.size > maxKeptBytes {
-		return limitf("ARRAY_AGG would have to keep more than %d MB in memory", maxKeptBytes>>20)
+		return limitf("%s would have to keep more than %d MB in memory", f.of.name, maxKeptBytes>>20)
 	}
 	return f.held.keep(size)
-}
-
-func (f *fold) result() datum.Value {
-	switch {
-	case len(f.list) > 0: // in order, as in Couchbase
-		slices.SortStableFunc(f.list, func(a, b datum.Value) int { return datum.Compare(&a, &b) })
-		return datum.Array(f.list)
-	case f.of.name == "COUNT":
-		return datum.Integer(f.count)
-	case f.of.name == "AVG" && f.best.Kind == datum.KindNumber:
-		n := datum.Number{Integer: f.count}
-		return datum.Calculate("/", &f.best.Num, &n)
-	}
-	return f.best
 }
 
 // seen remembers rows or values.

@@ -89,7 +89,7 @@ func (r *run) ofGroup(g *group, each func(e *env) (bool, error)) (more bool, err
 	e := r.env()
 	e.group = g.keys
 	for _, f := range g.folds {
-		e.results = append(e.results, f.result())
+		e.results = append(e.results, f.Result())
 	}
 	if err := e.let(r.statement.lettings); err != nil {
 		return false, err

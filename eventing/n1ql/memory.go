@@ -1,7 +1,5 @@
 package n1ql
 
-import "github.com/settee-db/settee/eventing/n1ql/datum"
-
 // memory is what a statement has of the memory that its keyspaces let it have. A nil one has no
 // bound.
 type memory struct {
@@ -35,10 +33,10 @@ func (m *memory) hold(bytes int) error {
 	return err
 }
 
-// room asks for what a string of so many bytes takes, before it is made.
-func (e *env) room(bytes int64) error {
-	if bytes > datum.MaxValueSize {
-		return limitf("a string of the statement is longer than %d bytes", datum.MaxValueSize)
+// Room asks for what a value of so many bytes takes, before a function makes it.
+func (e *env) Room(bytes int64) error {
+	if bytes > maxHeld {
+		return errTooMuch
 	}
 	return e.memory.hold(e.held + int(bytes))
 }
@@ -46,6 +44,6 @@ func (e *env) room(bytes int64) error {
 // env is Query.env, with the memory of the run.
 func (r *run) env() *env {
 	e := r.Query.env(r.ctx)
-	e.memory, e.work, e.outer, e.regexps = r.memory, r.work, r.outer, &r.work.regexps
+	e.memory, e.work, e.outer, e.patterns = r.memory, r.work, r.outer, &r.work.patterns
 	return e
 }

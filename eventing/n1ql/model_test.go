@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -423,7 +424,7 @@ func TestAggregatesAgainstModel(t *testing.T) {
 		of := modelExpression(rt, 1)
 		where, ids := w.where()
 		var known, different, listed []any
-		sum, numbers := 0.0, 0.0
+		var numbers []float64
 		for _, id := range ids {
 			v := of.of(w.docs[id])
 			if rankOf(v) > 0 {
@@ -437,23 +438,45 @@ func TestAggregatesAgainstModel(t *testing.T) {
 				different = append(different, v)
 			}
 			if n, ok := v.(float64); ok {
-				sum, numbers = sum+n, numbers+1
+				numbers = append(numbers, n)
 			}
 		}
-		want := []any{float64(len(ids)), float64(len(known)), float64(len(different)), nil, nil, nil, nil, nil}
-		if numbers > 0 {
-			want[3], want[4] = sum, sum/numbers
-		}
+		want := []any{float64(len(ids)), float64(len(known)), float64(len(different)), nil, nil, nil}
 		if len(known) > 0 {
-			want[5], want[6] = slices.MinFunc(known, order), slices.MaxFunc(known, order)
+			want[3], want[4] = slices.MinFunc(known, order), slices.MaxFunc(known, order)
 		}
 		if slices.SortStableFunc(listed, order); len(listed) > 0 {
-			want[7] = listed
+			want[5] = listed
 		}
-		text := strings.ReplaceAll("SELECT RAW [COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x), AVG(x), MIN(x), MAX(x), "+
-			"ARRAY_AGG(x)] FROM d", "(x)", "("+of.text+")")
+		want = append(append(want, float64(len(numbers))), modelNumbers(numbers)...)
+		text := strings.ReplaceAll("SELECT RAW [COUNT(*), COUNT(x), COUNT(DISTINCT x), MIN(x), MAX(x), ARRAY_AGG(x), "+
+			"COUNTN(x), SUM(x), AVG(x), MEDIAN(x), VARIANCE(x), VAR_SAMP(x), VAR_POP(x), STDDEV(x), STDDEV_SAMP(x), "+
+			"STDDEV_POP(x)] FROM d", "(x)", "("+of.text+")")
 		w.check(strings.ReplaceAll(text, "DISTINCT x", "DISTINCT "+of.text)+where, []any{want})
 	})
+}
+
+// modelNumbers are SUM, AVG, MEDIAN, VARIANCE, VAR_SAMP and VAR_POP of numbers, and the roots of the
+// last three.
+func modelNumbers(numbers []float64) []any {
+	n := float64(len(numbers))
+	if n == 0 {
+		return make([]any, 9)
+	}
+	sum, squares := 0.0, 0.0
+	for _, f := range numbers {
+		sum += f
+	}
+	for _, f := range numbers {
+		squares += (f - sum/n) * (f - sum/n)
+	}
+	sorted := slices.Sorted(slices.Values(numbers))
+	middle := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+	if n == 1 {
+		return []any{sum, sum, middle, 0.0, nil, 0.0, 0.0, nil, 0.0}
+	}
+	some, all := squares/(n-1), squares/n
+	return []any{sum, sum / n, middle, some, some, all, math.Sqrt(some), math.Sqrt(some), math.Sqrt(all)}
 }
 
 // TestChangesAgainstModel: UPDATE and DELETE change the documents that WHERE holds for, as brute

@@ -3,6 +3,7 @@ package n1ql
 import (
 	"strings"
 
+	"github.com/settee-db/settee/eventing/n1ql/functions"
 	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
@@ -28,11 +29,6 @@ func (p *exprParser) caseExpr() expr {
 	}
 	p.expect("END")
 	return x
-}
-
-// aggregates are the functions over all rows.
-var aggregates = map[string]bool{
-	"COUNT": true, "SUM": true, "MIN": true, "MAX": true, "AVG": true, "ARRAY_AGG": true,
 }
 
 // windowFunctions have OVER; the aggregates may have it.
@@ -64,10 +60,10 @@ func (p *exprParser) call() expr {
 			p.expiry = true
 		}
 		return x
-	case aggregates[name]:
+	case functions.IsAggregate(name):
 		return p.aggregateCall(t, name)
 	}
-	f := builtins[name]
+	f := functions.Lookup(name)
 	if windowFunctions[name] {
 		p.fail(t, "%s is a window function, which is not supported", name)
 	}
@@ -75,10 +71,10 @@ func (p *exprParser) call() expr {
 		p.fail(t, "there is no function %s", t.Text)
 		return &literal{}
 	}
-	p.random = p.random || f.random
+	p.random = p.random || f.IsRandom()
 	x := &function{name: name, fn: f, args: p.list(")")}
-	if n := len(x.args); p.fault == nil && (n < f.least || f.most >= 0 && n > f.most) {
-		p.fail(t, "%s has %s", name, f.arity())
+	if n := len(x.args); p.fault == nil && !f.Fits(n) {
+		p.fail(t, "%s has %s", name, f.Arity())
 	}
 	if p.tok.Is("OVER") {
 		p.unexpected("no window")

@@ -161,7 +161,7 @@ func (p *exprParser) unary() expr {
 	}
 	of := p.unary()
 	if l, ok := of.(*literal); ok && l.value.Kind == datum.KindNumber {
-		return &literal{negate(&l.value)}
+		return &literal{datum.Negate(&l.value)}
 	}
 	return &negative{of}
 }

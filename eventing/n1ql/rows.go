@@ -209,10 +209,10 @@ func (r *run) project(e *env) ([]byte, error) {
 		p := &s.projection[i]
 		if p.expr == nil {
 			for _, t := range e.terms {
-				members = setMember(members, t.alias, t.value)
+				members = datum.SetMember(members, t.alias, t.value)
 			}
 			if e.terms == nil {
-				members = setMember(members, e.alias, e.document)
+				members = datum.SetMember(members, e.alias, e.document)
 			}
 			continue
 		}
@@ -221,7 +221,7 @@ func (r *run) project(e *env) ([]byte, error) {
 			return nil, err
 		}
 		if !p.star {
-			members = setMember(members, p.name, v)
+			members = datum.SetMember(members, p.name, v)
 			continue
 		}
 		if len(members) == 0 {
@@ -229,7 +229,7 @@ func (r *run) project(e *env) ([]byte, error) {
 			continue
 		}
 		for _, m := range v.Fields() {
-			members = setMember(members, m.Name, m.Value)
+			members = datum.SetMember(members, m.Name, m.Value)
 		}
 	}
 	row := datum.Object(members...)

@@ -448,7 +448,7 @@ func keysOf(where expr, e *env) (keys []string, ok bool) {
 		if !isField || !f.id || !constant {
 			return nil, false
 		}
-		for _, v := range distinct(v.Elements()) {
+		for _, v := range datum.Distinct(v.Elements()) {
 			if v.Kind == datum.KindString {
 				keys = append(keys, v.Text)
 			}

@@ -5,14 +5,15 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/eventing/n1ql/datum"
+	"github.com/settee-db/settee/eventing/n1ql/functions"
 )
 
 // work is what all statements of one text share while they run.
 type work struct {
-	memory  memory
-	regexps regexps
-	queries map[*Statement]*run       // the subqueries, ready to run
-	results map[*subquery]datum.Value // of those that have read nothing around them, which run once
+	memory   memory
+	patterns functions.Patterns
+	queries  map[*Statement]*run       // the subqueries, ready to run
+	results  map[*subquery]datum.Value // of those that have read nothing around them, which run once
 }
 
 // scope is what is around a subquery.

@@ -106,3 +106,17 @@ func AppendKey(dst []byte, v *Value, depth int) []byte {
 	}
 	return append(dst, '0'+byte(v.Kind))
 }
+
+// Distinct are the values of a list without those that come again.
+func Distinct(list []Value) []Value {
+	seen := make(map[string]bool, len(list))
+	var once []Value
+	for i := range list {
+		key := list[i].Key()
+		if !seen[key] {
+			once = append(once, list[i])
+		}
+		seen[key] = true
+	}
+	return once
+}

@@ -2,6 +2,7 @@
 //
 //   - value.go: Value, one of JSON or MISSING, and what it takes in memory
 //   - number.go: Number, and calculations
+//   - members.go: objects that grow
 //   - compare.go: the order of all values, and keys of equal ones
 //   - like.go: patterns of LIKE
 //

@@ -123,6 +123,21 @@ func (n *Number) exact() *big.Float {
 	return new(big.Float).SetInt64(n.Integer)
 }
 
+// Negate is a number with the other sign.
+func Negate(v *Value) Value {
+	zero := Number{}
+	if v.Num.IsFloat {
+		return Value{Kind: KindNumber, Num: Number{Double: -v.Num.Double, IsFloat: true}}
+	}
+	return Calculate("-", &zero, &v.Num)
+}
+
+// Int is an integer of 64 bits; ok is false for another value.
+func (v *Value) Int() (n int64, ok bool) {
+	n, ok = v.Num.Int()
+	return n, ok && v.Kind == KindNumber
+}
+
 // AppendJSON appends the number as JSON.
 func (n *Number) AppendJSON(dst []byte) []byte {
 	switch {

@@ -1,16 +1,17 @@
-package n1ql
+package functions
 
 import (
-	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"math"
 	"slices"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // registerSets adds the functions that take arrays for sets. Elements are equal if their values are
 // (value.key), whatever their spelling; the order of the first occurrences is kept. NULL is the
 // result if an argument is no array.
 func registerSets() {
-	sets := func(least int, call func(lists [][]datum.Value) []datum.Value) builtin {
+	sets := func(least int, call func(lists [][]datum.Value) []datum.Value) Function {
 		return onArray(least, -1, func(list, args []datum.Value) datum.Value {
 			lists := [][]datum.Value{list}
 			for i := range args {
@@ -59,7 +60,7 @@ func registerSets() {
 		return datum.Null
 	}), "ARRAY_IFNULL")
 	register(onArray(3, -1, func(list, args []datum.Value) datum.Value {
-		at, ok := count(&args[0])
+		at, ok := args[0].Int()
 		if at < 0 {
 			at += int64(len(list))
 		}
@@ -69,8 +70,8 @@ func registerSets() {
 		return datum.Array(slices.Concat(list[:at], args[1:], list[at:]))
 	}), "ARRAY_INSERT")
 	register(onArray(3, 4, replaceElements), "ARRAY_REPLACE")
-	register(builtin{least: 2, most: 3, call: numbersBetween}, "ARRAY_RANGE")
-	register(builtin{least: 2, most: 2, takesUnknown: true, call: repeatValue}, "ARRAY_REPEAT")
+	register(Function{least: 2, most: 3, call: numbersBetween}, "ARRAY_RANGE")
+	register(Function{least: 2, most: 2, takesUnknown: true, call: repeatValue}, "ARRAY_REPEAT")
 }
 
 // inLists are the values, each once, that are in a wanted number of lists.
@@ -97,7 +98,7 @@ func inLists(lists [][]datum.Value, wanted func(n int) bool) []datum.Value {
 // flatten is ARRAY_FLATTEN(array, depth): the elements of arrays in it, and in these, take their
 // places; of all if the depth is negative.
 func flatten(list, args []datum.Value) datum.Value {
-	depth, ok := count(&args[0])
+	depth, ok := args[0].Int()
 	if !ok {
 		return datum.Null
 	}
@@ -124,7 +125,7 @@ func flatten(list, args []datum.Value) datum.Value {
 func replaceElements(list, args []datum.Value) datum.Value {
 	left := int64(-1)
 	if len(args) > 2 {
-		n, ok := count(&args[2])
+		n, ok := args[2].Int()
 		if !ok {
 			return datum.Null
 		}
@@ -143,16 +144,11 @@ func replaceElements(list, args []datum.Value) datum.Value {
 	return datum.Array(replaced)
 }
 
-// tooMany is an error if so many values in an array would need too much memory.
-func tooMany(n float64) error {
-	if n*datum.ValueSize > maxHeld {
-		return errTooMuch
-	}
-	return nil
-}
+// room asks for what so many values in an array take, before they are made.
+func room(c Caller, n float64) error { return c.Room(int64(min(n, 1<<40)) * datum.ValueSize) }
 
 // numbersBetween is ARRAY_RANGE(start, end[, step]), without the end.
-func numbersBetween(_ *env, args []datum.Value) (datum.Value, error) {
+func numbersBetween(c Caller, args []datum.Value) (datum.Value, error) {
 	step := datum.Integer(1)
 	if len(args) > 2 {
 		step = args[2]
@@ -164,7 +160,7 @@ func numbersBetween(_ *env, args []datum.Value) (datum.Value, error) {
 	if step.Num.Sign() == 0 || !(n > 0) {
 		return datum.Array([]datum.Value{}), nil
 	}
-	if err := tooMany(n); err != nil {
+	if err := room(c, n); err != nil {
 		return datum.Value{}, err
 	}
 	list := make([]datum.Value, int(n))
@@ -177,15 +173,15 @@ func numbersBetween(_ *env, args []datum.Value) (datum.Value, error) {
 }
 
 // repeatValue is ARRAY_REPEAT(value, count).
-func repeatValue(_ *env, args []datum.Value) (datum.Value, error) {
-	n, ok := count(&args[1])
+func repeatValue(c Caller, args []datum.Value) (datum.Value, error) {
+	n, ok := args[1].Int()
 	switch {
 	case args[0].Kind == datum.KindMissing || args[1].Kind == datum.KindMissing:
 		return datum.Value{}, nil
 	case !ok || n < 0:
 		return datum.Null, nil
 	}
-	if err := tooMany(float64(n)); err != nil {
+	if err := room(c, float64(n)); err != nil {
 		return datum.Value{}, err
 	}
 	return datum.Array(slices.Repeat(args[:1], int(n))), nil

@@ -1,4 +1,4 @@
-package n1ql
+package functions
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // onArray is a function of an array and of other values, each of which may be NULL.
-func onArray(least, most int, call func(list []datum.Value, args []datum.Value) datum.Value) builtin {
+func onArray(least, most int, call func(list []datum.Value, args []datum.Value) datum.Value) Function {
 	return conditional(least, most, func(args []datum.Value) datum.Value {
 		for i := range args {
 			if args[i].Kind == datum.KindMissing {
@@ -70,7 +70,7 @@ func registerArrays() {
 		return datum.Array(append(slices.Clone(args[:len(args)-1]), last.Elements()...))
 	}), "ARRAY_PREPEND")
 	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
-		return datum.Array(distinct(list))
+		return datum.Array(datum.Distinct(list))
 	}), "ARRAY_DISTINCT")
 	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
 		sorted := slices.Clone(list)
@@ -85,19 +85,22 @@ func registerArrays() {
 	registerMoves()
 	for _, name := range []string{"SUM", "MIN", "MAX", "AVG"} {
 		register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
-			fold := newFold(&aggregate{name: name}, nil)
+			all := NewAggregate(name)
 			for i := range list {
-				if fold.add(&list[i]) != nil {
+				if !all.Takes(&list[i]) {
+					continue
+				}
+				if _, _, err := all.Add(&list[i]); err != nil {
 					return datum.Null
 				}
 			}
-			return fold.result()
+			return all.Result()
 		}), "ARRAY_"+name)
 	}
-	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(
-		_ *env, args []datum.Value,
+	register(Function{least: 1, most: 1, takesUnknown: true, call: func(
+		c Caller, args []datum.Value,
 	) (datum.Value, error) {
-		return star(&args[0])
+		return Star(c, &args[0])
 	}}, "ARRAY_STAR")
 	registerSets()
 	registerObjects()
@@ -106,7 +109,7 @@ func registerArrays() {
 // registerMoves adds the functions that move elements. Places from the end are negative; one that the
 // array does not have makes them NULL.
 func registerMoves() {
-	moving := func(move func(list []datum.Value, from, to int) []datum.Value) builtin {
+	moving := func(move func(list []datum.Value, from, to int) []datum.Value) Function {
 		return onArray(3, 3, func(list, args []datum.Value) datum.Value {
 			from, ok := placeIn(list, &args[0])
 			to, also := placeIn(list, &args[1])
@@ -149,16 +152,43 @@ func position(list []datum.Value, v *datum.Value) int {
 	return slices.IndexFunc(list, func(e datum.Value) bool { return datum.Compare(&e, v) == 0 })
 }
 
-// distinct are the values of a list without those that come again.
-func distinct(list []datum.Value) []datum.Value {
-	seen := make(map[string]bool, len(list))
-	var once []datum.Value
-	for i := range list {
-		key := list[i].Key()
-		if !seen[key] {
-			once = append(once, list[i])
-		}
-		seen[key] = true
+// Star is [*] of a value.
+func Star(c Caller, of *datum.Value) (datum.Value, error) {
+	switch of.Kind {
+	case datum.KindMissing:
+		return *of, nil
+	case datum.KindArray:
+	default:
+		return datum.Null, nil
 	}
-	return once
+	list, all := of.Elements(), datum.NewMembers(nil)
+	for i := range list {
+		for _, m := range list[i].Fields() {
+			if !all.Has(m.Name) {
+				all.Set(m.Name, datum.Value{})
+			}
+		}
+	}
+	if err := room(c, float64(len(list))*float64(len(all.List))); err != nil {
+		return datum.Value{}, err
+	}
+	for i := range all.List {
+		values, _ := FieldsOf(list, all.List[i].Name)
+		all.List[i].Value = datum.Array(values)
+	}
+	return datum.Object(all.List...), nil
+}
+
+// FieldsOf are the fields of all values of a list, NULL for those that have none; some: there is
+// one.
+func FieldsOf(list []datum.Value, name string) (fields []datum.Value, some bool) {
+	fields = make([]datum.Value, len(list))
+	for i := range list {
+		if fields[i] = list[i].Field(name); fields[i].Kind == datum.KindMissing {
+			fields[i] = datum.Null
+		} else {
+			some = true
+		}
+	}
+	return fields, some
 }

@@ -1,4 +1,4 @@
-package n1ql
+package functions
 
 import (
 	"errors"
@@ -17,16 +17,20 @@ const (
 	maxGroups = 20
 )
 
-// regexp compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled, for
+// Patterns are regular expressions that a statement keeps compiled, for one goroutine at a time. The
+// zero value has none.
+type Patterns struct {
+	byText map[string]*patterns.Pattern // nil for those that are wrong
+	budget patterns.Budget
+}
+
+// find compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled, for
 // a text; nil if it is none, or takes too much memory or time. Its matches take time linear in the
 // text.
-func (e *env) regexp(pattern, text string) *regexp.Regexp {
-	if e.regexps == nil {
-		e.regexps = &regexps{}
-	}
-	p, known := e.regexps.byText[pattern]
+func (r *Patterns) find(pattern, text string) *regexp.Regexp {
+	p, known := r.byText[pattern]
 	if !known {
-		p = e.regexps.compile(pattern)
+		p = r.compile(pattern)
 	}
 	if p == nil {
 		return nil
@@ -34,21 +38,15 @@ func (e *env) regexp(pattern, text string) *regexp.Regexp {
 	return p.Within(len(text))
 }
 
-// regexps are compiled patterns, nil for those that are wrong.
-type regexps struct {
-	byText map[string]*patterns.Pattern
-	budget patterns.Budget
-}
-
 // compile compiles a pattern, nil if it is wrong. Those before it are forgotten where all together
 // are too many or too large.
-func (r *regexps) compile(pattern string) *patterns.Pattern {
+func (r *Patterns) compile(pattern string) *patterns.Pattern {
 	if r.byText == nil || len(r.byText) >= maxRegexps {
-		*r = regexps{byText: map[string]*patterns.Pattern{}}
+		*r = Patterns{byText: map[string]*patterns.Pattern{}}
 	}
 	p, err := r.budget.Compile(pattern)
 	if errors.Is(err, patterns.ErrTooLarge) {
-		*r = regexps{byText: map[string]*patterns.Pattern{}}
+		*r = Patterns{byText: map[string]*patterns.Pattern{}}
 		p, err = r.budget.Compile(pattern)
 	}
 	if err != nil {
@@ -61,12 +59,12 @@ func (r *regexps) compile(pattern string) *patterns.Pattern {
 // onPattern is a function of a string, a pattern and perhaps more.
 func onPattern(
 	least, most int, call func(s string, p *regexp.Regexp, more []datum.Value) (datum.Value, error),
-) builtin {
-	return builtin{least: least, most: most, call: func(e *env, args []datum.Value) (datum.Value, error) {
+) Function {
+	return Function{least: least, most: most, call: func(c Caller, args []datum.Value) (datum.Value, error) {
 		if args[0].Kind != datum.KindString || args[1].Kind != datum.KindString {
 			return datum.Null, nil
 		}
-		p := e.regexp(args[1].Text, args[0].Text)
+		p := c.Patterns().find(args[1].Text, args[0].Text)
 		if p == nil {
 			return datum.Null, nil
 		}
@@ -78,7 +76,7 @@ func registerRegexps() {
 	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []datum.Value) (datum.Value, error) {
 		return datum.Boolean(p.MatchString(s)), nil
 	}), "REGEXP_CONTAINS", "CONTAINS_REGEX")
-	register(builtin{least: 2, most: 2, call: regexpLike}, "REGEXP_LIKE")
+	register(Function{least: 2, most: 2, call: regexpLike}, "REGEXP_LIKE")
 	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []datum.Value) (datum.Value, error) {
 		if found := p.FindStringIndex(s); found != nil {
 			return datum.Integer(int64(found[0])), nil
@@ -89,12 +87,12 @@ func registerRegexps() {
 }
 
 // regexpLike is REGEXP_LIKE(string, pattern): the pattern is for the whole string.
-func regexpLike(e *env, args []datum.Value) (datum.Value, error) {
+func regexpLike(c Caller, args []datum.Value) (datum.Value, error) {
 	if args[0].Kind != datum.KindString || args[1].Kind != datum.KindString ||
-		e.regexp(args[1].Text, args[0].Text) == nil {
+		c.Patterns().find(args[1].Text, args[0].Text) == nil {
 		return datum.Null, nil
 	}
-	whole := e.regexp(`\A(?:`+args[1].Text+`)\z`, args[0].Text)
+	whole := c.Patterns().find(`\A(?:`+args[1].Text+`)\z`, args[0].Text)
 	return datum.Boolean(whole != nil && whole.MatchString(args[0].Text)), nil
 }
 
@@ -102,7 +100,7 @@ func regexpLike(e *env, args []datum.Value) (datum.Value, error) {
 func regexpReplace(s string, p *regexp.Regexp, more []datum.Value) (datum.Value, error) {
 	left := int64(-1)
 	if len(more) > 1 {
-		n, ok := count(&more[1])
+		n, ok := more[1].Int()
 		if !ok {
 			return datum.Null, nil
 		}
@@ -117,7 +115,7 @@ func regexpReplace(s string, p *regexp.Regexp, more []datum.Value) (datum.Value,
 		replaced = append(replaced, s[at:found[0]]...)
 		replaced = p.ExpandString(replaced, more[0].Text, s, found)
 		if at = found[1]; len(replaced) > datum.MaxValueSize {
-			return datum.Value{}, limitf("a string of the statement is longer than %d bytes", datum.MaxValueSize)
+			return datum.Value{}, datum.ErrTooLarge
 		}
 	}
 	return datum.Text(string(append(replaced, s[at:]...))), nil

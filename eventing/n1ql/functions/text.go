@@ -1,17 +1,18 @@
-package n1ql
+package functions
 
 import (
 	"crypto/rand"
 	"fmt"
-	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
 // onText is a function of strings: of other arguments it is NULL.
-func onText(least, most int, call func(args []datum.Value) datum.Value) builtin {
+func onText(least, most int, call func(args []datum.Value) datum.Value) Function {
 	return pure(least, most, func(args []datum.Value) datum.Value {
 		for i := range args {
 			if args[i].Kind != datum.KindString {
@@ -25,7 +26,7 @@ func onText(least, most int, call func(args []datum.Value) datum.Value) builtin 
 // registerStrings adds the functions of strings. Lengths and positions are in bytes, as in
 // Couchbase; only MB_LENGTH counts characters.
 func registerStrings() {
-	onOne := func(call func(string) string) builtin {
+	onOne := func(call func(string) string) Function {
 		return onText(1, 1, func(args []datum.Value) datum.Value { return datum.Text(call(args[0].Text)) })
 	}
 	register(onOne(strings.ToLower), "LOWER")
@@ -47,12 +48,12 @@ func registerStrings() {
 	register(trimming(strings.Trim), "TRIM")
 	register(trimming(strings.TrimLeft), "LTRIM")
 	register(trimming(strings.TrimRight), "RTRIM")
-	register(builtin{least: 1, most: 2, call: split}, "SPLIT")
+	register(Function{least: 1, most: 2, call: split}, "SPLIT")
 	register(onOne(initials), "INITCAP", "TITLE")
 	register(padding(func(s, pad string) string { return pad + s }), "LPAD")
 	register(padding(func(s, pad string) string { return s + pad }), "RPAD")
 	register(onOne(url.QueryEscape), "URLENCODE")
-	decoded := func(decode func(string) (string, error)) builtin {
+	decoded := func(decode func(string) (string, error)) Function {
 		return onText(1, 1, func(args []datum.Value) datum.Value {
 			s, err := decode(args[0].Text)
 			if err != nil || !utf8.ValidString(s) {
@@ -62,17 +63,49 @@ func registerStrings() {
 		})
 	}
 	register(decoded(url.QueryUnescape), "URLDECODE")
-	register(builtin{least: 1, most: -1, call: func(e *env, args []datum.Value) (datum.Value, error) {
-		return e.concatenate(args)
-	}}, "CONCAT")
-	register(builtin{least: 3, most: 4, call: replace}, "REPLACE")
-	register(builtin{least: 2, most: 2, call: repeat}, "REPEAT")
-	register(builtin{random: true, call: func(*env, []datum.Value) (datum.Value, error) {
+	register(Function{least: 1, most: -1, call: Concat}, "CONCAT")
+	register(Function{least: 3, most: 4, call: replace}, "REPLACE")
+	register(Function{least: 2, most: 2, call: repeat}, "REPEAT")
+	register(Function{random: true, call: func(Caller, []datum.Value) (datum.Value, error) {
 		var b [16]byte
 		_, err := rand.Read(b[:])
 		b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 		return datum.Text(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), err
 	}}, "UUID")
+}
+
+// Concat joins strings; others make it NULL, MISSING makes it MISSING.
+func Concat(c Caller, list []datum.Value) (datum.Value, error) {
+	size, unknown := 0, datum.KindString
+	for i := range list {
+		switch list[i].Kind {
+		case datum.KindString:
+			size += len(list[i].Text)
+		case datum.KindMissing:
+			unknown = datum.KindMissing
+		default:
+			unknown = min(unknown, datum.KindNull)
+		}
+	}
+	if unknown != datum.KindString {
+		return datum.Value{Kind: unknown}, nil
+	}
+	if err := textRoom(c, int64(size)); err != nil {
+		return datum.Value{}, err
+	}
+	joined := make([]byte, 0, size)
+	for i := range list {
+		joined = append(joined, list[i].Text...)
+	}
+	return datum.Text(string(joined)), nil
+}
+
+// textRoom asks for what a string of so many bytes takes, before it is made.
+func textRoom(c Caller, bytes int64) error {
+	if bytes > datum.MaxValueSize {
+		return datum.ErrTooLarge
+	}
+	return c.Room(bytes)
 }
 
 func reverse(s string) string {
@@ -90,7 +123,7 @@ func substring(args []datum.Value) datum.Value {
 		return datum.Null
 	}
 	s := args[0].Text
-	from, ok := count(&args[1])
+	from, ok := args[1].Int()
 	if from < 0 {
 		from += int64(len(s))
 	}
@@ -99,7 +132,7 @@ func substring(args []datum.Value) datum.Value {
 	}
 	s = s[from:]
 	if len(args) > 2 {
-		n, ok := count(&args[2])
+		n, ok := args[2].Int()
 		if !ok || n < 0 {
 			return datum.Null
 		}
@@ -108,14 +141,8 @@ func substring(args []datum.Value) datum.Value {
 	return datum.Text(strings.ToValidUTF8(s, "\ufffd")) // a cut character is no string of JSON
 }
 
-// count is an argument that must be an integer.
-func count(v *datum.Value) (n int64, ok bool) {
-	n, ok = v.Num.Int()
-	return n, ok && v.Kind == datum.KindNumber
-}
-
 // trimming is a function of a string and of the characters to be removed from its ends.
-func trimming(trim func(s, cutset string) string) builtin {
+func trimming(trim func(s, cutset string) string) Function {
 	return onText(1, 2, func(args []datum.Value) datum.Value {
 		cutset := " \t\n\f\r"
 		if len(args) > 1 {
@@ -126,7 +153,7 @@ func trimming(trim func(s, cutset string) string) builtin {
 }
 
 // split is SPLIT(string[, separator]); without a separator it is blanks.
-func split(_ *env, args []datum.Value) (datum.Value, error) {
+func split(c Caller, args []datum.Value) (datum.Value, error) {
 	for i := range args {
 		if args[i].Kind != datum.KindString {
 			return datum.Null, nil
@@ -136,7 +163,7 @@ func split(_ *env, args []datum.Value) (datum.Value, error) {
 	if len(args) > 1 {
 		most = strings.Count(args[0].Text, args[1].Text)
 	}
-	if err := tooMany(float64(most)); err != nil {
+	if err := room(c, float64(most)); err != nil {
 		return datum.Value{}, err
 	}
 	parts := strings.Fields(args[0].Text)
@@ -165,15 +192,15 @@ func initials(s string) string {
 
 // padding is a function of a string, the number of bytes that it shall have, and what it is filled
 // up with. A longer string is cut.
-func padding(join func(s, pad string) string) builtin {
-	return builtin{least: 2, most: 3, call: func(e *env, args []datum.Value) (datum.Value, error) {
+func padding(join func(s, pad string) string) Function {
+	return Function{least: 2, most: 3, call: func(c Caller, args []datum.Value) (datum.Value, error) {
 		fill := " "
 		if len(args) > 2 {
 			if fill = args[2].Text; args[2].Kind != datum.KindString || fill == "" {
 				return datum.Null, nil
 			}
 		}
-		size, ok := count(&args[1])
+		size, ok := args[1].Int()
 		s := args[0].Text
 		missing := size - int64(len(s))
 		switch {
@@ -182,7 +209,7 @@ func padding(join func(s, pad string) string) builtin {
 		case missing <= 0:
 			return datum.Text(strings.ToValidUTF8(s[:size], "\ufffd")), nil
 		}
-		if err := e.room(size); err != nil {
+		if err := textRoom(c, size); err != nil {
 			return datum.Value{}, err
 		}
 		pad := strings.Repeat(fill, int(missing)/len(fill)+1)[:missing]
@@ -191,7 +218,7 @@ func padding(join func(s, pad string) string) builtin {
 }
 
 // replace is REPLACE(string, old, new[, count]).
-func replace(e *env, args []datum.Value) (datum.Value, error) {
+func replace(c Caller, args []datum.Value) (datum.Value, error) {
 	for _, arg := range args[:3] {
 		if arg.Kind != datum.KindString {
 			return datum.Null, nil
@@ -199,7 +226,7 @@ func replace(e *env, args []datum.Value) (datum.Value, error) {
 	}
 	n := int64(strings.Count(args[0].Text, args[1].Text))
 	if len(args) > 3 {
-		most, ok := count(&args[3])
+		most, ok := args[3].Int()
 		if !ok {
 			return datum.Null, nil
 		}
@@ -208,15 +235,15 @@ func replace(e *env, args []datum.Value) (datum.Value, error) {
 		}
 	}
 	// The product cannot overflow: both factors are below 2**26.
-	if err := e.room(int64(len(args[0].Text)) + n*int64(len(args[2].Text))); err != nil {
+	if err := textRoom(c, int64(len(args[0].Text))+n*int64(len(args[2].Text))); err != nil {
 		return datum.Value{}, err
 	}
 	return datum.Text(strings.Replace(args[0].Text, args[1].Text, args[2].Text, int(n))), nil
 }
 
 // repeat is REPEAT(string, count).
-func repeat(e *env, args []datum.Value) (datum.Value, error) {
-	n, ok := count(&args[1])
+func repeat(c Caller, args []datum.Value) (datum.Value, error) {
+	n, ok := args[1].Int()
 	if !ok || n < 0 || args[0].Kind != datum.KindString {
 		return datum.Null, nil
 	}
@@ -224,7 +251,7 @@ func repeat(e *env, args []datum.Value) (datum.Value, error) {
 	if args[0].Text == "" {
 		n = 0
 	}
-	if err := e.room(n * int64(len(args[0].Text))); err != nil {
+	if err := textRoom(c, n*int64(len(args[0].Text))); err != nil {
 		return datum.Value{}, err
 	}
 	return datum.Text(strings.Repeat(args[0].Text, int(n))), nil

@@ -1,4 +1,4 @@
-package n1ql
+package functions
 
 import (
 	"time"
@@ -49,18 +49,18 @@ func formatDate(t time.Time, args []datum.Value, at int) datum.Value {
 // milliseconds since 1970. NOW_… is the time at which the statement began, the same for all rows;
 // CLOCK_… is the time of each call, so that it is no constant of the statement (random).
 func registerDates() {
-	millis := func(now func(e *env) time.Time, random bool) builtin {
-		return builtin{random: random, call: func(e *env, _ []datum.Value) (datum.Value, error) {
-			return datum.Integer(now(e).UnixMilli()), nil
+	millis := func(now func(c Caller) time.Time, random bool) Function {
+		return Function{random: random, call: func(c Caller, _ []datum.Value) (datum.Value, error) {
+			return datum.Integer(now(c).UnixMilli()), nil
 		}}
 	}
-	str := func(now func(e *env) time.Time, random bool) builtin {
-		return builtin{most: 1, random: random, call: func(e *env, args []datum.Value) (datum.Value, error) {
-			return formatDate(now(e), args, 0), nil
+	str := func(now func(c Caller) time.Time, random bool) Function {
+		return Function{most: 1, random: random, call: func(c Caller, args []datum.Value) (datum.Value, error) {
+			return formatDate(now(c), args, 0), nil
 		}}
 	}
-	began := func(e *env) time.Time { return e.now }
-	clock := func(*env) time.Time { return time.Now() }
+	began := func(c Caller) time.Time { return c.Began() }
+	clock := func(Caller) time.Time { return time.Now() }
 	register(millis(began, false), "NOW_MILLIS")
 	register(millis(clock, true), "CLOCK_MILLIS")
 	register(str(began, false), "NOW_STR", "NOW_UTC")
@@ -73,7 +73,7 @@ func registerDates() {
 		return datum.Integer(t.UnixMilli())
 	}), "STR_TO_MILLIS", "MILLIS")
 	register(pure(1, 2, func(args []datum.Value) datum.Value {
-		n, ok := count(&args[0])
+		n, ok := args[0].Int()
 		if !ok || n < -maxDate || n > maxDate {
 			return datum.Null
 		}
@@ -117,7 +117,7 @@ func registerDateParts() {
 		return part(t, &args[1])
 	}), "DATE_PART_STR")
 	register(pure(2, 2, func(args []datum.Value) datum.Value {
-		n, ok := count(&args[0])
+		n, ok := args[0].Int()
 		if !ok || n < -maxDate || n > maxDate {
 			return datum.Null
 		}
@@ -134,7 +134,7 @@ func registerDateParts() {
 		return datum.Text(t.Format(layout))
 	}), "DATE_ADD_STR")
 	register(pure(3, 3, func(args []datum.Value) datum.Value {
-		n, ok := count(&args[0])
+		n, ok := args[0].Int()
 		if !ok || n < -maxDate || n > maxDate {
 			return datum.Null
 		}
@@ -202,7 +202,7 @@ func floorDiv(n, by int64) int64 {
 
 // dateOf is a date in milliseconds, in UTC.
 func dateOf(v *datum.Value) (t time.Time, ok bool) {
-	n, ok := count(v)
+	n, ok := v.Int()
 	return time.UnixMilli(n).UTC(), ok && n >= -maxDate && n <= maxDate
 }
 
@@ -274,7 +274,7 @@ func registerMoreDates() {
 
 // addToDate moves a date by a number of units; ok is false where that makes no date of four digits.
 func addToDate(t time.Time, number, unit *datum.Value) (moved time.Time, ok bool) {
-	n, ok := count(number)
+	n, ok := number.Int()
 	u, known := dateUnits[unit.Text]
 	size := u.millis + u.days*24*3_600_000 + u.months*28*24*3_600_000
 	if !ok || !known || unit.Kind != datum.KindString || n < -2*maxDate/size || n > 2*maxDate/size {

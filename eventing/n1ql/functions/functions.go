@@ -1,24 +1,62 @@
-package n1ql
+package functions
 
 import (
 	"fmt"
-	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"time"
+
+	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
-// builtin is a function of N1QL.
-type builtin struct {
+// Caller is the statement that calls a function.
+type Caller interface {
+	// Began is the time at which the statement began.
+	Began() time.Time
+	// Room is asked before a function makes a value of so many bytes. Its error ends the statement.
+	Room(bytes int64) error
+	// Patterns are the regular expressions that the statement keeps compiled.
+	Patterns() *Patterns
+}
+
+// Function is a function of N1QL. It is immutable.
+type Function struct {
 	least, most int // arguments; most is -1 if there is no bound
-	call        func(e *env, args []datum.Value) (datum.Value, error)
+	call        func(c Caller, args []datum.Value) (datum.Value, error)
 	// takesUnknown functions look at MISSING and NULL; of others these are the result, MISSING
 	// before NULL.
 	takesUnknown bool
 	random       bool // another result each time
 }
 
-func (f *builtin) arity() string {
+// Lookup finds a function by its name in capitals, nil if there is none.
+func Lookup(name string) *Function { return builtins[name] }
+
+// IsRandom reports whether the function has another result each time.
+func (f *Function) IsRandom() bool { return f.random }
+
+// Fits reports whether the function takes so many arguments.
+func (f *Function) Fits(n int) bool { return n >= f.least && (f.most < 0 || n <= f.most) }
+
+// Call calls the function, with as many arguments as fit. MISSING before NULL among them is the
+// result, without a call, unless the function looks at unknown values itself. What makes no sense is
+// NULL or MISSING; an error is the caller's, or datum.ErrTooLarge.
+func (f *Function) Call(c Caller, args []datum.Value) (datum.Value, error) {
+	if !f.takesUnknown && len(args) > 0 {
+		unknown := datum.KindObject
+		for i := range args {
+			unknown = min(unknown, args[i].Kind)
+		}
+		if unknown <= datum.KindNull {
+			return datum.Value{Kind: unknown}, nil
+		}
+	}
+	return f.call(c, args)
+}
+
+// Arity says how many arguments the function takes, in words.
+func (f *Function) Arity() string {
 	switch {
 	case f.most < 0:
 		return fmt.Sprintf("%d arguments or more", f.least)
@@ -31,31 +69,31 @@ func (f *builtin) arity() string {
 }
 
 // builtins are the functions by name.
-var builtins = map[string]*builtin{}
+var builtins = map[string]*Function{}
 
 // register adds functions under a name and other names for the same.
-func register(f builtin, names ...string) {
+func register(f Function, names ...string) {
 	for _, name := range names {
 		builtins[name] = &f
 	}
 }
 
 // pure is a function that cannot fail.
-func pure(least, most int, call func(args []datum.Value) datum.Value) builtin {
-	return builtin{least: least, most: most, call: func(_ *env, args []datum.Value) (datum.Value, error) {
+func pure(least, most int, call func(args []datum.Value) datum.Value) Function {
+	return Function{least: least, most: most, call: func(_ Caller, args []datum.Value) (datum.Value, error) {
 		return call(args), nil
 	}}
 }
 
 // conditional is pure for functions that look at MISSING and NULL.
-func conditional(least, most int, call func(args []datum.Value) datum.Value) builtin {
+func conditional(least, most int, call func(args []datum.Value) datum.Value) Function {
 	f := pure(least, most, call)
 	f.takesUnknown = true
 	return f
 }
 
 // onNumber is a function of a number.
-func onNumber(call func(f float64) float64) builtin {
+func onNumber(call func(f float64) float64) Function {
 	return pure(1, 1, func(args []datum.Value) datum.Value {
 		if args[0].Kind != datum.KindNumber {
 			return datum.Null
@@ -99,7 +137,7 @@ func registerNumbers() {
 		}
 		return datum.Float(math.Atan2(args[0].Num.Float(), args[1].Num.Float()))
 	}), "ATAN2")
-	register(builtin{random: true, call: func(*env, []datum.Value) (datum.Value, error) {
+	register(Function{random: true, call: func(Caller, []datum.Value) (datum.Value, error) {
 		return datum.Float(rand.Float64()), nil
 	}}, "RANDOM")
 	register(rounding(math.Floor, 1), "FLOOR")
@@ -111,7 +149,7 @@ func registerNumbers() {
 			return datum.Null
 		}
 		if args[0].Num.Sign() < 0 {
-			return negate(&args[0])
+			return datum.Negate(&args[0])
 		}
 		return args[0]
 	}), "ABS")
@@ -133,7 +171,7 @@ func registerNumbers() {
 
 // rounding is a function of a number, and of how many decimals it shall have if it takes two
 // arguments. Integers stay as they are, however large.
-func rounding(round func(float64) float64, most int) builtin {
+func rounding(round func(float64) float64, most int) Function {
 	return pure(1, most, func(args []datum.Value) datum.Value {
 		digits := int64(0)
 		if len(args) > 1 {
@@ -155,7 +193,7 @@ func rounding(round func(float64) float64, most int) builtin {
 }
 
 // extreme is the greatest (1) or the least (-1) of the arguments that are known.
-func extreme(direction int) builtin {
+func extreme(direction int) Function {
 	return conditional(2, -1, func(args []datum.Value) datum.Value {
 		best := datum.Null
 		for i := range args {
@@ -174,7 +212,7 @@ func extreme(direction int) builtin {
 // MISSING and NULL themselves, which are the result of other functions before these are called
 // (takesUnknown); NULLIF and MISSINGIF are like others in that.
 func registerConditionals() {
-	firstThat := func(good func(v *datum.Value) bool) builtin {
+	firstThat := func(good func(v *datum.Value) bool) Function {
 		return conditional(2, -1, func(args []datum.Value) datum.Value {
 			for i := range args {
 				if good(&args[i]) {
@@ -193,7 +231,7 @@ func registerConditionals() {
 		}
 		return args[1]
 	}), "NVL2")
-	insteadOfEqual := func(instead datum.Value) builtin {
+	insteadOfEqual := func(instead datum.Value) Function {
 		return pure(2, 2, func(args []datum.Value) datum.Value {
 			if datum.Compare(&args[0], &args[1]) == 0 {
 				return instead
@@ -224,7 +262,7 @@ func registerTypes() {
 	register(conditional(1, 1, func(args []datum.Value) datum.Value {
 		return datum.Text(datum.KindNames[args[0].Kind])
 	}), "TYPE", "TYPENAME")
-	isKind := func(kinds ...datum.Kind) builtin {
+	isKind := func(kinds ...datum.Kind) Function {
 		return pure(1, 1, func(args []datum.Value) datum.Value {
 			for _, k := range kinds {
 				if args[0].Kind == k {

@@ -1,4 +1,4 @@
-package n1ql
+package functions
 
 import (
 	"math/bits"
@@ -9,12 +9,12 @@ import (
 // registerBits adds the functions of bits. They know integers of 64 bits, in two's complement; all
 // else is NULL. The lowest bit has the number 1.
 func registerBits() {
-	together := func(call func(a, b int64) int64) builtin {
+	together := func(call func(a, b int64) int64) Function {
 		return pure(2, -1, func(args []datum.Value) datum.Value {
-			result, ok := whole(&args[0])
+			result, ok := args[0].Int()
 			for i := 1; ok && i < len(args); i++ {
 				var n int64
-				if n, ok = whole(&args[i]); ok {
+				if n, ok = args[i].Int(); ok {
 					result = call(result, n)
 				}
 			}
@@ -28,16 +28,16 @@ func registerBits() {
 	register(together(func(a, b int64) int64 { return a | b }), "BITOR")
 	register(together(func(a, b int64) int64 { return a ^ b }), "BITXOR")
 	register(pure(1, 1, func(args []datum.Value) datum.Value {
-		n, ok := whole(&args[0])
+		n, ok := args[0].Int()
 		if !ok {
 			return datum.Null
 		}
 		return datum.Integer(^n)
 	}), "BITNOT")
 	register(pure(2, 3, shift), "BITSHIFT")
-	at := func(call func(n, mask int64) int64) builtin {
+	at := func(call func(n, mask int64) int64) Function {
 		return pure(2, 2, func(args []datum.Value) datum.Value {
-			n, ok := whole(&args[0])
+			n, ok := args[0].Int()
 			mask, known := bitsAt(&args[1])
 			if !ok || !known {
 				return datum.Null
@@ -48,14 +48,6 @@ func registerBits() {
 	register(at(func(n, mask int64) int64 { return n | mask }), "BITSET")
 	register(at(func(n, mask int64) int64 { return n &^ mask }), "BITCLEAR")
 	register(pure(2, 3, testBits), "BITTEST", "ISBITSET")
-}
-
-// whole is the integer that a value is.
-func whole(v *datum.Value) (n int64, ok bool) {
-	if v.Kind != datum.KindNumber {
-		return 0, false
-	}
-	return v.Num.Int()
 }
 
 // flag is the boolean that an argument is, false if there is none.
@@ -73,7 +65,7 @@ func bitsAt(v *datum.Value) (mask int64, ok bool) {
 		list = v.Elements()
 	}
 	for i := range list {
-		n, ok := whole(&list[i])
+		n, ok := list[i].Int()
 		if !ok || n < 1 || n > 64 {
 			return 0, false
 		}
@@ -85,8 +77,8 @@ func bitsAt(v *datum.Value) (mask int64, ok bool) {
 // shift is BITSHIFT(number, by[, rotate]): to the left, to the right if by is negative. What is
 // shifted in is 0, or with rotate what was shifted out.
 func shift(args []datum.Value) datum.Value {
-	n, ok := whole(&args[0])
-	by, known := whole(&args[1])
+	n, ok := args[0].Int()
+	by, known := args[1].Int()
 	rotate, clear := flag(args, 2)
 	switch {
 	case !ok || !known || !clear:
@@ -103,7 +95,7 @@ func shift(args []datum.Value) datum.Value {
 
 // testBits is BITTEST(number, at[, all]): whether one of the bits is set, or all are.
 func testBits(args []datum.Value) datum.Value {
-	n, ok := whole(&args[0])
+	n, ok := args[0].Int()
 	mask, known := bitsAt(&args[1])
 	all, clear := flag(args, 2)
 	switch {

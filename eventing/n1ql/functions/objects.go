@@ -1,4 +1,4 @@
-package n1ql
+package functions
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 )
 
 // onObject is a function of an object and of other values.
-func onObject(least, most int, call func(members []datum.Member, args []datum.Value) datum.Value) builtin {
+func onObject(least, most int, call func(members []datum.Member, args []datum.Value) datum.Value) Function {
 	return conditional(least, most, func(args []datum.Value) datum.Value {
 		switch args[0].Kind {
 		case datum.KindMissing:
@@ -29,7 +29,7 @@ func registerObjects() {
 	register(onObject(1, 1, func(m []datum.Member, _ []datum.Value) datum.Value {
 		return datum.Integer(int64(len(m)))
 	}), "OBJECT_LENGTH")
-	inOrder := func(each func(m *datum.Member) datum.Value) builtin {
+	inOrder := func(each func(m *datum.Member) datum.Value) Function {
 		return onObject(1, 1, func(m []datum.Member, _ []datum.Value) datum.Value {
 			m = slices.SortedFunc(slices.Values(m), datum.ByName)
 			list := make([]datum.Value, len(m))
@@ -47,16 +47,16 @@ func registerObjects() {
 		)
 	}), "OBJECT_PAIRS")
 	register(onObject(2, -1, func(m []datum.Member, args []datum.Value) datum.Value {
-		all := newMembers(m)
+		all := datum.NewMembers(m)
 		for i := range args {
 			if args[i].Kind != datum.KindObject {
 				return datum.Value{Kind: min(args[i].Kind, datum.KindNull)}
 			}
 			for _, more := range args[i].Fields() {
-				all.set(more.Name, more.Value)
+				all.Set(more.Name, more.Value)
 			}
 		}
-		return datum.Object(all.list...)
+		return datum.Object(all.List...)
 	}), "OBJECT_CONCAT")
 	register(onObject(3, 3, func(m []datum.Member, args []datum.Value) datum.Value {
 		name := args[0]
@@ -67,13 +67,13 @@ func registerObjects() {
 			slices.ContainsFunc(m, func(m datum.Member) bool { return m.Name == name.Text }):
 			return datum.Null
 		}
-		return datum.Object(setMember(slices.Clone(m), name.Text, args[1])...)
+		return datum.Object(datum.SetMember(slices.Clone(m), name.Text, args[1])...)
 	}), "OBJECT_ADD")
 	register(onObject(3, 3, func(m []datum.Member, args []datum.Value) datum.Value {
 		if args[0].Kind != datum.KindString {
 			return datum.Value{Kind: min(args[0].Kind, datum.KindNull)}
 		}
-		return datum.Object(setMember(slices.Clone(m), args[0].Text, args[1])...)
+		return datum.Object(datum.SetMember(slices.Clone(m), args[0].Text, args[1])...)
 	}), "OBJECT_PUT")
 	register(onObject(2, -1, func(m []datum.Member, args []datum.Value) datum.Value {
 		m = slices.Clone(m)
@@ -81,7 +81,7 @@ func registerObjects() {
 			if args[i].Kind != datum.KindString {
 				return datum.Value{Kind: min(args[i].Kind, datum.KindNull)}
 			}
-			m = setMember(m, args[i].Text, datum.Value{})
+			m = datum.SetMember(m, args[i].Text, datum.Value{})
 		}
 		return datum.Object(m...)
 	}), "OBJECT_REMOVE")
@@ -120,11 +120,11 @@ func renameMember(m []datum.Member, args []datum.Value) datum.Value {
 }
 
 // registerJSON adds the conversions between JSON and values. ENCODE_JSON has to see NULL, whose
-// text is null, and fails if the text would be longer than maxValueSize. DECODE_JSON of what is no
+// text is null, and fails if the text would be longer than datum.MaxValueSize. DECODE_JSON of what is no
 // JSON is NULL.
 func registerJSON() {
-	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(
-		_ *env, args []datum.Value,
+	register(Function{least: 1, most: 1, takesUnknown: true, call: func(
+		_ Caller, args []datum.Value,
 	) (datum.Value, error) {
 		if args[0].Kind == datum.KindMissing {
 			return args[0], nil
