@@ -77,8 +77,8 @@ func (a *Attachment) parseInline(props ejson.Value) error {
 	return nil
 }
 
-// decodeBase64 is Erlang's base64:decode: blanks are ignored, padding is needed, bits left over are
-// not looked at.
+// decodeBase64 is Erlang's base64:decode: blanks are ignored, padding is needed, leftover bits of
+// the last character may have any value.
 func decodeBase64(text []byte) ([]byte, bool) {
 	if bytes.IndexByte(text, ' ') >= 0 || bytes.IndexByte(text, '\t') >= 0 {
 		kept := make([]byte, 0, len(text))

@@ -12,7 +12,8 @@
 //   - path.go, query.go, range.go, mediatype.go: how URLs and headers are written; server/params has what
 //     options mean
 //   - multipart: bodies in parts
-//   - security.go, uuid.go, network.go, origin.go, erlang.go, dict.go: what their names say
+//   - security.go, uuid.go, network.go, origin.go, erlang.go, dict.go: one rule each, named by the
+//     file
 //   - rawterm.go: Erlang terms in the form of ~w
 //   - ejson: ordered JSON, parsed, printed and turned into Erlang terms as CouchDB does it
 //   - zgzip: gzip streams with zlib's own bytes

@@ -4,8 +4,8 @@ import "math/big"
 
 // Document is a document as a client sent it: what couch_doc:from_json_obj makes of the JSON.
 type Document struct {
-	// ID is the `_id` of the body; HasID tells an absent one from none at all. The id of a URL
-	// replaces it.
+	// ID is the `_id` of the body; HasID tells an empty one from a body without `_id`. The id of a
+	// URL replaces it.
 	ID    string
 	HasID bool
 	// Revs is the line of `_revisions`, or `_rev` alone; without IDs the document has no revision.
@@ -33,8 +33,8 @@ type Body struct {
 	// JSON is the canonical text, at least `{}`.
 	JSON []byte
 	// Term is the body as Erlang's external term, without the leading 131: the input of NewRev. It
-	// is nil where nobody asked for it (replicated writes need none), and where ParseDocument made
-	// what needs it.
+	// is nil where nobody asked for it (replicated writes need none), and where ParseDocument has
+	// made the revision, for which it was needed, already.
 	Term []byte
 	// Size is CouchDB's estimate of the encoded size in bytes (couch_ejson_size), which
 	// max_document_size and the external size of a database count.
@@ -150,7 +150,7 @@ type Attachment struct {
 	Ref string
 }
 
-// InMemory is how many bytes of the attachment are here.
+// InMemory is how many bytes of the attachment this value holds in memory.
 func (a *Attachment) InMemory() int64 {
 	n := len(a.Data)
 	for _, chunk := range a.Chunks {

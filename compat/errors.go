@@ -127,10 +127,10 @@ type Error struct {
 	Reason string // the `reason` member, exactly
 	Name   string // the `error` member where it is not the kind's own word; else ""
 	Allow  string // KindMethodNotAllowed: the Allow header, `GET,HEAD`; "" for none
-	// the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in
-	// a worker process
+	// the answer carries a `ref` number, as answers of KindUnknown do: for errors that CouchDB
+	// meets on a shard or in a worker process
 	Ref   bool
-	Retry bool // it is over in some seconds: the answer carries Retry-After
+	Retry bool // the cause is over in some seconds: the answer carries Retry-After
 	// ReasonJSON is the `reason` member where a JavaScript function gave one that is no text, as
 	// JSON; Reason describes it.
 	ReasonJSON string
@@ -144,7 +144,7 @@ func (e *Error) AppendReason(dst []byte) []byte {
 	return ejson.AppendString(dst, e.Reason)
 }
 
-// The errors that carry nothing of the request.
+// The errors whose reason does not depend on the request.
 var (
 	ErrMissing         = &Error{Kind: KindNotFound, Reason: "missing"}
 	ErrDeleted         = &Error{Kind: KindNotFound, Reason: "deleted"}
@@ -160,14 +160,14 @@ var (
 	ErrRequestTooLarge = newDefault(KindRequestTooLarge)
 	ErrURITooLong      = newDefault(KindURITooLong)
 	ErrTimeout         = newDefault(KindTimeout)
-	// ErrFull is of writes that the store has no space for.
+	// ErrFull refuses writes for which the store has no space.
 	ErrFull = &Error{
 		Kind:   KindInsufficientStorage,
 		Reason: "No space is left for this write: documents, databases and indexes can be deleted, purged and compacted. Retry it when there is space again.",
 	}
 	ErrNotImplemented = newDefault(KindNotImplemented)
 	ErrAllOrNothing   = newDefault(KindAllOrNothing)
-	// ErrAttachmentBytes is of attachments whose bytes never came, or are not those of their
+	// ErrAttachmentBytes refuses attachments whose bytes did not come, or do not match their
 	// digest.
 	ErrAttachmentBytes = newDefault(KindAttachmentBytes).WithRef()
 	// The crashes of the real server that clients can provoke; chttpd answers 500 with a `ref`
@@ -179,7 +179,8 @@ var (
 
 func newDefault(k Kind) *Error { return &Error{Kind: k, Reason: k.row().reason} }
 
-// Busy is a KindServiceUnavailable of a server that has too much to do at the moment.
+// Busy makes the 503 of a server that has too much to do at the moment; a client may try again
+// soon.
 func Busy(reason string) *Error {
 	return &Error{Kind: KindServiceUnavailable, Reason: reason, Retry: true}
 }

@@ -93,7 +93,7 @@ func ValidatePartitionedName(name string) error {
 	return nil
 }
 
-// IDRules are what a database and the configuration ask of document ids.
+// IDRules are the rules for document ids, from the database and the configuration.
 type IDRules struct {
 	MaxLength   int  // bytes (couchdb/max_document_id_length); 0: any
 	Partitioned bool // ids are partition:rest

@@ -8,13 +8,14 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// DocRules are what a database and the configuration ask of documents that come in.
+// DocRules are the rules for incoming documents, from the database and the configuration.
 type DocRules struct {
 	IDs               IDRules
 	MaxSize           int64 // of the body, as Body.Size counts (couchdb/max_document_size); 0: any
 	MaxAttachmentSize int64 // bytes (couchdb/max_attachment_size); 0: any
-	Edits             bool  // they get a new revision: it is made, or Body.Term is kept for it
-	AnyParent         bool  // of these the revision that is edited may be told later: nothing is made yet
+	// the documents get a new revision: ParseDocument makes it, or keeps Body.Term for it
+	Edits     bool
+	AnyParent bool // the edited revision may be set after parsing: no new revision is made yet
 }
 
 // ParseDocument reads a document from the wire. It makes CouchDB's checks in CouchDB's order: the
@@ -123,7 +124,7 @@ func (d *Document) special(name string, value ejson.Value, ids IDRules) (kept bo
 		}
 		d.Deleted = deleted
 		return false, nil
-	// What a read adds is dropped, so that a document can be written back as it was read
+	// Members that a read adds are dropped, so that a document can be written back as it was read
 	// (couch_doc:transfer_fields).
 	case "_revs_info", "_local_seq", "_conflicts", "_deleted_conflicts":
 		return false, nil

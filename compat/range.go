@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxRanges is how many ranges a request may have before the whole attachment is sent instead.
+// maxRanges is how many ranges a request may have beyond it the whole attachment is sent instead.
 const maxRanges = 9
 
 // ByteRange is a part of an attachment, both ends included.

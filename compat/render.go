@@ -23,8 +23,8 @@ type RevInfo struct {
 	Status RevStatus
 }
 
-// DocumentView is a stored document with what a request wants to see of it. Only ID, Rev and Body
-// are needed; a nil slice leaves its member out, an empty one of RevsInfo, Conflicts and
+// DocumentView is a stored document with the special members that a request asks for. Only ID, Rev
+// and Body are needed; a nil slice leaves its member out, an empty one of RevsInfo, Conflicts and
 // DeletedConflicts prints `[]`.
 type DocumentView struct {
 	ID               string
@@ -40,7 +40,7 @@ type DocumentView struct {
 	Attachments      []AttachmentView // left out when empty
 }
 
-// AttachmentForm is how the bytes of an attachment are told.
+// AttachmentForm says how the bytes of an attachment are represented in the document.
 type AttachmentForm uint8
 
 const (
@@ -49,7 +49,7 @@ const (
 	FormData                          // the bytes, in base64
 )
 
-// AttachmentView is an attachment with what a request wants to see of it.
+// AttachmentView is an attachment and the form in which a request asks for it.
 type AttachmentView struct {
 	*Attachment
 	Form         AttachmentForm
@@ -58,8 +58,8 @@ type AttachmentView struct {
 	Content      []byte // FormData: the decoded bytes, for AppendDocument
 }
 
-// AppendData appends the bytes of an attachment in base64. It may give another buffer back than it
-// got, when what was appended to that is sent.
+// AppendData appends the bytes of an attachment in base64. It may return another buffer than it
+// got: then it has sent what was in the first.
 type AppendData func(dst []byte, a *AttachmentView) ([]byte, error)
 
 // AppendDocument appends the document as CouchDB prints it (couch_doc:to_json_obj): _id, _rev, the

@@ -40,8 +40,8 @@ func NewRev(parent Rev, deleted bool, bodyTerm []byte, atts []RevAttachment) Rev
 }
 
 // RecreatedRev is the revision of a document written without a revision over a tombstone. The real
-// server hashes such an edit after it has put its attachments out of sight, so only their number
-// counts.
+// server hashes such an edit after it has replaced the attachments by placeholders, so only their
+// number counts.
 func RecreatedRev(tombstone Rev, bodyTerm []byte, attachments int) Rev {
 	return hashEdit(tombstone, false, bodyTerm, func(tail []byte) []byte {
 		tail = ejson.AppendTermList(tail, attachments)

@@ -6,8 +6,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Security is what a database's _security object says about access. The zero Security lets server
-// admins in and, as members without names and roles, everybody else.
+// Security is a database's parsed _security object. The zero Security lets server admins in and, as
+// members without names and roles, everybody else.
 type Security struct {
 	admins, members access
 }

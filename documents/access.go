@@ -15,8 +15,8 @@ var (
 )
 
 // AdminsOnly reports whether a database is for server admins alone: names with a leading underscore
-// are, but for _users and _replicator, of which all documents together, as lists and feeds show
-// them, still are (chttpd_auth_request:authorize_request_int).
+// are, except _users and _replicator. Of these two, requests for all documents, as lists and feeds
+// are, still are for admins alone (chttpd_auth_request:authorize_request_int).
 func AdminsOnly(name string, all bool) bool {
 	return name != "" && name[0] == '_' && (all || name != "_users" && name != "_replicator")
 }
@@ -32,9 +32,9 @@ type Access struct {
 	exists   bool             // the database was looked for
 }
 
-// Authorize refuses those who may not use the database; all says that they want all documents, as
-// lists and feeds show them. It is asked once, before anything else. The error is
-// compat.ErrNoDatabase if there is no such database, but for those who may not even know that.
+// Authorize refuses those who may not use the database; all says that the request is for all
+// documents, as lists and feeds are. It is asked once, before anything else. The error is
+// compat.ErrNoDatabase if there is no such database, except to those who may not even learn that.
 func (a *Access) Authorize(ctx context.Context, all bool) error {
 	if a.who.IsAdmin() {
 		return nil
@@ -66,8 +66,8 @@ func (a *Access) CheckAdmin(ctx context.Context) error {
 	return errNotAdmin
 }
 
-// NeedAdmin refuses those who are no admins of the database as writes of design documents do;
-// members only come here.
+// NeedAdmin refuses those who are no admins of the database as writes of design documents do; the
+// caller has made sure that the principal is a member.
 func (a *Access) NeedAdmin(ctx context.Context) error {
 	if admin, err := a.IsAdmin(ctx); admin || err != nil {
 		return err

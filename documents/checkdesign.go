@@ -16,13 +16,13 @@ type DesignChecker interface {
 	CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error
 	// CompileRule reads the validate_doc_update of a design document where it is a selector, nil
 	// where it is not: the function tells whether a change, an object of newDoc and oldDoc, may be
-	// stored, for several goroutines at once, and takes so many bytes of memory. It is an error if
-	// that were more than most.
+	// stored; several goroutines may call it. bytes is the memory that it takes; more than most is
+	// an error, found before the memory is taken.
 	CompileRule(ddoc ejson.Value, most int64) (valid func(change ejson.Value) bool, size int64, err error)
 }
 
-// designChecks are the outcomes of a request's checks, by the bodies: functions are compiled before
-// the transaction that writes them, and once however often it runs.
+// designChecks are the outcomes of a request's checks, by the bodies: functions are compiled once,
+// before the transaction that writes them, which may run several times.
 type designChecks map[string]error
 
 // checkDesigns checks the design documents that a request is about to write.

@@ -8,17 +8,17 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// CommitPart is what a commit reads again and writes in one database, as its principal may. See
-// storage.DatabaseCommit.
+// CommitPart is the part of a commit in one database: the reads that it checks again and its
+// writes, with the rights of the Database's principal. See storage.DatabaseCommit.
 type CommitPart struct {
 	Database *Database
-	// What the client has read and what must still be so when the commit is made: documents by
-	// their revision, and by the sequence of their last change.
+	// What the client has read and the commit checks again: the documents' revisions, and the
+	// sequences of their last changes.
 	Reads     []storage.ReadRev
 	Unchanged []storage.ReadSeq
 	// Documents to be written, all or none.
 	Edits   []storage.Edit
-	Sent    []*compat.Document // in the place of Edits; attachments with bytes of their own are stored first
+	Sent    []*compat.Document // instead of Edits; inline attachments are stored first
 	Options WriteOptions       // of Sent; of those only Expires is looked at
 	// Called in the transaction with the results, before it commits; it may run several times.
 	Stored func(x *storage.Tx, results []storage.EditResult) error
@@ -65,7 +65,7 @@ func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []C
 		}
 	}
 	if err := s.o.Store.Commit(ctx, &c); err != nil {
-		clear(made) // a transaction that failed after it
+		clear(made) // with succeeded, and the transaction failed after it
 		return err
 	}
 	for _, results := range made {

@@ -23,7 +23,7 @@ const (
 	maxWhole = 16 << 20
 )
 
-// DocumentView is what is shown of a document, with the attachments that it has the data of.
+// DocumentView is the document as a request sees it, and the attachments whose data it includes.
 type DocumentView struct {
 	*compat.DocumentView
 	d *Database
@@ -42,10 +42,10 @@ func (d *Database) View(doc *docread.Document, q *ReadOptions) DocumentView {
 	return DocumentView{view, d}
 }
 
-// Append prints the document, or what fields show of it, unless they are nil. send takes what was
-// appended up to now, and gives the buffer to go on with; it is not called for little. Without it,
-// and with fields, all has to be in memory: that waits for its room there, and is refused (413)
-// above maxWhole.
+// Append prints the document, or only fields of it if they are not nil. send takes the buffer,
+// whenever about dataPiece bytes are in it, and returns one to go on with. Without send, and with
+// fields, the whole document has to be in memory: Append waits for the room, and refuses (413)
+// attachments above maxWhole.
 func (v DocumentView) Append(
 	ctx context.Context,
 	b []byte,
@@ -85,23 +85,23 @@ func (v DocumentView) Append(
 	})
 }
 
-// Fields are what is shown of documents, a list of Mango; all of them is nil. Errors are those of
-// compat.
+// Fields is a Mango list of fields that a request wants of each document; a nil Fields is the whole
+// document. Errors are those of compat.
 type Fields interface {
-	// AppendJSON prints what is shown of a document that is given by the texts of objects, whose
-	// members it has together.
+	// AppendJSON prints the wanted fields of a document, which is given as the texts of several
+	// objects: its members are the members of all of them.
 	AppendJSON(b []byte, document ...[]byte) ([]byte, error)
-	// Wants reports whether something is shown of a member.
+	// Wants reports whether a member, or a part of it, is wanted.
 	Wants(member string) bool
-	// Members are the members of bodies that something is shown of, their names in JSON; nil: all.
+	// Members are the names, in JSON, of the members of bodies that are needed; nil: all.
 	Members() [][]byte
-	// Check is the error of a name that cannot be read, which every document meets.
+	// Check returns an error if a field's name cannot be parsed.
 	Check() error
 	// AppendNames prints the list.
 	AppendNames(b []byte) []byte
 }
 
-// Length is how many bytes Append appends. What is compressed is read for that.
+// Length is how many bytes Append appends. To know it, compressed attachments are decompressed.
 func (v DocumentView) Length(ctx context.Context) (int64, error) {
 	var data int64
 	b, err := compat.AppendDocumentWith(nil, v.DocumentView, func(b []byte, a *compat.AttachmentView) ([]byte, error) {

@@ -1,7 +1,7 @@
-// Package documents is documents as one principal sees them: a database together with who asks and
-// the rules in force. HTTP handlers, event functions and the local ends of replications work on a
-// Database of this package; it knows nothing of requests: plain options in, values or compat.Error
-// out.
+// Package documents gives access to documents as one principal sees them: a Database combines a
+// database, the principal who asks, and the rules in force. HTTP handlers, event functions and the
+// local ends of replications work on a Database of this package; it knows nothing of requests:
+// plain options in, values or compat.Error out.
 //
 // # Map
 //

@@ -76,8 +76,8 @@ func (w *Draft) Follow(ctx context.Context, a *compat.Attachment, length int64, 
 	return nil
 }
 
-// take replaces an attachment by what is stored of it. The revpos that came with it counts for
-// replicated writes only.
+// take replaces an attachment by the stored one. The revpos that came with it counts for replicated
+// writes only.
 func (w *Draft) take(a *compat.Attachment, stored compat.Attachment) {
 	if w.o.Replicated {
 		stored.RevPos, stored.HasRevPos = a.RevPos, a.HasRevPos
@@ -107,7 +107,7 @@ func (r *Rules) Compression(contentType string) int {
 	return int(min(r.CompressionLevel, 9))
 }
 
-// Commit stores the document, and returns its new revision. What it fails with discards the draft.
+// Commit stores the document, and returns its new revision. After an error the draft is discarded.
 func (w *Draft) Commit(ctx context.Context) (compat.Rev, error) {
 	rev, err := w.d.updateOne(ctx, w.doc, w.o)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *Draft) Commit(ctx context.Context) (compat.Rev, error) {
 }
 
 // Discard removes what was stored for a document that is not written, also when the client is gone.
-// What it cannot remove is collected later.
+// Bytes that it cannot remove are collected later.
 func (w *Draft) Discard(ctx context.Context) {
 	if err := w.uploads.Discard(context.WithoutCancel(ctx)); err != nil {
 		w.d.store.o.Log.Warn("attachment of a refused document is left to the collector", "request", w.d.from.Request,

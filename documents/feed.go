@@ -9,13 +9,13 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// FeedOptions ask for a feed.
+// FeedOptions are the options of a feed of changes.
 type FeedOptions struct {
 	// Which rows are given; the zero Filter gives all.
 	Filter     Filter
 	Descending bool
 	AllLeaves  bool // rows list all leaves, not only the winner
-	Group      bool // the rows of a commit stay together; see groups.go
+	Group      bool // a limit never separates rows of one commit; see groups.go
 
 	// What is shown of the documents of rows.
 	IncludeDocs, Conflicts, Attachments, AttEncodingInfo bool
@@ -46,12 +46,12 @@ type Filter struct {
 // Selector is a selector of Mango. Its errors are those of compat.
 type Selector interface {
 	Match(doc ejson.Value) (bool, error)
-	OnlyMeta() bool    // it asks for id, revision and deletion alone
+	OnlyMeta() bool    // it looks at id, revision and deletion only
 	Empty() bool       // it selects everything
-	Members() [][]byte // of bodies, that it looks at, their names in JSON; nil: all
+	Members() [][]byte // names, in JSON, of the members of bodies that it looks at; nil: all
 }
 
-// Feed is the changes of a database as a filter lets them pass. It is not for concurrent use.
+// Feed gives the changes of a database that pass a filter. It is not for concurrent use.
 type Feed struct {
 	d    *Database
 	o    *FeedOptions

@@ -14,8 +14,8 @@ import (
 )
 
 // functionFilter is a filter of a changes feed that is a function of a design document: one of its
-// filters, or the map function of a view, which lets pass what it emits for (couch_changes:filter).
-// Rows are gathered, so that many documents cross to a worker at once.
+// filters, or the map function of a view, which passes documents that it emits something for
+// (couch_changes:filter). Rows are gathered, so that many documents cross to a worker at once.
 type functionFilter struct {
 	feed   *Feed
 	design *js.Design
@@ -61,25 +61,26 @@ const (
 // filteredRow is a row that waits for the function.
 type filteredRow struct {
 	change storage.Change
-	docs   [][]byte     // what the function sees: the leaves change.Revs, those after passed
-	passed []bool       // what it said of the first ones, of many or large ones
+	// the texts that the function gets: the leaves change.Revs, those after passed
+	docs   [][]byte
+	passed []bool       // its verdicts on the first leaves, where they are many or large
 	leaves []compat.Rev // still to be read
 }
 
 // filterScan is one scan of the feed.
 type filterScan struct {
 	*functionFilter
-	ctx   context.Context // of the scan, whose callbacks have none
+	ctx   context.Context // of the scan: its callbacks get no context
 	row   func(*storage.Change) error
 	none  bool  // no row is wanted: the scan only looks at the first
 	left  int64 // rows still wanted, negative: any number
 	rows  []filteredRow
 	docs  int                // of the rows, with leaves that are still to be read
 	size  int                // of the documents that were read
-	batch int                // documents in a crossing
+	batch int                // documents in one call of the worker
 	ended *storage.UpdateSeq // where the feed ends if a limit ended it
 	spare int64              // rows after it that were read
-	seen  storage.UpdateSeq  // the last row that the function was asked about
+	seen  storage.UpdateSeq  // the last row that the function has judged
 	// broken is what reading leaves ended with. storage must not take it for an error of its own
 	// scan, and go on.
 	broken error
@@ -163,7 +164,7 @@ func (s *filterScan) addDoc(r *filteredRow, doc *docread.Document) int {
 	return len(text)
 }
 
-// keepDocument copies what belongs to the scan's callback.
+// keepDocument copies a document whose memory is valid only during the scan's callback.
 func keepDocument(d *docread.Document) *docread.Document {
 	kept := *d
 	kept.Body = bytes.Clone(d.Body)
@@ -186,7 +187,7 @@ func (s *filterScan) flush() error {
 			at = append(at, i)
 		}
 	}
-	asked := 0 // rows that the function was asked about
+	asked := 0 // rows that the function has judged
 	var ended error
 	if len(requests) > 0 {
 		err := s.feed.d.db.BulkGet(
@@ -277,7 +278,7 @@ func (s *filterScan) askAhead(r *filteredRow) error {
 	return err
 }
 
-// ask runs the function; the passes are those of the documents before a failure.
+// ask runs the function; after a failure, the verdicts are those of the documents before it.
 func (s *filterScan) ask(docs [][]byte) ([]bool, error) {
 	begin := time.Now()
 	passes, err := s.design.Filter(s.ctx, s.path, docs, s.req)
@@ -300,7 +301,7 @@ func (s *filterScan) failed(err error, passed int) error {
 	return crashed(err)
 }
 
-// crashed is an error as the end of a worker tells it, without CouchDB's stack.
+// crashed is an error in the form that CouchDB reports of a worker that ended, without the stack.
 func crashed(err error) error {
 	e, wire := compat.AsError(err)
 	if !wire {

@@ -24,8 +24,9 @@ func (f *Feed) bySelector(selector Selector) scanFunc {
 	return f.passing(filter.options, filter.passes)
 }
 
-// mangoError is an error of Mango in a feed that runs: the crash of CouchDB's worker. A name that
-// cannot be read is told as by CouchDB 3.6, which reads it before the feed.
+// mangoError turns an error of Mango in a running feed into what CouchDB answers, whose worker
+// crashes. A field name that cannot be parsed is reported as CouchDB 3.6 does, which parses it
+// before the feed.
 func mangoError(err error) error {
 	e, ok := compat.AsError(err)
 	if !ok {
@@ -88,8 +89,8 @@ func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, 
 	return len(ch.Revs) > 0, err
 }
 
-// matches matches one revision. Without a document the row has all that the selector asks for.
-// Conflicts are seen in the winner's only, and not with style=all_docs.
+// matches matches one revision. Without a document the row itself has the members that the selector
+// looks at. Only a winner has `_conflicts`, and not with style=all_docs.
 func (f *selectorFilter) matches(d *docread.Document, ch *storage.Change) (bool, error) {
 	f.feed.d.store.o.Evaluated(1)
 	if f.selector.Empty() {

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 )
 
-// Designs are the design documents of a database, whose functions are called, and what these get to
-// see.
+// Designs reads the design documents of a database whose functions are to be called, and makes the
+// arguments of these functions.
 type Designs struct{ d *Database }
 
 // Designs are those of the database.
@@ -26,7 +26,8 @@ type Functions struct {
 }
 
 // Functions reads the design document of a name, for whoever may use the database: it need not be
-// shown to be used. What it and its parsed form take is held by the caller's documents.Origin.
+// shown to be used. The memory of it and of its parsed form counts against the caller's
+// documents.Origin.
 func (f Designs) Functions(ctx context.Context, name string) (*Functions, error) {
 	doc, err := f.d.db.Open(ctx, compat.DesignPrefix+name, docread.OpenOptions{})
 	if err != nil {
@@ -64,7 +65,8 @@ func (f *Functions) Member(path ...string) (ejson.Value, error) {
 	return v, nil
 }
 
-// Compile gives the functions to be called; an error where they are in a language we do not have.
+// Compile gives the functions, ready to be called; an error where they are in a language that this
+// server does not run.
 func (f *Functions) Compile() (*js.Design, error) {
 	return compile(f.d.store.o.JS, f.d.Name(), f.Doc, f.Body)
 }

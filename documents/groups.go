@@ -8,10 +8,10 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// groups is what a feed with FeedOptions.Group knows of the commit of its last row. Rows of one
-// commit are neighbours: their sequences differ in the last two bytes.
+// groups tracks, for a feed with FeedOptions.Group, the commit of the last row. Rows of one commit
+// are neighbours: their sequences differ in the last two bytes.
 type groups struct {
-	// The sequence of the row that was given last, and whether the rows of its commit are not over.
+	// The sequence of the row that was given last, and whether more rows of its commit may follow.
 	last   storage.Seq
 	inside atomic.Bool
 }

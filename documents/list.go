@@ -22,7 +22,8 @@ const (
 
 // ListOptions ask for a list.
 type ListOptions struct {
-	Range storage.RangeOptions // of any namespace: that of the list counts
+	// the range of ids; its namespace is ignored, since that of the list counts
+	Range storage.RangeOptions
 	// Keys, an Array, are ids to be looked up in place of the range, of which Descending, Skip and
 	// Limit apply to them. Else it is of kind Invalid.
 	Keys ejson.Value
@@ -44,8 +45,9 @@ type List struct {
 // ListHead precedes the rows of a list.
 type ListHead struct {
 	storage.ListHeader
-	Counted bool // else there is no Total: local documents are neither counted nor ranked
-	Ranked  bool // else there is no Offset and no UpdateSeq: documents are looked up by their ids
+	Counted bool // whether there is a Total: local documents are neither counted nor ranked
+	// whether there are Offset and UpdateSeq: not where documents are looked up by their ids
+	Ranked bool
 }
 
 // ListSink takes a list, row by row in its order. What it is given is valid until it returns; its

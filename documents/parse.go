@@ -41,8 +41,8 @@ func (d *Database) Parser(ctx context.Context, replicated bool) (*Parser, error)
 	return &Parser{d: d, rules: rules, replicated: replicated}, err
 }
 
-// AnyParent says that the revisions which documents replace are told after they were read. It
-// returns p.
+// AnyParent says that the caller sets the replaced revisions after parsing, so that no new revision
+// ids are made yet. It returns p.
 func (p *Parser) AnyParent() *Parser {
 	p.rules.AnyParent = true
 	return p

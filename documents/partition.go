@@ -23,7 +23,8 @@ func (d *Database) CheckPartitions(ctx context.Context, ids iter.Seq[string]) er
 	return err
 }
 
-// InPartitions is the database, whose reads refuse such ids, in the snapshot in which they read.
+// InPartitions returns the database with reads that refuse ids without a partition; they check in
+// the snapshot in which they read.
 func (d *Database) InPartitions(ids iter.Seq[string]) *Database {
 	return d.beginning(func(partitioned bool) error {
 		if !partitioned {
@@ -33,12 +34,13 @@ func (d *Database) InPartitions(ids iter.Seq[string]) *Database {
 	})
 }
 
-// TellingRules is the database, whose reads call tell before they begin, with the rules for ids.
+// TellingRules returns the database with reads that call tell, before they begin, with the rules
+// for ids.
 func (d *Database) TellingRules(tell func(compat.IDRules)) *Database {
 	return d.beginning(func(partitioned bool) error { tell(d.rules.ids(partitioned)); return nil })
 }
 
-// beginning is a copy of the database whose reads begin with a check, in the snapshot that they
+// beginning returns a copy of the database whose reads first call check, in the snapshot that they
 // read.
 func (d *Database) beginning(check func(partitioned bool) error) *Database {
 	own := *d

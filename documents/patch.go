@@ -25,18 +25,19 @@ type PatchEdit struct {
 	Return bool // Patched.Doc is wanted
 }
 
-// Patched is what came of a PatchEdit.
+// Patched is the result of a PatchEdit.
 type Patched struct {
-	Err     *compat.Error
-	Rev     compat.Rev        // of the document after it
-	Changed bool              // else the patch left the document as it was, and nothing was written
+	Err *compat.Error
+	Rev compat.Rev // of the document after it
+	// false: the patch left the document as it was, and nothing was written
+	Changed bool
 	Deleted bool              // it is a tombstone
 	Doc     *docread.Document // as it is after the patch, with PatchEdit.Return
 }
 
 const (
-	// PatchTime is how long a patch without a revision is made again because others changed the
-	// document.
+	// PatchTime bounds how long a patch without a revision is applied anew because others have
+	// changed the document meanwhile.
 	PatchTime = 10 * time.Second
 	// patchesTogether is how many patches of a document are stored in one transaction at most.
 	patchesTogether = 64
@@ -46,12 +47,12 @@ const (
 	maxPatchBytes = 4 << 20
 )
 
-// errPatchBusy is of a document that others have changed all the time.
+// errPatchBusy is the error after PatchTime, when others have changed the document again and again.
 var errPatchBusy = compat.Busy("The document was changed by others again and again.")
 
 // patchBatchers let patches of one document by one principal wait for each other: those that come
 // while one is under way are applied one on the other and stored together. Otherwise each would be
-// made again for every one that was faster.
+// applied anew after every other one that was faster.
 type patchBatchers = coalesce.Batchers[*PatchEdit, Patched]
 
 // newPatchBatchers makes batchers in which one round for a document runs at a time: patches that
@@ -117,7 +118,7 @@ func PatchAll(ctx context.Context, d *Database, edits []*PatchEdit, o WriteOptio
 	if run.rules, err = d.DocRules(ctx); err != nil {
 		return nil, err
 	}
-	run.rules.AnyParent = true // it is told when the patched text has been read
+	run.rules.AnyParent = true // the revision is known only when the patched text has been parsed
 	for i, edit := range edits {
 		if compat.IsLocalID(edit.ID) {
 			if err := run.local(ctx, i); err != nil {

@@ -22,10 +22,10 @@ type patchRun struct {
 	edits []*PatchEdit
 	o     WriteOptions
 	rules compat.DocRules
-	// By edit, what has become of it.
+	// The result of each edit.
 	made  []Patched
 	left  []int             // of the edits, those without a result
-	lost  map[int]time.Time // of these, when others were faster for the first time
+	lost  map[int]time.Time // when others were first faster than the patch, of these
 	bytes int               // of the bodies that the round has read and made
 	races int               // rounds in which others were faster
 	// single says that the store takes one edit of a document at a time: validation functions have
@@ -33,7 +33,7 @@ type patchRun struct {
 	single bool
 }
 
-// patchHead is a document in a round: as stored, or as the patches before have made it.
+// patchHead is a document in a round: as stored, or as earlier patches of the round have made it.
 type patchHead struct {
 	doc *docread.Document
 	// building tells that it is not stored yet, closed that it is not built on before it is.
@@ -46,7 +46,9 @@ type roundEdit struct {
 	index int
 	doc   *compat.Document
 	old   *docread.Document
-	first bool // of its document in the round: what it replaces was read, not made
+	// the first edit of its document in the round: it replaces a stored revision, not one made in
+	// the round
+	first bool
 }
 
 // give is the result of an edit.
@@ -97,8 +99,8 @@ func (r *patchRun) round(ctx context.Context) error {
 	return kv.PauseAfterLostRace(ctx, r.races-1)
 }
 
-// PatchRound is one round of patches whose results the caller stores: with a CommitPart, and again
-// with a new round where others were faster.
+// PatchRound is one round of patches whose results the caller stores with a CommitPart. Where
+// others were faster, the caller makes a new round.
 type PatchRound struct {
 	// Made are results that need no write, in the order of the patches: refusals, and patches that
 	// leave the document as it is.
@@ -148,7 +150,7 @@ func NewPatchRound(ctx context.Context, d *Database, edits []*PatchEdit, most in
 
 var errPatchTwice = compat.NewError(compat.KindBadRequest, "these patches of one document cannot be stored together")
 
-// errWaits is of a patch for a later round.
+// errWaits marks a patch that has to wait for a later round.
 var errWaits = errors.New("documents: the patch is for a later round")
 
 // next applies one patch in a round. It returns nil where nothing is to be written.
@@ -172,7 +174,7 @@ func (r *patchRun) next(ctx context.Context, heads map[string]*patchHead, i int)
 	old := head.doc
 	doc, unchanged, err := r.apply(ctx, e, old)
 	if err != nil || unchanged {
-		if head.building { // on what may not come to be
+		if head.building { // it would build on an edit that may be refused
 			head.closed = true
 			return nil, errWaits
 		}
@@ -221,9 +223,9 @@ func (r *patchRun) open(ctx context.Context, e *PatchEdit) (*docread.Document, e
 	return doc, nil
 }
 
-// take sorts what became of the edits of a round. One that was built on an edit which the store has
-// not taken comes again, and so does one that others were faster than, for a time: raced tells of
-// such.
+// take sorts the results of a round's edits. A patch comes into the next round if its edit was
+// built on one that the store has refused, or if others were faster, which is tried for a time
+// only; raced reports whether the latter happened.
 func (r *patchRun) take(made []roundEdit, results []storage.EditResult) (raced bool) {
 	stored := map[string]bool{}
 	for n := range made {

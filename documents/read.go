@@ -20,8 +20,9 @@ type ReadOptions struct {
 	OpenRevsAll bool
 	Latest      bool // leaves in place of revisions that they come after
 
-	Attachments     bool         // with their bytes
-	AttsSince       []compat.Rev // but for those that a client with one of these revisions has, if HasAttsSince
+	Attachments bool // with their bytes
+	// except those that a client with one of these revisions already has, if HasAttsSince
+	AttsSince       []compat.Rev
 	HasAttsSince    bool
 	AttEncodingInfo bool
 
@@ -57,8 +58,8 @@ func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*docread
 	return d.Find(ctx, id, o)
 }
 
-// Find is Open for documents that a request names: where the id cannot be in a partitioned
-// database, the error says so instead of that there is none (couch_partition:from_docid).
+// Find is Open for documents that a request names: for an id that cannot be in a partitioned
+// database, the error says so instead of "missing" (couch_partition:from_docid).
 func (d *Database) Find(ctx context.Context, id string, o docread.OpenOptions) (*docread.Document, error) {
 	doc, err := d.Open(ctx, id, o)
 	return doc, d.missing(ctx, id, err)
@@ -146,8 +147,8 @@ func (d *Database) showRevs(ctx context.Context, id string, revs []docread.RevRe
 	return nil
 }
 
-// hidesExistence reports whether an id is that of another user's document: what is told of one that
-// exists and of one that does not is the same.
+// hidesExistence reports whether an id is that of another user's document: the answer must be the
+// same whether that document exists or not.
 func (d *Database) hidesExistence(ctx context.Context, id string) (bool, error) {
 	if !d.Hides() || (replicatorDB{d}).hides() || (usersDB{d}).owns(id) ||
 		compat.IsDesignID(id) || compat.IsLocalID(id) {
@@ -158,8 +159,8 @@ func (d *Database) hidesExistence(ctx context.Context, id string) (bool, error) 
 }
 
 // BulkGet reads revisions of several documents, and calls fn for each request in order; see
-// storage.DB.BulkGet. refused is set, there are no results and no more of the request, where the
-// principal may not see a revision: it is what _bulk_get tells of that.
+// storage.DB.BulkGet. Where the principal may not see a revision, refused is the error that
+// _bulk_get shows for it; then there are no results, and no further ones of that request.
 func (d *Database) BulkGet(ctx context.Context, requests iter.Seq[docread.OpenRevsRequest],
 	fn func(i int, revs []docread.RevResult, more bool, refused *compat.Error) error) error {
 	ended, shown := -1, -1 // the last requests that were refused, and of which something was shown

@@ -106,7 +106,8 @@ func setMember(v ejson.Value, name string, json []byte) []byte {
 	return append(b, '}')
 }
 
-// hides reports whether the principal may not see the credentials in others' documents.
+// hides reports whether the credentials in documents of other users are to be removed for the
+// principal.
 func (r replicatorDB) hides() bool {
 	return compat.IsReplicatorDB(r.d.Name()) && !r.d.who.IsAdmin() && !r.d.who.HasRole("_replicator")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Request is what functions of design documents get to see of a request, or of what stands for one.
-// All of it is values: functions decide by what is written here.
+// Request is a request, or a substitute for one, as functions of design documents see it. All of it
+// is values: functions decide by what is written here.
 type Request struct {
 	ID    string // of the document the path names
 	HasID bool
@@ -22,14 +22,14 @@ type Request struct {
 	RawPath       string
 	Query         compat.Query
 	Headers       []compat.Param // in the order of their names
-	// Body gives the member body as JSON. It is called once, as what is read of a database comes
-	// before it.
+	// Body gives the member body as JSON. It is called once, after everything that is read of the
+	// database.
 	Body    func() ([]byte, error)
 	IsForm  bool // the body is the text of a form
 	Peer    string
 	Cookies []compat.Param
-	// Room, if it is set, makes room for what large security objects take of the memory; its error
-	// ends the request.
+	// Room, if it is set, waits until there is memory for a large security object; its error ends
+	// the request.
 	Room func(bytes int) error
 }
 

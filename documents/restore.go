@@ -21,7 +21,8 @@ type Restore struct {
 	Over compat.Rev
 }
 
-// errBodyGone is of a revision that the document had, and whose body was removed since.
+// errBodyGone is the error of a revision that the document has had but whose body is not stored any
+// more.
 var errBodyGone = compat.NewError(compat.KindNotFound,
 	"the body of this revision is not kept any more")
 
@@ -83,8 +84,8 @@ func (r *Restore) try(
 	return rev, err == nil, err
 }
 
-// gone is the error of a revision that could not be read: another one where the document has had
-// it. Who may not see all documents is not told which revisions there are.
+// gone is the error of a revision that could not be read: errBodyGone where the document has had
+// it. A principal who may not see all documents does not learn which revisions there were.
 func (r *Restore) gone(ctx context.Context, d *Database, err error) error {
 	if !errors.Is(err, compat.ErrMissing) || d.Hides() {
 		return err

@@ -8,8 +8,9 @@ import (
 )
 
 // RevsDiff calls fn with the revisions that the database lacks, of each document of which it lacks
-// some; see storage.DB.RevsDiff. Who may use the database may ask for any document, since a
-// revision's id says nothing of what is in it; but of another user's document all is missing.
+// some; see storage.DB.RevsDiff. Any member of the database may ask for any document, since a
+// revision's id says nothing of the content; but of another user's document every revision counts
+// as missing.
 func (d *Database) RevsDiff(
 	ctx context.Context,
 	asked iter.Seq[storage.IDRevs],

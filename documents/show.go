@@ -15,8 +15,8 @@ func (d *Database) Hides() bool {
 	return d.isUsers() && !d.who.IsAdmin() || (replicatorDB{d}).hides()
 }
 
-// Members are what is read of bodies to show some fields, nil for all. What a principal may see is
-// found out from whole documents.
+// Members are the members of bodies that must be read to show some fields; nil for all. It is nil
+// where rights depend on the content, since those are found out from whole documents.
 func (d *Database) Members(fields Fields) docread.Members {
 	if fields == nil || d.Hides() {
 		return nil
@@ -67,7 +67,7 @@ func View(doc *docread.Document, q *ReadOptions) *compat.DocumentView {
 // that is named.
 func ShowsLocalSeq(q *ReadOptions) bool { return q.LocalSeq && (!q.HasRev || q.Latest) }
 
-// revsInfo gives what _revs_info shows: nil where it was not asked for.
+// revsInfo gives the rows of _revs_info, nil where it was not asked for.
 func revsInfo(in []docread.RevInfo) []compat.RevInfo {
 	if in == nil {
 		return nil

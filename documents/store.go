@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 )
 
-// Options are what a Store works with.
+// Options are the parts that a Store works with.
 type Options struct {
 	Store   *storage.Store
 	Designs DesignChecker
@@ -76,13 +76,14 @@ type Rules struct {
 	Passwords *principal.Policy
 }
 
-// Origin is what a request brings along besides its principal. The zero value is one of the server
+// Origin is the context of a request besides its principal. The zero value stands for the server
 // itself.
 type Origin struct {
-	Rules   *Rules         // those of the request's begin, nil: those now in force
-	Address func() string  // of the client; at most one password at a time is hashed for each. nil: none
+	Rules *Rules // the rules when the request began; nil: those now in force
+	// the client's address; at most one password at a time is hashed for each. nil: none
+	Address func() string
 	Request string         // id of the request, for the log
-	Memory  docread.Memory // for the documents that are read; nil: without bound
+	Memory  docread.Memory // memory for the documents that are read; nil: without bound
 }
 
 // address is that of the client, "" if there is none.
@@ -129,6 +130,6 @@ func (d *Database) Rules() *Rules { return d.rules }
 // Access is what the principal may do with the database as a whole.
 func (d *Database) Access() *Access { return &d.access }
 
-// Bare is the database without the rules: for its settings and indexes, and for readers that pass
-// each document through Show.
+// Bare is the database without rights and rules: for its settings and indexes, and for callers that
+// pass each document through Show.
 func (d *Database) Bare() *storage.DB { return d.db }

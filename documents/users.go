@@ -78,7 +78,7 @@ func (u usersDB) prepare(ctx context.Context, docs []*compat.Document) error {
 	return nil
 }
 
-// show leaves of another user's document what is public, to all but admins
+// show removes from another user's document what is not public, except for admins
 // (couch_users_db:after_doc_read).
 func (u usersDB) show(ctx context.Context, doc *docread.Document) error {
 	if u.owns(doc.ID) {

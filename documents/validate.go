@@ -133,7 +133,8 @@ func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error
 }
 
 // userRule is checkUser, from which administrators of the server are exempt while the database has
-// no built-in design document. In CouchDB everybody is, its rules being that document's alone.
+// no built-in design document. In CouchDB everybody is exempt then, since its rules are in that
+// document alone.
 func userRule(tx *storage.Tx) storage.ValidateFunc {
 	return func(ctx context.Context, edit, parent *docread.Document) error {
 		refused := checkUser(ctx, edit, parent)

@@ -25,13 +25,13 @@ import (
 // (storage.Tx.Defer); a verdict is on the very texts that the function was given.
 
 const (
-	// validationCache is how many bytes the sets of the databases that were written last may take,
-	// if one alone does not take more.
+	// validationCache is how many bytes the sets of the databases that were written last may take
+	// together; one larger set is still kept.
 	validationCache = 16 << 20
 	// maxRules is how many bytes the selectors of one database may take, by the bound that is known
 	// before they are compiled: those of simple documents by the thousand.
 	maxRules = 8 << 20
-	// setSize is about what a set takes besides.
+	// setSize is roughly the size of a set without its selectors.
 	setSize = 300
 )
 
@@ -43,22 +43,23 @@ type designValidator struct {
 	sets    *cache.Stamped[string, validationStamp, *validationSet] // by the key prefix of the database
 }
 
-// validationStamp is what the functions in force depend on.
+// validationStamp names the state of a database that its functions in force follow from.
 type validationStamp struct {
 	designs string // the stamp of the design documents
 	native  bool   // the database is that of the logins
 }
 
-// validationSet is what is asked in a database, in the order of the design documents' ids.
+// validationSet is all functions and selectors of a database that are asked about a write, in the
+// order of the design documents' ids.
 type validationSet struct {
 	steps []validationStep
 	// scripted says that some step has functions.
 	scripted bool
-	// blocked refuses what passed the steps: the next design document cannot be run, or its
-	// selector not be read.
+	// blocked, if set, refuses every edit that has passed the steps: the next design document
+	// cannot be run, or its selector not be parsed.
 	blocked *compat.Error
 	rules   int64 // bytes of the selectors, at most
-	bytes   int   // of all of it, about
+	bytes   int   // roughly, of the whole set
 }
 
 // validationStep is the selector of a design document, or the functions of several that follow each
@@ -203,9 +204,9 @@ func (s *validationSet) add(v *designValidator, db string, doc *docread.Document
 	return nil
 }
 
-// unreadable is the error of writes below a selector that cannot be read, or is one too many. No
-// request stores one that cannot, and no replication: only what was trusted to be as another server
-// had it.
+// unreadable is the error of writes to a database with a selector that cannot be parsed, or with
+// too many selectors. Requests and replications cannot store such a selector; only trusted writes,
+// which are not checked, can.
 func unreadable(id string, err error) error {
 	if e, ok := compat.AsError(err); ok {
 		return compat.NewError(compat.KindForbidden, id+" cannot be read: "+e.Reason)

@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 )
 
-// validation asks what is in force about the edits of one transaction.
+// validation asks the functions and selectors in force about the edits of one transaction.
 type validation struct {
 	tx        *storage.Tx
 	writer    *writer
@@ -27,8 +27,8 @@ type validation struct {
 // errNotValid is the refusal of a selector (mango_native_proc:handle_call/3).
 var errNotValid = compat.NewError(compat.KindForbidden, "document is not valid")
 
-// verdicts gives the verdicts on edits as far as they are known. Design documents are never asked
-// about.
+// verdicts gives the verdicts on edits as far as they are known. Design documents are not subject
+// to them.
 func (v *validation) verdicts(_ context.Context, edits []storage.ValidatedEdit) ([]error, error) {
 	verdicts := make([]error, len(edits))
 	for i, e := range edits {

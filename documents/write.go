@@ -79,7 +79,8 @@ func inline(ctx context.Context, d *Database, docs []*compat.Document, o WriteOp
 	return list, nil
 }
 
-// discard gives up what was stored for documents that were not; without results that is all of them.
+// discard removes the attachments that were stored for documents which were not; without results,
+// those of all.
 func (l drafts) discard(ctx context.Context, results []storage.EditResult) {
 	for i, draft := range l {
 		if draft != nil && (results == nil || results[i].Err != nil) {
@@ -88,12 +89,12 @@ func (l drafts) discard(ctx context.Context, results []storage.EditResult) {
 	}
 }
 
-// errNoRoom is of writes, and of new databases, while more of the disk is used than is allowed for
+// errNoRoom refuses writes, and new databases, while more of the disk is used than is allowed for
 // them (couch_db:update_docs).
 var errNoRoom = compat.NewError(compat.KindInsufficientStorage, "database_dir is too full")
 
-// Room is the error of what is written for clients, databases included, while there is no room for
-// it.
+// Room returns the error that writes of clients, new databases included, get while the disk is too
+// full; else nil.
 func (s *Store) Room() error {
 	if s.o.NoRoom != nil && s.o.NoRoom() {
 		return errNoRoom
@@ -172,7 +173,8 @@ func (s *Store) written(results []storage.EditResult) {
 }
 
 // prepare makes documents ready to be written by the principal, whom the context names to the
-// checks then. users tells that they are logins, of which others have to be told after the write.
+// checks then. users reports that the documents are logins, so that UsersChanged must be called
+// after the write.
 func (d *Database) prepare(
 	ctx context.Context,
 	docs []*compat.Document,

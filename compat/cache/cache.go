@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache keeps the values that were used last. It is safe for concurrent use.
+// Cache keeps the most recently used values (LRU). It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	mu    sync.Mutex
 	lru   *simplelru.LRU[K, V]
@@ -16,7 +16,7 @@ type Cache[K comparable, V any] struct {
 	most  int // bytes
 }
 
-// New returns a cache of so many entries, at least 1.
+// New returns a cache of at most so many entries; the number must be at least 1.
 func New[K comparable, V any](entries int) *Cache[K, V] {
 	return newCache(max(entries, 1), 0, func(K, V) int { return 0 })
 }
@@ -29,7 +29,8 @@ func NewSized[K comparable, V any](bytes int, size func(K, V) int) *Cache[K, V] 
 // newCache makes a cache of at most so many entries whose sizes are at most so many bytes together.
 func newCache[K comparable, V any](entries, bytes int, size func(K, V) int) *Cache[K, V] {
 	c := &Cache[K, V]{size: size, most: bytes}
-	c.lru, _ = simplelru.NewLRU(entries, func(key K, value V) { c.bytes -= size(key, value) }) // entries is above 0
+	// it fails only for a number below 1
+	c.lru, _ = simplelru.NewLRU(entries, func(key K, value V) { c.bytes -= size(key, value) })
 	return c
 }
 
@@ -58,8 +59,8 @@ func (c *Cache[K, V]) add(key K, value V) {
 	}
 }
 
-// Load gives the value of a key, which load makes if there is none: several who ask at the same
-// time may each make one. The error is load's; nothing is kept then.
+// Load gives the value of a key, which load makes if there is none: callers that ask at the same
+// time may each call load. The error is load's; then nothing is kept.
 func (c *Cache[K, V]) Load(key K, load func() (V, error)) (V, error) {
 	if value, ok := c.Get(key); ok {
 		return value, nil
@@ -97,7 +98,7 @@ func (c *Cache[K, V]) Purge() {
 	c.lru.Purge()
 }
 
-// Bytes is how many bytes all entries have together, 0 in a cache of so many entries.
+// Bytes is how many bytes all entries have together, 0 in a cache that counts entries (New).
 func (c *Cache[K, V]) Bytes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,9 +112,9 @@ func (c *Cache[K, V]) Len() int {
 	return c.lru.Len()
 }
 
-// Stamped is a Cache of values each of which was made of something that changes: its stamp names
-// the state of that. Nobody has to remove a value when the state changes, and a value of an earlier
-// state that comes late does no harm.
+// Stamped is a Cache of values that are derived from something that changes, such as a database's
+// design documents. The stamp names the state that a value was derived from. Nobody has to remove a
+// value when the state changes, and a value of an earlier state that comes late does no harm.
 type Stamped[K, S comparable, V any] struct{ values *Cache[K, stamped[S, V]] }
 
 type stamped[S comparable, V any] struct {
@@ -132,7 +133,7 @@ func NewStampedSized[K, S comparable, V any](bytes int, size func(K, V) int) *St
 	return &Stamped[K, S, V]{NewSized(bytes, of)}
 }
 
-// Get gives the value of a key, if it is of the state that stamp names.
+// Get gives the value of a key if it was put in with the same stamp.
 func (c *Stamped[K, S, V]) Get(key K, stamp S) (value V, ok bool) {
 	if s, ok := c.values.Get(key); ok && s.stamp == stamp {
 		return s.value, true

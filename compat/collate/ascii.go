@@ -2,8 +2,8 @@ package collate
 
 import "encoding/binary"
 
-// asciiWeight is all there is to an ASCII character: a primary weight of up to two bytes and a
-// tertiary one, see highTertiary. Control characters have none.
+// asciiWeight is the whole collation element of an ASCII character: a primary weight of up to two
+// bytes and a tertiary one, see highTertiary. Control characters have none.
 type asciiWeight struct {
 	primary  uint16 // left aligned
 	size     uint8

@@ -59,8 +59,8 @@ func exactFloat(v ejson.Value) (float64, bool) {
 	return v.Float()
 }
 
-// exact is the value of a number without loss. Doubles that are none, which only unparsed text
-// could hold, count as 0.
+// exact is the value of a number without loss. Numbers that no double can hold count as 0; the
+// parser lets none through.
 func exact(v ejson.Value) *big.Float {
 	if v.Kind() == ejson.Int {
 		return new(big.Float).SetInt(v.BigInt())

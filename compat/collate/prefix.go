@@ -2,10 +2,10 @@ package collate
 
 import "bytes"
 
-// AppendPrefixEnd appends a bound above the keys of all strings that begin with an ASCII text; of
-// other strings only those are below it that the collation has before them, or that differ in
-// nothing but accents, case and characters that it ignores. Other texts have no such bound: what
-// follows may change the weights of their last character.
+// AppendPrefixEnd appends a bound above the keys of all strings that begin with an ASCII text;
+// other strings below the bound are those that the collation sorts before them, and those that
+// differ from them in accents, case and ignored characters only. Other texts have no such bound:
+// what follows may change the weights of their last character.
 func AppendPrefixEnd(dst []byte, text string) []byte {
 	start := len(dst)
 	dst = AppendStringKey(append(dst, rankString), []byte(text))

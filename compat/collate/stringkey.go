@@ -6,8 +6,8 @@ import (
 )
 
 // A string's key is its primary weights, then after a separator the secondary ones, then the
-// tertiary ones. Levels that end the key and say nothing are left out: a string of lower case ASCII
-// letters has one byte for each.
+// tertiary ones. Levels at the end that hold common weights only are left out: a string of lower
+// case ASCII letters has one byte for each.
 const levelSeparator = 1
 
 // A run of common weights on a lower level is a byte, or several where it is long: one below
@@ -44,8 +44,8 @@ type keyBuilder struct {
 type level struct {
 	key []byte
 	run int // common weights not written yet
-	// keep tells that in place of one of the weights of the run a lower one is possible, so that
-	// the run is written even at the end.
+	// keep tells that another string could have a lower weight somewhere in the run, so that the
+	// run must be written even at the end of the key.
 	keep bool
 }
 
@@ -151,8 +151,8 @@ func (l *level) add(w uint16) {
 	}
 }
 
-// end writes what the level needs at its end: nothing for a run that only higher weights could
-// stand in place of.
+// end writes what the level needs at its end: nothing for a run where another string can only have
+// higher weights.
 func (l *level) end() {
 	if l.keep {
 		l.writeRun(false)
@@ -164,9 +164,9 @@ func (l *level) writeRun(higherFollows bool) {
 	l.run, l.keep = 0, false
 }
 
-// appendRun writes how many common weights there were, in one byte or a few. The byte is from above
-// where a greater weight follows and from below where a smaller one does, or the end, so that keys
-// compare as the weights themselves would.
+// appendRun writes how many common weights there were, in one byte or a few. The byte counts down
+// from the highest value where a greater weight follows, and up from the lowest where a smaller one
+// or the end follows, so that keys compare as the weights themselves would.
 func appendRun(key []byte, run int, higherFollows bool) []byte {
 	if run == 0 {
 		return key

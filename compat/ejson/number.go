@@ -73,9 +73,9 @@ func isZero(text []byte) bool {
 	return true
 }
 
-// parseOutOfRange converts what is nearest to 0 or beyond the doubles as jiffy's bigdbl: the part
-// before the exponent times a power of ten, each step rounded, so that some numbers just beyond the
-// largest double are that one.
+// parseOutOfRange converts a number that is nearer to 0 than any double, or beyond the largest, as
+// jiffy's bigdbl does: the part before the exponent times a power of ten, each step rounded, so
+// that some numbers just beyond the largest double are that one.
 func parseOutOfRange(text []byte) (f float64, ok bool) {
 	before, exponent := text, "0"
 	if e := bytes.IndexAny(text, "eE"); e >= 0 {

@@ -13,7 +13,8 @@ func (p *Parser) Parse(src []byte) (Value, error) {
 	}
 	p.src, p.nodes, p.open, p.dirty, p.outOfRange = src, p.nodes[:0], p.open[:0], 0, false
 	if len(src) > largeText && cap(p.nodes) < largeText {
-		p.nodes = make([]node, 0, maxNodes(src)) // in one piece: a tape that grows holds more than twice its size
+		// allocated at once: a tape that grows by copying takes more than twice the memory
+		p.nodes = make([]node, 0, maxNodes(src))
 	}
 	if !p.run() || p.outOfRange && p.rangeError() {
 		p.nodes = p.nodes[:0]
@@ -210,7 +211,7 @@ func (p *Parser) literal(i int, text string, kind Kind) (int, bool) {
 }
 
 // leaf puts a value without children on the tape. One that is not written canonically makes all
-// around it so (dirty).
+// containers around it not canonical either (dirty).
 func (p *Parser) leaf(start, end int, kind Kind, flags uint8) {
 	if flags&flagCanonical == 0 {
 		p.dirty++

@@ -7,9 +7,9 @@ import (
 	"math/bits"
 )
 
-// What is in a long text is found without a tape: values that nobody wants are passed over. It is
-// for texts that AppendJSON has printed, as stored documents are. Other texts give something else,
-// which is always a part of them; no text makes it panic.
+// These functions find members and elements of a long text without a tape, by skipping over the
+// values before them. They are for texts that AppendJSON has printed, as stored documents are. For
+// other texts the result is some part of the text, maybe a wrong one, but never a panic.
 
 // TextMembers iterates over the members of the text of an object: names with their quotes, and
 // values. The text of something else has none. Both are parts of text that cannot be appended to.

@@ -39,7 +39,7 @@ const (
 type node struct {
 	start, end uint32 // source bytes, quotes and brackets included
 	span       uint32 // nodes of the subtree, this one included
-	count      uint32 // members or elements
+	count      uint32 // number of members or elements
 	kind       Kind
 	flags      uint8
 }

@@ -84,7 +84,7 @@ func (p *Parser) byteValue(n *node) (byte, bool) {
 	value := 0
 	for _, c := range p.src[n.start:n.end] {
 		if c == '-' {
-			// -0 is 0; other negatives are none
+			// -0 is the byte 0; other negative numbers are no bytes
 			return 0, string(p.src[n.start:n.end]) == "-0"
 		}
 		value = value*10 + int(c-'0')

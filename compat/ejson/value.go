@@ -185,8 +185,8 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// MembersIn iterates over the members of an object in another order than its own: that of their
-// numbers. It takes four bytes for each member.
+// MembersIn iterates over the members of an object in the order that a list of their numbers gives.
+// It takes four bytes for each member.
 func (v Value) MembersIn(order []uint32) iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
 		at := make([]uint32, 0, v.Len())

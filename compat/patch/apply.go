@@ -17,12 +17,12 @@ type applier struct {
 	special
 }
 
-// errNothing is of a pointer that names no value.
+// errNothing is the error of a pointer that names no value.
 var errNothing = errors.New("patch: there is nothing at the pointer")
 
 // applyOperations carries operations out one after the other on a tree that opens only what they
-// touch. Size and depth are looked at after each: what comes after it must not have to work on more
-// than a document may be.
+// touch. Size and depth are checked after each, so that the next one never works on more than a
+// document may have.
 func (p *Patch) applyOperations(t *Target, body ejson.Value) (*Result, error) {
 	a := applier{t: t, tree: tree{known: make(map[ejson.Value]*children)}, root: leaf(body)}
 	for i := range p.operations {
@@ -91,7 +91,7 @@ func (a *applier) apply(o *operation) error {
 	return a.add(o.path, n)
 }
 
-// applySpecial does an operation of checkSpecial.
+// applySpecial does one of the few operations on special members that checkSpecial lets pass.
 func (a *applier) applySpecial(o *operation) error {
 	switch name := o.path[len(o.path)-1]; o.path[0] {
 	case "_rev":
@@ -109,7 +109,7 @@ func (a *applier) applySpecial(o *operation) error {
 	return nil
 }
 
-// show is a pointer for a reason.
+// show returns a pointer as an error's reason shows it.
 func show(p Pointer) string {
 	if len(p) == 0 {
 		return "the empty pointer"

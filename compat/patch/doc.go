@@ -1,8 +1,8 @@
 // Package patch changes parts of documents: JSON Merge Patch (RFC 7396), and JSON Patch (RFC 6902)
 // with the operation increment besides. A patch is read once and can be applied to many documents;
-// what is not named by it keeps its place and its form.
+// members that it does not name keep their place and their text.
 //
-//   - patch.go: Patch, what it is applied to and what comes of it
+//   - patch.go: Patch, its Target and its Result
 //   - special.go: the members of documents that begin with an underscore
 //   - merge.go: merge patches
 //   - operations.go, apply.go: lists of operations, read and applied
@@ -14,8 +14,9 @@
 // Invariants:
 //  1. A node is never changed: an operation makes those on its path anew and shares all others, so
 //     that a copy costs the same whatever is copied.
-//  2. A node knows the bytes that it is printed with; more than the limit are refused before they
-//     are printed.
-//  3. What recurses does so over the depth of a patch, which has a limit, never over the document's.
-//  4. Texts are compared and copied in canonical form: whatever is not is printed and read again.
+//  2. A node stores its length in print, so that a document over the limit is refused before it is
+//     printed.
+//  3. Recursion goes over the depth of a patch, which has a limit, never over that of the document.
+//  4. Texts are compared and copied in canonical form; a text in another form is first printed and
+//     read again.
 package patch

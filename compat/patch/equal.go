@@ -8,9 +8,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// equal reports whether a node is a value (RFC 6902, section 4.6): numbers by what they are worth,
-// objects whatever the order of their members. It looks at no more of the node than there is in the
-// value, and recurses over the value's depth.
+// equal reports whether a node is a value (RFC 6902, section 4.6): numbers by value, objects
+// whatever the order of their members. It looks at no more of the node than there is in the value,
+// and recurses over the value's depth.
 func (n *node) equal(v ejson.Value) bool {
 	if !n.changed {
 		return equalValues(n.value, v)
@@ -82,7 +82,7 @@ func equalMembers(x, y ejson.Value) bool {
 	return true
 }
 
-// sameNumber compares what numbers are worth: an integer and a double exactly.
+// sameNumber compares numbers by value; an integer and a double are compared exactly.
 func sameNumber(x, y ejson.Value) bool {
 	if x.Kind() == y.Kind() {
 		if x.Kind() == ejson.Int {

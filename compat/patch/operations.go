@@ -15,7 +15,7 @@ type operation struct {
 	value      ejson.Value // canonical
 }
 
-// takes are the operations, with the member that each needs besides its path.
+// takes lists the operations, each with the member that it needs besides its path.
 var takes = map[string]string{
 	"add": "value", "remove": "", "replace": "value", "move": "from", "copy": "from", "test": "value",
 	"increment": "value",
@@ -40,7 +40,7 @@ func parseOperations(list ejson.Value) (*Patch, error) {
 	return p, nil
 }
 
-// reason is what a compat.Error says.
+// reason returns the reason of a compat.Error.
 func reason(err error) string {
 	if e, ok := compat.AsError(err); ok {
 		return e.Reason
@@ -48,8 +48,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// parseOperation reads an operation: which members it needs depends on its name, and what it has
-// besides is ignored.
+// parseOperation reads an operation: which members it needs depends on its name, and other members
+// are ignored.
 func parseOperation(v ejson.Value) (o operation, err error) {
 	if v.Kind() != ejson.Object {
 		return o, compat.NewError(compat.KindBadRequest, "it is not an object")
@@ -104,7 +104,8 @@ func text(v ejson.Value, member string) (string, error) {
 	return s.Text(), nil
 }
 
-// checkSpecial refuses an operation on a special member that is not for it.
+// checkSpecial refuses operations on special members, except a test of _rev, a change of _deleted
+// to true or false, and the removal of an attachment.
 func (o *operation) checkSpecial() error {
 	if len(o.from) > 0 && isSpecial(o.from[0]) {
 		return badMember(o.from[0])

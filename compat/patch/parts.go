@@ -9,7 +9,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// What an operation on a part of a document can fail with; the meanings are Couchbase's.
+// The errors of operations on parts of a document; their meanings are Couchbase's.
 var (
 	ErrPathNotFound = errors.New("patch: there is nothing at the path")
 	ErrPathExists   = errors.New("patch: there is something at the path")
@@ -22,8 +22,8 @@ const maxSteps = 32
 
 // Parts are the values in a JSON text by Couchbase's paths: names with dots between them and
 // positions in brackets, a.b[0].c; [-1] is the last one, and a name in backticks may have any
-// character. The empty path is the whole. What no operation is about keeps its text. Parts belong
-// to one goroutine.
+// character. The empty path is the whole text. Values that no operation touches keep their text.
+// Parts are for one goroutine at a time.
 type Parts struct{ a applier }
 
 // PartOperation changes a part, as the functions of couchbase.MutateInSpec say.
@@ -31,8 +31,8 @@ type PartOperation struct {
 	// Name is insert, upsert, replace, remove, arrayAppend, arrayPrepend, arrayInsert,
 	// arrayAddUnique, or increment, which adds to a number and takes one that is missing for 0.
 	Name, Path string
-	Value      []byte // JSON; not of remove
-	Creates    bool   // objects that are missing on the way
+	Value      []byte // JSON; unused by remove
+	Creates    bool   // create objects that are missing on the path
 }
 
 // OpenParts reads a JSON text, which Parts refer to. The error is compat.ErrInvalidJSON.
@@ -94,7 +94,7 @@ func (p *Parts) Apply(o PartOperation) error {
 }
 
 // walk goes along the steps as far as there are values. It gives the last of these, the pointer to
-// it, and the steps that are left: the first of them leads to nothing.
+// it, and the steps that are left, the first of which names no value.
 func (p *Parts) walk(steps []step) (n *node, way Pointer, left []step, err error) {
 	n = p.a.root
 	for i, s := range steps {
@@ -198,8 +198,8 @@ func (n *node) hasScalar(value ejson.Value) (found bool, err error) {
 
 func isContainer(v ejson.Value) bool { return v.Kind() == ejson.Array || v.Kind() == ejson.Object }
 
-// change does the operations on one member or element, the last step. n is what is there or, if a
-// step is left, what it is missing in.
+// change does the operations on one member or element, the last step. n is the value itself or, if
+// a step is left, the container that lacks it.
 func (p *Parts) change(operation string, n *node, way Pointer, last step, left []step, value *node) error {
 	missing := len(left) > 0
 	switch operation {

@@ -8,11 +8,12 @@ import (
 // The limits of a patch.
 const (
 	MaxOperations = 1000
-	MaxDepth      = 256 // of its values, of its pointers, and of what operations nest by copying
+	// depth of its values, of its pointers, and of the values that operations nest by copying
+	MaxDepth = 256
 )
 
-// Patch is a change of a document. It is not changed by being applied and may be used by several
-// goroutines.
+// Patch is a parsed merge patch or JSON Patch. Applying does not change it, and several goroutines
+// may use it.
 type Patch struct {
 	// Rev is the revision that a merge patch asks for with its member _rev; HasRev tells that it
 	// does.
@@ -21,7 +22,7 @@ type Patch struct {
 	Size   int // bytes of its text: as much as it can add to a document without copying
 
 	merge      ejson.Value // of a merge patch, the object
-	special    special     // what a merge patch says of the special members
+	special    special     // the special members of a merge patch
 	operations []operation // of a JSON Patch
 }
 
@@ -36,7 +37,7 @@ type Target struct {
 	Limit int64
 }
 
-// Result is what comes of a document.
+// Result is a document after a patch.
 type Result struct {
 	Body    []byte // printed; equal to that of the Target if nothing has changed
 	Deleted bool
@@ -92,7 +93,8 @@ func (p *Patch) Apply(t Target) (*Result, error) {
 	return result, nil
 }
 
-// canonical reads a text whose source bytes are what is printed.
+// canonical reads a text and, if its bytes are not as AppendJSON prints them, prints it and reads
+// that.
 func canonical(text []byte) (ejson.Value, error) {
 	v, err := ejson.Parse(text)
 	if err != nil {

@@ -36,7 +36,7 @@ func ParsePointer(text string) (Pointer, error) {
 	return tokens, nil
 }
 
-// notPointer cuts what it shows of a long text.
+// notPointer is the error of a text that is no pointer; a long text is cut.
 func notPointer(text string) error {
 	return compat.NewError(compat.KindBadRequest, short(text)+" is not a JSON Pointer of at most "+
 		strconv.Itoa(MaxDepth)+" steps")
@@ -98,7 +98,7 @@ func index(token string) (n int, ok bool) {
 	return n, true
 }
 
-// short is a text for a reason, cut if it is long.
+// short cuts a long text for an error's reason.
 func short(text string) string {
 	const most = 200
 	if len(text) > most {

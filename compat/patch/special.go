@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// special is what a patch says of the special members of a document.
+// special is the part of a merge patch that concerns special members: the revision, the deletion,
+// and attachments to remove.
 type special struct {
 	deleted   bool
 	detached  map[string]bool
@@ -33,8 +34,8 @@ func badMember(name string) error {
 	return compat.NewError(compat.KindDocValidation, "Bad special document member: "+short(name))
 }
 
-// parseSpecial reads the special members of a merge patch: _rev is what it asks for, _deleted makes
-// a tombstone, and attachments are taken away by null.
+// parseSpecial reads the special members of a merge patch: _rev names the revision to be changed,
+// _deleted makes a tombstone, and attachments are taken away by null.
 func (p *Patch) parseSpecial(name string, value ejson.Value) error {
 	switch name {
 	case "_rev":

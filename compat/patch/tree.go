@@ -10,20 +10,21 @@ import (
 // node is a value of a document while operations change it: one of the texts that were read, or an
 // array or object of parts. It is never changed.
 type node struct {
-	value ejson.Value // that it is or, with parts, whose children the ranges name
-	size  int64       // bytes, printed
+	// the text of the node; with parts, the container whose children the ranges name
+	value ejson.Value
+	size  int64 // length in print, bytes
 	// Of a container that was changed:
 	changed bool
 	base    *children
 	parts   []part
 	count   int
-	depth   int // of changed containers in one another
+	depth   int // depth of changed containers within one another
 }
 
 // part is a child of a changed container, or a range of those of its base.
 type part struct {
-	from, to int    // if there is no node
-	name     []byte // of a member, quoted
+	from, to int    // the range, where node is nil
+	name     []byte // the name of a member, quoted
 	node     *node
 }
 
@@ -38,7 +39,7 @@ func (p *part) len() int {
 // place is where a child is: at a part, and from its beginning.
 type place struct{ part, at int }
 
-// tree makes nodes, and keeps what was found out about the texts.
+// tree makes nodes, and keeps the tables of children (names.go) that it has made for texts.
 type tree struct {
 	known map[ejson.Value]*children
 }
@@ -116,8 +117,8 @@ func entry(name []byte, c *node) int64 {
 	return c.size
 }
 
-// splice is the container with the children from a place on replaced: take of them, by what is put
-// there, which may be none.
+// splice is the container with the children from a place on replaced: take of them, by put, which
+// may be empty.
 func (n *node) splice(at place, take bool, put ...part) *node {
 	made := *n
 	made.parts = make([]part, 0, len(n.parts)+2)

@@ -28,8 +28,8 @@ const (
 // ErrTooLarge is the error of a pattern that would take too much memory, in PCRE's words.
 var ErrTooLarge = errors.New("regular expression is too large")
 
-// Budget is what the patterns of a selector, a setting or a statement take together. The zero value
-// is an empty one. It is for one goroutine.
+// Budget counts the program size of all patterns of one selector, setting or statement together.
+// The zero value is an empty one. It is for one goroutine.
 type Budget struct{ spent int64 }
 
 // Pattern is a compiled expression. It is safe for concurrent use.
