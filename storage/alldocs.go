@@ -222,13 +222,13 @@ func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions
 type idList struct {
 	o        RangeOptions
 	next     func() (string, bool)
-	ids      []string // those that were taken and have no row yet
+	ids      []string // ids that were taken and have no row yet
 	row      func(*ListRow) error
 	prefetch docread.Window
 	room     docread.BodyRoom
 }
 
-// give gives the rows that are left, by windows.
+// give gives the remaining rows, window by window.
 func (l *idList) give(d *dbRead) error {
 	l.prefetch.Begin(d.Wide(docread.MostWide))
 	for {

@@ -46,7 +46,8 @@ func (t *dbTx) claimAttachment(ref string) error {
 	return nil
 }
 
-// claimState tells what there is of an attachment that may be claimed.
+// claimState is what the store has of an attachment that is to be claimed: its pending marker, its
+// count of references.
 type claimState struct{ pending, counted bool }
 
 // lookUpClaims reads together what claimAttachment is going to ask for.
@@ -87,8 +88,8 @@ func (t *dbTx) countAttachment(ref string, n int64) {
 }
 
 // finishAttachments writes the counts. The bytes of an attachment without a reference left get a
-// lease, as those of an upload: who has just read its document in an earlier snapshot can still
-// read them; then they are collected.
+// lease, as those of an upload: a client that has just read the document in an earlier snapshot can
+// still read them; after the lease they are collected.
 //
 // A reference is added without a read. That is safe against a concurrent removal of the last one:
 // whoever adds it has, in the same transaction, read the entry that holds another one, or the

@@ -18,7 +18,7 @@ const editWindow = 192
 // store has no limit of its own.
 const maxWindowBytes = 16 << 20
 
-// batch is one run of the transaction that stores a part of a request.
+// batch is one run of the transaction that stores some documents of a request.
 type batch struct {
 	db      *DB
 	t       *dbTx
@@ -26,8 +26,9 @@ type batch struct {
 	index   IndexFunc
 	docs    []*compat.Document
 	results []EditResult
-	done    int             // groups that were dealt with
-	lacking []int           // of those, the ones that lack results: nothing was written of them
+	done    int // groups that were dealt with
+	// those of them that lack results of deferred callbacks: nothing was written of them
+	lacking []int
 	full    map[string]bool // partitions at their limit, by name; false: looked up and not full
 	edits   []docEdit       // of a window, used again for the next one
 	asked   *editReads      // of the first window
@@ -99,7 +100,7 @@ func (b *batch) prepare() (err error) {
 			}
 		}
 		b.mode.checked = b.mode.checked || b.mode.each != nil || b.mode.many != nil
-		if b.mode.shared && b.mode.each != nil { // which may ask who writes
+		if b.mode.shared && b.mode.each != nil { // the hooks may look at the writer in the context
 			return errApart
 		}
 	}
@@ -224,7 +225,7 @@ func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, 
 	return &v, b.mode.validate([]*compat.Document{doc}, []*validatedEdit{&v})
 }
 
-// editReads are what is asked for together for the documents of a window.
+// editReads are the reads for the documents of a window, which are begun together.
 type editReads struct {
 	leaves *leafWindow
 	// entries are values by their keys in TagDocs, of the revisions that large edits say they
@@ -300,7 +301,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 				wanted, owners = append(wanted, l), append(owners, &b.edits[n])
 				if b.index != nil || b.mode.validates() {
 					budget -= l.External
-				} else { // what is apart stays where it is
+				} else { // a body that is stored apart is not moved
 					budget -= min(l.External, formats.MaxInline)
 				}
 			}

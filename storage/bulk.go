@@ -42,7 +42,7 @@ func (w *bulk) run(groups []editGroup) error {
 		n := min(limit, w.db.store.batchSize(groups, w.docs))
 		apart := w.divided || slices.ContainsFunc(groups[:n], func(g editGroup) bool { return g.lacks > 1 })
 		if n < len(groups) || apart {
-			// What a design document brings into force is for later requests, as in CouchDB.
+			// A design document affects later requests only, as in CouchDB.
 			if designs, others := designGroups(groups); len(designs) > 0 && len(others) > 0 {
 				if err := w.run(others); err != nil {
 					return err
@@ -126,8 +126,9 @@ func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacki
 	return append(left, groups[b.done:]...), len(b.lacking), nil
 }
 
-// outgrown tells that a transaction failed because of what it was to write, or of how long it took:
-// not because the store's servers did not answer, which is no better for halves of it.
+// outgrown reports that a transaction failed because it was too large or took too long, so that a
+// smaller one may succeed. It is false where the store's servers did not answer: a smaller one
+// would fail, too.
 func outgrown(err error) bool {
 	if errors.Is(err, kv.ErrUnavailable) {
 		return false
@@ -170,9 +171,9 @@ func tooLarge(id string, cause error) *compat.Error {
 	return compat.NewError(compat.KindDocumentTooLarge, id)
 }
 
-// giveUp takes the documents out of groups that others change again and again before what is asked
-// about them can be written: a conflict. Replicated edits have none, and must not be lost: there
-// the request fails, to be repeated.
+// giveUp ends edits of documents that others have changed again and again while callbacks ran: the
+// result is a conflict. Replicated edits have no conflicts, and must not be lost: for them the
+// request fails, and the replicator repeats it.
 func (w *bulk) giveUp(groups []editGroup) ([]editGroup, error) {
 	if !slices.ContainsFunc(groups, func(g editGroup) bool { return g.lacks > maxLacks }) {
 		return groups, nil

@@ -227,8 +227,8 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 // readsMore reports whether rows need more than what the feed says.
 func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves }
 
-// start brings c.end to what the snapshot says of the place reached so far, and returns the number
-// of updates ever made.
+// start computes c.end for the place reached so far in this snapshot, and returns the number of
+// updates ever made.
 func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	if c.o.Unnumbered {
 		if !c.given {

@@ -139,7 +139,7 @@ type idLookup struct {
 	rows []feedRow // of those
 }
 
-// find implements rowLookup. What an older snapshot said is held against the feed.
+// find implements rowLookup. Rows found in an older snapshot are compared with the feed.
 func (l *idLookup) find(d *dbRead) ([]feedRow, error) {
 	if err := l.refresh(d); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // A transaction over several databases: what a batch of events does to documents, to whichever
 // databases they belong, is stored together with what the caller keeps of the batch, or not at all.
 
-// Commit is what one transaction reads again and writes.
+// Commit describes one transaction: the reads that it checks again, and its writes.
 type Commit struct {
 	// With is called first in each run of the transaction, with the store's transaction: it checks
 	// and writes what the caller keeps beside documents. Its error ends the transaction.
@@ -41,8 +41,8 @@ type DatabaseCommit struct {
 	// their own, several of one document, local ones too (see DB.Update).
 	Sent []*compat.Document
 	// Stored is called in the transaction when all edits are made, with their results in order; the
-	// zero Rev is of one that had nothing to do. Nothing stands against this part then. It may be
-	// nil.
+	// zero Rev stands for an edit that had nothing to do. It is called only where nothing in this
+	// part is refused or stale. It may be nil.
 	Stored func(x *Tx, results []EditResult) error
 }
 
@@ -78,7 +78,7 @@ func Edited(edits []Edit) []*compat.Document {
 	return docs
 }
 
-// CommitError tells why a Commit wrote nothing, although nothing is wrong with the store.
+// CommitError lists the documents because of which a Commit wrote nothing.
 type CommitError struct {
 	// Read are documents that have changed since the caller has read them, Stale those that were
 	// edited over another than the current revision.
@@ -244,7 +244,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 		b.results[i] = t.putLocal(docs[i])
 	}
 	for i := range b.results {
-		b.results[i].ID = docs[i].ID // of one that lacks results it is not known yet
+		b.results[i].ID = docs[i].ID // the outcome of an edit that lacks results is not known yet
 		r.judge(at, &b.results[i])
 	}
 	r.changed[at], r.found.Results[at] = t.orders > 0, b.results
@@ -261,20 +261,21 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	return false, err
 }
 
-// stands reports whether something stands against the commit.
+// stands reports whether some document prevents the commit.
 func (r *commitRun) stands() bool {
 	return len(r.found.Read)+len(r.found.Stale)+len(r.found.Refused) > 0
 }
 
-// tellsAll reports whether a client is told of each document what stands against it, as far as that
-// has to be known: then it is found out although something else stands against the commit already.
+// tellsAll reports whether the client gets a result for each document. Then the remaining edits are
+// judged even after one of them has already prevented the commit.
 func (r *commitRun) tellsAll() bool {
 	return len(r.found.Read) == 0 &&
 		slices.ContainsFunc(r.c.Databases, func(p DatabaseCommit) bool { return p.Sent != nil })
 }
 
-// judge sorts a result that stands against the commit. Of two who edit a document at the same time
-// the later one has read what is not current any more.
+// judge sorts a result that prevents the commit into CommitError's lists. A conflict counts as
+// stale, not as refused: of two clients that edit a document at the same time the later one has
+// read an old revision.
 func (r *commitRun) judge(at int, result *EditResult) {
 	switch {
 	case result.Err == nil:

@@ -134,7 +134,8 @@ func (c compaction) do(ctx context.Context) error {
 				return err
 			}
 			if f.short { // the engine compacts what is freed then
-				_, err = c.db.Attachments().collect(ctx) // which else has time
+				// without it the engine compacts when it likes
+				_, err = c.db.Attachments().collect(ctx)
 				return err
 			}
 			engine, ok := c.db.store.kv.(rangeCompacter)

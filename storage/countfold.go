@@ -113,8 +113,8 @@ func (s *Store) fold(ctx context.Context, name string, state *foldState) {
 	}
 }
 
-// foldLeftovers folds the logs to which too little is added to be folded otherwise, and those that
-// an earlier process may have left.
+// foldLeftovers folds logs that have not reached the size at which they are folded at once, and
+// those that an earlier process may have left.
 func (s *Store) foldLeftovers(ctx context.Context) {
 	f := &s.bg.folds
 	f.mu.Lock()

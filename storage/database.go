@@ -165,9 +165,9 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 	return info, nil
 }
 
-// info puts together what GET /db shows. The sizes follow CouchDB's meaning: `active` is what
-// compaction would keep, and `file` adds the replaced revisions to it, since there is no file whose
-// length could be told.
+// info makes the answer to GET /db. The sizes follow CouchDB's meaning: `active` is what compaction
+// would keep, and `file` adds the replaced revisions to it, since there is no file whose length
+// could be told.
 func (d *dbRead) info(history History) (*Info, error) {
 	counters := []keyspace.Stat{
 		keyspace.DocCount, keyspace.DelCount, keyspace.ExternalSize, keyspace.ActiveSize,

@@ -133,7 +133,8 @@ func (s *winnerScan) complete() error {
 	return nil
 }
 
-// winner gives the next winner with its entry, without what is apart.
+// winner gives the next winner with its entry, without parts that are stored under keys of their
+// own.
 func (s *winnerScan) winner() (*docread.Document, *formats.Entry, error) {
 	l, id, err := s.nextLeaf()
 	if err != nil || id == nil {
@@ -250,7 +251,8 @@ func (s *winnerScan) entryOf(id string, l *formats.Leaf) (formats.Entry, error) 
 	return formats.Entry{}, cmp.Or(s.docs.Err(), keyspace.Corrupt("leaf without its entry", nil))
 }
 
-// readConflicts reads what a descending scan has of a document after its winner.
+// readConflicts reads the other leaves of a document, which in a descending scan come after its
+// winner.
 func (s *winnerScan) readConflicts(doc *docread.Document) error {
 	for s.it.Next() {
 		deleted, rev, _, chunk, err := s.leafKey()

@@ -40,10 +40,10 @@ type editMode struct {
 	ctx        context.Context // of the request
 	replicated bool
 	trusted    bool
-	// checked is set where couch_db:before_docs_update looks at the stored documents before it
-	// merges: if a validation function exists, or a document of the request has attachments or is a
-	// design document. Then an unknown parent is a conflict, an edit cannot build on another one of
-	// the same request, and replicated inner revisions are ignored.
+	// checked is set where CouchDB (couch_db:before_docs_update) looks at the stored documents
+	// before it merges the edits: if a validation function exists, or a document of the request has
+	// attachments or is a design document. Then an unknown parent is a conflict, an edit cannot
+	// build on another one of the same request, and replicated inner revisions are ignored.
 	checked bool
 	// keeps says that new revisions have the attachments of those they replace; over are the edits
 	// that replace the current revision whichever it is. See Commit.
@@ -56,7 +56,8 @@ type editMode struct {
 	large  *largeBodies
 }
 
-// validates reports whether somebody is going to look at the documents and their parents.
+// validates reports whether a hook is going to validate the documents, for which their parents are
+// read.
 func (m *editMode) validates() bool { return m.each != nil || m.many != nil }
 
 func (e *docEdit) start(id string, t *dbTx, before []formats.Leaf) {

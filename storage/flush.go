@@ -15,10 +15,10 @@ import (
 	"github.com/settee-db/settee/storage/tombstones"
 )
 
-// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is
-// what is stored already. As in CouchDB, even a refused edit cuts the lines to a limit that was
-// lowered, if it was not refused before the merge (editMode.checked); a purge does not. ErrPending
-// of index comes before anything is written.
+// flush writes what the edits made of the document; where that equals what is stored it writes
+// nothing, and takes no sequence. As in CouchDB, even a refused edit cuts the lines to a limit that
+// was lowered, if it was not refused before the merge (editMode.checked); a purge does not.
+// ErrPending of index comes before anything is written.
 func (e *docEdit) flush(index IndexFunc) error {
 	e.keepFlags()
 	e.tree.Sort()
@@ -127,7 +127,7 @@ func (e *docEdit) linesChanged() bool {
 }
 
 // innerWrites are revisions that came with a body and are ancestors now: replaced by another edit
-// of the same request, or known so far without a body.
+// of the same request, or stored so far without a body.
 func (e *docEdit) innerWrites() ([]compat.Rev, error) {
 	var inner []compat.Rev
 	for rev := range e.writes {

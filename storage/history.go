@@ -45,8 +45,8 @@ func (t *dbTx) replacedKey(ms int64, key []byte) []byte {
 	return replaced.Index{Keys: t.Keys}.Key(ms, entry)
 }
 
-// held is the bytes of the attachments of the entry of a revision that is replaced which no newer
-// revision has that the edits bring.
+// held is how many bytes of attachments a replaced revision keeps stored: those of its attachments
+// that none of the new revisions has.
 func (e *docEdit) held(rev compat.Rev, entry *formats.Entry) (bytes int64) {
 	taken := map[string]bool{}
 	for newer, w := range e.writes {
@@ -134,7 +134,7 @@ func (d *dbRead) replacedDue(s *Store) (due [][]byte, more bool, err error) {
 // forgetting removes entries of TagHistory of one database, in as few transactions as that takes.
 type forgetting struct {
 	db    *DB
-	uuid  [16]byte // of the database: another one may have its name by now
+	uuid  [16]byte // the database's UUID: another database may have its name by now
 	most  int      // entries in a transaction
 	short bool     // the store was full
 }

@@ -27,7 +27,8 @@ type Validator interface {
 type ValidateFunc func(ctx context.Context, edit *docread.Document, parent *docread.Document) error
 
 // BatchValidator is a Validator with a second check, which comes after the one of Prepare and sees
-// many documents at once: one that has to cross to another process.
+// many documents at once. It is for checks in another process, where one call for many documents is
+// cheaper.
 type BatchValidator interface {
 	Validator
 	// PrepareBatch is Prepare for the second check, of which only what it defers may depend on ctx:
@@ -60,8 +61,8 @@ type Indexer interface {
 // written anything, unless it is a design document. Any other error rolls the transaction back.
 type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *docread.Document) error
 
-// PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of
-// the changes feed tells of them.
+// PurgeIndexer is an Indexer that is told of documents of which all leaves are purged: the changes
+// feed has no row for them.
 type PurgeIndexer interface {
 	Indexer
 	// Purged is called in the transaction that purges the last leaves of the documents.
@@ -85,7 +86,7 @@ func (x *Tx) RaiseIncarnation() {
 // They are asked for together with what else the transaction begins with, and Tx.Head has them.
 type HeadIndexer interface {
 	Indexer
-	// AppendHead appends the keys.
+	// AppendHead appends the keys that Prepare is going to read.
 	AppendHead(keys [][]byte, tx *Tx) [][]byte
 }
 
@@ -150,8 +151,9 @@ func (x *Tx) NextOrder() uint16 {
 }
 
 // BeforeCommit has fn called before the transaction commits, after a number of documents at the
-// latest if the store limits the size of transactions. IndexFuncs collect with it what costs less
-// for many documents at once: the documents given to them stay valid until then, and so does x.
+// latest if the store limits the size of transactions. With it an IndexFunc can collect documents
+// and do together what costs less for many of them: the documents given to it, and x, stay valid
+// until then.
 func (x *Tx) BeforeCommit(fn func() error) { x.t.beforeCommit = append(x.t.beforeCommit, fn) }
 
 // Hooks are the Store's connections to higher layers; nil members are not called.

@@ -13,15 +13,15 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Lack is how many bytes of which memory were too few for a document; the zero Lack says that it was
-// not memory.
+// Lack says that some number of bytes of some memory was not enough to index a document. The zero
+// Lack: it did not fail for want of memory.
 type Lack struct {
 	Of    byte
 	Bytes int64
 }
 
-// Which memory: what the terms of a document may take in this process, and what there is in a
-// worker of JavaScript.
+// The kinds of memory: the bound on a document's terms in this process, and the memory of a
+// JavaScript worker.
 const (
 	Terms  byte = 1
 	Worker byte = 2
@@ -30,7 +30,8 @@ const (
 // Encode is the value of a note.
 func (l Lack) Encode() []byte { return binary.AppendUvarint([]byte{l.Of}, uint64(l.Bytes)) }
 
-// parse reads a note. A kind that only a newer program knows is none of which there is more here.
+// parse reads a note. A kind of memory that only a newer program has is ignored: this process
+// cannot have more of it.
 func parse(b []byte) (l Lack, err error) {
 	p := packed.Reader{B: b}
 	l = Lack{p.Byte(), int64(p.Uvarint())}
@@ -51,12 +52,12 @@ type Documents struct {
 	Notes []byte // the prefix of the notes
 	// Memory is how many bytes of a kind of memory there are in this process; 0: it has none of it.
 	Memory func(of byte) int64
-	// Index indexes a document anew, unless it has changed. An error says that the document was not
-	// to blame, so that the next process tries it.
+	// Index indexes a document anew, unless it has changed. An error says that the failure was not
+	// the document's fault, so that the next process tries it again.
 	Index func(ctx context.Context, id string) error
 	// Moved is the error of Index after which all begins anew, since the index has changed.
 	Moved error
-	Log   *slog.Logger // with what is to be told of the index
+	Log   *slog.Logger // the logger, with the index's name
 }
 
 // Try tries each document that lacked memory where this process has more. The error is that of the

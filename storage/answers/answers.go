@@ -35,10 +35,10 @@ const (
 )
 
 var (
-	// errReused is of a key that came with another request before.
+	// errReused refuses a key that was used for a different request before.
 	errReused = compat.Named(compat.KindBadRequest, "idempotency_key_reused",
 		"this Idempotency-Key came with another request in the last 24 hours")
-	// errTooMany is of a user whose answers take all that they may.
+	// errTooMany refuses requests of a user whose stored answers have reached MaxBytes.
 	errTooMany = compat.Named(compat.KindInsufficientStorage, "too_many_idempotency_keys",
 		"the answers of the last 24 hours that are kept for this user take 64 MB")
 )

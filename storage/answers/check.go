@@ -55,8 +55,8 @@ func Check(ctx context.Context, store kv.Store, root []byte) (violations []strin
 	return violations, err
 }
 
-// checkedRow is what a row says: the key that must be there besides, and what it adds to the charges of
-// a user; entries take from them.
+// checkedRow is what follows from a row: another key that must exist, and a number that is added up
+// by user. The sum is zero where the counter and the entries agree.
 type checkedRow struct {
 	// The key that has to be there if this row is; the user, and by how much the row changes what
 	// is charged to the user.

@@ -40,8 +40,8 @@ func Copy(ctx context.Context, from, to kv.Store, lost func(error)) error {
 }
 
 // whole is read for a store of which keys may be missing: an answer that has not all the bytes that
-// it is charged with is kv.ErrCorrupt. Where the entry is missing that says so, only one that is in
-// one row is known to be whole.
+// it is charged with is kv.ErrCorrupt. Where the entry with that number is missing, only an answer
+// of a single row counts as whole.
 func (q *Request) whole(tx kv.ReadTx) (*record, error) {
 	r, err := q.read(tx)
 	if err != nil {

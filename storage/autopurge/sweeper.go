@@ -16,9 +16,9 @@ import (
 // Settings say what is purged, and when. They are asked for before each step.
 type Settings struct {
 	On     bool
-	Fault  string // why nothing is purged although it is on, "" for nothing
+	Fault  string // why nothing is purged although purging is on; "": it works
 	Life   string // deleted_document_ttl of the server, for databases that have none
-	DryRun bool   // nothing is purged, what would be is counted
+	DryRun bool   // dry run: documents that would be purged are only counted
 	Rate   int64  // documents purged in a second at most
 	Batch  int64  // revisions in a transaction, about
 	// How long after a look the next one comes, where no time is known.

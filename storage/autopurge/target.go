@@ -63,7 +63,7 @@ func (t *target) step(ctx context.Context, set *Settings) (more bool, documents 
 	case tooMuch(err) && distinct(requests) > 1:
 		t.batch = max(t.batch/2, 1)
 		return true, 0, nil
-	case tooMuch(err): // it stays, and keeps no other one from being purged
+	case tooMuch(err): // this document stays, and the others are purged all the same
 		t.after = last
 		return true, 0, fmt.Errorf("document %q: %w", requests[0].ID, err)
 	case err != nil:

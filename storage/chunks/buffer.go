@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// firstRoom is the memory for the first bytes, so that who only begins holds little. From the
-// second chunk on it is all of the chunk's: as much has come before.
+// firstRoom is the memory that the first chunk begins with, so that an upload which has hardly
+// begun holds little. Further chunks get their whole size at once: as many bytes have already come.
 const firstRoom = 32 << 10
 
 // Buffer keeps bytes in chunks. It is not for concurrent use.

@@ -13,8 +13,8 @@ import (
 // Limits bound a batcher.
 type Limits struct {
 	Running int           // items under way, from which on others wait
-	Batch   int           // items that go on together, at most
-	Wait    time.Duration // an item that has waited for so long goes on alone
+	Batch   int           // items that are worked on together, at most
+	Wait    time.Duration // an item that has waited for this long is worked on alone
 }
 
 // Batchers has a batcher for each key, the last used of them: one that is forgotten too early is a
@@ -54,14 +54,14 @@ type place[T, R any] struct {
 	turn chan turn[T, R] // has room for the only one
 }
 
-// turn is what becomes of an item that waited: it leads the work of some, itself the first, or has
-// the result of its own.
+// turn is how the wait of an item ends: its goroutine has to work on a batch, whose first item it
+// is, or another one has worked on it and this is its result.
 type turn[T, R any] struct {
 	lead   []*place[T, R]
 	result Result[R]
 }
 
-// Result is what was done for an item together with others. Where nothing was done it is worked on
+// Result is what was done for an item together with others. Without Done the caller works on it
 // alone.
 type Result[R any] struct {
 	Done  bool
@@ -111,7 +111,7 @@ func lead[T, R any](
 	together func(context.Context, []T) []Result[R],
 ) Result[R] {
 	results := make([]Result[R], len(batch))
-	defer func() { // also when together panics: the others are not to wait for ever
+	defer func() { // also when Together panics: the others must not wait for ever
 		for i, p := range batch[1:] {
 			p.turn <- turn[T, R]{result: results[i+1]}
 		}

@@ -1,5 +1,5 @@
-// Package coalesce lets work that comes while other work of its kind is under way wait, and go on
-// together. It knows nothing of what is done.
+// Package coalesce batches concurrent work: items that arrive while others of their kind are under
+// way wait, and are then worked on together. What the work is is the caller's business.
 //
 // # File tour
 //

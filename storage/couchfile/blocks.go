@@ -23,7 +23,7 @@ const (
 	readAhead = 32 << 10
 )
 
-// Damage is something of a file that cannot be read.
+// Damage is a part of a file that cannot be read.
 type Damage struct {
 	File   string
 	Offset int64  // where in the file

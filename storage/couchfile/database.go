@@ -18,7 +18,7 @@ type File struct {
 	header *header
 }
 
-// Info is what a file says of itself.
+// Info is the description of a database in its file's header.
 type Info struct {
 	Version     int    // of the format: 4 to 8
 	UUID        string // of the shard, "" in old files
@@ -52,7 +52,7 @@ func Open(path string) (f *File, damages []*Damage, err error) {
 	return f, damages, nil
 }
 
-// open is Open of what has the bytes of a file.
+// open is Open for any reader of a file's bytes.
 func open(path string, file io.ReaderAt, size int64) (f *File, damages []*Damage, err error) {
 	f = &File{path: path, blocks: blocks{file: file, size: size}}
 	var broken []int64

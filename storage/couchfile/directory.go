@@ -42,12 +42,12 @@ func (d *Database) Has(s *Shard, id string) bool {
 	return s.Low <= hash && hash <= s.High
 }
 
-// Layout is what data directories have.
+// Layout is the list of databases in the data directories.
 type Layout struct {
 	Databases []Database // by name
 	// LeftOut are files of databases that are not among them, with the reason of each.
 	LeftOut []string
-	// Damages are of the database of shards, and of files that it names and that are not there.
+	// Damages are damages of the database of shards, and files that it names and that are missing.
 	Damages []*Damage
 }
 

@@ -1,6 +1,6 @@
 // Package couchfile reads the database files of CouchDB 0.10 to main without Erlang: documents with
 // all leaf revisions, their lines of ancestors and attachments, local documents, purges and the
-// settings of a database. It never writes, and knows nothing of where what it reads goes.
+// settings of a database. It only reads; the caller decides where the documents go.
 //
 // A file is append-only: its last valid header names the roots of B-trees whose nodes, bodies and
 // attachments stand before it, so the file of a running server can be read as well. Everything in a

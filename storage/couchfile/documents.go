@@ -39,7 +39,7 @@ const (
 	windowBytes     = 16 << 20
 )
 
-// leaf is a revision whose body is not read yet.
+// leaf is a leaf revision whose body is still to be read.
 type leaf struct {
 	Revision
 	at int64 // of the body; -1: there is none

@@ -42,7 +42,7 @@ const (
 
 var zstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
 
-// errTerm is of bytes that are no term, or not the one that should be there.
+// errTerm is the error of bytes that are no term, or another term than expected.
 type errTerm string
 
 func (e errTerm) Error() string { return "couchfile: " + string(e) }
@@ -101,7 +101,7 @@ func plainTerm(term []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("couchfile: %w", err)
 	}
-	// What is declared is believed only as a bound: memory grows with what comes.
+	// The declared size is only an upper bound: memory is taken as bytes come.
 	var plain bytes.Buffer
 	if _, err := io.Copy(&plain, io.LimitReader(z, int64(size)+1)); err != nil {
 		return nil, fmt.Errorf("couchfile: %w", err)

@@ -72,7 +72,8 @@ func (w *walker) node(pos, above int64, depth int) error {
 	return nil
 }
 
-// one gives a row to who wants it; c goes behind the value whatever comes of it.
+// one passes a row to the caller's function; afterwards c stands behind the value, even if the
+// function has failed.
 func (w *walker) one(pos int64, key []byte, c *cursor) error {
 	value := cursor{rest: c.skip()}
 	if c.err != nil { // node says so

@@ -7,8 +7,9 @@ import (
 	"github.com/settee-db/settee/storage/couchfile"
 )
 
-// findPurged notes for each of several copies of a shard what another one has purged and has not got
-// again: that copy had not heard of it yet when it was read. Purges are few, a file remembers 1,000.
+// findPurged compares several nodes' copies of one shard. For each copy it notes the revisions that
+// another copy has purged, and has not received again since: this copy had not yet caught up with
+// the purge. Purges are few, a file remembers 1,000.
 func (w *work) findPurged(files []*shardFile) error {
 	for _, f := range files {
 		var others []*shardFile

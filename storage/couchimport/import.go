@@ -135,7 +135,7 @@ func (w *work) run() error {
 type shardFile struct {
 	*couchfile.File
 	shard  *couchfile.Shard
-	purged map[string][]compat.Rev // what another copy of the shard has purged, and this one has
+	purged map[string][]compat.Rev // revisions that this copy has and another one has purged
 }
 
 // create makes the database, unless it is there, with the settings that a file has.
@@ -149,7 +149,8 @@ func (w *work) create(f *shardFile) error {
 		if err := w.damaged(d); err != nil {
 			return err
 		}
-		security = []byte(`{"admins":{"roles":["_admin"]},"members":{"roles":["_admin"]}}`) // nobody gets in by a damage
+		// with a damaged _security, admins only
+		security = []byte(`{"admins":{"roles":["_admin"]},"members":{"roles":["_admin"]}}`)
 	}
 	if w.o.To == nil {
 		return nil

@@ -1,8 +1,8 @@
 // Package counts tells how many rows the lists and the feed of a database have, before any of them,
 // without a counter that writers would have to read: they append what they did to a log (log.go),
 // at their versionstamps, and a folder takes the log into counts of ranges of ids and of sequences
-// (fold.go). Who counts takes the counts and what the log says since, from one snapshot: exact at
-// any moment.
+// (fold.go). A reader adds up the counts and the entries that are not folded yet, all in one
+// snapshot, so that its result is exact.
 //
 // # File tour
 //

@@ -15,8 +15,8 @@ import (
 // The log of counts. A transaction that changes which rows the lists have appends what it did to a
 // log, at its versionstamp, and reads nothing for it: so writers of different documents have
 // nothing in common. A folder takes the log into the counts (fold.go): those of ids (reader.go) and
-// of sequences (seqblocks.go). Who counts takes the counts and what the log says since, from one
-// snapshot: exact at any moment.
+// of sequences (seqblocks.go). A reader adds up the counts and the entries that are not folded yet,
+// all in one snapshot, so that its result is exact.
 //
 //	(TagCountLog, 0)                     sequence of the last entry that was folded
 //	(TagCountLog, 1) + 13 bytes of seq   an entry: format byte, then items, each a byte that tells what it is
@@ -151,8 +151,8 @@ type logScan struct {
 }
 
 // askCountLog asks for the entries that are not folded; folded is the value of that key. It
-// conflicts with nothing. Reading begins after what was folded, as a store that keeps versions
-// would walk over the entries that are gone.
+// conflicts with nothing. Reading begins after the last folded entry: from the beginning, a store
+// that keeps versions would walk over all deleted entries.
 func (d *Reader) askCountLog(folded []byte) logScan {
 	prefix := d.Keys.CountLog(nil)
 	begin, end := prefix, kv.AppendPrefixEnd(nil, prefix)
@@ -181,7 +181,7 @@ func (s *logScan) entries() (log []entry, err error) {
 	return log, s.it.Err()
 }
 
-// read gives what the log has, which is kept for the snapshot.
+// read gives the entries of the log, and keeps them for further calls in this snapshot.
 func (s *logScan) read() (*Rest, error) {
 	if s.d.rest == nil {
 		log, err := s.entries()
@@ -193,7 +193,7 @@ func (s *logScan) read() (*Rest, error) {
 	return s.d.rest, nil
 }
 
-// Rest is what the log says that is not in the counts yet.
+// Rest is the sum of the log's entries that are not folded into the counts yet.
 type Rest struct {
 	Added   int64        // rows put into TagChanges, all of them after what was folded
 	removed []compat.Seq // rows taken out of it, in order

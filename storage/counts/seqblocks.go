@@ -28,7 +28,7 @@ import (
 // SeqLevels is how many levels of blocks there are.
 const SeqLevels = 2
 
-// seqBlock is a block under the hands of the folder.
+// seqBlock is a block in memory while the log is folded.
 type seqBlock struct {
 	// The first sequence of the block, and how many rows it has.
 	begin compat.Seq

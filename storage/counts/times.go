@@ -13,8 +13,9 @@ import (
 // Times of commits. Every entry of the log has the second that the clock of its commit said; the
 // folder takes what is needed of them into the index of package timeseq.
 
-// commitTime is how many seconds a commit may take from the look at the clock until everybody sees
-// it, without being missed by who asks for changes since a time at which he did not see it.
+// commitTime is how many seconds may pass between a commit's look at the clock and its becoming
+// visible. A feed since a time begins this much earlier, so that it misses no commit that was under
+// way at that time.
 const commitTime = 1
 
 // from is the earliest second that a clock may say.

@@ -31,8 +31,8 @@ type Event struct {
 // ID is that of the event's document.
 func (e Event) ID() string { return e.Kind.String() + ":" + e.Database }
 
-// shardMap is CouchDB's database of where the shards of the others are, which is updated whenever
-// one of them comes or goes. It does not exist here, but clients wait for its events.
+// shardMap is CouchDB's database of the places of all shards, which is updated whenever a database
+// is created or deleted. It does not exist here, but clients wait for its events.
 const shardMap = "_dbs"
 
 // Log has the events that are not written yet. Its methods are for concurrent use.

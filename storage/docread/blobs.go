@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// EntryOf parses an entry whose value was read already, and reads what is stored apart from it.
+// EntryOf parses an entry's value, and reads the long list of attachments or the long body that is
+// stored under keys of its own.
 func (d *Reader) EntryOf(value []byte) (formats.Entry, error) {
 	e, err := formats.ParseEntry(value)
 	if err == nil {
@@ -20,8 +21,7 @@ func (d *Reader) EntryOf(value []byte) (formats.Entry, error) {
 	return e, err
 }
 
-// completed is Complete for a single entry. Most entries have nothing stored apart, and return at
-// once.
+// completed is Complete for a single entry. Most entries are whole, and it returns at once.
 func (d *Reader) completed(e formats.Entry, members Members) (formats.Entry, error) {
 	if e.Whole() {
 		return e, nil
@@ -31,8 +31,9 @@ func (d *Reader) completed(e formats.Entry, members Members) (formats.Entry, err
 	return read, err
 }
 
-// Complete reads what entries have apart, all of it together: the lists of attachments and, if they
-// are wanted, the bodies. An error leaves an entry with what was in its value.
+// Complete reads, all together, the parts of entries that are stored under keys of their own: long
+// lists of attachments and, if wanted, long bodies. After an error an entry has only what was in
+// its value.
 func (d *Reader) Complete(bodies bool, entries ...*formats.Entry) error {
 	list := make([]Apart, len(entries))
 	for i, e := range entries {
@@ -103,8 +104,8 @@ func (d *Reader) read(room *BodyRoom, beside int, list []Apart) error {
 // each body has its own.
 type BodyRoom struct{ all, free []byte }
 
-// Begin ends the use of the bodies before, and tells how much memory the next ones take. What is
-// too small for them is gone while they wait for theirs, and what is much too large.
+// Begin ends the use of the bodies before, and tells how much memory the next ones take. Before it
+// waits for memory it frees a buffer that is too small, or much too large.
 func (r *BodyRoom) begin(size int) int {
 	if r == nil {
 		return size

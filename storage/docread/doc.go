@@ -1,6 +1,7 @@
-// Package docread reads the documents of a database in one snapshot: leaves and their entries, and
-// what entries have apart from them. It reads what belongs to many documents together, which on a
-// store across a network takes one round trip instead of one for each.
+// Package docread reads the documents of a database in one snapshot: leaves, their entries, and the
+// bodies and lists of attachments that are too long for an entry. It reads what belongs to many
+// documents together, which on a store across a network takes one round trip instead of one for
+// each.
 //
 // A [Reader] is the snapshot. Lists read a [Window] of rows first, then what belongs to the rows
 // with [Reader.LeavesEach] and [Reader.ReadEntries], whose memory is bounded however large leaves

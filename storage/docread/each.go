@@ -51,7 +51,7 @@ func (r *eachRead) readSome() error {
 	for i := range refs {
 		switch ref := &refs[i]; {
 		case compat.IsLocalID(ref.ID):
-			if ref.Rev.IsZero() { // a revision that is asked for is never found
+			if ref.Rev.IsZero() { // local documents are never found by a revision
 				keys[i] = r.d.Keys.Local(nil, ref.ID)
 			}
 		case ref.Rev.IsZero():

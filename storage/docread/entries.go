@@ -22,13 +22,13 @@ const (
 	LargeAhead = 4 << 20
 )
 
-// Wide is how many rows of a window are read together beyond what is read anyway: a width, as far
-// as it gains anything.
+// Wide returns how many rows of a window are read together in addition to those that always are:
+// rows, but no more than the engine gains from.
 func (d *Reader) Wide(rows int) int { return min(rows, d.Sizes.Together) }
 
-// EntryRead says where an entry is.
+// EntryRead says where an entry is stored.
 type EntryRead struct {
-	value     []byte // it, if it is known already
+	value     []byte // the entry's value, if it was read already
 	Key       []byte // else where it is; nil: there is none
 	record    bool   // the key is that of a leaf's record, which may have it or say that it is in TagDocs
 	Kilobytes int    // about how long it is
@@ -102,7 +102,8 @@ func (d *Reader) ReadEntries(
 	fn func(i int, e *formats.Entry, found bool) error,
 ) error {
 	window := Window{Rows: MostRows}
-	if d.Sizes.Together > 1 { // more of a size that is not said only if they turn out to be small
+	// entries of unknown size: more of them only if the first ones are small
+	if d.Sizes.Together > 1 {
 		window.Rows = FirstRows
 	}
 	for from := 0; from < len(reads); {

@@ -40,8 +40,8 @@ func (s LeafScan) Read() ([]formats.Leaf, error) {
 	return r.Leaves, err
 }
 
-// Leaves reads the leaves of a document, ascending, so that the winner is last. There are none of a
-// document that is not known.
+// Leaves reads the leaves of a document, ascending, so that the winner is last. A document that
+// does not exist has none.
 func (d *Reader) Leaves(id string) ([]formats.Leaf, error) { return d.ScanLeaves(id, false).Read() }
 
 // Heads is leaves without the lines of ancestors; only the winner has its line. Lines can be nearly

@@ -6,15 +6,17 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Apart is an entry that has something apart, and what is wanted of its body.
+// Apart is an entry with a list of attachments or a body under keys of its own, and which members
+// of the body are wanted.
 type Apart struct {
 	*formats.Entry
 	Members Members
 	part    *bodyPart // nil: the body is read as a whole, if it is
 }
 
-// Weight is about how many bytes are read of the entry, where some members of its body are wanted
-// only those of the table, which tells of the others.
+// Weight is roughly how many bytes are going to be read for the entry. Where only some members of
+// the body are wanted, that is the size of the table of members, since it tells how much of the
+// body to read.
 func (a *Apart) Weight() int {
 	switch {
 	case a.Members.None():
@@ -82,8 +84,8 @@ type bodyPart struct {
 	length int   // of an object of them
 }
 
-// partOf finds members of a body by the table of them. It is nil where they are most of the body,
-// which is better read as it is.
+// partOf finds members of a body by the table of them. It is nil where the members are most of the
+// body: then the whole body is read.
 func partOf(table []byte, b *formats.Blob, members Members) (*bodyPart, error) {
 	spans, err := formats.FindMembers(table, b.Length, members)
 	p := &bodyPart{spans: spans, length: len(`{}`)}

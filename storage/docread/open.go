@@ -49,7 +49,7 @@ func (doc *Document) losesTo(other *Document) bool {
 	return doc.Rev.Compare(other.Rev) < 0
 }
 
-// openLocal reads a local document; a revision that is asked for is never found.
+// openLocal reads a local document; local documents are never found by a revision.
 func (d *Reader) openLocal(id string, o OpenOptions) (*Document, error) {
 	value, err := d.R.Get(d.Keys.Local(nil, id))
 	if err != nil {
@@ -79,9 +79,10 @@ func (d *Reader) Local(id string, value []byte) (*Document, error) {
 	return &Document{ID: id, Rev: rev, Body: body}, err
 }
 
-// OpenWinners reads the winners of documents that are whole in their entries, and calls fn with each
-// of them, in no order, with compat.ErrMissing or compat.ErrDeleted for what there is none of, and
-// not for others. Entries that are not in the records of the leaves are read together.
+// OpenWinners reads the winners of documents that are whole in their entries, and calls fn with
+// each of them, in no order, with compat.ErrMissing or compat.ErrDeleted for those without a
+// winner. It does not call fn for documents with parts under keys of their own. Entries that are
+// not in the records of the leaves are read together.
 func (d *Reader) OpenWinners(ids []string, fn func(i int, doc *Document, err error)) error {
 	asked := make([]lastRead, len(ids))
 	for i, id := range ids {

@@ -13,8 +13,8 @@ import (
 // Memory bounds what the documents that are read for somebody take, all together.
 type Memory interface {
 	// Hold is called before bodies that are apart from their entries are read together, with their
-	// bytes. It may wait, and its error ends the read. What it was called with before is not needed
-	// any more then.
+	// bytes. It may wait, and its error ends the read. Each call replaces the one before: the
+	// earlier bodies are not needed any more.
 	Hold(ctx context.Context, bytes int) error
 }
 
@@ -25,8 +25,8 @@ type Reader struct {
 	// The record of the database in this snapshot.
 	Rec  keyspace.Record
 	Name string
-	// Memory is asked with Ctx before large bodies are read; nil in transactions that write, and
-	// where nobody bounds it.
+	// Memory is asked with Ctx before large bodies are read; nil: without bound, as in transactions
+	// that write.
 	Memory Memory
 	Ctx    context.Context // of the call that the snapshot was taken for
 	// Advanced is set when a part of the work is done for good; see kv.GoOn.

@@ -38,7 +38,7 @@ const revsAhead = 1024
 type Revisions struct {
 	// Gives the requests one after the other; they are taken window by window.
 	next     func() (OpenRevsRequest, bool)
-	Sorted   bool // the revisions of a request ascend, each once
+	Sorted   bool // the revisions of a request ascend, and none is there twice
 	fn       func(i int, revs []RevResult, more bool) error
 	prefetch Window
 	room     *BodyRoom         // nil: bodies that are apart have memory of their own
@@ -121,7 +121,7 @@ func (r *Revisions) readWindow(d *Reader) (size int, err error) {
 		at, read, missing = at+1, 0, nil
 		return nil
 	}
-	end := func() error { // the requests of which all is read
+	end := func() error { // the requests whose revisions are all read
 		for at < len(wanted) && read == len(wanted[at]) {
 			if err := give(missing, false); err != nil {
 				return err
@@ -129,7 +129,7 @@ func (r *Revisions) readWindow(d *Reader) (size int, err error) {
 		}
 		return nil
 	}
-	if err := end(); err != nil { // those that want nothing
+	if err := end(); err != nil { // requests without a revision to be read
 		return 0, err
 	}
 	err = d.ReadEntries(r.room, reads, func(_ int, e *formats.Entry, found bool) error {
@@ -329,8 +329,7 @@ func lineOf(leaves []formats.Leaf, rev compat.Rev) *formats.Leaf {
 	return line
 }
 
-// where tells where the revision's entry is; of one that was replaced only a bound of its size is
-// known.
+// where tells where the revision's entry is; for a replaced revision the size is only a bound.
 func (w *wantedRev) where(d *Reader, id string) EntryRead {
 	switch {
 	case w.line == nil:

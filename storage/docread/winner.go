@@ -116,7 +116,7 @@ func (d *Reader) openLeaf(id string, l *formats.Leaf, o OpenOptions) (*Document,
 	return doc, nil
 }
 
-// LeafEntry reads the entry of a leaf, but nothing that is apart.
+// LeafEntry reads the entry of a leaf, without parts that are stored under keys of their own.
 func (d *Reader) LeafEntry(id string, l *formats.Leaf) (formats.Entry, error) {
 	switch {
 	case !l.Stored:

@@ -79,8 +79,8 @@ type Due struct {
 }
 
 // Expire deletes documents whose time has come by a clock, in milliseconds since 1970; at most
-// limit. stored, which may be nil, is storage.DatabaseCommit.Stored of the deletions. It tells how
-// many entries it was done with, and when the next one is due; 0: there is none.
+// limit. stored, which may be nil, is storage.DatabaseCommit.Stored of the deletions. It returns
+// how many entries it has removed, and when the next one is due; 0: there is none.
 func Expire(
 	ctx context.Context,
 	engine kv.Store,
@@ -187,7 +187,7 @@ func (e *expirer) delete(ctx context.Context, list []Due) error {
 			Databases: []storage.DatabaseCommit{part},
 		}
 		err := e.store.Commit(ctx, commit)
-		if errors.Is(err, kv.ErrFull) { // what is deleted makes room; of the bodies nothing is kept then
+		if errors.Is(err, kv.ErrFull) { // the deletions free space: the replaced bodies are not kept
 			err = e.store.Commit(kv.UseReserve(ctx), commit)
 		}
 		// A document that was changed meanwhile expires at another time or never: it is left out,
@@ -218,8 +218,8 @@ func (e *expirer) delete(ctx context.Context, list []Due) error {
 	}
 }
 
-// expiring gives those of a list whose revisions expire last of their documents: of one that was
-// put off or brought forward, the other entries mean nothing.
+// expiring gives, of entries for the same document, the one that the document's own key agrees
+// with; the others are left from before the time was changed.
 func expiring(ctx context.Context, db *storage.DB, list []Due) (current []*Due, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		current = current[:0]
@@ -247,7 +247,7 @@ func ownKeys(s *storage.Snapshot, list []Due) [][]byte {
 	return keys
 }
 
-// own is what the database has of the revision.
+// own is the value of the revision's key in its database.
 func (d *Due) own() []byte { return tuple.AppendInt(keyspace.AppendRevision(nil, d.Rev), d.MS) }
 
 // deletion is the edit that ends a document.

@@ -1,7 +1,7 @@
 // Package formats says what the values of documents look like in a store: leaves with their lines,
-// entries with attachments and bodies, rows of lists and of the changes feed, local documents, purge
-// requests, security objects. It only writes and parses bytes. Parsers answer kv.ErrCorrupt, with
-// words, for bytes that no code of ours writes; they never panic.
+// entries with attachments and bodies, rows of lists and of the changes feed, local documents,
+// purge requests, security objects. It only writes and parses bytes. Parsers return kv.ErrCorrupt,
+// with a description, for bytes that this program never writes; they never panic.
 //
 // # File tour
 //

@@ -12,7 +12,7 @@ import (
 
 // Entry is what TagDocs and TagHistory hold of a revision: attachments and body, always in one
 // value. What is too long for it is a blob, bytes under an id of their own (attachments.go), and
-// the entry has a reference to it: then a body moves to TagHistory, or goes away, without its bytes
+// the entry has a reference to it. So a body moves to TagHistory, or is removed, without its bytes
 // being read or written again.
 //
 //	value   = format, flags, times if the format has them, attachments, body
@@ -30,8 +30,8 @@ type Entry struct {
 	// and Held.
 	Size int64
 	// Replaced is when the revision was replaced, in milliseconds since 1970, where replaced ones
-	// are kept for a time; else 0. Only of TagHistory, as Held: the bytes of those attachments that
-	// the revisions which took its place have not.
+	// are kept for a time; else 0. Only in TagHistory, as Held: the number of bytes of those
+	// attachments that the newer revisions have not.
 	Replaced, Held int64
 	// attsApart and bodyApart are where the list and the body are, unless in the value. What has
 	// not been read is nil.

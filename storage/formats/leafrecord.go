@@ -277,9 +277,10 @@ func TreeOf(leaves []Leaf) revtree.Tree {
 	return tree
 }
 
-// Kilobytes is about how long the entry of a leaf is, or how much belongs to it, if that is less
-// than an entry can be. Rows of lists have it, so that who reads the entries of many rows knows how
-// many have room together, and where most of them are.
+// Kilobytes is the size of a leaf's entry in whole kilobytes, with the parts that are stored under
+// keys of their own, and at most that of the largest value. Rows of lists carry it, so that a
+// reader of many entries knows how many of them fit into memory together, and where most of them
+// are stored.
 func (l *Leaf) Kilobytes() int { return int(min(l.Active, keyspace.MaxValue) >> 10) }
 
 // EntryTag is the subspace whose key of a winner has its entry, if it became the winner when it was

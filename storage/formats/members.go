@@ -22,7 +22,7 @@ const MembersChunk = -1
 
 const (
 	membersFormat = 1
-	// leastBody is how long a body is, at least, for a byte of its table.
+	// leastBody bounds the size of a table: one byte of it for at least so many bytes of the body.
 	leastBody = 16
 )
 

@@ -13,7 +13,7 @@ import (
 // acceptWindow is how many entries of keyDue are looked at in one go.
 const acceptWindow = 16
 
-// entry is a key of keyDue, and its value.
+// entry is a waiting job in the queue: a key of keyDue, and its value.
 type entry struct {
 	// By these two the list is sorted: how long to wait, and the order in which waits began.
 	delay, order uint64
@@ -33,7 +33,7 @@ type outlook struct {
 func (q *Queue) dispatch(t *Type) {
 	slots := make(chan struct{}, t.Workers)
 	var past timeline
-	waits := false // for space
+	waits := false // until there is space in the store
 	// No job is taken before Start, nor while jobs of a dead process wait to be queued again: they
 	// would run twice.
 	for _, open := range []chan struct{}{q.begun, q.ready} {

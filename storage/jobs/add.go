@@ -92,7 +92,7 @@ func (t *transaction) addIdle(s Spec, before *jobRecord, now time.Time) (request
 }
 
 // runsEarlier reports whether a job that waits is to run earlier for s. One that is wanted at once
-// does whatever the clocks say.
+// does, whatever the clocks of other processes say.
 func (r *jobRecord) runsEarlier(s Spec, now time.Time) bool {
 	if r.failures > 0 || r.crashes > 0 || uint64(s.After.Milliseconds()) >= r.delay {
 		return false

@@ -23,12 +23,11 @@ const (
 	pausedFor = time.Hour
 )
 
-// crashed is the record after the worker died, and the pause until the job runs again. A process
-// that is killed kills what it runs, so this is no failure of the job. Only one whose workers die
-// again and again may be the cause. Where that is when it has hardly begun it pauses longer each
-// time from the third one on, so that the process that it kills comes to other work; one of a type
-// that Pauses is paused when it is to be taken. One that ran by Do is kept for whoever begins it
-// again.
+// crashed is the record after the worker died, and the pause until the job runs again. The death of
+// a process ends all jobs that it runs, so this is no failure of the job. Only a job whose workers
+// die again and again may be the cause. If they die soon after it began, it waits longer each time
+// from the third death on, so that the process can do other work in between; a job of a type that
+// Pauses is paused when it would be taken. One that ran by Do is kept until it is begun again.
 func (r *jobRecord) crashed(l *lease) (after *jobRecord, pause time.Duration) {
 	next := *r
 	after = &next
@@ -65,8 +64,8 @@ func (q *Queue) logPaused(typ, id string) {
 	q.log.Error("jobs: job is paused", "type", typ, "id", id, "reason", ErrPaused, "for", pausedFor)
 }
 
-// Paused gives at most limit jobs that are paused, of the types that this queue has handlers for.
-// It reads the entries of keyDue whose delay is pausedFor, and no others.
+// Paused gives at most limit jobs that are paused, of types that this queue has handlers for. It
+// reads the entries of keyDue whose delay is pausedFor, and no others.
 func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) {
 	q.mu.Lock()
 	types := make([]string, 0, len(q.types))

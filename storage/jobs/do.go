@@ -10,9 +10,9 @@ import (
 )
 
 // Do runs fn here and now as a job of a type that has no Run: no other worker has the job
-// meanwhile, and what the death of this process means for it is what it means for other jobs. It
-// waits while another worker has the job. Whatever fn's error is, which is Do's, the job is
-// forgotten then. A job whose worker died is kept for an hour for whoever begins it again.
+// meanwhile, and the death of this process counts as it does for other jobs. It waits while another
+// worker has the job. Do returns fn's error, and the job is forgotten whatever it is. A job whose
+// worker died is kept for an hour, within which it can be begun again.
 //
 // fn must return soon after its ctx ends, whose cause is ErrLost if the job was taken away and
 // ErrClosed if the queue is closing. The error is ErrPaused, and fn does not run, while a job of a
@@ -39,7 +39,7 @@ func (q *Queue) Do(ctx context.Context, s Spec, fn func(ctx context.Context) err
 	})
 	select {
 	case <-forgotten:
-	case <-time.After(outcomeTime): // it goes on beside the caller
+	case <-time.After(outcomeTime): // fn goes on in a goroutine of its own
 	}
 	return err
 }

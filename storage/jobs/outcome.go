@@ -16,7 +16,7 @@ const spacePause = 5 * time.Second
 // the job: an outage would use up its attempts.
 const awayPause = time.Second
 
-// waitsForSpace is the error of such a job.
+// waitsForSpace is the error that is shown for a job which waits until the store has space.
 var waitsForSpace = kv.ErrFull.Error()
 
 // outcomeTime is how long a closing queue tries to write what became of a job.

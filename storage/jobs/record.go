@@ -52,9 +52,9 @@ type jobRecord struct {
 	serving  uint64 // while running: the request that the run began with
 	done     uint64 // the last request whose run has ended with the job finished
 	failures uint64
-	crashes  uint64 // in a row, of runs that had only begun
+	crashes  uint64 // deaths of workers in a row, each soon after the run began
 	delay    uint64 // ms; pending: how long to wait; finished, or running by Do: how long to keep
-	order    uint64 // read version of the transaction that began the wait
+	order    uint64 // the wait began after this read version of the store
 	due      int64  // ms, by the clock of who began the wait: when it is over; finished: 0 if never
 	added    int64  // ms
 	began    int64  // ms

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// timeline remembers at which time of this process's clock the store was at which version. So a
-// process knows when another one wrote something without asking that one's clock: waits are told by
-// their length, and begin when they were written.
+// timeline maps versions of the store to times of this process's clock. So a process knows when
+// another one wrote something without asking that one's clock: waits are told by their length, and
+// begin when they were written.
 type timeline struct {
 	samples []sample // by version and time
 }
@@ -30,7 +30,7 @@ func (l *timeline) note(version uint64, now time.Time) {
 		return
 	}
 	if n == maxSamples {
-		kept := l.samples[:1] // the first tells what was there before this process looked
+		kept := l.samples[:1] // all that has a lower version was there before this process looked
 		for i := 2; i < n; i += 2 {
 			kept = append(kept, l.samples[i])
 		}

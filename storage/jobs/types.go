@@ -32,7 +32,7 @@ func (s State) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// Spec says what to add.
+// Spec describes a job to be added.
 type Spec struct {
 	// Both name the job: there is one of a type and an id.
 	Type string
@@ -48,8 +48,8 @@ type Spec struct {
 	Again bool
 }
 
-// Ticket is what a caller of Add can wait for: the end of a run that began after the call, or that
-// the call was content with.
+// Ticket is what a caller of Add can wait for: the end of the run that the call asked for, or of
+// one that was waiting already.
 type Ticket struct {
 	Type, ID string
 	birth    token // of the record: a job that was removed and added again is another one

@@ -1,3 +1,3 @@
-// Package jobstest lets jobs run at ends of processes that are no shutdowns, for tests of what
-// becomes of them; ends.go has all of it.
+// Package jobstest simulates crashes of processes that run jobs, for tests of what becomes of the
+// jobs; ends.go has all of it.
 package jobstest

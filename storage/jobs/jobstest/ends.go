@@ -8,9 +8,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// EndsWhile has jobs of a type run at three ends of processes in a row that are no shutdowns: each
-// process loses the jobs to the next one and never comes back. do says that they are begun by
-// Queue.Do. prefix is that of the queue, which is to be one that has the store to itself.
+// EndsWhile simulates three crashes in a row while jobs of a type run: each process loses the jobs
+// to the next one and never comes back. do says that they are begun by Queue.Do. prefix is that of
+// the queue, which is to be one that has the store to itself.
 func EndsWhile(t testing.TB, store kv.Store, prefix []byte, typ string, do bool, specs ...jobs.Spec) {
 	t.Helper()
 	for ends := range 4 {
