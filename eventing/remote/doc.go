@@ -4,7 +4,8 @@
 //
 // # Map
 //
-//	url.go  URL: a binding that requests can be made to
+//	url.go     URL: a binding that requests can be made to
+//	digest.go  requests that are signed with a challenge of the server (RFC 7616)
 //
 // # Invariants
 //

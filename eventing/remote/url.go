@@ -43,7 +43,7 @@ func New(c definition.CurlBinding, limit int64, allows func(netip.Addr) bool) (*
 		return checkAddress(address, allows)
 	}}
 	u := &URL{base: base, binding: c, limit: limit}
-	u.client = &http.Client{Transport: &http.Transport{
+	u.client = &http.Client{Transport: u.authenticated(&http.Transport{
 		DialContext:         dialer.DialContext,
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: !c.ValidateSSL}, //nolint:gosec // the binding says so
 		ForceAttemptHTTP2:   true,
@@ -52,7 +52,7 @@ func New(c definition.CurlBinding, limit int64, allows func(netip.Addr) bool) (*
 		TLSHandshakeTimeout: 30 * time.Second,
 
 		MaxResponseHeaderBytes: mostHeaders,
-	}}
+	})}
 	if c.Cookies {
 		u.client.Jar = &jar{of: base}
 	}
@@ -60,7 +60,7 @@ func New(c definition.CurlBinding, limit int64, allows func(netip.Addr) bool) (*
 }
 
 // Through has all requests go through t, which is called before any.
-func (u *URL) Through(t http.RoundTripper) { u.client.Transport = t }
+func (u *URL) Through(t http.RoundTripper) { u.client.Transport = u.authenticated(t) }
 
 // Close ends connections that nobody uses.
 func (u *URL) Close() { u.client.CloseIdleConnections() }
@@ -198,6 +198,8 @@ func (u *URL) authorize(request *http.Request) {
 		request.SetBasicAuth(u.binding.Username, u.binding.Password)
 	case definition.AuthBearer:
 		request.Header.Set("Authorization", "Bearer "+u.binding.BearerKey)
+	case definition.AuthDigest:
+		request.Header.Set("Authorization", digestMark)
 	}
 }
 
