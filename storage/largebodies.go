@@ -95,8 +95,8 @@ func (t *dbTx) claimBody(doc *compat.Document) (formats.Blob, error) {
 	return body.Blob, nil
 }
 
-// end removes what no document has claimed: the bodies of those that were refused. What it fails
-// for is collected when the upload's lease ends.
+// end removes the bodies that no document has claimed, because their documents were refused. A body
+// that it cannot remove is collected when the upload's lease ends.
 func (l *largeBodies) end(ctx context.Context) {
 	for _, body := range l.docs {
 		if !body.claimed {

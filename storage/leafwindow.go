@@ -23,8 +23,8 @@ const (
 // Seeking each document is most of what a bulk write of new documents costs. So one range from the
 // first id to the last is read first: in a load of new documents next to nothing lies between them.
 // It is a snapshot read, so that what others write in between conflicts with nothing; the
-// documents' own keys are declared. What the range did not reach, because foreign entries fill it,
-// is read document by document.
+// documents' own keys are declared. Documents that the range did not reach, because entries of
+// others fill it, are read one by one.
 type leafWindow struct {
 	groups []editGroup // they ascend by id
 	window kv.Iterator // nil: each by itself

@@ -26,7 +26,7 @@ func (db *DB) Locals() Locals { return Locals{db} }
 // update stores the local documents of a request, in one transaction where they fit. As with
 // other documents, one that does not fit any is refused alone.
 func (l Locals) update(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
-	full := false // the store is, and there are only deletions
+	full := false // the store is full, and there are only deletions
 	writes := func(i int) bool { return !docs[i].Deleted }
 	for limit := len(locals); len(locals) > 0; {
 		done, runs := 0, 0

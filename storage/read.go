@@ -43,11 +43,11 @@ func (db *DB) openAlone(ctx context.Context, id string, o docread.OpenOptions) (
 // let edits share transactions.
 type openBatchers = coalesce.Batchers[string, openedDoc]
 
-// openedDoc is what a shared snapshot has of a document.
+// openedDoc is the result of a read in a shared snapshot.
 type openedDoc struct {
 	doc         *docread.Document
 	err         error
-	shared      bool // it was read with others, for whoever
+	shared      bool // it was read for all callers of the snapshot at once
 	partitioned bool // the database
 }
 

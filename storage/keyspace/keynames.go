@@ -37,7 +37,7 @@ var rootNames = []struct {
 	{AnswersPrefix(), "kept answers"},
 }
 
-// KeyName is what a key is, in words for logs: the number of its database, the subspace, and the
+// KeyName describes a key in words, for logs: the number of its database, the subspace, and the
 // first text in it, as an id of a document is.
 func KeyName(key []byte) string {
 	prefix, rest, err := tuple.ReadInt(key)

@@ -322,7 +322,7 @@ func Children(key []byte) (begin, end []byte) {
 	return key, append(key[:len(key):len(key)], 0xff)
 }
 
-// Corrupt reports stored bytes that no code of ours writes.
+// Corrupt makes the kv.ErrCorrupt of stored bytes that this program never writes.
 func Corrupt(what string, err error) error {
 	if err == nil {
 		return fmt.Errorf("storage: malformed %s: %w", what, kv.ErrCorrupt)

@@ -7,9 +7,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Record is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in
-// every transaction on the database, so that a deletion or a new setting conflicts with writers and
-// no cache can be stale.
+// Record is the value of the key (rootDBs, name): the properties of a database that never or rarely
+// change. It is read first in every transaction on the database, so that a deletion or a new
+// setting conflicts with writers and no cache can be stale.
 //
 // Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since
 // 1970), revs_limit, purged_infos_limit, q, n; with flag 8 the text of AutoPurge and its length,
@@ -27,8 +27,8 @@ type Record struct {
 	RevsLimit        int64 // how many revisions of a line are kept
 	PurgedInfosLimit int64 // how many purge requests are remembered after a compaction
 	Q, N             int64 // only shown
-	// Tombstones says that the index of deleted documents (package tombstones) has all of them.
-	// Databases of older versions have it not until the index was built.
+	// Tombstones says that the index of deleted documents (package tombstones) has all of them. It
+	// is false for databases of older versions until the index was built.
 	Tombstones bool
 	// AutoPurge is how long tombstones are kept, as it was set (deleted_document_ttl); "": the
 	// server's setting counts. At most MaxAutoPurge bytes.

@@ -31,7 +31,7 @@ func WithTag(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tagKey{}, tenant)
 }
 
-// Tag is what WithTag has marked ctx with, the last time; "" if it has not.
+// Tag is what WithTag has marked ctx with, the last time; "" if ctx has no mark.
 func Tag(ctx context.Context) string {
 	tenant, _ := ctx.Value(tagKey{}).(string)
 	return tenant

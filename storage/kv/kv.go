@@ -6,7 +6,7 @@ import (
 )
 
 // Store is an ordered, transactional key-value store. All methods are safe for concurrent use. Keys
-// sort below \xff, which may end a range: engines keep what is beyond for themselves.
+// sort below \xff, which may be the end of a range: keys from there on are the engine's own.
 type Store interface {
 	// View runs fn once on one consistent snapshot of the store. Nothing fn has read may be kept
 	// after it returns. On an engine with a read time limit (Limits.ReadTime) a long fn sees
@@ -228,12 +228,12 @@ var (
 	// than space: its file system has become read-only, or the permission is gone.
 	ErrUnwritable error = unwritable{}
 
-	// ErrInvalidOperation is of a call that no state of the store makes right: an unknown atomic
-	// operation, a versionstamp that does not fit at its offset.
+	// ErrInvalidOperation is the error of a call that is wrong whatever the store holds: an unknown
+	// atomic operation, a versionstamp that does not fit at its offset.
 	ErrInvalidOperation = errors.New("kv: invalid operation")
 )
 
-// unwritable is an ErrFull, too: what waits for space waits for the permission in the same way.
+// unwritable is an ErrFull, too: work that waits for space also waits for the permission.
 type unwritable struct{}
 
 func (unwritable) Error() string        { return "kv: the data directory cannot be written" }

@@ -11,8 +11,8 @@ const Prompt = time.Second
 
 type waitsKey struct{}
 
-// waits is since when the transactions of one piece of work have waited for a store that hardly
-// answers, with none in between that it answered promptly; nil: they have not.
+// waits is the time since which the transactions of one request have waited for a store that hardly
+// answers. A prompt answer in between sets it back to nil.
 type waits struct{ since atomic.Pointer[time.Time] }
 
 // WithOneWait marks the transactions of ctx as those of one request: each may wait for a store that
@@ -46,8 +46,8 @@ func Waited(ctx context.Context, since time.Time, promptly bool) {
 	}
 }
 
-// Queued tells that a transaction of ctx which begins now has stood behind others since then: where
-// they were long, that is part of its own wait.
+// Queued notes that a transaction of ctx, which begins now, has waited for others since then
+// (package coalesce). Where these took long, that counts as part of its own wait.
 func Queued(ctx context.Context, since time.Time) {
 	if time.Since(since) > Prompt {
 		Waited(ctx, since, false)

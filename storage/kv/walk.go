@@ -13,17 +13,17 @@ type Row struct{ Key, Value []byte }
 // walkBytes bounds the rows of a window of Walk.
 const walkBytes = 1 << 20
 
-// MaxAged is how many snapshots in a row may be too old for any progress: then who reads from
-// several of them gives up.
+// MaxAged is after how many snapshots in a row without progress, each of which became too old, a
+// read over several snapshots gives up.
 const MaxAged = 10
 
-// awayPatience is for how long reads are made again that became too old because the store's servers
+// awayPatience bounds how long reads are repeated that became too old because the store's servers
 // did not answer.
 const awayPatience = 8 * time.Second
 
-// GivesUp tells of reads that have had no success since then, and failed with err, that it is not
-// for age but because the store's servers do not answer: those who make reads again that became too
-// old have waited long enough.
+// GivesUp reports whether reads, which have had no success since then and now failed with err,
+// should not be repeated any more: they are too old because the store's servers do not answer, and
+// awayPatience is over.
 func GivesUp(err error, since time.Time) bool {
 	return errors.Is(err, ErrUnavailable) && time.Since(since) >= awayPatience
 }

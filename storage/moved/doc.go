@@ -4,9 +4,9 @@
 // higher, as fdbrestore raises versions, those may be that the other store has given out after it
 // was copied.
 //
-// Sequences must only grow, or who follows a database misses what is written next. So each such
-// database gets its next incarnation, the first byte of its sequences. What is kept at
-// versionstamps alone, without one, is what Settle has other packages see to.
+// Sequences must only grow, or a client that follows a database misses what is written next. So
+// each such database gets its next incarnation, the first byte of its sequences. Other packages
+// keep data at versionstamps alone, without an incarnation; Settle calls them to deal with it.
 //
 // Map: moved.go Is, Settle · home.go Home: where the store is, and whether it was there before.
 //

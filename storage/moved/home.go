@@ -8,7 +8,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Home is where the keys of a store are.
+// Home identifies the place of a store's keys: the cluster that they are on.
 type Home struct {
 	KV kv.Store
 	// Cluster is the identity of the cluster that KV is on. With nil nothing is known of it, nor
@@ -16,8 +16,8 @@ type Home struct {
 	Cluster []byte
 }
 
-// isOther reports whether the store was somewhere else when it was settled last. One that does not
-// say where is from before homes were kept: it is held to its versionstamps alone.
+// isOther reports whether the store was somewhere else when it was settled last. A store without
+// that note is from an older version: for it only the versionstamps tell.
 func (h Home) isOther(r kv.ReadTx) (bool, error) {
 	if h.Cluster == nil {
 		return false, nil

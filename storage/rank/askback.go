@@ -18,8 +18,8 @@ type askedBack struct {
 	its  []kv.Iterator
 }
 
-// stretches is how many times as long as usual a stretch may be for what was asked of it to be
-// enough.
+// stretches is how many times the usual length is read of a stretch: a longer one takes another
+// read.
 const stretches = 3
 
 // askBack asks for what the levels below n, and the rows, have before a key. Level n is read from

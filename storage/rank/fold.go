@@ -52,8 +52,8 @@ type levelFold struct {
 	bounds []*bound // before each of all, as they were
 }
 
-// apart parts the rows that go from the others where boundaries go: those are folded first, and then
-// none goes while others are opened before it.
+// apart separates removed rows from the others where boundaries are removed. The removed rows are
+// folded first, so that no boundary goes while another one is opened before it.
 func (l *levelFold) apart(rows []row) [][]row {
 	if !slices.ContainsFunc(rows, func(r row) bool { return r.goes() && l.Height(r.key) >= l.n }) {
 		return [][]row{rows}
@@ -69,7 +69,7 @@ func (l *levelFold) apart(rows []row) [][]row {
 	return [][]row{going, others}
 }
 
-// bound is a boundary of a level under the hands of Fold. Its weight is what the transaction has
+// bound is a boundary of a level in memory, while Fold runs. Its weight is what the transaction has
 // written so far, so that it is not read again.
 type bound struct {
 	key    []byte
@@ -110,8 +110,8 @@ func (l *levelFold) current(n int, key func(i int) []byte) []*bound {
 	return list
 }
 
-// folded is a stretch under the hands of Fold: the changes of rows between a boundary and the next
-// one.
+// folded is a stretch in memory, while Fold runs: the changes of rows between a boundary and the
+// next one.
 type folded struct {
 	bound  *bound
 	rows   []row

@@ -13,8 +13,8 @@ import (
 // checkWindow is how many keys Check reads from one snapshot.
 const checkWindow = 1000
 
-// Check tells what breaks the invariant of the index, in words. It may run beside writers. What of
-// TagHistory cannot be read is not this package's.
+// Check tells what breaks the invariant of the index, in words. It may run beside writers. Entries
+// of TagHistory that cannot be read are reported by package verify.
 func (x Index) Check(ctx context.Context, engine kv.Store) (found []string, err error) {
 	history := x.Keys.Sub(nil, keyspace.TagHistory)
 	err = x.walk(ctx, engine, keyspace.TagReplaced, func(key, _ []byte) []byte {

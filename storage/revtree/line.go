@@ -183,15 +183,15 @@ func skipShared(a, b *Leaf, pos int64) int64 {
 	return pos + int64(x) + 1
 }
 
-// Lines makes lines of hashes as they are stored, which share their blocks. It is for one
+// Lines makes lines of stored hashes, and lets equal blocks of them share memory. It is for one
 // goroutine.
 type Lines struct {
 	blocks map[storedBlock][]string // nil as long as there is one line
 	last   Line
 }
 
-// storedBlock is a block as it is stored, in one form or the other, with the depth of its newest
-// hash.
+// storedBlock is the key under which a block is found again: its stored bytes, their form, and the
+// depth of its newest hash.
 type storedBlock struct {
 	top    int64
 	odd    bool

@@ -7,7 +7,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Space is how much of a Disk is left.
+// Space says how full a Disk is.
 type Space int32
 
 const (

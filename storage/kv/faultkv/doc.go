@@ -1,7 +1,6 @@
-// Package faultkv wraps any engine of the store contract and makes happen what an engine rarely
-// does: conflicts, commits whose outcome is unknown for a while, transactions that become too old
-// or are too large, a full disk, latency. Tests of upper layers run on it, scripted or with seeded
-// randomness.
+// Package faultkv wraps any engine of the store contract and makes rare events happen: conflicts,
+// commits whose outcome is unknown for a while, transactions that become too old or are too large,
+// a full disk, latency. Tests of upper layers run on it, scripted or with seeded randomness.
 //
 // Map: plan.go what happens when · store.go the wrapper · disk.go another one, whose disk is as
 // full as a test says.

@@ -61,7 +61,7 @@ func Script(outcomes map[int]Outcome) Plan {
 	}}
 }
 
-// Rates are the probabilities of what a random plan does.
+// Rates are the probabilities of the events of a random plan.
 type Rates struct {
 	// Each is from 0 to 1; the rest of the runs go as they would.
 	Conflict         float64 // per run of an Update

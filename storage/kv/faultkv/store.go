@@ -105,7 +105,8 @@ func (u *update) attempt(tx kv.Tx) error {
 	return nil
 }
 
-// faultyTx puts a reader and a writer together.
+// faultyTx is the kv.Tx that transaction functions get: reads that may fail, and the engine's
+// writes.
 type faultyTx struct {
 	kv.ReadTx
 	kv.Writer

@@ -21,7 +21,8 @@ type Options struct {
 	Limits kv.Limits
 }
 
-// Counts is what was asked of a Store. Runs of an Update that came to nothing are counted too.
+// Counts are numbers of calls and round trips of a Store. Runs of an Update that were not committed
+// are counted too.
 type Counts struct {
 	RoundTrips int64 // one after the other, with the one that begins each transaction, without commits
 	Views      int64 // calls of View

@@ -42,7 +42,8 @@ func (c *clock) trip() error {
 	return c.check()
 }
 
-// transaction puts a reader and a writer together.
+// transaction is the kv.Tx that transaction functions get: reads that move the clock, and the
+// writes.
 type transaction struct {
 	kv.ReadTx
 	kv.Writer

@@ -46,7 +46,8 @@ func (s *Store) conflicts(reads []txn.KeyRange, readVersion uint64) bool {
 	return false
 }
 
-// forget returns the recent commits without those that every running transaction has seen.
+// forget drops, from the recent commits, those that every running transaction has seen in its
+// snapshot, and returns the rest.
 func (s *Store) forget() []committed {
 	oldest := s.disk.current.Load().version
 	for version := range s.reading {

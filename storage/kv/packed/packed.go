@@ -8,7 +8,7 @@ type Reader struct {
 	Bad bool   // something was missing or damaged
 }
 
-// fail notes damage: there is nothing left that means anything.
+// fail notes damage, and drops the rest of the bytes, which cannot be understood any more.
 func (r *Reader) fail() { r.Bad, r.B = true, nil }
 
 // Done reports whether the value was read to its end and was whole.

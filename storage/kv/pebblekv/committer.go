@@ -23,7 +23,7 @@ const batchOverhead = 256
 type committer struct {
 	db    *pebble.DB
 	queue *queue
-	// Puts a group together out of what waits; only the goroutine of the committer uses it.
+	// Makes groups of the waiting requests; only the goroutine of the committer uses it.
 	builder  builder
 	maxGroup int
 	version  uint64     // of the last group applied
@@ -32,8 +32,8 @@ type committer struct {
 	// device.
 	flying      chan *group
 	space       *spaceGuard
-	left        room      // of the device, as
-	asked       time.Time // said then
+	left        room      // what the device had left for groups
+	asked       time.Time // when it was asked for that
 	freed       *freed
 	failure     *failure
 	watches     *txn.Watches

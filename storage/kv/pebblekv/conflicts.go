@@ -11,8 +11,8 @@ import (
 // of a busy time do not stay for good. The two youngest are always kept, since a transaction that
 // has just begun is counted as running a moment later; older ones as long as a running transaction
 // began before them, up to maxGenerations: about 70 MB of keys. A transaction that is older than
-// that gets a turn. Generations are small, for what nobody needs goes by whole ones: two of 150,000
-// keys were 26 of the 34 MB that a server under load had in use.
+// that gets a turn (turn.go). Generations are small, since only whole ones are dropped: two of
+// 150,000 keys were 26 of the 34 MB that a server under load had in use.
 const (
 	generationKeys   = 20_000
 	generationMaxAge = time.Minute

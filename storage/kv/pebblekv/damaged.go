@@ -16,7 +16,7 @@ import (
 // damagedFiles are the files in which something could not be read since the store was opened.
 type damagedFiles struct {
 	log *slog.Logger
-	// Guards names, the damaged files that reads have met, each told once.
+	// Guards names: the damaged files that reads have met, each of which is logged once.
 	mu    sync.Mutex
 	names []string
 }

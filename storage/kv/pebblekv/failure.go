@@ -64,11 +64,11 @@ func isLockHeld(err error) bool {
 
 // failure is the state of a store that can no longer write: what was committed stays readable.
 type failure struct {
-	// The first failure is the one that is told.
+	// Only the first failure is kept and reported.
 	once   sync.Once
 	err    error
 	failed chan struct{} // closed when err is set
-	stuck  bool          // Pebble may hold its locks for good; it must not be called for anything but reads
+	stuck  bool          // Pebble may hold its locks for good; then only reads may call it
 }
 
 func newFailure() *failure { return &failure{failed: make(chan struct{})} }

@@ -18,8 +18,9 @@ const (
 )
 
 // folder evaluates the atomic operations of a group: all of them on one key become one plain write.
-// It remembers the values for the next groups; whether a remembered value still holds is asked of
-// the conflict set, as for a read. Only the committer uses it, but for the two numbers.
+// It remembers the values for the next groups; the conflict set tells whether a remembered value is
+// still the newest, as it does for a read. Only the committer uses the folder, except for its two
+// counters.
 type folder struct {
 	db        *pebble.DB
 	conflicts *conflictSet
@@ -144,7 +145,7 @@ func (f *folder) close(batch *pebble.Batch, version uint64) error {
 	kept := make(map[string]*counter, maxCounters)
 	for key, c := range f.counters {
 		if len(kept) == maxCounters/2 {
-			break // any will do: what is in use comes back
+			break // any half will do: values in use are soon remembered again
 		}
 		kept[key] = c
 	}

@@ -35,7 +35,7 @@ type failed struct {
 	err     error
 }
 
-// verdict is what becomes of a request that meets a group.
+// verdict says how a group deals with a request.
 type verdict int
 
 const (

@@ -153,7 +153,7 @@ func (i *rangeIterator) lastOfFew() (found, known bool) {
 	return n > 0, true
 }
 
-// copyRow takes the row over.
+// copyRow copies the row, so that it stays when Pebble's iterator is closed.
 func (i *rangeIterator) copyRow() bool {
 	value, err := i.it.ValueAndErr()
 	if err != nil {

@@ -69,7 +69,7 @@ func openMark(fsys vfs.FS, dir string, version uint64) (vfs.File, error) {
 // raiseMark marks a version up to which everything is durable. An error is of no consequence: the
 // old mark stays true.
 func (s *Store) raiseMark(version uint64) {
-	if s.copied { // what it went on from is stored now
+	if s.copied { // the version that a copy went on from is stored now
 		if s.endCopy() != nil {
 			return
 		}
@@ -78,8 +78,8 @@ func (s *Store) raiseMark(version uint64) {
 	_, _ = s.mark.WriteAt(encodeMark(version), 0)
 }
 
-// unproved tells why it is not known that all acknowledged commits are there, where the store has
-// come to version; "" if they are.
+// unproved explains why acknowledged commits may be missing from a store whose newest version is
+// version; "" if the mark shows that none is.
 func unproved(fsys vfs.FS, dir string, version uint64) string {
 	marked, ok := readMark(fsys, dir)
 	switch {

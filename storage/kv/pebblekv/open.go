@@ -109,9 +109,9 @@ func inspect(opts Options, dir string) (files.Inspection, error) {
 // maxNamed is how many broken files an error names.
 const maxNamed = 20
 
-// missing tells what the start had to pass over, and returns the version to go on from: where
-// versions are missing, one above all that were given out, so that no sequence is used twice. A
-// store that is open for reading only notes nothing.
+// missing logs which commits are missing after a start, and returns the version to continue from.
+// If some are missing, that is above every version that can have been given out, so that no
+// sequence is used twice. A store that is open for reading only notes nothing.
 func (s *Store) missing(db *pebble.DB, in files.Inspection, version uint64, readOnly bool) (uint64, error) {
 	var losses []string
 	var err error

@@ -98,7 +98,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// l0Threshold is from how many tables on, about, L0 is compacted. Small devices have little room
+// l0Threshold is the number of tables from which on L0 is compacted. Small devices have little room
 // for that.
 func (o Options) l0Threshold() int {
 	if o.device < 8<<30 {

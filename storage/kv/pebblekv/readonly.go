@@ -12,7 +12,7 @@ import (
 
 // A store on a device without any space is opened for reading: Pebble replays its logs in memory
 // and writes nothing. Once there is space it is opened anew, for writing, by itself: its readers
-// lose their snapshot (kv.ErrTooOld, as those that are slow) and go on with the next one.
+// lose their snapshot (kv.ErrTooOld, as slow readers do) and continue with the next one.
 
 // errReadOnly is of commits to a store that is open for reading only.
 var errReadOnly = fmt.Errorf("%w: the store is open for reading only until there is", kv.ErrFull)

@@ -17,7 +17,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
-// Recovered says what Recover could read of a store, and what not.
+// Recovered is the report of Recover: what it has read, and what it could not.
 type Recovered struct {
 	// What was read of the damaged store, and what of it is in the new one.
 	Tables, Logs int
@@ -30,8 +30,8 @@ const recoverBatch = 4 << 20
 
 // Recover reads all that can be read of the store in directory dir, whatever state its files are
 // in, and writes it to a new store in the directory to, which must not exist. dir is locked
-// meanwhile, where that is possible, and not changed. What is in the new store is what single keys
-// had: it is for the layers above to see what of it still belongs together.
+// meanwhile, where that is possible, and not changed. The new store has single keys and values: the
+// layers above have to find out which of them still make whole documents.
 func Recover(ctx context.Context, dir, to string, progress func(keys, bytes int64)) (Recovered, error) {
 	return recoverStore(ctx, vfs.Default, dir, to, progress)
 }
@@ -130,7 +130,7 @@ func readFiles(
 	return result, err
 }
 
-// lockIfThere locks a directory that has a lock file: one that has none is used by nobody, and is
+// lockIfThere locks a directory that has a lock file: a directory without one is not in use, and is
 // not written to.
 func lockIfThere(fsys vfs.FS, dir string) (*pebble.Lock, error) {
 	if _, err := fsys.Stat(fsys.PathJoin(dir, lockFile)); err != nil {
@@ -162,7 +162,7 @@ func userBound(stored string) []byte {
 	return []byte(stored[1:])
 }
 
-// versionSink sees the rows pass.
+// versionSink finds the version of the last commit among the rows, and passes all of them on.
 type versionSink struct {
 	keys     int64
 	bytes    int64

@@ -10,8 +10,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// request is a transaction on its way to the committer. What can be worked out without the other
-// transactions is worked out here, by the transaction's own goroutine.
+// request is a transaction on its way to the committer. Everything that does not depend on other
+// transactions is computed here, by the transaction's own goroutine, so that the committer has
+// little to do.
 type request struct {
 	tx      *txn.Tx
 	since   uint64 // version of the snapshot it read
@@ -21,7 +22,7 @@ type request struct {
 	atomics []*txn.Write // the writes that need the current value
 	size    int          // about the bytes it adds to a group
 	retried bool         // goes before those that were not
-	turn    *turn        // not a transaction but the wish for a turn
+	turn    *turn        // no transaction, but a request for a turn
 	frees   bool         // it may use the reserve, see kv.UseReserve
 	lost    bool         // it began before the window of the conflict set
 

@@ -20,8 +20,8 @@ import (
 //	above              all
 //
 // A device that other processes fill up goes below the floor without a commit of ours. For that
-// there is the ballast: a file without a use but that its blocks are let go then, so that documents
-// can be deleted and tables compacted all the same.
+// case there is the ballast, a file whose only purpose is to be removed then: its blocks are enough
+// to delete documents and to compact tables.
 
 const (
 	// largestReserve is the reserve of a device of a gigabyte and more.
@@ -35,8 +35,8 @@ const (
 	// plenty, in bytes beyond the reserve, is not written full by others within plentyFor.
 	plenty    = 1 << 30
 	plentyFor = 20 * time.Millisecond
-	// largestMemTable and memTableShare are the same of a memtable: of the log that goes with each
-	// there are several.
+	// largestMemTable and memTableShare bound a memtable in the same way: the log of each takes as
+	// much of the device, and there are several.
 	largestMemTable  = 8 << 20
 	smallestMemTable = 256 << 10
 	memTableShare    = 128
@@ -88,7 +88,7 @@ type room struct {
 	freeing  int64
 }
 
-// room tells what is left. A file system that cannot tell its free space has enough.
+// room tells what is left. A file system that cannot tell its free space counts as having enough.
 func (g *spaceGuard) room() room {
 	usage, err := g.fs.GetDiskUsage(g.dir)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *Store) DiskUsed() (percent int64, known bool) {
 	return int64(math.Ceil(100 * float64(usage.UsedBytes) / float64(all))), true
 }
 
-// take takes the room of a request, or returns kv.ErrFull. What is left may be less than the
-// request, for it may replace as much.
+// take takes the room of a request, or returns kv.ErrFull. The room left may be less than the
+// request takes, since the request may free as much.
 func (r *room) take(q *request) error {
 	left := r.ordinary
 	if q.frees {

@@ -33,13 +33,13 @@ type spaceGuard struct {
 	fs      vfs.FS // the file system below the guard
 	dir     string
 	reserve uint64 // ordinary transactions are refused while less is free, in bytes
-	floor   uint64 // all are
+	floor   uint64 // all transactions are refused
 	ballast ballast
 	armed   atomic.Bool  // operations may wait: not while the store is opened
 	waiting atomic.Int32 // operations that wait for space
 	failing atomic.Int64 // when a table could last not be written, in nanoseconds since 1970
 	failed  atomic.Int32 // compactions in a row that were broken off for want of space
-	// foundFree is how much was free when that was last, in bytes.
+	// foundFree is how much was free when that happened last, in bytes.
 	foundFree atomic.Uint64
 	met       atomic.Pointer[error] // what the device last refused something with
 	patience  time.Duration
@@ -190,8 +190,8 @@ func (f *guardedFS) orStop(err error) error {
 	select {}
 }
 
-// mine lets Pebble change files only while the directory is this process's: what another one has
-// there is not to be removed or written over.
+// mine lets Pebble change files only while the directory is this process's, so that it never
+// removes or overwrites another process's files.
 func (f *guardedFS) mine() error { return f.orStop(f.place.check()) }
 
 // isTable reports whether Pebble can fail to write the file and go on.

@@ -187,7 +187,7 @@ func (s *Store) await(q *request) (o outcome, answered bool) {
 		cause = fmt.Errorf("%w: the device refuses a commit: %w", kv.ErrUnavailable, met)
 	}
 	select {
-	case o = <-q.done: // meanwhile
+	case o = <-q.done: // the answer may have come meanwhile
 		return o, true
 	default:
 		return outcome{err: cause}, false

@@ -19,11 +19,11 @@ const (
 	longestTurn = time.Minute
 )
 
-// prospects are what an Update has met so far.
+// prospects are the conflicts that an Update has met so far; they decide whether it gets a turn.
 type prospects struct {
-	runs int           // that met a conflict
-	took time.Duration // by the last one
-	lost bool          // the last one could not be checked
+	runs int           // runs that met a conflict
+	took time.Duration // how long the last run took
+	lost bool          // the last run could not be checked
 }
 
 func (p *prospects) note(took time.Duration, lost bool) {

@@ -70,7 +70,8 @@ func (r *writeSet) written(begin, end string, since uint64) bool {
 	return false
 }
 
-// mergeWriteSets returns one write set that says what two say. older was written before newer.
+// mergeWriteSets returns the union of two write sets, in which the newer version of a key or range
+// counts.
 func mergeWriteSets(older, newer *writeSet) writeSet {
 	return writeSet{
 		keys:        mergeKeys(older.keys, newer.keys),

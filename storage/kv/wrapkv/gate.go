@@ -59,7 +59,7 @@ func GateRows(it kv.Iterator, gate func() error) kv.Iterator {
 type gatedIterator struct {
 	kv.Iterator
 	gate func() error
-	err  error // of gate
+	err  error // the error of gate
 }
 
 // Next implements Iterator.

@@ -104,7 +104,8 @@ func (a *age) tooOld() bool {
 	return limit > 0 && a.reading && a.now().Sub(a.began) > limit
 }
 
-// limitedTx puts a reader and a writer together.
+// limitedTx is the kv.Tx that transaction functions get: reads and writes that are held to the
+// limits.
 type limitedTx struct {
 	kv.ReadTx
 	kv.Writer

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// cachedKeys is how many keys of kv.GetCached are remembered with their values.
+	// cachedKeys bounds the cache of keys that are read by kv.GetCached.
 	cachedKeys = 4096
 	// prefetchKinds is of how many kinds of reads the first keys are remembered, firstKeys how many
 	// keys of each.
@@ -30,7 +30,7 @@ const (
 // value, except for that value.
 //
 // Views with a kind (kv.WithPrefetch) that begin with the same keys each time, one after the other,
-// read these together. What is read does not depend on what is remembered, only when it is read.
+// read these together. The cache affects only when something is read, never the result.
 func Prefetching(store kv.Store) kv.Store {
 	if store.Limits().Together <= 1 {
 		return store
@@ -83,7 +83,8 @@ func (p *prefetching) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Vers
 	}
 }
 
-// prefetched is what one run of a function has asked for ahead.
+// prefetched are the reads that one run of a function has begun ahead, and the cached values that
+// it was given.
 type prefetched struct {
 	store   *prefetching
 	pending []cachedValue // given, but not confirmed yet
@@ -136,7 +137,8 @@ func (s *prefetched) close() {
 	s.pending = nil
 }
 
-// remember keeps what this run began with for others of its kind, if that was not known.
+// remember stores the keys that this run began with, for later runs of its kind, if none were
+// stored.
 func (s *prefetched) remember() {
 	if s.missed && s.kind.key != "" {
 		s.store.firsts.Add(s.kind, s.asked)
@@ -157,7 +159,7 @@ func (s *prefetched) ask(keys [][]byte) bool {
 	return known
 }
 
-// prefetchTx puts a reader and a writer together.
+// prefetchTx is the kv.Tx that transaction functions get: prefetching reads, and the writes.
 type prefetchTx struct {
 	prefetchReader
 	kv.Writer

@@ -8,7 +8,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// SlowTransaction is what Slow tells of a transaction.
+// SlowTransaction is the report of Slow about one transaction.
 type SlowTransaction struct {
 	Update bool
 	// Waited is the time that the transaction spent in the store, all runs together; Begin, Reads

@@ -29,7 +29,7 @@ type throttled struct {
 	rate int64
 
 	mu   sync.Mutex
-	paid time.Time // when what was read so far is paid for
+	paid time.Time // when the bytes read so far are within the rate
 }
 
 // View implements kv.Store.
@@ -52,7 +52,7 @@ func (s *throttled) Limits() kv.Limits {
 	return limits
 }
 
-// wait waits until what was read is paid for.
+// wait waits until the bytes read so far are within the rate.
 func (s *throttled) wait(ctx context.Context) error {
 	s.mu.Lock()
 	pause := time.Until(s.paid)
@@ -84,8 +84,8 @@ type slice struct{ left int64 }
 // take notes what was read; once nothing is left the snapshot is too old.
 func (s *slice) take(bytes int) { s.left -= int64(bytes) }
 
-// check ends the transaction of one who has read its share, as if its snapshot had become too old:
-// whoever copes with that goes on later.
+// check fails the reads of a transaction that has read its share, as if its snapshot had become too
+// old: a reader that goes on in a new snapshot does so later.
 func (s *slice) check() error {
 	if s.left <= 0 {
 		return kv.ErrTooOld

@@ -53,8 +53,8 @@ func (b *buffer) find(key []byte) *Write {
 	return e
 }
 
-// touch returns the entry of key, a new one if there is none; what it says of a new key's value is
-// what the range clears say.
+// touch returns the entry of key, a new one if there is none; a new entry is known to be absent if
+// a range clear covers the key, else its value is not known.
 func (b *buffer) touch(key []byte) *Write {
 	b.gen++
 	if e := b.find(key); e != nil {
@@ -106,8 +106,8 @@ func (b *buffer) clearRange(r KeyRange) {
 	b.cleared.Add(r)
 }
 
-// atomic applies an operation to a value that is known, and adds it to those that wait for the
-// value otherwise.
+// atomic applies an operation at once where the value of the key is known; otherwise the operation
+// waits for the commit.
 func (b *buffer) atomic(o kv.AtomicOp, key, param []byte) {
 	e := b.touch(key)
 	param = b.arena.copy(param)

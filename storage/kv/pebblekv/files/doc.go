@@ -1,13 +1,13 @@
 // Package files reads the files of a Pebble store one by one, as far as they can be read, without
-// Pebble's own recovery, which gives up at the first file that is damaged or missing, and in some
-// cases (a manifest that breaks off) goes on without a word. It only ever reads.
+// Pebble's own recovery. That gives up at the first file that is damaged or missing, and in some
+// cases (a manifest that breaks off) continues without an error. The package only reads.
 //
 // Map: records.go the records of logs and manifests, beyond what is broken · manifest.go which
-// tables, blob files and logs there ought to be · inspect.go what is wrong with a directory, before
-// Pebble opens it · table.go, scan.go rows of a table, by its index or block by block · logs.go
-// rows of the logs · blobs.go values that Pebble stores in blob files · merge.go, deletions.go the
-// newest row of each key · read.go all of it · prefix.go the order of stored keys, and which of
-// them share a prefix.
+// tables, blob files and logs belong to the store · inspect.go what is wrong with a directory,
+// before Pebble opens it · table.go, scan.go rows of a table, by its index or block by block ·
+// logs.go rows of the logs · blobs.go values that Pebble stores in blob files · merge.go,
+// deletions.go the newest row of each key · read.go all of it · prefix.go the order of stored keys,
+// and which of them share a prefix.
 //
 // Invariants:
 //

@@ -11,10 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
 
-// Inspection is what is to be seen of a directory before Pebble opens it.
+// Inspection is the result of looking at a directory before Pebble opens it.
 type Inspection struct {
-	// Broken says, for each file, why the store must not be opened: Pebble would refuse to, or go
-	// on without what is missing, and remove files.
+	// Broken lists files because of which the store must not be opened, each with the reason:
+	// Pebble would fail, or continue without the missing data and remove files.
 	Broken []Damage
 	// Dropped is what the opening will pass over: ends of logs.
 	Dropped []Damage
@@ -135,8 +135,8 @@ func (in *Inspection) missing(fsys vfs.FS, dir string, m *Manifest, found listin
 	return nil
 }
 
-// logs looks at the logs that are going to be read. What Pebble refuses, it may say itself; what it
-// passes over is told.
+// logs looks at the logs that are going to be read. Damage that makes Pebble fail is left for
+// Pebble to report; damage that it would pass over is reported here.
 func (in *Inspection) logs(fsys vfs.FS, dir string, m *Manifest, found listing) error {
 	follow := following{last: m.LastSeq}
 	for _, n := range found.logs {

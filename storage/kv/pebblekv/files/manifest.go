@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// Manifest is what manifests say of the store.
+// Manifest is the state of the store according to its manifests.
 type Manifest struct {
 	// File is the manifest's name, empty where none could be read.
 	File string
@@ -26,14 +26,14 @@ type Manifest struct {
 	LastSeq uint64
 	// NextFile is a number above those of all files when it was written.
 	NextFile uint64
-	// Known are the numbers of all tables and blob files that are named, also of those that are
-	// part of the store no more.
+	// Known are the numbers of all tables and blob files that manifests name, also of those that
+	// were removed from the store since.
 	Known map[uint64]bool
 	// Damage is what could not be read of it. Then Tables may have some that were replaced.
 	Damage []Gap
 }
 
-// TableInfo is what a manifest says of a table.
+// TableInfo describes a table, from the manifest.
 type TableInfo struct {
 	Level int
 	// Smallest and Largest are the bounds of its keys, both inclusive.

@@ -142,7 +142,7 @@ func before(a, b *row) bool {
 // readable reports whether it is known where the value is.
 func (r *row) readable() bool { return !r.apart || r.blobs != nil }
 
-// merge calls each for the newest row of each key, unless it says that there is nothing.
+// merge calls each for the newest row of each key, unless that is a deletion.
 func merge(tables []*tableSource, logs *logRows, deletions []deletion, each func(*row) error) error {
 	slices.SortFunc(tables, func(a, b *tableSource) int { return bytes.Compare(a.first, b.first) })
 	open := &sources{}

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Damage is something that cannot be read, and what may have been lost by it.
+// Damage is a part of a file that cannot be read, and the keys that may have been lost with it.
 type Damage struct {
 	// The file's name in the directory, and what is wrong with it in words.
 	File string
@@ -32,7 +32,7 @@ func (d Damage) String() string {
 	}
 }
 
-// Report says what was read, and what was not.
+// Report lists which files were read, and which parts could not be.
 type Report struct {
 	Tables, Logs int // that were read
 	Bytes        int64
@@ -90,7 +90,7 @@ type reader struct {
 	fs    vfs.FS
 	dir   string
 	m     *Manifest
-	whole bool // the manifest says all
+	whole bool // the manifest could be read completely
 	// What logs have, which is in no table yet.
 	logs      logRows
 	follow    following
@@ -294,7 +294,9 @@ func (r *reader) tables(found listing) (sources []*tableSource) {
 		}
 		if !live && r.m.File != "" {
 			if r.whole && !behind {
-				continue // of a flush or a compaction that was not finished: all that it has is elsewhere
+				// output of a flush or a compaction that was not finished: its rows are elsewhere,
+				// too
+				continue
 			}
 			r.damaged(Damage{File: tableName(n), What: "no manifest names it: that breaks off"})
 		}
@@ -312,7 +314,8 @@ func (r *reader) tables(found listing) (sources []*tableSource) {
 	return sources
 }
 
-// prepare is of the table n.
+// prepare opens the table with the number n for reading, and notes its deleted ranges and its
+// damage.
 func (r *reader) prepare(n uint64, s *tableSource) bool {
 	bounded := func(what string) Damage {
 		d := Damage{File: r.fs.PathBase(s.path), What: what, From: string(s.info.Smallest)}

@@ -98,7 +98,7 @@ func (r *recordReader) block(block []byte, start int64) {
 		c := readChunk(block, at, r.number)
 		switch c.kind {
 		case chunkUnused:
-			if c.end-at >= longestHeader { // less is what no chunk fits into
+			if c.end-at >= longestHeader { // the end of a block that is too short for a chunk
 				r.broken(start+int64(at), false)
 			}
 			return

@@ -126,7 +126,7 @@ func recovered(err *error) {
 	}
 }
 
-// has tells why there can be no such block in the file.
+// has returns an error where the file cannot have such a block.
 func (f *blockFile) has(h block.Handle) error {
 	if h.Length > maxBlock || h.Offset > uint64(f.size) || h.Length+block.TrailerLen > uint64(f.size)-h.Offset {
 		return fmt.Errorf("%d bytes at %d, of a file of %d", h.Length, h.Offset, f.size)
