@@ -1,6 +1,6 @@
-// Package principal is who asks: a name with roles, and how CouchDB knows that somebody is who he
-// says: stored passwords, signed sessions, tokens. It does no I/O and knows no request; what comes
-// in headers is read in server/auth.
+// Package principal has the identity of a user, a name with roles, and CouchDB's ways to prove it:
+// stored passwords, signed sessions, tokens. It does no I/O and knows no request; what comes in
+// headers is read in server/auth.
 //
 // Map: principal.go who asks · user.go what a login is checked against, from a user document or an
 // [admins] entry · password.go hashes · verifier.go checks passwords within bounds, gate.go the

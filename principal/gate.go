@@ -28,7 +28,7 @@ type gate struct {
 	peers map[string]*turn
 }
 
-// turn is the queue of one peer; users are those in it, guarded by gate.mu.
+// turn is the queue of one peer; users, guarded by gate.mu, is how many requests are in it.
 type turn struct {
 	// One hash at a time for each peer; users counts those who wait or compute.
 	free  chan struct{}

@@ -41,7 +41,7 @@ var (
 	errMisconfigured = compat.Named(compat.KindError, "misconfigured_server", "JWT is not configured correctly")
 )
 
-// algorithms are those CouchDB knows; `none` is not among them.
+// algorithms are the signature algorithms that CouchDB accepts; `none` is not among them.
 var algorithms = map[string]jwt.SigningMethod{
 	"RS256": jwt.SigningMethodRS256, "RS384": jwt.SigningMethodRS384, "RS512": jwt.SigningMethodRS512,
 	"ES256": jwt.SigningMethodES256, "ES384": jwt.SigningMethodES384, "ES512": jwt.SigningMethodES512,

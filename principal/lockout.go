@@ -37,8 +37,8 @@ var ErrLocked = compat.NewError(compat.KindForbidden,
 // password is a new account.
 type attempt [sha256.Size]byte
 
-// newAttempt names who tries as whom: a hash, so that counters of names of any length take the
-// same.
+// newAttempt makes the key of a counter: a hash of the client's address, the name and the salt, so
+// that names of any length take the same memory.
 func newAttempt(peer, name, salt string) attempt {
 	b := make([]byte, 0, 128)
 	for _, part := range []string{peer, name} {

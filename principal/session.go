@@ -17,7 +17,7 @@ var ErrMalformedCookie = compat.NewError(compat.KindBadRequest,
 // Session is the content of a session cookie.
 type Session struct {
 	Name   string
-	signed string // name:time, what the MAC is of
+	signed string // name:time, the input of the MAC
 	time   string // hexadecimal seconds
 	mac    string
 }

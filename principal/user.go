@@ -24,7 +24,8 @@ type User struct {
 	Conflicted bool  // the document has conflicts
 	Stored     bool  // comes from a document, which can be rewritten
 
-	fingerprint [16]byte // of name and hash, for the Verifier; zero when it was not computed
+	// hash of name and password hash, for the Verifier; zero when it was not computed
+	fingerprint [16]byte
 }
 
 // newFingerprint stands for the name and for all that the stored hash depends on.

@@ -19,8 +19,9 @@ type Rules struct {
 // Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for
 // each; wrong ones stay slow, and are counted. It is safe for concurrent use.
 type Verifier struct {
-	known   *cache.Cache[[32]byte, struct{}]
-	key     [16]byte // of the process; what is remembered means nothing elsewhere
+	known *cache.Cache[[32]byte, struct{}]
+	// random key of this process, so that remembered fingerprints are useless elsewhere
+	key     [16]byte
 	gate    *gate
 	lockout *lockout
 	counted func(slow bool)
@@ -30,8 +31,8 @@ type Verifier struct {
 const knownLimit = 16384
 
 // NewVerifier returns a Verifier that knows nothing yet. counted, if it is not nil, is called for
-// every hash: the slow ones of stored passwords, and the fast ones of what is remembered (CouchDB's
-// password_hashing_slow and password_hashing_fast).
+// every hash: the slow hashes of stored passwords, and the fast ones by which remembered passwords
+// are found (CouchDB's password_hashing_slow and password_hashing_fast).
 func NewVerifier(counted func(slow bool)) *Verifier {
 	if counted == nil {
 		counted = func(bool) {}
@@ -122,7 +123,8 @@ func (v *Verifier) check(ctx context.Context, peer func() string, password strin
 	return ok, err
 }
 
-// Pretend takes the time of a hash: so do refusals that need none. The error is ErrBusy or ctx's.
+// Pretend takes as long as a hash, for refusals that need none: their duration must not tell them
+// apart. The error is ErrBusy or ctx's.
 func (v *Verifier) Pretend(ctx context.Context, peer func() string, password string, r *Rules) error {
 	h := r.Usual
 	if h.Scheme != SchemePBKDF2 {

@@ -25,7 +25,7 @@ type route struct {
 // routePattern is host:port:target:targetport; an IPv6 address as target is in brackets.
 var routePattern = regexp.MustCompile(`^([^:\[]+):([0-9]+):([^:]+|\[[^\]]+\]):([0-9]+)$`)
 
-// ParseRoutes reads the setting connect_to; bad are the entries that are none.
+// ParseRoutes reads the setting connect_to; bad are the entries that cannot be parsed.
 func ParseRoutes(setting string) (routes Routes, bad []string) {
 	for entry := range strings.SplitSeq(setting, ",") {
 		if entry = strings.TrimSpace(entry); entry == "" {

@@ -90,7 +90,7 @@ func (s *cookieSession) login(ctx context.Context) error {
 	return s.loggedIn(resp)
 }
 
-// loggedIn makes of the answer of POST /_session what the session goes on with: a cookie,
+// loggedIn returns how the session continues after the answer of POST /_session: a cookie,
 // errWantsBasic or errNoSession, which mean to go on with basic authentication, or the failure that
 // CouchDB reports (couch_replicator_auth_session:http_response).
 func (s *cookieSession) loggedIn(resp *http.Response) error {

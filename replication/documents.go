@@ -215,8 +215,8 @@ func (d *documents) update(ctx context.Context, doc *document, stateless bool) {
 	if d.s.ctx.Err() != nil || ctx.Err() != nil {
 		return
 	}
-	// Writes of states come back as changes, too: whoever asks for the same as before is left
-	// alone, so that they do not stop the job that they tell of.
+	// Writes of states come back as changes, too: a document that asks for the same as before is
+	// left alone, so that a write of a job's state does not stop that job.
 	if old := d.known[doc.key]; old != nil {
 		saved := old.rev != doc.rev && stateless
 		old.rev = doc.rev
@@ -399,8 +399,8 @@ func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 	return trimFilter(plainText(v)), nil
 }
 
-// trimFilter is a filter's source as it counts for ids: what is on one line loses the blanks around
-// it, but not the line feed at its end; anything else stays as it is.
+// trimFilter returns a filter's source in the form that is hashed into ids: a source of one line
+// loses the blanks around it, but not a line feed at its end; any other source stays as it is.
 func trimFilter(code string) string {
 	line, end := strings.CutSuffix(code, "\n")
 	switch {

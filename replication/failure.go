@@ -9,7 +9,7 @@ import (
 // Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits
 // with, because that is what clients are shown.
 //
-// Tag alone is what code asks for; the rest is text for people.
+// Code looks at Tag only; the rest is text for people.
 type Failure struct {
 	Tag    string // first element of the tuple
 	Reason string // of a pair with a text: the text
@@ -65,7 +65,7 @@ var (
 // maxBackoff is the failure of a peer that answers 429 for too long.
 var maxBackoff = &Failure{Tag: "max_backoff", Term: "max_backoff"}
 
-// startFailure makes of a failure the one that is told when it happened before the copying
+// startFailure gives a failure the form that CouchDB reports if it happened before the copying
 // (couch_replicator_scheduler_job:replication_start_error).
 func startFailure(err error) error {
 	var f *Failure
@@ -160,8 +160,8 @@ func Forbidden(uri string) error { return pairFailure("forbidden", uri) }
 // NotFound is the failure of a database that is not there.
 func NotFound(uri string) error { return pairFailure("db_not_found", uri) }
 
-// RequestFailed is {Tag, Code, Body} for what a peer of this server cannot do: the answer that HTTP
-// would have given.
+// RequestFailed is the failure {Tag, Code, Body} of a peer in this process, which has no HTTP
+// answer: the answer that HTTP would have given.
 func RequestFailed(tag string, code int, word, reason string) error {
 	body := appendBinaryTerm([]byte(`{[{<<"error">>,`), word)
 	body = appendBinaryTerm(append(body, `},{<<"reason">>,`...), reason)

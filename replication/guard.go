@@ -61,7 +61,7 @@ func ParseGuard(allow, deny string) (*Guard, error) {
 	return g, err
 }
 
-// split takes the words of a list apart.
+// split splits a list, separated by commas, into its words.
 func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 }

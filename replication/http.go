@@ -23,7 +23,7 @@ type HTTPPeer struct {
 	set      *Settings
 	options  *Options
 	client   *http.Client
-	session  *cookieSession // nil: Basic credentials, or none, with every request
+	session  *cookieSession // nil: every request carries Basic credentials, or none
 	// The pace that the peer asks for by 429.
 	limiter limiter
 }
@@ -254,7 +254,7 @@ func (p *HTTPPeer) attempt(
 	}
 	defer room.end()
 	err = handle(&answer{status: resp.StatusCode, headers: resp.Header, body: body, room: room})
-	// The handler failed because the body broke off: what it made of the half is worth nothing.
+	// The handler failed because the body broke off: its result of half a body is void.
 	if err != nil && body.err != nil {
 		err = body.err
 		if ctx.Err() != nil {

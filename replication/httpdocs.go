@@ -103,7 +103,7 @@ func bulkGetError(err error) error {
 }
 
 // bulkGetDocument is the one document of a result if it was found and has no attachments, else nil.
-// The values of the result are let go before the document is parsed by who takes it.
+// The memory of the result's values is released before the caller parses the document.
 func bulkGetDocument(result []byte, id string) ([]byte, error) {
 	p := ejson.AcquireParser()
 	defer p.Release()

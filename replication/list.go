@@ -97,8 +97,8 @@ type DocumentInfo struct {
 	JSON  []byte
 }
 
-// Document is what the scheduler knows of a document that is not at its end, nil if nothing
-// (couch_replicator_doc_processor:ejson_doc).
+// Document is the scheduler's entry for a document that has not reached its end, nil if there is
+// none (couch_replicator_doc_processor:ejson_doc).
 func (s *Scheduler) Document(db, id, node string) *DocumentInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Options are what a replication asks for besides its endpoints
+// Options are the members of a replication besides its endpoints
 // (couch_replicator_parse:make_options).
 type Options struct {
 	Cancel   bool

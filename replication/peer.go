@@ -13,8 +13,8 @@ import (
 type Peer interface {
 	// URI names the database in messages, without password.
 	URI() string
-	// Open makes sure that the database is there and may be used; create says to make it first,
-	// whatever comes of that.
+	// Open makes sure that the database is there and may be used; with create it tries to make it
+	// first, and ignores the result of that.
 	Open(ctx context.Context, create bool, params []Header) error
 	// Info reads the database's update_seq and the time it was created.
 	Info(ctx context.Context) (Info, error)
@@ -53,7 +53,7 @@ type Peer interface {
 	Close()
 }
 
-// Info is what a replication needs to know of a database.
+// Info is the part of a database's information that a replication needs.
 type Info struct {
 	UpdateSeq     Sequence
 	InstanceStart string // JSON

@@ -30,9 +30,10 @@ const (
 // It belongs to one goroutine. What it holds only grows with the buffer while an answer is read,
 // and all of it goes back at the end.
 type room struct {
-	ctx    context.Context // of the request whose answer is read, by a decoder that is given none
+	// the context of the request; the decoder that reads the answer gets none
+	ctx    context.Context
 	share  Share
-	buffer int // what hold was called with
+	buffer int // the buffer size that hold was last called with
 	held   int64
 }
 

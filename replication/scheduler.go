@@ -12,7 +12,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 )
 
-// SchedulerOptions are what a Scheduler works with.
+// SchedulerOptions are the parts that a Scheduler works with.
 type SchedulerOptions struct {
 	Store    *storage.Store
 	Settings func() *Settings // those in force now
@@ -25,8 +25,8 @@ type SchedulerOptions struct {
 
 // Sharing divides replications among several processes.
 type Sharing interface {
-	// Mine reports whether what has a name falls to this process: a replication that documents ask
-	// for.
+	// Mine reports whether this process has to run the replication of that name, which documents
+	// ask for (package cluster/nodes).
 	Mine(name string) bool
 	// Moved is closed when Mine may answer otherwise.
 	Moved(ctx context.Context) <-chan struct{}

@@ -191,7 +191,7 @@ func (w *watcher) leave(name string) {
 	}
 }
 
-// docChange is a change of a document, with what it is now.
+// docChange is a change of a document, with its current content.
 type docChange struct {
 	id      string
 	rev     compat.Rev

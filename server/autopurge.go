@@ -22,8 +22,8 @@ import (
 // CouchDB's plugins.
 const autoPurge = "couch_auto_purge_plugin"
 
-// AutoPurge is what purges deleted documents, as the settings say. It is made once; whoever runs it
-// calls Step.
+// AutoPurge makes the Sweeper that purges deleted documents according to the settings. It is called
+// once; the caller then calls Step again and again.
 func (s *Server) AutoPurge() *autopurge.Sweeper {
 	return autopurge.New(autopurge.Options{
 		Store: s.env.Store, Log: s.env.Log, Now: time.Now,
@@ -32,9 +32,9 @@ func (s *Server) AutoPurge() *autopurge.Sweeper {
 	})
 }
 
-// Removals is what removes things whose time has come: deleted documents (AutoPurge), and replaced
-// revisions. It is made once, and is for one goroutine; each call does a piece of what is due, and
-// tells when there may be more. See autopurge.Sweeper.Step.
+// Removals makes the function that removes what is old enough: deleted documents (AutoPurge), and
+// replaced revisions. It is made once, and is for one goroutine; each call does a piece of what is
+// due, and tells when there may be more. See autopurge.Sweeper.Step.
 func (s *Server) Removals() func(context.Context, func([]byte)) (again time.Time, err error) {
 	deleted := s.AutoPurge()
 	replaced := &autopurge.History{

@@ -37,7 +37,7 @@ const (
 	// nothing and runs a few functions.
 	otherDescriptors = 1000
 	leastDescriptors = 48
-	// fewConnections are let in however few descriptors there are.
+	// fewConnections is the least bound, however few descriptors the process may have.
 	fewConnections = 4
 	// freshFor is how long a connection that waits for a request is not taken for one that is not
 	// needed.
@@ -383,7 +383,8 @@ func (s *connections) follow(server *http.Server) {
 	}
 }
 
-// clientOf is who has a connection, whatever it is wrapped in; nil for one that was not counted.
+// clientOf finds the client of a connection inside its wrappers; nil for a connection that was not
+// counted.
 func clientOf(conn net.Conn) *client {
 	for {
 		switch outer := conn.(type) {
@@ -420,7 +421,8 @@ func (s *connections) enterStream(c *call.Call, next call.Handler) error {
 	c.Request = c.Request.WithContext(ctx)
 	err := next(c)
 	if ended.Load() {
-		panic(http.ErrAbortHandler) // what was sent must not look like all
+		// the client must not take the part that was sent for the whole answer
+		panic(http.ErrAbortHandler)
 	}
 	return err
 }

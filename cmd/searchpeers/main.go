@@ -156,8 +156,8 @@ func run(docs int, dir string, lone, keep bool) (err error) {
 	return nil
 }
 
-// times are what a query takes: the median, processor time of the whole process on average, which
-// depends less on what else the machine does, and what it took the first time.
+// times are the durations of a query: the median, processor time of the whole process on average,
+// which depends less on what else the machine does, and what it took the first time.
 type times struct{ p50, cpu, first time.Duration }
 
 // measure asks a query once, and then for a while.

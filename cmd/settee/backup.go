@@ -96,8 +96,8 @@ type backup struct {
 	progress io.Writer
 }
 
-// all writes each database to a file of its own. _global_changes only tells what happened to the
-// others.
+// all writes each database to a file of its own. _global_changes is left out: it only lists events
+// of the others.
 func (b *backup) all(ctx context.Context, dir string) error {
 	var names []string
 	if err := b.site.GetJSON(ctx, "/_all_dbs", &names); err != nil {

@@ -116,8 +116,8 @@ func check(ctx context.Context, o appOptions, rate int64, out, progress io.Write
 }
 
 // verifyFiles reads the files of a store of the embedded engine one by one, prints what is wrong
-// with them and counts it: a check of what is stored meets neither what nothing leads to any more,
-// nor what its caches have.
+// with them and counts it: a check of the content would not read files that no key leads to any
+// more, nor blocks that are in a cache.
 func verifyFiles(ctx context.Context, o appOptions, rate int64, out, progress io.Writer) (int, error) {
 	verify, ok := verifiers[o.engine]
 	if !ok {
@@ -152,7 +152,8 @@ func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) er
 
 const (
 	// confirmations is how often what is wrong in a store with writers is looked at again before it
-	// is told, after a pause: what is found each time is no change that came between two snapshots.
+	// is told, after a pause: a violation that is found each time is no effect of a write between
+	// two snapshots.
 	confirmations     = 3
 	confirmationPause = time.Second
 )

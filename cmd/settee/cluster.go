@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// clusterStatus has what a FoundationDB cluster says of itself for Prometheus, and for _system.
+// clusterStatus reads the status of a FoundationDB cluster, for Prometheus and for _system.
 type clusterStatus struct{ engine statusTeller }
 
 // statusTeller is an engine that gives FoundationDB's status.
 type statusTeller interface{ Status() ([]byte, error) }
 
-// status is what is used of it.
+// status is the part of the cluster's status that is used.
 type status struct {
 	Client struct {
 		Database struct {
@@ -23,7 +23,7 @@ type status struct {
 	Cluster clusterState
 }
 
-// clusterState is the part that only a cluster that is there tells.
+// clusterState is the part that is there only while the cluster is available.
 type clusterState struct {
 	Data struct {
 		Bytes  float64 `json:"total_kv_size_bytes"`
@@ -116,7 +116,7 @@ func (c clusterStatus) JSON() []byte {
 	return text
 }
 
-// zones is how many zones may be lost without losing what.
+// zones is how many zones may fail before the cluster loses data, or is not available any more.
 func (s *clusterState) zones() map[string]float64 {
 	return map[string]float64{"data": s.FaultTolerance.Data, "availability": s.FaultTolerance.Availability}
 }

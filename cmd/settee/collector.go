@@ -23,8 +23,8 @@ type pacer struct {
 
 const (
 	usualPercent = 100
-	// leastRoom is how many bytes are allocated between two runs at least: of a small heap they
-	// cost more than they bring.
+	// leastRoom is how many bytes are allocated between two runs at least: with a small heap, more
+	// frequent runs cost more than they bring.
 	leastRoom = 32 << 20
 	// steps in which the percentage is set: each setting stops the process for a moment.
 	percentStep = 5
@@ -41,7 +41,7 @@ func paceCollector(blocks func() int64) *pacer {
 	return p
 }
 
-// end leaves the collector as it is by default. It may be called for none.
+// end leaves the collector as it is by default. The pacer may be nil.
 func (p *pacer) end() {
 	if p == nil {
 		return

@@ -25,7 +25,7 @@ import (
 const (
 	// copySocket is the socket's name in the data directory.
 	copySocket = "settee.sock"
-	// copyPattern is of the directories with copies in the data directory.
+	// copyPattern matches the directories with copies in the data directory.
 	copyPattern = ".settee-copy-*"
 	// copyRequest is what is sent to ask for a copy; the answer is a copyAnswer.
 	copyRequest = "copy\n"
@@ -60,9 +60,9 @@ func offerCopies(store kv.Store, dir string, log *slog.Logger) *copies {
 	if !ok {
 		return nil
 	}
-	removeCopies(dir) // of a server that was killed
+	removeCopies(dir) // copies that a killed server has left
 	path := filepath.Join(dir, copySocket)
-	_ = os.Remove(path) // likewise; nobody else has the store open
+	_ = os.Remove(path) // a socket that it has left; nobody else has the store open
 	var config net.ListenConfig
 	listener, err := config.Listen(context.Background(), "unix", path)
 	if err == nil {

@@ -68,8 +68,8 @@ func (s functionSite) do(ctx context.Context, method, path string, body io.Reade
 	return io.ReadAll(resp.Body)
 }
 
-// functionError is what a server says of an error: in the form of functions, or in CouchDB's if it
-// comes from before them.
+// functionError is an error answer of a server. Errors of event functions have a form of their own;
+// those of the layers before them, such as authentication, have CouchDB's.
 func functionError(failed *site.Error) error {
 	var e struct {
 		Name        string
@@ -250,8 +250,8 @@ func functionsExportCommand() *cobra.Command {
 	return cmd
 }
 
-// functionsImportCommand stores the functions of a file. The server answers 200 whatever becomes of
-// each of them, so importFunctions looks at each result.
+// functionsImportCommand stores the functions of a file. The server answers 200 even if it has
+// refused some of them, so importFunctions looks at each result.
 func functionsImportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import URL FILE",
@@ -280,7 +280,7 @@ func functionsImportCommand() *cobra.Command {
 	}
 }
 
-// importFunctions sends functions and tells what became of each.
+// importFunctions sends functions and prints the result of each.
 func importFunctions(ctx context.Context, s functionSite, text []byte, out io.Writer) error {
 	var sent []struct {
 		Name string `json:"appname"`

@@ -36,7 +36,7 @@ func functionsTestCommand() *cobra.Command {
 
 // memoryStore is an empty store in memory.
 func memoryStore() kv.Store {
-	store, _ := engines["memory"](appOptions{}, nil) // it is made of nothing
+	store, _ := engines["memory"](appOptions{}, nil) // it is made from scratch
 	return store
 }
 
@@ -64,7 +64,7 @@ func casesIn(args []string) (files []string, err error) {
 	return files, nil
 }
 
-// runCases runs the cases of files one after the other, and tells what becomes of each. The error
+// runCases runs the cases of files one after the other, and prints the result of each. The error
 // counts those that fail; a file that cannot be read counts as one.
 func runCases(ctx context.Context, o cases.Options, files []string, out io.Writer) error {
 	ran, failed := 0, 0

@@ -28,7 +28,7 @@ type listeners struct {
 	*app
 	o       serveOptions
 	log     *slog.Logger
-	failed  chan error // of the first that ended by itself
+	failed  chan error // the error of the first listener that ended by itself
 	running sync.WaitGroup
 
 	mu      sync.Mutex
@@ -144,7 +144,8 @@ func (l *listeners) check(section, key, value string) error {
 	defer l.mu.Unlock()
 	_, now, err := net.SplitHostPort(l.ports[0].open.Addr().String())
 	if _, bad := strconv.ParseUint(port, 10, 16); bad == nil && (err != nil || port == now || l.o.byFlag()) {
-		port = "0" // that one is in use, or is for the next start: whether the address is one has to do
+		// that address is in use, or is for the next start: here only its form can be checked
+		port = "0"
 	}
 	tried, err := listen(context.Background(), net.JoinHostPort(anyHost(host), port))
 	if err != nil {

@@ -25,7 +25,7 @@ type logs struct {
 	couch  atomic.Bool
 	hangup chan os.Signal
 
-	reopening sync.WaitGroup // of who waits for hangup
+	reopening sync.WaitGroup // ends the goroutine that waits for hangups
 }
 
 // newLogs makes a log of a node to stderr, until follow.
@@ -66,7 +66,7 @@ func (l *logs) close() {
 	signal.Stop(l.hangup)
 	close(l.hangup)
 	l.reopening.Wait()
-	_ = l.output.Close() // nothing is left to be told to
+	_ = l.output.Close() // there is nowhere left to report an error
 }
 
 // commandLog is the log of commands that are no server: where their progress is shown.

@@ -114,7 +114,7 @@ func allowance(setting string) int64 {
 	return allowed
 }
 
-// machineOf is the memory of which memoryOf is so many bytes.
+// machineOf is the inverse of memoryOf: the size of the machine whose process gets so many bytes.
 func machineOf(process int64) int64 {
 	return process + max(min(process, leastRest),
 		min(process/(smallRest-1), max(process/(largeRest-1), fixedRest)))

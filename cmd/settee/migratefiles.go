@@ -28,7 +28,7 @@ type fileMigration struct {
 	out, progress   io.Writer
 }
 
-// fromDataFlags adds the flags that are of files only.
+// fromDataFlags adds the flags that only a migration from files has.
 func (m *fileMigration) fromDataFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&m.dirs, "from-data", nil,

@@ -44,7 +44,7 @@ func physicalBackup(ctx context.Context, o appOptions, to string, progress io.Wr
 	if err := copyTree(ctx, copied, work, progress); err != nil {
 		return err
 	}
-	// what was set over HTTP, administrators among it
+	// the ini file with changes made over HTTP, administrators among them
 	settings := filepath.Join(o.dataDir, localFile)
 	if _, err := os.Stat(settings); err == nil {
 		if err := copyFile(settings, filepath.Join(work, localFile), io.Discard); err != nil {
@@ -90,7 +90,7 @@ func copyTree(ctx context.Context, from, to string, progress io.Writer) error {
 	}); err != nil {
 		return err
 	}
-	// Sizes are added up first, for the bar; the copy is of files that nobody writes to.
+	// Sizes are added up first, for the bar; nobody writes to the copied files.
 	bar := byteBar(progress, size, "copying")
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {

@@ -72,7 +72,7 @@ func (s *salvager) run(ctx context.Context) (err error) {
 		return err
 	}
 	scratch := filepath.Join(s.target, "salvage.tmp")
-	if err := os.RemoveAll(scratch); err != nil { // of a run that was stopped
+	if err := os.RemoveAll(scratch); err != nil { // what a run that was stopped has left
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()

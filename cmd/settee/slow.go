@@ -24,7 +24,7 @@ type slowLog struct {
 
 	mu    sync.Mutex
 	last  time.Time
-	other int // transactions since then that were not told of
+	other int // slow transactions since then that were not logged
 }
 
 // tellSlow returns store with its slow transactions in the log.

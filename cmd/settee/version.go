@@ -10,8 +10,7 @@ import (
 	"github.com/settee-db/settee/server"
 )
 
-// version is what `git describe` says of the source, set by the linker (see Makefile and
-// Dockerfile).
+// version is the output of `git describe`, set by the linker (see Makefile and Dockerfile).
 var version string
 
 // buildVersion names what was built. `settee version` prints it, and GET / shows it as git_sha.

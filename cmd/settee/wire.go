@@ -181,7 +181,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Tag:              a.databaseTags(o.engine),
 		Updated:          a.warmer.Changed,
 	})
-	a.jobs.Start() // what the last process left reads and writes with the hooks
+	a.jobs.Start() // unfinished work of the last process reads and writes with the hooks
 	if err = a.warmer.Start(); err == nil {
 		err = unlessFull(prepareDatabases(ctx, a.store, a.config.String("chttpd_auth", "authentication_db")), log)
 	}
@@ -263,10 +263,11 @@ func unlessFull(err error, log *slog.Logger) error {
 	return err
 }
 
-// sharedEngines are those whose store other processes may have open at the same time.
+// sharedEngines are the engines with which several processes can have one store open.
 var sharedEngines = map[string]bool{"fdb": true}
 
-// sharing lists the other processes that may have the same store open; nil where none can.
+// sharing lists the other processes that may have the same store open; nil where the engine is for
+// one process.
 func (a *app) sharing(o appOptions) *nodes.Members {
 	if sharedEngines[o.engine] {
 		return a.nodes
@@ -310,7 +311,7 @@ func reduceLimit(c *config.Config, log *slog.Logger) reduce.Limit {
 	return limit
 }
 
-// openJobs opens the queue, held: nothing runs before all who handle jobs have registered.
+// openJobs opens the queue, held: no job runs before all handlers are registered.
 func openJobs(
 	ctx context.Context,
 	store kv.Store,
@@ -468,8 +469,8 @@ func (a *app) clusterJSON() func() []byte {
 	return nil
 }
 
-// close ends what works on the store, then the store. Jobs go first: their handlers work with the
-// rest.
+// close stops everything that uses the store, then closes the store. Jobs go first: their handlers
+// work with the rest.
 func (a *app) close() error {
 	var err error
 	if a.stopStarting != nil {

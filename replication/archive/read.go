@@ -44,7 +44,7 @@ type Header struct {
 	Security         []byte // nil: none was set
 }
 
-// sink takes what a reader finds.
+// sink receives the parts of an archive from a reader, in their order.
 type sink interface {
 	// attachment reads the stored bytes of the next revision's next attachment from r to its end.
 	attachment(att compat.Attachment, r io.Reader) error
@@ -84,7 +84,7 @@ func (a *Reader) next() ([]byte, error) {
 // skip takes the line.
 func (a *Reader) skip() { a.line = nil }
 
-// readLine reads a line with its end, of at most maxLine bytes; what comes longer is malformed. The
+// readLine reads a line with its end, of at most maxLine bytes; a longer line is malformed. The
 // last line may lack its end.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte

@@ -95,8 +95,8 @@ func (r *restorer) revisions(docs []*compat.Document) error {
 
 func (r *restorer) expires(times map[storage.ReadRev]int64) { r.times = times }
 
-// setExpiry has the documents expire whose winner is now one that does. Of a document there may be
-// a later revision, with a time of its own.
+// setExpiry sets the expiry of documents whose current revision is now one that expires. Where the
+// database has a later revision, with a time of its own, nothing is changed.
 func (r *restorer) setExpiry(x *storage.Tx, results []storage.EditResult) error {
 	for _, result := range results {
 		ms := r.times[storage.ReadRev{ID: result.ID, Rev: result.Rev}]
@@ -227,7 +227,8 @@ func sameLine(stored, archived compat.RevPath) bool {
 	return stored.Start == archived.Start
 }
 
-// sameAttachments compares what an archive knows: inline bytes are stored in whatever encoding.
+// sameAttachments compares what an archive tells about attachments. It does not tell the stored
+// encoding of inline ones.
 func sameAttachments(stored, archived []compat.Attachment) bool {
 	if len(stored) != len(archived) {
 		return false

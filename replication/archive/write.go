@@ -77,7 +77,7 @@ type writer struct {
 	progress func(Summary)
 	sum      Summary
 	since    storage.Seq // of the last document that is written
-	failed   error       // what writing a document ended with; half of it may be there, so it must not come again
+	failed   error       // the error of writing a document: half of it may be written, so it must not be retried
 	digest   hash.Hash   // of the lines since the header, native only
 	batch    []byte      // the line of documents that is being made
 	// inBatch is the number of revisions in batch; with 0 there is no line to end.

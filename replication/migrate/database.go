@@ -93,8 +93,8 @@ func (d *database) settings(ctx context.Context) error {
 }
 
 // copyTimes copies how many purges are remembered, and how long deleted documents and replaced
-// revisions are kept. A source that does not know one of them, or does not tell it to who is asking,
-// has nothing to copy; nor has one that keeps no replaced revisions, which a CouchDB could not.
+// revisions are kept. A setting that the source does not have, or does not show to this user, is
+// not copied; neither is an empty /_history, since a CouchDB as the target has no such path.
 func (d *database) copyTimes(ctx context.Context, path string) error {
 	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge", "/_history"} {
 		var set json.RawMessage

@@ -41,7 +41,7 @@ type Progress struct {
 	Done, Total int64 // Total is an estimate
 }
 
-// Report is what became of one database.
+// Report is the outcome for one database.
 type Report struct {
 	Database    string
 	Documents   int64 // at the source, deleted ones too

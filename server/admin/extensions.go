@@ -80,7 +80,8 @@ func (h *Handlers) appendExtensions(b []byte, value func([]byte, *Extension) []b
 // appendVersion appends the version of an extension.
 func appendVersion(b []byte, e *Extension) []byte { return strconv.AppendInt(b, int64(e.Version), 10) }
 
-// getExtensions serves GET /_settee: what CouchDB has not, and by which requests it is asked for.
+// getExtensions serves GET /_settee: the features that CouchDB has not, with the requests that use
+// them.
 func (h *Handlers) getExtensions(c *call.Call) error {
 	b := append(ejson.AppendString([]byte(`{"version":`), h.build), `,"extensions":`...)
 	b = h.appendExtensions(b, func(b []byte, e *Extension) []byte {

@@ -19,7 +19,7 @@ func (h *Handlers) live() map[string]nodes.Member {
 	for _, m := range h.nodes.Others() {
 		byName[m.Name] = m
 	}
-	byName[h.env.Node] = nodes.Member{} // it may have no name where it is alone
+	byName[h.env.Node] = nodes.Member{} // a single node may have no name
 	return byName
 }
 

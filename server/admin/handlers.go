@@ -19,7 +19,7 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// Options are what the handlers for the server and its node need besides what all handlers share.
+// Options are what the handlers for the server and its node need besides call.Env.
 type Options struct {
 	Env          *call.Env
 	Views        *views.Views    // whose builds _active_tasks shows, nil without

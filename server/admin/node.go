@@ -11,8 +11,8 @@ import (
 var errNodePath = compat.NewError(compat.KindBadRequest, "Incomplete path to _node request")
 
 // namelessNode are the names of a CouchDB that was given none: its image's, its packages'. Scripts
-// that were made for one ask below them, so they are the node that is asked, unless another one is
-// called so.
+// that were written for such a CouchDB use these names in paths, so they stand for the node that
+// gets the request, unless another node has that name.
 var namelessNode = map[string]bool{"nonode@nohost": true, "couchdb@127.0.0.1": true, "couchdb@localhost": true}
 
 // checkNode accepts _local and the node's names.
@@ -43,7 +43,8 @@ func nodeSelf(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(appendVendor(c, b), '}'))
 }
 
-// nodeUnknown answers what a node does not have: 404, after 404 for another node.
+// nodeUnknown answers paths below a node that lead nowhere, with 404; an unknown node is reported
+// first, with a 404 of its own.
 func nodeUnknown(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err

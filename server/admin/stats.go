@@ -21,7 +21,8 @@ func (h *Handlers) getStats(c *call.Call) error {
 	return c.JSON(http.StatusOK, b)
 }
 
-// takeStats brings up to date what is not counted as it happens.
+// takeStats updates the statistics that are not counted as events happen, but measured when
+// somebody asks.
 func (h *Handlers) takeStats() {
 	h.env.Stats.TakeJavaScript(h.js)
 	h.env.Stats.TakeOpenFiles(openFiles())

@@ -2,8 +2,8 @@
 
 package admin
 
-// processNumbers are not told by this system.
+// processNumbers has no numbers on this system.
 func processNumbers() (code, switches uint64) { return 0, 0 }
 
-// openFiles is not told by this system.
+// openFiles cannot count on this system.
 func openFiles() int { return 0 }

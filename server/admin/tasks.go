@@ -133,8 +133,8 @@ func (t *task) setTimes(began, updated time.Time) {
 	t.members["updated_on"] = strconv.FormatInt(max(updated.Unix(), began.Unix()), 10)
 }
 
-// runningJobs are the jobs whose progress is an object with a type: that is what the task shows.
-// They are no more than there are workers.
+// runningJobs are the jobs whose progress is an object with a type: the task shows that object.
+// There are at most as many as workers.
 func (h *Handlers) runningJobs(ctx context.Context) (tasks []task, err error) {
 	if h.jobs == nil {
 		return nil, nil

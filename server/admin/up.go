@@ -117,7 +117,7 @@ func (h *Handlers) getUp(c *call.Call) error {
 		return c.JSON(http.StatusServiceUnavailable,
 			append(ejson.AppendString([]byte(`{"status":"unavailable","reason":`), unhealthy(err)), '}'))
 	}
-	if len(c.Env.Store.Damaged()) > 0 { // still 200: what is not damaged works
+	if len(c.Env.Store.Damaged()) > 0 { // still 200: the undamaged part works
 		return c.JSON(http.StatusOK, []byte(`{"status":"ok","seeds":{},"reason":"Files of the store are damaged: `+
 			`some documents cannot be read. The log names the files."}`))
 	}

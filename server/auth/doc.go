@@ -1,5 +1,5 @@
-// Package auth reads how a request says who asks, and what the configuration says of logins;
-// package principal checks it.
+// Package auth reads credentials from the headers of a request, and the settings of logins from the
+// configuration; package principal checks them.
 //
 // Map: basic.go the Authorization header · cookie.go the session cookie · secrets.go what it may be
 // signed with · settings.go what the configuration says of all this.

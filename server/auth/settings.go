@@ -13,13 +13,14 @@ import (
 
 // Settings are the settings of logins, parsed once for each change of the configuration.
 type Settings struct {
-	Handlers       []string // ways to identify a user, in their order: the first words of CouchDB's names
-	UsersDB        string
-	ShowUsersDB    bool // the database's name is set, so GET /_session shows it
-	Admins         map[string]*principal.User
-	Secret         string // signs; see Secrets for those that are believed
-	replaced       []replaced
-	Algorithms     []string // of cookies and proxy tokens; the first signs
+	Handlers    []string // ways to identify a user, in their order: the first words of CouchDB's names
+	UsersDB     string
+	ShowUsersDB bool // the database's name is set, so GET /_session shows it
+	Admins      map[string]*principal.User
+	Secret      string // signs; see Secrets for those that are believed
+	replaced    []replaced
+	// secrets of cookies and proxy tokens; the first one signs, all are accepted
+	Algorithms     []string
 	Cookie         CookieOptions
 	Rules          principal.Rules
 	Hashing        principal.Hashing

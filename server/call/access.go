@@ -12,7 +12,7 @@ import (
 
 var (
 	errNotMetrics = compat.NewError(compat.KindUnauthorized, "You are not a server admin or read-only metrics user")
-	// ErrNotSignedIn refuses nobody where anybody with a name would do.
+	// ErrNotSignedIn refuses a request without a user, where any user would be let in.
 	ErrNotSignedIn = compat.NewError(compat.KindUnauthorized, "You are not an authenticated user")
 )
 
@@ -58,7 +58,8 @@ func (c *Call) authorize(access Access) error {
 
 // systemAccess tightens the rule for the server's own databases (see documents.AdminsOnly).
 func systemAccess(db, second string, access Access) Access {
-	if db == "_stats" && second == "" { // it was an endpoint once, now it is missing for all
+	// an endpoint of old versions, which now is missing for everybody
+	if db == "_stats" && second == "" {
 		return access
 	}
 	if documents.AdminsOnly(db, second == "_all_docs" || second == "_changes") {

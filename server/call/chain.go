@@ -108,8 +108,8 @@ func takeSettings(c *Call) (done bool, err error) {
 const (
 	maxLine    = 8192
 	maxHeaders = 1000
-	// MaxHead is what all of them may come to. CouchDB has no such limit: 600 connections with
-	// heads of 900 KB took more than 512 MB.
+	// MaxHead bounds all of them together, in bytes. CouchDB has no such limit: 600 connections
+	// with heads of 900 KB took more than 512 MB.
 	MaxHead = 64 << 10
 )
 

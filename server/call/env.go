@@ -23,15 +23,15 @@ const NodeName = "couchdb@127.0.0.1"
 // Env is what all handlers of a server share. What only one resource needs belongs to its package.
 type Env struct {
 	Store   *storage.Store
-	Docs    *documents.Store // what principals see of it
+	Docs    *documents.Store // the store as principals see it
 	Config  *config.Config
 	Log     *slog.Logger
 	Stats   *stats.Stats
 	Node    string        // name of the node
 	Running *atomic.Int64 // requests under way
 
-	// Current returns when the settings are those that all processes on the store have; nil: this
-	// one has it alone.
+	// Current waits until this process has the settings that all processes on the store share; nil:
+	// no other process has it open.
 	Current func(context.Context) error
 
 	Unavailable atomic.Int64 // requests that the store did not answer, or not fast enough

@@ -17,7 +17,7 @@ import (
 // This file makes the request object that functions of design documents get
 // (chttpd_external:json_req_obj).
 
-// DesignRequest is what the request object says beside the request itself.
+// DesignRequest has the parts of the request object that do not come from the request itself.
 type DesignRequest struct {
 	ID    string // of the document the path names
 	HasID bool

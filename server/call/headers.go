@@ -54,7 +54,7 @@ type dated struct {
 	value  []string
 }
 
-// header is the value of Date, made once a second. Who comes at the same time may make it twice,
+// header is the value of Date, made once a second. Requests at the same time may make it twice,
 // which does no harm.
 func (d *dateCache) header(now time.Time) []string {
 	second := now.Unix()

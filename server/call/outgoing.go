@@ -9,10 +9,10 @@ import (
 	"github.com/settee-db/settee/memory"
 )
 
-// Clients that do not take what they asked for. CouchDB waits for them as long as their connection
-// lives. Here a client that takes nothing for chttpd/send_timeout is cut off, and what is held for
-// it belongs to the budget of all answers (memory). One that reads slowly but steadily gets all of
-// its answer, however long it takes.
+// This file is about clients that do not take the answer that they asked for. CouchDB waits for
+// them as long as their connection lives. Here a client that takes nothing for chttpd/send_timeout
+// is cut off, and what is held for it belongs to the budget of all answers (memory). One that reads
+// slowly but steadily gets all of its answer, however long it takes.
 
 const (
 	// sendPiece is what a client must take within chttpd/send_timeout.
@@ -24,11 +24,11 @@ const (
 	answerCopies = 2
 )
 
-// outgoing is what the answer of a request holds of memory while it is made and sent.
+// outgoing is the memory that the answer of a request holds while it is made and sent.
 type outgoing struct {
-	turn    sync.Mutex // those that read documents for the answer do so one after the other
+	turn    sync.Mutex // held while documents are read for the answer: one goroutine at a time
 	share   memory.Share
-	sorting *memory.Share // what the request keeps to sort it; nil: nothing
+	sorting *memory.Share // the memory in which the request sorts; nil: it does not
 
 	mu    sync.Mutex // guards what follows, and the deadline of the writer
 	w     http.ResponseWriter
@@ -60,7 +60,7 @@ func (o *outgoing) Hold(ctx context.Context, bytes int) error {
 	cut, ended := o.cut, o.ended
 	o.mu.Unlock()
 	switch {
-	case ended: // somebody goes on with the database of the request
+	case ended: // another goroutine is still reading the database for the request
 		return nil
 	case cut:
 		return ErrClientGone

@@ -18,8 +18,8 @@ func (h *Head) Peer() string {
 	return name
 }
 
-// PeerNetwork is what failed logins are counted for: the client's address, or the network that it
-// can choose it from.
+// PeerNetwork is the key under which failed logins are counted: the client's address, or the
+// network that it can choose it from.
 func (h *Head) PeerNetwork() string {
 	name, ip := h.peer()
 	if ip.IsValid() {

@@ -11,9 +11,9 @@ import (
 	"github.com/settee-db/settee/memory"
 )
 
-// Clients that do not send what they announced. CouchDB waits five minutes for each piece, however
-// small. Here receivePiece must come within chttpd/receive_timeout, and bodies that hold memory for
-// which others wait must come faster (memory).
+// This file is about clients that do not send the body that they announced. CouchDB waits five
+// minutes for each piece, however small. Here receivePiece must come within chttpd/receive_timeout,
+// and bodies that hold memory for which others wait must come faster (memory).
 
 // receivePiece is what a client must send within chttpd/receive_timeout, unless the body ends
 // before.
@@ -24,7 +24,7 @@ const receivePiece = 64 << 10
 type requestBody struct {
 	r      io.ReadCloser
 	ended  bool
-	failed error        // what broke the body off
+	failed error        // the error that broke the body off
 	read   atomic.Int64 // bytes
 	took   time.Duration
 	share  memory.Share

@@ -67,8 +67,10 @@ func (a *Answer) OK(status int) error { return a.JSON(status, []byte(`{"ok":true
 func (a *Answer) Bytes(status int, body []byte) error {
 	a.StartHeaders(status, int64(len(body)))
 	if !a.head.IsHead() {
-		a.Outgoing.share.Shrink(int64(len(body))) // what it was made of is not needed any more
-		_, _ = a.deliver(body)                    // it fails where the client is gone, which is nobody's error
+		// the answer is complete: the memory that it was made of is free now
+		a.Outgoing.share.Shrink(int64(len(body)))
+		// an error means that the client is gone, and is not reported
+		_, _ = a.deliver(body)
 	}
 	return nil
 }
@@ -151,7 +153,7 @@ func (a *Answer) fail(err error) error {
 	if !known {
 		e = a.unexpected(err)
 	}
-	clear(a.Writer.Header()) // what the handler set belongs to the answer it did not give
+	clear(a.Writer.Header()) // the headers that the handler has set were for the answer that failed
 	if e.Kind == compat.KindUnauthorized {
 		return a.unauthorized(e)
 	}
@@ -168,28 +170,28 @@ func (a *Answer) fail(err error) error {
 // in seconds.
 const retryAfter = "5"
 
-// errUpgraded is what a node answers whose store was upgraded beyond what it knows: others can
-// answer.
+// errUpgraded is the answer of a node whose store was upgraded to a format that it does not know:
+// other nodes can answer.
 var errUpgraded = compat.Busy("The store was upgraded to a format of another version of settee than this node's.")
 
-// errTaken is what a request is answered where another process may have the store's directory; see
-// pebblekv's place.
+// errTaken is the answer when another process may have taken the store's directory; see pebblekv's
+// place.
 var errTaken = compat.Busy("The store's directory is no longer this process's: its LOCK was removed or replaced.")
 
-// errUnavailable is what a request is answered that has waited for the store in vain. Of a write
-// nobody knows then whether it was stored.
+// errUnavailable is the answer to a request that has waited for the store in vain. If it was a
+// write, it may or may not have been stored.
 var errUnavailable = compat.Busy("The store does not answer. A write may have been stored all the same.")
 
-// errUnwritable is what writes are answered while the data directory takes none, though there is
-// space.
+// errUnwritable is the answer to writes while the data directory cannot be written although there
+// is space.
 var errUnwritable = compat.Busy("The data directory cannot be written: its file system is read-only, or this process " +
 	"has no permission. Writes are refused until it can be.")
 
-// errUnwritten is that of a write that was under way then.
+// errUnwritten is the answer to a write that was under way when that began.
 var errUnwritten = compat.Busy(errUnwritable.Reason + " This one may be stored all the same.")
 
-// errSlow is what a request is answered whose reads became too old again and again, though the
-// store answers: it, or this machine, has more to do than it can.
+// errSlow is the answer to a request whose reads became too old again and again although the store
+// answers: the store, or this machine, is overloaded.
 var errSlow = compat.Busy("The store is too slow for this request at the moment.")
 
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the

@@ -48,14 +48,14 @@ type Route struct {
 	// other rows everything but GET and HEAD changes something, and is refused to pages of other
 	// sites (crosssite.go).
 	Reads bool
-	// Doc is what docs/api-coverage.md says of it.
+	// Doc is the route's text in docs/api-coverage.md.
 	Doc string
 
 	tail       bool // paths below Pattern are the same
 	tailAccess Access
 }
 
-// Flag is what a row says of its requests besides.
+// Flag is a further property of a row's requests.
 type Flag uint8
 
 // Each is the field of Route of that name.

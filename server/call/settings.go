@@ -35,8 +35,9 @@ type Settings struct {
 	MangoScanWarning int64         // documents read for one result from which on _find warns, 0 for never
 	// Shards is what a new database is created with where the request has no q. It is only shown:
 	// the storage keeps a database in one piece.
-	Shards    int64
-	Follows36 bool // of answers that CouchDB 3.5 and 3.6 both give, 3.6's (config.Follows36)
+	Shards int64
+	// where CouchDB 3.5 and 3.6 both succeed, but differ, the answer is 3.6's (config.Follows36)
+	Follows36 bool
 	// allowJSONP lets a request have its answer wrapped in a call of the function that it names as
 	// callback.
 	allowJSONP bool
@@ -78,8 +79,8 @@ type Settings struct {
 	AttachmentCSP   string // "" when switched off
 	ShowPolicy      string // Content-Security-Policy of what functions answer, "" when switched off
 	scrubRequests   bool   // functions do not see credentials
-	// SecureRewrites keeps what a rewrite leads to inside of its own database, but for harmless
-	// paths, and does not let a rewrite function set the headers that tell who asks.
+	// SecureRewrites confines rewrites to their own database, except for harmless paths, and
+	// forbids a rewrite function to set headers that carry credentials.
 	SecureRewrites bool
 	// RewriteLimit is how often one request may be rewritten, so that rules that lead to each other
 	// come to an end.

@@ -146,7 +146,7 @@ func (s *Stream) Close() error {
 		}
 		s.buf, s.script = append(s.Buffer(), ");\n"...), false
 	}
-	_ = s.send() // the client is gone, which is nobody's error any more
+	_ = s.send() // the client is gone: there is nobody to report an error to
 	s.giveBack()
 	return nil
 }

@@ -40,7 +40,7 @@ type hostPiece struct {
 type virtualHost struct {
 	host    []hostPiece
 	port    int      // -1: any
-	path    []string // what the path begins with; it is cut off
+	path    []string // the beginning of the path, which is cut off
 	target  []hostPiece
 	anyPort bool
 }

@@ -126,8 +126,10 @@ type changesFeed struct {
 	interval   int64 // seq_interval, 0 for none
 	wait       time.Duration
 	heartbeat  bool
-	inside     func() bool // more rows of the last one's commit may come; nil: it is of no matter
-	quiet      bool        // _db_updates: no line feeds for waits and updates, no pending at the end
+	// reports that more rows of the last row's commit may come; nil: rows of a commit need not stay
+	// together
+	inside func() bool
+	quiet  bool // _db_updates: no line feeds for waits and updates, no pending at the end
 
 	mu      sync.Mutex // of s and spoke, held by who writes: rows, or heartbeats while the store is read
 	s       *call.Stream
@@ -380,7 +382,7 @@ func changeRow(
 	}
 }
 
-// commitOf is what the rows of one commit share.
+// commitOf is the part of a sequence that all rows of one commit share.
 func commitOf(seq storage.Seq) []byte {
 	return append([]byte{seq.Incarnation}, seq.Versionstamp[:documents.CommitSize]...)
 }

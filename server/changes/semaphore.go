@@ -13,8 +13,8 @@ import (
 // for the semaphore is not ready.
 type semaphore chan struct{}
 
-// maxHold is how long a feed has its turn at most: a client that takes nothing, or a slow filter,
-// holds up nobody.
+// maxHold bounds how long a feed keeps its place, so that a client that takes nothing, or a slow
+// filter, does not hold up the other feeds.
 const maxHold = 20 * time.Millisecond
 
 func newSemaphore() semaphore { return make(semaphore, 2*runtime.NumCPU()) }

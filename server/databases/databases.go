@@ -32,7 +32,7 @@ func getDB(c *call.Call) error {
 // putDB creates a database; the checks come in CouchDB's order (chttpd_db:create_db_req,
 // fabric_db_create).
 func putDB(c *call.Call) error {
-	c.DBKnown = true // its errors are not about a missing database
+	c.DBKnown = true // so that its errors are not turned into "missing database"
 	name := c.Segment(0)
 	if err := Create(c.Context(), c.Env, c.Settings, name, c.Query); err != nil {
 		return err
@@ -115,7 +115,7 @@ func positive(query compat.Query, name string, n *int) error {
 	return nil
 }
 
-// errTooLarge is what CouchDB takes for a number of shards, and could not make.
+// errTooLarge refuses numbers of shards that CouchDB accepts but could not create.
 var errTooLarge = errors.New("the number is too large")
 
 // validPlacement accepts zone:n lists (mem3_util:parse_placement).

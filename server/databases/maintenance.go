@@ -24,7 +24,8 @@ func postCompact(c *call.Call) error {
 	return c.OK(http.StatusAccepted)
 }
 
-// postSyncShards has nothing to do: there is one copy of everything.
+// postSyncShards answers POST /{db}/_sync_shards and has nothing to do: there is one copy of
+// everything.
 func postSyncShards(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"github.com/settee-db/settee/js"
 )
 
-// This file is what all functions of design documents have in common. Each kind of function has a
-// file of its own: show.go, update.go, list.go and rewrite.go; filters and validation functions are
-// in package documents of the floor below.
+// This file has the code that all kinds of functions of design documents share. Each kind of
+// function has a file of its own: show.go, update.go, list.go and rewrite.go; filters and
+// validation functions are in package documents of the floor below.
 
 // callFunction runs a function and gives what the query server protocol has it answer.
 func callFunction(ctx context.Context, d *js.Design, path []string, args ...[]byte) (ejson.Value, error) {

@@ -121,7 +121,8 @@ func (l *listRun) output(message ejson.Value) error {
 	return nil
 }
 
-// brokenList is an error in what the function says, not one that it throws.
+// brokenList is the error of a function that breaks the protocol of the query server, unlike one
+// that throws.
 type brokenList struct{ error }
 
 // Unwrap gives the error itself.

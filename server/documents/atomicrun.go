@@ -23,7 +23,7 @@ type atomicRun struct {
 	// documents are stored.
 	once   *answers.Request
 	answer func() *answers.Answer
-	// kept is what the request was answered when it came before.
+	// kept is the stored answer of the same request when it came before.
 	kept   *answers.Answer
 	stored int // parts whose edits the transaction has made
 }
@@ -43,9 +43,9 @@ var (
 	errPatchRefused = errors.New("documents: a patch is refused")
 )
 
-// store stores all documents, or none. The error is one of refusalOf where documents or checks
-// stand against it; what each document has to do with that is in the results of the parts. It is
-// nil, too, where the request was done before.
+// store stores all documents, or none. If documents or checks prevent that, the error is one of
+// refusalOf, and the results of the parts say which documents. The error is also nil if the same
+// request was done before.
 func (r *atomicRun) store() error {
 	begun := time.Now()
 	for lost := 0; ; lost++ {
@@ -71,8 +71,8 @@ func (r *atomicRun) store() error {
 	}
 }
 
-// refusalOf tells whether an error of store says that something stands against the request, and what
-// that is besides patches.
+// refusalOf reports whether an error of store means that documents or checks prevent the request,
+// and returns those that are no patches.
 func refusalOf(err error) (found *storage.CommitError, refused bool) {
 	if errors.As(err, &found) {
 		return found, true
@@ -121,7 +121,7 @@ func (r *atomicRun) try() error {
 		}
 		return err
 	}
-	if err == nil && refused { // of a request that has nothing else
+	if err == nil && refused { // the error of a request that has nothing else
 		err = errPatchRefused
 	}
 	return err

@@ -88,7 +88,8 @@ func postBulkDocs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	// A replicator is told of refusals alone: what it sent has the revisions that it knows.
+	// A replicator gets the refused documents only: it knows the revisions of the others, which it
+	// has sent itself.
 	if !newEdits {
 		return c.JSON(http.StatusCreated, appendFailures(nil, results))
 	}

@@ -1,5 +1,6 @@
-// Package documents serves documents and attachments, one or many. What a user may do with them
-// knows the package of the same name below the server; here are their options, statuses and forms.
+// Package documents serves documents and attachments, one or many. The package of the same name
+// below the server decides what a user may do with them; this one has the options, statuses and
+// forms of requests.
 //
 //	read.go          GET of a document, open_revs
 //	write.go         PUT, POST, DELETE and COPY of a document

@@ -85,8 +85,8 @@ func formError(err error) error {
 	return compat.NewError(compat.KindBadRequest, "malformed form: "+err.Error())
 }
 
-// add takes a part of the form. Files are those named _attachments; of a field that comes twice the
-// first counts.
+// add takes a part of the form. Files are those named _attachments; the first of several fields
+// with one name counts.
 func (f *docForm) add(part *multipart.Part, data []byte) {
 	disposition := compat.ParseMediaType(part.Header.Get("Content-Disposition"))
 	name, _ := disposition.Param("name")

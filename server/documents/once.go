@@ -25,7 +25,7 @@ var (
 	errOnceLocal = compat.NewError(compat.KindBadRequest, onceHeader+" is not for local documents")
 )
 
-// onceOf reads the key of a request; nil if it has none. What the client says again is the same
+// onceOf reads the key of a request; nil if it has none. A repeated key must come with the same
 // request: method, path, query, body, and the headers that change what is written.
 func onceOf(c *call.Call, body []byte) (*answers.Request, error) {
 	if !c.HasHeader(onceHeader) {

@@ -12,7 +12,7 @@ import (
 	"github.com/settee-db/settee/server/params"
 )
 
-// errNoPatch is what CouchDB answers to PATCH: nobody meant a patch who does not say what the body is.
+// errNoPatch is CouchDB's answer to PATCH. A PATCH whose body has no type of a patch gets it, too.
 var errNoPatch = compat.MethodNotAllowed("DELETE,GET,HEAD,POST,PUT,COPY")
 
 var errPatchType = compat.NewError(compat.KindBadContentType,

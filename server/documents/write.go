@@ -103,7 +103,8 @@ func Write(c *call.Call, d *compat.Document, replicated bool) (compat.Rev, error
 // their place by then: a number of seconds from now, or a time as RFC 3339 has it. Not in CouchDB.
 const expiresHeader = "X-Settee-Expires"
 
-// writeOptions are those of the request; settee migrate writes what was accepted elsewhere.
+// writeOptions are the options of a write. With the header compat.TrustedHeader, which settee
+// migrate sends, documents are stored as another server has accepted them.
 func writeOptions(c *call.Call, replicated bool) (o documents.WriteOptions, err error) {
 	o = documents.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(compat.TrustedHeader) == "true"}
 	if text := c.Header(expiresHeader); text != "" {

@@ -15,8 +15,8 @@ import (
 
 // aggregatePlan chooses how a request to _aggregate is answered.
 func (h *Handlers) aggregatePlan(c *call.Call, body ejson.Value) (*aggregate.Plan, error) {
-	// A sum over documents tells of those that the user must not see, even where none of them is
-	// shown.
+	// A sum over documents would reveal something about documents that the user must not see, even
+	// where none of them is shown.
 	if c.Docs.Hides() {
 		return nil, compat.NewError(compat.KindForbidden, "You are not allowed to compute with documents of this database.")
 	}

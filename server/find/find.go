@@ -25,7 +25,7 @@ func requestBody(c *call.Call) (ejson.Value, error) {
 	return body, c.TakeParsed(selector.PatternSize(body), func() int64 { return selector.Size(body) })
 }
 
-// defaults are what a request gets from outside its body.
+// defaults are the options of a request that do not come from its body.
 func (h *Handlers) defaults(c *call.Call) mango.Defaults {
 	d := mango.Defaults{
 		Limit:        c.Settings.MangoLimit,

@@ -116,7 +116,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 		return err
 	}
 	result := "exists"
-	// nil says that the same index is there already; then nothing is written, and no revision made.
+	// nil: the same index exists already, and no revision is written.
 	if next != nil {
 		refused, err := writeDesign(c, definition.DDoc, d, next, false)
 		if err != nil {
@@ -207,7 +207,8 @@ func removeIndex(c *call.Call, ddoc string, kind mango.Kind, name string) error 
 		next = []byte("{}")
 	}
 	refused, err := writeDesign(c, ddoc, d, next, empty)
-	if errors.Is(err, kv.ErrFull) { // the index makes room for what is left of the document
+	// a removed index frees space, so the write may use the reserve of a full store
+	if errors.Is(err, kv.ErrFull) {
 		c.Request = c.Request.WithContext(kv.UseReserve(c.Context()))
 		refused, err = writeDesign(c, ddoc, d, next, empty)
 	}

@@ -70,8 +70,8 @@ func searchAnalyze(c *call.Call) error {
 	return answerTokens(c, set.For("default"), text.Text())
 }
 
-// noSuchAnalyzer is what CouchDB makes of an error that it has no clause for and that is no crash:
-// a reference to a crash, which KindUnknown would add, is not there.
+// noSuchAnalyzer is CouchDB's answer to an error for which it has no clause. It is no crash, so it
+// lacks the member ref that KindUnknown would add.
 func noSuchAnalyzer(c *call.Call) error {
 	return c.JSON(http.StatusInternalServerError, []byte(`{"error":"unknown_error","reason":"no_such_analyzer"}`))
 }

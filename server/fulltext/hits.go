@@ -16,7 +16,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// errTime is of a query that takes longer than search/timeout.
+// errTime is the error of a query that takes longer than search/timeout.
 var errTime = compat.NewError(compat.KindTimeout, "The query took longer than [search] timeout allows.")
 
 // searching calls ask with an index in a snapshot. Its context ends when the time is over that the
@@ -41,8 +41,8 @@ func queryTime(ctx context.Context, c *call.Call) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, time.Duration(limit)*time.Millisecond, errTime)
 }
 
-// lookup finds the index that the path names. def is there without an index, too, if there is the
-// design document: what is missing is told after all else that is wrong with the request.
+// lookup finds the index that the path names. def is set even where the index is missing, if the
+// design document exists: a missing index is reported only after all other errors of the request.
 func (h *Handlers) lookup(c *call.Call, kind segment.Kind) (def *engine.Definition, missing, err error) {
 	def, err = h.indexes.Lookup(c.Context(), c.DB, kind, c.DocID(), c.Segment(4))
 	if def != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 )
 
-// Options are what peers work with.
+// Options are the parts that peers work with.
 type Options struct {
 	Docs *documents.Store
 	// Create makes a database as the query of its PUT says, without asking for rights.

@@ -14,7 +14,7 @@ import (
 	"github.com/settee-db/settee/server/users"
 )
 
-// Handlers find out who makes a request, and serve /_session.
+// Handlers authenticate requests, and serve /_session.
 type Handlers struct {
 	verifier *principal.Verifier
 	users    *users.Directory

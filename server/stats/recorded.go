@@ -23,7 +23,7 @@ type Recorded struct {
 	DocumentInserts *Counter
 	LocalWrites     *Counter
 	DocumentPurges  *Counter
-	DocumentsGone   *Counter // of them those that succeeded
+	DocumentsGone   *Counter // those of them that succeeded
 	DatabasePurges  *Counter
 	AutoPurges      [4]*Counter // by autopurge.Event
 	OpenFiles       *Counter    // a gauge
@@ -55,7 +55,7 @@ type Recorded struct {
 	PendingReplications           *Counter
 	CrashedReplications           *Counter
 
-	ActiveSearches *Counter // of _nouveau, a gauge
+	ActiveSearches *Counter // open searches of _nouveau, a gauge
 
 	RequestTime       *Histogram
 	DBInfoTime        *Histogram

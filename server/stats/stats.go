@@ -98,8 +98,8 @@ func (s *Stats) Hashed(slow bool) {
 // Read counts documents that were read.
 func (s *Stats) Read(n int) { s.DatabaseReads.Add(int64(n)) }
 
-// Written counts an update of a database: the documents that it stored, those of them that there
-// were not before, and the local ones besides.
+// Written counts an update of a database: the documents that it stored, those of them that are new,
+// and the local ones besides.
 func (s *Stats) Written(documents, inserts, local int) {
 	s.DatabaseWrites.Add(1)
 	s.DocumentWrites.Add(int64(documents))

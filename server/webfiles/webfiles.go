@@ -41,7 +41,7 @@ type Files struct {
 	read   func() map[string]*file
 }
 
-// file is what is kept of one of them.
+// file is one of the files, as it is sent.
 type file struct {
 	tag    string // of its content
 	size   int64  // of its content

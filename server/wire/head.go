@@ -10,13 +10,14 @@ import (
 // client sends unescaped.
 const spoilt = 0xff
 
-// head is what has been seen of the head of a request, which may come in any number of reads.
+// head is the part of a request's head that has been read so far; a head may come in any number of
+// reads.
 type head struct {
 	begun           bool     // the first line, which is the request line, has ended
 	size            int      // how much of the line that is being read has come
 	start           [40]byte // how that line begins: the longest name looked for, with its colon and a number
 	length, chunked bool     // Content-Length, Transfer-Encoding
-	lengthLine      string   // what of the line of Content-Length is kept
+	lengthLine      string   // the beginning of the line of Content-Length
 }
 
 // bodyLength is what Content-Length says, 0 where there is none; false if it says nothing that is

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// bareAnswer is what a bare server answers to every request.
+// bareAnswer is the answer that a bare server gives to every request.
 type bareAnswer struct {
 	Header  http.Header `json:"header"`
 	Body    []byte      `json:"body"`
@@ -33,7 +33,7 @@ func ServeBare(ctx context.Context, listen string, r io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, r) // ends when whoever started this process does
+		_, _ = io.Copy(io.Discard, r) // ends with the process that started this one
 		cancel()
 	}()
 	go func() {

@@ -34,7 +34,8 @@ func eventWorkloads(size sizes) []*workload {
 	return append(all, timerWorkloads(size)...)
 }
 
-// following is what a program in a function's place does with what it sees.
+// following is the work of a program that stands in for an event function, on the changes of a
+// feed.
 type following int
 
 const (

@@ -148,7 +148,7 @@ func orRaw(w *workload, raw *session, store RawStore, batch int) *workload {
 
 // rawBatches are new documents, so many at a time.
 type rawBatches struct {
-	prefix string // of their keys
+	prefix string // the next number for their keys
 	next   *atomic.Int64
 	size   int
 }

@@ -38,7 +38,8 @@ func loadAverage() string {
 	return strings.Join(fields[:min(3, len(fields))], " ")
 }
 
-// firstLine returns "" for a file that cannot be read: what it says is a remark in the report.
+// firstLine returns the first line of a file, "" if it cannot be read: it is only a remark in the
+// report.
 func firstLine(path string) string {
 	text, _ := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(text), "\n")

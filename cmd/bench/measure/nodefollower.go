@@ -19,7 +19,7 @@ import (
 //go:embed nodefollower.js
 var nodeProgram string
 
-// nodeTask is what the program is told.
+// nodeTask is the program's input, as JSON.
 type nodeTask struct {
 	Host     string `json:"host"`
 	Port     string `json:"port"`
@@ -39,7 +39,7 @@ type nodeFollower struct {
 	said  *bufio.Scanner
 }
 
-// nodeMessage is what the program says.
+// nodeMessage is a line of the program's output, as JSON.
 type nodeMessage struct {
 	Ready, Open bool
 	Done        int64

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Report is what a run has shown.
+// Report is the outcome of a run.
 type Report struct {
 	Started time.Time     `json:"started"`
 	Machine Machine       `json:"machine"`

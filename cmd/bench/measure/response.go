@@ -12,7 +12,7 @@ var (
 	errMalformed   = errors.New("malformed response")
 )
 
-// response is what is kept of an answer.
+// response is the part of an answer that workloads look at.
 type response struct {
 	status int
 	length int64 // bytes of the body, without framing
@@ -20,7 +20,7 @@ type response struct {
 	closed bool  // the server ends the connection
 }
 
-// head is what matters of a response's head.
+// head is the part of a response's head that says how to read the body.
 type head struct {
 	status  int
 	length  int64 // -1: not given

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Result is what a workload has shown.
+// Result is the outcome of a workload.
 type Result struct {
 	Workload     string `json:"workload"`
 	About        string `json:"about"`

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Options are what a run does.
+// Options say what a run measures, and for how long.
 type Options struct {
 	A, B     *Target // B may be nil
 	Duration time.Duration

@@ -78,7 +78,7 @@ type soakKind struct {
 	name, unit string
 	conns      int
 	pause      time.Duration // after each request
-	// newStep makes what a connection does again and again.
+	// newStep makes the step that a connection repeats.
 	newStep func(worker int) step
 
 	mu     sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// soakLine is what an interval has shown. What could not be measured is 0.
+// soakLine is the outcome of an interval. What could not be measured is 0.
 type soakLine struct {
 	requests  float64 // a second
 	latencies []time.Duration

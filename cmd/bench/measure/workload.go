@@ -18,13 +18,13 @@ type workload struct {
 	databases []string
 }
 
-// plan is what a round is told.
+// plan is the input of a round: its number and how long it lasts.
 type plan struct {
 	round    int // 0 warms up
 	duration time.Duration
 }
 
-// sample is what a round has shown.
+// sample is the outcome of a round.
 type sample struct {
 	value   float64 // in the workload's unit
 	units   int64   // what was done, for the CPU time of each
