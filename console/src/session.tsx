@@ -1,0 +1,106 @@
+// Who is signed in, and the form that signs in.
+import { createContext, type ComponentChildren } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import { ApiError, get, hasToken, onSignedOut, post, remove, setToken } from './api'
+import { Button, Field, Notice } from './ui'
+
+export interface User {
+  /** The name, or null of a server that everybody administers. */
+  name: string | null
+  roles: string[]
+  /** Whether the user administers the server. */
+  admin: boolean
+}
+
+interface SessionAnswer {
+  userCtx: { name: string | null, roles: string[] }
+}
+
+const Session = createContext<{ user: User, signOut: () => void }>({
+  user: { name: null, roles: [], admin: false }, signOut: () => {}
+})
+
+/** useSession is who is signed in, and how to leave. */
+export const useSession = () => useContext(Session)
+
+async function whoAmI (): Promise<User> {
+  const { userCtx } = await get<SessionAnswer>('/_session', undefined, { quiet: true })
+  return { ...userCtx, admin: userCtx.roles.includes('_admin') }
+}
+
+const known = (user: User) => user.name !== null || user.admin
+
+/** SignedIn shows its children to who is signed in, and the form to everybody else. */
+export function SignedIn ({ children }: { children: ComponentChildren }) {
+  const [user, setUser] = useState<User>()
+  const [failed, setFailed] = useState<string>()
+  const look = () => {
+    whoAmI().then(setUser, (error: Error) => {
+      // A token that is refused is answered 401 here, too.
+      setToken(undefined)
+      setFailed(error.message)
+      setUser({ name: null, roles: [], admin: false })
+    })
+  }
+  useEffect(() => {
+    look()
+    return onSignedOut(() => { if (user) look() })
+  }, [])
+  if (!user) return null
+  if (!known(user)) return <SignIn failed={failed} onDone={look} />
+  const signOut = async () => {
+    if (hasToken()) setToken(undefined)
+    await remove('/_session').catch(() => {})
+    look()
+  }
+  return <Session.Provider value={{ user, signOut }}>{children}</Session.Provider>
+}
+
+function SignIn ({ failed, onDone }: { failed: string | undefined, onDone: () => void }) {
+  const [error, setError] = useState(failed)
+  const [byToken, setByToken] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    setBusy(true)
+    try {
+      if (byToken) {
+        setToken(String(form.get('token')).trim())
+        if (!known(await whoAmI())) throw new Error('The server does not know this token.')
+      } else {
+        await post('/_session', { name: form.get('name'), password: form.get('password') })
+      }
+      onDone()
+    } catch (e) {
+      if (byToken) setToken(undefined)
+      setError(e instanceof ApiError && e.status === 401 ? e.reason : (e as Error).message)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <main class='sign-in'>
+      <form onSubmit={submit} aria-labelledby='sign-in-title'>
+        <h1 id='sign-in-title'><img src='/_console/icon.svg' alt='' width='24' height='24' /> settee</h1>
+        {error && <Notice kind='failed'>{error}</Notice>}
+        {byToken
+          ? <Field label='Token' hint='A JSON Web Token that the server accepts.'>
+              {id => <input id={id} name='token' type='password' autocomplete='off' required />}
+            </Field>
+          : <>
+              <Field label='Name'>{id => <input id={id} name='name' autocomplete='username' required autofocus />}</Field>
+              <Field label='Password'>
+                {id => <input id={id} name='password' type='password' autocomplete='current-password' required />}
+              </Field>
+            </>}
+        <div class='row'>
+          <Button kind='primary' type='submit' busy={busy}>Sign in</Button>
+          <Button kind='plain' onClick={() => { setByToken(!byToken); setError(undefined) }}>
+            {byToken ? 'With a password' : 'With a token'}
+          </Button>
+        </div>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,84 @@
+// The code editor, which loads when it is first needed.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLatest } from '../use'
+import type { Driver, Language } from './codemirror'
+
+/** A mark is something to say at a place of the text: an error at its member, the cost of a line. */
+export interface Mark {
+  /** Characters from the start of the text. */
+  from: number
+  to: number
+  severity: 'error' | 'warning' | 'info'
+  message: string
+}
+
+export interface EditorProps {
+  label: string
+  value: string
+  language: Language
+  onChange?: (text: string) => void
+  /** Ctrl+S, and Ctrl+Enter if there is no onRun. */
+  onSave?: () => void
+  /** Ctrl+Enter. */
+  onRun?: () => void
+  readOnly?: boolean
+  marks?: Mark[]
+  /** Words that are offered while typing, with what each is. */
+  complete?: Completion[]
+  /** Lines of the gutter: numbers of lines that have a breakpoint; onBreakpoint is told of a click beside a line. */
+  breakpoints?: number[]
+  onBreakpoint?: (line: number) => void
+  /** The line where a program stands. */
+  current?: number | undefined
+  /** What each line costs, 0 to 1, shown as heat beside it, with its words. */
+  heat?: Map<number, { share: number, title: string }>
+}
+
+export interface Completion {
+  label: string
+  detail?: string
+  /** Where it fits: after a `"` that begins a member's name, or anywhere. */
+  kind?: 'member' | 'operator' | 'function' | 'value'
+}
+
+/** Editor shows text to edit or to read. Until CodeMirror is there, and if it does not come, it is a plain text field. */
+export function Editor (props: EditorProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const driver = useRef<Driver>(undefined)
+  const [ready, setReady] = useState(false)
+  const events = {
+    change: useLatest((text: string) => props.onChange?.(text)),
+    save: useLatest(() => { (props.onSave ?? props.onRun)?.() }),
+    run: useLatest(() => { (props.onRun ?? props.onSave)?.() }),
+    breakpoint: useLatest((line: number) => props.onBreakpoint?.(line))
+  }
+  const newest = useRef(props)
+  newest.current = props
+  useEffect(() => {
+    let gone = false
+    import('./codemirror').then(({ mount }) => {
+      if (gone) return
+      const { value, label, language, onBreakpoint } = newest.current
+      driver.current = mount(host.current!, { value, label, language, events, breakpoints: onBreakpoint !== undefined })
+      driver.current.update(newest.current)
+      setReady(true)
+    }, () => {})
+    return () => {
+      gone = true
+      driver.current?.destroy()
+      driver.current = undefined
+    }
+  }, [props.language])
+  useEffect(() => { driver.current?.update(props) })
+  return (
+    <div class='editor'>
+      <div ref={host} class='editor-host' hidden={!ready} />
+      {!ready && (
+        <textarea
+          aria-label={props.label} readOnly={props.readOnly} spellcheck={false} value={props.value}
+          onInput={event => props.onChange?.(event.currentTarget.value)}
+        />
+      )}
+    </div>
+  )
+}
