@@ -79,6 +79,9 @@ func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) (*indexL
 	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: true}
 	noHeader := func(storage.ListHeader) error { return nil }
 	err := db.AllDocs(ctx, designs, noHeader, func(r *storage.ListRow) error {
+		if err := storage.HoldParsed(ctx, db, r.Doc.Body); err != nil {
+			return err
+		}
 		body, err := p.Parse(r.Doc.Body)
 		if err != nil {
 			return err

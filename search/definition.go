@@ -60,6 +60,9 @@ func (x *Indexes) Lookup(
 ) (def *Definition, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		doc, err := s.Open(ddoc, docread.OpenOptions{})
+		if err == nil {
+			err = s.HoldParsed(doc.Body)
+		}
 		if err != nil {
 			return err
 		}

@@ -195,6 +195,9 @@ func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]boo
 	}
 	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
 	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(row *storage.ListRow) error {
+		if err := storage.HoldParsed(ctx, db, row.Doc.Body); err != nil {
+			return err
+		}
 		body, err := ejson.Parse(row.Doc.Body)
 		if err != nil {
 			return corrupt("design document")

@@ -157,6 +157,38 @@ func TestDocumentsTakeMemory(t *testing.T) {
 	require.Equal(t, 413, s.Do("POST", "/db/_bulk_docs", docs).Code)
 }
 
+// A design document takes memory in its parsed form, whoever needs something of it.
+func TestDesignDocumentsTakeMemory(t *testing.T) {
+	s := servertest.NewWithUsers(t, 0)
+	design := `{"views":{"v":{"map":"function (d) {}"}},"filters":{"f":"function () { return true; }"},
+		"updates":{"u":"function () { return [null, '']; }"},"shows":{"s":"function () { return ''; }"},
+		"lists":{"l":"function () { return ''; }"},"rewrites":[{"from":"a","to":"../.."}],
+		"more":[` + strings.Repeat("0,", 150_000) + `0]}`
+	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", design).Code)
+	s.Env().Answers = memory.NewAnswers(1, nil)
+	s.Env().Answers.Wait = time.Millisecond
+	require.Less(t, len(design), 1<<20)
+	all := []string{
+		"GET _design/d/_view/v", "GET _design/d/_info", "GET _changes?filter=d/f", "GET _changes?filter=_view&view=d/v",
+		"POST _design/d/_update/u", "GET _design/d/_show/s", "GET _design/d/_list/l/v", "GET _design/d/_rewrite/a",
+		"GET _index", "POST _find", "POST _view_cleanup", "GET _design/d/_view_errors/v",
+	}
+	for _, full := range []bool{true, false} {
+		held := memory.Share{Budget: s.Env().Answers, User: "other"}
+		if full {
+			require.NoError(t, held.Take(t.Context(), s.Env().Answers.Usage().Total-1<<20))
+		}
+		for _, request := range all {
+			method, path, _ := strings.Cut(request, " ")
+			body := map[string]string{"POST _find": `{"selector":{}}`}[request]
+			got := s.Do(method, "/db/"+path, body).Code
+			require.Equal(t, full, got == http.StatusServiceUnavailable, "%s: %d", request, got)
+		}
+		held.Release()
+	}
+	require.Equal(t, s.Env().Answers.Usage().Total, s.Env().Answers.Usage().Free)
+}
+
 // A list of attachments takes more memory than its text, where it is written and where it is read.
 func TestAttachmentsTakeMemory(t *testing.T) {
 	const count = 20_000

@@ -189,6 +189,11 @@ func (s *Snapshot) Open(id string, o docread.OpenOptions) (*docread.Document, er
 	return s.d.OpenDoc(id, o)
 }
 
+// HoldParsed is the function of that name, for the database of the snapshot.
+func (s *Snapshot) HoldParsed(body []byte) error {
+	return docread.HoldParsed(s.d.Ctx, s.d.Memory, body)
+}
+
 // OpenEach reads documents, the winners or the revisions named; see docread.Reader.OpenEach.
 func (s *Snapshot) OpenEach(refs []docread.DocRef, fn func(i int, doc *docread.Document) error) error {
 	return s.d.OpenEach(refs, fn)

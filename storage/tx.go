@@ -26,6 +26,12 @@ func (db *DB) Within(m docread.Memory) *DB {
 	return &DB{store: db.store, name: db.name, memory: m, begins: db.begins}
 }
 
+// HoldParsed asks for the memory of a body that was read of the database, with its values, before
+// it is parsed (Within). The error is that of docread.Memory.
+func HoldParsed(ctx context.Context, db *DB, body []byte) error {
+	return docread.HoldParsed(ctx, db.memory, body)
+}
+
 // Beginning is the same database, where each read begins with check, in its snapshot: what depends
 // on the kind of the database is checked without a read of its own. An error of check ends the
 // read.

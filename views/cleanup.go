@@ -52,6 +52,9 @@ func wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature][]string,
 	}
 	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
 	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(row *storage.ListRow) error {
+		if err := storage.HoldParsed(ctx, db, row.Doc.Body); err != nil {
+			return err
+		}
 		d, err := parseDocument(row.Doc, partitioned)
 		if err != nil {
 			return err

@@ -29,24 +29,22 @@ func (v *Views) openDesign(ctx context.Context, db *storage.DB, ddocID string) (
 }
 
 // designIn is openDesign in a snapshot. Of a design document that is parsed already only the
-// revision is read.
+// revision is read, and it is parsed once for all who ask at the same time.
 func (v *Views) designIn(s *storage.Snapshot, ddocID string) (*design, error) {
 	rev, err := s.WinnerRev(ddocID)
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := v.designs.Get(designKey{s.UUID(), ddocID, rev}); ok {
-		return d, nil
-	}
-	doc, err := s.Open(ddocID, docread.OpenOptions{})
-	if err != nil {
-		return nil, err
-	}
-	d, err := parseDocument(doc, s.Partitioned())
-	if err == nil {
-		v.designs.Add(designKey{s.UUID(), ddocID, doc.Rev}, d)
-	}
-	return d, err
+	return v.designs.Load(designKey{s.UUID(), ddocID, rev}, func() (*design, error) {
+		doc, err := s.Open(ddocID, docread.OpenOptions{})
+		if err == nil {
+			err = s.HoldParsed(doc.Body)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return parseDocument(doc, s.Partitioned())
+	})
 }
 
 func parseDocument(doc *docread.Document, partitioned bool) (*design, error) {

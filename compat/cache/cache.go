@@ -14,6 +14,7 @@ type Cache[K comparable, V any] struct {
 	size  func(K, V) int
 	bytes int // of all entries
 	most  int // bytes
+	loads loads[K, V]
 }
 
 // New returns a cache of at most so many entries; the number must be at least 1.
@@ -59,17 +60,20 @@ func (c *Cache[K, V]) add(key K, value V) {
 	}
 }
 
-// Load gives the value of a key, which load makes if there is none: callers that ask at the same
-// time may each call load. The error is load's; then nothing is kept.
+// Load gives the value of a key, which load makes if there is none. Of callers that ask at the same
+// time the first one calls load, and the others wait for it. The error is load's; then nothing is
+// kept, and each caller that has waited calls its own load.
 func (c *Cache[K, V]) Load(key K, load func() (V, error)) (V, error) {
 	if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	value, err := load()
-	if err == nil {
-		c.Add(key, value)
-	}
-	return value, err
+	return c.loads.do(key, func() (V, error) {
+		value, err := load()
+		if err == nil {
+			c.Add(key, value)
+		}
+		return value, err
+	})
 }
 
 // GetOrAdd gives the value of a key, which is value if it has none yet: all who ask at the same
@@ -115,7 +119,15 @@ func (c *Cache[K, V]) Len() int {
 // Stamped is a Cache of values that are derived from something that changes, such as a database's
 // design documents. The stamp names the state that a value was derived from. Nobody has to remove a
 // value when the state changes, and a value of an earlier state that comes late does no harm.
-type Stamped[K, S comparable, V any] struct{ values *Cache[K, stamped[S, V]] }
+type Stamped[K, S comparable, V any] struct {
+	values *Cache[K, stamped[S, V]]
+	loads  loads[stampedKey[K, S], V]
+}
+
+type stampedKey[K, S comparable] struct {
+	key   K
+	stamp S
+}
 
 type stamped[S comparable, V any] struct {
 	stamp S
@@ -124,13 +136,13 @@ type stamped[S comparable, V any] struct {
 
 // NewStamped returns a cache of so many entries, at least 1.
 func NewStamped[K, S comparable, V any](entries int) *Stamped[K, S, V] {
-	return &Stamped[K, S, V]{New[K, stamped[S, V]](entries)}
+	return &Stamped[K, S, V]{values: New[K, stamped[S, V]](entries)}
 }
 
 // NewStampedSized returns a cache of so many bytes; size tells those of an entry, always the same.
 func NewStampedSized[K, S comparable, V any](bytes int, size func(K, V) int) *Stamped[K, S, V] {
 	of := func(key K, s stamped[S, V]) int { return size(key, s.value) }
-	return &Stamped[K, S, V]{NewSized(bytes, of)}
+	return &Stamped[K, S, V]{values: NewSized(bytes, of)}
 }
 
 // Get gives the value of a key if it was put in with the same stamp.
@@ -146,11 +158,13 @@ func (c *Stamped[K, S, V]) Load(key K, stamp S, load func() (V, error)) (V, erro
 	if value, ok := c.Get(key, stamp); ok {
 		return value, nil
 	}
-	value, err := load()
-	if err == nil {
-		c.Add(key, stamp, value)
-	}
-	return value, err
+	return c.loads.do(stampedKey[K, S]{key, stamp}, func() (V, error) {
+		value, err := load()
+		if err == nil {
+			c.Add(key, stamp, value)
+		}
+		return value, err
+	})
 }
 
 // Add puts a value of a state in, in place of the key's earlier one.

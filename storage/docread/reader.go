@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -16,6 +17,17 @@ type Memory interface {
 	// bytes. It may wait, and its error ends the read. Each call replaces the one before: the
 	// earlier bodies are not needed any more.
 	Hold(ctx context.Context, bytes int) error
+}
+
+// HoldParsed holds what a body takes with its values, before it is parsed: up to fourteen times its
+// text. Small ones are not counted, nor those that nobody bounds, whose m is nil.
+func HoldParsed(ctx context.Context, m Memory, body []byte) error {
+	const notCounted = 256 << 10
+	bytes := len(body) + int(ejson.TapeSize(body))
+	if m == nil || bytes < notCounted {
+		return nil
+	}
+	return m.Hold(ctx, bytes)
 }
 
 // Reader reads one database in one snapshot. It is for one goroutine, and valid as long as the
