@@ -32,8 +32,8 @@ type request struct {
 	// more follows the payload. It is shared with other calls, which may be many that wait for a
 	// worker.
 	more [][]byte
-	// program is what the worker keeps between calls; source gives it (or other digests named in
-	// the payload) to a worker that does not have it.
+	// program is the compiled code that the worker keeps between calls; source gives it (or other
+	// digests named in the payload) to a worker that does not have it.
 	program digest
 	source  func(digest) []byte
 	// chunk takes parts of the result as they come, in order; the payload is its own. An error ends
@@ -218,8 +218,8 @@ func (r *request) reply(payload []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// sourceOf is what a worker wants to have; empty if the caller does not know it, which the worker
-// takes as a failure.
+// sourceOf is the source that a worker asks for; empty if the caller does not know it, which the
+// worker takes as a failure.
 func (r *request) sourceOf(key []byte) []byte {
 	if len(key) != len(digest{}) || r.source == nil {
 		return nil

@@ -28,7 +28,7 @@ type designFunction struct {
 	output encoder  // messages of a list that were not sent yet
 	rows   [][]byte // of a list, given by the caller and not read yet
 	ended  bool     // the caller has no more rows
-	err    error    // what ended the conversation of a list
+	err    error    // the error that ended the conversation of a list
 }
 
 // designKinds are the commands of design.js by the first step of a function's path.
@@ -66,7 +66,7 @@ func (w *worker) design(key digest, path []string) (f *designFunction, refusal [
 
 func decodeDesign(source []byte) ([]byte, error) {
 	d := decoder{b: source}
-	_ = d.string() // the tenant only keeps realms apart
+	_ = d.string() // the tenant is only used to keep realms apart
 	ddoc := d.bytes()
 	return ddoc, d.err
 }

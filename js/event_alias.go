@@ -12,7 +12,7 @@ type alias struct {
 	binding int
 }
 
-// traps are what the object does.
+// traps are the functions that goja calls when JavaScript reads, writes or deletes a member.
 func (a alias) traps() *goja.ProxyTrapConfig {
 	return &goja.ProxyTrapConfig{
 		Get: func(_ *goja.Object, key string, _ goja.Value) goja.Value {

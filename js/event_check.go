@@ -7,7 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// EventHandlers is what there is in the code of a program.
+// EventHandlers lists the functions in the code of a program.
 type EventHandlers struct {
 	OnUpdate, OnDelete, OnDeploy bool
 	Functions                    []string // of the global scope, in their order

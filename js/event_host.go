@@ -8,10 +8,10 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// EventHost is what invocations get at from outside: documents, timers, queries, other servers. The
-// pool calls it while RunEvents runs, one call at a time. Contexts end with the time of the
-// invocation. An *EventError becomes an exception in the handler, any other error ends RunEvents
-// (see ErrEnough).
+// EventHost gives invocations access to what is outside of the worker: documents, timers, queries,
+// other servers. The pool calls it while RunEvents runs, one call at a time. Contexts end with the
+// time of the invocation. An *EventError becomes an exception in the handler, any other error ends
+// RunEvents (see ErrEnough).
 type EventHost interface {
 	// Get reads a document of the binding with this number in EventOptions.Bindings, as the results
 	// that were taken and the effects that were flushed leave it. A worker asks once for a document
@@ -57,8 +57,8 @@ type EventQuery struct {
 	Check           bool
 }
 
-// EventRequest is what curl() is given. The path and the parameters come after the URL of the
-// binding.
+// EventRequest is the request of a call of curl(). The path and the parameters come after the URL
+// of the binding.
 type EventRequest struct {
 	Binding         int // the number in EventOptions.Curls
 	Method, Path    string

@@ -12,7 +12,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// natives is what the prelude of event functions gets from Go.
+// natives are the Go functions that the prelude of event functions gets.
 func (r *eventRealm) natives() *goja.Object {
 	o := r.vm.NewObject()
 	r.provideBindings(o)

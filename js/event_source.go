@@ -101,7 +101,7 @@ func (p *eventProgram) compile() *EventSyntaxError {
 	return nil
 }
 
-// scope is what the names of bindings mean.
+// scope says which names are bindings, and of which kind.
 func (p *eventProgram) scope() script.Scope {
 	scope := script.Scope{Others: slices.Clone(p.Curls)}
 	for _, b := range p.Bindings {

@@ -400,7 +400,7 @@ func (r *eventRealm) call(event *Event, name string) error {
 // hidesBinary: before version 6.6.2 handlers were not called for binary documents.
 func (p *eventProgram) hidesBinary() bool { return p.release < 60602 }
 
-// plain makes the value of a JSON text, undefined of none.
+// plain makes the value of a JSON text, undefined of an empty one.
 func (x *eventValues) plain(text []byte) (goja.Value, error) {
 	if len(text) == 0 {
 		return goja.Undefined(), nil

@@ -42,7 +42,7 @@ type Emitted struct {
 	Key, Value []byte
 }
 
-// MapResult is what one map function made of one document.
+// MapResult is the result of one map function for one document.
 type MapResult struct {
 	Rows []Emitted
 	Err  string // the exception that dropped the document's rows, as CouchDB logs it; "" without
@@ -51,7 +51,7 @@ type MapResult struct {
 	Killed bool
 }
 
-// DocResult is what the functions of a program made of one document, in the order of
+// DocResult has the results of a program's functions for one document, in the order of
 // MapProgram.Maps.
 type DocResult []MapResult
 

@@ -112,7 +112,7 @@ func (w *plainWriter) members(o *goja.Object, depth int) bool {
 	return true
 }
 
-// value appends what is not nothing.
+// value appends a value that JSON can represent.
 func (w *plainWriter) value(v goja.Value, depth int) bool {
 	if o, ok := v.(*goja.Object); ok {
 		return w.object(o, depth)

@@ -21,7 +21,7 @@ type ReduceGroup struct {
 	Rows     []ReduceRow
 }
 
-// ReduceResult is what a reduce function gave for one group.
+// ReduceResult is the result of a reduce function for one group.
 type ReduceResult struct {
 	Value    []byte        // JSON; null after an exception
 	Overflow *compat.Error // reduce_overflow_error of a value that is too large

@@ -51,8 +51,8 @@ func (s *sandbox) named(word, reason goja.Value) *compat.Error {
 	return compat.Thrown(text, parsed)
 }
 
-// viewError decides about an exception of a map or reduce function: the ones that end the whole
-// command give an error, the others the text that goes to the log. Source:
+// viewError decides about an exception of a map or reduce function: those that end the whole
+// command become an error, the others a line of the log. Source:
 // share/server/views.js:handleViewError.
 func (s *sandbox) viewError(cause error) (text string, fatal error) {
 	v, err := s.thrown(cause)

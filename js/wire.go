@@ -19,7 +19,7 @@ type frameKind byte
 // result or failure.
 const (
 	frameCall   frameKind = 'C' // to the worker: command byte, payload
-	frameAnswer frameKind = 'A' // to the worker: what an ask or a source wanted
+	frameAnswer frameKind = 'A' // to the worker: the answer to an ask or a source
 	frameStop   frameKind = 'E' // to the worker: the caller wants no more of the call, which is to end soon
 	frameHello  frameKind = 'h' // from the worker: it is ready; a text tells what confines it
 	frameResult frameKind = 'r' // from the worker: the end of a call

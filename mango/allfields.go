@@ -39,8 +39,8 @@ func (ix *Index) FieldPath(field string) (path []string, ok bool) {
 	return indexedPath(selector.NewField(field, nil), array{}, ix.allFields)
 }
 
-// unusableAllFields is unusable for an index over all fields: it serves one condition at least, or
-// the first field of a sort.
+// unusableAllFields is unusable for an index over all fields. Such an index can be used if it
+// serves at least one condition, or the first field of a sort.
 func (ix *Index) unusableAllFields(s *selector.Selector, sort []string) string {
 	switch {
 	case s.IsTextSearch():

@@ -15,7 +15,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 )
 
-// noBookmark is what stands in answers for the bookmark of a query that found nothing.
+// noBookmark is the bookmark in the answer of a query that found nothing.
 const noBookmark = "nil"
 
 // bookmarkFormat is the first byte of a bookmark: base64url of it, a CRC-32 of the rest, and [key,

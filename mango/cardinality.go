@@ -14,7 +14,7 @@ type accessPath struct {
 	entries *rangeSet // of an index over all fields
 	sorted  bool      // read in the order of the sort
 	n       int64     // entries, rows or documents: so many at least, until it is known
-	known   bool      // n is as good as it gets
+	known   bool      // n is exact, or cannot be improved
 	exact   bool      // n is no estimate
 	chosen  bool
 }
@@ -119,8 +119,8 @@ func (e *estimator) sample() error {
 	return err
 }
 
-// measure fills in what is known of an access path; the rows of a JSON index and the ids are
-// counted here.
+// measure fills in the estimate of an access path; the rows of a JSON index and the ids are counted
+// here.
 func (e *estimator) measure(a *accessPath) (err error) {
 	switch {
 	case a.known:
@@ -128,7 +128,8 @@ func (e *estimator) measure(a *accessPath) (err error) {
 		a.n, a.known, a.exact = e.size(a.entries)
 	case a.index.Kind == KindJSON:
 		a.n, err = e.rows(a.index)
-		if a.known, a.exact = true, a.n >= 0; !a.exact { // nobody knows: CouchDB's choice stands
+		// the size is not known: CouchDB's choice stands
+		if a.known, a.exact = true, a.n >= 0; !a.exact {
 			a.n = 0
 		}
 	default:

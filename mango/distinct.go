@@ -55,7 +55,7 @@ func ParseDistinct(body ejson.Value, limit int64) (*Distinct, error) {
 	return d, nil
 }
 
-// origin is what a bookmark has of the request.
+// origin is the text by which a bookmark is bound to its request.
 func (d *Distinct) origin() []string {
 	return append([]string{"distinct", strconv.FormatBool(d.elements)}, d.path...)
 }

@@ -148,8 +148,8 @@ func (p *Plan) appendEnd(dst []byte) []byte {
 }
 
 // appendHints appends which fields an index could help with
-// (mango_cursor:extract_selector_hints/1). CouchDB tells of all types of index that the server has;
-// here those of text indexes stand where the database has one.
+// (mango_cursor:extract_selector_hints/1). CouchDB lists all types of index that the server has;
+// here those of text indexes are listed if the database has one.
 func (p *Plan) appendHints(dst []byte) []byte {
 	// Types of values are cut off ("age:number"), and fields that a $text asks for as a whole have
 	// none.
@@ -188,7 +188,7 @@ func appendHint(s *selector.Selector, dst []byte, kind Kind, names []string) []b
 	return append(dst, '}')
 }
 
-// verdict is what _explain says of an index that was not chosen.
+// verdict is the entry of _explain for an index that was not chosen.
 type verdict struct {
 	usable  bool
 	reason  string

@@ -126,7 +126,7 @@ func (p *Plan) readMembers(src *Source) docread.Members {
 		return members
 	}
 	m, err := p.mapper()
-	if err != nil { // whoever needs the order meets it again
+	if err != nil { // a query that needs the order meets the error again
 		return members
 	}
 	return members.With(m.Members())
@@ -209,8 +209,8 @@ type finder struct {
 	src      *Source
 	exec     executionPlan
 	emit     func(*finder, *found) error // takes a row of the page
-	picker   picker                      // what the selector looks at
-	members  docread.Members             // what is read of bodies
+	picker   picker                      // members that the selector looks at
+	members  docread.Members             // members that are read of bodies
 	covering bool
 	quorum   bool // documents count as read with a quorum
 	together bool // rows are of one snapshot

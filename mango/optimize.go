@@ -97,7 +97,7 @@ func (p *Plan) optimize(ctx context.Context, src *Source, explain bool) (c execu
 	if p.index.Kind == KindAllFields {
 		allFields = p.index
 	} else if src.Shown != nil {
-		allFields = nil // what the index finds is more than the user may see
+		allFields = nil // the index finds documents that the user may not see
 	}
 	c = executionPlan{index: p.index}
 	// On a later page of an unsorted query the bookmark has named the index already.

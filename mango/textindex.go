@@ -24,7 +24,7 @@ func (k Kind) SearchKind() segment.Kind {
 	return segment.Clouseau
 }
 
-// textDefinition is what a text index has of documents.
+// textDefinition says which fields of documents a text index has.
 type textDefinition struct {
 	columns   []string        // names of fields with their types; nil: all fields
 	names     map[string]bool // of columns, as the index has them

@@ -20,7 +20,7 @@ const defaultTextField = "$default"
 // element is the part of a path that stands for the elements of an array.
 const element = "[]"
 
-// textOp is what a node of the tree is.
+// textOp is the kind of a node of the tree.
 type textOp uint8
 
 const (
@@ -41,7 +41,7 @@ type textNode struct {
 	kids []*textNode
 	path []string    // parts of the name of a field; "[]" is any element
 	typ  string      // of its values; "length" is that of the array. Of textHasField: "" for any
-	text string      // what CouchDB asks for, after the colon
+	text string      // CouchDB's query for it, after the colon
 	cmp  selector.Op // of textField: opEq, opLt, …, opBeginsWith, opSize
 	arg  ejson.Value
 	// exact says that the node holds just for the documents that the condition holds for, where the

@@ -102,7 +102,7 @@ func (k *keys) readTypes(r kv.ReadTx) (map[string]fieldType, error) {
 // interactive is record.interactive, for those that read ahead of commits as well.
 func (b *build) interactive() bool { return b.began != storage.Seq{} }
 
-// prepare reads what there is of the index, and makes its record if there is none.
+// prepare reads the record and the state of the index, and makes the record if there is none.
 func (b *build) prepare(ctx context.Context) error {
 	read := func(s *storage.Snapshot) (err error) {
 		b.uuid, b.partitioned = s.UUID(), s.Partitioned()
@@ -169,7 +169,7 @@ type batch struct {
 	largest int         // of them
 	end     storage.Seq // of the index once it is committed
 	purge   storage.Seq // the last purge when it was read
-	last    bool        // it ends where the build is to end, or the feed did
+	last    bool        // it is the last batch: it ends where the build or the feed ends
 	made    chan *batch // its documents, in pieces as they are made; closed after them
 	err     error       // why they could not be made, once made is closed
 
@@ -188,7 +188,7 @@ type source struct {
 	mapped bool   // it goes through the function
 	text   []byte // for the function
 	fields *fields
-	record []byte // nil: it is not in the index, or comes there directly
+	record []byte // nil: it is not indexed, or goes into a segment directly
 	memory int    // of the record once it is read from the log
 
 	// In a segment that is made directly: where it is, nil if it is not, and its identity.

@@ -198,7 +198,7 @@ func (w *writer) count() {
 	}
 }
 
-// document writes what becomes of one document, in the transaction that moves the sequence of the
+// document writes the changes for one document, in the transaction that moves the sequence of the
 // index: an entry of the log, which also kills what the document had in the index before (old); its
 // entry by id; its error; and the counters. value is the entry by id so far: nil if the document is
 // not in the index, without an identity if it could not be indexed. A source that has an identity

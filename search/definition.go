@@ -33,7 +33,7 @@ type Definition struct {
 
 	source    string      // as js.Language.Source gives it
 	script    js.Language // of source
-	native    Mapper      // of an index without JavaScript
+	native    Mapper      // the language of an index without JavaScript
 	language  string      // likewise, and
 	text      []byte      // the definition: what an interactive index is made anew of
 	later     bool        // options.interactive is false: the index is brought up to date before queries

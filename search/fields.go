@@ -39,14 +39,14 @@ type typedField struct {
 
 var nouveauName = regexp.MustCompile(`^\$?[a-zA-Z][a-zA-Z0-9_]*$`)
 
-// fields are what an index function made of a document.
+// fields is the result of an index function for a document.
 type fields struct {
 	values []segment.Value
 	types  []typedField
 	// failure is why the document cannot be indexed; thrown says that the function threw it.
 	failure string
 	thrown  bool
-	lack    again.Lack // of memory, if that is why
+	lack    again.Lack // the lack of memory, if that is why
 }
 
 // fieldsOf reads the calls of index() that a function has made for a document. A document with a

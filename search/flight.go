@@ -166,7 +166,7 @@ func (b *build) runAsJob(ctx context.Context) (reached storage.Seq, err error) {
 	}
 }
 
-// errPaused is of a build that may be what ends processes.
+// errPaused is the error of a build that is paused because it may be what crashes processes.
 var errPaused = compat.NewError(compat.KindServiceUnavailable, "The build of this index is paused: "+
 	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once after POST /{db}/_compact/{ddoc}.")
 

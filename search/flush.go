@@ -26,8 +26,8 @@ const (
 // logMemory is about how many bytes of memory the log of one index takes before it is flushed.
 func (x *Indexes) logMemory() int { return x.directBytes() }
 
-// isLarge reports whether a log of so many entries and bytes is to be flushed; 2 MB where there is
-// plenty of memory.
+// isLarge reports whether a log with this number of entries and bytes is to be flushed: from 2 MB
+// on where there is plenty of memory, else earlier.
 func (x *Indexes) isLarge(entries, bytes int64) bool {
 	return entries >= x.opts.flushEntries || bytes >= int64(x.logMemory()/logCopies)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Info is what is told of an index.
+// Info is the information about an index that _search_info and _nouveau_info show.
 type Info struct {
-	// Built says that there is anything: before its first update an index has nothing.
+	// Built is false before the first update of an index: then it has nothing.
 	Built bool
 	Docs  int64
 	// Deleted are documents of segments that are not alive any more, and not removed yet.

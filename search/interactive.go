@@ -80,7 +80,7 @@ func readInteractive(r kv.ReadTx, sp space) (interactiveList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseInteractive(bytes.Clone(value)) // what is made of the entries is kept
+	return parseInteractive(bytes.Clone(value)) // caches the parsed entries
 }
 
 // register makes a new index interactive, if it is one whose analysis needs no JavaScript: it notes
@@ -131,7 +131,7 @@ type program struct {
 	def    *Definition
 	makers sync.Pool // of *maker
 	err    error     // it cannot: this process does not have the language
-	bytes  int       // of memory, about
+	bytes  int       // size in memory, roughly
 }
 
 const (
@@ -177,7 +177,7 @@ func (p *program) compile(x *Indexes, e *interactiveEntry) error {
 // the transaction of the document, beside it and what other indexes have of it.
 const maxInteractive = 1 << 20
 
-// readOfEntry is about what looking up a document takes of a transaction.
+// readOfEntry is roughly the size that looking up a document adds to a transaction.
 const readOfEntry = 200
 
 // interactiveUpdate collects what a transaction changes in interactive indexes.

@@ -20,7 +20,7 @@ type making struct {
 	b     *build
 	batch *batch
 	m     *maker
-	part  *segment.Batch // nil: records are made
+	part  *segment.Batch // nil: the documents' records are made
 	// The document of the batch that comes next: those before it are made, or were not mapped.
 	next int
 	from int // the first one of the piece
@@ -153,7 +153,7 @@ var (
 )
 
 const (
-	// ownMemory is about what the server takes that indexes nothing, and leastDocument what a
+	// ownMemory is roughly the memory of a server that indexes nothing, and leastDocument is what a
 	// document may take in any case. On a server of 512 MB no document that has a record
 	// (maxRecord) takes as much as the rest.
 	ownMemory, leastDocument = 40 << 20, 16 << 20
@@ -247,7 +247,7 @@ func (k *making) run(ctx context.Context, docs []*source, fatal *int) error {
 	return k.take(ctx, left[0])
 }
 
-// mapped takes what a function gave for a document.
+// mapped takes the result of a function for a document.
 func (k *making) mapped(ctx context.Context, src *source, result *js.MapResult) error {
 	partition := ""
 	if k.b.partitioned {

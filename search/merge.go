@@ -101,7 +101,7 @@ func taskOf(job, database string, def *Definition) []byte {
 // shown is what _active_tasks shows of a name.
 func shown(name string) string { return strings.ToValidUTF8(name[:min(len(name), 1000)], "") }
 
-// toMerge are the segments that are to become one, none if there is nothing to merge.
+// toMerge returns the segments that are to become one, none if there is nothing to merge.
 func (x *Indexes) toMerge(ctx context.Context, db *storage.DB, recordKey []byte, k *keys) ([]segmentInfo, error) {
 	var m *manifest
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {

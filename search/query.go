@@ -21,7 +21,8 @@ type Searcher struct {
 	*index.Index
 	// Snapshot is what the index shows; documents read from it are as they were indexed.
 	Snapshot *storage.Snapshot
-	// Begun is set by who has begun to answer: a snapshot that is too old then ends the search.
+	// Begun is set by the caller once it has begun to answer: from then on a snapshot that becomes
+	// too old ends the search.
 	Begun bool
 
 	def      *Definition

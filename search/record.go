@@ -11,17 +11,18 @@ import (
 	"github.com/settee-db/settee/storage/kv/packed"
 )
 
-// record is what is known of an index besides its definition.
+// record is the stored state of an index, apart from its definition.
 //
-// Its bytes are the fence of builds: whoever has committed has changed them.
+// Its bytes are the fence of builds: each commit changes them, so that another build, which compares
+// them with those it has read, notices.
 type record struct {
 	number int64
 	// Of the feed, up to which it is built.
 	seq    storage.Seq
 	fields int64 // how many fields have a type; none ever goes
 
-	// Of an interactive index: what is written after began, writers have put into it; once it is
-	// ready, it has all.
+	// Of an interactive index: documents written after began were put into it by their writers;
+	// once it is ready, it has all.
 	began storage.Seq
 	ready bool
 }

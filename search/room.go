@@ -43,7 +43,8 @@ func newRoom(memory int64) *room {
 // mostMerged is how many documents one merge may have: such that they take a quarter of the room.
 func (r *room) mostMerged() int64 { return min(mostMerged, r.total/4/segment.EncodedDocument) }
 
-// errMergeMemory is of segments that stay as they are.
+// errMergeMemory is the error of a merge for which the process has not enough memory: the segments
+// stay as they are.
 type errMergeMemory int64
 
 // Error implements error.
@@ -63,9 +64,9 @@ func (r *room) merge(ctx context.Context, need int64) (release func(), err error
 // batch is how many bytes of text a batch has at most, but for a single document.
 func (r *room) batch() int { return int(min(batchBytes, r.total/16)) }
 
-// need is what a batch takes that has so many bytes of text, those of its largest document among
-// them: while the terms of that are made, they may take mostOfText times as much. A batch that needs
-// more than there is has all of it.
+// need is the memory that a batch takes, by the bytes of its texts and those of its largest
+// document: while the terms of that are made, they may take mostOfText times as much. A batch that
+// needs more than there is has all of it.
 func (r *room) need(text, largest int) int64 {
 	return min(r.total, rowsBytes+batchCopies*int64(text)+mostOfText*int64(max(largest, usualDocument)))
 }
@@ -121,8 +122,8 @@ func (s *share) fits(text, largest int) bool {
 	return s.bytes == 0 && text <= freeBytes || s.of.x.room.need(text, largest) <= s.bytes
 }
 
-// enlarge makes the share large enough for a batch. What it had goes first: nobody waits who holds
-// something of it.
+// enlarge makes the share large enough for a batch. It first gives back what it has, so that nobody
+// waits while holding room.
 func (s *share) enlarge(ctx context.Context, text, largest int) error {
 	r := s.of.x.room
 	r.free.Release(s.bytes)

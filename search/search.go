@@ -28,7 +28,7 @@ type Options struct {
 	Jobs *jobs.Queue
 	// Languages are those besides JavaScript, by the `language` of design documents.
 	Languages map[string]Language
-	// Log has what is told of maintenance that failed; nil: nothing.
+	// Log receives failures of maintenance; nil: they are not logged.
 	Log *slog.Logger
 	// Memory is how many bytes the process may take in all; what is remembered of indexes takes a
 	// ninth of it, up to 256 MB. 0: that. A build that has much to index takes about another

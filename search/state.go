@@ -102,7 +102,7 @@ func (st *state) memory() (bytes int) {
 	return st.bytes()
 }
 
-// bytes is memory for who has the lock.
+// bytes is memory without taking the lock, which the caller holds.
 func (st *state) bytes() (bytes int) {
 	if st.ram != nil {
 		bytes = st.ram.Bytes()

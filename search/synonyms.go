@@ -60,7 +60,8 @@ func termsOf(tokens *analysis.Tokens, a *analysis.Analyzer, text string) (terms 
 	return terms
 }
 
-// of are the synonyms by term, for an analyzer. Words that are not one term to it have none.
+// of are the synonyms by term, for an analyzer. Words of which the analyzer does not make exactly
+// one term have none.
 func (s synonyms) of(a *analysis.Analyzer) map[string][]string {
 	var tokens analysis.Tokens
 	all := map[string][]string{}

@@ -20,7 +20,7 @@ type batch struct {
 	bytes int
 	end   storage.Seq // sequence of the indexes, or of the piece, once it is committed
 	purge storage.Seq // the last purge when it was read
-	last  bool        // it ends where the build is to end, or the feed did
+	last  bool        // it is the last batch: it ends where the build or the feed ends
 	first bool        // no document was mapped before
 	// ready: the maps have run. An error is of documents after those that are left in the batch.
 	ready chan error
@@ -100,7 +100,7 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 		return err
 	}
 	piece, more := p.until != storage.Seq{}, end.More || end.Pending > 0
-	if piece { // what is after it counts for nothing
+	if piece { // documents after it do not count
 		more = b.bytes > maxBatchBytes || int64(len(b.docs)) >= limit
 	}
 	switch {

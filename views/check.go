@@ -153,7 +153,7 @@ func (c *indexCheck) walk(ctx context.Context, prefix []byte, fn func(r kv.ReadT
 	})
 }
 
-// expected is what an entry of IDS says of another key.
+// expected is another key that an entry of IDS implies.
 type expected struct {
 	id  string
 	row *keptRow // nil: a key of OVERSIZED, which is there or not

@@ -41,7 +41,7 @@ type design struct {
 	views       []viewDef
 	definitions []definition // one for each distinct map function
 	signature   Signature    // of all of them, for _info
-	bytes       int          // that it takes, about
+	bytes       int          // size in memory, roughly
 }
 
 // parsedSize is about how many bytes a parsed design document takes for each of its text: sources

@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// groupQuery is what a reduce query keeps from one snapshot to the next.
+// groupQuery is the state of a reduce query that lasts from one snapshot to the next.
 type groupQuery struct {
 	started bool
 	done    bool // all groups are in the batch

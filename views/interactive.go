@@ -244,7 +244,7 @@ func foldIndexes(
 			if err := db.Transact(ctx, func(tx *storage.Tx) error {
 				now, err := readInteractive(tx.KV(), sp)
 				if at := now.find(e.signature); err != nil || at < 0 || now[at].record.number != e.record.number {
-					more = false // it is gone, and nothing is to be left of it
+					more = false // the index is gone, and nothing of it may stay
 					return err
 				}
 				more, err = fold(x, tx.KV())

@@ -79,8 +79,8 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 	return nil
 }
 
-// designChanged does what a design document brings. The documents before it were mapped for the
-// indexes as they were.
+// designChanged makes and removes interactive indexes after a change of a design document. The
+// documents before it were mapped for the indexes as they were.
 func (u *interactiveUpdate) designChanged(
 	ctx context.Context,
 	tx *storage.Tx,

@@ -84,7 +84,7 @@ func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	return jobOutcome(err)
 }
 
-// jobOutcome is what becomes of a job that ended with err.
+// jobOutcome is the outcome of a job that ended with err.
 func jobOutcome(err error) (result []byte, _ error) {
 	switch e, ok := compat.AsError(err); {
 	case ok && e.Kind == compat.KindNoDatabase:
@@ -108,7 +108,7 @@ func (v *Views) buildAsJob(ctx context.Context, db *storage.DB, d *design) error
 	return err
 }
 
-// errPaused is of a build that may be what ends processes.
+// errPaused is the error of a build that is paused because it may crash processes.
 var errPaused = compat.NewError(compat.KindServiceUnavailable, "The build of this index is paused: "+
 	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once after POST /{db}/_compact/{ddoc}.")
 

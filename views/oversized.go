@@ -35,8 +35,8 @@ const OversizedPrefix = 1000
 // keepsOversized reports whether an index lists documents whose rows do not fit in OVERSIZED.
 func (d *definition) keepsOversized() bool { return !isScript(d.language) }
 
-// beginning is what a collector remembers of a document's first row, in case that its rows do not
-// fit.
+// beginning is the part of a document's first row that a collector remembers, in case its rows do
+// not fit.
 type beginning struct {
 	key      []byte // of the first row
 	some     bool   // there was a first row

@@ -14,14 +14,14 @@ import (
 // Several batches are on their way at a time; they are committed in order.
 type pass struct {
 	*builder
-	indexes []*index    // those that take part
+	indexes []*index    // the indexes that take part
 	piece   *piece      // as it was committed last; nil: what the indexes lack up to the end of the feed
 	until   storage.Seq // where the piece ends; zero without one
 	again   bool        // what the indexes have seen before is mapped anew
 	program *program
 
 	size    atomic.Int64 // documents of the next batch
-	most    atomic.Int64 // what size may grow to
+	most    atomic.Int64 // the bound of size
 	largest int          // setting: documents of a transaction at most
 	part    int          // and as it turned out
 	scratch []byte       // of the reader

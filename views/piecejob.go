@@ -105,7 +105,7 @@ func (b *builder) showPieces(ctx context.Context, lead int64) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if set, err := b.readPieces(ctx, lead); err == nil && set != nil { // an error is met by who waits
+		if set, err := b.readPieces(ctx, lead); err == nil && set != nil { // others meet the error
 			done, total := set.progress()
 			b.task.total.Store(total)
 			b.task.reach(done)

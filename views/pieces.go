@@ -36,7 +36,7 @@ const (
 	minPieceChanges  = 2_500
 	// maxPieces bounds the pieces of a build; of a longer feed they are larger.
 	maxPieces = 256
-	// piecesFormat is the first byte of what is stored of pieces.
+	// piecesFormat is the first byte of stored pieces.
 	piecesFormat = 1
 )
 
@@ -280,7 +280,7 @@ func (b *builder) seeThrough(ctx context.Context, lead int64) error {
 		err = other.finishPieces(ctx, lead)
 	}
 	if _, told := compat.AsError(err); told && !errors.Is(err, compat.KindNoDatabase) {
-		return b.beginAnew(ctx, lead) // it is gone, or fails in what is none of ours
+		return b.beginAnew(ctx, lead) // it is gone, or fails for reasons that are not this build's
 	}
 	return err
 }

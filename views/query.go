@@ -47,7 +47,7 @@ var errPartition = compat.NewError(
 	compat.KindQueryParse, "A query asks for a partition if the index is partitioned, and only then.",
 )
 
-// Ask tells, of a view that was found, what it is asked and who takes the answer.
+// Ask is a query of a view, with the sink of its answer.
 type Ask func(w *View) (*viewquery.Query, Sink, error)
 
 // Query is View and View.Query in one snapshot: ask is called in between. Errors of the former and

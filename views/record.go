@@ -23,7 +23,7 @@ const formatMarked = 4
 // second time.
 const formatPieces = 5
 
-// record is what (info, signature) holds of an index.
+// record is the value of (info, signature), the state of an index.
 //
 // Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of
 // claims, height and fan of the levels, then with formatPieces the varint number of who leads them,

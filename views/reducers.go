@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// layout tells views/levels what rows are.
+// layout explains the form of rows to views/levels.
 type layout struct{ raw, partitioned bool }
 
 // Row implements levels.Layout.

@@ -26,11 +26,11 @@ type row struct {
 	term   uint64 // what it takes of a sum, as IDS has it
 }
 
-// docRows is what one document gave for one index.
+// docRows are the rows of one document in one index.
 type docRows struct {
 	rows    []row      // in order of their keys
 	failure string     // not empty: the map function failed, and there are no rows
-	lack    again.Lack // of memory, if that is why
+	lack    again.Lack // the lack of memory, if that is why
 	// oversized is the key in OVERSIZED of a document whose rows do not fit; nil in indexes that do
 	// not keep it.
 	oversized []byte

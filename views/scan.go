@@ -43,7 +43,7 @@ func (w *View) update(ctx context.Context) error {
 	return w.catchUp(ctx, last.Seq)
 }
 
-// errNoRoom is what a query is told whose index would have to grow (fabric_view_map:go).
+// errNoRoom is the error of a query whose index would have to grow (fabric_view_map:go).
 var errNoRoom = compat.NewError(compat.KindInsufficientStorage, "not enough room to update index")
 
 // catchUp has all indexes of the design document be at or after a sequence, unless there is no room

@@ -21,7 +21,7 @@ type stateCache struct {
 	clock  int64
 }
 
-// cachedState is one index. The state is named by what moves with every change of rows: the
+// cachedState is one index. Its state is named by values that change with every change of rows: the
 // sequence of the index, the last purge, and, of an interactive index, the last update of the
 // database; and by what is kept of the rows.
 type cachedState struct {

@@ -83,7 +83,7 @@ type MapError struct {
 	Message string
 }
 
-// Info is what GET /db/_design/d/_info shows.
+// Info is the answer of GET /db/_design/d/_info.
 type Info struct {
 	Name           string // of the design document without `_design/`
 	Signature      [16]byte

@@ -39,7 +39,7 @@ type idChange struct {
 	docID   string
 	entry   []byte // nil: it goes
 	failure string
-	lack    again.Lack // of memory, if that is why
+	lack    again.Lack // the lack of memory, if that is why
 	heal    bool       // it had a failure
 }
 

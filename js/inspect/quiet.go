@@ -10,7 +10,8 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// errSideEffect is what a client gets that wants an expression evaluated only if that changes nothing.
+// errSideEffect is the answer to a client that wants an expression evaluated only if that changes
+// nothing, where it might.
 var errSideEffect = failed("EvalError: Possible side-effect in debug-evaluate")
 
 // quietly evaluates an expression in a frame without running code: a name, this, a literal, and members

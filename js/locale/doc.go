@@ -1,6 +1,6 @@
-// Package locale does what engines of JavaScript know of languages and dates and goja does not, as
-// CouchDB's engine (SpiderMonkey 78) does it. It knows no values of JavaScript: texts and numbers
-// come and go as Go's.
+// Package locale has the functions of JavaScript for languages and dates that goja lacks, with the
+// results of CouchDB's engine (SpiderMonkey 78). It knows no values of JavaScript: texts and
+// numbers come and go as Go's.
 //
 // # Files
 //

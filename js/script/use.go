@@ -8,10 +8,10 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// Use is what a program does with a parameter of a function, as far as its syntax tree shows. Where
-// all that happens to a document is that members are read and written by their names, and that it
-// is written as a document, nobody can tell an object with these members from one with all of them:
-// it need not be made whole. It is immutable.
+// Use describes what a program does with a parameter of a function, as far as its syntax tree
+// shows. Where all that happens to a document is that members are read and written by their names,
+// and that it is written as a document, nobody can tell an object with these members from one with
+// all of them: it need not be made whole. It is immutable.
 type Use struct {
 	// Complete: the value is used in a way that is not known to be one of the others.
 	Complete bool
@@ -29,7 +29,7 @@ func (u *Use) Has(name []byte) bool {
 	return ok
 }
 
-// access is what is done with a member.
+// access says how a member is accessed, as bits.
 type access byte
 
 const (
@@ -48,7 +48,7 @@ func (u *Use) Changes() bool {
 	return false
 }
 
-// Scope is what names in the code of event functions mean that it does not declare.
+// Scope is the meaning of names that the code of an event function uses but does not declare.
 type Scope struct {
 	Databases []string // aliases of databases
 	Others    []string // other names that the host gives, which may hide those

@@ -21,8 +21,8 @@ type accumulator interface {
 	appendResult(ctx context.Context, dst []byte) (out []byte, approximate bool, err error)
 }
 
-// summable is an accumulator that takes what an index has of many documents, too. known is false
-// where that does not tell the value.
+// summable is an accumulator that also takes the statistics that an index has of many documents.
+// known is false where these do not determine the value.
 type summable interface {
 	join(ctx context.Context, f *reduce.FieldStats) (known bool, err error)
 }
@@ -68,7 +68,7 @@ func (k *kept) append(dst []byte) []byte {
 type extreme struct {
 	kept
 
-	sign int // of the comparison of what is taken with what is there
+	sign int // the sign of the comparison of a new value with the kept one
 	key  []byte
 }
 
@@ -122,7 +122,8 @@ func (e *edge) appendResult(_ context.Context, dst []byte) ([]byte, bool, error)
 // maxExact is how many different values $distinct counts exactly.
 const maxExact = 1000
 
-// digest stands for a value; two different ones have the same with a probability of 2^-128.
+// digest is a hash that stands for a value; two different values have the same one with a
+// probability of 2^-128.
 type digest [16]byte
 
 // distinct is $distinct: values that are equal in CouchDB's order count once. Beyond maxExact it is

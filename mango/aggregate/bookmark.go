@@ -35,7 +35,7 @@ func (r *Request) compare(a, b *place) int {
 // A bookmark is base64url of a JSON array: a text of what is asked that decides the order, the key
 // of the group, and the values that it is ordered by, in their order.
 
-// form is what a bookmark has of the request: with another one it is not taken.
+// form is the text by which a bookmark is bound to its request: with another request it is refused.
 func (r *Request) form() string {
 	var b []byte
 	for i := range r.groups {

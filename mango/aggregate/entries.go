@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// entriesOf is what an index over all fields has of the field that a request is about.
+// entriesOf gives the entries of the one field that a request is about, in an index over all
+// fields.
 type entriesOf struct {
 	index *mango.Index
 	of    allfields.Range

@@ -34,7 +34,8 @@ func (r *Request) appendGroup(k *keyOf, values []ejson.Value) (ok bool) {
 	return true
 }
 
-// of gives what counts of a field's value; ok is false where nothing does.
+// of gives the part of a field's value that makes the group: all of it, a prefix or a floor; ok is
+// false where it has none.
 func (g *groupField) of(v ejson.Value) (out ejson.Value, ok bool) {
 	switch {
 	case g.whole():

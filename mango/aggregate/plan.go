@@ -21,7 +21,8 @@ type Plan struct {
 	// Of the plans that read no rows.
 	index *mango.Index
 	equal []ejson.Value // of its first columns
-	all   bool          // the selector wants nothing: what has no group is all that is not in the index
+	// the selector is empty: the documents without a group are all that are not in the index
+	all bool
 	// byKey: the index has the groups in the order of the answer, so that those of a page are read and
 	// no others. What has no group must not depend on them.
 	byKey bool
@@ -46,7 +47,7 @@ var planNames = [...]string{
 	hashed: "hashed", inOrder: "ordered", entries: "entries", counted: "counted", summed: "summed",
 }
 
-// planReads says in _explain what the plans read.
+// planReads are the words of _explain for what each plan reads.
 var planReads = [...]string{
 	hashed: "rows", inOrder: "rows", entries: "entries of a field", counted: "counts of groups",
 	summed: "sums of groups",

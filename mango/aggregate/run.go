@@ -44,7 +44,7 @@ func (p *Plan) Run(ctx context.Context, src *mango.Source, row func(group []byte
 	done := false
 	var err error
 	switch {
-	case src.Shown != nil: // what an index has is more than the user may see
+	case src.Shown != nil: // the index counts documents that the user may not see
 	case p.kind == entries:
 		done, err = p.runEntries(ctx, src, a, give)
 	case p.kind.rowless() && src.Views != nil:
@@ -184,7 +184,8 @@ func (p *Plan) runRowless(
 	}
 	c.t.fromEnd = p.fromEnd
 	if p.byKey {
-		query.Limit = p.r.page() + 2 // the group of the bookmark, and one that tells that others follow
+		// room for the group of the bookmark, and for one more that shows whether others follow
+		query.Limit = p.r.page() + 2
 	}
 	if len(p.r.groups) == 0 { // the one group is there without rows, too
 		if _, err := c.t.find(c.row); err != nil {
@@ -275,7 +276,7 @@ func (c *countSink) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err 
 	return len(rows), nil
 }
 
-// take takes what the index has of the rows of a key.
+// take takes the statistics of the rows of a key.
 func (c *countSink) take(key ejson.Value, value []byte) error {
 	p := c.p
 	columns := key.Children()

@@ -20,15 +20,16 @@ const (
 	// that it asks for.
 	freeKept  = 64 << 10
 	leastKept = 1 << 20
-	// groupSize and accumulatorSize are about what they take besides the bytes of values.
+	// groupSize and accumulatorSize are roughly the memory of a group and an accumulator, without
+	// the bytes of values.
 	groupSize, accumulatorSize = 250, 150
 )
 
 // errFull says that the groups do not fit into memory.
 var errFull = errors.New("aggregate: too many groups")
 
-// errTooManyGroups is what the client is told of errFull: it names the index with which groups
-// are not kept.
+// errTooManyGroups is the client's error for errFull: it names the index with which groups are not
+// kept.
 func (r *Request) errTooManyGroups() error {
 	var fields []string
 	whole := true

@@ -38,8 +38,9 @@ const (
 // build passes a document while a writer that has seen the old note is changing it, one of both
 // runs again.
 //
-// Whatever spoils a transaction, other writers, its size or its age, the next one takes half as
-// many documents. One document alone that cannot be indexed becomes one of the others.
+// If a transaction fails, because of other writers, its size or its age, the next one takes half as
+// many documents. A single document that cannot be indexed becomes one of "the others" (invariant 6
+// of the package).
 
 func (x *Indexes) handleBuilds() error {
 	return x.jobs.Handle(jobs.Type{Name: jobType, Workers: 1, Run: x.build, Pauses: true})
@@ -138,7 +139,7 @@ type builder struct {
 	size int // documents that the next transaction takes at most
 }
 
-// batch is what one transaction of a build did.
+// batch is the result of one transaction of a build.
 type batch struct {
 	ready bool // there is nothing to build, any more
 	at    reached
@@ -183,7 +184,7 @@ func (b *builder) all(ctx context.Context) error {
 	}
 }
 
-// spoiled tells the errors that a smaller transaction may not meet.
+// spoiled reports whether an error may not occur in a smaller transaction.
 func spoiled(err error) bool {
 	for _, e := range []error{kv.ErrTooLarge, kv.ErrTooOld, kv.ErrKeyTooLarge, kv.ErrValueTooLarge} {
 		if errors.Is(err, e) {

@@ -155,7 +155,7 @@ type expectedEntry struct {
 	level int    // of the samples; 0: it is no sample
 }
 
-// checkedDoc is what a document calls for.
+// checkedDoc is what the index should have of a document.
 type checkedDoc struct {
 	id     string
 	keys   [][]byte

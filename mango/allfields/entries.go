@@ -16,13 +16,13 @@ const (
 	// MaxID is the greatest length in bytes of the id of a document that is broken down.
 	MaxID = 4000
 
-	// keyOverhead is about what a key has before the path, and besides the id; writeOverhead what a
-	// write has besides its key.
+	// keyOverhead is roughly the length of a key without path and id; writeOverhead is the size of
+	// a write without its key.
 	keyOverhead   = 40
 	writeOverhead = 60
 
-	// How much is kept of values: of arrays enough to tell most small ones apart, of objects only
-	// that it is one.
+	// How many bytes of a value are kept: of an array enough to tell most small ones apart, of an
+	// object only its type.
 	keepString = 256
 	keepArray  = 64
 )
@@ -104,7 +104,8 @@ func (s *entries) of(body ejson.Value, id string, b bounds) []entry {
 	return s.list
 }
 
-// other is what a document has instead that is not broken down: one entry that every scan finds.
+// other makes the entry of a document that is not broken down: a single one, which every scan
+// finds.
 func (s *entries) other() []entry {
 	s.arena, s.list, s.size, s.bounds = s.arena[:0], s.list[:0], 0, bounds{each: s.each, copies: s.copies}
 	s.push(nil, []byte{firstValue}, 0, true)
@@ -138,7 +139,7 @@ func (s *entries) value(path []byte, v ejson.Value, position int64, depth int) {
 		s.members(path, v, position, depth+1)
 	case ejson.Array:
 		if position > 0 {
-			return // an array in an array: its own entry is the way to it
+			return // an array in an array is found by its own entry
 		}
 		for element := range v.Elements() {
 			if position++; s.full {

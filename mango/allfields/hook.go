@@ -44,7 +44,7 @@ type Indexes struct {
 	transaction int
 }
 
-// Options are what Indexes works with.
+// Options are the parts that Indexes works with.
 type Options struct {
 	Store *storage.Store
 	Jobs  *jobs.Queue // builds indexes that are added to databases with documents

@@ -15,9 +15,9 @@ const prefetchRanges = 16
 
 // ScanRanges walks over the entries of several ranges, one range after the other as Scan does, from
 // range number first on, there from after the key of an entry if one is given. fn gets the number
-// of the range. Unlike Scan it does not leave out what the range is not of: the entries of
-// elements, or those that are none (Range.Has), so that whoever goes on in another snapshot knows
-// how far this one came. The ranges that follow are asked for in time.
+// of the range. Unlike Scan it also gives entries that the range does not select (Range.Has: those
+// of elements, or the others), so that a scan that continues in another snapshot knows how far this
+// one came. The ranges that follow are asked for in time.
 func (x *Index) ScanRanges(
 	ranges []Range,
 	first int,

@@ -8,7 +8,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 )
 
-// Status is what there is to know of an index.
+// Status is the state of an index: whether it is ready, its size, how far its build has come.
 type Status struct {
 	DesignDoc, Name string
 	Ready           bool
@@ -57,8 +57,7 @@ func (x *Indexes) Status(ctx context.Context, db *storage.DB) (list []Status, er
 	return list, err
 }
 
-// status reads what there is to know of one index. How far the build came is only read while there
-// is one.
+// status reads the state of one index; the progress of a build only while there is one.
 func status(s *storage.Snapshot, r *registered) (st Status, err error) {
 	x := &Index{r.Definition, s, spaceOf(s), r.number}
 	st = Status{DesignDoc: r.DesignDoc, Name: r.Name, Ready: r.ready && r.current()}

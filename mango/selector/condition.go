@@ -8,7 +8,7 @@ import (
 	"github.com/settee-db/settee/mango/pcre"
 )
 
-// Op is what a condition of a selector does.
+// Op is the operator of a condition.
 type Op uint8
 
 // The operators; their names are those of selectors with a $ in front.

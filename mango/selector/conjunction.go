@@ -6,14 +6,14 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Conjunction is what a selector asks of single fields, each by itself.
+// Conjunction is the list of conditions on single fields that a document must all fulfil.
 type Conjunction struct {
 	Equal  map[string]ejson.Value // fields that have to equal a value
 	Exists map[string]bool        // fields that documents without them do not pass for
 }
 
-// Conjunction tells what the selector asks of single fields. whole is false where it asks something
-// else besides.
+// Conjunction returns the selector's conditions on single fields. whole is false where the selector
+// has other conditions besides.
 func (s *Selector) Conjunction() (c Conjunction, whole bool) {
 	c = Conjunction{Equal: make(map[string]ejson.Value), Exists: make(map[string]bool)}
 	if s.Root == nil {

@@ -143,7 +143,7 @@ func (f *Fields) AppendJSON(dst []byte, document ...[]byte) ([]byte, error) {
 	return root.AppendJSON(dst), nil
 }
 
-// Projection is what is shown of a document: the text of one of its values, or an object that is
+// Projection is the shown part of a document: the text of one of its values, or an object that is
 // built of members.
 type Projection struct {
 	name    string

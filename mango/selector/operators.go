@@ -28,7 +28,7 @@ var unsupported = map[string]bool{
 	"$nearSphere":    true,
 }
 
-// selectorParser is what the conditions of a selector share while they are parsed.
+// selectorParser is the state that all conditions of a selector share while they are parsed.
 type selectorParser struct{ patterns patterns.Budget }
 
 // condition makes a condition of a value and checks the arguments of operators

@@ -13,7 +13,7 @@ type Path struct {
 	Name  string
 	Parts []string
 	Valid bool
-	// object is what a list of fields has in place of a name; it is never valid.
+	// object stands for an element of a list of fields that is no name; it is never valid.
 	Object []byte
 }
 

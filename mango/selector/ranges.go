@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// FieldRange is what a selector says of the values of one field, as far as an index can use it. A
-// bound that is no value is open (mango_idx_view:range/6).
+// FieldRange is the range of values of one field that a selector allows, as far as an index can use
+// it. A bound that is no value is open (mango_idx_view:range/6).
 type FieldRange struct {
 	Field         string
 	Low, High     ejson.Value

@@ -7,7 +7,7 @@ import "unicode/utf8"
 type Analyzer struct {
 	name  string
 	split splitter
-	// steps are what happens to each token, in this order.
+	// steps are the filters that each token passes, in this order.
 	steps []step
 	// normal are the steps that concern letters and not words: what Normalize does.
 	normal []step
@@ -29,7 +29,7 @@ type Analyzer struct {
 // units.
 type splitter func(text string, at, longest int) (start, end int, kind kind)
 
-// kind is what a token is to the steps that ask for it.
+// kind is the type of a token, for the steps that look at it.
 type kind uint8
 
 const (

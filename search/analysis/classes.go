@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// class is what a character is to the rules that find words (Unicode Standard Annex 29, with what
-// Lucene's StandardTokenizer adds for scripts without spaces).
+// class is the class of a character in the rules that find words (Unicode Standard Annex 29, with
+// what Lucene's StandardTokenizer adds for scripts without spaces).
 type class uint8
 
 const (
@@ -61,7 +61,7 @@ type classTable struct {
 	pages [0x1100]*[256]class
 }
 
-// of is the class of a character; what is none (a broken byte) is other.
+// of is the class of a character; a byte that is no character is other.
 func (t *classTable) of(r rune) class {
 	if uint32(r) >= 0x110000 {
 		return other

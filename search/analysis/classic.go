@@ -24,7 +24,7 @@ func splitClassic(text string, at, _ int) (start, end int, k kind) {
 	return len(text), len(text), kindWord
 }
 
-// classicClass says what a character is to the classic rules.
+// classicClass is the class of a character in the classic rules.
 type classicClass uint8
 
 const (

@@ -10,9 +10,9 @@ import (
 // kind away, each with words that get a part of them back. Words have small letters without
 // accents, and σ at their ends.
 
-// greekStage takes the first ending that a word has, and adds back if what is left is one of words,
-// ends with one of ends or with a letter of vowels, but for what except and exceptEnd say. Endings
-// are shorter than the word but for those with = before them, which may be all of it.
+// greekStage takes the first ending that a word has, and appends back if the rest is one of words,
+// ends with one of ends or with a letter of vowels, unless except or exceptEnd forbids that.
+// Endings are shorter than the word but for those with = before them, which may be all of it.
 type greekStage struct {
 	endings           []string
 	back              string

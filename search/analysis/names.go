@@ -27,13 +27,13 @@ const MaxTerm = 32_766
 // ErrUnknown says that there is no analyzer of a name.
 var ErrUnknown = errors.New("no such analyzer")
 
-// recipe makes an analyzer; stopWords are those of the language where they are nil.
+// recipe makes an analyzer; nil stopWords stand for those of the language.
 type recipe func(d Dialect, stopWords stopSet) *Analyzer
 
 // recipes are all analyzers by name, with the APIs that have them.
 var recipes = map[string]struct {
 	make recipe
-	// noStopWords: it has none, and takes none.
+	// noStopWords: the analyzer has none, and ignores given ones.
 	noStopWords bool
 }{
 	"keyword":             {make: keywordAnalyzer, noStopWords: true},

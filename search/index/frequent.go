@@ -6,14 +6,15 @@ import (
 	"math/bits"
 )
 
-// Keeper is implemented by Blocks that keep between queries what was made of a segment. It is safe
-// for concurrent use.
+// Keeper is implemented by Blocks that cache, between queries, results that were computed from a
+// segment. It is safe for concurrent use.
 type Keeper interface {
 	segment.Blocks
 	// Kept gives what was kept under a name, nil if it was dropped or never kept.
 	Kept(name string) *Frequent
 	Keep(name string, f *Frequent)
-	// Worth reports whether documents are kept that are so many among others.
+	// Worth reports whether a set of documents is worth keeping, by its size and the size of the
+	// segment.
 	Worth(n, docs int32) bool
 }
 
@@ -47,7 +48,8 @@ func (f *Frequent) Bytes() int {
 	return 8*len(f.docs.Words()) + 4*len(f.before) + 4*len(f.peaks) + cap(f.freqs)
 }
 
-// notFrequent is kept for what has a document with too large a frequency.
+// notFrequent is kept in place of a set where some document has a frequency that is too large for
+// it.
 var notFrequent = &Frequent{}
 
 // freq is how often a document of the set has the term.
@@ -155,7 +157,7 @@ func (t *termScorer) bound(p peak) float32 {
 	return most
 }
 
-// keeper is what keeps documents of a segment; nil if nothing does.
+// keeper returns the Keeper of a segment, nil if it has none.
 func (r *reading) keeper() Keeper {
 	if blocks, ok := r.Segment.(*segment.BlockSegment); ok {
 		k, _ := blocks.Blocks().(Keeper)
@@ -205,7 +207,7 @@ func keep(run *segment.Run, k Keeper, name string, f *Frequent) *Frequent {
 	return f.known()
 }
 
-// known is nil for what is kept to be no set, as for what is not kept.
+// known is nil for notFrequent, as for a set that is not kept.
 func (f *Frequent) known() *Frequent {
 	if f == notFrequent {
 		return nil

@@ -7,8 +7,7 @@ import (
 
 // iterator goes through the documents of a segment that a part of a query holds for, in order.
 //
-// What is nil where an iterator is asked for stands for no document. After the run has failed an
-// iterator is at its end.
+// A nil iterator stands for no documents. After the run has failed an iterator is at its end.
 type iterator interface {
 	doc() int32 // -1 before the first one, noMore after the last one
 	next() int32

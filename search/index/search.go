@@ -54,7 +54,7 @@ type Hit struct {
 	doc     int32
 }
 
-// Result is the answer to a search: one page of hits, and what is counted over all hits.
+// Result is the answer to a search: one page of hits, and the counts over all hits.
 type Result struct {
 	Total int64 // all hits, those of other pages included
 	Hits  []Hit

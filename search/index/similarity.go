@@ -34,8 +34,8 @@ type termScorer struct {
 	weight float32
 	norms  []byte
 	read   *segment.NormReader // of blocks, in the place of norms
-	// factors are what norms mean: 1/(k1·…) for BM25, the norm itself for TF-IDF; shared by the
-	// segments of a search.
+	// factors are the numbers that norms stand for: 1/(k1·…) for BM25, the norm itself for TF-IDF;
+	// shared by the segments of a search.
 	factors *[256]float32
 	// The factor of a document of a field without norms.
 	missing float32

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// SortBy is what a SortField compares.
+// SortBy says which value a SortField compares.
 type SortBy uint8
 
 // What hits may be sorted by.
@@ -149,7 +149,7 @@ func (x *Index) nouveauSortField(text string) (SortField, error) {
 	return f, nil
 }
 
-// field is what is known of a field in all segments.
+// field is the description of a field, over all segments.
 func (x *Index) field(field string) (all segment.FieldInfo, ok bool) {
 	for _, s := range x.Segments {
 		info, found := s.Field(field)

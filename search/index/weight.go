@@ -16,8 +16,8 @@ type Error struct{ text string }
 
 func (e *Error) Error() string { return e.text }
 
-// weight is a part of a query with all that its score depends on besides the document. It makes
-// iterators over segments; nil is one for no document.
+// weight is a part of a query, with everything that its score depends on except the document. It
+// makes iterators over segments; nil is one for no document.
 type weight interface {
 	// squares and normalize are TF-IDF's query norm: the sum of the squares of the weights, and
 	// what they are multiplied by. BM25 has no use for them.
@@ -124,7 +124,8 @@ func (p *planner) plan(n query.Node, boost float32) weight {
 	return &constantWeight{boost: boost, kind: p.kind, open: p.filter(n)}
 }
 
-// collection is what scores of a field depend on: how many documents count, and the average length.
+// collection gives the statistics that scores of a field depend on: how many documents count, and
+// the average length.
 func (p *planner) collection(field string) (docs int64, average float32) {
 	var length int64
 	for _, s := range p.segments {
@@ -153,9 +154,9 @@ type scoring struct {
 	missing float32
 }
 
-// scoring is what turns frequencies into scores: the idf and boost of a term, and factors by norm
-// and frequency, by TF-IDF for Clouseau and BM25 for Nouveau, whose factors depend on the field's
-// average length and are shared by the terms of a field.
+// scoring gives the numbers that turn frequencies into scores: the idf and boost of a term, and
+// factors by norm and frequency, by TF-IDF for Clouseau and BM25 for Nouveau, whose factors depend
+// on the field's average length and are shared by the terms of a field.
 func (p *planner) scoring(field string, boost, idf float32) *scoring {
 	s := &scoring{kind: p.kind, field: field, idf: idf, boost: boost * idf, weight: boost * idf, factors: tfFactors,
 		missing: 1}

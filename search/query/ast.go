@@ -27,8 +27,8 @@ const (
 
 // Clause is a part of a group as it is written.
 type Clause struct {
-	// How the clause is joined to the one before it, and what is written before the clause itself:
-	// +, - or nothing.
+	// The conjunction with the clause before it, and the sign before the clause itself: +, - or
+	// none.
 	Conj Conj
 	Mod  Mod
 	Node Node

@@ -27,8 +27,8 @@ type Interval struct {
 	Quoted  bool
 }
 
-// intervalForms are what the functions take: s is a source, n a number, + more sources, w a
-// pattern.
+// intervalForms are the forms of the functions' arguments: s is a source, n a number, + more
+// sources, w a pattern.
 var intervalForms = map[string]string{"atleast": "ns+", "after": "ss", "before": "ss", "containedBy": "ss",
 	"containing": "ss", "extend": "snn", "or": "s+", "maxgaps": "ns", "maxwidth": "ns", "nonOverlapping": "ss",
 	"notContainedBy": "ss", "notContaining": "ss", "notWithin": "sns", "ordered": "s+", "overlapping": "ss",

@@ -79,7 +79,7 @@ type lexer struct {
 	rules *rules
 }
 
-// rules are what differs between the two languages.
+// rules are the differences between the two languages.
 type rules struct {
 	skipsInBoost bool
 	startsTerm   func(r rune) bool
@@ -251,8 +251,9 @@ func column(in string, at int) int {
 	return n
 }
 
-// lexicalError says that there is no token at l.at. Lucene names the character that ends all hope,
-// which we take to be the last one of a text that does not end, and the next one otherwise.
+// lexicalError says that there is no token at l.at. Lucene names the character at which no token is
+// possible any more. Here that is the last one of the text where a token does not end, and the next
+// one otherwise.
 func (l *lexer) lexicalError() error {
 	rest := l.in[l.at:]
 	if rest == "" || rest[0] == '"' || rest[0] == '/' || rest == `\` {

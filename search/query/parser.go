@@ -27,7 +27,7 @@ const (
 	maxTerms = 32 << 10
 )
 
-// Options are what Parse needs besides the text.
+// Options are the parameters of Parse besides the text.
 type Options struct {
 	Dialect Dialect
 	// DefaultField is the field of words without one.

@@ -8,7 +8,7 @@ type Token struct {
 	Position int
 }
 
-// Schema is what Resolve asks about the fields of an index.
+// Schema describes the fields of an index to Resolve.
 type Schema interface {
 	// Tokens are the terms of a text in the field, in the order of their positions.
 	Tokens(field, text string) []Token

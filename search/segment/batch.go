@@ -51,7 +51,8 @@ type batchField struct {
 // occurrence is a term of a text; a position of -1 says that positions do not matter.
 type occurrence struct{ term, position int32 }
 
-// batchEntry is what a document with terms has in a field, besides their occurrences.
+// batchEntry is the entry of a document with terms in a field, without the occurrences of the
+// terms.
 type batchEntry struct {
 	doc      int32
 	end      int // of its occurrences

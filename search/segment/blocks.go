@@ -292,7 +292,7 @@ type blockTerms struct {
 	entry      TermEntry
 }
 
-// TermEntry is what the dictionary of a field says of a term: how many documents have it, 0 for
+// TermEntry is the entry of a term in the dictionary of a field: how many documents have it, 0 for
 // none, and where they begin. It is good for the segment that it came from.
 type TermEntry struct {
 	Docs int32

@@ -1,4 +1,4 @@
-// Package segment is what a full-text index keeps: analysed documents, and segments of them by
+// Package segment has the data of a full-text index: analysed documents, and segments of them by
 // number with their terms, in memory and in the blocks of a store. It knows no queries and no
 // scores; those are package index's, which stands on the interface [Segment].
 //

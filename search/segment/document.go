@@ -1,7 +1,6 @@
 package segment
 
-// Document is what an index knows of a document: the analysed form that the log and the segments
-// hold.
+// Document is the analysed form of a document, which the log and the segments hold.
 type Document struct {
 	ID     string
 	Fields []Field // by name, each once
@@ -9,7 +8,7 @@ type Document struct {
 	Stored []Stored
 }
 
-// Field is what a document has in a field.
+// Field is the content of one field of a document.
 type Field struct {
 	Name string
 	// Terms are the terms of the field, ascending, each once.

@@ -43,7 +43,7 @@ type fieldPlace struct {
 	at     int
 }
 
-// blockField is what a segment has of a field.
+// blockField describes a field of a segment.
 type blockField struct {
 	// The field's number in the keys of its blocks.
 	number int32
@@ -126,7 +126,7 @@ func (h *header) name(place int) []byte {
 	return h.next(&recordReader{packed.Reader{B: h.stored[h.places[place].at:]}}, &blockField{})
 }
 
-// field is what there is of a field; nil if there is none.
+// field returns the description of a field; nil if the segment has none.
 func (h *header) field(name string) *blockField {
 	if f, ok := h.kept.Get(name); ok {
 		return f

@@ -23,7 +23,7 @@ type Segment interface {
 	Live() *Bitmap
 	// Fields are the names of all fields, in order.
 	Fields() iter.Seq[string]
-	// Field says what there is of a field; false if no document has it.
+	// Field describes a field; false if no document has it.
 	Field(field string) (FieldInfo, bool)
 	// Term are the documents with a term, and how many there are; 0 if there is none.
 	Term(r *Run, field, term string, positions bool) (Postings, int32)
@@ -45,8 +45,8 @@ type Segment interface {
 	Stored(r *Run, doc int32) []Stored
 }
 
-// FieldInfo is what is known of a field of a segment without reading it. Documents that are not
-// alive count until their segment is merged, as in Lucene.
+// FieldInfo describes a field of a segment without reading it. Documents that are not alive count
+// until their segment is merged, as in Lucene.
 type FieldInfo struct {
 	Docs   int32 // that have terms in the field
 	Length int64 // the tokens of all of them

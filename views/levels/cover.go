@@ -21,7 +21,7 @@ type cover struct {
 	arena arena
 	// Stale aggregates met, each of which cost a descent to the level below.
 	stale int
-	// untallied: a tally was not enough, since there are fractions or large numbers.
+	// untallied: a tally could not hold the sum: there are fractions or large numbers.
 	untallied bool
 	rest      *unfolded // of a logged index, once it was read
 }

@@ -41,7 +41,7 @@ var DefaultConfig = Config{Levels: 4, Fan: 32}
 // Exact is the group level of group=true.
 const Exact = -1
 
-// Layout tells what rows are. Keys come without the prefix of the rows.
+// Layout explains the form of rows. Keys come without the prefix of the rows.
 type Layout interface {
 	// Row takes a stored row apart; keyed is the length of the part of the key that is the emitted
 	// key, with a partition before it. What it returns may share memory with key and value.

@@ -12,7 +12,7 @@ import (
 
 // Logged indexes. Where many write the rows of an index at once, they would meet at its boundaries.
 // So they only append what they change to a log, at the versionstamp of their commit, and Fold
-// takes the log into the weights later. Who counts reads the weights and the log of one snapshot.
+// takes the log into the weights later. A reader adds up the weights and the log of one snapshot.
 //
 //	(keyLog, 0)                 last 12 bytes of the key of the last entry that was folded
 //	(keyLog, 1) + versionstamp  an entry: changes, each a byte (1 a row comes, 2 goes, 3 has another value; 4 is
@@ -39,7 +39,7 @@ const (
 	foldKeys = 5000
 )
 
-// errLog is of a log that no code of ours has written.
+// errLog is the error of a log that this program cannot have written.
 var errLog = errors.New("levels: malformed log of changes")
 
 // Log appends changes of a transaction to the log. Nothing is read. order numbers the entries: no

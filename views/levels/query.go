@@ -317,7 +317,7 @@ func (u *reduction) flush() error {
 	for i := range pending {
 		p := &pending[i]
 		p.Value = values[i]
-		u.moveOn(p.next) // whatever emit says, the group was given
+		u.moveOn(p.next) // the group was given, even if emit fails
 		u.q.Limit--
 		if err := u.emit(p.number, &p.Group); err != nil {
 			return err

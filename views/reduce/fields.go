@@ -40,7 +40,7 @@ func FieldValue(dst []byte, v ejson.Value) []byte {
 	return append(dst, "false"...)
 }
 
-// field is what is known of one field.
+// field has the statistics of one field.
 type field struct {
 	unknown bool
 	others  int64 // documents in which it is there and no number
@@ -183,7 +183,7 @@ func parseFields(a Aggregate) (rows int64, list []field, err error) {
 	return rows, list, nil
 }
 
-// FieldStats is what an aggregate of Fields has of one field.
+// FieldStats are the statistics of one field in an aggregate of Fields.
 type FieldStats struct {
 	Unknown bool
 	Others  int64 // documents in which the field is there and no number

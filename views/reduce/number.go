@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// errArithmetic is what CouchDB answers when a sum is beyond the floats; its reason is the trace of
-// a process.
+// errArithmetic is CouchDB's answer when a sum is beyond the floats; its reason is the trace of a
+// process.
 var errArithmetic = compat.Named(compat.KindError, "badarith", "bad argument in an arithmetic expression").WithRef()
 
 // number is an Erlang number: an integer of any size, or a float.

@@ -17,7 +17,7 @@ type Row struct {
 	Value []byte // JSON of the value, canonical
 }
 
-// Aggregate is what a function keeps of some rows.
+// Aggregate is the intermediate result of a function over some rows.
 type Aggregate []byte
 
 // Value is a finished reduction.
@@ -56,7 +56,7 @@ type Func interface {
 	Finish(ctx context.Context, view string, aggregates []Aggregate) ([]Value, error)
 }
 
-// Options are what functions need of their surroundings.
+// Options are what functions get from the server.
 type Options struct {
 	JavaScript JavaScript
 	// Limit is that of _sum; nil is DefaultLimit. JavaScript looks after itself.

@@ -16,8 +16,8 @@ func CheckRows(source string, rows []Row) error {
 	return err
 }
 
-// errFunctionClause is what CouchDB answers for arrays of different lengths; its reason is the
-// trace of a process.
+// errFunctionClause is CouchDB's answer for arrays of different lengths; its reason is the trace of
+// a process.
 var errFunctionClause = compat.Named(compat.KindError, "function_clause",
 	"arrays of different lengths below _stats").WithRef()
 

@@ -34,8 +34,8 @@ func (e errBadSum) appendJSON(dst []byte) []byte {
 	return append(append(dst, e.cause...), '}')
 }
 
-// caseClause is what CouchDB answers for a value that it has no case for, given as JSON, with what
-// its term stands in; its reason is the trace of a process.
+// caseClause is CouchDB's answer for a value, given as JSON, that it has no case for, with the term
+// around it; its reason is the trace of a process.
 func caseClause(json []byte, before, after string) error {
 	v, err := ejson.Parse(json)
 	if err != nil {

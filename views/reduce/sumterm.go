@@ -12,8 +12,8 @@ import (
 type term struct {
 	kind    termKind
 	n       number
-	items   []term   // of a list
-	members []member // of an object
+	items   []term   // the elements of a list
+	members []member // the members of an object
 	other   []byte   // JSON of anything else
 }
 

@@ -13,7 +13,7 @@ type Tally struct {
 	Rows, Sum       int64
 	lowest, highest int64
 	squares         wide
-	inexact         bool // it is not what the function makes of the rows
+	inexact         bool // the function's result is another one
 }
 
 // wide is a number of 128 bits: the sum of the squares of times in milliseconds is one.
@@ -59,7 +59,7 @@ func (t *Tally) Add(k Kind, value []byte) {
 	t.Sum = s
 }
 
-// addStat adds what _stats has besides the sum.
+// addStat adds the parts of _stats besides the sum.
 func (t *Tally) addStat(n int64) bool {
 	if t.Rows == 1 {
 		t.lowest, t.highest = n, n

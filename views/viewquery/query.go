@@ -2,7 +2,7 @@ package viewquery
 
 import "github.com/settee-db/settee/compat/ejson"
 
-// Query is what a view is asked. The zero Query is of all rows, but gives none: its Limit is 0.
+// Query is a query of a view. The zero Query is over all rows, but gives none: its Limit is 0.
 type Query struct {
 	// Reduce asks for reduced values. A view without a reduce function, or a query without Reduce,
 	// gives the rows of the map function.
