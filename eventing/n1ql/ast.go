@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/eventing/n1ql/datum"
 	"github.com/settee-db/settee/eventing/n1ql/functions"
+	"github.com/settee-db/settee/eventing/n1ql/lex"
 )
 
 // Statement is a parsed statement. It is immutable and may be used by several goroutines.
@@ -25,6 +26,7 @@ type Statement struct {
 	projection []projection
 	returning  bool // RETURNING, with the projection
 	aggregates []*aggregate
+	windows    []*window // functions over windows
 
 	keys     expr // USE KEYS
 	joins    []*join
@@ -225,6 +227,32 @@ type step struct {
 	isIndex bool
 }
 
+// windowSpec is a window: which rows it goes over, and which of them are the frame of one of them.
+type windowSpec struct {
+	name      string // in the clause WINDOW
+	base      string // a window that this one goes on from, "" when it has all of it
+	whole     bool   // it is the base as it is
+	partition []expr
+	order     []sortTerm
+	frame     *frame // nil for the default one
+	token     lex.Token
+}
+
+// frame is the rows of a window that are looked at for one of them.
+type frame struct {
+	unit     string // ROWS, RANGE or GROUPS
+	from, to edge
+	exclude  string // CURRENT ROW, GROUP, TIES, or "" for nothing
+	token    lex.Token
+}
+
+// edge is an end of a frame.
+type edge struct {
+	side      int  // -1 PRECEDING, 1 FOLLOWING, 0 CURRENT ROW
+	unbounded bool // the first or last row of the partition
+	by        expr // how far away, nil for the current row
+}
+
 // expr is an expression. Evaluation fails only where a bound is hit: what makes no sense is NULL or
 // MISSING.
 type expr interface {
@@ -310,6 +338,18 @@ type (
 		distinct bool
 		at       int // its place in the results
 	}
+	// window is a function over a window.
+	window struct {
+		name        string
+		args        []expr
+		filter      expr // of an aggregate, nil for all rows
+		distinct    bool
+		ignoreNulls bool
+		fromLast    bool
+		over        *windowSpec
+		at          int // its place in the results
+		token       lex.Token
+	}
 	// groupKey is the value of a term of GROUP BY.
 	groupKey struct{ at int }
 )
@@ -379,6 +419,8 @@ func operandSlots(x expr) []*expr {
 		return slotsOf(x.args)
 	case *aggregate:
 		return filled(&x.of, &x.filter)
+	case *window:
+		return x.operands()
 	}
 	return nil
 }
@@ -406,6 +448,14 @@ func arraysOf(over []binding) []*expr {
 	return list
 }
 
+func (x *window) operands() []*expr {
+	list := append(slotsOf(x.args), slotsOf(x.over.partition)...)
+	for i := range x.over.order {
+		list = append(list, &x.over.order[i].expr)
+	}
+	return append(list, filled(&x.filter)...)
+}
+
 func (x *caseOf) operands() []*expr {
 	list := filled(&x.of)
 	for i := range x.whens {
@@ -430,7 +480,7 @@ func constant(x expr, known func(name string) nameKind) bool {
 		return known(x.name) == nameKnown
 	case *metaOf:
 		return x.alias != "" && known(x.alias) == nameKnown
-	case *aggregate, *groupKey:
+	case *aggregate, *window, *groupKey:
 		return false
 	case *subquery:
 		ofRow := func(name string) bool { return known(name) == nameOfRow }

@@ -8,8 +8,9 @@
 // [Statement.Bind] and [Query.Rows]. The documents are behind the interface [Keyspaces]; there is no
 // other I/O.
 //
-//   - parser.go, parsestatement.go, parsequery.go, parsefrom.go, parsemerge.go, parseexpr.go, parsecall.go,
-//     parserange.go: the parser of statements; ast.go: what it makes; embed.go: a statement in other code
+//   - parser.go, parsestatement.go, parsequery.go, parsefrom.go, parsemerge.go, parseexpr.go,
+//     parsecall.go, parserange.go, parsewindow.go: the parser of statements; ast.go: what it makes;
+//     embed.go: a statement in other code
 //   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
 //   - keyspace.go: what statements need of documents; memory.go: what they hold; plan.go: how
@@ -18,10 +19,12 @@
 //   - join.go: JOIN, NEST, UNNEST; group.go: GROUP BY; subquery.go: subqueries, UNION and its like
 //   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT,
 //     UPDATE, DELETE; merge.go: MERGE
+//   - window.go: rows that wait for functions over windows, and partitions; frame.go: their frames;
+//     windowcall.go: the functions
 //   - errors.go: Error
 //
 // The subset: SELECT [DISTINCT] list or RAW FROM a keyspace or a subquery with joins, USE KEYS, LET,
-// WHERE, GROUP BY, ORDER BY, LIMIT, OFFSET, aggregates, UNION and its like; INSERT, UPSERT, UPDATE,
+// WHERE, GROUP BY, WINDOW, ORDER BY, LIMIT, OFFSET, aggregates, UNION and its like; INSERT, UPSERT, UPDATE,
 // DELETE, MERGE, with RETURNING. What else N1QL has is an error that names the clause.
 // docs/eventing-queries.md is for users.
 //

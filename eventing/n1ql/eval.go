@@ -21,6 +21,7 @@ type env struct {
 	statement *Statement
 	variables []datum.Member
 	results   []datum.Value // of the aggregates
+	windows   []datum.Value // of the functions over windows
 	group     []datum.Value // of the terms of GROUP BY
 	steps     int
 	memory    *memory             // of the query; nil: its values have no bound but maxHeld
@@ -304,5 +305,7 @@ func (x *function) eval(e *env) (datum.Value, error) {
 }
 
 func (x *aggregate) eval(e *env) (datum.Value, error) { return e.results[x.at], nil }
+
+func (x *window) eval(e *env) (datum.Value, error) { return e.windows[x.at], nil }
 
 func (x *groupKey) eval(e *env) (datum.Value, error) { return e.group[x.at], nil }

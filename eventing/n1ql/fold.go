@@ -39,6 +39,14 @@ func (f *fold) addOf(e *env) error {
 	return f.add(&v)
 }
 
+// free gives back the memory of what it keeps.
+func (f *fold) free() {
+	f.held.kept -= f.size
+	if f.seen != nil {
+		f.held.kept -= f.seen.size
+	}
+}
+
 // add takes a value, if it counts.
 func (f *fold) add(v *datum.Value) error {
 	if !f.Takes(v) {

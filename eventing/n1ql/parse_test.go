@@ -49,6 +49,11 @@ func TestParse(t *testing.T) {
 		`MERGE INTO $b AS t USING (SELECT 1 AS a) AS s ON t.a = s.a AND t.b > 1 WHEN MATCHED THEN UPDATE SET t.a = 1, ` +
 			`META(t).expiration = 5 UNSET t.b WHERE t.c WHEN MATCHED THEN DELETE WHERE s.d ` +
 			`WHEN NOT MATCHED THEN INSERT (s.k, s.v, {"expiration": 1}) LIMIT 3 RETURNING t.*, s.a`,
+		`SELECT SUM(DISTINCT a) FILTER (WHERE b) OVER (PARTITION BY c, d ORDER BY e DESC NULLS LAST ROWS BETWEEN $n ` +
+			`PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES) AS x, LAG(a, 2, b) IGNORE NULLS OVER w FROM f ` +
+			`WINDOW v AS (PARTITION BY c), w AS (v ORDER BY d) ORDER BY RANK() OVER w, MIN(a) OVER (w GROUPS CURRENT ROW)`,
+		"SELECT NTH_VALUE(a, b) FROM LAST RESPECT NULLS OVER (`rows`) FROM f WINDOW `rows` AS ()",
+		`SELECT rows, range, groups, partition, filter, current, following, respect, exclude FROM last`,
 		strings.Repeat("(", 50) + `SELECT 1` + strings.Repeat(")", 50),
 	} {
 		if _, err := Parse(text); err != nil {
@@ -105,6 +110,9 @@ func FuzzParse(f *testing.F) {
 		`(SELECT a FROM b WHERE EXISTS (SELECT 1 FROM b.a AS x)) UNION (SELECT RAW (SELECT c.d FROM c))[0] ORDER BY a`,
 		`SELECT ANY x IN (SELECT RAW y FROM (SELECT 1 AS y) AS z) SATISFIES x IN (SELECT RAW x) END FROM x`,
 		`MERGE INTO a t USING b s ON KEY s.k WHEN MATCHED THEN UPDATE SET t.a[0] = s WHERE s.b WHEN NOT MATCHED THEN INSERT (s)`,
+		`SELECT SUM(DISTINCT a) FILTER (WHERE b) OVER (PARTITION BY a ORDER BY b DESC ROWS BETWEEN 1 PRECEDING AND $n ` +
+			`FOLLOWING EXCLUDE TIES), NTH_VALUE(a, 2) FROM LAST IGNORE NULLS OVER (w RANGE 1.5 PRECEDING) FROM d ` +
+			`WINDOW w AS (ORDER BY a) ORDER BY LEAD(a, 1, b) OVER w, NTILE(2) OVER (ORDER BY b GROUPS CURRENT ROW)`,
 		`MERGE INTO a USING [1] AS s ON a.x = s WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (KEY "k", VALUE s)`,
 	} {
 		f.Add(seed)

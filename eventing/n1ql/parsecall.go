@@ -31,18 +31,13 @@ func (p *exprParser) caseExpr() expr {
 	return x
 }
 
-// windowFunctions have OVER; the aggregates may have it.
-var windowFunctions = map[string]bool{
-	"CUME_DIST": true, "DENSE_RANK": true, "FIRST_VALUE": true, "LAG": true, "LAST_VALUE": true, "LEAD": true,
-	"NTH_VALUE": true, "NTILE": true, "PERCENT_RANK": true, "RANK": true, "RATIO_TO_REPORT": true, "ROW_NUMBER": true,
-}
-
 // call reads a call of a function.
 func (p *exprParser) call() expr {
 	t := p.tok
 	name := strings.ToUpper(t.Text)
 	p.advance()
 	p.advance() // the parenthesis
+	_, windowOnly := windowFunctions[name]
 	switch {
 	case name == "META":
 		p.uses(t)
@@ -60,13 +55,12 @@ func (p *exprParser) call() expr {
 			p.expiry = true
 		}
 		return x
+	case windowOnly || functions.IsAggregate(name) && p.hasWindow():
+		return p.windowCall(t, name)
 	case functions.IsAggregate(name):
 		return p.aggregateCall(t, name)
 	}
 	f := functions.Lookup(name)
-	if windowFunctions[name] {
-		p.fail(t, "%s is a window function, which is not supported", name)
-	}
 	if f == nil {
 		p.fail(t, "there is no function %s", t.Text)
 		return &literal{}
@@ -77,7 +71,7 @@ func (p *exprParser) call() expr {
 		p.fail(t, "%s has %s", name, f.Arity())
 	}
 	if p.tok.Is("OVER") {
-		p.unexpected("no window")
+		p.fail(p.tok, "%s is for single values, not for windows", name)
 	}
 	return x
 }
@@ -90,19 +84,30 @@ func (p *exprParser) aggregateCall(t lex.Token, name string) expr {
 	if p.aggregate {
 		p.fail(t, "%s must not be inside of another aggregate", name)
 	}
-	x := &aggregate{name: name, at: len(p.found)}
+	p.aggregate = true
+	x := p.aggregateArgument(name)
+	p.aggregate = false
+	x.at = len(p.found)
 	p.found = append(p.found, x)
+	return x
+}
+
+// aggregateArgument reads the argument, and FILTER (WHERE …).
+func (p *exprParser) aggregateArgument(name string) *aggregate {
+	x := &aggregate{name: name}
 	if name == "COUNT" && p.accept("*") {
 		p.expect(")")
 	} else {
 		x.distinct = !p.accept("ALL") && p.accept("DISTINCT")
-		p.aggregate = true
 		x.of = p.expr()
-		p.aggregate = false
 		p.expect(")")
 	}
-	if p.tok.Is("OVER") {
-		p.unexpected("no window")
+	if next := p.ahead(); p.tok.Is("FILTER") && next.Is("(") {
+		p.advance()
+		p.advance()
+		p.expect("WHERE")
+		x.filter = p.expr()
+		p.expect(")")
 	}
 	return x
 }

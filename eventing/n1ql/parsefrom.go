@@ -143,19 +143,32 @@ func (p *statementParser) unnest(j *join) {
 }
 
 // ofRow reads an expression for single rows, which has no aggregates.
-func (p *statementParser) ofRow(clause string) expr {
-	at, before, around := p.tok, len(p.found), p.perRow
+func (p *exprParser) ofRow(clause string) expr {
+	at, before, windows, around := p.tok, len(p.found), len(p.windows), p.perRow
 	p.perRow = true
 	x := p.expr()
 	p.perRow = around
 	if len(p.found) > before {
 		p.fail(at, "%s must not have aggregates", clause)
 	}
+	if len(p.windows) > windows {
+		p.fail(at, "%s must not have functions over windows", clause)
+	}
+	return x
+}
+
+// ofGroup reads an expression for single groups, which has no functions over windows.
+func (p *exprParser) ofGroup(clause string) expr {
+	at, windows := p.tok, len(p.windows)
+	x := p.expr()
+	if len(p.windows) > windows {
+		p.fail(at, "%s must not have functions over windows", clause)
+	}
 	return x
 }
 
 // variablesOf reads what follows LET or LETTING: name = value, …
-func (p *statementParser) variablesOf(clause string) (list []variable) {
+func (p *exprParser) variablesOf(clause string) (list []variable) {
 	for p.fault == nil {
 		at := p.tok
 		v := variable{name: p.name("a variable")}
@@ -163,7 +176,7 @@ func (p *statementParser) variablesOf(clause string) (list []variable) {
 		if clause == "LET" {
 			v.value = p.ofRow(clause)
 		} else {
-			v.value = p.expr()
+			v.value = p.ofGroup(clause)
 		}
 		if slices.ContainsFunc(list, named(v.name)) {
 			p.fail(at, "two variables are called %s", v.name)
@@ -203,7 +216,7 @@ func (p *statementParser) groupClauses(s *Statement) {
 		s.lettings = p.variablesOf("LETTING")
 	}
 	if p.accept("HAVING") {
-		s.having = p.expr()
+		s.having = p.ofGroup("HAVING")
 	}
 }
 

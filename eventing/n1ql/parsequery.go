@@ -17,6 +17,8 @@ type inside struct {
 	aggregate bool         // in the argument of an aggregate
 	perRow    bool         // in a clause that is evaluated for single rows
 	found     []*aggregate // of the statement
+	windows   []*window    // functions over windows, of the statement
+	inWindow  bool         // in such a function, or a window
 	names     []usedName   // what needs a document, a term or a variable
 	expiry    bool         // something may read META().expiration
 	random    bool         // something has another value each time
@@ -57,6 +59,8 @@ func (p *statementParser) afterQuery(s *Statement, of *subquery) *Statement {
 	}
 	outer := p.begin()
 	p.tail(s)
+	windows := windowParser{statementParser: p}
+	windows.complete()
 	p.end(outer, s)
 	return s
 }
@@ -126,6 +130,7 @@ func (p *statementParser) end(outer inside, s *Statement) {
 	inner := p.inside
 	p.inside, p.levels = outer, p.levels-1
 	s.aggregates, s.expiry = append(s.aggregates, inner.found...), s.expiry || inner.expiry
+	s.windows = append(s.windows, inner.windows...)
 	s.random = s.random || inner.random
 	p.expiry, p.random = p.expiry || s.expiry, p.random || s.random
 	for _, n := range inner.names {

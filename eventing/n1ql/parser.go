@@ -162,8 +162,7 @@ func (r *tokens) splitColon() {
 // unsupportedWords begin clauses and expressions of N1QL that are not part of the subset, and are
 // no names either.
 var unsupportedWords = map[string]string{
-	"RIGHT": "RIGHT JOIN", "FLATTEN": "FLATTEN", "WINDOW": "WINDOW",
-	"OVER": "OVER", "FOR": "FOR",
+	"RIGHT": "RIGHT JOIN", "FLATTEN": "FLATTEN", "FOR": "FOR",
 }
 
 // unsupported is the clause that begins with the token, "" if it begins none.
@@ -188,10 +187,10 @@ var reserved = map[string]bool{
 	"INSERT": true, "INTERSECT": true, "INTO": true, "IS": true, "JOIN": true, "LEFT": true,
 	"LET": true, "LETTING": true, "LIKE": true, "LIMIT": true, "MERGE": true, "MISSING": true,
 	"NEST": true, "NOT": true, "NULL": true, "NULLS": true, "OFFSET": true, "ON": true,
-	"OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SELECT": true,
+	"OR": true, "ORDER": true, "OVER": true, "RETURNING": true, "SATISFIES": true, "SELECT": true,
 	"SET": true, "SOME": true, "THEN": true, "TRUE": true, "UNION": true, "UNNEST": true,
 	"UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "USING": true, "VALUED": true,
-	"VALUES": true, "WHEN": true, "WHERE": true, "WITHIN": true,
+	"VALUES": true, "WHEN": true, "WHERE": true, "WINDOW": true, "WITHIN": true,
 }
 
 // IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a

@@ -80,6 +80,10 @@ func (p *statementParser) selectStatement(s *Statement, mayBeAlone bool) {
 	}
 	p.whereClause(s)
 	p.groupClauses(s)
+	windows := windowParser{statementParser: p}
+	if p.accept("WINDOW") {
+		windows.clause()
+	}
 	if list > 0 && bare != nil && s.groups == nil {
 		p.fail(*bare, "beside an aggregate %s needs GROUP BY", bare.Text)
 	}
@@ -89,21 +93,33 @@ func (p *statementParser) selectStatement(s *Statement, mayBeAlone bool) {
 	if p.unsupported() != "" {
 		p.unexpected("the end of the statement")
 	}
+	if windows.complete(); p.fault != nil {
+		return
+	}
 	p.checkNames(s)
-	if free := p.free(); s.from == nil && free != nil {
-		if p.levels == 1 && p.tok.Kind != lex.End && !p.tok.Is(";") && !p.tok.Is(")") && !p.atSets() {
-			p.unexpected("FROM") // which is probably misspelt
-		}
-		for i := range p.names {
-			n := &p.names[i]
-			const unknown = "there is no FROM, so %s is unknown"
-			switch {
-			case n.inner || n.named || n.meta:
-			case n.identifier:
-				n.around, n.missing = true, fmt.Sprintf(unknown, n.token.Text)
-			default:
-				p.fail(n.token, unknown, n.token.Text)
-			}
+	if s.from == nil {
+		p.withoutFrom()
+	}
+}
+
+// withoutFrom refuses what needs a document in a SELECT that has no FROM.
+func (p *statementParser) withoutFrom() {
+	free := p.free()
+	if free == nil {
+		return
+	}
+	if p.levels == 1 && p.tok.Kind != lex.End && !p.tok.Is(";") && !p.tok.Is(")") && !p.atSets() {
+		p.unexpected("FROM") // which is probably misspelt
+	}
+	for i := range p.names {
+		n := &p.names[i]
+		const unknown = "there is no FROM, so %s is unknown"
+		switch {
+		case n.inner || n.named || n.meta:
+		case n.identifier:
+			n.around, n.missing = true, fmt.Sprintf(unknown, n.token.Text)
+		default:
+			p.fail(n.token, unknown, n.token.Text)
 		}
 	}
 }
@@ -126,11 +142,14 @@ func (p *statementParser) tail(s *Statement) {
 }
 
 // number reads the expression of LIMIT or OFFSET, which has its value before the statement runs.
-func (p *statementParser) number(clause string) expr {
-	at, queries := p.tok, len(p.queries)
-	x := p.expr()
-	if len(p.queries) > queries {
+func (p *exprParser) number(clause string) expr {
+	at, queries, names := p.tok, len(p.queries), len(p.names)
+	x := p.ofRow(clause)
+	switch {
+	case len(p.queries) > queries:
 		p.fail(at, "%s must not have a subquery", clause)
+	case len(p.names) > names:
+		p.fail(at, "%s is the same for all rows", clause)
 	}
 	return x
 }
@@ -168,7 +187,7 @@ func (p *statementParser) afterKeyspace(s *Statement) {
 		p.advance()
 		p.accept("PRIMARY")
 		p.expect("KEYS")
-		s.keys = p.expr()
+		s.keys = p.ofRow("USE KEYS")
 	}
 }
 
@@ -252,34 +271,40 @@ func (p *statementParser) element() projection {
 func (p *statementParser) orderBy(s *Statement) {
 	for {
 		used := len(p.names)
-		term := sortTerm{expr: p.expr()}
-		if name, ok := term.expr.(*identifier); ok {
+		term := p.expr()
+		if name, ok := term.(*identifier); ok {
 			for _, e := range s.projection {
 				if e.name == name.name && !e.star {
-					term.expr, p.names = e.expr, p.names[:used]
+					term, p.names = e.expr, p.names[:used]
 				}
 			}
 		}
-		if p.accept("DESC") {
-			term.descending = true
-		} else {
-			p.accept("ASC")
-		}
-		if p.accept("NULLS") {
-			switch {
-			case p.accept("FIRST"):
-				term.nulls = nullsFirst
-			case p.accept("LAST"):
-				term.nulls = nullsLast
-			default:
-				p.unexpected("FIRST or LAST")
-			}
-		}
-		s.order = append(s.order, term)
+		s.order = append(s.order, p.sortTerm(term))
 		if !p.accept(",") {
 			return
 		}
 	}
+}
+
+// sortTerm reads what follows the expression of a term of ORDER BY.
+func (p *exprParser) sortTerm(of expr) sortTerm {
+	term := sortTerm{expr: of}
+	if p.accept("DESC") {
+		term.descending = true
+	} else {
+		p.accept("ASC")
+	}
+	if p.accept("NULLS") {
+		switch {
+		case p.accept("FIRST"):
+			term.nulls = nullsFirst
+		case p.accept("LAST"):
+			term.nulls = nullsLast
+		default:
+			p.unexpected("FIRST or LAST")
+		}
+	}
+	return term
 }
 
 func (p *statementParser) returningClause(s *Statement) {
@@ -287,7 +312,7 @@ func (p *statementParser) returningClause(s *Statement) {
 		s.returning = true
 		p.projection(s)
 	}
-	if len(p.found) > 0 {
+	if len(p.found)+len(p.windows) > 0 {
 		p.fail(p.tok, "only SELECT has aggregates")
 	}
 }

@@ -33,7 +33,7 @@ func (r *run) selectRows(yield func(row []byte) bool) error {
 	if s.where == nil && !s.distinct && s.joins == nil && r.limit > 0 {
 		f.Limit = r.limit + r.offset
 	}
-	return r.rows(f, func(e *env) (bool, error) {
+	return r.projected(f, func(e *env) (bool, error) {
 		row, err := r.project(e)
 		if err != nil {
 			return false, err
@@ -142,7 +142,7 @@ func (r *run) sortOfFind() ([]SortField, bool) {
 	order := r.statement.order
 	t := translator{env: r.env()}
 	if f, ok := t.path(order[0].expr); !ok || !f.id || r.byKeys || r.keyspace == nil ||
-		r.statement.joins != nil || r.statement.grouped() {
+		r.statement.joins != nil || r.statement.grouped() || r.statement.windows != nil {
 		return nil, false
 	}
 	// Ids differ, so that further terms order nothing.
@@ -157,7 +157,7 @@ func (r *run) sorted(seen *seen) ([]sortedRow, error) {
 	if r.limit >= 0 {
 		keep = r.limit + r.offset
 	}
-	err := r.rows(Find{}, func(e *env) (bool, error) {
+	err := r.projected(Find{}, func(e *env) (bool, error) {
 		row, err := r.sortedRow(e)
 		if err != nil {
 			return false, err

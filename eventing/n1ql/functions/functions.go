@@ -56,16 +56,19 @@ func (f *Function) Call(c Caller, args []datum.Value) (datum.Value, error) {
 }
 
 // Arity says how many arguments the function takes, in words.
-func (f *Function) Arity() string {
+func (f *Function) Arity() string { return Arity(f.least, f.most) }
+
+// Arity says how many arguments there may be, in words; there is no bound if most is negative.
+func Arity(least, most int) string {
 	switch {
-	case f.most < 0:
-		return fmt.Sprintf("%d arguments or more", f.least)
-	case f.least < f.most:
-		return fmt.Sprintf("%d to %d arguments", f.least, f.most)
-	case f.least == 1:
+	case most < 0:
+		return fmt.Sprintf("%d arguments or more", least)
+	case least < most:
+		return fmt.Sprintf("%d to %d arguments", least, most)
+	case least == 1:
 		return "1 argument"
 	}
-	return fmt.Sprintf("%d arguments", f.least)
+	return fmt.Sprintf("%d arguments", least)
 }
 
 // builtins are the functions by name.

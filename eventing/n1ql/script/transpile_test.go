@@ -54,12 +54,12 @@ func TestTranspileErrors(t *testing.T) {
 }
 
 func TestExcerpt(t *testing.T) {
-	_, err := Transpile("function f() {\n\tx = SELECT a FROM b WINDOW c;\n}")
+	_, err := Transpile("function f() {\n\tx = SELECT a FROM b RIGHT JOIN c;\n}")
 	var syntax *lex.SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Fatal(err)
 	}
-	if want := "\tx = SELECT a FROM b WINDOW c;\n\t                    ^^^^^^"; syntax.Excerpt() != want {
+	if want := "\tx = SELECT a FROM b RIGHT JOIN c;\n\t                    ^^^^^"; syntax.Excerpt() != want {
 		t.Errorf("%s\nwanted\n%s", syntax.Excerpt(), want)
 	}
 }
@@ -93,7 +93,7 @@ func FuzzTranspile(f *testing.F) {
 	for _, seed := range []string{
 		"select 1;", "x = `a ${ b } c`; select 1;", "(SELECT a FROM b);", "if (x) /'/.test(y); delete from b;",
 		"r = SELECT a FROM b WHERE c = $d\n AND e LIKE '%f';", "log(select 1)", "x = {a: 1}\nupdate b set c = :d;", "#!x\n'",
-		"}{`${", "((((select", "a ? b : c;", "/[/", "'\\", "case x: default: select\n", "\\u0041 select \\u0041 from",
+		"var r = SELECT SUM(a) OVER (PARTITION BY b ROWS $n PRECEDING) FROM c;", "}{`${", "((((select", "a ? b : c;", "/[/", "'\\", "case x: default: select\n", "\\u0041 select \\u0041 from",
 	} {
 		f.Add(seed)
 	}
