@@ -6,6 +6,7 @@ import { javascript } from '@codemirror/lang-javascript'
 import { json, jsonParseLinter } from '@codemirror/lang-json'
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
 import { linter, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint'
+import { MergeView } from '@codemirror/merge'
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState, RangeSet, StateEffect, StateField, type Extension } from '@codemirror/state'
 import {
@@ -219,4 +220,21 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
       view.destroy()
     }
   }
+}
+
+/** compare shows two texts of JSON beside each other in a shadow root of the host. The function that it gives ends it. */
+export function compare (host: HTMLElement, before: string, after: string, names: [string, string]): () => void {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
+  root.replaceChildren()
+  const side = (doc: string, label: string) => ({
+    doc,
+    extensions: [
+      json(), syntaxHighlighting(style), look, EditorView.lineWrapping, EditorState.readOnly.of(true),
+      EditorView.contentAttributes.of({ 'aria-label': label })
+    ]
+  })
+  const view = new MergeView({
+    root, parent: root, a: side(before, names[0]), b: side(after, names[1]), collapseUnchanged: { margin: 2, minSize: 6 }
+  })
+  return () => view.destroy()
 }
