@@ -43,6 +43,7 @@ export function duration (ms: number | undefined): string {
 export function ago (time: number, now = Date.now()): string {
   const past = now - time
   if (Math.abs(past) < 1000) return 'now'
+  if (Math.abs(past) < 60_000) return past > 0 ? `${Math.round(past / 1000)} s ago` : `in ${Math.round(-past / 1000)} s`
   return past > 0 ? `${duration(past)} ago` : `in ${duration(-past)}`
 }
 
