@@ -90,6 +90,8 @@ class Heat extends GutterMarker {
   }
 }
 
+const TYPED = 100 // texts that may be on their way to the component
+
 const dot = new Dot()
 
 // field is state that the component sets as a whole: markers of a gutter, decorations of lines.
@@ -149,7 +151,10 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
     }),
     gutter({ class: 'cm-heat', markers: view => view.state.field(heat.state) })
   ].filter(part => part !== false)
-  let told = setup.value
+  // The newest value that the component gave, and what was typed since. The component shows what is typed later than it is
+  // typed: a value of these is no change, or quick typing would be undone.
+  let known = [setup.value]
+  let taking = false
   const view = new EditorView({
     root,
     parent: root,
@@ -170,11 +175,12 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
         ]),
         languages[language],
         readOnly.of([]), words.of([]),
-        EditorView.contentAttributes.of({ 'aria-label': setup.label }),
+        EditorView.contentAttributes.of({ 'aria-label': setup.label, tabindex: '0' }),
         EditorView.updateListener.of(update => {
-          if (!update.docChanged) return
-          told = update.state.doc.toString()
-          events.change(told)
+          if (!update.docChanged || taking) return
+          const text = update.state.doc.toString()
+          known = [...known.slice(-TYPED), text]
+          events.change(text)
         })
       ]
     })
@@ -190,9 +196,12 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
       if (props.complete !== before.complete) {
         effects.push(words.reconfigure(props.complete ? autocompletion({ override: [source(props.complete)] }) : autocompletion()))
       }
-      if (props.value !== told && props.value !== view.state.doc.toString()) {
-        told = props.value
+      const at = known.indexOf(props.value)
+      known = at < 0 ? [props.value] : known.slice(at)
+      if (at < 0 && props.value !== view.state.doc.toString()) {
+        taking = true
         view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: props.value } })
+        taking = false
       }
       const { doc } = view.state
       const start = (line: number) => doc.line(Math.max(1, Math.min(doc.lines, line))).from
