@@ -1,0 +1,37 @@
+// A field for the name of a database, which completes names.
+import { useEffect, useId, useState } from 'preact/hooks'
+import { get } from '../api'
+import { useLater } from '../use'
+
+/** DatabaseInput offers the names that begin with what is typed. onChoose is told of a name that was chosen or finished. */
+export function DatabaseInput ({ value, onChoose, label = 'Database' }: {
+  value: string, onChoose: (name: string) => void, label?: string
+}) {
+  const id = useId()
+  const [typed, setTyped] = useState(value)
+  const [names, setNames] = useState<string[]>([])
+  const asked = useLater(typed, 120)
+  useEffect(() => setTyped(value), [value])
+  useEffect(() => {
+    const stop = new AbortController()
+    const range = asked === '' ? {} : { start_key: asked, end_key: `${asked}\ufff0` }
+    get<string[]>('/_all_dbs', { ...range, limit: 30 }, { signal: stop.signal, quiet: true }).then(setNames, () => {})
+    return () => stop.abort()
+  }, [asked])
+  const input = (event: InputEvent & { currentTarget: HTMLInputElement }) => {
+    const next = event.currentTarget.value
+    setTyped(next)
+    // A name that was chosen in the list comes without a kind of typing, or as a replacement.
+    if (names.includes(next) && (event.inputType === undefined || event.inputType === 'insertReplacementText')) onChoose(next)
+  }
+  return (
+    <>
+      <input
+        list={id} aria-label={label} placeholder={label} value={typed} autocomplete='off' spellcheck={false} onInput={input}
+        onChange={event => { if (event.currentTarget.value !== value) onChoose(event.currentTarget.value) }}
+        onKeyDown={event => { if (event.key === 'Enter') onChoose(event.currentTarget.value) }}
+      />
+      <datalist id={id}>{names.map(name => <option key={name} value={name} />)}</datalist>
+    </>
+  )
+}
