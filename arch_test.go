@@ -124,7 +124,7 @@ var rooms = map[string][]string{
 	},
 	// Handlers are packages by resource: each names what it has of others.
 	"server/admin": handlers("js", "cluster", "replication", "search", "server/auth", "principal", "config",
-		"server/console", "server/forward"),
+		"server/console", "server/forward", "memory", "server/stats"),
 	"server/session": handlers("server/auth", "principal", "server/users"),
 	"server/replicator": handlers(
 		"js", "principal",

@@ -157,7 +157,8 @@ func (p *Pool) SetTimeout(d time.Duration) {
 
 // Stats are counters of a pool.
 type Stats struct {
-	Running int   // processes that live, busy ones included
+	Most    int   // processes that there may be
+	Running int   // those that live, busy ones included
 	Idle    int   // those that wait for work
 	Started int64 // processes started so far
 	Killed  int64 // of them, killed for time, memory or a crash
@@ -181,6 +182,7 @@ func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Stats{
+		Most:    p.opts.Workers,
 		Running: p.total,
 		Idle:    len(p.idle),
 		Started: p.started.Load(),

@@ -34,6 +34,30 @@ func (s *Scheduler) Jobs(node string) [][]byte {
 	return out
 }
 
+// Crash is a job that failed and waits before it is tried again.
+type Crash struct {
+	DB, DocID      string // "" for a job of _replicate
+	Source, Target string // without credentials
+	Reason         string
+	Times          int // in a row
+}
+
+// Crashing are the jobs that wait after failures, in no order.
+func (s *Scheduler) Crashing() (list []Crash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		if j.stop == nil && j.history[0].kind == eventCrashed {
+			list = append(list, Crash{
+				DB: j.spec.DB, DocID: j.spec.DocID,
+				Source: j.spec.Source.DisplayURL(), Target: j.spec.Target.DisplayURL(),
+				Reason: j.history[0].reason, Times: j.crashes(s.o.Settings().HealthThreshold),
+			})
+		}
+	}
+	return list
+}
+
 // Job gives one job as Jobs shows it, nil if there is no such job.
 func (s *Scheduler) Job(id JobID, node string) []byte {
 	s.mu.Lock()

@@ -94,8 +94,9 @@ type Options struct {
 	// Descriptors is how many files the process may have open; connections leave some of them to
 	// the store. 0: unknown.
 	Descriptors int64
-	// Cluster gives what the store's cluster says of itself as JSON, for _system; nil: it has none.
-	Cluster func() []byte
+	// Cluster is what the store's cluster says of itself, for _system and _prometheus; nil: it has
+	// none.
+	Cluster admin.Cluster
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
 }
@@ -149,7 +150,8 @@ func New(o Options) (*Server, error) {
 	})
 	s.admin, err = admin.New(admin.Options{
 		Env: env, Views: o.Views, Search: o.Search, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier,
-		Replications: s.replications.Tasks, Paused: pausedFunctions(o.Functions),
+		Replications: s.replications.Tasks, Crashing: s.replications.Crashing,
+		NoRoom: o.NoRoom, Paused: pausedFunctions(o.Functions),
 		Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer, or too slowly.",

@@ -33,6 +33,7 @@ import (
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/indexers"
@@ -198,7 +199,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Config: a.config, Log: log,
 			Node: o.node, Nodes: a.nodes,
 			Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
-			Cluster: a.clusterJSON(),
+			Cluster: a.cluster(),
 			Current: a.current(), NoRoom: a.fuller("interactive_database_writes_threshold"),
 			Logins: a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
 		})
@@ -455,16 +456,13 @@ func (a *app) collectors() []prometheus.Collector {
 	if engine, ok := a.engine.(prometheus.Collector); ok {
 		list = append(list, engine)
 	}
-	if engine, ok := a.engine.(statusTeller); ok {
-		list = append(list, clusterStatus{engine})
-	}
 	return list
 }
 
-// clusterJSON gives what the engine's cluster says of itself; nil if it has none.
-func (a *app) clusterJSON() func() []byte {
+// cluster is what the engine's cluster says of itself; nil if it has none.
+func (a *app) cluster() admin.Cluster {
 	if engine, ok := a.engine.(statusTeller); ok {
-		return clusterStatus{engine}.JSON
+		return clusterStatus{engine}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@
 //	forward.go         _node/{name} of another node, which that one answers
 //	config.go          _node/…/_config
 //	stats.go           _node/…/_stats
+//	overview.go        _node/…/_overview: samples.go, the last hour; warnings.go, what is to be done
 //	prometheus.go      _node/…/_prometheus, on an additional port too
 //	system.go, system_linux.go, system_other.go   _node/…/_system
 //	pprof.go           _node/…/_pprof

@@ -28,13 +28,21 @@ type Options struct {
 	Jobs         *jobs.Queue     // whose running jobs _active_tasks shows, nil without
 	JS           *js.Pool        // nil without
 	Verifier     *principal.Verifier
-	Replications func() []replication.Task // that run
+	Replications func() []replication.Task  // that run
+	Crashing     func() []replication.Crash // those that wait after failures
 	// Paused are the event functions that were paused for a reason; nil without.
 	Paused  func(context.Context) ([]Paused, error)
 	Build   string                 // what was built; GET / shows it as git_sha
 	Web     string                 // directory of the web interface, none if empty or missing
-	Cluster func() []byte          // what the store's cluster says of itself as JSON, nil without
+	Cluster Cluster                // what the store's cluster says of itself, nil without
 	Metrics []prometheus.Collector // that _prometheus shows besides CouchDB's and the process's own
+	NoRoom  func() bool            // whether clients may not write for want of space; nil: they may
+}
+
+// Cluster is what the store's cluster says of itself: as metrics, and as JSON. Each asks it.
+type Cluster interface {
+	prometheus.Collector
+	JSON() []byte
 }
 
 // Handlers serve the server and its node.
@@ -49,8 +57,11 @@ type Handlers struct {
 	replications func() []replication.Task
 	paused       func(context.Context) ([]Paused, error)
 	build        string
-	web          *os.Root      // nil without a web interface
-	cluster      func() []byte // nil without
+	web          *os.Root // nil without a web interface
+	cluster      Cluster  // nil without
+	crashing     func() []replication.Crash
+	noRoom       func() bool
+	samples      *sampler
 	metrics      *prometheus.Registry
 	health       *health
 	started      time.Time
@@ -64,7 +75,7 @@ func New(o Options) (*Handlers, error) {
 	h := &Handlers{
 		env: o.Env, views: o.Views, search: o.Search, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier,
 		replications: o.Replications, paused: o.Paused, build: o.Build, cluster: o.Cluster, started: time.Now(),
-		health: &health{store: o.Env.Store, log: o.Env.Log},
+		crashing: o.Crashing, noRoom: o.NoRoom, health: &health{store: o.Env.Store, log: o.Env.Log},
 	}
 	var err error
 	if h.web, err = openWeb(o.Web); err != nil {
@@ -73,6 +84,8 @@ func New(o Options) (*Handlers, error) {
 	if h.metrics, err = h.newMetrics(o.Metrics); err != nil {
 		return nil, err
 	}
+	h.samples = newSampler(readNumbers(h, o.Metrics), &o.Env.Stats.Answered)
+	go h.samples.run(o.Env.Stopping())
 	h.ConfigChanged()
 	return h, nil
 }

@@ -22,6 +22,9 @@ func (h *Handlers) newMetrics(others []prometheus.Collector) (*prometheus.Regist
 	r := prometheus.NewRegistry()
 	r.MustRegister(h.env.Stats, systemCollector{h}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if h.cluster != nil {
+		r.MustRegister(h.cluster)
+	}
 	for _, other := range others {
 		if err := r.Register(other); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)

@@ -40,6 +40,8 @@ func (h *Handlers) Routes() []call.Route {
 			"Counters in Prometheus' text form."),
 		call.Row("GET", "/_node/{node}/_system", call.Metrics, h.getSystem,
 			"Memory, processes and queues; with cluster=true the FoundationDB cluster, too."),
+		call.Row("GET", "/_node/{node}/_overview", call.Metrics, h.getOverview,
+			"What the node counted in the last hour, and what needs somebody to act (extension)."),
 		call.Row("GET", "/_node/{node}/_versions", call.ServerAdmin, getVersions,
 			"Versions of JavaScript, run-time system and collation."),
 		call.Row("GET", "/_node/{node}/_smoosh/status", call.ServerAdmin, getSmooshStatus, "Automatic compaction."),

@@ -104,7 +104,7 @@ func (h *Handlers) getSystem(c *call.Call) error {
 		`,"message_queues":{"couch_file":{},"couch_db_updater":{},"couch_server":0,"index_server":0,"rexi_server":0,"rexi_buffer":0}`...)
 	b = append(b, `,"internal_replication_jobs":0,"distribution":{},"distribution_events":{}`...)
 	if asked, _ := c.Query.First("cluster"); asked == "true" && h.cluster != nil {
-		b = append(append(b, `,"cluster":`...), h.cluster()...)
+		b = append(append(b, `,"cluster":`...), h.cluster.JSON()...)
 	}
 	b = append(b, '}')
 	return c.JSON(http.StatusOK, b)

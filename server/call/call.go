@@ -26,6 +26,7 @@ type Call struct {
 	DB          *storage.DB         // nil outside /{db}
 	Docs        *documents.Database // db as the user sees it
 	DBKnown     bool                // the errors are not about a missing database
+	Feed        bool                // the client decides how long it takes
 	authorized  bool                // the route's access rule was passed
 	Rewrites    int64               // how often the request was rewritten
 	RewrittenBy int                 // bytes of the design documents that did

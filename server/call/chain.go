@@ -48,6 +48,9 @@ func (c *Call) handle() (err error) {
 func (c *Call) observe(begin time.Time) {
 	took := time.Since(begin)
 	c.Env.Stats.End(c.status, took, c.in.read.Load(), c.sent)
+	if !c.Feed {
+		c.Env.Stats.Answered.Took(took)
+	}
 	c.logAccess(took)
 }
 

@@ -145,6 +145,7 @@ func (f *changesFeed) serve() error {
 	if f.kind == params.FeedNormal {
 		return f.normal()
 	}
+	f.c.Feed = true
 	f.c.Env.Stats.OpenFeeds.Add(1)
 	defer f.c.Env.Stats.OpenFeeds.Add(-1)
 	return f.follow()

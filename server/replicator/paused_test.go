@@ -100,6 +100,9 @@ func TestPausedDocument(t *testing.T) {
 		require.Eventually(t, seen, time.Minute, 10*time.Millisecond, what)
 	}
 	until("it runs", `"state":"crashing"`) // against a wall
+	require.Regexp(t, `"id":"replication_crashing","severity":"warning","subject":"_replicator/r",`+
+		`"text":"The replication from http://127.0.0.1:1/src/ to http://127.0.0.1:1/dst/ has failed`,
+		s.Do("GET", "/_node/_local/_overview", "").Body.String())
 	require.NotContains(t, shown(), whyPaused)
 	id := between(shown(), `"id":"`, `"`)
 	s.end(t)

@@ -125,5 +125,8 @@ func (r *Replications) Close() {
 	r.follower.Wait()
 }
 
+// Crashing are the replications of this node that wait after failures.
+func (r *Replications) Crashing() []replication.Crash { return r.scheduler.Crashing() }
+
 // Tasks are the replications that run.
 func (r *Replications) Tasks() []replication.Task { return r.scheduler.Tasks(r.ctx) }

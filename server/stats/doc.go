@@ -2,6 +2,7 @@
 //
 //	stats.go         the counters and gauges
 //	histogram.go     the histograms; their moments
+//	interval.go      times between one look and the next
 //	recorded.go      the statistics that the server records, by CouchDB's names
 //	javascript.go    those that are taken from the pool of JavaScript workers
 //	tree.go          as _stats shows them

@@ -48,6 +48,11 @@ func bounds(bin int) (low, high, middle float64) {
 		math.Float64frombits(bits | 1<<(binBits-1))
 }
 
+// binOf is the bin of a value.
+func binOf(v float64) uint64 {
+	return math.Float64bits(min(max(v, smallest), largest))>>binBits - firstBin
+}
+
 // Add adds a value.
 func (h *Histogram) Add(v float64) {
 	h.mu.Lock()
@@ -61,7 +66,7 @@ func (h *Histogram) Add(v float64) {
 // add adds a value at a time since the start. h.mu is held.
 func (h *Histogram) add(v float64, now time.Duration) {
 	at := int64(now/time.Second) + 1
-	bin := math.Float64bits(min(max(v, smallest), largest))>>binBits - firstBin
+	bin := binOf(v)
 	if h.seconds == nil {
 		h.seconds = make([]second, Window)
 	}

@@ -39,6 +39,9 @@ type stat struct {
 type Stats struct {
 	Received atomic.Uint64 // bytes of request bodies
 	Sent     atomic.Uint64 // bytes of answers' bodies
+	// Answered is how long answers took, but for feeds, whose clients decide that; CouchDB's
+	// request_time counts these, too. Its reader is who samples the statistics.
+	Answered Interval
 	Recorded
 	all      []*stat
 	byName   map[string]*stat
@@ -139,6 +142,16 @@ func (s *Stats) TakeModes(maintenance, upgrading bool) {
 			c.set(1)
 		}
 	}
+}
+
+// Classes are the answers by the first digit of their status.
+func (s *Stats) Classes() (n [6]int64) {
+	for code, st := range s.codes {
+		if st != nil {
+			n[code/100] += st.n.Value()
+		}
+	}
+	return n
 }
 
 // Begin counts a request.

@@ -67,15 +67,7 @@ func (q *Queue) logPaused(typ, id string) {
 // Paused gives at most limit jobs that are paused, of types that this queue has handlers for. It
 // reads the entries of keyDue whose delay is pausedFor, and no others.
 func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) {
-	q.mu.Lock()
-	types := make([]string, 0, len(q.types))
-	for name, t := range q.types {
-		if t.Pauses {
-			types = append(types, name)
-		}
-	}
-	q.mu.Unlock()
-	for _, typ := range types {
+	for _, typ := range q.pausing() {
 		ms := uint64(pausedFor.Milliseconds())
 		begin, end := q.keys.delay(typ, ms), q.keys.delay(typ, ms+1)
 		err := kv.Walk(ctx, q.kv, begin, end, listWindow, func(tx kv.ReadTx, window []kv.Row) error {
@@ -99,6 +91,18 @@ func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) 
 		}
 	}
 	return found, nil
+}
+
+// pausing are the types of this queue whose jobs may be paused.
+func (q *Queue) pausing() (types []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for name, t := range q.types {
+		if t.Pauses {
+			types = append(types, name)
+		}
+	}
+	return types
 }
 
 // PausedOf gives the jobs that are paused, of any type, whose ids are the given one or begin with

@@ -55,6 +55,27 @@ func (q *Queue) Running(ctx context.Context, typ string, limit int) ([]Job, erro
 	return q.list(ctx, begin, end, limit)
 }
 
+// Failing gives at most limit jobs whose latest run failed, of the types that this queue has
+// handlers for and that may be paused: they build what queries need, or move data. The death of a
+// worker is no failure. Of each type it looks at listMost jobs at most.
+func (q *Queue) Failing(ctx context.Context, limit int) (found []Job, err error) {
+	for _, typ := range q.pausing() {
+		list, err := q.List(ctx, typ, "", listMost)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range list {
+			if j.Error != "" && (j.Failures > 0 || j.State == Finished) && len(found) < limit {
+				found = append(found, j)
+			}
+		}
+	}
+	return found, nil
+}
+
+// listMost bounds what Failing reads.
+const listMost = 1000
+
 // listWindow is how many jobs a list reads together.
 const listWindow = 100
 

@@ -48,6 +48,12 @@ type Metrics struct {
 	Compactions      int64
 	Flushes          int64
 	WriteAmp         float64 // bytes written to tables per byte flushed or logged, by Pebble's own count
+	CompactedBytes   uint64  // written to tables by compactions
+	FlushedBytes     uint64  // written to tables by flushes
+	CompactionDebt   uint64  // what Pebble expects to compact until its levels have their shape
+
+	VolumeBytes uint64 // of the file system, without what root alone may write; 0: unknown
+	VolumeFree  uint64
 }
 
 // stats are the counters behind Metrics.
@@ -76,16 +82,15 @@ func (s *Store) Metrics() Metrics {
 		return Metrics{}
 	}
 	defer s.gate.leave()
+	var m Metrics
+	if usage, err := s.space.fs.GetDiskUsage(s.space.dir); err == nil {
+		m.VolumeBytes, m.VolumeFree = usage.UsedBytes+usage.AvailBytes, usage.AvailBytes
+	}
 	if s.readOnly.Load() {
-		return Metrics{} // Pebble may be closed at any moment
+		return m // Pebble may be closed at any moment
 	}
-	m := Metrics{
-		Conflicts:     s.stats.conflicts.Load(),
-		Postponed:     s.stats.postponed.Load(),
-		Ended:         s.stats.ended.Load(),
-		CounterHits:   s.committer.builder.fold.hits.Load(),
-		CounterMisses: s.committer.builder.fold.misses.Load(),
-	}
+	m.Conflicts, m.Postponed, m.Ended = s.stats.conflicts.Load(), s.stats.postponed.Load(), s.stats.ended.Load()
+	m.CounterHits, m.CounterMisses = s.committer.builder.fold.hits.Load(), s.committer.builder.fold.misses.Load()
 	s.stats.mu.Lock()
 	m.GroupSize, m.SyncLatency = s.stats.groupSize, s.stats.latency
 	s.stats.mu.Unlock()
@@ -100,7 +105,11 @@ func (s *Store) Metrics() Metrics {
 	m.HeldBytes = uint64(max(0, int64(p.MemTable.ZombieSize)))
 	total := p.Total()
 	m.TableBytes, m.Tables, m.ReadAmp, m.WriteAmp = total.TablesSize, total.TablesCount, p.ReadAmp(), total.WriteAmp()
-	m.Compactions, m.Flushes = p.Compact.Count, p.Flush.Count
+	m.Compactions, m.Flushes, m.CompactionDebt = p.Compact.Count, p.Flush.Count, p.Compact.EstimatedDebt
+	for i := range p.Levels { // of Total flushes count what is logged, too
+		m.CompactedBytes += p.Levels[i].TableBytesCompacted + p.Levels[i].BlobBytesCompacted
+		m.FlushedBytes += p.Levels[i].TableBytesFlushed + p.Levels[i].BlobBytesFlushed
+	}
 	return m
 }
 

@@ -1,6 +1,8 @@
 package pebblekv
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -51,6 +53,19 @@ var measures = []measure{
 		func(m *Metrics) float64 { return float64(m.Compactions) }),
 	counterOf("table_flushes_total", "flushes of memtables to tables",
 		func(m *Metrics) float64 { return float64(m.Flushes) }),
+	counterOf("compacted_bytes_total", "bytes that compactions wrote to tables",
+		func(m *Metrics) float64 { return float64(m.CompactedBytes) }),
+	counterOf("flushed_bytes_total", "bytes that flushes wrote to tables",
+		func(m *Metrics) float64 { return float64(m.FlushedBytes) }),
+	gaugeOf("compaction_debt_bytes", "bytes that are to be compacted until tables are in order",
+		func(m *Metrics) float64 { return float64(m.CompactionDebt) }),
+}
+
+// volumeMeasures are those of the file system, where it can be asked.
+var volumeMeasures = []measure{
+	gaugeOf("volume_bytes", "size of the file system that the store is on",
+		func(m *Metrics) float64 { return float64(m.VolumeBytes) }),
+	gaugeOf("volume_free_bytes", "what is free of it", func(m *Metrics) float64 { return float64(m.VolumeFree) }),
 }
 
 var (
@@ -70,7 +85,7 @@ const (
 
 // Describe implements prometheus.Collector.
 func (s *Store) Describe(out chan<- *prometheus.Desc) {
-	for _, m := range measures {
+	for _, m := range slices.Concat(measures, volumeMeasures) {
 		out <- m.desc
 	}
 	out <- groupSizeDesc
@@ -85,7 +100,11 @@ func (s *Store) Collect(out chan<- prometheus.Metric) {
 	}
 	s.gate.leave()
 	m := s.Metrics()
-	for _, p := range measures {
+	shown := measures
+	if m.VolumeBytes > 0 {
+		shown = slices.Concat(measures, volumeMeasures)
+	}
+	for _, p := range shown {
 		out <- prometheus.MustNewConstMetric(p.desc, p.kind, p.value(&m))
 	}
 	// whole numbers

@@ -37,7 +37,7 @@ func TestPrometheus(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != len(measures)+2 || !seen["settee_commit_sync_seconds"] {
+	if len(seen) != len(measures)+len(volumeMeasures)+2 || !seen["settee_commit_sync_seconds"] {
 		t.Errorf("%v", seen)
 	}
 	if err := s.Close(); err != nil {
