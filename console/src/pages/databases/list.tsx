@@ -1,6 +1,6 @@
 // The list of databases with their sizes, which are asked for as rows come into view.
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
-import { get, path, post, put } from '../../api'
+import { ApiError, get, path, post, put } from '../../api'
 import { useCommands } from '../../commands'
 import { bytes, count, plural } from '../../format'
 import { go, href, useParam } from '../../router'
@@ -69,7 +69,9 @@ export function List () {
       }
       status={`${plural(rows.length, 'database')}${ended ? '' : ' and more'}`}
     >
-      {first.error && <Failure error={first.error} doing='Reading the list' again={first.again} />}
+      {first.error && (isHidden(first.error)
+        ? <ByName />
+        : <Failure error={first.error} doing='Reading the list' again={first.again} />)}
       <Table
         label='Databases' rows={rows} rowKey={row => row.name} chosen={chosen} onChoose={row => setChosen(row.name)}
         onOpen={row => { void go(href(['databases', row.name])) }} more={first.value && !ended ? more : undefined}
@@ -79,7 +81,7 @@ export function List () {
           { key: 'deleted', title: 'Deleted', numeric: true, wide: true, cell: row => count(row.deleted) },
           { key: 'size', title: 'Size', numeric: true, cell: row => <span title={plural(row.size ?? 0, 'byte')}>{bytes(row.size)}</span> }
         ]}
-        empty={
+        empty={first.value && (
           <Empty
             title={prefix ? `No database begins with “${prefix}”` : 'No database yet'}
             action={user.admin && <Button kind='primary' onClick={() => setCreating(true)}>Create database</Button>}
@@ -87,10 +89,30 @@ export function List () {
           >
             A database holds documents, and what is computed of them.
           </Empty>
-        }
+        )}
       />
       {creating && <Create onClose={() => setCreating(false)} />}
     </Page>
+  )
+}
+
+// isHidden: the setting admin_only_all_dbs keeps the list from who does not administer the server.
+const isHidden = (error: Error): boolean => error instanceof ApiError && (error.status === 401 || error.status === 403)
+
+/** ByName opens a database whose name one knows. */
+function ByName () {
+  const [name, setName] = useState('')
+  const open = (event: SubmitEvent) => {
+    event.preventDefault()
+    void go(href(['databases', name]))
+  }
+  return (
+    <form class='stack narrow' onSubmit={open}>
+      <Field label='Name of a database' hint='The list of all is for administrators. What you may read opens by its name.'>
+        {(id, about) => <input id={id} aria-describedby={about} required value={name} onInput={event => setName(event.currentTarget.value)} />}
+      </Field>
+      <div class='row'><Button kind='primary' type='submit'>Open</Button></div>
+    </form>
   )
 }
 

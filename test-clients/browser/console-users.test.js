@@ -1,0 +1,70 @@
+// The console's page of users: make one, give it a role, let the role into a database, see it in the matrix.
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { accessible, api, base, browser, expect, noErrors, open, page, pictures, signIn, until, watched } from './console.js'
+
+test('a user is made and gets a role', async () => {
+  await api('/orders', { method: 'PUT' })
+  await signIn()
+  await page.getByRole('link', { name: 'Users and rights' }).click()
+  await page.getByRole('row', { name: /admin/ }).getByText('administrator').waitFor()
+  await page.getByRole('button', { name: 'Create user' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('ann')
+  await page.getByLabel('Password').fill('a long one')
+  await accessible()
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'ann' }).waitFor()
+  await page.getByLabel('Roles').fill('sales, office')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await until('/_users/org.couchdb.user:ann', doc => doc.roles?.join() === 'sales,office')
+  await accessible()
+  await pictures('console-users')
+  noErrors()
+})
+
+test('a role is let into a database, and the matrix says so', async () => {
+  await page.getByRole('tab', { name: 'Rights in a database' }).click()
+  await page.getByLabel('Database', { exact: true }).fill('orders')
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Members: roles').fill('sales')
+  await accessible()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await until('/orders/_security', security => security.members?.roles.join() === 'sales')
+  await page.getByLabel('Members: roles').fill('')
+  await page.getByText('Open: everybody who reaches the server').waitFor()
+  await page.getByRole('tab', { name: 'Who may do what' }).click()
+  const cell = page.getByTitle('ann in orders: reads and writes documents (by role sales)')
+  assert.equal(await cell.textContent(), '● member')
+  await accessible()
+  await pictures('console-users-matrix')
+  noErrors()
+})
+
+test('a member sees the pages of a member', async () => {
+  expect(/401 GET .*_all_dbs|status of 401/) // the list of databases is for administrators
+  const context = await browser.newContext()
+  const other = await watched(context)
+  await signIn('ann', 'a long one', other)
+  await other.getByRole('heading', { name: 'Databases' }).waitFor()
+  assert.equal(await other.getByRole('link', { name: 'Settings' }).count(), 0)
+  assert.equal(await other.getByRole('button', { name: 'Create database' }).count(), 0)
+  await other.getByLabel('Name of a database').fill('orders')
+  await other.getByRole('button', { name: 'Open' }).click()
+  await other.getByRole('heading', { name: 'orders' }).waitFor()
+  await context.close()
+  noErrors()
+})
+
+test('a password is changed, a user deleted', async () => {
+  await open('users?chosen=ann')
+  await page.getByLabel('New password').fill('another one')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('ann was saved.').waitFor()
+  const answer = await fetch(`${base}/_session`, { headers: { authorization: `Basic ${btoa('ann:another one')}` } })
+  assert.equal(answer.status, 200)
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('ann was deleted.').waitFor()
+  await until('/_users/org.couchdb.user:ann', doc => doc.reason === 'deleted')
+  noErrors()
+})
