@@ -197,22 +197,21 @@ func (x *fieldOf) eval(e *env) (datum.Value, error) {
 	return v.Field(x.name), err
 }
 
-// eval is MISSING for what has no elements, as a field of what is no object is.
+// eval is MISSING for an element of what has none, as a field of what is no object is, and NULL for what is
+// the number of no element.
 func (x *elementOf) eval(e *env) (datum.Value, error) {
 	of, err := x.of.eval(e)
 	if err != nil {
 		return datum.Value{}, err
 	}
 	at, err := x.at.eval(e)
-	i, ok := at.Num.Int()
+	i, ok := at.Int()
 	switch {
-	case err != nil || of.Kind < datum.KindArray:
+	case err != nil || of.Kind == datum.KindMissing || at.Kind == datum.KindMissing:
 		return datum.Value{}, err
-	case at.Unknown():
-		return at, nil
-	case at.Kind == datum.KindString: // object["name"] is as good as object.name
+	case of.Kind == datum.KindObject && at.Kind == datum.KindString: // object["name"] is as good as object.name
 		return of.Field(at.Text), nil
-	case at.Kind != datum.KindNumber || !ok:
+	case !ok:
 		return datum.Null, nil
 	}
 	return of.Element(i), nil

@@ -301,7 +301,7 @@ func (x *sliceOf) eval(e *env) (datum.Value, error) {
 		return datum.Value{}, nil
 	case wrong:
 		return datum.Null, nil
-	case from < 0 || from > to || to > n:
+	case from < 0 || from > to || to > n || x.to == nil && from == n: // l[n:] has nothing, l[n:n] is []
 		return datum.Value{}, nil
 	}
 	if of.Unpacked() {

@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/settee-db/settee/eventing/n1ql/datum"
@@ -34,12 +35,7 @@ func registerArrays() {
 		}
 		return datum.Integer(int64(known))
 	}), "ARRAY_COUNT")
-	register(onArray(2, 2, func(list, args []datum.Value) datum.Value {
-		return datum.Boolean(position(list, &args[0]) >= 0)
-	}), "ARRAY_CONTAINS")
-	register(onArray(2, 2, func(list, args []datum.Value) datum.Value {
-		return datum.Integer(int64(position(list, &args[0])))
-	}), "ARRAY_POSITION", "ARRAY_POS")
+	registerSearches()
 	register(onArray(2, -1, func(list, args []datum.Value) datum.Value {
 		return datum.Array(append(slices.Clone(list), args...))
 	}), "ARRAY_APPEND")
@@ -52,7 +48,7 @@ func registerArrays() {
 		}
 		return datum.Array(list)
 	}), "ARRAY_CONCAT")
-	register(onArray(2, -1, func(list, args []datum.Value) datum.Value {
+	register(onKnown(2, -1, func(list, args []datum.Value) datum.Value {
 		gone := func(v datum.Value) bool { return position(args, &v) >= 0 }
 		return datum.Array(slices.DeleteFunc(slices.Clone(list), gone))
 	}), "ARRAY_REMOVE")
@@ -94,7 +90,10 @@ func registerArrays() {
 					return datum.Null
 				}
 			}
-			return all.Result()
+			if v := all.Result(); name != "SUM" || v.Kind == datum.KindNumber || all.count > 0 {
+				return v
+			}
+			return datum.Integer(0) // the sum of no numbers
 		}), "ARRAY_"+name)
 	}
 	register(Function{least: 1, most: 1, takesUnknown: true, call: func(
@@ -127,8 +126,62 @@ func registerMoves() {
 		moved := list[from]
 		return slices.Insert(slices.Delete(list, from, from+1), to, moved)
 	}), "ARRAY_MOVE")
-	register(onArray(2, 2, func(list, args []datum.Value) datum.Value {
-		at, found := slices.BinarySearchFunc(list, args[0], func(e, v datum.Value) int {
+	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
+		if len(list) == 0 {
+			return datum.Null
+		}
+		return list[rand.IntN(len(list))]
+	}), "RANDOM_ELEMENT")
+	builtins["RANDOM_ELEMENT"].random = true
+}
+
+// onKnown is onArray for functions of other values that are known: NULL among them makes them NULL.
+func onKnown(least, most int, call func(list, args []datum.Value) datum.Value) Function {
+	return onArray(least, most, func(list, args []datum.Value) datum.Value {
+		if slices.ContainsFunc(args, func(v datum.Value) bool { return v.Kind == datum.KindNull }) {
+			return datum.Null
+		}
+		return call(list, args)
+	})
+}
+
+// registerSearches adds the functions that look for values in arrays.
+func registerSearches() {
+	register(onKnown(2, 2, func(list, args []datum.Value) datum.Value {
+		return datum.Boolean(position(list, &args[0]) >= 0)
+	}), "ARRAY_CONTAINS")
+	register(onKnown(2, 2, func(list, args []datum.Value) datum.Value {
+		return datum.Integer(int64(position(list, &args[0])))
+	}), "ARRAY_POSITION", "ARRAY_POS")
+	// NULL in the second array equals nothing.
+	wanted := func(list, args []datum.Value) (all int, found int) {
+		has, of := make(map[string]bool, len(list)), args
+		for i := range list {
+			has[list[i].Key()] = !list[i].Unknown()
+		}
+		if args[0].Kind == datum.KindArray {
+			of = args[0].Elements()
+		}
+		for i := range of {
+			if has[of[i].Key()] {
+				found++
+			}
+		}
+		return len(of), found
+	}
+	register(onKnown(2, 2, func(list, args []datum.Value) datum.Value {
+		_, found := wanted(list, args)
+		return datum.Boolean(found > 0)
+	}), "ARRAY_CONTAINS_ANY")
+	register(onKnown(2, 2, func(list, args []datum.Value) datum.Value {
+		all, found := wanted(list, args)
+		return datum.Boolean(found == all)
+	}), "ARRAY_CONTAINS_ALL")
+	register(conditional(2, 2, func(args []datum.Value) datum.Value {
+		if args[0].Kind != datum.KindArray {
+			return datum.Value{Kind: min(args[0].Kind, datum.KindNull)}
+		}
+		at, found := slices.BinarySearchFunc(args[0].Elements(), args[1], func(e, v datum.Value) int {
 			return datum.Compare(&e, &v)
 		})
 		if !found {

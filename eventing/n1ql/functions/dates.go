@@ -81,6 +81,7 @@ func registerDates() {
 	}), "MILLIS_TO_STR", "MILLIS_TO_UTC")
 	registerDateParts()
 	registerMoreDates()
+	registerRanges()
 }
 
 // dateParts are what DATE_PART_STR and DATE_PART_MILLIS take of a date.
@@ -209,22 +210,28 @@ func dateOf(v *datum.Value) (t time.Time, ok bool) {
 // registerMoreDates adds the functions that compare dates, cut them off and print them: each for
 // dates as text and as milliseconds.
 func registerMoreDates() {
-	register(onText(3, 3, func(args []datum.Value) datum.Value {
-		a, _, okA := parseDate(args[0].Text)
-		b, _, okB := parseDate(args[1].Text)
-		if !okA || !okB {
-			return datum.Null
-		}
-		return difference(a, b, &args[2])
-	}), "DATE_DIFF_STR")
-	register(pure(3, 3, func(args []datum.Value) datum.Value {
-		a, okA := dateOf(&args[0])
-		b, okB := dateOf(&args[1])
-		if !okA || !okB {
-			return datum.Null
-		}
-		return difference(a, b, &args[2])
-	}), "DATE_DIFF_MILLIS")
+	between := func(read func(v *datum.Value) (time.Time, bool), absolute bool) Function {
+		return pure(3, 3, func(args []datum.Value) datum.Value {
+			a, okA := read(&args[0])
+			b, okB := read(&args[1])
+			if !okA || !okB {
+				return datum.Null
+			}
+			v := difference(a, b, &args[2])
+			if absolute && v.Num.Sign() < 0 {
+				v = datum.Negate(&v)
+			}
+			return v
+		})
+	}
+	text := func(v *datum.Value) (time.Time, bool) {
+		t, _, ok := parseDate(v.Text)
+		return t, ok && v.Kind == datum.KindString
+	}
+	register(between(text, false), "DATE_DIFF_STR")
+	register(between(text, true), "DATE_DIFF_ABS_STR")
+	register(between(dateOf, false), "DATE_DIFF_MILLIS")
+	register(between(dateOf, true), "DATE_DIFF_ABS_MILLIS")
 	register(onText(2, 2, func(args []datum.Value) datum.Value {
 		t, layout, ok := parseDate(args[0].Text)
 		cut := truncations[args[1].Text]

@@ -2,8 +2,10 @@
 // many rows.
 //
 //   - functions.go: Function, Caller; functions of numbers, types and conditions
-//   - text.go, patterns.go, dates.go, bits.go: functions of strings, regular expressions, dates and bits
-//   - arrays.go, sets.go, objects.go: functions of arrays, of arrays as sets, of objects and JSON
+//   - text.go, patterns.go, dates.go, bits.go: functions of strings, regular expressions, dates and bits;
+//     ranges.go: dates between others, and durations; encoding.go: base64 and hashes
+//   - arrays.go, sets.go, objects.go: functions of arrays, of arrays as sets, of objects and JSON; paths.go: what
+//     is deep in them
 //   - aggregate.go: Aggregate
 //
 // Invariants:

@@ -114,6 +114,7 @@ func init() {
 	registerRegexps()
 	registerArrays()
 	registerDates()
+	registerEncodings()
 }
 
 // registerNumbers adds the functions of numbers. An argument of another type makes them NULL, as in
@@ -130,8 +131,8 @@ func registerNumbers() {
 	register(onNumber(math.Asin), "ASIN")
 	register(onNumber(math.Acos), "ACOS")
 	register(onNumber(math.Atan), "ATAN")
-	register(onNumber(func(f float64) float64 { return f * 180 / math.Pi }), "DEGREES")
-	register(onNumber(func(f float64) float64 { return f * math.Pi / 180 }), "RADIANS")
+	register(onNumber(func(f float64) float64 { return f * 180 / math.Pi }), "DEGREES", "DEG")
+	register(onNumber(func(f float64) float64 { return f * math.Pi / 180 }), "RADIANS", "RAD")
 	register(pure(0, 0, func([]datum.Value) datum.Value { return datum.Float(math.Pi) }), "PI")
 	register(pure(0, 0, func([]datum.Value) datum.Value { return datum.Float(math.E) }), "E")
 	register(pure(2, 2, func(args []datum.Value) datum.Value {
@@ -145,7 +146,9 @@ func registerNumbers() {
 	}}, "RANDOM")
 	register(rounding(math.Floor, 1), "FLOOR")
 	register(rounding(math.Ceil, 1), "CEIL")
-	register(rounding(math.Round, 2), "ROUND")
+	register(rounding(math.RoundToEven, 2), "ROUND", "ROUND_EVEN")
+	register(rounding(math.Round, 2), "ROUND_NEAREST")
+	registerIntegerDivision()
 	register(rounding(math.Trunc, 2), "TRUNC")
 	register(pure(1, 1, func(args []datum.Value) datum.Value {
 		if args[0].Kind != datum.KindNumber {
@@ -170,6 +173,31 @@ func registerNumbers() {
 	}), "POWER")
 	register(extreme(1), "GREATEST")
 	register(extreme(-1), "LEAST")
+}
+
+// registerIntegerDivision adds IDIV and IMOD, for which numbers are cut off to integers.
+func registerIntegerDivision() {
+	whole := func(call func(a, b int64) int64) Function {
+		return pure(2, 2, func(args []datum.Value) datum.Value {
+			var n [2]int64
+			for i := range n {
+				whole := datum.Float(math.Trunc(args[i].Num.Float()))
+				if _, isInteger := args[i].Int(); isInteger {
+					whole = args[i]
+				}
+				var ok bool
+				if n[i], ok = whole.Int(); !ok || args[i].Kind != datum.KindNumber {
+					return datum.Null
+				}
+			}
+			if n[1] == 0 || n[1] == -1 && n[0] == math.MinInt64 {
+				return datum.Null
+			}
+			return datum.Integer(call(n[0], n[1]))
+		})
+	}
+	register(whole(func(a, b int64) int64 { return a / b }), "IDIV")
+	register(whole(func(a, b int64) int64 { return a % b }), "IMOD")
 }
 
 // rounding is a function of a number, and of how many decimals it shall have if it takes two
@@ -225,9 +253,11 @@ func registerConditionals() {
 			return datum.Null
 		})
 	}
-	register(firstThat(func(v *datum.Value) bool { return v.Kind != datum.KindMissing }), "IFMISSING")
-	register(firstThat(func(v *datum.Value) bool { return v.Kind != datum.KindNull }), "IFNULL")
-	register(firstThat(func(v *datum.Value) bool { return !v.Unknown() }), "IFMISSINGORNULL", "COALESCE", "NVL")
+	register(firstThat(func(v *datum.Value) bool { return v.Kind != datum.KindMissing }),
+		"IFMISSING", "IF_MISSING")
+	register(firstThat(func(v *datum.Value) bool { return v.Kind != datum.KindNull }), "IFNULL", "IF_NULL")
+	register(firstThat(func(v *datum.Value) bool { return !v.Unknown() }),
+		"IFMISSINGORNULL", "IF_MISSING_OR_NULL", "COALESCE", "NVL")
 	register(conditional(3, 3, func(args []datum.Value) datum.Value {
 		if args[0].Unknown() {
 			return args[2]
@@ -254,8 +284,8 @@ func registerConditionals() {
 		}
 		return datum.Null
 	}), "DECODE")
-	register(insteadOfEqual(datum.Null), "NULLIF")
-	register(insteadOfEqual(datum.Value{}), "MISSINGIF")
+	register(insteadOfEqual(datum.Null), "NULLIF", "NULL_IF")
+	register(insteadOfEqual(datum.Value{}), "MISSINGIF", "MISSING_IF")
 }
 
 // registerTypes adds the functions that ask for the type of a value or convert it. Only TYPE
@@ -264,7 +294,7 @@ func registerConditionals() {
 func registerTypes() {
 	register(conditional(1, 1, func(args []datum.Value) datum.Value {
 		return datum.Text(datum.KindNames[args[0].Kind])
-	}), "TYPE", "TYPENAME")
+	}), "TYPE", "TYPENAME", "TYPE_NAME")
 	isKind := func(kinds ...datum.Kind) Function {
 		return pure(1, 1, func(args []datum.Value) datum.Value {
 			for _, k := range kinds {

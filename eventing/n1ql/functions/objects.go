@@ -8,13 +8,15 @@ import (
 	"github.com/settee-db/settee/eventing/n1ql/datum"
 )
 
-// onObject is a function of an object and of other values.
+// onObject is a function of an object and of other values, of which only the third may be MISSING.
 func onObject(least, most int, call func(members []datum.Member, args []datum.Value) datum.Value) Function {
 	return conditional(least, most, func(args []datum.Value) datum.Value {
-		switch args[0].Kind {
-		case datum.KindMissing:
-			return args[0]
-		case datum.KindObject:
+		for i := range args {
+			if args[i].Kind == datum.KindMissing && (i != 2 || most != 3) {
+				return args[i]
+			}
+		}
+		if args[0].Kind == datum.KindObject {
 			return call(args[0].Fields(), args[1:])
 		}
 		return datum.Null
@@ -40,38 +42,66 @@ func registerObjects() {
 		})
 	}
 	register(inOrder(func(m *datum.Member) datum.Value { return datum.Text(m.Name) }), "OBJECT_NAMES")
-	register(inOrder(func(m *datum.Member) datum.Value { return m.Value }), "OBJECT_VALUES")
-	register(inOrder(func(m *datum.Member) datum.Value {
-		return datum.Object(
-			datum.Member{Name: "name", Value: datum.Text(m.Name)}, datum.Member{Name: "val", Value: m.Value},
-		)
-	}), "OBJECT_PAIRS")
+	register(inOrder(func(m *datum.Member) datum.Value { return m.Value }),
+		"OBJECT_VALUES", "OBJECT_INNER_VALUES", "OBJECT_INNERVALUES", "OBJECT_OUTER_VALUES", "OBJECT_OUTERVALUES")
+	register(onObject(1, 2, func(m []datum.Member, args []datum.Value) datum.Value {
+		if len(args) > 0 && args[0].Kind != datum.KindObject {
+			return datum.Null
+		}
+		types := len(args) > 0 && args[0].Field("types").Kind == datum.KindTrue
+		list := []datum.Value{}
+		for _, m := range slices.SortedFunc(slices.Values(m), datum.ByName) {
+			list = append(list, pair(m.Name, &m.Value, types))
+		}
+		return datum.Array(list)
+	}), "OBJECT_PAIRS", "OBJECT_INNER_PAIRS", "OBJECT_INNERPAIRS", "OBJECT_OUTER_PAIRS", "OBJECT_OUTERPAIRS")
+	register(onObject(1, 1, func(m []datum.Member, _ []datum.Value) datum.Value {
+		m = slices.Clone(m)
+		for i := range m {
+			m[i].Value = datum.Text(datum.KindNames[m[i].Value.Kind])
+		}
+		return datum.Object(m...)
+	}), "OBJECT_TYPES")
+	register(onObject(2, -1, concatObjects), "OBJECT_CONCAT")
 	register(onObject(2, -1, func(m []datum.Member, args []datum.Value) datum.Value {
-		all := datum.NewMembers(m)
+		var objects []datum.Value
 		for i := range args {
-			if args[i].Kind != datum.KindObject {
-				return datum.Value{Kind: min(args[i].Kind, datum.KindNull)}
-			}
-			for _, more := range args[i].Fields() {
-				all.Set(more.Name, more.Value)
+			if args[i].Kind == datum.KindArray {
+				objects = append(objects, args[i].Elements()...)
+			} else {
+				objects = append(objects, args[i])
 			}
 		}
-		return datum.Object(all.List...)
-	}), "OBJECT_CONCAT")
+		return concatObjects(m, objects)
+	}), "OBJECT_CONCAT2")
 	register(onObject(3, 3, func(m []datum.Member, args []datum.Value) datum.Value {
 		name := args[0]
 		switch {
-		case name.Unknown() || args[1].Kind == datum.KindMissing:
-			return datum.Object(m...)
-		case name.Kind != datum.KindString,
-			slices.ContainsFunc(m, func(m datum.Member) bool { return m.Name == name.Text }):
+		case name.Kind != datum.KindString:
 			return datum.Null
+		case slices.ContainsFunc(m, func(m datum.Member) bool { return m.Name == name.Text }):
+			return datum.Object(m...)
 		}
 		return datum.Object(datum.SetMember(slices.Clone(m), name.Text, args[1])...)
 	}), "OBJECT_ADD")
 	register(onObject(3, 3, func(m []datum.Member, args []datum.Value) datum.Value {
+		if args[0].Kind == datum.KindNull {
+			return datum.Null
+		}
+		replaced := []datum.Member{}
+		for _, m := range m {
+			if datum.Compare(&m.Value, &args[0]) == 0 {
+				m.Value = args[1]
+			}
+			if m.Value.Kind != datum.KindMissing {
+				replaced = append(replaced, m)
+			}
+		}
+		return datum.Object(replaced...)
+	}), "OBJECT_REPLACE")
+	register(onObject(3, 3, func(m []datum.Member, args []datum.Value) datum.Value {
 		if args[0].Kind != datum.KindString {
-			return datum.Value{Kind: min(args[0].Kind, datum.KindNull)}
+			return datum.Null
 		}
 		return datum.Object(datum.SetMember(slices.Clone(m), args[0].Text, args[1])...)
 	}), "OBJECT_PUT")
@@ -79,7 +109,7 @@ func registerObjects() {
 		m = slices.Clone(m)
 		for i := range args {
 			if args[i].Kind != datum.KindString {
-				return datum.Value{Kind: min(args[i].Kind, datum.KindNull)}
+				return datum.Null
 			}
 			m = datum.SetMember(m, args[i].Text, datum.Value{})
 		}
@@ -93,12 +123,30 @@ func registerObjects() {
 		return m[0].Value
 	}), "OBJECT_UNWRAP")
 	registerJSON()
+	registerPaths()
+}
+
+// concatObjects adds the members of objects to those of another one.
+func concatObjects(m []datum.Member, objects []datum.Value) datum.Value {
+	all := datum.NewMembers(m)
+	for i := range objects {
+		if objects[i].Kind != datum.KindObject {
+			return datum.Null
+		}
+		for _, more := range objects[i].Fields() {
+			all.Set(more.Name, more.Value)
+		}
+	}
+	return datum.Object(all.List...)
 }
 
 // renameMember is OBJECT_RENAME(object, old, new). A member that has the new name already goes.
 func renameMember(m []datum.Member, args []datum.Value) datum.Value {
+	if args[1].Kind == datum.KindMissing {
+		return args[1]
+	}
 	if args[0].Kind != datum.KindString || args[1].Kind != datum.KindString {
-		return datum.Value{Kind: min(args[0].Kind, args[1].Kind, datum.KindNull)}
+		return datum.Null
 	}
 	from, to := args[0].Text, args[1].Text
 	at := slices.IndexFunc(m, func(m datum.Member) bool { return m.Name == from })

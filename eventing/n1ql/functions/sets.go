@@ -28,8 +28,12 @@ func registerSets() {
 	}),
 		"ARRAY_UNION")
 	register(sets(2, func(lists [][]datum.Value) []datum.Value {
-		return inLists(lists, func(n int) bool { return n == len(lists) })
+		both := inLists(lists, func(n int) bool { return n == len(lists) })
+		return slices.DeleteFunc(both, func(v datum.Value) bool { return v.Unknown() })
 	}), "ARRAY_INTERSECT")
+	register(sets(2, func(lists [][]datum.Value) []datum.Value {
+		return inLists(lists, func(n int) bool { return n%2 == 1 })
+	}), "ARRAY_SYMDIFFN")
 	register(sets(2, func(lists [][]datum.Value) []datum.Value {
 		return inLists(lists, func(n int) bool { return n == 1 })
 	}),
@@ -43,15 +47,15 @@ func registerSets() {
 	})
 	except.most = 2
 	register(except, "ARRAY_EXCEPT")
-	register(onArray(2, -1, func(list, args []datum.Value) datum.Value {
-		list = slices.Clone(list)
+	register(onKnown(2, -1, func(list, args []datum.Value) datum.Value {
+		put := slices.Clone(list)
 		for i := range args {
 			if position(list, &args[i]) < 0 {
-				list = append(list, args[i])
+				put = append(put, args[i])
 			}
 		}
-		return datum.Array(list)
-	}), "ARRAY_PUT")
+		return datum.Array(put)
+	}), "ARRAY_PUT", "ARRAY_ADD", "ARRAY_UPSERT")
 	register(onArray(2, 2, flatten), "ARRAY_FLATTEN")
 	register(onArray(1, 1, func(list, _ []datum.Value) datum.Value {
 		if i := slices.IndexFunc(list, func(v datum.Value) bool { return !v.Unknown() }); i >= 0 {
@@ -69,7 +73,13 @@ func registerSets() {
 		}
 		return datum.Array(slices.Concat(list[:at], args[1:], list[at:]))
 	}), "ARRAY_INSERT")
-	register(onArray(3, 4, replaceElements), "ARRAY_REPLACE")
+	register(onArray(3, 4, func(list, args []datum.Value) datum.Value {
+		if args[0].Kind == datum.KindNull {
+			return datum.Null
+		}
+		return replaceElements(list, args)
+	}), "ARRAY_REPLACE")
+	register(onArray(3, 4, replaceElements), "ARRAY_REPLACE_EQUIVALENT")
 	register(Function{least: 2, most: 3, call: numbersBetween}, "ARRAY_RANGE")
 	register(Function{least: 2, most: 2, takesUnknown: true, call: repeatValue}, "ARRAY_REPEAT")
 }
@@ -121,9 +131,9 @@ func flatten(list, args []datum.Value) datum.Value {
 	return datum.Array(flat)
 }
 
-// replaceElements is ARRAY_REPLACE(array, old, new[, count]).
+// replaceElements is ARRAY_REPLACE_EQUIVALENT(array, old, new[, count]), for which NULL equals NULL.
 func replaceElements(list, args []datum.Value) datum.Value {
-	left := int64(-1)
+	left := int64(len(list))
 	if len(args) > 2 {
 		n, ok := args[2].Int()
 		if !ok {
@@ -131,12 +141,9 @@ func replaceElements(list, args []datum.Value) datum.Value {
 		}
 		left = n
 	}
-	if args[0].Kind == datum.KindNull {
-		return datum.Null
-	}
 	replaced := slices.Clone(list)
 	for i := range replaced {
-		if left != 0 && datum.Compare(&replaced[i], &args[0]) == 0 {
+		if left > 0 && datum.Compare(&replaced[i], &args[0]) == 0 {
 			replaced[i] = args[1]
 			left--
 		}

@@ -41,17 +41,12 @@ func registerStrings() {
 	register(onText(2, 2, func(args []datum.Value) datum.Value {
 		return datum.Boolean(strings.Contains(args[0].Text, args[1].Text))
 	}), "CONTAINS")
-	register(onText(2, 2, func(args []datum.Value) datum.Value {
-		return datum.Integer(int64(strings.Index(args[0].Text, args[1].Text)))
-	}), "POSITION", "POS")
-	register(pure(2, 3, substring), "SUBSTR")
+	registerPositions()
 	register(trimming(strings.Trim), "TRIM")
 	register(trimming(strings.TrimLeft), "LTRIM")
 	register(trimming(strings.TrimRight), "RTRIM")
 	register(Function{least: 1, most: 2, call: split}, "SPLIT")
 	register(onOne(initials), "INITCAP", "TITLE")
-	register(padding(func(s, pad string) string { return pad + s }), "LPAD")
-	register(padding(func(s, pad string) string { return s + pad }), "RPAD")
 	register(onOne(url.QueryEscape), "URLENCODE")
 	decoded := func(decode func(string) (string, error)) Function {
 		return onText(1, 1, func(args []datum.Value) datum.Value {
@@ -64,6 +59,7 @@ func registerStrings() {
 	}
 	register(decoded(url.QueryUnescape), "URLDECODE")
 	register(Function{least: 1, most: -1, call: Concat}, "CONCAT")
+	register(Function{least: 2, most: -1, call: concatWith}, "CONCAT2", "ARRAY_TO_STRING")
 	register(Function{least: 3, most: 4, call: replace}, "REPLACE")
 	register(Function{least: 2, most: 2, call: repeat}, "REPEAT")
 	register(Function{random: true, call: func(Caller, []datum.Value) (datum.Value, error) {
@@ -100,6 +96,27 @@ func Concat(c Caller, list []datum.Value) (datum.Value, error) {
 	return datum.Text(string(joined)), nil
 }
 
+// concatWith is CONCAT2(separator, strings or arrays of them, …).
+func concatWith(c Caller, args []datum.Value) (datum.Value, error) {
+	var list []datum.Value
+	for i, v := range args[1:] {
+		of := args[i+1 : i+2]
+		if v.Kind == datum.KindArray {
+			of = v.Elements()
+		}
+		for _, s := range of {
+			if len(list) > 0 {
+				list = append(list, args[0])
+			}
+			list = append(list, s)
+		}
+	}
+	if args[0].Kind != datum.KindString {
+		return datum.Null, nil
+	}
+	return Concat(c, list)
+}
+
 // textRoom asks for what a string of so many bytes takes, before it is made.
 func textRoom(c Caller, bytes int64) error {
 	if bytes > datum.MaxValueSize {
@@ -116,29 +133,106 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// substring is SUBSTR(string, position[, length]): bytes counted from 0, from the end if the
-// position is negative.
-func substring(args []datum.Value) datum.Value {
+// registerPositions adds the functions of places in strings: in bytes, or in characters (MB_…), from 0 or
+// from 1 on.
+func registerPositions() {
+	for prefix, characters := range map[string]bool{"": false, "MB_": true} {
+		for first, suffixes := range [][]string{{"", "0"}, {"1"}} {
+			position := onText(2, 2, func(args []datum.Value) datum.Value {
+				at := strings.Index(args[0].Text, args[1].Text)
+				if characters && at > 0 {
+					at = utf8.RuneCountInString(args[0].Text[:at])
+				}
+				return datum.Integer(int64(at + first))
+			})
+			part := pure(2, 3, func(args []datum.Value) datum.Value {
+				return substring(args, int64(first), characters)
+			})
+			var positions, parts []string
+			for _, suffix := range suffixes {
+				positions = append(positions, prefix+"POSITION"+suffix, prefix+"POS"+suffix)
+				parts = append(parts, prefix+"SUBSTR"+suffix)
+			}
+			register(position, positions...)
+			register(part, parts...)
+		}
+		register(padding(characters, func(s, pad string) string { return pad + s }), prefix+"LPAD")
+		register(padding(characters, func(s, pad string) string { return s + pad }), prefix+"RPAD")
+	}
+	register(Function{least: 1, most: 1, call: suffixes}, "SUFFIXES")
+}
+
+// length is how many bytes or characters a string has.
+func length(s string, characters bool) int64 {
+	if characters {
+		return int64(utf8.RuneCountInString(s))
+	}
+	return int64(len(s))
+}
+
+// cut is the first bytes or characters of a string, of which it has so many. A cut character is no string of
+// JSON.
+func cut(s string, n int64, characters bool) string {
+	if !characters {
+		return strings.ToValidUTF8(s[:n], "\ufffd")
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// substring is SUBSTR(string, position[, length]): counted from first on, from the end if the position is
+// negative.
+func substring(args []datum.Value, first int64, characters bool) datum.Value {
 	if args[0].Kind != datum.KindString {
 		return datum.Null
 	}
 	s := args[0].Text
+	n := length(s, characters)
 	from, ok := args[1].Int()
-	if from < 0 {
-		from += int64(len(s))
+	switch {
+	case from < 0:
+		from += n
+	case from > 0:
+		from -= first
 	}
-	if !ok || from < 0 || from >= int64(len(s)) {
+	if !ok || from < 0 || from >= n {
 		return datum.Null
 	}
-	s = s[from:]
+	left := n - from
 	if len(args) > 2 {
-		n, ok := args[2].Int()
-		if !ok || n < 0 {
+		most, ok := args[2].Int()
+		if !ok || most < 0 {
 			return datum.Null
 		}
-		s = s[:min(n, int64(len(s)))]
+		left = min(left, most)
 	}
-	return datum.Text(strings.ToValidUTF8(s, "\ufffd")) // a cut character is no string of JSON
+	if characters {
+		s = s[len(cut(s, from, true)):]
+	} else {
+		s = s[from:]
+	}
+	return datum.Text(cut(s, left, characters))
+}
+
+// suffixes is SUFFIXES(string): what is left from each character on.
+func suffixes(c Caller, args []datum.Value) (datum.Value, error) {
+	if args[0].Kind != datum.KindString {
+		return datum.Null, nil
+	}
+	s := args[0].Text
+	if err := c.Room(int64(len(s)) * (int64(len(s))/2 + datum.ValueSize)); err != nil { // as if they were copies
+		return datum.Value{}, err
+	}
+	list := []datum.Value{}
+	for i := range s {
+		list = append(list, datum.Text(s[i:]))
+	}
+	return datum.Array(list), nil
 }
 
 // trimming is a function of a string and of the characters to be removed from its ends.
@@ -190,9 +284,9 @@ func initials(s string) string {
 	}, s)
 }
 
-// padding is a function of a string, the number of bytes that it shall have, and what it is filled
-// up with. A longer string is cut.
-func padding(join func(s, pad string) string) Function {
+// padding is a function of a string, the number of bytes or characters that it shall have, and what it is
+// filled up with. A longer string is cut.
+func padding(characters bool, join func(s, pad string) string) Function {
 	return Function{least: 2, most: 3, call: func(c Caller, args []datum.Value) (datum.Value, error) {
 		fill := " "
 		if len(args) > 2 {
@@ -202,18 +296,21 @@ func padding(join func(s, pad string) string) Function {
 		}
 		size, ok := args[1].Int()
 		s := args[0].Text
-		missing := size - int64(len(s))
+		missing := size - length(s, characters)
 		switch {
 		case !ok || size < 0 || args[0].Kind != datum.KindString:
 			return datum.Null, nil
 		case missing <= 0:
-			return datum.Text(strings.ToValidUTF8(s[:size], "\ufffd")), nil
+			return datum.Text(cut(s, size, characters)), nil
+		case missing > datum.MaxValueSize:
+			return datum.Value{}, datum.ErrTooLarge
 		}
-		if err := textRoom(c, size); err != nil {
+		times := missing/length(fill, characters) + 1
+		if err := textRoom(c, int64(len(s))+times*int64(len(fill))); err != nil {
 			return datum.Value{}, err
 		}
-		pad := strings.Repeat(fill, int(missing)/len(fill)+1)[:missing]
-		return datum.Text(join(s, strings.ToValidUTF8(pad, "\ufffd"))), nil
+		pad := cut(strings.Repeat(fill, int(times)), missing, characters)
+		return datum.Text(join(s, pad)), nil
 	}}
 }
 
