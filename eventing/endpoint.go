@@ -3,7 +3,11 @@ package eventing
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
@@ -13,6 +17,8 @@ import (
 const (
 	// mostRequests is how many requests of HTTP a function answers at a time in a process.
 	mostRequests = 16
+	// wakeTime is how long a request waits for a function that rests, or that is just beginning.
+	wakeTime = 5 * time.Second
 	// answerCopies is how many times a request and its answer are in memory, on their ways.
 	answerCopies = 3
 )
@@ -34,7 +40,7 @@ var (
 func (c console) Request(
 	ctx context.Context, r *registry.Record, request []byte, readsOnly bool,
 ) (*js.EventResult, error) {
-	f, partition := c.serving(r)
+	f := c.running(r)
 	if f == nil {
 		return nil, ErrNotServing
 	}
@@ -44,8 +50,13 @@ func (c console) Request(
 	default:
 		return nil, ErrBusy
 	}
+	f.asked.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, f.timeout()+onDeployGrace)
 	defer cancel()
+	partition, err := awake(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	h := f.newHolding()
 	defer h.forget()
 	if h.take(ctx, answerCopies*int64(len(request)+js.MaxEventAnswer)) != nil {
@@ -55,7 +66,7 @@ func (c console) Request(
 		partition: partition, size: len(request), attempt: f.maxRetries, // the client may try again
 		event: js.Event{Kind: js.EventHTTP, Options: request},
 	}
-	err := f.process(ctx, []*item{it}, requestCheckpoint{timerCheckpoint{f}, readsOnly})
+	err = f.process(ctx, []*item{it}, requestCheckpoint{timerCheckpoint{f}, readsOnly})
 	switch {
 	case lost(err):
 		return nil, ErrNotServing
@@ -67,24 +78,55 @@ func (c console) Request(
 	return it.result, nil
 }
 
-// serving is a function as this process runs it, and a partition of it that is the process's: timers that
-// its handler makes are that one's. nil: the process does not run it.
-func (c console) serving(r *registry.Record) (f *function, partition int) {
+// Owners are the processes that have partitions of a function, each once, in no order; whether they live is
+// not looked at.
+func (c console) Owners(ctx context.Context, r *registry.Record) ([]nodes.ID, error) {
+	owners, _, err := ownersOf(ctx, c.e.o.KV, spaceOf(r.Instance))
+	distinct := make(map[nodes.ID]bool)
+	for _, id := range owners {
+		distinct[id] = true
+	}
+	delete(distinct, nodes.ID{})
+	return slices.Collect(maps.Keys(distinct)), err
+}
+
+// running is a function as this process runs it, nil if it does not.
+func (c console) running(r *registry.Record) *function {
 	c.e.mu.Lock()
+	defer c.e.mu.Unlock()
 	run := c.e.running[r.Ref()]
-	if run != nil && run.version == r.Version {
-		f = run.f
+	if run == nil || run.version != r.Version {
+		return nil
 	}
-	c.e.mu.Unlock()
-	if f == nil {
-		return nil, 0
+	return run.f
+}
+
+// awake ends the rest of a function that rests, and gives a partition that is this process's: timers that
+// the handler of a request makes are that one's. The function does not rest before the element is taken out
+// of f.serving that the caller has put into it.
+func awake(ctx context.Context, f *function) (partition int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, wakeTime)
+	defer cancel()
+	for {
+		r, begun := f.now.get()
+		switch {
+		case r != nil && len(r.mine) > 0:
+			return r.mine[0], nil
+		case r != nil:
+			return 0, ErrNotServing
+		}
+		select {
+		case f.calls <- struct{}{}:
+		default: // it is being woken
+		}
+		select {
+		case <-begun:
+		case <-f.done:
+			return 0, ErrNotServing
+		case <-ctx.Done():
+			return 0, ErrNotServing
+		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.reader == nil || len(f.reader.mine) == 0 {
-		return nil, 0
-	}
-	return f, f.reader.mine[0]
 }
 
 // requestCheckpoint is the checkpoint of requests: the process still has the partition, so that the function

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -45,8 +46,39 @@ type function struct {
 	ends    int           // of processes in a row while they ran the function, without a shutdown
 	storing chan struct{} // has an element while a batch with manyEdits is stored
 
+	asked atomic.Int64    // requests of HTTP so far
+	calls chan struct{}   // has an element when a request waits for the end of the rest
+	done  <-chan struct{} // is closed when this process does not run the function any more
+
+	now atWork
+}
+
+// atWork is the reader that a function works with now, nil while nothing is worked at, as in rest. It is
+// safe for concurrent use.
+type atWork struct {
 	mu     sync.Mutex
 	reader *reader
+	begun  chan struct{} // is closed when there is a reader; nil before anybody waits for that
+}
+
+// set tells requests and statistics what the function works with.
+func (w *atWork) set(r *reader) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reader = r; r != nil && w.begun != nil {
+		close(w.begun)
+		w.begun = nil
+	}
+}
+
+// get gives the reader, and a channel that is closed when there is one.
+func (w *atWork) get() (r *reader, begun <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.begun == nil {
+		w.begun = make(chan struct{})
+	}
+	return w.reader, w.begun
 }
 
 // selects reports whether a change passes the function's selector; doc is the document as the
@@ -104,9 +136,7 @@ func (f *function) serve(ctx context.Context) (err error) {
 		if idle = errors.Is(err, errIdle); !idle && !errors.Is(err, errShare) {
 			return err
 		}
-		f.mu.Lock()
-		f.reader = nil
-		f.mu.Unlock()
+		f.now.set(nil)
 	}
 }
 
@@ -120,9 +150,7 @@ const graceful = 10 * time.Second
 // stored.
 func (f *function) workUntil(ctx context.Context, r *reader) error {
 	f.rearm()
-	f.mu.Lock()
-	f.reader = r
-	f.mu.Unlock()
+	f.now.set(r)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	hard, kill := context.WithCancel(context.WithoutCancel(ctx))

@@ -20,9 +20,7 @@ func (n *node) underWay() (bytes, functions int) {
 		if run.f == nil {
 			continue // it is being prepared
 		}
-		run.f.mu.Lock()
-		r := run.f.reader
-		run.f.mu.Unlock()
+		r, _ := run.f.now.get()
 		if r == nil {
 			continue
 		}

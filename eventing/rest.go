@@ -29,7 +29,7 @@ func (r *reader) untilIdle(ctx context.Context) error {
 			return err
 		}
 		r.mu.Lock()
-		now, idle := r.handled, r.queued == 0
+		now, idle := r.handled+r.f.asked.Load(), r.queued == 0
 		r.mu.Unlock()
 		soon := r.f.engine.now().Add(r.f.engine.restAfter).UnixMilli()
 		if idle && now == last && r.f.alarm.first(r.mine) > soon && r.f.engine.debugging.Of(r.f.ref) == nil {
@@ -62,7 +62,7 @@ var allOf = func() (list []int) {
 // function may be another one then. What is there is looked at after the listener has begun, so that
 // nothing that comes meanwhile is missed.
 func (f *function) rest(ctx context.Context, db *documents.Database) (rested bool, err error) {
-	if f.ends > 0 || f.engine.debugging.Of(f.ref) != nil {
+	if f.ends > 0 || f.engine.debugging.Of(f.ref) != nil || len(f.serving) > 0 {
 		return false, nil
 	}
 	listener, err := db.Bare().Feed().Listen(ctx)
@@ -89,6 +89,7 @@ func (f *function) rest(ctx context.Context, db *documents.Database) (rested boo
 		case <-listener.C():
 		case <-changed:
 		case <-wake:
+		case <-f.calls:
 		case <-ctx.Done():
 		case <-timer.C:
 			if _, err := f.mayRun(ctx); err == nil && f.engine.now().UnixMilli() < next {

@@ -181,6 +181,7 @@ func (e *Engine) serve(ctx context.Context, running *running, r *registry.Record
 	f, err := e.prepare(r)
 	if err == nil {
 		defer f.close()
+		f.done = ctx.Done()
 		e.mu.Lock()
 		running.f = f
 		e.mu.Unlock()
@@ -205,7 +206,7 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 		settings: &d.Settings, program: compiled.program, bindings: compiled.bindings, selector: compiled.selector,
 		hopLimit: uint64(d.Settings.HopLimit), maxRetries: int(d.Settings.MaxRetries),
 		stats: e.statsOf(r), log: e.logs.Of(r.Ref()), storing: make(chan struct{}, 1),
-		serving: make(chan struct{}, mostRequests),
+		serving: make(chan struct{}, mostRequests), calls: make(chan struct{}, 1),
 	}
 	limit := d.Settings.MaxCurlResponse << 20
 	if limit <= 0 {

@@ -51,9 +51,7 @@ func (e *Engine) own(r *registry.Record, node string) tally {
 	if f == nil {
 		return t
 	}
-	f.mu.Lock()
-	reader := f.reader
-	f.mu.Unlock()
+	reader, _ := f.now.get()
 	if reader == nil {
 		return t
 	}

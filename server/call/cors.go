@@ -96,6 +96,10 @@ func (h *Head) clientHost() string {
 	return h.Request.Host
 }
 
+// ClientHost is the host as the client named it, and the header in which it is told to another server; there is
+// none where the configuration has no name for it.
+func (h *Head) ClientHost() (header, host string) { return h.Settings.forwardedHost, h.clientHost() }
+
 // hostWithoutPort cuts at the first colon (chttpd_cors:cors_section), so IPv6 addresses cannot have
 // sections of their own.
 func hostWithoutPort(host string) string {

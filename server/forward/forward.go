@@ -71,11 +71,18 @@ func request(ctx context.Context, c *call.Call, m nodes.Member, path string, bod
 		r.Header.Del(name)
 	}
 	r.Header.Set(header, c.Env.Node)
+	// So that it knows pages of the site that the client has asked as its own.
+	if name, host := c.ClientHost(); name != "" {
+		r.Header.Set(name, host)
+	}
 	return r, nil
 }
 
 // passed are the headers of answers that come from the node that gave them.
-var passed = []string{"Content-Type", "Cache-Control", "Etag", "Location"}
+var passed = []string{
+	"Cache-Control", "Content-Disposition", "Content-Language", "Content-Security-Policy", "Content-Type", "Etag",
+	"Expires", "Last-Modified", "Link", "Location", "Retry-After", "Status", "Vary", "X-Content-Type-Options",
+}
 
 // ErrNoAnswer is what To fails with before anything was answered.
 var ErrNoAnswer = errors.New("forward: the node does not answer")

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -13,11 +14,14 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/forward"
 )
 
 // maxRequest is how many bytes the body of a request to a function may have.
@@ -73,13 +77,19 @@ func answerRequest(h *Handlers, c *call.Call) error {
 	if err := mayRequest(c, r.Deployed.Settings.HTTPRoles); err != nil {
 		return err
 	}
-	text, err := requestOf(c)
+	body, err := c.ReadBodyWithin(min(maxRequest, c.Settings.MaxRequestSize))
+	if err != nil {
+		return err
+	}
+	text, err := requestOf(c, body)
 	if err != nil {
 		return err
 	}
 	method := c.MethodName()
 	result, err := h.engine.Request(c.Context(), r, text, method == http.MethodGet || method == http.MethodHead)
 	switch {
+	case errors.Is(err, eventing.ErrNotServing):
+		return h.requestElsewhere(c, r, body)
 	case errors.Is(err, eventing.ErrReadsOnly):
 		return compat.NewError(compat.KindInternal, "The function has written for a request that may only read.")
 	case err != nil:
@@ -111,12 +121,31 @@ func mayRequest(c *call.Call, roles []string) error {
 	return compat.NewError(compat.KindForbidden, "You may not make requests to this function.")
 }
 
-// requestOf is the request as OnRequest gets it.
-func requestOf(c *call.Call) ([]byte, error) {
-	body, err := c.ReadBodyWithin(min(maxRequest, c.Settings.MaxRequestSize))
-	if err != nil {
-		return nil, err
+// requestElsewhere has another process answer, one that has a share of the function. It asks for the user's
+// rights again. A request that comes from another process is not passed on once more, so that none goes round
+// while partitions move.
+func (h *Handlers) requestElsewhere(c *call.Call, r *registry.Record, body []byte) error {
+	if forward.Passed(c) {
+		return eventing.ErrNotServing
 	}
+	owners, err := h.engine.Owners(c.Context(), r)
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(h.nodes.Others(), func(m nodes.Member) bool { return !slices.Contains(owners, m.ID) })
+	if len(others) == 0 {
+		return eventing.ErrNotServing
+	}
+	c.Request.Header.Del("Content-Encoding") // the body was unpacked
+	m := others[rand.IntN(len(others))]
+	if err := h.nodes.To(c, m, body, 0); !errors.Is(err, forward.ErrNoAnswer) {
+		return err
+	}
+	return forward.Unanswered(m)
+}
+
+// requestOf is the request as OnRequest gets it.
+func requestOf(c *call.Call, body []byte) ([]byte, error) {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
 		return nil, compat.NewError(compat.KindBadRequest, "The query of the request cannot be read.")

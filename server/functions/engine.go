@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
@@ -21,6 +22,8 @@ type Engine interface {
 	NextCalls(ctx context.Context, r *registry.Record) ([]schedule.Upcoming, error)
 	// Request has OnRequest answer a request of HTTP: eventing.Engine.
 	Request(ctx context.Context, r *registry.Record, request []byte, readsOnly bool) (*js.EventResult, error)
+	// Owners are the processes that have a share of a function: eventing.Engine.
+	Owners(ctx context.Context, r *registry.Record) ([]nodes.ID, error)
 	// Nodes is how many processes run functions on this store, at least 1.
 	Nodes(ctx context.Context) (int, error)
 	// Stats are those of a function that is not undeployed, over all nodes.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
@@ -39,6 +40,7 @@ type fakeEngine struct {
 	readsOnly bool
 	result    *js.EventResult
 	failed    error
+	owners    []nodes.ID
 }
 
 func (e *fakeEngine) Compile(_ context.Context, f *definition.Function) (definition.Compiled, *definition.Error) {
@@ -70,6 +72,10 @@ func (e *fakeEngine) Request(_ context.Context, _ *registry.Record, request []by
 ) {
 	e.requested, e.readsOnly = string(request), readsOnly
 	return e.result, e.failed
+}
+
+func (e *fakeEngine) Owners(context.Context, *registry.Record) ([]nodes.ID, error) {
+	return e.owners, nil
 }
 
 func (e *fakeEngine) Nodes(context.Context) (int, error) { return 2, nil }
@@ -124,17 +130,24 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	store := memkv.New()
+	x := newNode(t, memkv.New(), nil)
+	x.PutUsers(3)
+	for _, name := range []string{"a", "b", "c"} {
+		require.Equal(t, 201, x.Do("PUT", "/"+name, "").Code)
+	}
+	return x
+}
+
+// newNode is a server on a store, one of members.
+func newNode(t testing.TB, store kv.Store, members *nodes.Members) *fixture {
+	t.Helper()
 	documents := servertest.OpenStore(t, store)
 	reg := registry.New(store, registry.Hooks{})
 	x := &fixture{t: t, engine: &fakeEngine{sessions: debug.NewSessions(), reg: reg, store: store}, reg: reg}
 	x.Server = servertest.Start(t, server.Options{
 		Store: documents, Views: servertest.OpenViews(t, documents, store), Functions: x.reg, FunctionEngine: x.engine,
+		Nodes: members,
 	})
-	x.PutUsers(3)
-	for _, name := range []string{"a", "b", "c"} {
-		require.Equal(t, 201, x.Do("PUT", "/"+name, "").Code)
-	}
 	return x
 }
 

@@ -18,7 +18,8 @@ type Handlers struct {
 	nodes  *forward.Nodes
 }
 
-// New makes the handlers; the nodes are asked about debug sessions that they have.
+// New makes the handlers; the others are asked about debug sessions that they have, and answer requests to
+// functions of which this process has no share.
 func New(r *registry.Registry, e Engine, others *forward.Nodes) *Handlers {
 	return &Handlers{userFunctions{r}, e, others}
 }
