@@ -3,7 +3,6 @@ package search
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -121,7 +121,7 @@ func (b *build) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.entries, b.logBytes = counter(counts[0]), counter(counts[1])
+		b.entries, b.logBytes = keyspace.Counter(counts[0]), keyspace.Counter(counts[1])
 		b.types, err = b.keys.readTypes(s.KV())
 		return err
 	}
@@ -148,8 +148,8 @@ func (b *build) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		number := max(counter(value), 1)
-		tx.KV().Set(sp.key(keyNextNumber), binary.LittleEndian.AppendUint64(nil, uint64(number+1)))
+		number := max(keyspace.Counter(value), 1)
+		keyspace.PutCounter(tx.KV(), sp.key(keyNextNumber), number+1)
 		if known, err := b.def.register(tx, sp, number); known || err != nil {
 			return err
 		}

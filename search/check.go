@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -195,8 +196,8 @@ func (c *indexCheck) counters(s *storage.Snapshot, o *opened, alive int64) error
 		return err
 	}
 	for n := range counts {
-		if counter(counts[n]) != real[n] {
-			c.report("counter %d says %d, there are %d", n, counter(counts[n]), real[n])
+		if keyspace.Counter(counts[n]) != real[n] {
+			c.report("counter %d says %d, there are %d", n, keyspace.Counter(counts[n]), real[n])
 		}
 	}
 	return c.blocks(s, o)

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -194,7 +195,7 @@ func (w *writer) write(docs []source) error {
 // count adds what was written to the counters.
 func (w *writer) count() {
 	for n, by := range w.counts {
-		addCounter(w.tx.KV(), w.keys.count(int64(n)), by)
+		keyspace.AddCounter(w.tx.KV(), w.keys.count(int64(n)), by)
 	}
 }
 

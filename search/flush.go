@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -181,8 +182,8 @@ func (c *claim) publishFlush(
 		}
 		_, end := children(c.keys.log(o.at))
 		tx.KV().ClearRange(c.keys.key(keyLog), end)
-		addCounter(tx.KV(), c.keys.count(countLogEntries), -entries)
-		addCounter(tx.KV(), c.keys.count(countLogBytes), -bytes)
+		keyspace.AddCounter(tx.KV(), c.keys.count(countLogEntries), -entries)
+		keyspace.AddCounter(tx.KV(), c.keys.count(countLogBytes), -bytes)
 		m.flushed = o.at
 		if c.docs > 0 {
 			m.segments = append(m.segments,

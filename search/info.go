@@ -71,7 +71,8 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 		if err != nil {
 			return err
 		}
-		info.Docs, info.Errors, info.Bytes = counter(values[1]), counter(values[2]), counter(values[3])
+		info.Docs, info.Errors = keyspace.Counter(values[1]), keyspace.Counter(values[2])
+		info.Bytes = keyspace.Counter(values[3])
 		for _, s := range m.segments {
 			info.Deleted += s.killed
 			info.Bytes += s.bytes

@@ -404,7 +404,7 @@ func (x *Indexes) Fold(ctx context.Context, db *storage.DB) error {
 			return err
 		}
 		for i := range list {
-			if x.isLarge(counter(counts[2*i]), counter(counts[2*i+1])) {
+			if x.isLarge(keyspace.Counter(counts[2*i]), keyspace.Counter(counts[2*i+1])) {
 				large = append(large, list[i])
 			}
 		}

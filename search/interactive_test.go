@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -323,7 +324,7 @@ func TestFoldComesFirst(t *testing.T) {
 				return err
 			}
 			value, err := s.KV().Get(sp.keysOf(rec.number).count(countLogEntries))
-			entries = counter(value)
+			entries = keyspace.Counter(value)
 			return err
 		}))
 		if entries >= fewEntries {

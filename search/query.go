@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/search/segment"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -119,7 +120,7 @@ func (s *Searcher) Refused() (reason string, err error) {
 		return "", nil
 	}
 	counts, err := s.Snapshot.KV().GetMany([][]byte{s.keys.count(countDocs), s.keys.count(countErrors)})
-	if err != nil || counter(counts[0]) > 0 || counter(counts[1]) == 0 {
+	if err != nil || keyspace.Counter(counts[0]) > 0 || keyspace.Counter(counts[1]) == 0 {
 		return "", err
 	}
 	err = s.keys.errors(s.Snapshot.KV(), "", "", func(e Error) error {

@@ -303,16 +303,3 @@ func (k *keys) lastOfLog(r kv.ReadTx) (segment.Identity, error) {
 	}
 	return segment.Identity(place[:keyspace.SeqSize]), nil
 }
-
-func counter(value []byte) int64 {
-	if len(value) != 8 {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(value))
-}
-
-func addCounter(tx kv.Tx, key []byte, n int64) {
-	if n != 0 {
-		tx.Atomic(kv.Add, key, binary.LittleEndian.AppendUint64(nil, uint64(n)))
-	}
-}

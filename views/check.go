@@ -8,6 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/views/reduce"
@@ -243,7 +244,7 @@ func (c *indexCheck) counts(ctx context.Context) error {
 	err := c.store.View(ctx, func(r kv.ReadTx) error {
 		values, err := r.GetMany([][]byte{c.ix.keys.count(countRows), c.ix.keys.count(countOversized)})
 		for _, value := range values {
-			counters = append(counters, counter(value))
+			counters = append(counters, keyspace.Counter(value))
 		}
 		return err
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -425,7 +426,7 @@ func findLagging(s *storage.Snapshot, indexes []*index) (lagging []*index, last 
 	}
 	pending := make(map[storage.Seq]int64) // most indexes are at the same sequence
 	for i, ix := range indexes {
-		ix.rowTotal = counter(counts[i])
+		ix.rowTotal = keyspace.Counter(counts[i])
 		if !ix.needsCatchUp(last) {
 			continue
 		}

@@ -115,8 +115,8 @@ func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*index
 		return nil, err
 	}
 	for i := 0; i < len(counts); i += 2 {
-		info.SizeExternal += counter(counts[i])
-		info.SizeActive += counter(counts[i+1])
+		info.SizeExternal += keyspace.Counter(counts[i])
+		info.SizeActive += keyspace.Counter(counts[i+1])
 	}
 	info.UpdateSeq.Seq = lowest
 	if info.UpdateSeq.N, err = s.Number(lowest); err != nil {

@@ -3,7 +3,6 @@ package views
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 
 	"github.com/settee-db/settee/storage"
@@ -130,27 +129,9 @@ func nextNumber(tx kv.Tx, sp space) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	number := max(counter(value), 1)
-	var buf [8]byte
-	binary.LittleEndian.PutUint64(buf[:], uint64(number+1))
-	tx.Set(key, buf[:])
+	number := max(keyspace.Counter(value), 1)
+	keyspace.PutCounter(tx, key, number+1)
 	return number, nil
-}
-
-func counter(value []byte) int64 {
-	if len(value) != 8 {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(value))
-}
-
-func addCounter(tx kv.Tx, key []byte, n int64) {
-	if n == 0 {
-		return
-	}
-	var buf [8]byte
-	binary.LittleEndian.PutUint64(buf[:], uint64(n))
-	tx.Atomic(kv.Add, key, buf[:])
 }
 
 // needsCatchUp reports whether an index lacks changes up to last.

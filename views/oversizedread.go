@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -59,7 +60,7 @@ func (c *indexScan) openOversized(s *storage.Snapshot, ix *index) (*oversizedSca
 		return nil, nil
 	}
 	value, err := s.KV().Get(ix.keys.count(countOversized))
-	if err != nil || counter(value) == 0 {
+	if err != nil || keyspace.Counter(value) == 0 {
 		return nil, err
 	}
 	p, err := c.view.v.interactiveProgram(s.Name(), &interactiveEntry{signature: ix.def.signature, def: *ix.def})

@@ -265,7 +265,7 @@ func (q *query) headSeq(s *storage.Snapshot, ix *index, h *Head) error {
 
 func (ix *index) rowCount(s *storage.Snapshot) (int64, error) {
 	value, err := s.KV().Get(ix.keys.count(countRows))
-	return counter(value), err
+	return keyspace.Counter(value), err
 }
 
 // offset counts the rows before the first one of the range in reading direction, and those skipped.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/storage/again"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/levels"
 )
@@ -201,7 +202,7 @@ func (w *indexWriter) write() {
 	}
 	w.writeOversized()
 	for n, delta := range w.delta {
-		addCounter(w.tx, w.ix.keys.count(int64(n)), delta)
+		keyspace.AddCounter(w.tx, w.ix.keys.count(int64(n)), delta)
 	}
 }
 

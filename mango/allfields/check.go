@@ -2,13 +2,13 @@ package allfields
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -269,7 +269,7 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 	}
 	counts := c.sp.sub(c.ix.number, keyCounts)
 	paths := make(map[string]int64)
-	count := func(row kv.Row) { paths[string(row.Key[len(counts):])] = countOf(row.Value) }
+	count := func(row kv.Row) { paths[string(row.Key[len(counts):])] = keyspace.Counter(row.Value) }
 	if err := c.walk(ctx, counts, count); err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 	err = c.store.View(ctx, func(r kv.ReadTx) error {
 		values, err := r.GetMany([][]byte{c.sp.total(c.ix.number, totalEntries), c.sp.total(c.ix.number, totalBytes)})
 		for _, value := range values {
-			totals = append(totals, countOf(value))
+			totals = append(totals, keyspace.Counter(value))
 		}
 		return err
 	})
@@ -313,11 +313,4 @@ func (c *indexCheck) walk(ctx context.Context, prefix []byte, fn func(kv.Row)) e
 		}
 		return nil
 	})
-}
-
-func countOf(value []byte) int64 {
-	if len(value) != 8 {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(value))
 }

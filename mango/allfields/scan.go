@@ -2,10 +2,10 @@ package allfields
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -144,8 +144,5 @@ func (x *Index) Totals() (entries, size int64, err error) {
 
 func (x *Index) counter(key []byte) (int64, error) {
 	value, err := x.s.KV().Get(key)
-	if err != nil || len(value) != 8 {
-		return 0, err
-	}
-	return int64(binary.LittleEndian.Uint64(value)), nil
+	return keyspace.Counter(value), err
 }

@@ -3,13 +3,13 @@ package allfields
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -206,10 +206,10 @@ func (w *writer) diff(id string, old, now []entry) {
 	}
 	counts := sp.sub(w.ix.number, keyCounts)
 	for suffix, delta := range c.deltas {
-		add(tx, append(append(c.key[:0], counts...), suffix...), delta)
+		keyspace.AddCounter(tx, append(append(c.key[:0], counts...), suffix...), delta)
 	}
-	add(tx, sp.total(w.ix.number, totalEntries), total)
-	add(tx, sp.total(w.ix.number, totalBytes), size)
+	keyspace.AddCounter(tx, sp.total(w.ix.number, totalEntries), total)
+	keyspace.AddCounter(tx, sp.total(w.ix.number, totalBytes), size)
 }
 
 func compareFirst(a, b []entry) int {
@@ -220,13 +220,4 @@ func compareFirst(a, b []entry) int {
 		return -1
 	}
 	return bytes.Compare(a[0].key, b[0].key)
-}
-
-func add(tx kv.Tx, key []byte, delta int64) {
-	if delta == 0 {
-		return
-	}
-	var buf [8]byte
-	binary.LittleEndian.PutUint64(buf[:], uint64(delta))
-	tx.Atomic(kv.Add, key, buf[:])
 }

@@ -99,7 +99,7 @@ func (q *Request) Keep(tx kv.Tx, a *Answer) error {
 	r := record{hash: q.Hash, ms: q.Now.UnixMilli(), answer: *a}
 	value := r.append(nil)
 	size := int64(len(value) + len(q.User) + overhead)
-	if littleEndian(total)+size > MaxBytes {
+	if keyspace.Counter(total)+size > MaxBytes {
 		return errTooMany
 	}
 	key := q.answer()
@@ -112,7 +112,7 @@ func (q *Request) Keep(tx kv.Tx, a *Answer) error {
 		tx.Set(tuple.AppendInt(slices.Clone(key), n), value[:min(len(value), keyspace.MaxValue)])
 	}
 	tx.Set(q.listed(r.ms), binary.AppendUvarint(nil, uint64(size)))
-	tx.Atomic(kv.Add, charged(q.User), binary.LittleEndian.AppendUint64(nil, uint64(size)))
+	keyspace.AddCounter(tx, charged(q.User), size)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func forget(w kv.Writer, q *Request, ms, size int64) {
 	begin, end := keyspace.Children(q.answer())
 	w.ClearRange(begin, end)
 	w.Clear(q.listed(ms))
-	w.Atomic(kv.Add, charged(q.User), binary.LittleEndian.AppendUint64(nil, uint64(-size)))
+	keyspace.AddCounter(w, charged(q.User), -size)
 	w.Atomic(kv.CompareAndClear, charged(q.User), make([]byte, 8))
 }
 
@@ -179,14 +179,6 @@ func parseRecord(value []byte) (*record, error) {
 	r.ms = int64(numbers[0])
 	r.answer = Answer{Status: int(numbers[1]), ETag: string(value[:numbers[2]]), Body: value[numbers[2]:]}
 	return r, nil
-}
-
-// littleEndian reads a counter of atomic additions; anything else is 0.
-func littleEndian(value []byte) int64 {
-	if len(value) != 8 {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(value))
 }
 
 // Sweep removes answers that are older than Life.

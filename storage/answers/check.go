@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -90,7 +91,7 @@ func checkRow(key, value []byte) (c checkedRow, err error) {
 		return checkedRow{other: q.listed(r.ms)}, nil
 	case partUsers:
 		if c.user, rest, err = tuple.ReadString(rest); err == nil && len(rest) == 0 && len(value) == 8 {
-			c.charge = littleEndian(value)
+			c.charge = keyspace.Counter(value)
 			return c, nil
 		}
 	}

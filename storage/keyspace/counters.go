@@ -48,11 +48,13 @@ func (d *StatDelta) Add(other *StatDelta) {
 	}
 }
 
-// Counter reads a counter's value; absent is 0.
+// Counter reads a counter's value: 8 bytes, little-endian, as atomic additions need them. An absent
+// counter is 0, and so is one of another length, which only damage makes.
 func Counter(value []byte) int64 {
-	var buf [8]byte
-	copy(buf[:], value)
-	return int64(binary.LittleEndian.Uint64(buf[:]))
+	if len(value) != 8 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(value))
 }
 
 // ReadCounters reads the counters at some keys, in one round trip; absent ones are 0.
@@ -73,7 +75,10 @@ func PutCounter(tx kv.Tx, key []byte, n int64) {
 	tx.Set(key, binary.LittleEndian.AppendUint64(nil, uint64(n)))
 }
 
-// AddCounter adds to a counter without reading it.
-func AddCounter(tx kv.Tx, key []byte, n int64) {
-	tx.Atomic(kv.Add, key, binary.LittleEndian.AppendUint64(nil, uint64(n)))
+// AddCounter adds n, which may be negative, to a counter. It does not read the counter, so that
+// transactions that add to it at the same time do not conflict; with 0 it writes nothing.
+func AddCounter(tx kv.Writer, key []byte, n int64) {
+	if n != 0 {
+		tx.Atomic(kv.Add, key, binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	}
 }
