@@ -76,15 +76,15 @@ func postRestore(c *call.Call) error {
 func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) error {
 	set := db.Settings()
 	if h.AutoPurge != "" {
-		if !isLife(h.AutoPurge) {
-			return errNoLife
+		if !tombstoneLife.accepts(h.AutoPurge) {
+			return tombstoneLife.badText
 		}
 		if err := set.SetAutoPurge(ctx, h.AutoPurge); err != nil {
 			return err
 		}
 	}
 	if h.History != "" {
-		if !isHistory(h.History) {
+		if !historyLife.accepts(h.History) {
 			return errHistory
 		}
 		if err := set.SetHistory(ctx, h.History); err != nil {
