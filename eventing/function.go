@@ -116,7 +116,7 @@ func (f *function) serve(ctx context.Context) (err error) {
 	}
 	db := f.engine.docs.Database(f.source, owner, documents.Origin{})
 	defer func() { err = errors.Join(err, f.release(ctx)) }()
-	for idle := false; ; {
+	for idle := true; ; { // a function that has just been deployed has mostly nothing to do
 		p, err := f.share(ctx, db)
 		if err != nil {
 			return err
