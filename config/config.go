@@ -45,16 +45,18 @@ var protected = map[string]bool{
 // values, the ini files, what processes on one store share, the ini files of Override, and what was
 // set for this process's life only. All methods are safe for concurrent use; reads take no lock.
 type Config struct {
-	mu          sync.Mutex // serialises changes
-	stock       values
-	paths       []string // ini files and directories of them, read in order
-	overrides   []string // the same, of those that go before what is shared
-	written     string   // the last ini file, which receives changes; "" where there is none
-	files       values   // what files say, over the stock values
-	over        values   // what overrides say
-	common      Common   // what is shared
-	memory      values   // values that Set got without persist
-	shared      Shared   // receives changes; nil: the last ini file does
+	mu        sync.Mutex // serialises changes
+	stock     values
+	paths     []string // ini files and directories of them, read in order
+	overrides []string // the same, of those that go before what is shared
+	written   string   // the last ini file, which receives changes; "" where there is none
+	files     layer    // what files say, over the stock values
+	over      layer    // what overrides say
+	common    Common   // what is shared
+	memory    values   // values that Set got without persist
+	// variables are those that have set a key, with what they have set.
+	variables   map[[2]string]variable
+	shared      Shared // receives changes; nil: the last ini file does
 	current     atomic.Pointer[values]
 	subscribers []func()
 	check       func(section, key, value string) error // may refuse values; nil: none is refused
@@ -64,7 +66,8 @@ type Config struct {
 // directory stands for its *.ini files in the order of their names (config:maybe_expand_dirs).
 // Missing files are empty. With no file nothing is ever persisted.
 func Load(stock map[string]map[string]string, paths ...string) (*Config, error) {
-	c := &Config{stock: values(stock).clone(), paths: paths, memory: make(values)}
+	c := &Config{stock: values(stock).clone(), paths: paths, memory: make(values),
+		variables: make(map[[2]string]variable)}
 	if err := c.readFiles(); err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func (c *Config) readFiles() error {
 	if err != nil {
 		return err
 	}
-	files, err := read(c.stock.clone(), names)
+	files, err := read(layer{c.stock.clone(), make(values)}, names)
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,7 @@ func (c *Config) readFiles() error {
 	if err != nil {
 		return err
 	}
-	over, err := read(make(values), overNames)
+	over, err := read(layer{make(values), make(values)}, overNames)
 	if err != nil {
 		return err
 	}
@@ -110,24 +113,39 @@ func (c *Config) readFiles() error {
 	return nil
 }
 
-// read reads files over values.
-func read(v values, names []string) (values, error) {
+// layer is what files say, and which file says it: none for what is built in.
+type layer struct{ values, from values }
+
+func (l layer) set(section, key, value, file string) {
+	l.values.set(section, key, value)
+	if l.from.remove(section, key); file != "" {
+		l.from.set(section, key, file)
+	}
+}
+
+func (l layer) remove(section, key string) {
+	l.values.remove(section, key)
+	l.from.remove(section, key)
+}
+
+// read reads files over a layer.
+func read(l layer, names []string) (layer, error) {
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("config file %s: %w", name, err)
+			return layer{}, fmt.Errorf("config file %s: %w", name, err)
 		}
-		readINI(v, text)
+		readINI(l, text, name)
 	}
-	return v, nil
+	return l, nil
 }
 
 // compute makes what readers see of all layers.
 func (c *Config) compute() {
-	v := c.files.clone()
+	v := c.files.values.clone()
 	for section, keys := range c.common {
 		for key, value := range keys {
 			if ofNode(section, key) {
@@ -144,7 +162,7 @@ func (c *Config) compute() {
 			}
 		}
 	}
-	for _, layer := range []values{c.over, c.memory} {
+	for _, layer := range []values{c.over.values, c.memory} {
 		for section, keys := range layer {
 			for key, value := range keys {
 				v.set(section, key, value)
@@ -181,8 +199,8 @@ func (c *Config) AddStock(section, key, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stock.set(section, key, value)
-	if _, ok := c.files[section][key]; !ok {
-		c.files.set(section, key, value)
+	if _, ok := c.files.values[section][key]; !ok {
+		c.files.set(section, key, value, "")
 	}
 	c.compute()
 }
@@ -316,7 +334,7 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 		if err := c.editFile(section, key, &value); err != nil {
 			return "", err
 		}
-		c.files.set(section, key, value)
+		c.files.set(section, key, value, c.written)
 		c.memory.remove(section, key)
 	} else {
 		c.memory.set(section, key, value)
@@ -386,9 +404,10 @@ func (c *Config) Delete(section, key string, persist bool) (string, error) {
 	if err := c.readFiles(); err != nil {
 		return "", err
 	}
-	said, ok := c.files[section][key] // nothing else that has changed in files is taken over
+	said, ok := c.files.values[section][key] // nothing else that has changed in files is taken over
+	file := c.files.from[section][key]
 	if c.files, c.over = files, over; ok {
-		c.files.set(section, key, said)
+		c.files.set(section, key, said, file)
 	} else {
 		c.files.remove(section, key)
 	}

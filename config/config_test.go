@@ -95,7 +95,7 @@ func TestEditKeepsOtherLines(t *testing.T) {
 			}
 		}
 		got := make(values)
-		readINI(got, text)
+		readINI(layer{got, make(values)}, text, "")
 		require.Equal(t, want, got)
 		require.Contains(t, string(text), "; head\n")
 		require.Contains(t, string(text), "; about x\n")
@@ -108,11 +108,11 @@ func FuzzReadINI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v := "v"
 		was, is := make(values), make(values)
-		readINI(was, []byte(text))
+		readINI(layer{was, make(values)}, []byte(text), "")
 		edited, err := editINI([]byte(text), "s", "k", &v)
 		require.NoError(t, err)
 		was.set("s", "k", v)
-		readINI(is, edited)
+		readINI(layer{is, make(values)}, edited, "")
 		require.Equal(t, was, is)
 	})
 }
@@ -137,7 +137,7 @@ func TestDialect(t *testing.T) {
 		shown := ""
 		if d.Cmd == "read" {
 			got := make(values)
-			readINI(got, []byte(unquoted(d.Input)))
+			readINI(layer{got, make(values)}, []byte(unquoted(d.Input)), "")
 			for _, section := range slices.Sorted(maps.Keys(got)) {
 				for _, key := range slices.Sorted(maps.Keys(got[section])) {
 					shown += fmt.Sprintf("[%s] %q = %q\n", section, key, got[section][key])
@@ -185,11 +185,11 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 			return
 		}
 		want, got := make(values), make(values)
-		readINI(want, text)
+		readINI(layer{want, make(values)}, text, "")
 		if want.remove(section, key); value != "" { // an empty one is not there after a restart, as in CouchDB
 			want.set(section, key, value)
 		}
-		readINI(got, edited)
+		readINI(layer{got, make(values)}, edited, "")
 		require.Equal(t, want, got, "%s", edited)
 	})
 }

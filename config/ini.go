@@ -92,9 +92,9 @@ func splitLines(text []byte) []string {
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x1a", "\n")
 
-// readINI adds the settings of an ini text to v. Lines that it does not understand, and those
-// before the first section, are skipped; an empty value unsets a key.
-func readINI(v values, text []byte) {
+// readINI adds the settings of an ini text, which is that of a file, to a layer. Lines that it does
+// not understand, and those before the first section, are skipped; an empty value unsets a key.
+func readINI(l layer, text []byte, file string) {
 	section := ""
 	for _, line := range splitLines(text) {
 		switch kind, name, value := parseLine(line); {
@@ -102,9 +102,9 @@ func readINI(v values, text []byte) {
 			section = name
 		case kind == lineNothing || section == "":
 		case value == "":
-			v.remove(section, name)
+			l.remove(section, name)
 		default:
-			v.set(section, name, value)
+			l.set(section, name, value, file)
 		}
 	}
 }

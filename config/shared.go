@@ -58,7 +58,7 @@ func (c *Config) change(section, key string, change Change) (string, error) {
 func (c *Config) overridden(section, key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.over[section][key]
+	_, ok := c.over.values[section][key]
 	return ok
 }
 

@@ -22,8 +22,12 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 	}
 	_, known := c.Get("chttpd_auth", "secret")
 	if secret := os.Getenv("COUCHDB_SECRET"); secret != "" && !known { // else it may be one that was set later
-		if _, err := c.SetNew("chttpd_auth", "secret", secret); err != nil {
+		kept, err := c.SetNew("chttpd_auth", "secret", secret)
+		if err != nil {
 			return fmt.Errorf("COUCHDB_SECRET: %w", err)
+		}
+		if kept == secret {
+			c.FromEnvironment("chttpd_auth", "secret", "COUCHDB_SECRET")
 		}
 	}
 	name, password := os.Getenv("COUCHDB_USER"), os.Getenv("COUCHDB_PASSWORD")
@@ -31,7 +35,10 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 		if _, ok := c.Get("admins", name); ok {
 			return nil // as in CouchDB's image, the environment does not change a password
 		}
-		_, err := setAdmin(c, name, password)
+		made, err := setAdmin(c, name, password)
+		if made {
+			c.FromEnvironment("admins", name, "COUCHDB_PASSWORD")
+		}
 		return err
 	}
 	if len(c.Section("admins")) > 0 {

@@ -264,7 +264,8 @@ func TestNodesKnowEachOther(t *testing.T) {
 				require.Equal(t, name[8:], answer)
 			}
 			for path, want := range map[string]int{
-				"/_stats": 200, "/_system": 200, "/_overview": 200, "/_prometheus": 200, "/_versions": 200, "/_pprof/heap": 200, "": 200, "/x": 404,
+				"/_stats": 200, "/_system": 200, "/_overview": 200, "/_settings": 200,
+				"/_prometheus": 200, "/_versions": 200, "/_pprof/heap": 200, "": 200, "/x": 404,
 			} {
 				status, _, _ := ask(t, "admin:secret", "GET", url+"/_node/"+name+path, "")
 				require.Equal(t, want, status, path)

@@ -11,6 +11,7 @@
 //	node.go            _node: its name, _versions, _smoosh
 //	forward.go         _node/{name} of another node, which that one answers
 //	config.go          _node/…/_config
+//	settings.go        _node/…/_settings
 //	stats.go           _node/…/_stats
 //	overview.go        _node/…/_overview: samples.go, the last hour; warnings.go, what is to be done
 //	prometheus.go      _node/…/_prometheus, on an additional port too

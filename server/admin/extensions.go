@@ -56,6 +56,7 @@ var Extensions = []Extension{
 	{"search_wildcard", 1, []string{
 		"GET /{db}/_design/{name}/_search/{index}", "GET /{db}/_design/{name}/_nouveau/{index}",
 	}, true},
+	{"settings", 1, []string{"GET /_node/{node}/_settings"}, false},
 	{"trusted", 1, []string{"PUT /{db}/{id}", "POST /{db}/_bulk_docs"}, false},
 	{"view_bookmark", 1, []string{"GET /{db}/_design/{name}/_view/{view}"}, false},
 	{"view_errors", 1, []string{"GET /{db}/_design/{name}/_view_errors/{view}"}, false},

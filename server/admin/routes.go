@@ -34,6 +34,8 @@ func (h *Handlers) Routes() []call.Route {
 		call.Row("PUT", "/_node/{node}/_config/{section}/{key}", call.ServerAdmin, h.putConfigKey, "Change a setting."),
 		call.Row("DELETE", "/_node/{node}/_config/{section}/{key}", call.ServerAdmin, deleteConfigKey,
 			"Remove a setting."),
+		call.Row("GET", "/_node/{node}/_settings", call.ServerAdmin, getSettings,
+			"Every setting with its value, default, origin and meaning (extension)."),
 		call.Row("GET", "/_node/{node}/_stats", call.Metrics, h.getStats, "Counters."),
 		call.Row("GET", "/_node/{node}/_stats/{path...}", call.Metrics, h.getStats, "A part of the counters."),
 		call.Row("GET", "/_node/{node}/_prometheus", call.Metrics, h.getPrometheus,
