@@ -94,6 +94,8 @@ test('what a rule of the database refuses is said at the member that it names', 
   await setCode('JSON of order:0001', JSON.stringify({ ...doc, total: 'many' }, null, 2))
   await page.keyboard.press('Control+s')
   await page.getByRole('alert').getByText('total has to be a number').waitFor()
+  // Still there when the editor has looked at the text again.
+  await page.waitForTimeout(1500)
   await page.locator('.cm-lintRange-error').getByText('"total"').waitFor()
   await accessible()
   await pictures('console-documents-forbidden', ['wide'])

@@ -5,7 +5,7 @@ import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirro
 import { javascript } from '@codemirror/lang-javascript'
 import { json, jsonParseLinter } from '@codemirror/lang-json'
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
-import { linter, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint'
+import { linter, lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from '@codemirror/lint'
 import { MergeView } from '@codemirror/merge'
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState, RangeSet, StateEffect, StateField, type Extension } from '@codemirror/state'
@@ -132,8 +132,14 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
   const readOnly = new Compartment()
   const words = new Compartment()
   const run = (f: () => void) => () => { f(); return true }
+  let before: Partial<EditorProps> = {}
+  // The page's marks stand beside what the linter finds, which puts its own in place of all each time it runs.
+  const marks = (length: number): Diagnostic[] => {
+    const within = (n: number) => Math.max(0, Math.min(length, n))
+    return (before.marks ?? []).map(mark => ({ ...mark, from: within(mark.from), to: within(mark.to) }))
+  }
   const languages: Record<Language, Extension> = {
-    json: [json(), linter(view => view.state.doc.length === 0 ? [] : jsonParseLinter()(view))],
+    json: [json(), linter(view => view.state.doc.length === 0 ? [] : [...jsonParseLinter()(view), ...marks(view.state.doc.length)])],
     javascript: javascript(),
     text: []
   }
@@ -185,7 +191,6 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
       ]
     })
   })
-  let before: Partial<EditorProps> = {}
   return {
     update (props) {
       const effects: StateEffect<unknown>[] = []
@@ -219,11 +224,9 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
         if (line !== undefined) effects.push(EditorView.scrollIntoView(start(line), { y: 'center' }))
       }
       if (effects.length > 0) view.dispatch({ effects })
-      if (props.marks !== before.marks) {
-        const within = (n: number) => Math.max(0, Math.min(doc.length, n))
-        view.dispatch(setDiagnostics(view.state, (props.marks ?? []).map(mark => ({ ...mark, from: within(mark.from), to: within(mark.to) }))))
-      }
+      const marked = props.marks !== before.marks
       before = props
+      if (marked) view.dispatch(setDiagnostics(view.state, marks(doc.length)))
     },
     destroy () {
       view.destroy()
