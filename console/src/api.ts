@@ -164,6 +164,31 @@ export async function ask<T> (target: string, options: Options = {}): Promise<An
   return { value: (text === '' ? undefined : JSON.parse(text)) as T, status: answer.status, headers: answer.headers }
 }
 
+/**
+ * upload sends a file and says how much of it is sent, from 0 to 1. It is the browser's older kind of request, since
+ * fetch tells nothing of what it sends.
+ */
+export function upload<T> (target: string, blob: Blob, type: string, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const sent: Sent = { method: 'PUT', path: target, type }
+    const request = new XMLHttpRequest()
+    request.open(sent.method, target)
+    request.setRequestHeader('accept', 'application/json')
+    request.setRequestHeader('content-type', type)
+    if (token) request.setRequestHeader('authorization', `Bearer ${token}`)
+    request.upload.onprogress = event => { if (event.lengthComputable) progress(event.loaded / event.total) }
+    request.onload = () => {
+      const { status, statusText, responseText } = request
+      if (status >= 200 && status < 300) resolve(JSON.parse(responseText) as T)
+      else void failure(new Response(responseText, { status, statusText }), sent).then(reject)
+    }
+    request.onerror = () => reject(new AwayError(sent))
+    request.onabort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', () => request.abort(), { once: true })
+    request.send(blob)
+  })
+}
+
 /** failure reads the error of an answer that is not 2xx. */
 export async function failure (answer: Response, sent: Sent): Promise<ApiError> {
   const text = await answer.text().catch(() => '')

@@ -6,8 +6,11 @@ import { useParam } from '../../router'
 import { useSession } from '../../session'
 import { Code, Failure, Notice, Tabs } from '../../ui'
 import { useLoad } from '../../use'
+import { Attachments } from './attachments'
+import { Conflicts } from './conflicts'
 import type { Unsaved } from './doc-table'
 import { DocJson } from './doc-json'
+import { Revisions } from './revisions'
 import { readDoc } from './store'
 import { pretty, type Doc, type Row } from './types'
 
@@ -61,6 +64,9 @@ export function Inspector (props: InspectorProps) {
 
 function PartOf ({ part, ...shown }: Shown & { part: Part }): ComponentChildren {
   switch (part) {
+    case 'revisions': return <Revisions {...shown} />
+    case 'conflicts': return <Conflicts {...shown} />
+    case 'attachments': return <Attachments {...shown} />
     case 'raw': return <Raw {...shown} />
     default: return <DocJson {...shown} />
   }
