@@ -7,6 +7,7 @@ import { go, href, useParam } from '../../router'
 import { useSession } from '../../session'
 import { Button, Dialog, Empty, Failure, Field, Page, Table, toast } from '../../ui'
 import { useLater, useLoad } from '../../use'
+import { Rate } from './rates'
 
 const PAGE = 100 // names asked for at once, and infos: the server answers 100 in one request
 
@@ -79,6 +80,7 @@ export function List () {
           { key: 'name', title: 'Name', width: 'minmax(160px, 3fr)', cell: row => <a href={href(['databases', row.name])}>{row.name}</a> },
           { key: 'docs', title: 'Documents', width: 'minmax(88px, 1fr)', numeric: true, cell: row => count(row.docs) },
           { key: 'deleted', title: 'Deleted', numeric: true, wide: true, cell: row => count(row.deleted) },
+          { key: 'rate', title: 'Changes/s', numeric: true, wide: true, cell: row => <Rate name={row.name} /> },
           { key: 'size', title: 'Size', numeric: true, cell: row => <span title={plural(row.size ?? 0, 'byte')}>{bytes(row.size)}</span> }
         ]}
         empty={first.value && (
