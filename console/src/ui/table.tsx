@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 
 const ROW = 32 // pixels; the style sheet has the same
 const SPARE = 8 // rows above and below what is seen
+const AHEAD = 48 // rows below what is seen: with fewer left, more are asked for
 
 export interface Column<R> {
   key: string
@@ -72,7 +73,7 @@ export function Table<R> (props: TableProps<R>) {
 
   const first = Math.max(0, Math.floor(seen.top / ROW) - SPARE)
   const last = Math.min(rows.length, Math.ceil((seen.top + seen.height) / ROW) + SPARE)
-  const near = last >= rows.length - SPARE
+  const near = last >= rows.length - AHEAD
   useEffect(() => { if (near && more) more() }, [near, more, rows.length])
 
   const at = chosen === undefined ? -1 : rows.findIndex(row => rowKey(row) === chosen)

@@ -2,11 +2,21 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { follow, type Change } from '../../api'
 import { useLatest, useLoad } from '../../use'
-import { indexFor, readChunk, readInfo, readNow, type Chunk } from './store'
+import { indexFor, PAGE, readChunk, readInfo, readNow, type Chunk } from './store'
 import type { Filter, Row } from './types'
 
 const TOGETHER = 300 // milliseconds in which changes are gathered before their documents are read
 const FRESH = 1000 // milliseconds for which a row is marked as changed
+
+const QUICK = 300 // milliseconds: after an answer that took less, twice as many documents are asked for
+const MOST = 1000 // documents that are asked for at once
+
+interface Listed {
+  rows: Row[]
+  next: string | undefined
+  /** How many documents the next part has. */
+  limit: number
+}
 
 export interface Documents {
   rows: Row[]
@@ -56,13 +66,13 @@ function placed (list: Row[], changed: Row[]): Row[] {
 /** useDocuments reads the documents that a filter takes, in parts, and keeps them as the database changes. */
 export function useDocuments (db: string, filter: Filter): Documents {
   const first = useLoad(signal => readFirst(db, filter, signal), [db, JSON.stringify(filter)])
-  const [list, setList] = useState<{ rows: Row[], next: string | undefined }>({ rows: [], next: undefined })
+  const [list, setList] = useState<Listed>({ rows: [], next: undefined, limit: PAGE })
   const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set())
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set())
   const current = useRef(first.value)
   if (current.current !== first.value) {
     current.current = first.value
-    setList({ rows: first.value?.rows ?? [], next: first.value?.next })
+    setList({ rows: first.value?.rows ?? [], next: first.value?.next, limit: PAGE })
     setUnseen(new Set())
   }
   const asking = useRef(false)
@@ -70,9 +80,12 @@ export function useDocuments (db: string, filter: Filter): Documents {
     if (asking.current || list.next === undefined) return
     asking.current = true
     const of = current.current
-    readChunk(db, filter, list.next)
+    const begin = performance.now()
+    readChunk(db, filter, list.next, undefined, list.limit)
       .then(chunk => {
-        if (of === current.current) setList(before => ({ rows: [...before.rows, ...chunk.rows], next: chunk.next }))
+        if (of !== current.current) return
+        const limit = performance.now() - begin < QUICK ? Math.min(MOST, list.limit * 2) : Math.max(PAGE, list.limit / 2)
+        setList(before => ({ rows: before.rows.concat(chunk.rows), next: chunk.next, limit }))
       }, () => {})
       .finally(() => { asking.current = false })
   }, [list])
