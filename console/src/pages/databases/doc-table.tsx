@@ -3,12 +3,14 @@ import { useMemo, useState } from 'preact/hooks'
 import { count, duration, plural } from '../../format'
 import { useParam } from '../../router'
 import { useSession } from '../../session'
-import { Button, Dialog, Empty, Failure, Table, type Column } from '../../ui'
+import { Bar, Button, confirm, Dialog, Empty, Failure, Table, toast, type Column } from '../../ui'
+import { deleteAll, gone, restoreAll, type Deleted } from './bulk'
 import { body, inOneLine, memberAt, membersOf } from './columns'
 import { memberNamed, type Broken } from './text'
 import type { Row } from './types'
 import type { Documents } from './use-documents'
 
+const SAMPLE = 100 // documents whose members can be columns
 const COLUMNS = 4 // members that are shown where nobody has chosen others
 
 interface DocTableProps {
@@ -20,6 +22,9 @@ interface DocTableProps {
   chosen: string | undefined
   onChoose: (id: string) => void
   onNew: () => void
+  marked: ReadonlySet<string>
+  onMark: (ids: Set<string>) => void
+  onExport: () => void
 }
 
 export function DocTable (props: DocTableProps) {
@@ -27,7 +32,8 @@ export function DocTable (props: DocTableProps) {
   const [view, setView] = useParam('view')
   const [picked, setPicked] = useParam('columns')
   const [picking, setPicking] = useState(false)
-  const found = useMemo(() => membersOf(documents.rows.slice(0, 100)), [documents.rows.slice(0, 100).map(row => row.rev).join()])
+  // The members of the first documents, as long as those stay the first.
+  const found = useMemo(() => membersOf(documents.rows.slice(0, SAMPLE)), [documents.rows[0]?.rev, Math.min(SAMPLE, documents.rows.length)])
   const members = picked?.split(',') ?? found.slice(0, COLUMNS)
   const asJson = view === 'json'
   const columns: Column<Row>[] = [
@@ -43,15 +49,55 @@ export function DocTable (props: DocTableProps) {
         <Button kind='plain' pressed={!asJson} onClick={() => setView(undefined)}>Table</Button>
         <Button kind='plain' pressed={asJson} onClick={() => setView('json')}>JSON</Button>
         {!asJson && found.length > 0 && <Button kind='plain' onClick={() => setPicking(true)}>Columns</Button>}
+        {props.marked.size > 0 && <Marked {...props} />}
         {documents.unseen > 0 && <Button kind='plain' onClick={documents.again}>{`Show ${plural(documents.unseen, 'new document')}`}</Button>}
       </div>
       {documents.error && <Failure error={documents.error} doing='Reading the documents' again={documents.again} />}
       <Table
         label='Documents' rows={documents.rows} rowKey={row => row.id} columns={columns} chosen={chosen} more={documents.more}
-        onChoose={row => onChoose(row.id)} rowClass={row => row.gone ? 'gone' : documents.fresh.has(row.id) ? 'fresh' : undefined}
+        onChoose={row => onChoose(row.id)} marked={props.marked} onMark={props.onMark}
+        rowClass={row => row.gone ? 'gone' : documents.fresh.has(row.id) ? 'fresh' : undefined}
         empty={documents.busy ? <p class='muted'>Reading…</p> : documents.error ? <></> : <NoDocument {...props} />}
       />
       {picking && <Picker found={found} chosen={members} onChoose={names => setPicked(names.join(','))} onClose={() => setPicking(false)} />}
+    </>
+  )
+}
+
+// Marked is what can be done with the rows that are marked.
+function Marked ({ db, documents, marked, onMark, onExport }: DocTableProps) {
+  const [done, setDone] = useState<number>()
+  const drop = async () => {
+    const ids = [...marked]
+    const what = plural(ids.length, 'document')
+    if (!await confirm(`Delete ${what}?`, <p>{what} of {db} go. They can be brought back until the database is compacted.</p>, `Delete ${what}`)) return
+    setDone(0)
+    try {
+      const { deleted, failed } = await deleteAll(db, ids, setDone)
+      documents.put(gone(deleted))
+      onMark(new Set(failed.map(line => line.id!)))
+      toast(`${plural(deleted.length, 'document')} deleted.`, () => { void back(deleted) })
+      if (failed[0]) toast(new Error(`${plural(failed.length, 'document')} not deleted: ${failed[0].reason ?? failed[0].error}`))
+    } catch (error) {
+      toast(error as Error)
+    }
+    setDone(undefined)
+  }
+  const back = async (deleted: Deleted[]) => {
+    const failed = await restoreAll(db, deleted)
+    toast(failed === 0
+      ? `${plural(deleted.length, 'document')} restored.`
+      : new Error(`${plural(failed, 'document')} could not be brought back.`))
+    documents.again()
+  }
+  return (
+    <>
+      <span class='grow' />
+      {done === undefined
+        ? <span class='muted small'>{plural(marked.size, 'document')} marked</span>
+        : <span class='small'>{count(done)} of {count(marked.size)} <Bar share={done / marked.size} label='Deleting' /></span>}
+      <Button kind='plain' onClick={onExport}>Export marked</Button>
+      <Button kind='danger' busy={done !== undefined} onClick={() => { void drop() }}>Delete marked</Button>
     </>
   )
 }

@@ -45,7 +45,7 @@ export async function readChunk (
 }
 
 /** readNow reads documents by their ids; those that are deleted are not in the answer. At most 1,000 at a time. */
-export async function readNow (db: string, keys: string[], signal: AbortSignal): Promise<Map<string, Row>> {
+export async function readNow (db: string, keys: string[], signal?: AbortSignal): Promise<Map<string, Row>> {
   const options = { query: { include_docs: true }, signal, quiet: true }
   const { rows } = await post<AllDocs>(path`/${db}/_all_docs`, { keys }, options)
   return new Map(rows.filter(row => row.doc).map(row => [row.id, rowOf(row.doc!)]))
