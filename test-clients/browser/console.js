@@ -121,6 +121,8 @@ export async function until (path, check) {
 
 /** Puts a text in place of what is in the code editor with this label. */
 export async function setCode (label, text) {
+  // Until the editor has come a plain field stands there.
+  await page.locator('.cm-content').first().waitFor()
   await page.getByRole('textbox', { name: label }).click()
   await page.keyboard.press('Control+A')
   await page.keyboard.insertText(text)

@@ -21,6 +21,7 @@ export type Language = 'json' | 'javascript' | 'text'
 /** What the editor's component does with a mounted editor. */
 export interface Driver {
   update: (props: EditorProps) => void
+  focus: () => void
   destroy: () => void
 }
 
@@ -227,6 +228,9 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
       const marked = props.marks !== before.marks
       before = props
       if (marked) view.dispatch(setDiagnostics(view.state, marks(doc.length)))
+    },
+    focus () {
+      view.focus()
     },
     destroy () {
       view.destroy()

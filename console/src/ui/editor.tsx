@@ -57,11 +57,15 @@ export function Editor (props: EditorProps) {
   useEffect(() => {
     let gone = false
     import('./codemirror').then(({ mount }) => {
-      if (gone) return
+      const element = host.current
+      if (gone || !element) return
+      const typing = element.parentElement!.contains(document.activeElement)
       const { value, label, language, onBreakpoint } = newest.current
-      driver.current = mount(host.current!, { value, label, language, events, breakpoints: onBreakpoint !== undefined })
+      driver.current = mount(element, { value, label, language, events, breakpoints: onBreakpoint !== undefined })
       driver.current.update(newest.current)
       setReady(true)
+      // Who has begun to type in the plain field goes on in the editor.
+      if (typing) requestAnimationFrame(() => driver.current?.focus())
     }, () => {})
     return () => {
       gone = true

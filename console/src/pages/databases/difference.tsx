@@ -15,7 +15,7 @@ export function Difference ({ before, after, names }: DifferenceProps) {
     let end: (() => void) | undefined
     let gone = false
     import('../../ui/codemirror').then(({ compare }) => {
-      if (!gone) end = compare(host.current!, before, after, names)
+      if (!gone && host.current) end = compare(host.current, before, after, names)
     }, () => {})
     return () => {
       gone = true
