@@ -59,7 +59,7 @@ var rooms = map[string][]string{
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/replaced", "storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests
 	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
-	"views": {"compat", "storage/rank", "js", "cluster", "storage", "storage/kv", viewQuery},
+	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery},
 	// What a view is asked, without who answers it.
 	viewQuery: {"compat"},
 	// Selectors know no indexes, and the patterns of $regex no documents.

@@ -1,6 +1,7 @@
 package js
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -50,6 +51,7 @@ type request struct {
 	// the largest size of results with it: what is asked meanwhile belongs to the same part of the
 	// call.
 	bound time.Duration
+	most  int64 // bytes of results, where it is less than the pool's
 }
 
 var errTooMuch = compat.Named(compat.KindUnknown, "os_process_error", "OS process gave back too much.")
@@ -146,14 +148,14 @@ func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []b
 	if err := w.send(ctx, timeout, frameCall, parts...); err != nil {
 		return nil, err, true
 	}
-	size := int64(0)
+	size, most := int64(0), min(p.opts.MaxResult, cmp.Or(r.most, p.opts.MaxResult))
 	deadline := time.Now().Add(timeout)
 	for {
 		f, err := w.receive(ctx, deadline)
 		if err != nil {
 			return nil, err, true
 		}
-		if size += int64(len(f.payload)); size > p.opts.MaxResult {
+		if size += int64(len(f.payload)); size > most {
 			return nil, errStop{errTooMuch}, true
 		}
 		switch f.kind {

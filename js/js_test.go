@@ -79,6 +79,17 @@ func TestHalfCharactersAreReplaced(t *testing.T) {
 	require.Equal(t, "\"\uFFFD\":[\"\uFFFD\",\"\\\\ud83e\",{\"\uFFFD\":1}]|", got)
 }
 
+// mapAll is MapEach with all results.
+func mapAll(t *testing.T, p *Pool, program *MapProgram, docs [][]byte) (all []DocResult) {
+	t.Helper()
+	_, err := MapEach(t.Context(), p, program, docs, func(results []DocResult) error {
+		all = append(all, results...)
+		return nil
+	})
+	require.NoError(t, err)
+	return all
+}
+
 // TestMuch lets the documents of a call give more rows than one crossing may bring.
 func TestMuch(t *testing.T) {
 	kvtest.Long(t)
@@ -88,9 +99,11 @@ func TestMuch(t *testing.T) {
 		docs[i] = []byte(`{"n":12345678901234567890}`)
 	}
 	program := NewMapProgram("db", []string{"function(doc){ emit(1, 'x'.repeat(300000)); }"}, nil)
-	results, err := p.Map(context.Background(), program, docs)
+	require.Len(t, mapAll(t, p, program, docs), 8)
+	few := newTestPool(t, Options{MaxRows: 400_000})
+	results, err := few.Map(context.Background(), program, docs)
 	require.NoError(t, err)
-	require.Len(t, results, 8)
+	require.Len(t, results, 1, "rows have a bound of their own")
 	_, err = p.Map(
 		context.Background(),
 		NewMapProgram("db", []string{"function(doc){ emit(1, 'x'.repeat(2e6)); }"}, nil),

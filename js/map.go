@@ -56,28 +56,23 @@ type MapResult struct {
 type DocResult []MapResult
 
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in
-// order. Variables that a function forgets to declare live from document to document, as long as
-// its realm (realms.go). An error stands for the call: exceptions that CouchDB lets fail the index
-// (throw "fatal_error" and the like), a function that does not compile, os_process_error for time
-// and memory. It comes with the results of the first documents, as far as they are known. Documents
-// whose rows are too many for one crossing go one half after the other, and those whose functions
-// are slow or emit much in as many crossings as they need, between which other calls get the
-// worker; of a search index the results are those of the first crossing that gave any (MapEach goes
-// on).
+// order, as many of the first as one crossing gives back: functions that are slow or emit much need
+// several (MapEach), between which other calls get the worker. Variables that a function forgets to
+// declare live from document to document, as long as its realm (realms.go). An error stands for the
+// call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function
+// that does not compile, os_process_error for time and memory. It comes with the results of the
+// first documents, as far as they are known. Documents whose rows are too many for one crossing go
+// one half after the other.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
-	var results []DocResult
-	for most := len(docs); ; {
-		next := docs[len(results):]
-		next = next[:min(most, len(next))]
-		more, err := p.mapOnce(ctx, program, next)
-		results = append(results, more...)
+	for most := len(docs); ; most /= 2 {
+		results, err := p.mapOnce(ctx, program, docs[:most])
 		if program.index == noSearchIndex {
-			p.countRows(more)
+			p.countRows(results)
 		}
-		switch {
-		case errors.Is(err, errTooMuch) && len(next) > 1:
-			most = len(next) / 2
-		case err != nil || len(results) == len(docs) || program.index != noSearchIndex && len(more) > 0:
+		switch tooMuch := errors.Is(err, errTooMuch); {
+		case tooMuch && len(results) > 0:
+			return results, nil
+		case !tooMuch || most <= 1:
 			return results, err
 		}
 	}
@@ -122,6 +117,7 @@ func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) 
 		tenant: program.Tenant, command: commandMap, payload: e.b, program: program.key,
 		source: func(digest) []byte { return program.encoded },
 		chunk:  decode,
+		most:   p.opts.MaxRows,
 		again:  func() { results = results[:0] },
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ type Options struct {
 	PerTenant  int           // most workers that one tenant has at a time; all but one
 	Memory     int64         // bytes that a worker may fill; 512 MB, at least 64 MB
 	MaxResult  int64         // bytes of results that one crossing may give back; 64 MB
+	MaxRows    int64         // bytes of rows of map and index functions, likewise; MaxResult
 	Timeout    time.Duration // longest time for one document or function call; 5 s
 	Idle       time.Duration // time after which an unused worker ends; 5 min
 	Executable string        // the program with RunWorkerIfAsked; this one

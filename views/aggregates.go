@@ -292,10 +292,7 @@ func (a *aggregates) clear(tx kv.Tx, ix *index, rec *indexRecord) error {
 
 // changeRecord changes an index's record; errMoved if somebody else did.
 func changeRecord(
-	ctx context.Context,
-	db *storage.DB,
-	ix *index,
-	change func(tx kv.Tx, rec *indexRecord) error,
+	ctx context.Context, db *storage.DB, ix *index, change func(tx kv.Tx, rec *indexRecord) error,
 ) error {
 	var rec indexRecord
 	var stored []byte

@@ -6,13 +6,21 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// maxBatchBytes bounds the documents of one batch.
-const maxBatchBytes = 2 << 20
+// maxBatchBytes bounds the documents of one batch, but for a larger one, and their rows, but for
+// those of the last crossing; copies is about how many times the documents are in memory.
+const maxBatchBytes, copies = 2 << 20, 4
+
+// batchMemory is about what a batch takes while functions may give back so many bytes of rows.
+func batchMemory(rows int64) int64 { return (copies+2)*maxBatchBytes + 2*rows }
+
+// errCut ends the mapping of a batch whose rows are many, or take long.
+var errCut = errors.New("views: the batch is large enough")
 
 // batch is some changes that are mapped and committed together.
 type batch struct {
@@ -22,8 +30,27 @@ type batch struct {
 	purge storage.Seq // the last purge when it was read
 	last  bool        // it is the last batch: it ends where the build or the feed ends
 	first bool        // no document was mapped before
+	cut   bool        // documents that followed were not mapped
+	part  *memory.Part
 	// ready: the maps have run. An error is of documents after those that are left in the batch.
 	ready chan error
+}
+
+// claim reads the next batch once there is memory for it.
+func (p *pass) claim(ctx context.Context, since storage.Seq) (*batch, error) {
+	part, err := p.claims.Claim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.read(ctx, since)
+	if err == nil {
+		b.part = part
+		err = part.Enlarge(ctx, copies*int64(b.bytes))
+	}
+	if err != nil {
+		part.GiveBack()
+	}
+	return b, err
 }
 
 // read reads the next changes after since: as many as p.size says, or what comes in the life of a
@@ -63,9 +90,12 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 // had to be ended for them. Where that is all of them, the function is to blame and not a document
 // only if it never worked: that is an error as in CouchDB.
 func (b *batch) run(ctx context.Context, program *program) error {
-	done, err := program.run(ctx, b.docs)
+	done, err := program.run(ctx, b.docs, maxBatchBytes)
 	switch {
 	case err == nil:
+	case errors.Is(err, errCut):
+		b.docs, b.end, b.last, b.cut = b.docs[:done], b.docs[done-1].seq, false, true
+		return nil
 	case done == len(b.docs):
 		if !b.first {
 			return nil
@@ -88,9 +118,9 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 		Since: since, Limit: limit, IncludeDocs: true, Conflicts: true, DeletedConflicts: true,
 		Unnumbered: !p.showsNumber(), Until: p.until, Members: p.program.members(),
 	}
-	var memory arena
+	var texts arena
 	end, err := s.Changes(o, func(c *storage.Change) error {
-		p.take(b, c, &memory)
+		p.take(b, c, &texts)
 		if b.bytes > maxBatchBytes {
 			return storage.ErrStop
 		}

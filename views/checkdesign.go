@@ -1,12 +1,10 @@
 package views
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -62,17 +60,6 @@ func (v *Views) CompileRule(
 	return ruled.CompileRule(rule, most)
 }
 
-// checkedMap is a map function with the views that have it, in the order of
-// couch_mrview_util:ddoc_to_mrst.
-type checkedMap struct {
-	source, options string
-	definition      Definition
-	names           []string      // of views without reduce, the last one first
-	reduces         []checkedView // likewise
-}
-
-type checkedView struct{ name, source string }
-
 // checkFunctions compiles the functions of all views.
 func (v *Views) checkFunctions(ctx context.Context, tenant, language string, ddoc ejson.Value) error {
 	native, known := v.opts.Languages[language]
@@ -81,72 +68,29 @@ func (v *Views) checkFunctions(ctx context.Context, tenant, language string, ddo
 	if !known && !scripted {
 		return nil // documents in unknown languages may be saved
 	}
-	for _, m := range collectMaps(ddoc) {
+	for _, m := range fields.Maps(ddoc) {
 		if scripted {
-			source := script.Source(m.source)
-			if err := named(v.opts.JS.CheckMap(ctx, tenant, source), "map", m.name()); err != nil {
+			source := script.Source(m.Source)
+			if err := named(v.opts.JS.CheckMap(ctx, tenant, source), "map", m.View()); err != nil {
 				return err
 			}
-		} else if _, err := native.Compile(m.definition); err != nil {
+		} else if _, err := native.Compile(Definition{Map: m.JSON, Options: m.Options}); err != nil {
 			return err
 		}
-		for _, r := range m.reduces {
-			if reduce.Builtin(r.source) {
-				if err := reduce.CheckName(r.source); err != nil {
+		for _, r := range m.Reduces {
+			if reduce.Builtin(r.Source) {
+				if err := reduce.CheckName(r.Source); err != nil {
 					return err
 				}
 			} else if scripted {
-				source := script.Source(r.source)
-				if err := named(v.opts.JS.CheckReduce(ctx, tenant, source), "reduce", r.name); err != nil {
+				source := script.Source(r.Source)
+				if err := named(v.opts.JS.CheckReduce(ctx, tenant, source), "reduce", r.View); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// collectMaps gives the distinct map functions in the order in which they are compiled.
-func collectMaps(ddoc ejson.Value) []*checkedMap {
-	views, _ := ddoc.Get("views")
-	var maps []*checkedMap
-	for name, view := range views.Members() {
-		source, ok := view.Get("map")
-		if !ok {
-			continue
-		}
-		m := &checkedMap{source: source.Text(), definition: Definition{Map: source.AppendJSON(nil)}}
-		if source.Kind() != ejson.String {
-			m.source = string(m.definition.Map)
-		}
-		if options, ok := view.Get("options"); ok {
-			m.definition.Options = options.AppendJSON(nil)
-			m.options = string(m.definition.Options)
-		}
-		same := func(o *checkedMap) bool { return o.source == m.source && o.options == m.options }
-		if at := slices.IndexFunc(maps, same); at >= 0 {
-			m = maps[at]
-		} else {
-			maps = append(maps, m)
-		}
-		if r, ok := view.Get("reduce"); ok {
-			m.reduces = slices.Insert(m.reduces, 0, checkedView{name.Text(), r.Text()})
-		} else {
-			m.names = slices.Insert(m.names, 0, name.Text())
-		}
-	}
-	slices.SortStableFunc(maps, func(a, b *checkedMap) int {
-		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.options, b.options))
-	})
-	return maps
-}
-
-// name is the view that errors of the map function name.
-func (m *checkedMap) name() string {
-	if len(m.names) > 0 {
-		return m.names[0]
-	}
-	return m.reduces[0].name
 }
 
 // named puts the view before the reason of a compilation error (couch_query_servers:try_compile).

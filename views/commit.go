@@ -51,11 +51,7 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 
 // tryPart is one attempt of commitPart.
 func (p *pass) tryPart(
-	ctx context.Context,
-	b *batch,
-	from, to int,
-	seq storage.Seq,
-	end, leaveStale bool,
+	ctx context.Context, b *batch, from, to int, seq storage.Seq, end, leaveStale bool,
 ) (written writtenPart, err error) {
 	written.records = make([]writtenRecord, len(p.indexes))
 	runs := 0
@@ -184,10 +180,7 @@ func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, er
 // finishIndex writes what collect found for one index and its new record, which it returns. While
 // there are pieces the record stays as it is.
 func (p *pass) finishIndex(
-	ctx context.Context,
-	w *indexWriter,
-	seq storage.Seq,
-	end bool,
+	ctx context.Context, w *indexWriter, seq storage.Seq, end bool,
 ) (written writtenRecord, err error) {
 	ix := w.ix
 	if err := p.v.aggregates.apply(ctx, w); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -82,10 +83,7 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 // designChanged makes and removes interactive indexes after a change of a design document. The
 // documents before it were mapped for the indexes as they were.
 func (u *interactiveUpdate) designChanged(
-	ctx context.Context,
-	tx *storage.Tx,
-	id string,
-	before, after *docread.Document,
+	ctx context.Context, tx *storage.Tx, id string, before, after *docread.Document,
 ) error {
 	if err := u.take(len(u.list) * entrySize); err != nil {
 		return err
@@ -201,7 +199,7 @@ func (p *program) RunDeferred(ctx context.Context, args []any) ([]any, error) {
 	for i, arg := range args {
 		docs[i] = arg.(source)
 	}
-	done, err := p.run(ctx, docs)
+	done, err := p.run(ctx, docs, math.MaxInt)
 	deadline := time.Now().Add(singlyTime)
 	results := make([]any, len(docs))
 	for i := range docs {
@@ -210,7 +208,7 @@ func (p *program) RunDeferred(ctx context.Context, args []any) ([]any, error) {
 		case i < done:
 			one = nil
 		case len(docs) > 1 && time.Now().Before(deadline):
-			_, one = p.run(ctx, docs[i:i+1])
+			_, one = p.run(ctx, docs[i:i+1], math.MaxInt)
 		}
 		if one == nil {
 			results[i] = docs[i].byIndex[0]

@@ -107,8 +107,8 @@ func (p *program) members() docread.Members {
 
 // run maps documents and fills in their rows. A document whose map function throws, or has to be
 // ended, has no rows and a failure. Any other error ends the run; done is the number of documents
-// that have their rows then.
-func (p *program) run(ctx context.Context, docs []source) (done int, err error) {
+// that have their rows then: errCut after rows of most bytes, or some seconds in a worker.
+func (p *program) run(ctx context.Context, docs []source, most int) (done int, err error) {
 	mapped := make([]*source, 0, len(docs))
 	all := make([]docRows, len(docs)*len(p.defs))
 	for i := range docs {
@@ -132,7 +132,7 @@ func (p *program) run(ctx context.Context, docs []source) (done int, err error) 
 	if !p.needsText() {
 		return len(docs), nil
 	}
-	n, err := p.runJavaScript(ctx, mapped)
+	n, err := p.runJavaScript(ctx, mapped, most)
 	if n == len(mapped) {
 		return len(docs), err
 	}
@@ -164,8 +164,11 @@ func mapOne(c *collector, m Mapper, doc *docread.Document) docRows {
 	return c.end(doc.ID)
 }
 
+// maxCrossings is how many calls of half a second a batch is mapped in: other builds may wait.
+const maxCrossings = 8
+
 // runJavaScript maps documents in a worker process, and tells how many have their rows.
-func (p *program) runJavaScript(ctx context.Context, mapped []*source) (done int, err error) {
+func (p *program) runJavaScript(ctx context.Context, mapped []*source, most int) (done int, err error) {
 	texts := make([][]byte, len(mapped))
 	for i, src := range mapped {
 		texts[i] = src.text
@@ -178,7 +181,7 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) (done int
 			collectors = append(collectors, p.collector(n))
 		}
 	}
-	next := 0
+	next, crossings := 0, 0
 	return js.MapEach(ctx, p.js, p.scripts, texts, func(results []js.DocResult) error {
 		for doc := range results {
 			src := mapped[next]
@@ -190,6 +193,13 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) (done int
 				}
 				src.byIndex[scripts[n]] = rows
 			}
+			most -= src.size()
+		}
+		if !results[0][0].Killed { // those are counted by MapEach
+			crossings++
+		}
+		if next < len(mapped) && (most < 0 || crossings == maxCrossings) {
+			return errCut
 		}
 		return nil
 	})

@@ -1,12 +1,15 @@
 package views
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -22,9 +25,10 @@ type pass struct {
 
 	size    atomic.Int64 // documents of the next batch
 	most    atomic.Int64 // the bound of size
-	largest int          // setting: documents of a transaction at most
-	part    int          // and as it turned out
-	scratch []byte       // of the reader
+	claims  *memory.Batches
+	largest int    // setting: documents of a transaction at most
+	part    int    // and as it turned out
+	scratch []byte // of the reader
 }
 
 const (
@@ -49,17 +53,25 @@ func (p *pass) bring(ctx context.Context) error {
 	p.size.Store(int64(min(p.v.opts.firstBatch(), p.largest)))
 	p.most.Store(int64(p.largest))
 	p.part = p.largest
+	p.claims = p.v.builds.Batches()
+	for {
+		if err := p.some(ctx); !errors.Is(err, errCut) {
+			return err
+		}
+	}
+}
+
+// some is bring, up to the end of a batch of which only the first documents were mapped: errCut.
+func (p *pass) some(ctx context.Context) error {
 	since := p.since()
-	first, err := p.read(ctx, since)
+	first, err := p.claim(ctx, since)
 	if err != nil {
 		return err
 	}
 	first.first = since == storage.Seq{}
-	if err := first.run(ctx, p.program); err != nil {
-		return p.commitBefore(ctx, first, err)
-	}
-	if first.last {
-		return p.commit(ctx, first)
+	first.ready <- first.run(ctx, p.program)
+	if first.last || first.cut {
+		return p.finish(ctx, first)
 	}
 	return p.pipeline(ctx, first)
 }
@@ -69,10 +81,7 @@ func (p *pass) commitBefore(ctx context.Context, b *batch, failed error) error {
 	if _, told := compat.AsError(failed); !told || len(b.docs) == 0 {
 		return failed
 	}
-	if err := p.commit(ctx, b); err != nil {
-		return err
-	}
-	return failed
+	return cmp.Or(p.commit(ctx, b), failed)
 }
 
 // since is where the pass begins.
@@ -93,48 +102,65 @@ func (p *pass) since() storage.Seq {
 func (p *pass) pipeline(ctx context.Context, first *batch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	queue := make(chan *batch, p.v.opts.workers()) // bounds what is in memory
+	queue := make(chan *batch, p.v.opts.workers()) // bounds what is in memory, as the claims do
+	defer func() {
+		cancel()
+		running.Wait()
+		for b := range queue {
+			b.part.GiveBack()
+		}
+	}()
 	var readError error
 	running.Go(func() {
 		defer close(queue)
 		readError = p.readAhead(ctx, first.end, queue, &running)
 	})
-	if err := p.commit(ctx, first); err != nil {
+	if err := p.finish(ctx, first); err != nil {
 		return err
 	}
 	for b := range queue {
-		select {
-		case err := <-b.ready:
-			if err != nil {
-				return p.commitBefore(ctx, b, err)
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err := p.commit(ctx, b); err != nil {
+		if err := p.finish(ctx, b); err != nil {
 			return err
 		}
 	}
 	return readError
 }
 
+// finish commits a batch when it is mapped, and gives its part of the memory back.
+func (p *pass) finish(ctx context.Context, b *batch) error {
+	defer b.part.GiveBack()
+	select {
+	case err := <-b.ready:
+		if err != nil {
+			return p.commitBefore(ctx, b, err)
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := p.commit(ctx, b); err != nil || !b.cut {
+		return err
+	}
+	p.size.Store(int64(len(b.docs)))
+	return errCut
+}
+
 // readAhead reads batches and has them mapped.
 func (p *pass) readAhead(ctx context.Context, since storage.Seq, queue chan<- *batch, running *sync.WaitGroup) error {
 	for {
-		b, err := p.read(ctx, since)
+		b, err := p.claim(ctx, since)
 		if err != nil {
 			return err
 		}
+		last := b.last
 		since = b.end
 		select {
 		case queue <- b:
 		case <-ctx.Done():
+			b.part.GiveBack()
 			return ctx.Err()
 		}
 		running.Go(func() { b.ready <- b.run(ctx, p.program) })
-		if b.last {
+		if last {
 			return nil
 		}
 	}

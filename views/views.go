@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat/cache"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -31,6 +32,9 @@ type Options struct {
 	JS JavaScript
 	// WorkerMemory is how many bytes a worker of JavaScript may take, 0 where that is not known.
 	WorkerMemory int64
+	// Memory is the bytes of the process, of which builds share a part; 0: it has no bound. MaxRows
+	// is the bytes of rows that JavaScript gives back for a document.
+	Memory, MaxRows int64
 	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the
 	// language "query" are always interactive.
 	Languages map[string]Language
@@ -50,7 +54,7 @@ type Options struct {
 	ReduceLimit func() reduce.Limit
 	// NoRoom tells that no index is brought up to date for a query; nil: each is.
 	NoRoom func() bool
-	// Log is told of documents that could not be tried again; nil: nobody is.
+	// Log is told of documents that could not be tried again; nil: none.
 	Log *slog.Logger
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
@@ -70,6 +74,7 @@ type Views struct {
 	programs   *cache.Cache[Signature, *program] // of interactive indexes
 	aggregates *aggregates
 	flights    *flights
+	builds     *memory.Builds
 	tried      *cache.Cache[indexKey, struct{}] // whose documents need not be tried again
 
 	designChangedHook func(tx *storage.Tx) error // may be nil
@@ -91,7 +96,7 @@ func Open(o Options) (*Views, error) {
 	if o.now == nil {
 		o.now = time.Now
 	}
-	v := &Views{opts: o}
+	v := &Views{opts: o, builds: memory.NewBuilds(o.Memory, batchMemory(o.MaxRows))}
 	v.limits = limits{key: o.MaxKey, value: o.MaxValue, keys: o.MaxKeys}
 	if engine := o.KV.Limits(); engine.KeySize > 0 || engine.ValueSize > 0 {
 		v.limits.lower(8<<10, 64<<10, 64<<10)

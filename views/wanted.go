@@ -90,10 +90,7 @@ func (b *builder) stillWanted(ctx context.Context) error {
 // designWith finds a design document with a signature: that of an id, or another one. Its errors
 // are compat.ErrDeleted, and that of a missing database.
 func (v *Views) designWith(
-	ctx context.Context,
-	db *storage.DB,
-	id string,
-	signature Signature,
+	ctx context.Context, db *storage.DB, id string, signature Signature,
 ) (*design, [16]byte, error) {
 	d, uuid, err := v.openDesign(ctx, db, id)
 	if err == nil && d.signature == signature {

@@ -138,6 +138,17 @@ func workerMemory(setting string, allowed int64) int64 {
 	return workerOf(allowed)
 }
 
+// mostRows is how many bytes of rows a map or index function may give back for a document, with the
+// collector's limit: those of a document of CouchDB's default limit in any case. Builds take it of
+// their memory before they map anything.
+func mostRows(limit int64) int64 {
+	const least, most, part = 9 << 20, 64 << 20, 32
+	if limit <= 0 {
+		return most
+	}
+	return min(max(limit/part, least), most)
+}
+
 // fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to
 // tenants that have not used any for long. A small machine has no memory for the third.
 const (

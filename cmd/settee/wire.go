@@ -135,11 +135,12 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.jobs, err = openJobs(ctx, a.kv, a.nodes, o, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.js, err = openJavaScript(a.config, log); err != nil {
+	if a.js, err = openJavaScript(a.config, o.memory, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if a.views, err = views.Open(views.Options{
 		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, WorkerMemory: a.js.Memory(), Log: log,
+		Memory: o.memory, MaxRows: mostRows(o.memory),
 		Nodes:       a.sharing(o),
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() reduce.Limit { return reduceLimit(a.config, log) },
@@ -367,9 +368,9 @@ func (a *app) current() func(context.Context) error {
 	return a.settings.Current
 }
 
-// openJavaScript makes the worker processes for functions of design documents; their time follows
-// the configuration.
-func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
+// openJavaScript makes the worker processes for functions of design documents, on a server with so
+// many bytes of memory; their time follows the configuration.
+func openJavaScript(c *config.Config, bytes int64, log *slog.Logger) (*js.Pool, error) {
 	timeout := func() time.Duration {
 		return time.Duration(c.Int("couchdb", "os_process_timeout", 0)) * time.Millisecond
 	}
@@ -377,7 +378,7 @@ func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Timeout = timeout()
+	o.Timeout, o.MaxRows = timeout(), mostRows(bytes)
 	o.Confined = func(holds string) { log.Info("JavaScript workers are confined", "by", holds) }
 	o.Log = func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) }
 	pool := js.NewPool(o)
