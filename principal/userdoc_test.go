@@ -52,30 +52,6 @@ func TestHashDocument(t *testing.T) {
 	require.False(t, HasPassword(value(t, `{"password":null}`)))
 }
 
-func TestPolicy(t *testing.T) {
-	for setting, want := range map[string]string{
-		"":                                "",
-		"[]":                              "",
-		`["\\d"]`:                         "Password does not conform to requirements.",
-		`[{"\\d", "A digit please."}]`:    "Password does not conform to requirements. A digit please.",
-		`[{"\\d"}]`:                       "Password does not conform to requirements.",
-		`["[a-z]"]`:                       "",
-		`{"a"}`:                           "Server cannot hash passwords at this time.",
-		"nonsense(":                       "Server cannot hash passwords at this time.",
-		`[1]`:                             "Server cannot hash passwords at this time.",
-		`["("]`:                           "Server cannot hash passwords at this time.",
-		`["a", {"b", "c"}, {"x{3}", ""}]`: "Password does not conform to requirements. c",
-	} {
-		p := ParsePolicy(setting)
-		err := p.check("letters a")
-		if want == "" {
-			require.NoError(t, err, setting)
-		} else {
-			require.ErrorContains(t, err, want, setting)
-		}
-	}
-}
-
 func TestCheckUserDoc(t *testing.T) {
 	const id = DocPrefix + "joe"
 	joe, db, server := Writer{

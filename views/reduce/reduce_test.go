@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat"
@@ -52,54 +53,24 @@ func value(f reduce.Func, rows []reduce.Row) (string, error) {
 	return string(values[0].JSON), nil
 }
 
+// TestValues shows what functions make of rows: testdata/values. The command is a function, a line of
+// its input the values of rows, with bars between them; the output is the value that a query shows, or
+// the reason of the error. `-rewrite` writes down what it is now.
 func TestValues(t *testing.T) {
-	big20 := strings.Repeat("9", 20)
-	for _, c := range []struct{ source, values, want string }{
-		{"_sum", "9223372036854775807|1", "9223372036854775808"},
-		{"_sum", "-9223372036854775808|-1", "-9223372036854775809"},
-		{"_sum", big20 + "|1", "1" + strings.Repeat("0", 20)},
-		{"_sum", "1" + strings.Repeat("0", 20) + "|-1" + strings.Repeat("0", 20), "0"},
-		{"_sum", "0.1|0.2|0.3", "0.6000000000000001"},
-		{"_sum", "1.5|1.5", "3.0"},
-		{"_sum", "1|[1]|[2,3]", "[4,3]"},
-		{"_sum", "0|{\"b\":1}|{\"a\":2}", `{"a":2,"b":1}`},
-		{"_sum", `{"b":{"y":1,"x":[1]}}|{"b":{"x":2}}`, `{"b":{"x":[3],"y":1}}`},
-		{"_sum", `[]`, `[0]`},
-		{"_stats", "9223372036854775807|1", `{"sum":9223372036854775808,"count":2,"min":1,"max":9223372036854775807,` +
-			`"sumsqr":85070591730234615847396907784232501250}`},
-		{"_stats", "1|1.0", `{"sum":2.0,"count":2,"min":1.0,"max":1.0,"sumsqr":2.0}`},
-		{"_stats", "[]|[]", `[]`},
-		{"_stats", "[[1],2]|[[3],4]", `[[{"sum":4,"count":2,"min":1,"max":3,"sumsqr":10}],{"sum":6,"count":2,"min":2,"max":4,"sumsqr":20}]`},
-		{"_top_2", `1|"a"|null|"a"|"A"`, `["A","a"]`},
-		{"_bottom_2", `1|"a"|null|1.0`, `[null,1]`},
-		{"_first", "7|8|9", "7"},
-		{"_last", "7|8|9", "9"},
-		{"_count", "7|8|9", "3"},
-	} {
-		got, err := value(newFunc(t, c.source), rowsOf(strings.Split(c.values, "|")...))
-		if err != nil || got != c.want {
-			t.Errorf("%s of %s: %s %v, want %s", c.source, c.values, got, err, c.want)
+	datadriven.RunTest(t, "testdata/values", func(t *testing.T, d *datadriven.TestData) string {
+		shown := new(strings.Builder)
+		for line := range strings.SplitSeq(d.Input, "\n") {
+			got, err := value(newFunc(t, d.Cmd), rowsOf(strings.Split(line, "|")...))
+			var e *compat.Error
+			if errors.As(err, &e) {
+				got = "error: " + e.Reason
+			} else if err != nil {
+				got = "internal: " + err.Error()
+			}
+			fmt.Fprintf(shown, "%s → %s\n", line, got)
 		}
-	}
-}
-
-func TestErrors(t *testing.T) {
-	for _, c := range []struct{ source, values, want string }{
-		{"_sum", `1|{"a":1}`, "no case clause matching in _sum"},
-		{"_sum", `{"error":1}`, "no case clause matching in _sum"},
-		{"_sum", `1e308|1e308`, "bad argument in an arithmetic expression"},
-		{"_sum", "1" + strings.Repeat("0", 309) + "|0.5", "bad argument in an arithmetic expression"},
-		{"_stats", `1e200`, "bad argument in an arithmetic expression"},
-		{"_stats", `{"sum":1,"count":1,"min":1,"max":1,"sumsqr":[1e-7]}`, "non-numeric _stats input received for sumsqr: [1.0e-7]"},
-		{"_stats", `[1]|["x",1]`, "The _stats function requires that map values be numbers or arrays of numbers, not '<<\"x\">>'"},
-		{"_stats", `[1,2]|[1]`, "arrays of different lengths below _stats"},
-	} {
-		_, err := value(newFunc(t, c.source), rowsOf(strings.Split(c.values, "|")...))
-		var e *compat.Error
-		if !errors.As(err, &e) || e.Reason != c.want {
-			t.Errorf("%s of %s: %v, want %s", c.source, c.values, err, c.want)
-		}
-	}
+		return shown.String()
+	})
 }
 
 func TestNames(t *testing.T) {
