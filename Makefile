@@ -62,6 +62,15 @@ run: build ## build, and serve http://127.0.0.1:5984 with the data in ./data (AR
 fauxton: ## fetch the web interface from npm into bin/fauxton; `make run` serves it (FAUXTON_VERSION=)
 	docker/fetch-fauxton.sh bin/fauxton
 
+.PHONY: console
+console: ## build the console from the folder console into server/console/dist, which is committed (needs Node 20)
+	cd console && npm ci --ignore-scripts --no-audit --no-fund && npm run check && npm test && npm run build
+
+.PHONY: console-check
+console-check: console ## the same, and what is committed has to be what was built
+	@changed=$$(git status --porcelain server/console/dist); [ -z "$$changed" ] || \
+		{ echo "server/console/dist is not what console/ gives: run make console and commit"; echo "$$changed"; exit 1; } >&2
+
 .PHONY: test
 test: ## the whole Go test suite, those of the benchmark and of the attacks too
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...

@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"io/fs"
 	"net/http"
 	"os"
@@ -58,6 +60,22 @@ func TestConsole(t *testing.T) {
 	}
 	s.Set("vhosts", "example.com", "/db")
 	require.Equal(t, all["index.html"], s.Anyone("GET", "/_console/databases", "").Body.String())
+}
+
+// TestSize: the console is small enough for a slow line, packed as it is sent.
+func TestSize(t *testing.T) {
+	const most = 400 << 10
+	sum := 0
+	for _, text := range dist(t) {
+		packed := new(bytes.Buffer)
+		w, err := gzip.NewWriterLevel(packed, gzip.BestCompression)
+		require.NoError(t, err)
+		_, err = w.Write([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		sum += packed.Len()
+	}
+	require.LessOrEqual(t, sum, most)
 }
 
 // TestPageKeepsItsPolicy: the page has no script or style of its own, names no other host, and what
