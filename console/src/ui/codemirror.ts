@@ -125,6 +125,21 @@ function source (words: Completion[]) {
   }
 }
 
+// replacing writes what is typed over a selection by itself. The browser would copy the look of the text that goes into a
+// style attribute, which the page's policy forbids and its console tells.
+const replacing = EditorView.domEventHandlers({
+  beforeinput (event, view) {
+    const { main } = view.state.selection
+    const text = event.data
+    if (event.inputType !== 'insertText' || !text || main.empty || view.composing || view.state.readOnly) return false
+    const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true })
+    const handled = view.state.facet(EditorView.inputHandler).some(handler => handler(view, main.from, main.to, text, insert))
+    if (!handled) view.dispatch(insert())
+    event.preventDefault()
+    return true
+  }
+})
+
 /** mount puts an editor into a shadow root of the host. */
 export function mount (host: HTMLElement, setup: Setup): Driver {
   const { events, language } = setup
@@ -144,17 +159,26 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
     javascript: javascript(),
     text: []
   }
+  // A click beside a line, or F9 in it.
+  const toggles = {
+    mousedown (view: EditorView, line: { from: number }) {
+      events.breakpoint(view.state.doc.lineAt(line.from).number)
+      return true
+    }
+  }
   const gutters = [
+    setup.breakpoints && keymap.of([{
+      key: 'F9',
+      run (view) {
+        events.breakpoint(view.state.doc.lineAt(view.state.selection.main.head).number)
+        return true
+      }
+    }]),
     setup.breakpoints && gutter({
       class: 'cm-breakpoints',
       markers: view => view.state.field(points.state),
       initialSpacer: () => dot,
-      domEventHandlers: {
-        mousedown (view, line) {
-          events.breakpoint(view.state.doc.lineAt(line.from).number)
-          return true
-        }
-      }
+      domEventHandlers: toggles
     }),
     gutter({ class: 'cm-heat', markers: view => view.state.field(heat.state) })
   ].filter(part => part !== false)
@@ -173,8 +197,8 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
           { key: 'Mod-Enter', run: run(events.run), preventDefault: true }
         ]),
         points.state, heat.state, current.state, EditorView.decorations.from(current.state),
-        gutters, lineNumbers(), foldGutter(), lintGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-        closeBrackets(), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
+        gutters, lineNumbers(setup.breakpoints ? { domEventHandlers: toggles } : {}), foldGutter(), lintGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
+        closeBrackets(), replacing, highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
         syntaxHighlighting(style), look, EditorView.lineWrapping, EditorState.tabSize.of(2), placeholder(setup.label),
         keymap.of([
           ...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap,

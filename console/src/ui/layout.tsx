@@ -35,11 +35,13 @@ export function Page ({ title, path, actions, help, status, children }: PageProp
 }
 
 /** Split is a list and, if there is one, the inspector beside it; on a phone the inspector stands over the list. */
-export function Split ({ list, inspector, label, onClose }: {
+export function Split ({ list, inspector, label, onClose, narrow }: {
   list: ComponentChildren, inspector?: ComponentChildren, label: string, onClose: () => void
+  /** The inspector has most of the room. */
+  narrow?: boolean
 }) {
   return (
-    <div class={inspector ? 'split open' : 'split'}>
+    <div class={`split${inspector ? ' open' : ''}${narrow ? ' narrow-list' : ''}`}>
       <div class='list'>{list}</div>
       {inspector && (
         <section class='inspector' aria-label={label}>

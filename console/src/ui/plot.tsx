@@ -79,6 +79,12 @@ export function Plot ({ title, times, series, say, group = 'plots', height = 140
   )
 }
 
+// clock is a time of the day, with seconds where the axis is that fine.
+function clock (time: number, _: number, all: number[]): string {
+  const fine = all.length > 1 && all[1]! - all[0]! < 60
+  return new Date(time * 1000).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', ...(fine && { second: '2-digit' }), hour12: false })
+}
+
 function options (element: HTMLElement, title: string, series: Series[], say: (n: number) => string, group: string, height: number): uPlot.Options {
   const style = getComputedStyle(element)
   const colour = (name: string) => style.getPropertyValue(name).trim()
@@ -91,7 +97,7 @@ function options (element: HTMLElement, title: string, series: Series[], say: (n
     legend: { show: false },
     cursor: { sync: { key: group }, y: false, points: { size: 6 } },
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.1 : 1] } },
-    axes: [axis, { ...axis, size: 64, values: (_, all) => all.map(say) }],
+    axes: [{ ...axis, size: 24, space: 80, values: (_, all) => all.map(clock) }, { ...axis, size: 64, space: 28, values: (_, all) => all.map(say) }],
     series: [{ label: title }, ...series.map((one, i) => {
       const stroke = colour(`--plot-${one.colour ?? i + 1}`)
       return { label: one.label, stroke, width: 1.5, ...(one.fill && { fill: `color-mix(in srgb, ${stroke} 13%, transparent)` }), spanGaps: false }

@@ -44,7 +44,7 @@ export function Kept ({ query, history, saved, setHistory, setSaved, onOpen }: K
       </form>
       <h2>Saved queries</h2>
       {names.length === 0 && <p class='muted'>None yet. They stay in this browser; export them to take them elsewhere.</p>}
-      <ul class='plain'>
+      <ul class='plain-list'>
         {names.map(key => (
           <li key={key} class='row'>
             <Button kind='plain' onClick={() => onOpen(saved[key]!)}>{key}</Button>
@@ -59,7 +59,7 @@ export function Kept ({ query, history, saved, setHistory, setSaved, onOpen }: K
         {history.length > 0 && <Button kind='plain' onClick={() => { void clear() }}>Clear</Button>}
       </div>
       {history.length === 0 && <Empty title='Nothing was run yet'>The last 50 queries of this browser stand here.</Empty>}
-      <ul class='plain'>
+      <ul class='plain-list'>
         {history.map(ran => (
           <li key={ran.at}>
             <button type='button' class='ran' onClick={() => onOpen(ran)}>
