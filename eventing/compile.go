@@ -75,8 +75,10 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 		Tenant: d.Ref().String(),
 		Code:   headers + "\n" + transpiled.Code + "\n" + strings.Join(d.Settings.Footers, "\n"),
 		// Lines of errors are told as they are in the code, without the headers before it.
-		HeaderLines:      1 + strings.Count(headers, "\n"),
-		Bindings:         c.bindings,
+		HeaderLines: 1 + strings.Count(headers, "\n"),
+		Bindings: slices.DeleteFunc(slices.Clone(c.bindings), func(b js.EventBinding) bool {
+			return strings.Contains(b.Alias, ".")
+		}),
 		TimerContextSize: int(d.Settings.TimerContextSize),
 		Timeout:          time.Duration(d.Settings.ExecutionTimeout) * time.Second,
 		Compatibility:    d.Settings.Compatibility,
@@ -96,6 +98,7 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 	return c, nil
 }
 
+// bindingsOf are the databases of a function. Those whose alias is a path are for statements alone.
 func bindingsOf(d *definition.Function) (list []js.EventBinding) {
 	for _, b := range d.Bindings.Buckets {
 		list = append(list, js.EventBinding{

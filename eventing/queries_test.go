@@ -54,6 +54,37 @@ function OnUpdate(doc, meta) {
 	n.becomes("data", "003", `{"n":3,"kind":"k0"}`)
 }
 
+// TestQueriesOnCollections: bucket.scope.collection is the database whose binding has that for an alias, also
+// where a variable names it; in JavaScript there is no such name. What is not bound is refused.
+func TestQueriesOnCollections(t *testing.T) {
+	n := newAlone(t, "src", "dst", "air")
+	n.put("air", "a", `{"name":"A","by":"b"}`)
+	n.put("air", "b", `{"name":"B"}`)
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	var where = "default:`+"`travel`.`inventory`.airline"+`", out = [], global = 0;
+	var rows = SELECT airline.name FROM travel.inventory.airline WHERE airline.by = "b";
+	for (var row of rows) out.push(row.name);
+	rows = SELECT RAW b.name FROM :where a JOIN `+"`travel`.`inventory`.`airline`"+` b ON KEYS a.by;
+	for (var row of rows) out.push(row);
+	UPSERT INTO travel.inventory.airline (KEY, VALUE) VALUES ("c", {"name": "C"});
+	rows = SELECT RAW COUNT(*) FROM `+"air.`_default`.`_default`"+`;
+	for (var row of rows) out.push(row);
+	for (var name of Object.getOwnPropertyNames(globalThis)) if (name.indexOf(".") > 0) global++;
+	dst["answer"] = {out: out, global: global};
+}`, "", "+dst=dst", "+travel.inventory.airline=air")
+	n.deploy("f")
+	n.put("src", "x", `{}`)
+	n.becomes("dst", "answer", `{"out":["A","B",3],"global":0}`)
+	n.becomes("air", "c", `{"name":"C"}`)
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	unbound := *r.Draft
+	unbound.Code = "function OnUpdate(doc, meta) { DELETE FROM travel.inventory.hotel; }"
+	_, wrong := n.engine.Compile(t.Context(), &unbound)
+	require.ErrorContains(t, wrong, "keyspace travel.inventory.hotel is not bound to the function")
+}
+
 // TestQueriesThatJoin: joins read by ids, by an index and by a scan, and see what the handler has
 // written; groups have their rows.
 func TestQueriesThatJoin(t *testing.T) {

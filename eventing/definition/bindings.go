@@ -36,7 +36,8 @@ const (
 	ReadWrite = "rw"
 )
 
-// DatabaseBinding is a database under the name that the code has for it.
+// DatabaseBinding is a database under the name that the code has for it. An alias of the form
+// bucket.scope.collection is for statements: it is the database that stands for that collection.
 type DatabaseBinding struct {
 	Alias          string `json:"alias"`
 	BucketName     string `json:"bucket_name"`
@@ -184,7 +185,11 @@ func (b *Bindings) check() error {
 
 func (d *DatabaseBinding) check(taken aliases) error {
 	const what = "bucket binding"
-	if err := taken.take(what, d.Alias); err != nil {
+	take := taken.take
+	if strings.Contains(d.Alias, ".") {
+		take = taken.takePath
+	}
+	if err := take(what, d.Alias); err != nil {
 		return err
 	}
 	if d.Access != ReadOnly && d.Access != ReadWrite {

@@ -78,6 +78,23 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// TestAliasesOfCollections: an alias may be the path of a collection, for statements; the default one of a
+// database needs none.
+func TestAliasesOfCollections(t *testing.T) {
+	of := func(alias string) error {
+		text := strings.Replace(whole, `"alias":"dst"`, `"alias":"`+alias+`"`, 1)
+		_, err := definition.Parse([]byte(text), definition.ParseOptions{})
+		return err
+	}
+	require.NoError(t, of("travel-1.inventory.airline"))
+	require.NoError(t, of("d._default.airline"))
+	for _, alias := range []string{
+		"a.b", "a.b.c.d", "a..c", ".b.c", "a.b.", "d._default._default", "a.b.c d", "a.b." + strings.Repeat("c", 101),
+	} {
+		require.ErrorContains(t, of(alias), "bucket.scope.collection", alias)
+	}
+}
+
 // TestNoAccess: definitions of before version 6.5 do not say what may be written: all but the
 // source.
 func TestNoAccess(t *testing.T) {

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/settee-db/settee/compat"
 )
@@ -13,6 +14,7 @@ const (
 
 var (
 	namePattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	pathPattern  = regexp.MustCompile(`^[A-Za-z0-9_%-]{1,100}(\.[A-Za-z0-9_%-]{1,100}){2}$`)
 	aliasPattern = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 )
 
@@ -101,6 +103,19 @@ func (a aliases) take(what, alias string) error {
 	if err := checkAlias(what, alias); err != nil {
 		return err
 	}
+	return a.add(what, alias)
+}
+
+// takePath is take for an alias that statements alone have: a bucket's name, a scope and a collection.
+func (a aliases) takePath(what, alias string) error {
+	if !pathPattern.MatchString(alias) || strings.HasSuffix(alias, "._default._default") {
+		return Errorf(CodeInvalidConfig, "%s: alias %q must be a JavaScript variable name, or for statements "+
+			"bucket.scope.collection", what, alias)
+	}
+	return a.add(what, alias)
+}
+
+func (a aliases) add(what, alias string) error {
 	if a[alias] {
 		return Errorf(CodeInvalidConfig, "%s: alias %q is not unique", what, alias)
 	}

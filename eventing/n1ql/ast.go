@@ -114,7 +114,7 @@ type keyspaceRef struct {
 	source expr // in place of a keyspace, nil for one
 	name   string
 	param  string
-	path   bool   // the name came with scope and collection
+	last   string // the collection, where the name came with scope and collection
 	alias  string // "" for the default one
 	sets   *setOf // in place of a keyspace
 }
@@ -135,8 +135,8 @@ func (k *keyspaceRef) aliasOf(name string) string {
 	switch {
 	case k.alias != "":
 		return k.alias
-	case k.path:
-		return "_default" // the last part of the path, as in N1QL
+	case k.last != "":
+		return k.last // the last part of the path, as in N1QL
 	}
 	return name
 }

@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 		`SELECT RAW META(u).id FROM users AS u`,
 		`SELECT raw FROM b`, `SELECT value, raw.x FROM b`, `SELECT first, type, name, key, keys FROM b`,
 		`SELECT RAW {"a": 1, "b": x} FROM b`,
-		`SELECT a FROM default:b`, "SELECT a FROM default:`b`", "SELECT a FROM `b`.`_default`.`_default` AS c",
+		`SELECT a FROM default:b`, "SELECT a FROM default:`b`", "SELECT a FROM `b`.`_default`.`_default` AS c", `SELECT d.a FROM b.c.d JOIN e.f.g ON KEYS d.k`,
 		`SELECT a FROM $b`, `SELECT a FROM :b USE KEYS ["1", "2"]`, `SELECT a FROM b USE PRIMARY KEYS $k`,
 		`SELECT ANY x IN a SATISFIES x > 1 END, EVERY x IN a SATISFIES x.y END e, ` +
 			`ANY AND EVERY x IN a SATISFIES x END AS f FROM b`,

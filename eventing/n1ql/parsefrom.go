@@ -299,7 +299,7 @@ func (p *statementParser) source() *keyspaceRef {
 		return k
 	}
 	k := p.keyspace()
-	if k.name != "" && !k.path {
+	if k.name != "" && k.last == "" {
 		p.names = append(p.names, usedName{token: at, identifier: true, around: true, from: k})
 	}
 	return k

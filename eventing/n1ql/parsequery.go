@@ -184,7 +184,7 @@ func (s *Statement) has(n *usedName) bool {
 // isKeyspace reports whether a keyspace is called by its own name.
 func (s *Statement) isKeyspace(name string) bool {
 	plain := func(k *keyspaceRef) bool {
-		return k != nil && k.isKeyspace() && k.alias == "" && !k.path && k.name == name
+		return k != nil && k.isKeyspace() && k.alias == "" && k.last == "" && k.name == name
 	}
 	return plain(s.from) || slices.ContainsFunc(s.joins, func(j *join) bool { return plain(j.keyspace) })
 }

@@ -250,8 +250,7 @@ func (p *exprParser) param() string {
 	return t.Text
 }
 
-// keyspace takes a keyspace: a name, a path of a bucket with its default collection, or a
-// parameter.
+// keyspace takes a keyspace: a name, a path of a bucket with scope and collection, or a parameter.
 func (p *statementParser) keyspace() *keyspaceRef {
 	k := &keyspaceRef{}
 	if p.tok.Kind == lex.Param {
@@ -268,14 +267,18 @@ func (p *statementParser) keyspace() *keyspaceRef {
 	if !p.accept(".") {
 		return k
 	}
-	k.path = true
 	scope := p.name("a scope")
 	p.expect(".")
-	last := p.tok
-	collection := p.name("a collection")
-	if p.fault == nil && (scope != "_default" || collection != "_default") {
-		p.fail(lex.Token{Start: start.Start, End: last.End},
-			"a keyspace has one scope and one collection, `_default`.`_default`")
-	}
+	k.last = p.name("a collection")
+	k.name = keyspaceName(k.name, scope, k.last)
 	return k
+}
+
+// keyspaceName is what Keyspaces are asked for where a statement names a collection: a database has one, the
+// default one of the default scope, and all others have the name of a whole path.
+func keyspaceName(bucket, scope, collection string) string {
+	if scope == "_default" && collection == "_default" {
+		return bucket
+	}
+	return bucket + "." + scope + "." + collection
 }

@@ -80,7 +80,7 @@ func (q *Query) bindNames() (err error) {
 	return err
 }
 
-// nameOf is the name of a keyspace, which may be a parameter.
+// nameOf is the name of a keyspace, which may be a parameter: a name or a path, with or without backticks.
 func (q *Query) nameOf(k *keyspaceRef) (string, error) {
 	if k.param == "" {
 		return k.name, nil
@@ -89,7 +89,14 @@ func (q *Query) nameOf(k *keyspaceRef) (string, error) {
 	if v.Kind != datum.KindString || v.Text == "" {
 		return "", invalidf("the keyspace $%s is no string", k.param)
 	}
-	return strings.Trim(v.Text, "`"), nil
+	parts := strings.Split(strings.TrimPrefix(v.Text, "default:"), ".")
+	for i := range parts {
+		parts[i] = strings.Trim(parts[i], "`")
+	}
+	if len(parts) == 3 {
+		return keyspaceName(parts[0], parts[1], parts[2]), nil
+	}
+	return strings.Join(parts, "."), nil
 }
 
 // bindParams reads the parameters. All that the statement has must be there.
