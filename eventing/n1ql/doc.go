@@ -36,7 +36,7 @@
 //  3. Evaluation fails only for want of memory or time: what makes no sense is NULL or MISSING.
 //  4. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize; maxHeld for the values of
 //     expressions at one time), and the keyspaces are asked for it before (Keyspaces.Hold). A SELECT
-//     without ORDER BY, DISTINCT, GROUP BY and joins keeps one row, one with joins a block of rows for each.
+//     without ORDER BY, DISTINCT, GROUP BY, windows and joins keeps one row, one with joins a block of rows for each.
 //     A subquery gives back what it held but its rows.
 //  5. A subquery that has read nothing around it is run once.
 //  6. UPDATE, DELETE and MERGE write a document only if it is as it was when WHERE was asked.
