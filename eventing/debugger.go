@@ -23,8 +23,8 @@ import (
 
 // An event that a debug session has caught is stored as a timer that is due when the session ends at
 // the latest: in the transaction that moves the checkpoint past it. When the session lets it go the
-// timer becomes due. So the event is handled once, whatever becomes of the session, of the process or of
-// its partitions.
+// timer becomes due, or when its process is gone and another one divides the partitions anew. So the event
+// is handled once, whatever becomes of the session, of the process or of its partitions.
 
 // heldCallback is the callback of such timers. No function has that name.
 const heldCallback = "(debugger)"
@@ -259,6 +259,33 @@ func (f *function) letGo(s *debug.Session, it *item) error {
 		run.f.alarm.set(it.partition, now)
 	}
 	return nil
+}
+
+// freeHeld lets an event go, in the transaction that divides the partitions, that a process has caught for a
+// debug session and that is gone: its timer becomes due. It becomes one of this process, if the partition is
+// not, so that nobody has to be told.
+func freeHeld(tx kv.Tx, f *function, p *progress, members []nodes.Member) error {
+	self := f.engine.members.Self()
+	mine := p.mine(self)
+	d, err := registry.DebuggingIn(tx, f.ref)
+	if err != nil || d == nil || d.Instance != f.instance || d.Node == (nodes.ID{}) || len(mine) == 0 ||
+		alive(d.Node, ids(members)) {
+		return err
+	}
+	if gone, err := f.gone(tx, d.Node); err != nil || !gone {
+		return err
+	}
+	if err := registry.EndDebuggingIn(tx, f.ref, d.ID); err != nil {
+		return err
+	}
+	t, err := readTimer(tx, f.space, timerName{heldCallback, d.ID})
+	if err != nil || t == nil {
+		return err
+	}
+	if t.due = f.engine.now().UnixMilli(); p.owners[t.partition] != self {
+		t.partition = mine[0]
+	}
+	return t.set(tx, f.space)
 }
 
 // released makes the event of a timer that held it back. If its document has changed since it is left

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
@@ -320,6 +321,56 @@ func TestDebuggerOfAProcessThatEnds(t *testing.T) {
 	n.close()
 	n = newNode(t, store, 0)
 	n.becomes("dst", "caught", `{"n":1,"times":1}`)
+}
+
+// TestDebuggerOfAProcessThatIsKilled: the event is handled as soon as others know that the process is gone, not
+// at the end of the session; once, also if the process was not dead, but could not be seen.
+func TestDebuggerOfAProcessThatIsKilled(t *testing.T) {
+	store := memkv.New()
+	const lease = 2 * time.Second
+	keeper := newNode(t, store, lease)
+	keeper.create("src", "dst")
+	m := &mortal{Store: store}
+	victim := newNode(t, m, lease)
+	keeper.define("f", `
+function OnUpdate(doc, meta) { dst[meta.id] = {times: (dst[meta.id] ? dst[meta.id].times : 0) + 1}; }`, "", "+dst=dst")
+	keeper.deploy("f")
+	keeper.eventually(func() bool { return victim.owned() == partitions/2 }, "the partitions are not shared")
+	sessions := func() []*registry.Debugging {
+		all, _, err := keeper.engine.Registry().Debugging(t.Context())
+		require.NoError(t, err)
+		return all
+	}
+	written, event := int64(0), ""
+	for event == "" { // until it is one of the victim's
+		keeper.startDebugger("")
+		keeper.eventually(func() bool {
+			keeper.put("src", fmt.Sprint(written), `{}`)
+			written++
+			all := sessions()
+			if all[0].Node == victim.engine.members.Self() {
+				event = all[0].Event
+			}
+			return all[0].Node != (nodes.ID{})
+		}, "no event is caught")
+		if s := keeper.engine.Debugging().Of(refOf("f")); event == "" && s != nil {
+			s.Stop(false)
+			<-s.Context().Done()
+			keeper.eventually(func() bool { return len(sessions()) == 0 }, "the session does not end")
+		}
+	}
+	m.dead.Store(true)
+	keeper.becomes("dst", event, `{"times":1}`)
+	require.Empty(t, sessions())
+	keeper.eventually(func() bool { return keeper.owned() == partitions }, "the dead still has partitions")
+	m.dead.Store(false)
+	keeper.eventually(func() bool { return victim.owned() == partitions/2 }, "the late one has no share again")
+	keeper.eventually(func() bool { return keeper.count("dst") == written }, "not all are handled")
+	for i := range written {
+		require.Equal(t, `{"times":1}`, keeper.get("dst", fmt.Sprint(i)))
+	}
+	victim.close()
+	require.Empty(t, keeper.checked())
 }
 
 // TestDebuggerRequests: what is asked wrongly is refused, and a process has so many sessions only.

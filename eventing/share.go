@@ -78,6 +78,9 @@ func (f *function) share(ctx context.Context, db *documents.Database) (*progress
 			f.ends, err = f.noteEnds(tx, gone)
 		}
 		if err == nil {
+			err = freeHeld(tx, f, p, members)
+		}
+		if err == nil {
 			err = startSchedules(f, tx, p.mine(f.engine.members.Self()))
 		}
 		return err

@@ -125,6 +125,29 @@ func hasTimer(tx kv.ReadTx, s space, name timerName) (bool, error) {
 	return value != nil, err
 }
 
+// readTimer reads the timer with a name, nil if there is none.
+func readTimer(tx kv.ReadTx, s space, name timerName) (*timer, error) {
+	value, err := tx.Get(s.ref(name))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	t, err := parseRef(value)
+	if err != nil {
+		return nil, err
+	}
+	begin, end := below(s.due(t.partition, t.due, name))
+	it := tx.Range(begin, end, kv.RangeOptions{})
+	defer it.Close()
+	list, _, err := dueIn(it, len(s.dueIn(t.partition)), t.partition, t.due, 1, func(*timer) bool { return false })
+	if err == nil && len(list) != 1 {
+		err = corrupt("timer")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
 // dueTimers reads the timers of some partitions that are due at now, in milliseconds since 1970:
 // the earliest of each first, at most limit of each, without those that known says are being fired.
 // nexts is when each partition has its next timer after these, and never if it has none. The

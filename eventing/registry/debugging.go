@@ -95,7 +95,7 @@ func (g *Registry) Debugging(ctx context.Context) (all []*Debugging, changes uin
 // TakeDebugging notes, in the transaction that takes an event out of the others, that a process has
 // caught it for a session. ErrChanged: the session is over, or has an event already.
 func TakeDebugging(tx kv.Tx, ref definition.Ref, id string, node nodes.ID, event string) error {
-	d, err := readSession(tx, ref)
+	d, err := DebuggingIn(tx, ref)
 	switch {
 	case err != nil:
 		return err
@@ -111,7 +111,7 @@ func TakeDebugging(tx kv.Tx, ref definition.Ref, id string, node nodes.ID, event
 // the error is ErrChanged otherwise.
 func (g *Registry) EndDebugging(ctx context.Context, ref definition.Ref, id string, waiting bool) error {
 	_, err := g.store.Update(ctx, func(tx kv.Tx) error {
-		d, err := readSession(tx, ref)
+		d, err := DebuggingIn(tx, ref)
 		if err == nil && waiting && d != nil && d.ID == id && d.Node != (nodes.ID{}) {
 			err = ErrChanged
 		}
@@ -125,7 +125,7 @@ func (g *Registry) EndDebugging(ctx context.Context, ref definition.Ref, id stri
 
 // EndDebuggingIn removes a session as a part of a transaction, if it is still that one.
 func EndDebuggingIn(tx kv.Tx, ref definition.Ref, id string) error {
-	d, err := readSession(tx, ref)
+	d, err := DebuggingIn(tx, ref)
 	if err != nil || d == nil || d.ID != id {
 		return err
 	}
@@ -134,8 +134,9 @@ func EndDebuggingIn(tx kv.Tx, ref definition.Ref, id string) error {
 	return nil
 }
 
-// readSession reads the session of a function, nil if there is none.
-func readSession(tx kv.ReadTx, ref definition.Ref) (*Debugging, error) {
+// DebuggingIn reads the session of a function in a transaction, nil if there is none. One that is over may be
+// there still.
+func DebuggingIn(tx kv.ReadTx, ref definition.Ref) (*Debugging, error) {
 	text, err := tx.Get(debuggingKey(ref))
 	if err != nil || text == nil {
 		return nil, err

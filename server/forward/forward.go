@@ -125,7 +125,8 @@ var dialing = []string{"Upgrade", "Origin", "Sec-Websocket-Key", "Sec-Websocket-
 	"Sec-Websocket-Extensions", "Sec-Websocket-Protocol"}
 
 // Dial opens the WebSocket at another node that the client has asked for here. The node decides anew
-// who asks and what that may. The caller closes the connection.
+// who asks and what that may; where it refuses, the error is another one than ErrNoAnswer. The caller closes
+// the connection.
 func (n *Nodes) Dial(c *call.Call, m nodes.Member) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(c.Context(), dialTime)
 	defer cancel()
@@ -137,8 +138,12 @@ func (n *Nodes) Dial(c *call.Call, m nodes.Member) (*websocket.Conn, error) {
 		r.Header.Del(name)
 	}
 	//nolint:bodyclose // the package closes it, or the connection is it
-	conn, _, err := websocket.Dial(ctx, r.URL.String(), &websocket.DialOptions{HTTPHeader: r.Header})
-	if err != nil {
+	conn, w, err := websocket.Dial(ctx, r.URL.String(), &websocket.DialOptions{HTTPHeader: r.Header})
+	switch {
+	case err != nil && w == nil:
+		c.Env.Log.Warn("a node that was asked for does not answer", "node", m.Name, "address", m.Address, "error", err)
+		return nil, ErrNoAnswer
+	case err != nil:
 		return nil, err
 	}
 	conn.SetReadLimit(-1) // a node of this store bounds what it says

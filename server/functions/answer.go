@@ -44,8 +44,8 @@ func text(c *call.Call, contentType string, body []byte) error {
 	return c.Bytes(http.StatusOK, body)
 }
 
-// fail answers an error in its envelope. What says that the client is gone, or that the store does
-// not work, goes the way of all requests.
+// fail answers an error in its envelope. What says that the client is gone, or that the store or another
+// node does not work, goes the way of all requests.
 func fail(c *call.Call, err error) error {
 	if err == nil {
 		return nil
@@ -53,8 +53,10 @@ func fail(c *call.Call, err error) error {
 	if c.Context().Err() != nil || errors.Is(err, call.ErrClientGone) {
 		return err
 	}
-	for _, ofStore := range []error{kv.ErrFull, kv.ErrUnavailable, kv.ErrTooOld, kv.ErrFormat} {
-		if errors.Is(err, ofStore) {
+	for _, elsewhere := range []error{
+		kv.ErrFull, kv.ErrUnavailable, kv.ErrTooOld, kv.ErrFormat, compat.KindServiceUnavailable,
+	} {
+		if errors.Is(err, elsewhere) {
 			return err
 		}
 	}

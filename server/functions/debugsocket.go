@@ -55,7 +55,9 @@ func connect(h *Handlers, c *call.Call, t *target) error {
 	// another site: to join a session has effects, and a ticket is used up.
 	if t.local == nil && !foreign(c.Request) {
 		var err error
-		if far, err = h.nodes.Dial(c, m); err != nil {
+		if far, err = h.nodes.Dial(c, m); errors.Is(err, forward.ErrNoAnswer) {
+			return forward.Unanswered(m)
+		} else if err != nil {
 			return definition.Errorf(definition.CodeNotFound, "There is no such debug session, or not any more")
 		}
 		defer func() { _ = far.CloseNow() }() // whatever it says, it is over

@@ -12,10 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing"
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv"
@@ -128,4 +131,46 @@ func TestRequestsElsewhere(t *testing.T) {
 	w = here.Do("POST", "/_functions/f", "{}")
 	require.Equal(t, 503, w.Code)
 	require.Contains(t, w.Body.String(), "n2@two does not answer")
+}
+
+// TestDebuggerElsewhereUnreachable: a session whose process does not answer is there all the same, 503 and not
+// 404.
+func TestDebuggerElsewhereUnreachable(t *testing.T) {
+	store := memkv.New()
+	here, _, front := newMember(t, store, "n1@one")
+	_, owner, listener := newMember(t, store, "n2@two")
+	require.Equal(t, 201, here.Do("PUT", "/a", "").Code)
+	require.Equal(t, 201, here.Do("PUT", "/b", "").Code)
+	here.deployedFor(`[]`)
+	here.run([]step{{"POST", "/config", `{"enable_debugger":true}`, 200, 0, ""}})
+	r, err := here.reg.Get(t.Context(), definition.Ref{Scope: definition.Global, Name: "f"})
+	require.NoError(t, err)
+	d := &registry.Debugging{
+		Ref: r.Ref(), Instance: r.Instance, ID: "id", Secret: "secret", Request: []byte("{}"),
+		Ends: time.Now().Add(time.Hour),
+	}
+	_, err = here.reg.BeginDebugging(t.Context(), d, 1, func(nodes.ID) bool { return false })
+	require.NoError(t, err)
+	_, err = store.Update(t.Context(), func(tx kv.Tx) error {
+		return registry.TakeDebugging(tx, d.Ref, d.ID, owner.Self(), "doc")
+	})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return strings.Contains(here.Do("GET", base+"/functions/f/debugger", "").Body.String(), `"caught": true`)
+	}, time.Minute, time.Millisecond)
+	listener.CloseClientConnections()
+	listener.Close()
+	for _, request := range [][2]string{{"GET", "/effects"}, {"POST", "/stop"}} {
+		w := here.Do(request[0], base+"/functions/f/debugger"+request[1], "")
+		require.Equal(t, 503, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), "n2@two does not answer")
+	}
+	asks, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL, nil)
+	require.NoError(t, err)
+	asks.SetBasicAuth("admin", "secret")
+	//nolint:bodyclose // the package has read it
+	_, w, err := websocket.Dial(t.Context(), front.URL+base+"/functions/f/debugger/socket",
+		&websocket.DialOptions{HTTPHeader: asks.Header})
+	require.Error(t, err)
+	require.Equal(t, 503, w.StatusCode)
 }
