@@ -79,7 +79,7 @@ function Edit (props: DocJsonProps & { begin: string }) {
       )}
       {conflict && id === undefined && <Notice kind='failed'>A document with this id exists: choose another id.</Notice>}
       <Editor label={`JSON of ${id ?? 'the new document'}`} language='json' value={text} onChange={setText} onSave={() => { void save() }} marks={marks} />
-      <Actions {...props} busy={busy} dirty={dirty} broken={!('doc' in parseDoc(text))} onSave={() => { void save() }} onReset={() => { setText(base); setFailed(undefined) }} />
+      <Actions {...props} busy={busy} dirty={dirty} broken={!('doc' in parseDoc(text))} onSave={() => { void save() }} onReset={() => { setText(base); setFailed(undefined); again() }} />
     </>
   )
 }

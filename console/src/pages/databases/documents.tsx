@@ -71,6 +71,7 @@ function Listed ({ db, frame, tabs }: ListedProps) {
     setDoc(id)
     setSource(made)
   }
+  const newestRev = useMemo(() => documents.rows.find(row => row.id === doc)?.rev, [documents.rows, doc])
   const create = () => { void show(undefined, 'document') }
   const newest = useRef(create)
   newest.current = create
@@ -103,7 +104,7 @@ function Listed ({ db, frame, tabs }: ListedProps) {
         }
         inspector={(doc !== undefined || source !== undefined) && (
           <Inspector
-            key={doc ?? `new ${source}`} db={db} id={doc} source={source} unsaved={unsaved} onShow={show} onStored={documents.put}
+            key={doc ?? `new ${source}`} db={db} id={doc} source={source} newest={newestRev} unsaved={unsaved} onShow={show} onStored={documents.put}
           />
         )}
       />

@@ -12,6 +12,7 @@ import type { Unsaved } from './doc-table'
 import { DocJson } from './doc-json'
 import { Revisions } from './revisions'
 import { readDoc } from './store'
+import { generation } from './tree'
 import { pretty, type Doc, type Row } from './types'
 
 type Part = 'json' | 'revisions' | 'conflicts' | 'attachments' | 'raw'
@@ -25,6 +26,8 @@ export interface InspectorProps {
   /** Whether something is typed and not saved. */
   unsaved: Unsaved
   onShow: (id: string | undefined, source?: string) => Promise<void>
+  /** The revision that the list has of it, which is newer than the one that is shown where others have changed it. */
+  newest: string | undefined
   /** Told of what was stored or deleted, so that the list has it at once. */
   onStored: (rows: Row[]) => void
 }
@@ -43,6 +46,9 @@ export function Inspector (props: InspectorProps) {
   const { value: doc, error, again } = useLoad(
     async signal => id === undefined ? undefined : await readDoc(db, id, { conflicts: true }, { signal, quiet: true }), [db, id])
   useEffect(() => () => { unsaved.current = false }, [])
+  // What others change is shown at once, but not over what is being typed.
+  const overtaken = doc !== undefined && props.newest !== undefined && generation(props.newest) > generation(doc._rev as string)
+  useEffect(() => { if (overtaken && !unsaved.current) again() }, [props.newest])
   if (id === undefined) return <DocJson {...props} doc={undefined} again={again} />
   const conflicts = (doc?._conflicts as string[] | undefined)?.length ?? 0
   const files = Object.keys(doc?._attachments ?? {}).length
@@ -57,6 +63,7 @@ export function Inspector (props: InspectorProps) {
         ]}
       />
       {error && <Failure error={error} doing={`Reading ${id}`} again={again} />}
+      {overtaken && unsaved.current && <Notice kind='waiting'>Somebody else has changed this document since you began to change it.</Notice>}
       {doc && <PartOf part={shown} {...props} id={id} doc={doc} again={again} />}
     </>
   )
