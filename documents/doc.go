@@ -26,6 +26,7 @@
 //	validatefunctions.go, verdicts.go  those of validate_doc_update, functions and selectors
 //	authdesign.go                      the design document of the users database
 //	functions.go, request.go           functions of design documents, and what they get to see
+//	trial.go                           functions of a design document that is not stored
 //
 // # Invariants
 //

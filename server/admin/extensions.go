@@ -30,6 +30,7 @@ var Extensions = []Extension{
 	{"auto_index", 1, []string{"POST /{db}/_index"}, false},
 	{"changes_group", 1, []string{"GET /{db}/_changes", "POST /{db}/_changes"}, false},
 	{"count", 1, []string{"POST /{db}/_find"}, false},
+	{"design_test", 1, []string{"POST /{db}/_design_test"}, false},
 	{"distinct", 1, []string{"POST /{db}/_distinct"}, false},
 	{"expires", 1, []string{"PUT /{db}/{id}", "POST /{db}", "POST /{db}/_bulk_docs"}, false},
 	{"fields", 1, []string{

@@ -35,5 +35,8 @@ func (h *Handlers) Routes() []call.Route {
 			"The same as the empty path.", call.Reads),
 		call.Row("*", "/{db}/_design/{name}/_rewrite/{path...}", call.Member, rewriteRequest,
 			"Rewritten paths.", call.Reads),
+		call.Row("POST", "/{db}/_design_test", call.DatabaseAdmin, testDesign,
+			"Functions of a design document that is not stored, with documents of the database (extension).",
+			call.Heavy|call.Reads),
 	}
 }
