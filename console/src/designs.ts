@@ -1,5 +1,4 @@
 // Design documents and the indexes that they define.
-import { get, path } from './api'
 
 export interface DesignDoc extends Record<string, unknown> {
   _id: string
@@ -9,13 +8,6 @@ export interface DesignDoc extends Record<string, unknown> {
   indexes?: Record<string, { index?: string, analyzer?: unknown }>
   nouveau?: Record<string, { index?: string, default_analyzer?: string, field_analyzers?: Record<string, string> }>
   auto?: unknown
-}
-
-/** loadDesigns reads the design documents of a database. */
-export async function loadDesigns (db: string, signal?: AbortSignal): Promise<DesignDoc[]> {
-  const range = { startkey: '_design/', endkey: '_design0', include_docs: true }
-  const { rows } = await get<{ rows: { doc: DesignDoc | null }[] }>(path`/${db}/_all_docs`, range, { signal, quiet: true })
-  return rows.flatMap(({ doc }) => doc ? [doc] : [])
 }
 
 /** shortName is the name of a design document without _design/. */
