@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,11 +161,11 @@ func TestMeasuresAreThere(t *testing.T) {
 // TestSamplerTakesAndEnds: a sample every ten seconds, until the server stops.
 func TestSamplerTakesAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		requests := 0.0
-		s := newSampler(func() reading { return reading{"requests": requests} }, new(stats.Interval))
+		var requests atomic.Int64
+		s := newSampler(func() reading { return reading{"requests": float64(requests.Load())} }, new(stats.Interval))
 		stopping, ended := make(chan struct{}), make(chan struct{})
 		go func() { s.run(stopping); close(ended) }()
-		requests = 50
+		requests.Store(50)
 		time.Sleep(5*sampleEvery + time.Second)
 		close(stopping)
 		<-ended

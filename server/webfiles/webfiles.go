@@ -129,7 +129,7 @@ func (f *Files) Send(c *call.Call, name string) error {
 	if err != nil {
 		return err
 	}
-	defer plain.Close()
+	defer func() { _ = plain.Close() }() // there is nothing to lose
 	w := c.SizedStream(http.StatusOK, found.size)
 	if c.IsHead() {
 		return nil
