@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -61,7 +62,7 @@ func TestBuildsHoldTheirMemory(t *testing.T) {
 				if ix != nil {
 					count, err := s.KV().Get(ix.keys.count(countRows))
 					must(t, err)
-					rows += counter(count)
+					rows += keyspace.Counter(count)
 				}
 			}
 			return nil
