@@ -91,7 +91,7 @@ test-clients: build ## PouchDB and nano in Node against a real server process (C
 		SETTEE_BINARY=$(CURDIR)/$(BIN) COUCHDB_URL=$(COUCHDB_URL) npm test
 
 .PHONY: test-browser
-test-browser: build fauxton ## Fauxton, the page of event functions and the debugger in Chromium against a real server process (apt-get install chromium; SCREENSHOTS=directory, COUCHDB_URL= for another server)
+test-browser: build fauxton ## the console, Fauxton and the debugger in Chromium against a real server process (apt-get install chromium; SCREENSHOTS=directory, COUCHDB_URL= for another server)
 	cd test-clients/browser && npm ci --ignore-scripts --no-audit --no-fund && \
 		SETTEE_BINARY=$(CURDIR)/$(BIN) COUCHDB_URL=$(COUCHDB_URL) COUCHDB_FAUXTON_DOCROOT=$(CURDIR)/bin/fauxton npm test
 

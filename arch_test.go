@@ -119,7 +119,6 @@ var rooms = map[string][]string{
 		"server/find",
 		"server/fulltext",
 		"server/functions",
-		"server/functionspage",
 		"server/console",
 	},
 	// Handlers are packages by resource: each names what it has of others.
@@ -151,10 +150,7 @@ var rooms = map[string][]string{
 	"server/fulltext": handlers("js", "search", "search/analysis", "search/index", "search/segment",
 		"search/query"),
 	"server/functions": handlers("js", "eventing", "cluster", "server/forward"),
-	// The page asks everything of the API, from the browser; its tests start servers that have
-	// functions.
-	"server/functionspage": {"compat", "eventing", "server/call", "server/functions", "server/webfiles"},
-	// So does the console. What serves the files of both knows neither.
+	// The console asks everything of the API, from the browser.
 	"server/console":  {"compat", "server/call", "server/webfiles"},
 	"server/webfiles": {"compat", "server/call", "server/params", "config", "server/stats"}, // the last two for tests
 	"server/warm":     {"compat", "js", "storage", "views", "search", "search/segment", "config"},

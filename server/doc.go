@@ -9,8 +9,8 @@
 // A request comes through a listener, sub-package wire, which lets through what net/http would
 // refuse by itself, and echo to sub-package call, which describes its way. Handlers are packages by
 // resource: admin, session, replicator, databases, documents, lists, changes, queries (views),
-// designs (their functions), find (Mango), functions (event functions), functionspage (their web
-// page), console, fulltext; none imports server, and few import each other. Below them: params reads
+// designs (their functions), find (Mango), functions (event functions), console,
+// fulltext; none imports server, and few import each other. Below them: params reads
 // options, users finds users, auth reads what headers prove, stats has the counters, logging the
 // log, rewrite rewrite rules, localpeer is the local side of a replication; warm builds indexes
 // without a query. What is not HTTP lies on floors of its own: documents, principal, memory, config

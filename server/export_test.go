@@ -26,7 +26,7 @@ func (s *Server) TLSServer() *http.Server { return s.echo.TLSServer }
 func Routes() []call.Route { return routes(nil, nil, nil, nil, nil, nil, nil) }
 
 // FunctionRoutes are the rows of event functions.
-func FunctionRoutes() []call.Route { return functionRoutes(new(functions.Handlers)) }
+func FunctionRoutes() []call.Route { return new(functions.Handlers).Routes() }
 
 // CertificateAge is certificateAge.
 const CertificateAge = certificateAge

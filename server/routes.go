@@ -12,8 +12,6 @@ import (
 	"github.com/settee-db/settee/server/documents"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/fulltext"
-	"github.com/settee-db/settee/server/functions"
-	"github.com/settee-db/settee/server/functionspage"
 	"github.com/settee-db/settee/server/lists"
 	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/server/replicator"
@@ -36,9 +34,4 @@ func routes(
 		lists.Routes(), changes.Routes(), queries.Routes(), designs.Routes(), find.Routes(),
 		fulltext.Routes(), console.Routes(),
 	))
-}
-
-// functionRoutes are the endpoints of a server that runs event functions.
-func functionRoutes(functions *functions.Handlers) []call.Route {
-	return append(functions.Routes(), functionspage.Routes()...)
 }

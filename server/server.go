@@ -178,7 +178,7 @@ func New(o Options) (*Server, error) {
 	rows := routes(s.admin, sessions, s.replications, queries.New(o.Views, mango.AppendInfo), designs.New(o.Views),
 		mango, fulltext.New(o.Search))
 	if o.FunctionEngine != nil {
-		rows = append(rows, functionRoutes(functions.New(o.Functions, o.FunctionEngine, others))...)
+		rows = append(rows, functions.New(o.Functions, o.FunctionEngine, others).Routes()...)
 	}
 	env.Route(rows, s.connections.enterRequest)
 	forget := func(last bool) {
