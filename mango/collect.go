@@ -41,6 +41,8 @@ type rowOrder interface {
 // columnOrder is that of a JSON index.
 type columnOrder struct{ m *mapper }
 
+// row gives the row that the index would have of the document. A document that the mapper refuses
+// has none, as in the index.
 func (o columnOrder) row(d *docread.Document, emit func(sortKey, key []byte)) error {
 	var failed error
 	err := o.m.Map(d, func(key, _ []byte) {
@@ -245,6 +247,9 @@ func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
 	})
 }
 
+// giveRow gives a sorted row with its document, read again where it was not kept. Such a document
+// may have changed since it was sorted: it is held to the selector and to the user's rights once
+// more.
 func (f *finder) giveRow(r *sortedRow, d *docread.Document, before func(*sortedRow) error) error {
 	if before != nil {
 		if err := before(r); err != nil {

@@ -289,6 +289,8 @@ func (d *Definition) partitionedJSON() string {
 	return "false"
 }
 
+// partitionedOption is the member partitioned of a design document's options, as JSON; "" where
+// there is none.
 func partitionedOption(body ejson.Value) string {
 	options, _ := body.Get("options")
 	if options.Kind() != ejson.Object {

@@ -414,6 +414,8 @@ func unlessHidden(err error) error {
 	return err
 }
 
+// matches reports whether a row passes the selector. Rows that an access path has proved to pass
+// are not looked at again, and rows of a covering index need no document.
 func (f *finder) matches(r *found) (bool, error) {
 	wanted := f.plan.req.Selector
 	switch {

@@ -341,6 +341,8 @@ func appendEntryPosition(dst []byte, at int, key []byte) []byte {
 	return append(dst, `"]`...)
 }
 
+// parseEntryPosition reads the position in a bookmark: the number of the range, and the key of the
+// entry in it. A bookmark is input, so every part is checked.
 func parseEntryPosition(key ejson.Value) (at int, entryKey []byte, ok bool) {
 	if key.Kind() != ejson.Array || key.Len() != 2 {
 		return 0, nil, false

@@ -52,6 +52,8 @@ func (m *members) finish() error {
 	return nil
 }
 
+// boolean reads an option that has to be true or false, and leaves value as it is where the option
+// is not given.
 func (m *members) boolean(name string, value *bool) {
 	v, ok := m.take(name)
 	if !ok {

@@ -125,6 +125,8 @@ func (f *finder) parallelScan(o storage.RangeOptions) error {
 	return f.ctx.Err()
 }
 
+// takeBatch takes the documents of a batch that pass, in their order, with the counts of those
+// between them that do not.
 func (f *finder) takeBatch(b *foundBatch) error {
 	for i := range b.docs {
 		f.passOver(b.before[i])

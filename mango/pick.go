@@ -40,6 +40,7 @@ func (p *picker) members() docread.Members {
 	return selector.InBodies(p.names)
 }
 
+// wants reports whether a member, whose name is given as it stands in the text, is looked at.
 func (p *picker) wants(name []byte) bool {
 	// There are at most 64 names, most of them of another length: a loop is faster than a hash.
 	for _, have := range p.names {
@@ -119,6 +120,7 @@ func appendDocument(dst []byte, d *docread.Document) []byte {
 	})
 }
 
+// stubs are a document's attachments as _attachments shows them without their data.
 func stubs(d *docread.Document) []compat.AttachmentView {
 	if len(d.Attachments) == 0 {
 		return nil

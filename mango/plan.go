@@ -107,6 +107,7 @@ func (p *Plan) goOn() (err error) {
 	return errBookmark(p.req.Bookmark)
 }
 
+// sortError is CouchDB's refusal of a sort that no index has.
 func (p *Plan) sortError() error {
 	scope := ""
 	switch {
@@ -195,6 +196,9 @@ func (p *Plan) best(k Kind) *Index {
 	return p.ranked[k][0].index
 }
 
+// rank tells how well an index serves a selector: by how many of its first columns the selector has
+// ranges for, and how many ranges it leaves unused. CouchDB chooses by these
+// (mango_cursor_view:choose_best_index/1).
 func rank(ix *Index, ranges []selector.FieldRange) ranked {
 	r := ranked{index: ix}
 	for _, column := range ix.Columns {

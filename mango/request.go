@@ -113,6 +113,7 @@ func (r *Request) readPartition(m *members, outer *string) {
 	}
 }
 
+// readStale reads the option stale, which is "ok" or false.
 func (r *Request) readStale(m *members) {
 	v, ok := m.take("stale")
 	if !ok {

@@ -111,6 +111,7 @@ func readTextField(v ejson.Value) (name, typ string, ok bool) {
 	return n.Text(), t.Text(), ok
 }
 
+// errTextFields is CouchDB's refusal of the fields of a text index, with its line breaks.
 func errTextFields(v ejson.Value, kind Kind) error {
 	const form = "Text Index field definitions must be of the form\n            {\"name\": \"non-empty fieldname\", " +
 		"\"type\":\n                "

@@ -200,6 +200,8 @@ func (q *textQuery) leaf(n *textNode) query.Node {
 	return r
 }
 
+// leafOfStrings is the query for a comparison of a field's strings. Where the order of terms is not
+// that of the selector, it asks for all strings of the field: the selector then decides.
 func (q *textQuery) leafOfStrings(name string, n *textNode) query.Node {
 	switch {
 	case n.cmp == selector.OpEq:
@@ -313,6 +315,7 @@ func sortType(s *selector.Selector, field string) (string, error) {
 	return "", errTextSort(field)
 }
 
+// sortTypes collects the types of the values that a selector compares a field with.
 func sortTypes(c *selector.Condition, field string, types map[string]bool) {
 	if c.Op == selector.OpField && c.Name == field && len(c.Kids[0].Kids) == 0 {
 		switch typ := selector.TypeName(c.Kids[0].Arg); typ {

@@ -430,6 +430,8 @@ func textPath(path []string) string {
 // textName is the name of a field of a type.
 func textName(path []string, typ string) string { return textPath(path) + "_3a" + typ }
 
+// appendTextPart escapes a part of a field's name, so that letters, digits and underscores remain:
+// any other byte becomes an underscore and two hexadecimal digits.
 func appendTextPart(dst []byte, part string) []byte {
 	const digits = "0123456789abcdef"
 	for i := range len(part) {

@@ -267,6 +267,9 @@ func checkpointFailure(text string, err error) error {
 	return err
 }
 
+// put writes the checkpoint to one side. After a conflict it looks whether the document there is
+// the very one that it wanted to write: then an earlier attempt had succeeded, of which only the
+// answer was lost.
 func (c *checkpointer) put(ctx context.Context, p Peer, rev string, body []byte, side string) (string, error) {
 	got, err := p.PutLocal(ctx, c.id, LocalDocument{Rev: rev, Body: body})
 	if errors.Is(err, ErrConflict) {

@@ -25,6 +25,8 @@ func noStateFields() []field {
 		{"_replication_id", nil}, {"_replication_stats", nil}}
 }
 
+// completedFields are the members that a document gets when its replication is completed
+// (couch_replicator_docs:update_doc_completed).
 func completedFields(p Progress, begun time.Time) []field {
 	stats := append(p.AppendInfo([]byte{'{'}), `,"start_time":"`...)
 	stats = append(append(stats, ISO8601(begun)...), `"}`...)

@@ -184,6 +184,7 @@ func (e *Endpoint) oldTerm() []byte {
 	return e.headersTerm(appendStringTerm(t, e.URL))
 }
 
+// headersTerm appends the headers as the list of pairs that is hashed into a replication id.
 func (e *Endpoint) headersTerm(t []byte) []byte {
 	t = ejson.AppendTermList(t, len(e.Headers))
 	for _, h := range e.Headers {

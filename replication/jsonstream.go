@@ -119,6 +119,7 @@ func (s *objectStream) peek() (byte, error) {
 	}
 }
 
+// expect passes over the next character that is no blank, which has to be want.
 func (s *objectStream) expect(want byte) error {
 	c, err := s.peek()
 	if err != nil {

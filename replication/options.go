@@ -82,6 +82,8 @@ func parseOptions(doc ejson.Value, set *Settings) (Options, error) {
 	return o, nil
 }
 
+// set takes one option; members that are no options are ignored. Bounds and errors are CouchDB's
+// (couch_replicator_parse:convert_options).
 func (o *Options) set(name string, v ejson.Value) error {
 	switch name {
 	case "cancel":

@@ -256,6 +256,8 @@ func parseEndpoint(doc ejson.Value, name string, proxy ejson.Value, set *Setting
 	return e, e.takeCredentials(auth)
 }
 
+// checkURL refuses an endpoint whose URL cannot be parsed, or has another scheme than one of
+// protocols.
 func checkURL(v ejson.Value, kind string, protocols []string) error {
 	bad := invalid(kind + " has an invalid url")
 	if v.Kind() != ejson.String {

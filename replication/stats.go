@@ -20,6 +20,8 @@ type counters struct {
 	checked, found, read, written, failures, bulkDocs, bulkAttempts atomic.Int64
 }
 
+// snapshot reads the counters. Each is right by itself; together they may be of slightly different
+// moments.
 func (c *counters) snapshot() Stats {
 	return Stats{
 		c.checked.Load(),

@@ -394,6 +394,8 @@ func (b *build) readInto(ctx context.Context, share *share, since storage.Seq) (
 	}
 }
 
+// readFrom reads the changes of a batch from one snapshot: at most as many documents and bytes as
+// the batch's share of the room allows, but at least one document.
 func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (err error) {
 	if read.purge, err = s.LastPurge(); err != nil {
 		return err

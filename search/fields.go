@@ -212,6 +212,8 @@ type maker struct {
 	most   int // bytes of a record
 }
 
+// newMaker makes a maker of documents for one goroutine. An index that is written in the documents'
+// transactions takes smaller records.
 func (def *Definition) newMaker() *maker {
 	m := &maker{most: maxRecord}
 	if def.native != nil && !def.later {

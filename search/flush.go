@@ -91,6 +91,9 @@ func (x *Indexes) flush(
 	return nil
 }
 
+// flushInto writes the log of an index as one segment. It reads the log in one snapshot, writes the
+// blocks under the claim, in as many transactions as that takes, and publishes the segment in one
+// more, which removes the entries of the log.
 func (x *Indexes) flushInto(ctx context.Context, c *claim, def *Definition) error {
 	var o *opened
 	var killed map[int][]int32 // by place of the segment

@@ -35,6 +35,8 @@ const (
 // interactive reports whether writers keep the index.
 func (r *record) interactive() bool { return r.began != storage.Seq{} }
 
+// encode makes the bytes of the record; an interactive index has a format of its own, with two more
+// values.
 func (r *record) encode() []byte {
 	format := byte(recordFormat)
 	if r.interactive() {
@@ -209,6 +211,7 @@ func (e *logEntry) encode() []byte {
 	return append(append(b, e.kill...), e.doc...)
 }
 
+// parseLogEntry reads an entry of the log, whose place at is in its key. It shares memory with b.
 func parseLogEntry(at segment.Identity, b []byte) (*logEntry, error) {
 	d := reader{packed.Reader{B: b}}
 	e := &logEntry{at: at}

@@ -43,6 +43,7 @@ type winnerScan struct {
 // list of ids.
 const mostPassed = 64
 
+// scanWinners begins a scan of the winners in a range of ids.
 func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 	s := &winnerScan{
 		d:         d,

@@ -138,6 +138,7 @@ func (db *DB) RevsDiff(
 	return cmp.Or(failed, err)
 }
 
+// revsDiff compares the revisions of a request with a document's leaves.
 func revsDiff(req *IDRevs, leaves []formats.Leaf) RevsDiff {
 	diff := RevsDiff{ID: req.ID}
 	if len(leaves) == 0 {

@@ -137,6 +137,9 @@ type distinct struct {
 // digestSize is about what a digest takes in the map.
 const digestSize = 40
 
+// add counts a value exactly, by digests of its key, as long as there are at most maxExact of them.
+// The estimate is kept from the first value on, so that it is complete when the digests are given
+// up.
 func (d *distinct) add(ctx context.Context, v ejson.Value, _ []byte) (grown int, err error) {
 	if d.seen != nil {
 		d.key = collate.AppendKey(d.key[:0], v)

@@ -58,6 +58,8 @@ func (r *Request) form() string {
 	return string(b)
 }
 
+// bookmark is the text of a place: the request's form, the group's key, and the values that the
+// order compares before it.
 func (r *Request) bookmark(p *place) string {
 	b := ejson.AppendString([]byte{'['}, r.form())
 	b = append(append(b, ','), p.key.json...)

@@ -59,6 +59,8 @@ type numbers struct {
 	n     int64
 }
 
+// add takes a number into the tally while that is exact, which needs no memory, and into the
+// aggregate of the reduce function otherwise. What is no number does not count.
 func (s *numbers) add(ctx context.Context, v ejson.Value, _ []byte) (grown int, err error) {
 	if !isNumber(v) {
 		return 0, nil
@@ -106,6 +108,8 @@ func (s *numbers) total(ctx context.Context) (reduce.Aggregate, error) {
 	return first(both), err
 }
 
+// appendResult prints what the reduce function shows of all numbers; without any, 0 for a sum and
+// null for statistics.
 func (s *numbers) appendResult(ctx context.Context, dst []byte) ([]byte, bool, error) {
 	switch {
 	case s.n == 0 && s.fn.Kind() == reduce.KindSum:
@@ -124,6 +128,8 @@ func (s *numbers) appendResult(ctx context.Context, dst []byte) ([]byte, bool, e
 // average is $avg: the sum of the numbers divided by how many there are, as a double.
 type average struct{ numbers }
 
+// appendResult divides the sum once, at the end: an exact sum of integers is rounded to a double
+// only in the quotient.
 func (s *average) appendResult(ctx context.Context, dst []byte) ([]byte, bool, error) {
 	if s.n == 0 {
 		return append(dst, "null"...), false, nil

@@ -131,6 +131,8 @@ func (t *table) ahead(values []ejson.Value, full *bool) bool {
 	return !*full
 }
 
+// newGroup makes a group with empty accumulators. The key is copied, since its memory is used again
+// for the next document.
 func (r *Request) newGroup(key *keyOf) *group {
 	g := &group{
 		keyOf:  keyOf{sortable: bytes.Clone(key.sortable), json: bytes.Clone(key.json)},

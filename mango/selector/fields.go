@@ -163,6 +163,7 @@ func (s *Projection) Set(parts []string, value []byte) {
 	s.value, s.members = value, nil
 }
 
+// member finds the member of a name in an object that is being built, or adds it at the end.
 func (s *Projection) member(name string) *Projection {
 	for _, m := range s.members {
 		if m.name == name {

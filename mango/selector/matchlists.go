@@ -78,6 +78,8 @@ func hasAll(v, list ejson.Value) bool {
 	return list.Len() == 1 && only.Kind() == ejson.Array && collate.CompareRaw(only, v) == 0
 }
 
+// hasElements reports whether an array has all elements of a list, each compared as an Erlang term:
+// 1 is not 1.0 ($all).
 func hasElements(v, list ejson.Value) bool {
 	for arg := range list.Elements() {
 		has := false

@@ -52,6 +52,7 @@ func (f fieldNames) join(outer, name string) string {
 	return outer + "." + name
 }
 
+// pushKids pushes the field name down into each condition of a list.
 func (f fieldNames) pushKids(c *Condition, outer string, bad *Path) error {
 	for i, kid := range c.Kids {
 		pushed, err := f.push(kid, outer, bad)

@@ -94,6 +94,7 @@ func (p *selectorParser) member(name string, arg ejson.Value, depth int) (*Condi
 	return c, nil
 }
 
+// list reads the conditions in the argument of $and, $or and $nor.
 func (p *selectorParser) list(c *Condition, depth int) error {
 	if c.Arg.Kind() != ejson.Array {
 		return ErrBadArg(c.Op.String(), c.Arg)
@@ -138,6 +139,8 @@ func (c *Condition) readArgument(budget *patterns.Budget) (ok bool) {
 	return true
 }
 
+// readSize reads the argument of $size: an integer that is not negative. No array has a size beyond
+// 32 bits, so a larger one becomes -1, which matches none.
 func (c *Condition) readSize() bool {
 	size, ok := c.Arg.Int()
 	if c.Arg.Kind() != ejson.Int || c.Arg.Raw()[0] == '-' && !(ok && size == 0) {

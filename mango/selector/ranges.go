@@ -51,6 +51,8 @@ func (s *Selector) Indexable() []string {
 	return slices.Compact(names)
 }
 
+// indexable appends the fields whose condition an index could use: those with a comparison,
+// $beginsWith or $exists that every document must fulfil.
 func (c *Condition) indexable(names []string) []string {
 	switch c.Op {
 	case OpAnd:

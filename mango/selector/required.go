@@ -22,6 +22,7 @@ func (s *Selector) Paths() []Path {
 	return s.Root.paths(nil)
 }
 
+// isConstant reports whether every document that passes has one and the same value of the field.
 func (c *Condition) isConstant(field string) bool {
 	switch c.Op {
 	case OpAnd:
@@ -71,6 +72,8 @@ func (c *Condition) notRequired(fields []string) []string {
 	return fields
 }
 
+// isTextSearch looks for a $text in the tree of conditions, and for what looks like one in
+// arguments, where CouchDB sees it, too.
 func (c *Condition) isTextSearch() bool {
 	if c.Op == OpDefault {
 		return true
@@ -111,6 +114,7 @@ func (s *Selector) Fields() []string {
 	return s.Root.fields(nil)
 }
 
+// fields appends the fields and operators that the conditions name, in the order of the selector.
 func (c *Condition) fields(names []string) []string {
 	switch {
 	case c.isList():
@@ -124,6 +128,7 @@ func (c *Condition) fields(names []string) []string {
 	return append(names, c.Op.String())
 }
 
+// paths appends the paths that the conditions look at in a document.
 func (c *Condition) paths(list []Path) []Path {
 	if c.Op == OpField {
 		return append(list, c.Path)

@@ -32,6 +32,9 @@ func ParseSelector35(v ejson.Value) (*Selector, error) {
 	return parseSelector(v, fieldNames{late: true})
 }
 
+// parseSelector parses a selector in CouchDB's three steps: operators and arguments, field names
+// pushed down to the operators, negations resolved. It works on a copy of the text, which the
+// Selector then owns.
 func parseSelector(v ejson.Value, names fieldNames) (*Selector, error) {
 	if v.Len() == 0 {
 		return new(Selector), nil
@@ -168,6 +171,7 @@ func (s *Selector) Backtracks() *Condition {
 	return s.Root.backtracks()
 }
 
+// backtracks finds the first $regex, in the order of the tree, that needs the backtracking engine.
 func (c *Condition) backtracks() *Condition {
 	if c.Op == OpRegex && c.pattern.Backtracks() {
 		return c
@@ -180,6 +184,8 @@ func (c *Condition) backtracks() *Condition {
 	return nil
 }
 
+// onlyMeta reports whether nothing but id, revision and deletion is looked at: then documents need
+// not be read.
 func (c *Condition) onlyMeta() bool {
 	switch c.Op {
 	case OpField:

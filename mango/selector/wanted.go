@@ -33,6 +33,8 @@ func (w *wanted) add(parts []string, number int) {
 	w.paths = append(w.paths, number)
 }
 
+// addElement adds a path below an element, where a part of a path is the number of one. The same
+// part may be a member's name as well.
 func (w *wanted) addElement(part string, next *wanted) {
 	n, ok := elementNumber(part)
 	if !ok {

@@ -174,6 +174,8 @@ func (p *program) set(from []uint32) int32 {
 
 func (p *program) step(state int32, r rune) int32 { return p.cached(state, r, p.after) }
 
+// after gives the state after one more character: the instructions that are reached from those of a
+// state, which its key lists.
 func (p *program) after(key string, r rune) int32 {
 	var next []uint32
 	for ; key != ""; key = key[4:] {
@@ -199,6 +201,7 @@ func newLevenshtein(run *segment.Run, word string, edits int) *levenshtein {
 	return &levenshtein{lazy: lazy{run: run}, word: []rune(word), edits: edits}
 }
 
+// start is the state before the first character: the first row of the table of edit distances.
 func (l *levenshtein) start() int32 {
 	row := make([]byte, len(l.word)+1)
 	// The row of the empty text: its distance to each beginning of the word is the beginning's
@@ -211,6 +214,9 @@ func (l *levenshtein) start() int32 {
 	return l.rows(before, row, -1)
 }
 
+// rows is the state of two neighbouring rows of the table of edit distances and the character
+// between them, which an exchange of two characters needs; dead if no text that begins so can still
+// match.
 func (l *levenshtein) rows(before, row []byte, r rune) int32 {
 	// Distances never shrink again below the least of both rows: an exchange reaches back over one
 	// row.

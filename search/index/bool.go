@@ -82,6 +82,9 @@ func (b *boolWeight) has(kind query.Occur) bool {
 	return slices.ContainsFunc(b.clauses, func(c clauseWeight) bool { return c.occur == kind })
 }
 
+// iterator opens the clauses in a segment: a disjunction where nothing is required, else a
+// conjunction of the required clauses that the optional ones only add scores to. nil: no document
+// of the segment matches.
 func (b *boolWeight) iterator(s *reading, scores bool) iterator {
 	prohibited, _ := b.open(s, false, query.MustNot)
 	if !b.has(query.Must) && !b.has(query.Filter) {

@@ -113,6 +113,7 @@ func (f *facets) leave(run *segment.Run) {
 	}
 }
 
+// count counts the values of a document that was found.
 func (f *facets) count(doc int32) {
 	for i, column := range f.columns {
 		if column != nil {

@@ -78,6 +78,7 @@ func collect(field string, each func(s *reading, terms segment.Terms, add func()
 	}
 }
 
+// matching collects the documents of all terms of a field that match an expression.
 func (p *planner) matching(field string, re *syntax.Regexp) func(*reading, float32) iterator {
 	a, err := newProgram(p.run, re)
 	if err != nil {

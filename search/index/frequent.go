@@ -133,6 +133,8 @@ func (m *frequentMaker) endWord() {
 	m.f.peaks[m.word], m.n = p, 0
 }
 
+// done completes the set: before has, for each word of bits, how many documents lie before it, so
+// that a document's frequency is found without counting.
 func (m *frequentMaker) done() *Frequent {
 	m.endWord()
 	n := int32(0)

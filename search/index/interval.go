@@ -20,6 +20,7 @@ type intervalWeight struct {
 	extent int32
 }
 
+// intervals plans a function of intervals, for which the field must be indexed with positions.
 func (p *planner) intervals(n *query.Intervals, boost float32) weight {
 	for _, s := range p.segments {
 		if info, ok := s.Field(n.Field); ok && info.Docs > 0 && !info.Positions {

@@ -70,6 +70,8 @@ func (c *checkIterator) doc() int32  { return c.at }
 func (c *checkIterator) cost() int32 { return c.n }
 func (c *checkIterator) next() int32 { return c.advance(c.at + 1) }
 
+// advance looks at one document after the other from target on; each costs a step of the run's
+// limit.
 func (c *checkIterator) advance(target int32) int32 {
 	for c.at = target; c.at < c.n; c.at++ {
 		if c.run.Spent(1) {
@@ -240,6 +242,8 @@ type disjunction struct {
 	sums   []float64
 }
 
+// newDisjunction makes the union of parts. The window grows with their number, so that opening a
+// window costs each part little beside the documents in it.
 func newDisjunction(
 	run *segment.Run, parts, prohibited []iterator, least int, scores bool, coord []float32,
 ) *disjunction {

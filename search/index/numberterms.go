@@ -49,6 +49,8 @@ type termTest struct {
 	holds  func(term []byte) bool
 }
 
+// rangeTest is for the terms in a range; its first function may let pass bytes with which no term
+// of the range begins, never the other way round.
 func rangeTest(n *query.Range) termTest {
 	return termTest{
 		func(b byte) bool {

@@ -105,6 +105,8 @@ func (p *regexpParser) union() (*syntax.Regexp, error) {
 	return re, nil
 }
 
+// concatenation reads pieces up to a bar, a closing parenthesis or the end. No piece at all matches
+// the empty text.
 func (p *regexpParser) concatenation() (*syntax.Regexp, error) {
 	re := &syntax.Regexp{Op: syntax.OpConcat}
 	for p.rest != "" && p.rest[0] != '|' && p.rest[0] != ')' {

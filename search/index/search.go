@@ -374,6 +374,8 @@ func newDrill(s *reading, drilldown [][]string) (*drill, bool) {
 	return d, true
 }
 
+// allows reports whether a document has, for each field of the drilldown, one of the values that
+// were asked for.
 func (d *drill) allows(doc int32) bool {
 	for i, column := range d.columns {
 		found := false

@@ -77,6 +77,8 @@ var tfFactors = func() *[256]float32 {
 	return f
 }()
 
+// factor is the share of a document's length in a score; documents without a norm have a common
+// one.
 func (s *termScorer) factor(doc int32) float32 {
 	if s.read != nil {
 		return s.factors[s.read.Norm(doc)]

@@ -202,6 +202,8 @@ type sorter struct {
 	docs    *segment.DocumentReader // of blocks
 }
 
+// newSorter opens the columns of a segment that hits are sorted by. A segment without values of a
+// field has no column for it.
 func newSorter(kind segment.Kind, fields []SortField, s *reading) *sorter {
 	o := &sorter{fields: fields, kind: kind, segment: s, numbers: make([][2]segment.NumberColumn, len(fields)),
 		strings: make([]segment.StringColumn, len(fields)), docs: s.documents()}

@@ -167,6 +167,8 @@ func (w *phraseWeight) reach(s *reading) (r reach, ok bool) {
 	return r, r.docs*leastShare >= int64(s.Docs()) && k.Worth(s.Docs(), s.Docs())
 }
 
+// part takes the documents of a phrase as a set, where an earlier query has kept one. Not ok: there
+// is none, and the phrase has to be found document by document.
 func (w *phraseWeight) part(s *reading, _ bool) (part, bool) {
 	f := w.frequent(s)
 	if f == nil {
@@ -329,6 +331,8 @@ func (p *boolPart) bound(i int) float32 {
 	return coordinate(sum, held, p.coord)
 }
 
+// score adds up the clauses that hold for the document, in their order, as boolScorer does: both
+// ways give equal scores.
 func (p *boolPart) score(doc int32) float32 {
 	sum, held := 0.0, 0
 	for _, c := range p.scoring {

@@ -207,6 +207,8 @@ func (p *planner) frequency(field, term string) int64 {
 	return sum
 }
 
+// iterator opens the postings of the term in a segment, nil if it is not there. A set of a frequent
+// term, if one is kept, is looked up only when the iterator is told to jump.
 func (w *termWeight) iterator(s *reading, scores bool) iterator {
 	postings, n := s.Term(s.run, w.field, w.term, false)
 	if n == 0 {
@@ -244,6 +246,8 @@ func (p *planner) number(n *query.Number, boost float32) weight {
 	return w
 }
 
+// open looks at the numbers of each document, in the column of the field; nil if the segment has
+// none.
 func (w *numberWeight) open(s *reading) *checkIterator {
 	column := s.Numbers(s.run, w.field)
 	if column == nil {

@@ -34,6 +34,7 @@ type batcher struct {
 	refused []*couchfile.Damage
 }
 
+// newBatcher starts the writers; without a database there are none, and nothing is stored.
 func newBatcher(ctx context.Context, db *storage.DB) *batcher {
 	b := &batcher{db: db, full: make(chan []*compat.Document)}
 	b.ctx, b.stop = context.WithCancel(ctx)
@@ -66,6 +67,7 @@ func (b *batcher) add(doc *compat.Document) error {
 	return nil
 }
 
+// flush hands the batch to a writer, and waits while all are busy. The error is that of a writer.
 func (b *batcher) flush() error {
 	if len(b.next) == 0 {
 		return nil

@@ -78,6 +78,8 @@ func (w *work) damaged(d *couchfile.Damage) error {
 	return w.o.Damaged(d)
 }
 
+// run opens all files of the database first, since settings and the checks of copies need all of
+// them, and then imports one after the other.
 func (w *work) run() error {
 	var files []*shardFile
 	defer func() {
@@ -176,6 +178,7 @@ func canonical(object []byte) []byte {
 	return v.AppendJSON(nil)
 }
 
+// files imports the documents and local documents of each file.
 func (w *work) files(files []*shardFile) error {
 	if err := w.findPurged(files); err != nil {
 		return err

@@ -175,6 +175,7 @@ func (w *work) view(fn func(*docread.Reader) error) error {
 	})
 }
 
+// run brings back one database, step by step, each in a snapshot of its own.
 func (w *work) run() error {
 	if !w.found.named {
 		w.lost("", compat.Rev{}, "the database's name and settings are lost: it has this name now")
@@ -310,6 +311,8 @@ func (w *work) locals(d *docread.Reader) error {
 	return errors.Join(err, w.flush())
 }
 
+// local brings back a local document with the number that it had: writing over the number before
+// gives just that one.
 func (w *work) local(doc *docread.Document) error {
 	body, err := compat.NewBody(doc.Body)
 	if err != nil {

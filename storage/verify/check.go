@@ -258,6 +258,8 @@ type checkPhase struct {
 	run       func(*docread.Reader) error
 }
 
+// newDBCheck prepares the check of a database. Later phases compare what they read with what earlier
+// ones have counted.
 func newDBCheck(store *storeCheck, name string) *dbCheck {
 	c := &dbCheck{store: store, name: name}
 	c.docs.refs = make(map[string]*attachmentUse)

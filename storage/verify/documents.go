@@ -202,6 +202,8 @@ func (doc *docRows) readEntries(
 	return nil
 }
 
+// addEntry keeps what the check needs of an entry, without its body. A damaged entry is a
+// violation; only errors of reading end the check.
 func (doc *docRows) addEntry(d *docread.Reader, entries *[]revEntry, deleted bool, rev compat.Rev, value []byte) error {
 	e, err := d.EntryOf(value)
 	broken := isCorrupt(err)

@@ -185,6 +185,8 @@ const (
 	lastPiece  = 64 << 10
 )
 
+// copy gives a copy of b. Short ones share pieces, which double in size up to lastPiece; a long one
+// has memory of its own, so that little of a piece is lost.
 func (a *arena) copy(b []byte) []byte {
 	if len(b) > len(a.free) {
 		if len(b) > lastPiece/8 {

@@ -160,6 +160,8 @@ func (x *Index) aggregates(s Slot, level int) *aggregates {
 	return &aggregates{x, s, level, x.space(keyAggregates, int64(s.Number), int64(level))}
 }
 
+// weigh gives the weight of a row: its value is part of the sum if it is a 64-bit integer, and
+// counted as a rest otherwise.
 func (x *Index) weigh(key, value []byte) (rank.Weight, error) {
 	r, _, err := x.Layout.Row(key, value)
 	if err != nil {

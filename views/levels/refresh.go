@@ -225,6 +225,9 @@ func (x *Index) RefreshAll(ctx context.Context, store kv.Store, guard Guard) err
 	return nil
 }
 
+// refreshSlot makes the stale aggregates of a function anew, level by level from the lowest, as
+// each is made of the level below. A transaction makes as many as fit: fewer after one that was too
+// large or too old, and a single one that does not fit stays stale.
 func (x *Index) refreshSlot(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
 	size := maxGroups // how many are made in a transaction
 	for level := 1; level <= x.height(); level++ {

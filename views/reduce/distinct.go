@@ -26,6 +26,9 @@ const (
 
 func (distinct) kind() Kind { return KindOther }
 
+// reduce fills the registers of HyperLogLog: the first bits of a key's hash choose a register,
+// which keeps the longest run of zeros seen in the rest. The hash is of Erlang's term, so that the
+// estimate is CouchDB's.
 func (distinct) reduce(rows []Row) (Aggregate, error) {
 	var r [registers]byte
 	p := ejson.AcquireParser()

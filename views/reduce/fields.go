@@ -49,6 +49,8 @@ type field struct {
 
 func (fields) kind() Kind { return KindOther }
 
+// reduce joins the values of rows, field by field. A field that an earlier row lacks is unknown,
+// and one that a later row lacks is left out.
 func (fields) reduce(rows []Row) (Aggregate, error) {
 	p := ejson.AcquireParser()
 	defer p.Release()
@@ -75,6 +77,7 @@ func (fields) reduce(rows []Row) (Aggregate, error) {
 	return appendFields(nil, int64(len(rows)), list), nil
 }
 
+// fieldOf is the statistics of a single row; see FieldValue for the forms of the value.
 func fieldOf(v ejson.Value) (f field) {
 	n, isNumber := numberOf(v)
 	switch {
@@ -105,6 +108,7 @@ func (f *field) join(other *field) {
 	}
 }
 
+// rereduce joins the statistics of each field that all aggregates have.
 func (fields) rereduce(aggregates []Aggregate) (Aggregate, error) {
 	rows, list, err := parseFields(aggregates[0])
 	if err != nil {

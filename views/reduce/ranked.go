@@ -22,6 +22,8 @@ func (r ranked) insert(list []ejson.Value, json []byte) ([]ejson.Value, error) {
 	return r.insertValue(list, v), nil
 }
 
+// insertValue keeps list sorted and at most r.n long; a value that is there already, or comes
+// behind all of a full list, is dropped.
 func (r ranked) insertValue(list []ejson.Value, v ejson.Value) []ejson.Value {
 	i, found := slices.BinarySearchFunc(list, v, func(a, b ejson.Value) int { return r.sign * collate.Compare(a, b) })
 	if found || i >= r.n {

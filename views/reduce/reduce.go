@@ -206,6 +206,7 @@ func (e each) Finish(ctx context.Context, view string, aggregates []Aggregate) (
 	})
 }
 
+// mapEach calls fn for each group in order; the first error ends it.
 func mapEach[In, Out any](ctx context.Context, groups []In, fn func(In) (Out, error)) ([]Out, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -204,6 +204,7 @@ func (stats) finish(_ string, a Aggregate) ([]byte, error) {
 	return s.appendJSON(nil), nil
 }
 
+// parseStat reads an aggregate of _stats, the usual one of integers without a JSON parser.
 func parseStat(a Aggregate) (stat, error) {
 	if s, ok := parseIntegers(a); ok {
 		return s, nil
