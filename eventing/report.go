@@ -3,6 +3,7 @@ package eventing
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -23,8 +24,12 @@ func (e *Engine) Stats(ctx context.Context, r *registry.Record, detail definitio
 		return nil, err
 	}
 	out.Backlog = sum.Queued + unread
+	out.WorkerPIDs = make(map[string]int64)
 	for name, list := range sum.Workers {
 		out.Distribution[name] = list
+		if !strings.Contains(name, "@") { // one of this process, which has the pids that are asked for
+			out.WorkerPIDs[name] = int64(os.Getpid())
+		}
 	}
 	if detail >= definition.Debug {
 		if out.Internal["partitions"], err = e.Shares(ctx, r); err != nil {

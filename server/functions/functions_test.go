@@ -82,9 +82,11 @@ func (e *fakeEngine) Nodes(context.Context) (int, error) { return 2, nil }
 
 func (e *fakeEngine) Stats(context.Context, *registry.Record, definition.Detail) (*definition.Stats, error) {
 	return &definition.Stats{
-		Execution: map[string]any{"on_update_success": 10, "curl": map[string]int64{"get": 3}, "timestamp": "now"},
-		Failure:   map[string]any{"timeout_count": 0, "timer_context_size_exceeded_counter": 1},
-		Backlog:   7, Percentiles: map[string]int64{"50": 210, "100": 9800},
+		Execution: map[string]any{
+			"on_update_success": 10, "dcp_mutation_msg_counter": 12, "curl": map[string]int64{"get": 3}, "timestamp": "now",
+		},
+		Failure: map[string]any{"timeout_count": 0, "timer_context_size_exceeded_counter": 1},
+		Backlog: 7, Percentiles: map[string]int64{"50": 210, "100": 9800},
 		StoreExceptions: map[string]int64{"13": 2}, WorkerPIDs: map[string]int64{"worker_f_0": 4711},
 		Latency: map[string]int64{"200": 10}, Internal: map[string]any{"batches": 1},
 	}, nil
@@ -528,7 +530,8 @@ func TestStats(t *testing.T) {
 	require.EqualValues(t, 1, x.engine.reset.Load(), "not by GET")
 	require.Equal(t, "admin", x.engine.tested.Name)
 	const usual = `"function_name":"f","function_scope":{"bucket_name":"*","scope_name":"*"},
-		"dcp_feed_boundary":"everything","execution_stats":{"on_update_success":10,"curl":{"get":3},"timestamp":"now"},
+		"dcp_feed_boundary":"everything","execution_stats":{"on_update_success":10,"curl":{"get":3},"timestamp":"now",
+			"dcp_mutation_msg_counter":12},
 		"failure_stats":{"timeout_count":0,"timer_context_size_exceeded_counter":1},"event_processing_stats":{},
 		"lcb_exception_stats":{"13":2},"events_remaining":{"dcp_backlog":7},
 		"latency_percentile_stats":{"50":210,"100":9800},"worker_pids":{"worker_f_0":4711},
@@ -553,7 +556,8 @@ func TestStats(t *testing.T) {
 	metrics := x.Do("GET", "/_eventing/_prometheusMetrics", "")
 	require.Equal(t, 200, metrics.Code)
 	for _, line := range []string{
-		`eventing_on_update_success{functionName="f"} 10`, `eventing_curl_get{functionName="f"} 3`,
+		`eventing_on_update_success{functionName="f"} 10`, `eventing_dcp_mutations_msg_counter{functionName="f"} 12`,
+		`eventing_curl_get{functionName="f"} 3`,
 		`eventing_timer_context_size_exception_counter{functionName="f"} 1`, `eventing_dcp_backlog{functionName="f"} 7`,
 	} {
 		require.Contains(t, metrics.Body.String(), line+"\n")

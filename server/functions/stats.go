@@ -200,6 +200,9 @@ func (p *reports) getPrometheus(c *call.Call) error {
 		for _, group := range []map[string]any{s.Execution, s.Failure, s.EventProcessing} {
 			flatten(counters, "", group)
 		}
+		if n, ok := counters["dcp_mutation_msg_counter"]; ok { // as Couchbase's list of its metrics spells it
+			counters["dcp_mutations_msg_counter"] = n
+		}
 		for name, n := range counters {
 			lines[name] = append(lines[name], fmt.Sprintf("eventing_%s{functionName=%q} %v\n", name, r.Ref(), n))
 		}
