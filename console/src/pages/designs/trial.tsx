@@ -42,6 +42,7 @@ export function Trial ({ db, design, fn, turn }: {
   const [answer, setAnswer] = useState<Answer>()
   const [error, setError] = useState<Error>()
   const [busy, setBusy] = useState(false)
+  const [opened] = useState(turn) // what was tried before another function was chosen is not tried with this one
   useEffect(() => {
     const stop = new AbortController()
     get<{ rows: { id: string }[] }>(path`/${db}/_all_docs`, { limit: 15 }, { signal: stop.signal, quiet: true })
@@ -65,7 +66,7 @@ export function Trial ({ db, design, fn, turn }: {
       setBusy(false)
     }
   }
-  useEffect(() => { if (turn > 0) void run() }, [turn])
+  useEffect(() => { if (turn !== opened) void run() }, [turn])
   if (!kind) return <Empty title='Tried by using it'>Map, reduce, filter, update and validation functions can be tried here. Save this one, and query it.</Empty>
   return (
     <div class='stack'>
