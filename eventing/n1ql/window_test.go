@@ -230,9 +230,10 @@ func (w *modelWindow) value(name string, rows []map[string]any, of int) any {
 		}
 	case "LAG(v)", "LAG(v, 2, o)", "LEAD(v, 2)":
 		step, n := -1, 2
-		if name == "LAG(v)" {
+		switch name {
+		case "LAG(v)":
 			n = 1
-		} else if name == "LEAD(v, 2)" {
+		case "LEAD(v, 2)":
 			step = 1
 		}
 		for i := of + step; i >= 0 && i < len(rows); i += step {
