@@ -85,6 +85,7 @@ const (
 	EffectDelete
 	EffectCreateTimer
 	EffectCancelTimer
+	EffectPublish
 )
 
 // EventEffect is a write of a handler.
@@ -97,7 +98,8 @@ type EventEffect struct {
 	Expiry        int64 // milliseconds since 1970; 0: the document does not expire
 	SelfRecursion bool  // the function shall see the change if it is in its source
 	// A timer calls Callback with Context, nil for undefined, when Due has come, in milliseconds
-	// since 1970. A callback and a reference have one timer.
+	// since 1970. A callback and a reference have one timer. Of a message Callback is the binding
+	// that it goes to, Reference its id, empty for none, and Context headers, text and base64 as JSON.
 	Callback, Reference string
 	Due                 int64
 	Context             []byte

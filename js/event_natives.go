@@ -155,6 +155,12 @@ func (r *eventRealm) provideDocuments(o *goja.Object) {
 			r.createTimer(text(c, 0), c.Argument(1).ToInteger(), text(c, 2), context)
 			return goja.Undefined()
 		},
+		"publish": func(c goja.FunctionCall) goja.Value {
+			name, id, message := text(c, 0), text(c, 1), []byte(text(c, 2))
+			e := EventEffect{Kind: EffectPublish, Callback: name, Reference: id, Context: message}
+			r.effect(e, len(name)+len(id)+len(message))
+			return goja.Undefined()
+		},
 		"cancelTimer": func(c goja.FunctionCall) goja.Value {
 			return r.vm.ToValue(r.cancelTimer(text(c, 0), text(c, 1)))
 		},

@@ -287,6 +287,8 @@
     });
   }
 
+  const isRecord = (v) => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof ArrayBuffer);
+
   // content gives what is sent of a body, and its type.
   function content(body, encoding) {
     if (encoding !== undefined && !encodings.includes(encoding)) {
@@ -343,8 +345,58 @@
     }
   });
 
+  // Publishing
+
+  const isHeader = (name) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
+  const hasControls = (text) => /[\u0000-\u001f\u007f]/.test(text);
+
+  // published makes JSON of a message: what is sent, its type and its headers.
+  function published(value, headers) {
+    const wrong = (what) => new EventingError('publish: ' + what);
+    if (typeof headers !== 'object' || headers === null) throw wrong('headers must be an object');
+    const list = Object.keys(headers).map((name) => {
+      const text = headers[name];
+      if (!isHeader(name) || typeof text !== 'string' || hasControls(text)) {
+        throw wrong('the header ' + name + ' must be a string without control characters');
+      }
+      if (name.toLowerCase() === 'idempotency-key') throw wrong("the header Idempotency-Key is the option 'id'");
+      return [name, text];
+    });
+    const bytes = value instanceof ArrayBuffer;
+    const [body, type] = value === null ? ['null', 'application/json'] : content(value);
+    if (body === undefined) throw wrong('a value is missing');
+    if (!list.some(([name]) => name.toLowerCase() === 'content-type')) list.push(['Content-Type', type]);
+    return JSON.stringify({ headers: list, text: bytes ? '' : body, base64: bytes ? native.encode64(body) : '' });
+  }
+
+  // An alias or a URL may have the name.
+  if (global.publish === undefined) {
+    provide(global, 'publish', 'publish_failure', (destination, value, options) => {
+      const wrong = (what) => new EventingError('publish: ' + what);
+      const { id = '', headers = {} } = options === undefined || options === null ? {} : options;
+      if (typeof id !== 'string' || id.length > 512 || hasControls(id)) {
+        throw wrong('the id must be a string of at most 512 characters');
+      }
+      let message;
+      let name;
+      if (urls.has(destination)) {
+        name = native.urls[urls.get(destination)];
+        message = published(value, headers);
+      } else {
+        const binding = native.aliases.indexOf(destination);
+        if (binding < 0) throw wrong('the first argument must be a URL or bucket binding');
+        native.checkWritable(binding, false);
+        if (!isRecord(value)) throw wrong('a message to a bucket must be an object');
+        const { _id, _rev, ...doc } = value;
+        name = native.aliasNames[binding];
+        message = published(doc, {});
+      }
+      if (message.length > 1 << 20) throw wrong('a message may have at most 1 MB');
+      native.publish(name, id, message);
+    });
+  }
+
   // answer makes JSON of what OnRequest returns (EventResult.Answer). A function that returns nothing answers 204.
-  const isRecord = (v) => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof ArrayBuffer);
   realm.answer = (value) => {
     const wrong = (what) => new EventingError('OnRequest: ' + what);
     if (value === undefined) return '{"status":204,"headers":[],"type":"","text":"","base64":""}';

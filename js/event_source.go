@@ -217,7 +217,7 @@ func (c *eventCheck) warn(at file.Idx, message string) {
 // provided are the functions that a program may use, and replace, with a warning.
 var provided = []string{
 	"couchbase", "log", "console", "createTimer", "cancelTimer", "docTimer", "nonDocTimer", "cronTimer", "curl", "crc64",
-	"base64Encode", "base64Decode", "N1QL", "N1qlQuery", "KVError", "N1QLError", "EventingError", "CurlError",
+	"base64Encode", "base64Decode", "publish", "N1QL", "N1qlQuery", "KVError", "N1QLError", "EventingError", "CurlError",
 }
 
 // eventHandlers are the functions that the server calls by their names.

@@ -65,7 +65,7 @@ func encodeEffects(e *encoder, effects []EventEffect) {
 		case EffectDelete:
 			e.string(v.Database)
 			e.string(v.ID)
-		case EffectCreateTimer:
+		case EffectCreateTimer, EffectPublish:
 			e.string(v.Callback)
 			e.string(v.Reference)
 			e.uint(uint64(max(0, v.Due)))
@@ -107,7 +107,7 @@ func decodeEffect(d *decoder) EventEffect {
 		v.Expiry, v.SelfRecursion = int64(min(d.uint(), largestTime)), d.bool()
 	case EffectDelete:
 		v.Database, v.ID = d.string(), d.string()
-	case EffectCreateTimer:
+	case EffectCreateTimer, EffectPublish:
 		v.Callback, v.Reference, v.Due = d.string(), d.string(), int64(min(d.uint(), largestTime))
 		if given, context := d.bool(), d.bytes(); given {
 			v.Context = context
