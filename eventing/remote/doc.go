@@ -6,6 +6,7 @@
 //
 //	url.go     URL: a binding that requests can be made to
 //	digest.go  requests that are signed with a challenge of the server (RFC 7616)
+//	send.go    Send: a message is posted, and its receipt read
 //
 // # Invariants
 //

@@ -165,13 +165,23 @@ func (u *URL) Do(
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
+	response, err := u.begin(ctx, r)
+	if err != nil {
+		return js.EventResponse{}, curlError(err)
+	}
+	defer response.Body.Close()
+	return u.read(response, func(bytes int64) error { return hold(ctx, int64(len(r.Body))+bytes) })
+}
+
+// begin makes a request; its answer is to be read and closed.
+func (u *URL) begin(ctx context.Context, r *js.EventRequest) (*http.Response, error) {
 	var body io.Reader
 	if r.HasBody {
 		body = bytes.NewReader(r.Body)
 	}
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.target(r).String(), body)
 	if err != nil {
-		return js.EventResponse{}, curlError(err)
+		return nil, err
 	}
 	for _, h := range r.Headers {
 		request.Header.Add(h[0], h[1])
@@ -182,12 +192,7 @@ func (u *URL) Do(
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	u.authorize(request)
-	response, err := client.Do(request)
-	if err != nil {
-		return js.EventResponse{}, curlError(err)
-	}
-	defer response.Body.Close()
-	return u.read(response, func(bytes int64) error { return hold(ctx, int64(len(r.Body))+bytes) })
+	return client.Do(request)
 }
 
 // authorize adds what the binding has of credentials. They go to the binding's origin only
