@@ -3,13 +3,13 @@ package eventing
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/alarm"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
@@ -93,6 +93,7 @@ type batch struct {
 	effects []js.EventEffect
 	own     map[docKey]*docState
 	queries
+	mail
 	plans  *[]*n1ql.Plan // of the statements that ran, in a test
 	size   int           // bytes of bodies and contexts that handlers have written
 	forged bool          // a result cannot be: its item has failed, and the batch has to run again without it
@@ -250,6 +251,8 @@ func (b *batch) merge(it *item, e *js.EventEffect) bool {
 		b.size += len(e.Context)
 	case js.EffectCancelTimer:
 		b.timers[timerName{e.Callback, e.Reference}] = nil
+	case js.EffectPublish:
+		return publish(b, it, e)
 	}
 	return true
 }
@@ -283,7 +286,7 @@ func (b *batch) write(it *item, e *js.EventEffect) {
 // changes reports whether there is anything to commit. Timers that fired always count, because they
 // have to be removed.
 func (b *batch) changes() bool {
-	if len(b.timers) > 0 {
+	if len(b.timers) > 0 || len(b.messages) > 0 {
 		return true
 	}
 	for _, it := range b.done() {
@@ -501,11 +504,12 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 
 // manyEdits is from how many edits on the batches of a function are stored one after the other.
 // Documents of different workers have ids between each other's, and transactions that make many
-// such conflict over the counts of ids (package rank): one of two would be made again.
+// such conflict over the counts of ids (package rank): one of two would be made again. Those that
+// publish are stored so, too: what has room in the outbox has it still when it is stored.
 const manyEdits = 16
 
 // commit stores what the handlers did, together with what move does, in one transaction. Batches of
-// manyEdits and more wait for each other. The error is errStale or errRefused if the handlers have
+// manyEdits and more, or with messages, wait for each other. The error is errStale or errRefused if the handlers have
 // to run again.
 func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 	parts, names, err := b.parts(ctx)
@@ -516,7 +520,7 @@ func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 	for i := range parts {
 		edits += len(parts[i].Edits)
 	}
-	if edits >= manyEdits {
+	if edits >= manyEdits || len(b.messages) > 0 {
 		select {
 		case b.f.storing <- struct{}{}:
 			defer func() { <-b.f.storing }()
@@ -526,6 +530,9 @@ func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 	}
 	err = b.f.engine.docs.Commit(ctx, func(tx kv.Tx) error {
 		if err := move(tx); err != nil {
+			return err
+		}
+		if err := b.post(b.f, tx); err != nil {
 			return err
 		}
 		return b.applyTimers(tx)
@@ -564,7 +571,7 @@ func (b *batch) stands(found *storage.CommitError, names []string) error {
 }
 
 // never is later than all timers.
-const never int64 = math.MaxInt64
+const never = alarm.Never
 
 // pause is how long to wait before the n-th new run of something: it doubles from least on, up to
 // most.

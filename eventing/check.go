@@ -3,7 +3,6 @@ package eventing
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/feed"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -46,10 +46,11 @@ const (
 // errManyViolations ends a check.
 var errManyViolations = errors.New("eventing: too many violations")
 
-// Check verifies invariants 8 to 13 of a store which engine is below, and those of package
-// registry. What it says of the pieces of contexts and logs is right if no function runs meanwhile.
+// Check verifies invariants 8 to 13 and 17 of a store which engine is below, and those of package
+// registry. What it says of the pieces of contexts and logs, and of outboxes, is right if no function
+// runs meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
-	c := checker{engine: engine, store: s, reached: make(map[int64]reached)}
+	c := checker{engine: engine, store: s, reached: make(map[int64]reached), boxes: make(map[int64]*outbox.Checker)}
 	wrong, err := registry.Check(ctx, engine)
 	if err != nil {
 		return nil, err
@@ -76,6 +77,7 @@ type checker struct {
 
 	deployed map[int64]*registry.Record // by instance
 	reached  map[int64]reached
+	boxes    map[int64]*outbox.Checker
 	timer    []byte // key of the timer whose pieces are read
 	pieces   int64  // that it has so far; -1: its value has no context
 }
@@ -135,6 +137,11 @@ func (c *checker) roots(ctx context.Context) error {
 // read in the window's snapshot (timerTwins).
 func (c *checker) instances(ctx context.Context) error {
 	prefix := tuple.AppendInt(keyspace.EventingPrefix(), rootInstances)
+	defer func() {
+		for _, box := range c.boxes {
+			box.End()
+		}
+	}()
 	return c.walk(ctx, prefix, func(r kv.ReadTx, window []kv.Row) error {
 		if err := c.refresh(r, prefix, window); err != nil {
 			return err
@@ -176,6 +183,8 @@ func (c *checker) instances(ctx context.Context) error {
 				if id, rest, err := tuple.ReadString(rest); err != nil || len(rest) > 0 || len(id) != len(nodes.ID{}) {
 					c.violate(subject, 13, "malformed end %q", row.Key)
 				}
+			case tag == tagOutbox:
+				c.outbox(subject, instance, rest, row.Value)
 			case tag == tagStats:
 				if _, _, err := parseStats(rest, row.Value); err != nil {
 					c.violate(subject, 13, "key %q: %v", row.Key, err)
@@ -349,6 +358,22 @@ func (c *checker) owner(subject string, rest []byte, row kv.Row) {
 	}
 }
 
+// outbox checks a row of an instance's outbox; rest is its key behind the tag.
+func (c *checker) outbox(subject string, instance int64, rest, value []byte) {
+	box := c.boxes[instance]
+	if box == nil {
+		box = outbox.NewChecker(partitions, func(form bool, text string) {
+			invariant := 17
+			if form {
+				invariant = 13
+			}
+			c.violate(subject, invariant, "%s", text)
+		})
+		c.boxes[instance] = box
+	}
+	box.Row(rest, value)
+}
+
 // reach notes how far something of an instance has come.
 func (c *checker) reach(instance int64, seq storage.Seq, where string) {
 	r := c.reached[instance]
@@ -402,71 +427,20 @@ func (c *checker) withoutProgress(ctx context.Context, subject string, instance 
 // logs checks what functions have logged.
 func (c *checker) logs(ctx context.Context) error {
 	prefix := tuple.AppendInt(keyspace.EventingPrefix(), applog.Root)
-	var l checkedLog
-	err := c.walk(ctx, prefix, func(_ kv.ReadTx, window []kv.Row) error {
+	logs := applog.Checker{Violate: func(form bool, text string) {
+		invariant := 11
+		if form {
+			invariant = 13
+		}
+		c.violate("logs", invariant, "%s", text)
+	}}
+	defer logs.End()
+	return c.walk(ctx, prefix, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
-			rest, piece, err := parseLogKey(row.Key[len(prefix):])
-			switch {
-			case err != nil:
-				c.violate("logs", 13, "key %q is of no log", row.Key)
-			case piece < 0:
-				l.end(c)
-				l = checkedLog{key: bytes.Clone(rest), next: -1}
-				if len(row.Value) != 8 {
-					c.violate("logs", 13, "key %q: malformed number", row.Key)
-					continue
-				}
-				l.next = int64(binary.LittleEndian.Uint64(row.Value))
-				l.at = max(0, l.next-applog.Pieces)
-			case !bytes.Equal(rest, l.key):
-				c.violate("logs", 11, "key %q has no number of a next piece", row.Key)
-			case l.next >= 0:
-				l.piece(c, piece)
-			}
+			logs.Row(row.Key[len(prefix):], row.Value)
 		}
 		return nil
 	})
-	l.end(c)
-	return err
-}
-
-// parseLogKey reads a key of a log: that of the log, and the number of the piece, -1 for the log's
-// own key.
-func parseLogKey(key []byte) (log []byte, piece int64, err error) {
-	rest := key
-	for range 3 {
-		if _, rest, err = tuple.ReadText(rest); err != nil {
-			return nil, 0, err
-		}
-	}
-	log = key[:len(key)-len(rest)]
-	if len(rest) == 0 {
-		return log, -1, nil
-	}
-	piece, rest, err = tuple.ReadInt(rest)
-	if err == nil && (len(rest) > 0 || piece < 0) {
-		err = corrupt("log")
-	}
-	return log, piece, err
-}
-
-// checkedLog is a log whose pieces are read.
-type checkedLog struct {
-	key      []byte
-	at, next int64 // the piece that comes next, the piece that is written next; -1: unknown
-}
-
-func (l *checkedLog) piece(c *checker, n int64) {
-	if n != l.at {
-		c.violate("logs", 11, "log %q: piece %d instead of %d", l.key, n, l.at)
-	}
-	l.at = n + 1
-}
-
-func (l *checkedLog) end(c *checker) {
-	if l.key != nil && l.next >= 0 && l.at != l.next {
-		c.violate("logs", 11, "log %q: ends before %d instead of %d", l.key, l.at, l.next)
-	}
 }
 
 // origins checks what databases have of where revisions come from.

@@ -116,6 +116,8 @@ func TestCheckFindsDamage(t *testing.T) {
 		"more done than there is":        {s.done(3), to(far), "instance 1: invariant 10: partition 3 has"},
 		"a malformed owner":              {s.owner(3), to([]byte{1}), "instance 1: invariant 13"},
 		"a malformed count of owners":    {s.ownersChanged(), to([]byte{1}), "instance 1: invariant 13"},
+		"an outbox without its message":  {part(s.sub(tagOutbox), 3), to(number(1)), "instance 1: invariant 17"},
+		"a malformed key of an outbox":   {part(s.sub(tagOutbox), 9), to([]byte{1}), "instance 1: invariant 13"},
 		"malformed statistics":           {part(s.sub(tagStats), 1), to([]byte{1}), "instance 1: invariant 13"},
 		"a log without its last piece":   {log, to(number(1000)), "logs: invariant 11"},
 		"pieces without a log":           {log, nil, "logs: invariant 11"},

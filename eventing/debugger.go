@@ -256,7 +256,7 @@ func (f *function) letGo(s *debug.Session, it *item) error {
 	f.engine.mu.Lock()
 	defer f.engine.mu.Unlock()
 	if run := f.engine.running[f.ref]; run != nil && run.f != nil && run.f.instance == f.instance {
-		run.f.alarm.set(it.partition, now)
+		run.f.alarm.Set(it.partition, now)
 	}
 	return nil
 }

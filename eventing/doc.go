@@ -5,8 +5,9 @@
 // What a function is, is package definition's; where functions are kept and which state they are
 // in, package registry's; statements of queries in handlers, package n1ql's; which processes there
 // are, package nodes's; requests to other servers, package remote's; the times of schedules, package
-// schedule's; how the functions of a process read changes together, package feed's. Handlers run in
-// worker processes of js; which of them are debugged, package debug knows.
+// schedule's; how the functions of a process read changes together, package feed's; messages that
+// wait to be delivered, package outbox's; what is due, package alarm's; documents that expire, package
+// sweeper's. Handlers run in worker processes of js; which of them are debugged, package debug knows.
 //
 // # Map
 //
@@ -18,6 +19,9 @@
 //	function.go   a function that runs: its workers
 //	rest.go       functions without work rest
 //	firing.go     timers that are due
+//	publish.go    what handlers publish is stored in the outbox
+//	deliver.go    attempts to deliver messages of the outbox that are due
+//	letters.go    what clients ask of the outbox and of dead letters
 //	endpoint.go   requests of HTTP that OnRequest answers
 //	schedules.go  timers of the setting schedules
 //	reader.go     a function's events of a stream, handed to workers by partitions; what is done of them
@@ -30,7 +34,6 @@
 //	holding.go    what the handlers of a batch hold in memory
 //	speculation.go  handlers that run before the batch before them is stored: what they may see, when they are void
 //	host.go, queries.go, statements.go, curl.go  what handlers get at: documents and timers, statements, other servers
-//	expiry.go     deletes documents whose time has come, and has old tombstones purged
 //	deadletter.go what becomes of events whose handlers fail for good
 //	keys.go, progress.go, timers.go  what is stored of an instance
 //	stats.go, report.go  what is counted, and how it is told
@@ -68,12 +71,14 @@
 //  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are
 //     at most applog.Pieces.
 //  12. What is stored of the origin of a revision names no instance that there never was.
-//  13. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
+//  13. Keys and values have the forms that keys.go, timers.go, progress.go and packages feed,
+//     outbox and applog tell.
+//  14. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
 //     the next one run. These have no effect before the first one is done, and see nothing that they could not see
 //     then.
-//  14. Keys and values have the forms that keys.go, timers.go, progress.go and packages feed and
-//     applog tell.
 //  15. What a function gets of a feed was read after the function had asked for it first, in the feed's order and
 //     without a gap: whoever has read it.
-//  16. A function that rests has its partitions and nothing to do: no event, no timer that is due soon.
+//  16. A function that rests has its partitions and nothing to do: no event, no timer or message that is due soon.
+//  17. A message is stored with the batch that publishes it. It waits, or is a dead letter, until a transaction of the
+//     owner of its partition says otherwise (package outbox).
 package eventing

@@ -22,6 +22,7 @@ import (
 	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/sweeper"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
@@ -89,7 +90,9 @@ type Engine struct {
 	memory     *memory.Budget // of Options.HandlerMemory
 	logs       *applog.Logs
 	restAfter  time.Duration // restAfter, but for tests
+	retryAfter time.Duration // leastRetry, but for tests
 	resting    atomic.Int64  // functions that rest
+	posted     atomic.Uint32 // messages that handlers have published, to give them an order
 	rehearsed  bool          // by a Rehearsal: nobody waits for the machine's clock
 	// looked is closed when the list of functions was looked at once: no work begins before, since
 	// what it writes is marked according to that list (isSource).
@@ -119,7 +122,7 @@ func New(o Options) *Engine {
 		o: o, asked: make(map[definition.Ref]uint64), records: make(map[definition.Ref]*registry.Record),
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
 		stats: make(map[int64]*Statistics), looked: make(chan struct{}),
-		debugging: debug.NewSessions(), restAfter: restAfter,
+		debugging: debug.NewSessions(), restAfter: restAfter, retryAfter: leastRetry,
 	}
 	e.console = console{e}
 	e.logs = applog.New(o.KV, e.now)
@@ -153,25 +156,31 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Purges does a piece of the work of purging deleted documents (autopurge.Sweeper.Step), and tells
-// when there may be more. It is called by one goroutine at a time.
-type Purges func(ctx context.Context, show func([]byte)) (again time.Time, err error)
-
 // Start begins to run functions, which see documents as their owners do, with the rights that these
 // have then, and to delete and purge documents whose time has come. It is called once, before the
 // registry is used.
-func (e *Engine) Start(documents *documents.Store, rights Rights, purges Purges) error {
+func (e *Engine) Start(documents *documents.Store, rights Rights, purges sweeper.Purges) error {
 	e.docs, e.rights = documents, rights
-	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
 	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff})
 	if err == nil {
-		err = (&sweeper{e, purges}).start()
+		err = sweeperOf(e, purges).Start(e.ctx)
 	}
 	e.watching.Go(e.watch)
 	e.watching.Go(func() { e.logs.KeepWriting(e.ctx, e.o.Log) })
 	e.watching.Go(e.shareStats)
 	return err
 }
+
+// sweeperOf is what removes documents whose time has come from the store.
+func sweeperOf(e *Engine, purges sweeper.Purges) *sweeper.Sweeper {
+	return &sweeper.Sweeper{
+		KV: e.o.KV, Store: e.o.Store, Jobs: e.o.Jobs, Now: e.now, Ready: e.awaitList, IsSource: e.isSource,
+		Purges: purges, Backoff: backoff,
+	}
+}
+
+// backoff is how long a job waits after so many failures.
+func backoff(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
 
 // Close ends the watch over the registry and the functions that run. The queue of jobs is closed
 // before, and the process leaves Options.Nodes after.

@@ -74,7 +74,8 @@ var featureTable = []feature{
 	shown("30 optional query execution", "eventing.TestOptionalQueryExecution"),
 	shown("31 streaming cancellation", "js.TestEventLoops/break", "eventing/n1ql.TestStreaming"),
 	shown("32 late timers, timers of before", "eventing.TestSkipTimerThreshold", "eventing.TestUndeployForgets"),
-	partly("33 the future", "Functions have no JDBC and no queues", "eventing.TestSelector", "eventing.TestRequests"),
+	partly("33 the future", "Functions have no JDBC and read no queues", "eventing.TestSelector", "eventing.TestRequests",
+		"eventing.TestPublish"),
 	partly("34 open questions", "`OnDelete` is called for documents with timers", "eventing.TestCounterIsExact"),
 }
 
@@ -101,6 +102,10 @@ var settingsWithEffect = []feature{
 	shown("isolate", "js.TestEventIsolate"),
 	shown("hop_limit", "eventing.TestHopLimit"),
 	shown("http_roles", "server/functions.TestRequestRights"),
+	shown("outbox_size", "eventing.TestOutboxIsBounded"),
+	shown("publish_max_attempts", "eventing.TestMessagesEnd"),
+	shown("publish_max_age", "eventing.TestMessagesEnd"),
+	shown("publish_concurrency", "eventing/outbox.TestCourier", "eventing.TestOutboxIsBounded"),
 	shown("schedules", "eventing.TestSchedulesModel", "eventing.TestSchedulesAlone",
 		"eventing/schedule.TestNextAgainstACalendar"),
 }
@@ -166,6 +171,7 @@ var restTable = []feature{
 	shown("`/functions/NAME/debugger/start`, `url`, `stop`", "server/functions.TestDebugger", "eventing.TestDebugger",
 		"cmd/settee.TestNodesShareDebugSessions"),
 	shown("`/functions/NAME/debugger`", "server/functions.TestDebugger"),
+	shown("`/functions/NAME/dead_letters` and below", "server/functions.TestDeadLetters", "eventing.TestMessagesEnd"),
 }
 
 // loopTable is section 6.3, row by row, with the cases of one test.

@@ -4,64 +4,11 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv"
 )
-
-// alarm knows when the timers of partitions are looked at again. Whoever owns a partition makes all
-// its timers, so that nothing stored has to be watched. It is safe for concurrent use.
-type alarm struct {
-	mu    sync.Mutex
-	at    [partitions]int64         // not after the first timer of the partition that is not known; never for none
-	wakes [partitions]chan struct{} // of who looks at it: has an element when one of its partitions' came nearer
-}
-
-// watch has some partitions looked at at once, and returns a channel that gets an element whenever
-// one of them has an earlier timer.
-func (a *alarm) watch(among []int) (wake chan struct{}) {
-	wake = make(chan struct{}, 1)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, p := range among {
-		a.at[p], a.wakes[p] = 0, wake
-	}
-	return wake
-}
-
-// set notes that there is a timer.
-func (a *alarm) set(partition int, due int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if due >= a.at[partition] {
-		return
-	}
-	a.at[partition] = due
-	select {
-	case a.wakes[partition] <- struct{}{}:
-	default:
-	}
-}
-
-// due gives those of some partitions that have to be looked at, and the time of the next timer of
-// the others. The given ones count as having no timer until set is called for them again: a timer
-// that is set while they are looked at is not lost.
-func (a *alarm) due(among []int, now int64) (list []int, next int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	next = never
-	for _, p := range among {
-		if a.at[p] <= now {
-			list = append(list, p)
-			a.at[p] = never
-		} else {
-			next = min(next, a.at[p])
-		}
-	}
-	return list, next
-}
 
 // timerWorker fires the timers of some partitions.
 type timerWorker struct {
@@ -72,7 +19,7 @@ type timerWorker struct {
 }
 
 func newTimerWorker(f *function, among []int) *timerWorker {
-	w := &timerWorker{among: among, wake: f.alarm.watch(among)}
+	w := &timerWorker{among: among, wake: f.alarm.Watch(among)}
 	w.pipeline = pipeline{f: f, at: timerCheckpoint{f}, size: batchItems, gather: w.gather}
 	return w
 }
@@ -83,7 +30,7 @@ func newTimerWorker(f *function, among []int) *timerWorker {
 func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 	for ctx.Err() == nil {
 		now := w.f.engine.now()
-		in, next := w.f.alarm.due(w.among, now.UnixMilli())
+		in, next := w.f.alarm.Due(w.among, now.UnixMilli())
 		if len(in) == 0 {
 			if err := w.untilDue(ctx, next); err != nil {
 				return nil, err
@@ -105,7 +52,7 @@ func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 			return nil, err
 		}
 		for i, p := range in {
-			w.f.alarm.set(p, nexts[i])
+			w.f.alarm.Set(p, nexts[i])
 		}
 		h.give(mostContexts)
 		if len(list) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/alarm"
 	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/feed"
@@ -41,10 +42,13 @@ type function struct {
 	stats *Statistics
 	log   *applog.Log
 
-	alarm   alarm         // of timers
+	alarm   alarm.Alarm   // of timers
+	mail    alarm.Alarm   // of messages in the outbox
 	serving chan struct{} // an element for each request of HTTP that is being answered
-	ends    int           // of processes in a row while they ran the function, without a shutdown
-	storing chan struct{} // has an element while a batch with manyEdits is stored
+	// delivering is how many messages wait for their turn or are being delivered here.
+	delivering atomic.Int64
+	ends       int           // of processes in a row while they ran the function, without a shutdown
+	storing    chan struct{} // has an element while a batch with manyEdits is stored
 
 	asked atomic.Int64    // requests of HTTP so far
 	calls chan struct{}   // has an element when a request waits for the end of the rest
@@ -172,6 +176,7 @@ func (f *function) workUntil(ctx context.Context, r *reader) error {
 			start(func() error { return w.work(ctx, hard) })
 			start(func() error { return w.timers.work(ctx, hard) })
 		}
+		start(func() error { return sender{f}.courier(r.mine).Run(ctx, hard) })
 		start(func() error { return r.keepStored(ctx, f.checkpointInterval()) })
 		start(func() error { return r.untilIdle(ctx) })
 	}

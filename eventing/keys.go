@@ -22,6 +22,7 @@ import (
 //	(stats, node)                     what a process has counted, JSON; the zero id: those that are gone
 //	(resets)                          counts resets of what was counted, 8 bytes little-endian
 //	(ends, process)                   a process that ended without a shutdown while it ran the function; 1
+//	(outbox, …)                       messages that handlers have published (package outbox)
 const (
 	rootInstances = 4 // below keyspace.EventingPrefix; package registry has the others
 
@@ -35,6 +36,7 @@ const (
 	tagStats         = 7
 	tagResets        = 8
 	tagEnds          = 9
+	tagOutbox        = 10
 )
 
 // partitions is how many lists of events a function has.

@@ -57,7 +57,7 @@ func (f *function) process(ctx context.Context, items []*item, at checkpoint) er
 // for good. What stands in the way decides how: after a conflict it pauses for a random time that
 // grows, and divides the batch after manyRuns, because fewer items read less that may change; what
 // is too large for a transaction is divided at once; a refused write is told to its handler, which
-// runs again; a full store is waited for. Other errors are the run's.
+// runs again; a full store is waited for, and room in the outbox. Other errors are the run's.
 func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error {
 	items, h := b.items, b.holding
 	defer h.forget()
@@ -102,7 +102,7 @@ func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error 
 				}
 				items, runs = items[half:], 0
 			}
-		case len(items) > 1 && (tooLarge(err) || errors.Is(err, kv.ErrTooOld)):
+		case len(items) > 1 && (tooLarge(err) || errors.Is(err, kv.ErrTooOld) || b.overfills(f, err)):
 			half := len(items) / 2
 			if err := f.process(ctx, items[:half], at); err != nil {
 				return err
@@ -110,6 +110,12 @@ func (f *function) complete(ctx context.Context, b *batch, at checkpoint) error 
 			items, runs = items[half:], 0
 		case tooLarge(err):
 			f.fail(items[0], "EventingError", "what the handler writes is too large for one transaction")
+		case b.overfills(f, err):
+			f.fail(items[0], "EventingError", "what the handler publishes is larger than the outbox (outbox_size)")
+		case errors.Is(err, errOutboxFull):
+			if err := b.awaitRoom(ctx, f); err != nil {
+				return err
+			}
 		case errors.Is(err, kv.ErrFull):
 			if err := sleep(ctx, time.Second); err != nil {
 				return err
@@ -180,9 +186,10 @@ func (f *function) settle(b *batch) []*item {
 	}
 	for _, t := range b.timers {
 		if t != nil {
-			f.alarm.set(t.partition, t.due)
+			f.alarm.Set(t.partition, t.due)
 		}
 	}
+	b.mail.settle(f)
 	return b.items[len(done):]
 }
 

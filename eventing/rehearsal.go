@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -15,7 +16,9 @@ import (
 	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/feed"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/sweeper"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
@@ -31,7 +34,9 @@ type Rehearsal struct {
 	consumer *feed.Consumer
 	since    storage.Seq
 	now      time.Time
-	left     int // events and timers that the method may handle still
+	left     int // events, timers and deliveries that the method may handle still
+
+	published []outbox.Shown
 }
 
 // mostRehearsed bounds the events and timers of one method: functions may go on without end.
@@ -138,6 +143,12 @@ func (h *Rehearsal) next(ctx context.Context) (int64, error) {
 	if next != 0 {
 		nexts = append(nexts, next)
 	}
+	if err == nil {
+		err = kv.ViewAgain(ctx, h.e.o.KV, func(tx kv.ReadTx) error {
+			nexts, err = h.f.space.outbox().AppendNext(nexts, tx, h.r.mine)
+			return err
+		})
+	}
 	return slices.Min(nexts), err
 }
 
@@ -157,7 +168,11 @@ func (h *Rehearsal) settle(ctx context.Context) error {
 			return err
 		}
 		due, err := h.due(ctx)
-		if err != nil || events+due == 0 {
+		if err != nil {
+			return err
+		}
+		sent, err := h.deliver(ctx)
+		if due += sent; err != nil || events+due == 0 {
 			return err
 		}
 		if h.left -= events + due; h.left < 0 {
@@ -197,8 +212,83 @@ func (h *Rehearsal) due(ctx context.Context) (done int, err error) {
 		return 0, err
 	}
 	done, _, err = expiry.Expire(
-		ctx, h.e.o.KV, h.e.o.Store, h.now.UnixMilli(), expireBatch, (&sweeper{engine: h.e}).expired)
+		ctx, h.e.o.KV, h.e.o.Store, h.now.UnixMilli(), sweeper.Batch, sweeperOf(h.e, nil).Expired)
 	return len(items) + done, err
+}
+
+// deliver makes an attempt with each message that is due, in the order in which they were published.
+func (h *Rehearsal) deliver(ctx context.Context) (done int, err error) {
+	var due []outbox.Waiting
+	err = kv.ViewAgain(ctx, h.e.o.KV, func(tx kv.ReadTx) error {
+		due = nil
+		for _, p := range h.r.mine {
+			list, _, _, err := h.f.space.outbox().Due(tx, p, h.now.UnixMilli(),
+				func(string) int { return mostRehearsed }, func(string) bool { return false })
+			if err != nil {
+				return err
+			}
+			due = append(due, list...)
+		}
+		return nil
+	})
+	slices.SortFunc(due, func(a, b outbox.Waiting) int { return strings.Compare(a.ID, b.ID) })
+	for _, w := range due {
+		if w.Attempts == 0 {
+			err = errors.Join(err, h.note(ctx, w.ID))
+		}
+		if err == nil {
+			_, err = sender{h.f}.deliver(ctx, w)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(due), err
+}
+
+// note keeps a message as one that was published.
+func (h *Rehearsal) note(ctx context.Context, id string) error {
+	return kv.ViewAgain(ctx, h.e.o.KV, func(tx kv.ReadTx) error {
+		m, err := h.f.space.outbox().Message(tx, id)
+		if err != nil || m == nil {
+			return err
+		}
+		shown := m.Show()
+		if shown.Headers["Content-Type"] == "application/json" { // as most have
+			delete(shown.Headers, "Content-Type")
+		}
+		h.published = append(h.published, shown)
+		return nil
+	})
+}
+
+// Published are the messages that the function has published so far, as JSON.
+func (h *Rehearsal) Published() any { return append([]outbox.Shown{}, h.published...) }
+
+// DeadLetters are the messages that could not be delivered, as JSON.
+func (h *Rehearsal) DeadLetters(ctx context.Context) (any, error) {
+	type dead struct {
+		outbox.Shown
+
+		Attempts int `json:"attempts"`
+		Status   int `json:"status,omitempty"`
+	}
+	list := []dead{}
+	err := kv.ViewAgain(ctx, h.e.o.KV, func(tx kv.ReadTx) error {
+		list = list[:0]
+		letters, _, err := h.f.space.outbox().DeadLetters(tx, "", "", mostRehearsed, mostRehearsed)
+		for i := range letters {
+			m, wrong := h.f.space.outbox().Message(tx, letters[i].ID)
+			if wrong != nil || m == nil {
+				return wrong
+			}
+			shown := m.Show()
+			shown.Headers = nil
+			list = append(list, dead{shown, letters[i].Attempts, letters[i].Status})
+		}
+		return err
+	})
+	return list, err
 }
 
 // Expire deletes a document as if its time had come.
@@ -206,7 +296,7 @@ func (h *Rehearsal) Expire(ctx context.Context, database, id string) error {
 	gone := &compat.Document{ID: id, HasID: true, Deleted: true, Body: documents.EmptyBody()}
 	return h.e.o.Store.Commit(ctx, &storage.Commit{Databases: []storage.DatabaseCommit{{
 		DB: h.e.o.Store.DB(database), Edits: []storage.Edit{{Doc: gone, Over: true}},
-		Stored: (&sweeper{engine: h.e}).expired,
+		Stored: sweeperOf(h.e, nil).Expired,
 	}}})
 }
 

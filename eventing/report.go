@@ -130,13 +130,15 @@ var (
 		updatesDone, updatesFailed, deletesDone, deletesFailed, timersCreated, timersCancelled, timersDone,
 		timersFailed, timersSkipped, eventBytes, filteredUpdates, filteredDeletes, "timer_create_failure",
 		"lcb_retry_failure", "curl_success_count", "on_request_success", "on_request_failure", "on_request_skipped",
+		messagesPublished, messagesDelivered,
 	}
 	failureCounters = []string{
 		timeouts, timersMissing, checkpointsLost, "dcp_mutation_checkpoint_failure", "debugger_events_lost",
 		"analytics_op_exception_count", "search_op_exception_count", retries, conflicts, superseded, hopsExceeded,
 		progressesLost, "bucket_op_exception_count", "bucket_op_cache_miss_count", "bkt_ops_cas_mismatch_count",
 		"n1ql_op_exception_count", "timer_context_size_exceeded_counter", "curl_non_200_response",
-		"curl_timeout_count", "curl_failure_count", "curl_max_resp_size_exceeded",
+		"curl_timeout_count", "curl_failure_count", "curl_max_resp_size_exceeded", messagesRetried, messagesDead,
+		"publish_failure",
 	}
 	processingCounters = []string{expiriesSeen, ownUpdates, ownDeletes, workersStarted}
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -32,22 +33,13 @@ func (r *reader) untilIdle(ctx context.Context) error {
 		now, idle := r.handled+r.f.asked.Load(), r.queued == 0
 		r.mu.Unlock()
 		soon := r.f.engine.now().Add(r.f.engine.restAfter).UnixMilli()
-		if idle && now == last && r.f.alarm.first(r.mine) > soon && r.f.engine.debugging.Of(r.f.ref) == nil {
+		first := min(r.f.alarm.First(r.mine), r.f.mail.First(r.mine))
+		busy := r.f.delivering.Load() > 0 || r.f.engine.debugging.Of(r.f.ref) != nil
+		if idle && now == last && first > soon && !busy {
 			return errIdle
 		}
 		last = now
 	}
-}
-
-// first is the earliest time at which partitions are looked at again.
-func (a *alarm) first(among []int) int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	first := never
-	for _, p := range among {
-		first = min(first, a.at[p])
-	}
-	return first
 }
 
 // allOf has the number of each partition.
@@ -70,8 +62,14 @@ func (f *function) rest(ctx context.Context, db *documents.Database) (rested boo
 		return false, err
 	}
 	defer listener.Close()
-	wake := f.alarm.watch(allOf) // for timers that are set by who lets events of debug sessions go
-	f.alarm.due(allOf, 0)
+	wake := f.alarm.Watch(allOf) // for timers that are set by who lets events of debug sessions go
+	f.alarm.Due(allOf, 0)
+	posted := f.mail.Watch(allOf)
+	f.mail.Due(allOf, 0)
+	before, err := outboxOf(ctx, f.engine, f.instance)
+	if err != nil {
+		return false, err
+	}
 	changed, next, work, err := f.outlook(ctx, db)
 	if work || err != nil {
 		return false, err
@@ -90,14 +88,13 @@ func (f *function) rest(ctx context.Context, db *documents.Database) (rested boo
 		case <-changed:
 		case <-wake:
 		case <-f.calls:
+		case <-posted:
 		case <-ctx.Done():
 		case <-timer.C:
-			if _, err := f.mayRun(ctx); err == nil && f.engine.now().UnixMilli() < next {
-				continue
-			} else if err != nil && !errors.As(err, new(errStopped)) && ctx.Err() == nil {
-				continue // as keepOwner does
-			} else if err != nil {
+			if rests, err := stillRests(ctx, f, next, before); err != nil {
 				return true, err
+			} else if rests {
+				continue
 			}
 		}
 		timer.Stop()
@@ -112,9 +109,23 @@ func (f *function) rest(ctx context.Context, db *documents.Database) (rested boo
 	}
 }
 
+// stillRests reports whether a function that rests goes on to: it may run, its next timer or message
+// is not due yet, and no other process has replayed a dead letter.
+func stillRests(ctx context.Context, f *function, next int64, before outbox.Sizes) (bool, error) {
+	_, err := f.mayRun(ctx)
+	if err != nil && !errors.As(err, new(errStopped)) && ctx.Err() == nil {
+		return true, nil // as keepOwner does
+	}
+	if err != nil || f.engine.now().UnixMilli() >= next {
+		return false, err
+	}
+	now, err := outboxOf(ctx, f.engine, f.instance)
+	return err != nil || now.Waiting <= before.Waiting, nil
+}
+
 // outlook tells whether the function has work: events, partitions that another process is to have or
-// that it is to take over, or timers. Else next is when the first timer is due, never for none, and
-// changed is closed when processes come or go.
+// that it is to take over, timers or messages. Else next is when the first of these is due, never for
+// none, and changed is closed when processes come or go.
 func (f *function) outlook(
 	ctx context.Context, db *documents.Database,
 ) (changed <-chan struct{}, next int64, work bool, err error) {
@@ -128,6 +139,9 @@ func (f *function) outlook(
 	err = kv.ViewAgain(ctx, f.engine.o.KV, func(tx kv.ReadTx) (err error) {
 		if p, _, err = readProgress(tx, f.space); err == nil {
 			_, nexts, err = dueTimers(tx, f.space, p.mine(self), -1, 0, func(*timer) bool { return false })
+		}
+		if err == nil {
+			nexts, err = f.space.outbox().AppendNext(nexts, tx, p.mine(self))
 		}
 		return err
 	})

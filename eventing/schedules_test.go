@@ -31,7 +31,7 @@ func (n *node) lookAtTimers() {
 	for _, run := range n.engine.running {
 		for p := range partitions {
 			if run.f != nil {
-				run.f.alarm.set(p, 0)
+				run.f.alarm.Set(p, 0)
 			}
 		}
 	}

@@ -184,6 +184,9 @@ func (f *function) keepShare(ctx context.Context, mine []int) error {
 		if err := untilOwners(ctx, f.engine.o.KV, f.space, changes, changed); err != nil {
 			return err
 		}
+		for _, p := range mine { // another process may have replayed dead letters
+			f.mail.Set(p, 0)
+		}
 	}
 }
 

@@ -41,6 +41,11 @@ const (
 	workersStarted   = "worker_spawn_counter"
 	mutationsStarted = "dcp_mutation_sent_to_worker"
 	deletionsStarted = "dcp_deletion_sent_to_worker"
+
+	messagesPublished = "messages_published"
+	messagesDelivered = "messages_delivered"
+	messagesRetried   = "messages_retried" // attempts that have failed, and are made again
+	messagesDead      = "messages_dead"    // that have become dead letters
 )
 
 // tally is what was counted of an instance: in one process, or in several, added up. As JSON it is

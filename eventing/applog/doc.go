@@ -10,6 +10,7 @@
 // # File tour
 //
 //	applog.go   lines that wait, and how they are written and read
+//	check.go    Checker: verifies what is stored
 //
 // # Invariants
 //

@@ -1,7 +1,8 @@
 // Package cases runs the tests of event functions that stand in files beside them: documents and
 // changes go in, and documents, timers, log and requests to other servers that come out are
-// compared with what the file expects. Functions run as they do in a server (eventing.Rehearsal), in
-// a store of their own and on a clock of their own. docs/eventing.md is for users.
+// compared with what the file expects, and so are messages that are published. Functions run as they
+// do in a server (eventing.Rehearsal), in a store of their own and on a clock of their own.
+// docs/eventing.md is for users.
 //
 // # Map
 //

@@ -57,13 +57,18 @@ func (r *run) expect(want *Expected) (failed []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	dead, err := r.DeadLetters(r.ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, part := range []struct {
 		name string
 		want json.RawMessage
 		got  any
 	}{
 		{"log", want.Log, logged}, {"failures", want.Failures, failures}, {"timers", want.Timers, timers},
-		{"calls", want.Calls, append([]call{}, r.servers.calls...)},
+		{"calls", want.Calls, append([]call{}, r.servers.calls...)}, {"published", want.Published, r.Published()},
+		{"dead_letters", want.Dead, dead},
 	} {
 		if part.name == "failures" && part.want == nil {
 			part.want = json.RawMessage("[]")

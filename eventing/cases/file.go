@@ -54,6 +54,8 @@ type Expected struct {
 	Log       json.RawMessage                       `json:"log"`
 	Failures  json.RawMessage                       `json:"failures"`
 	Calls     json.RawMessage                       `json:"calls"`
+	Published json.RawMessage                       `json:"published"`
+	Dead      json.RawMessage                       `json:"dead_letters"`
 }
 
 // Read reads a file of cases, and the function beside it. Unknown members are errors.
@@ -138,5 +140,6 @@ func (s *Step) check() (err error) {
 }
 
 func (e *Expected) isEmpty() bool {
-	return len(e.Documents) == 0 && e.Timers == nil && e.Log == nil && e.Failures == nil && e.Calls == nil
+	return len(e.Documents) == 0 && e.Timers == nil && e.Log == nil && e.Failures == nil && e.Calls == nil &&
+		e.Published == nil && e.Dead == nil
 }

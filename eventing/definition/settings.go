@@ -64,6 +64,11 @@ type Settings struct {
 	Schedules    schedule.List
 	HTTPRoles    []string // http_roles: who may make requests to the function
 
+	OutboxSize         int64 // megabytes
+	PublishAttempts    int64 // publish_max_attempts
+	PublishMaxAge      int64 // seconds
+	PublishConcurrency int64
+
 	unknown []string // names that were sent and are of no setting, for Warnings; they are not stored
 }
 
@@ -96,6 +101,7 @@ func DefaultSettings() Settings {
 		TickDuration: 60_000, UserPrefix: "eventing", Headers: []string{"'use strict';"}, Footers: []string{},
 		SyncDocuments: true, Isolate: IsolateWorker, HopLimit: 16,
 		Schedules: schedule.List{}, HTTPRoles: []string{"_admin"},
+		OutboxSize: 64, PublishAttempts: 20, PublishMaxAge: 86_400, PublishConcurrency: 4,
 	}
 }
 
@@ -236,6 +242,15 @@ var SettingTable = []SettingRow{
 	{Name: "http_roles", field: func(s *Settings) any { return &s.HTTPRoles },
 		Doc: "Not in Couchbase: who may make requests to [OnRequest](#http-requests): users with one of these roles; " +
 			"`_authenticated` is everybody with a name, `_anonymous` everybody."},
+	{Name: "outbox_size", field: func(s *Settings) any { return &s.OutboxSize }, Min: 1, Max: 100_000,
+		Doc: "Not in Couchbase: megabytes that [messages](#publishing) may have which are not delivered, dead letters " +
+			"included. Events wait while there is no room."},
+	{Name: "publish_max_attempts", field: func(s *Settings) any { return &s.PublishAttempts }, Min: 1, Max: 1000,
+		Doc: "Not in Couchbase: how often it is tried to deliver a message before it is a dead letter."},
+	{Name: "publish_max_age", field: func(s *Settings) any { return &s.PublishMaxAge }, Min: 1, Max: 365 * 86_400,
+		Doc: "Not in Couchbase: seconds for which it is tried to deliver a message before it is a dead letter."},
+	{Name: "publish_concurrency", field: func(s *Settings) any { return &s.PublishConcurrency }, Min: 1, Max: 16,
+		Doc: "Not in Couchbase: messages that a process delivers to one destination at a time."},
 }
 
 func settingRow(name string) *SettingRow {
