@@ -16,6 +16,7 @@
 //	watching.go    logs, insight, test runs
 //	debugger.go    debug sessions, where DevTools find them, which process has one
 //	debugsocket.go the WebSocket that DevTools and the page connect to
+//	letters.go     dead letters: messages that could not be delivered
 //	endpoint.go    requests that functions answer: /_functions/NAME
 //	config.go      what holds for all functions, error codes
 //	routes.go      the rows of the route table

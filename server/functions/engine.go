@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/js"
@@ -24,6 +25,16 @@ type Engine interface {
 	Request(ctx context.Context, r *registry.Record, request []byte, readsOnly bool) (*js.EventResult, error)
 	// Owners are the processes that have a share of a function: eventing.Engine.
 	Owners(ctx context.Context, r *registry.Record) ([]nodes.ID, error)
+	// Outbox tells how much a function has published that is not delivered yet, or could not be.
+	Outbox(ctx context.Context, r *registry.Record) (outbox.Sizes, error)
+	// DeadLetters lists messages that could not be delivered, behind an id and of one destination if it
+	// is not empty; DeadLetter gives one, nil if there is none of that id.
+	DeadLetters(ctx context.Context, r *registry.Record, behind, destination string, most int) (outbox.Letters, error)
+	DeadLetter(ctx context.Context, r *registry.Record, id string) (*outbox.Letter, error)
+	// ReplayDeadLetters has those of some ids, or of a destination, or all delivered again, and tells how
+	// many; DeleteDeadLetters forgets them.
+	ReplayDeadLetters(ctx context.Context, r *registry.Record, which outbox.Choice) (int, error)
+	DeleteDeadLetters(ctx context.Context, r *registry.Record, which outbox.Choice) (int, error)
 	// Nodes is how many processes run functions on this store, at least 1.
 	Nodes(ctx context.Context) (int, error)
 	// Stats are those of a function that is not undeployed, over all nodes.

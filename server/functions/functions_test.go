@@ -29,6 +29,7 @@ type fakeEngine struct {
 	compiled atomic.Int64 // how often
 	reset    atomic.Int64
 	tested   registry.Principal
+	fakeLetters
 	sessions *debug.Sessions
 	reg      *registry.Registry
 	store    kv.Store
@@ -493,7 +494,7 @@ func TestStatus(t *testing.T) {
 	})
 	const app = `{"composite_status":"deployed","name":"f","function_scope":{"bucket":"*","scope":"*"},
 		"num_bootstrapping_nodes":0,"num_deployed_nodes":2,"deployment_status":true,"processing_status":true,
-		"redeploy_required":false}`
+		"redeploy_required":false,"outbox":3,"dead_letters":2,"outbox_bytes":1000}`
 	require.JSONEq(t, `{"apps":[`+app+`],"num_eventing_nodes":2}`, x.Do("GET", base+"/status", "").Body.String())
 	require.JSONEq(t, `{"app":`+app+`,"num_eventing_nodes":2}`, x.Do("GET", base+"/status/f", "").Body.String())
 }
@@ -534,6 +535,7 @@ func TestStats(t *testing.T) {
 			"dcp_mutation_msg_counter":12},
 		"failure_stats":{"timeout_count":0,"timer_context_size_exceeded_counter":1},"event_processing_stats":{},
 		"lcb_exception_stats":{"13":2},"events_remaining":{"dcp_backlog":7},
+		"outbox_stats":{"outbox":3,"dead_letters":2,"outbox_bytes":1000},
 		"latency_percentile_stats":{"50":210,"100":9800},"worker_pids":{"worker_f_0":4711},
 		"internal_vb_distribution_stats":{}`
 	for query, more := range map[string]string{
@@ -557,7 +559,7 @@ func TestStats(t *testing.T) {
 	require.Equal(t, 200, metrics.Code)
 	for _, line := range []string{
 		`eventing_on_update_success{functionName="f"} 10`, `eventing_dcp_mutations_msg_counter{functionName="f"} 12`,
-		`eventing_curl_get{functionName="f"} 3`,
+		`eventing_curl_get{functionName="f"} 3`, `eventing_outbox{functionName="f"} 3`,
 		`eventing_timer_context_size_exception_counter{functionName="f"} 1`, `eventing_dcp_backlog{functionName="f"} 7`,
 	} {
 		require.Contains(t, metrics.Body.String(), line+"\n")

@@ -51,6 +51,7 @@ func (h *Handlers) Routes() []call.Route {
 		}
 	}
 	rows = append(rows, h.debuggerRows()...)
+	rows = append(rows, letterRows(h)...)
 	request := func(c *call.Call) error { return answerRequest(h, c) }
 	for _, pattern := range []string{"/_functions/{name}", "/_functions/{name}/{rest...}"} {
 		rows = append(rows,

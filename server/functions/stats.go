@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/server/call"
 )
@@ -18,6 +19,8 @@ type functionStats struct {
 	Scope    statsScope `json:"function_scope"`
 	Boundary string     `json:"dcp_feed_boundary"`
 	Backlog  backlog    `json:"events_remaining"`
+	// Outbox is what is published and not delivered.
+	Outbox outbox.Sizes `json:"outbox_stats"`
 	definition.Stats
 }
 
@@ -38,10 +41,14 @@ func (p *reports) gather(c *call.Call, r *registry.Record, detail definition.Det
 	if err != nil {
 		return nil, err
 	}
+	sizes, err := p.engine.Outbox(c.Context(), r)
+	if err != nil {
+		return nil, err
+	}
 	all := &functionStats{
 		Name: r.Draft.Name, ID: r.Draft.UUID, Boundary: r.Running().Settings.Boundary,
 		Scope:   statsScope{r.Draft.Scope.Bucket, r.Draft.Scope.Scope},
-		Backlog: backlog{s.Backlog}, Stats: *s,
+		Backlog: backlog{s.Backlog}, Outbox: sizes, Stats: *s,
 	}
 	if detail < definition.Debug {
 		all.Internal = nil
@@ -196,7 +203,10 @@ func (p *reports) getPrometheus(c *call.Call) error {
 		if err != nil {
 			return err
 		}
-		counters := map[string]any{"dcp_backlog": s.Backlog.Events}
+		counters := map[string]any{
+			"dcp_backlog": s.Backlog.Events, "outbox": s.Outbox.Waiting, "outbox_bytes": s.Outbox.Bytes,
+			"dead_letters": s.Outbox.DeadLetters,
+		}
 		for _, group := range []map[string]any{s.Execution, s.Failure, s.EventProcessing} {
 			flatten(counters, "", group)
 		}

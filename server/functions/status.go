@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/schedule"
 	"github.com/settee-db/settee/server/call"
@@ -23,12 +24,20 @@ type functionStatus struct {
 	Reason             string           `json:"reason,omitempty"`
 	// Schedules are those of the setting, with the time of their next calls.
 	Schedules []schedule.Upcoming `json:"schedules,omitempty"`
+	// Messages that wait to be delivered, and those that could not be; nil if there are none.
+	*outbox.Sizes
 }
 
 // status is newStatus with what the engine knows.
 func (p *reports) status(c *call.Call, r *registry.Record, nodes int) (s functionStatus, err error) {
 	s = newStatus(r, nodes)
-	s.Schedules, err = p.engine.NextCalls(c.Context(), r)
+	if s.Schedules, err = p.engine.NextCalls(c.Context(), r); err != nil {
+		return s, err
+	}
+	sizes, err := p.engine.Outbox(c.Context(), r)
+	if sizes.Bytes > 0 {
+		s.Sizes = &sizes
+	}
 	return s, err
 }
 
