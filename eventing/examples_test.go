@@ -101,6 +101,18 @@ func TestExamples(t *testing.T) {
 					`{"answer":{"path":"/hooks/orders/1","auth":"Bearer secret","body":{"customer":"ada","total":42}},`)
 			}, "the shop was not told: "+n.get("sent", "1"))
 		},
+		"publish": func(n *node) {
+			shop := newReceiver(n.t, func(_, _ string, attempt int) int { return []int{0, 503, 200}[attempt] })
+			n.engine.retryAfter = 10 * time.Millisecond
+			n.example("publish", "https://shop.example.com", shop.URL)
+			n.put("orders", "1", `{"state":"paid","customer":"ada","total":42}`)
+			n.becomes("audit", "paid:1", `{"order":"1","customer":"ada","total":42}`)
+			n.eventually(func() bool {
+				shop.mu.Lock()
+				defer shop.mu.Unlock()
+				return len(shop.accepted) == 1 && shop.headers.Get("Authorization") == "Bearer secret"
+			}, "the shop was not told")
+		},
 		"expire": func(n *node) {
 			n.example("expire")
 			n.put("sessions", "1", `{"ttl_seconds":0.2}`)
