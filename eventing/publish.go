@@ -3,7 +3,6 @@ package eventing
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -14,10 +13,6 @@ import (
 
 // What handlers publish is stored in the function's outbox in the transaction of their batch
 // (package outbox), and delivered from there (deliver.go).
-
-// mostMessage is how many bytes a message may have as a worker process sends it. The prelude refuses
-// larger ones, in characters.
-const mostMessage = 4 << 20
 
 // outbox is where the messages of an instance are.
 func (s space) outbox() outbox.Box { return outbox.Below(s.sub(tagOutbox)) }
@@ -59,22 +54,10 @@ func publish(b *batch, it *item, e *js.EventEffect) bool {
 
 // messageOf reads what a worker process says of a message.
 func messageOf(f *function, e *js.EventEffect) (*outbox.Message, error) {
-	var sent struct {
-		Headers [][2]string `json:"headers"`
-		Text    string      `json:"text"`
-		Base64  []byte      `json:"base64"`
-	}
-	if len(e.Context) > mostMessage || json.Unmarshal(e.Context, &sent) != nil {
-		return nil, errors.New("a message that is none, or too large")
-	}
 	if _, _, bound := destinationOf(f, e.Callback); !bound {
 		return nil, errors.New("a message to what is not bound")
 	}
-	m := &outbox.Message{Destination: e.Callback, Headers: sent.Headers, Body: []byte(sent.Text)}
-	if len(sent.Base64) > 0 {
-		m.Body = sent.Base64
-	}
-	return m, nil
+	return outbox.Parse(e.Callback, e.Context)
 }
 
 // destinationOf is what a name in the code stands for that messages may go to: the number of a URL, or

@@ -266,26 +266,9 @@ func (h *Rehearsal) note(ctx context.Context, id string) error {
 func (h *Rehearsal) Published() any { return append([]outbox.Shown{}, h.published...) }
 
 // DeadLetters are the messages that could not be delivered, as JSON.
-func (h *Rehearsal) DeadLetters(ctx context.Context) (any, error) {
-	type dead struct {
-		outbox.Shown
-
-		Attempts int `json:"attempts"`
-		Status   int `json:"status,omitempty"`
-	}
-	list := []dead{}
-	err := kv.ViewAgain(ctx, h.e.o.KV, func(tx kv.ReadTx) error {
-		list = list[:0]
-		letters, _, err := h.f.space.outbox().DeadLetters(tx, "", "", mostRehearsed, mostRehearsed)
-		for i := range letters {
-			m, wrong := h.f.space.outbox().Message(tx, letters[i].ID)
-			if wrong != nil || m == nil {
-				return wrong
-			}
-			shown := m.Show()
-			shown.Headers = nil
-			list = append(list, dead{shown, letters[i].Attempts, letters[i].Status})
-		}
+func (h *Rehearsal) DeadLetters(ctx context.Context) (list any, err error) {
+	err = kv.ViewAgain(ctx, h.e.o.KV, func(tx kv.ReadTx) error {
+		list, err = h.f.space.outbox().ShowDead(tx, mostRehearsed)
 		return err
 	})
 	return list, err

@@ -37,6 +37,30 @@ func (m *Message) Show() Shown {
 	return s
 }
 
+// ShownDead is a dead letter as tests of functions expect it: its message without headers.
+type ShownDead struct {
+	Shown
+
+	Attempts int `json:"attempts"`
+	Status   int `json:"status,omitempty"`
+}
+
+// ShowDead reads all dead letters, most of them at most, in the order in which they were published.
+func (b Box) ShowDead(tx kv.ReadTx, most int) ([]ShownDead, error) {
+	list := []ShownDead{}
+	letters, _, err := b.DeadLetters(tx, "", "", most, most)
+	for i := range letters {
+		m, wrong := b.Message(tx, letters[i].ID)
+		if wrong != nil || m == nil {
+			return nil, wrong
+		}
+		shown := m.Show()
+		shown.Headers = nil
+		list = append(list, ShownDead{shown, letters[i].Attempts, letters[i].Status})
+	}
+	return list, err
+}
+
 // Letter is a dead letter as people see it: a message that could not be delivered. Key, Headers and
 // Value are those of the message; they are not in lists.
 type Letter struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,28 @@ const (
 	// overhead is what a message counts beside its own bytes, for keys and for where it waits.
 	overhead = 256
 )
+
+// mostMessage is how many bytes a message may have as a worker process sends it. The prelude refuses
+// larger ones, in characters.
+const mostMessage = 4 << 20
+
+// Parse reads what a worker process says of a message to a destination: headers, and a body as a text
+// or in base64.
+func Parse(destination string, text []byte) (*Message, error) {
+	var sent struct {
+		Headers [][2]string `json:"headers"`
+		Text    string      `json:"text"`
+		Base64  []byte      `json:"base64"`
+	}
+	if len(text) > mostMessage || json.Unmarshal(text, &sent) != nil {
+		return nil, errors.New("a message that is none, or too large")
+	}
+	m := &Message{Destination: destination, Headers: sent.Headers, Body: []byte(sent.Text)}
+	if len(sent.Base64) > 0 {
+		m.Body = sent.Base64
+	}
+	return m, nil
+}
 
 // encode gives a message as it is stored, before it is cut into pieces: the length of its head, its
 // head as JSON, and its body.
