@@ -81,13 +81,17 @@ func (n *node) sizes() outbox.Sizes {
 }
 
 // letters are the dead letters of f.
-func (n *node) letters() []outbox.Letter {
+func (n *node) letters() (list []outbox.Letter) {
 	n.t.Helper()
 	r, err := n.engine.Registry().Get(n.t.Context(), refOf("f"))
 	require.NoError(n.t, err)
-	all, err := n.engine.DeadLetters(n.t.Context(), r, "", "", 1000)
-	require.NoError(n.t, err)
-	return all.Letters
+	for behind, more := "", true; more; {
+		all, err := n.engine.DeadLetters(n.t.Context(), r, behind, "", 1000)
+		require.NoError(n.t, err)
+		list = append(list, all.Letters...)
+		behind, more = all.Next, all.Next != ""
+	}
+	return list
 }
 
 const publishing = `
