@@ -86,6 +86,7 @@ func newNodeAt(t testing.TB, store kv.Store, lease time.Duration, now func() tim
 		KV: store, Store: n.store, Views: n.views, Jobs: n.jobs, JS: n.js, Log: slog.New(slog.DiscardHandler),
 		Now: now, Nodes: members, Connects: func(netip.Addr) bool { return true },
 	})
+	n.engine.retryAfter = 5 * time.Millisecond
 	require.NoError(t, n.engine.Start(n.docs, nil, nil))
 	t.Cleanup(n.close)
 	return n

@@ -103,7 +103,6 @@ func TestExamples(t *testing.T) {
 		},
 		"publish": func(n *node) {
 			shop := newReceiver(n.t, func(_, _ string, attempt int) int { return []int{0, 503, 200}[attempt] })
-			n.engine.retryAfter = 10 * time.Millisecond
 			n.example("publish", "https://shop.example.com", shop.URL)
 			n.put("orders", "1", `{"state":"paid","customer":"ada","total":42}`)
 			n.becomes("audit", "paid:1", `{"order":"1","customer":"ada","total":42}`)

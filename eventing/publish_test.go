@@ -18,7 +18,6 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -113,7 +112,6 @@ func TestPublish(t *testing.T) {
 		return 202
 	})
 	n := newAlone(t, "src", "dst")
-	n.engine.retryAfter = 10 * time.Millisecond
 	n.defineCurl(publishing, hook.URL, `{}`)
 	n.put("src", "a", `{"value":{"n":1}}`)
 	n.put("src", "text", `{"value":"some text"}`)
@@ -156,7 +154,6 @@ func TestMessagesEnd(t *testing.T) {
 				return 500
 			})
 			n := newAlone(t, "src", "dst")
-			n.engine.retryAfter = 50 * time.Millisecond
 			n.defineCurl(publishing, hook.URL, settings)
 			n.put("src", "a", `{"value":{"n":1}}`)
 			n.put("src", "b", `{"value":"bad"}`)
@@ -260,12 +257,7 @@ func TestMessagesSurvive(t *testing.T) {
 	store := faultkv.New(memkv.New(), faultkv.Random(3, faultkv.Rates{
 		Conflict: 0.02, UnknownAborted: 0.01, UnknownCommitted: 0.01,
 	}))
-	join := func(store kv.Store) *node {
-		n := newNode(t, store, lease)
-		n.engine.retryAfter = 5 * time.Millisecond
-		return n
-	}
-	keeper := join(store)
+	keeper := newNode(t, store, lease)
 	keeper.create("src", "dst")
 	keeper.defineCurl(modelMessages, hook.URL, `{"publish_max_attempts":3}`)
 	ctx, cancel := context.WithTimeout(t.Context(), shorter(4*time.Second, 2*time.Second))
@@ -281,7 +273,7 @@ func TestMessagesSurvive(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 1))
 		for ctx.Err() == nil {
 			m := &mortal{Store: store}
-			n := join(m)
+			n := newNode(t, m, lease)
 			time.Sleep(time.Duration(100+random.IntN(400)) * time.Millisecond)
 			m.dead.Store(random.IntN(2) == 0)
 			n.close()
