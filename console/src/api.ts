@@ -168,9 +168,11 @@ export async function ask<T> (target: string, options: Options = {}): Promise<An
  * upload sends a file and says how much of it is sent, from 0 to 1. It is the browser's older kind of request, since
  * fetch tells nothing of what it sends.
  */
-export function upload<T> (target: string, blob: Blob, type: string, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
+export function upload<T> (
+  target: string, blob: Blob, type: string, progress: (share: number) => void, signal: AbortSignal, method: 'PUT' | 'POST' = 'PUT'
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const sent: Sent = { method: 'PUT', path: target, type }
+    const sent: Sent = { method, path: target, type }
     const request = new XMLHttpRequest()
     request.open(sent.method, target)
     request.setRequestHeader('accept', 'application/json')
