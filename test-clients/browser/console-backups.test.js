@@ -65,6 +65,22 @@ test('what differs from an archive is listed, and comparing writes nothing', asy
   noErrors()
 })
 
+test('a restore is cancelled, and begun again brings the rights as well', async () => {
+  expect(/status of 412|412 PUT .*\/late$/) // it is there by then
+  await page.route('**/_restore*', () => {}) // never answered
+  await restoreInto('late')
+  await page.getByRole('button', { name: 'Restore', exact: true }).click()
+  await page.getByRole('progressbar', { name: 'Restoring' }).waitFor()
+  await accessible()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await text('late has a part of the archive at the most').waitFor()
+  await page.unroute('**/_restore*')
+  await page.getByRole('button', { name: 'Restore', exact: true }).click()
+  await text('Compared: late has all of the archive').waitFor()
+  await until('/late/_security', security => security.members?.roles.join() === 'sales')
+  noErrors()
+})
+
 test('an archive that is cut off is refused in words, and so is what is none', async () => {
   expect(/status of 4(00|12)|400 POST .*_restore|412 PUT .*\/less$/)
   const cut = join(dir, 'cut.settee')

@@ -50,6 +50,17 @@ test('a setting goes back to its default after a question that names it', async 
   noErrors()
 })
 
+test('what an older section sets cannot be set back in the newer one, and the page says where', async () => {
+  expect(/status of 404|404 DELETE .*chttpd_auth\/timeout/)
+  await api('/_node/_local/_config/couch_httpd_auth/timeout', { method: 'PUT', body: '"700"' })
+  await open('settings?setting=chttpd_auth/timeout')
+  await page.locator('.inspector').getByText('700').waitFor()
+  await page.getByRole('button', { name: 'Back to the default' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Set back' }).click()
+  await page.locator('.field.wrong').getByText('look for timeout in an older section').waitFor()
+  noErrors()
+})
+
 test('a section with free keys takes a new one, a secret is not shown, a fixed one says why', async () => {
   await open('settings?setting=jwt_keys/')
   await page.getByLabel('New key').fill('hmac:one')

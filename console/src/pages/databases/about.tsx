@@ -52,7 +52,10 @@ export function About ({ db }: { db: string }) {
               <Button kind='danger' onClick={() => setDeleting(true)}>Delete database</Button>
             </div>
           )}
-          <p class='muted small'>A backup of this database alone, with attachments, conflicts and settings:</p>
+          <p class='muted small'>
+            A backup of this database alone, with attachments, conflicts and settings
+            {user.admin && <>, <a href={href(['backups'], { db })}>by download</a> or by command</>}:
+          </p>
           <Code label='Back up'>{`settee backup ${location.protocol}//${user.name ?? 'admin'}:PASSWORD@${location.host}/${encodeURIComponent(db)} -o ${db.replaceAll('/', '-')}.settee`}</Code>
         </>
       )}
