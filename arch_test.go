@@ -144,7 +144,7 @@ var rooms = map[string][]string{
 	"server/lists":     handlers("js"),
 	"server/changes":   handlers("js", selectors),
 	"server/queries":   handlers(viewQuery),
-	"server/designs": handlers("js", "server/documents", "server/lists", "server/queries", "server/rewrite",
+	"server/designs": handlers("memory", "js", "server/documents", "server/lists", "server/queries", "server/rewrite",
 		"principal", "views/reduce"),
 	"server/find": handlers("mango", selectors, "search", "config"),
 	"server/fulltext": handlers("js", "search", "search/analysis", "search/index", "search/segment",

@@ -49,8 +49,11 @@ func (d *Design) request(c command, payload []byte) *request {
 
 // Call runs the function at a path of the design document (shows, updates, rewrites) with arguments
 // in JSON, and gives what CouchDB's query server answers, an array. Errors are what a function
-// throws, as *compat.Error, and those of the pool.
-func (d *Design) Call(ctx context.Context, path []string, args ...[]byte) (ejson.Value, error) {
+// throws, as *compat.Error, those of the pool, and those of hold, which is asked with the text of the
+// answer before it is parsed.
+func (d *Design) Call(
+	ctx context.Context, hold func(text []byte) error, path []string, args ...[]byte,
+) (ejson.Value, error) {
 	var e encoder
 	e.b = append(e.b, d.key[:]...)
 	e.strings(path)
@@ -59,6 +62,9 @@ func (d *Design) Call(ctx context.Context, path []string, args ...[]byte) (ejson
 		return ejson.Value{}, err
 	}
 	reply, err := d.pool.do(ctx, d.request(commandDesign, e.b))
+	if err == nil {
+		err = hold(reply)
+	}
 	if err != nil {
 		return ejson.Value{}, err
 	}

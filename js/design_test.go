@@ -38,7 +38,7 @@ func callText(t *testing.T, d *Design, path []string, args ...string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	v, err := d.Call(ctx, path, list...)
+	v, err := d.Call(ctx, anyLength, path, list...)
 	if err != nil {
 		return errorText(err)
 	}
@@ -271,3 +271,6 @@ func FuzzVerdict(f *testing.F) {
 		}
 	})
 }
+
+// anyLength is for answers of any length.
+func anyLength([]byte) error { return nil }

@@ -69,7 +69,7 @@ func TestWaysOut(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	for name, way := range waysOut {
 		d := p.Design("db", []byte(`{"_id":"_design/d","shows":{"f":`+string(quoted(way.source))+`}}`))
-		reply, err := d.Call(t.Context(), []string{"shows", "f"}, []byte("null"), []byte(`{"method":"GET"}`))
+		reply, err := d.Call(t.Context(), anyLength, []string{"shows", "f"}, []byte("null"), []byte(`{"method":"GET"}`))
 		got := ""
 		if err != nil {
 			got = "*" + err.Error()
@@ -108,7 +108,7 @@ func TestPoisonStays(t *testing.T) {
 				)+`},"filters":{"f":"function(){ return typeof poison === 'undefined' && !({}).poison }"},"validate_doc_update":"function(){ if (({}).poison) throw({forbidden: 'poison'}) }"}`,
 			),
 		)
-		reply, err := d.Call(t.Context(), []string{"shows", "f"}, []byte("null"), []byte("{}"))
+		reply, err := d.Call(t.Context(), anyLength, []string{"shows", "f"}, []byte("null"), []byte("{}"))
 		require.NoError(t, err)
 		passes, err := d.Filter(t.Context(), []string{"filters", "f"}, [][]byte{[]byte(`{"_id":"a"}`)}, []byte("{}"))
 		require.NoError(t, err)
@@ -146,9 +146,9 @@ func TestGrowth(t *testing.T) {
 			`{"_id":"_design/d","shows":{"big":"function(){ return 'x'.repeat(1e7) }","logs":"function(){ for (var i = 0; i < 2000; i++) log('x'.repeat(5000)); return 'x' }"}}`,
 		),
 	)
-	_, err = d.Call(t.Context(), []string{"shows", "big"}, []byte("null"), []byte("{}"))
+	_, err = d.Call(t.Context(), anyLength, []string{"shows", "big"}, []byte("null"), []byte("{}"))
 	require.ErrorIs(t, err, errTooMuch)
-	_, err = d.Call(t.Context(), []string{"shows", "logs"}, []byte("null"), []byte("{}"))
+	_, err = d.Call(t.Context(), anyLength, []string{"shows", "logs"}, []byte("null"), []byte("{}"))
 	require.NoError(t, err)
 	require.NoError(t, p.CheckMap(t.Context(), "other", "function(doc){}"))
 }

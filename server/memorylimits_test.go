@@ -189,6 +189,27 @@ func TestDesignDocumentsTakeMemory(t *testing.T) {
 	require.Equal(t, s.Env().Answers.Usage().Total, s.Env().Answers.Usage().Free)
 }
 
+// TestAnswersOfFunctionsAreHeld: what functions answer, with its parsed form, comes out of the
+// memory of answers, or is dropped at once.
+func TestAnswersOfFunctionsAreHeld(t *testing.T) {
+	s := servertest.NewJS(t)
+	s.PutDesign("d", `{"shows":{"s":"function(){ return 'x'.repeat(4e6) }"},
+		"updates":{"u":"function(){ return [null, {json: new Array(200000).fill(0)}] }"},
+		"rewrites":"function(){ return {path: '../../', query: {a: new Array(200000).fill(0).join()}} }"}`)
+	s.Env().Answers = memory.NewAnswers(1, nil)
+	s.Env().Answers.Wait = time.Hour
+	held := memory.Share{Budget: s.Env().Answers, User: "other"}
+	require.NoError(t, held.Take(t.Context(), s.Env().Answers.Usage().Total-1<<20))
+	for _, path := range []string{"_show/s", "_update/u", "_rewrite/a"} {
+		method := map[bool]string{true: "POST", false: "GET"}[path == "_update/u"]
+		require.Equal(t, 503, s.Do(method, "/db/_design/d/"+path, "").Code, path)
+	}
+	held.Release()
+	require.Equal(t, 200, s.Do("GET", "/db/_design/d/_show/s", "").Code)
+	require.Equal(t, 200, s.Do("POST", "/db/_design/d/_update/u", "").Code)
+	require.Equal(t, s.Env().Answers.Usage().Total, s.Env().Answers.Usage().Free)
+}
+
 // A list of attachments takes more memory than its text, where it is written and where it is read.
 func TestAttachmentsTakeMemory(t *testing.T) {
 	const count = 20_000

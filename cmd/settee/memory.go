@@ -149,6 +149,16 @@ func mostRows(limit int64) int64 {
 	return min(max(limit/part, least), most)
 }
 
+// mostResult is how many bytes a function of a design document may answer: as many as functions are
+// called at a time are in memory before they are counted.
+func mostResult(limit int64) int64 {
+	const least, most, part = 16 << 20, 64 << 20, 4
+	if limit <= 0 {
+		return most
+	}
+	return min(max(limit/part, least), most)
+}
+
 // fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to
 // tenants that have not used any for long. A small machine has no memory for the third.
 const (

@@ -378,7 +378,7 @@ func openJavaScript(c *config.Config, bytes int64, log *slog.Logger) (*js.Pool, 
 	if err != nil {
 		return nil, err
 	}
-	o.Timeout, o.MaxRows = timeout(), mostRows(bytes)
+	o.Timeout, o.MaxRows, o.MaxResult = timeout(), mostRows(bytes), mostResult(bytes)
 	o.Confined = func(holds string) { log.Info("JavaScript workers are confined", "by", holds) }
 	o.Log = func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) }
 	pool := js.NewPool(o)

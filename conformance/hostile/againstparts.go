@@ -22,18 +22,18 @@ var partAttacks = []attack{
 	},
 	{
 		name:  "history in masses",
-		shows: "one document of 100 KB rewritten 5,000 times where all is kept, and each revision brought back, 32 at once",
-		short: 0.02,
+		shows: "one document of 100 KB rewritten 20,000 times where all is kept, and each revision brought back, 32 at once",
+		short: 0.005,
 		own:   true,
-		limit: 5 * time.Minute,
+		limit: 10 * time.Minute,
 		run:   historyMasses,
 	},
 	{
 		name:  "kept values in masses",
-		shows: "an index that keeps 16 values of 20 KB of each document, and 150,000 groups by it, 16 at once",
-		short: 0.01,
+		shows: "an index that keeps 16 values of 20 KB of each document, and a million groups by it, 16 at once",
+		short: 0.002,
 		own:   true,
-		limit: 5 * time.Minute,
+		limit: 10 * time.Minute,
 		run:   keptValues,
 	},
 }
@@ -107,7 +107,7 @@ func historyMasses(ctx context.Context, a *assault) error {
 	defer remove()
 	doc := "/" + a.db + "/n"
 	a.send(ctx, request{method: "PUT", path: "/" + a.db + "/_history", body: text(`{"history":"30d"}`)}, 201, 503)
-	writes := make([]request, a.n(5000))
+	writes := make([]request, a.n(20_000))
 	for i := range writes {
 		writes[i] = request{method: "PATCH", path: doc,
 			body: text(fmt.Sprintf(`{"n":%d,"a":"%s"}`, i, strings.Repeat(string(rune('a'+i%26)), 100_000)))}
@@ -144,7 +144,7 @@ func keptValues(ctx context.Context, a *assault) error {
 	values, large := strings.Join(names, ","), strings.Join(members, ",")
 	a.send(ctx, request{method: "POST", path: "/" + a.db + "/_index",
 		body: text(`{"index":{"fields":["a"],"values":[` + values + `]},"name":"kept"}`)}, 200, 503)
-	if err := a.fill(ctx, a.n(150_000), func(i int) string {
+	if err := a.fill(ctx, a.n(1_000_000), func(i int) string {
 		return fmt.Sprintf(`{"a":%d,"v0":%d}`, i, i)
 	}); err != nil {
 		return err

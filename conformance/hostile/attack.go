@@ -34,6 +34,7 @@ func attacks() []attack {
 		patternAttacks,
 		searchAttacks,
 		functionAttacks,
+		blowupAttacks,
 		accountAttacks,
 		loginAttacks,
 		processAttacks,

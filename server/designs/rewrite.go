@@ -102,7 +102,7 @@ func rewriteByFunction(c *call.Call, d *documents.Functions) error {
 	if err != nil {
 		return err
 	}
-	v, err := callFunction(c.Context(), functions, []string{"rewrites"}, req)
+	v, err := callFunction(c.Context(), c.Outgoing, functions, []string{"rewrites"}, req)
 	if err != nil {
 		return err
 	}

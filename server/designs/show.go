@@ -70,7 +70,7 @@ func runShow(
 	if err != nil {
 		return ejson.Value{}, err
 	}
-	v, err := callFunction(c.Context(), functions, []string{"shows", name}, doc, req)
+	v, err := callFunction(c.Context(), c.Outgoing, functions, []string{"shows", name}, doc, req)
 	if err != nil {
 		return v, err
 	}

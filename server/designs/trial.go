@@ -228,7 +228,7 @@ func (t *trial) run(ctx context.Context, id string, doc []byte) error {
 		}
 		return err
 	case "update":
-		v, err := callFunction(ctx, t.Design, t.path, doc, t.req)
+		v, err := callFunction(ctx, t.c.Outgoing, t.Design, t.path, doc, t.req)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func updateFunction(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	v, err := callFunction(c.Context(), functions, []string{"updates", name}, argument, req)
+	v, err := callFunction(c.Context(), c.Outgoing, functions, []string{"updates", name}, argument, req)
 	if err != nil {
 		return err
 	}
