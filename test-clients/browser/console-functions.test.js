@@ -223,3 +223,30 @@ test('unsaved code is not left without a question', async () => {
   await page.getByRole('heading', { name: 'Databases' }).waitFor()
   noErrors()
 })
+
+test('a message that nobody took is read and sent again', async () => {
+  await api('/audit', { method: 'PUT' })
+  const rule = { validate_doc_update: 'function () { throw({forbidden: "closed"}) }' }
+  const { rev } = await put('/audit/_design/closed', rule)
+  await api(`${API}/functions/tells`, {
+    method: 'POST',
+    body: {
+      appname: 'tells',
+      appcode: 'function OnUpdate(doc, meta) { publish(audit, {of: meta.id}, {id: "told"}); }',
+      depcfg: { source_bucket: 'orders', buckets: [{ alias: 'audit', bucket_name: 'audit', access: 'rw' }] },
+      settings: { dcp_stream_boundary: 'from_now' }
+    }
+  })
+  await api(`${API}/functions/tells/deploy?wait=60s`, { method: 'POST' })
+  await put('/orders/told', { total: 1 })
+  await open('functions?function=*/*/tells&part=letters')
+  const grid = page.getByRole('grid', { name: 'Dead letters' })
+  await grid.getByText('audit').click()
+  await page.getByText('"of": "told"').waitFor()
+  await accessible()
+  await api(`/audit/_design/closed?rev=${rev}`, { method: 'DELETE' })
+  await page.getByRole('button', { name: 'Send again', exact: true }).click()
+  await page.getByRole('heading', { name: 'No dead letters' }).waitFor()
+  await until('/audit/told', doc => doc.of === 'told')
+  noErrors()
+})

@@ -1,5 +1,5 @@
 // Requests for documents: pages of a list, saving, deleting and bringing back.
-import { ask, docPath, get, path, post, put, remove, type Options } from '../../api'
+import { ask, docPath, get, path, post, remove, type Options } from '../../api'
 import type { Doc, Filter, Info, Row, Written } from './types'
 
 /** How many documents a list asks for at once. */
@@ -69,8 +69,7 @@ export async function saveText (db: string, id: string, text: string): Promise<W
   return (await ask<Written>(docPath(db, id), { method: 'PUT', text })).value
 }
 
-export const save = (db: string, doc: Doc): Promise<Written> => put<Written>(docPath(db, doc._id as string), doc)
-
+/** deleteDoc deletes a revision of a document. */
 export const deleteDoc = (db: string, id: string, rev: string): Promise<Written> => remove<Written>(docPath(db, id), { rev })
 
 /** restore makes a revision the current one again, of a deleted document, too. */

@@ -158,6 +158,12 @@ export class FunctionApi {
     })
   }
 
+  deadLetters = (after: string | undefined) => get<DeadLetters>(`${this.path}/dead_letters`, this.query({ limit: 100, after }), quiet)
+  deadLetter = (id: string) => get<DeadLetter>(`${this.path}/dead_letters` + path`/${id}`, this.query(), quiet)
+  replay = (ids: string[] | undefined) => this.post<{ count: number }>('/dead_letters/replay', ids && { ids })
+  dropLetter = (id: string) => remove(`${this.path}/dead_letters` + path`/${id}`, this.query())
+  dropLetters = () => remove<{ count: number }>(`${this.path}/dead_letters`, this.query())
+
   debugSession = () => get<DebugSession>(`${this.path}/debugger`, this.query(), quiet)
   debugEffects = () => get<Effects>(`${this.path}/debugger/effects`, this.query(), quiet)
   startDebugger = (wanted: unknown) => this.post('/debugger/start', wanted)
@@ -167,6 +173,31 @@ export class FunctionApi {
     const query = new URLSearchParams({ bucket: this.scope.bucket, scope: this.scope.scope })
     return `${location.origin.replace(/^http/, 'ws')}${this.path}/debugger/socket?${query}`
   }
+}
+
+/** A message that could not be delivered. */
+export interface DeadLetter {
+  id: string
+  destination: string
+  published: string
+  failed: string
+  attempts: number
+  /** The status of the last answer; 0 if there was none. */
+  status: number
+  error: string
+  bytes: number
+  headers?: Record<string, string>
+  value?: unknown
+}
+
+export interface DeadLetters {
+  /** Messages that wait to be delivered. */
+  outbox: number
+  dead_letters: number
+  outbox_bytes: number
+  letters: DeadLetter[]
+  /** Where the next part of the list begins. */
+  next?: string
 }
 
 export interface DebugSession {

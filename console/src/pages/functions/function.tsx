@@ -10,13 +10,15 @@ import { Bindings } from './bindings'
 import { Charts } from './charts'
 import { CodePanel } from './code'
 import { Debugger } from './debugger'
+import { Letters } from './letters'
 import { Log } from './log'
 import { Settings } from './settingsform'
 import { Trial } from './trial'
 
 const PARTS = [
   { key: 'code', title: 'Code' }, { key: 'bindings', title: 'Bindings' }, { key: 'settings', title: 'Settings' },
-  { key: 'test', title: 'Test' }, { key: 'debug', title: 'Debug' }, { key: 'log', title: 'Log' }
+  { key: 'test', title: 'Test' }, { key: 'debug', title: 'Debug' }, { key: 'log', title: 'Log' },
+  { key: 'letters', title: 'Dead letters' }
 ] as const
 
 type Part = (typeof PARTS)[number]['key']
@@ -72,6 +74,7 @@ export function FunctionView ({ api, status, again, gone }: FunctionProps) {
       {part === 'test' && <Trial api={api} goTo={at => { setLine(at); choose('code', true) }} />}
       {part === 'debug' && <Debugger api={api} code={stored.appcode} />}
       {part === 'log' && <Log api={api} />}
+      {part === 'letters' && <Letters api={api} />}
     </>
   )
 }
