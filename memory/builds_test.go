@@ -56,7 +56,7 @@ func TestBuildsEndWithinTheirMemory(t *testing.T) {
 						}
 					})
 					for p := range queue { // in their order, as commits are
-						time.Sleep(3)
+						time.Sleep(3 * time.Nanosecond)
 						hold(-p.bytes)
 						p.GiveBack()
 					}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -32,7 +33,7 @@ func (u *URL) Send(ctx context.Context, headers [][2]string, body []byte) Receip
 	})
 	if err != nil {
 		seen := curlError(err)
-		if e, ok := seen.(*js.EventError); ok {
+		if e := new(js.EventError); errors.As(seen, &e) {
 			return Receipt{Text: e.Desc}
 		}
 		return Receipt{Text: seen.Error()}

@@ -168,7 +168,6 @@ func TestDebuggerElsewhereUnreachable(t *testing.T) {
 	asks, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL, nil)
 	require.NoError(t, err)
 	asks.SetBasicAuth("admin", "secret")
-	//nolint:bodyclose // the package has read it
 	_, w, err := websocket.Dial(t.Context(), front.URL+base+"/functions/f/debugger/socket",
 		&websocket.DialOptions{HTTPHeader: asks.Header})
 	require.Error(t, err)
