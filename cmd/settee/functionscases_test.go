@@ -14,13 +14,13 @@ func TestExamplesPass(t *testing.T) {
 	const dir = "../../docs/examples"
 	codes, err := filepath.Glob(filepath.Join(dir, "*.js"))
 	require.NoError(t, err)
-	require.Len(t, codes, 12)
+	require.Len(t, codes, 13)
 	for _, code := range codes {
 		require.FileExists(t, strings.TrimSuffix(code, ".js")+".test.json")
 	}
 	out, err := run(t, "functions", "test", dir)
 	require.NoError(t, err, out)
-	require.Contains(t, out, " cases ran, of 12 files")
+	require.Contains(t, out, " cases ran, of 13 files")
 }
 
 // writeFunction writes a function f of src that may write dst and ask api, with the cases of a file.
