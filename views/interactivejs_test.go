@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
@@ -15,7 +16,7 @@ import (
 // workers get it.
 type scripted struct {
 	JavaScript
-	calls int
+	calls atomic.Int64 // batches are mapped beside each other
 	// meanwhile is called before the rows are given.
 	meanwhile func()
 }
@@ -24,7 +25,7 @@ func (s *scripted) CheckMap(context.Context, string, string) error    { return n
 func (s *scripted) CheckReduce(context.Context, string, string) error { return nil }
 
 func (s *scripted) Map(_ context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, error) {
-	s.calls++
+	s.calls.Add(1)
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}
@@ -60,7 +61,7 @@ func TestSlowInteractiveMap(t *testing.T) {
 	b.put(t, "_design/d", interactiveDesign("slow"))
 	b.put(t, "a", `{}`)
 	b.put(t, "b", `{}`)
-	calls := s.calls
+	calls := s.calls.Load()
 	s.meanwhile = func() { // within the call, so whoever waited for it would wait for ever
 		s.meanwhile = nil
 		b.put(t, "b", `{"long":true}`)
@@ -76,8 +77,8 @@ func TestSlowInteractiveMap(t *testing.T) {
 		}
 	}
 	b.put(t, "a", `{"longer":true}`)
-	if s.calls > calls+5 {
-		t.Errorf("%d calls", s.calls-calls)
+	if s.calls.Load() > calls+5 {
+		t.Errorf("%d calls", s.calls.Load()-calls)
 	}
 	conflict := len(`,"_conflicts":["1-000"]`)
 	size := func(doc string) int {
