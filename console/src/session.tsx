@@ -3,6 +3,7 @@ import { createContext, type ComponentChildren } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import { ApiError, get, hasToken, onSignedOut, post, remove, setToken } from './api'
 import { Button, Field, Notice } from './ui'
+import { useLatest } from './use'
 
 export interface User {
   /** The name, or null of a server that everybody administers. */
@@ -34,24 +35,29 @@ const known = (user: User) => user.name !== null || user.admin
 export function SignedIn ({ children }: { children: ComponentChildren }) {
   const [user, setUser] = useState<User>()
   const [failed, setFailed] = useState<string>()
-  const look = () => {
-    whoAmI().then(setUser, (error: Error) => {
+  const look = useLatest(() => {
+    whoAmI().then(next => {
+      setFailed(user && known(user) && !known(next) ? 'The session has ended.' : undefined)
+      // The same user stays the same object: what is loaded for it is not loaded again.
+      setUser(before => before && JSON.stringify(before) === JSON.stringify(next) ? before : next)
+    }, (error: Error) => {
       // A token that is refused is answered 401 here, too.
       setToken(undefined)
       setFailed(error.message)
       setUser({ name: null, roles: [], admin: false })
     })
-  }
+  })
   useEffect(() => {
     look()
-    return onSignedOut(() => { if (user) look() })
+    return onSignedOut(look)
   }, [])
   if (!user) return null
   if (!known(user)) return <SignIn failed={failed} onDone={look} />
   const signOut = async () => {
     if (hasToken()) setToken(undefined)
     await remove('/_session').catch(() => {})
-    look()
+    setFailed(undefined)
+    setUser({ name: null, roles: [], admin: false })
   }
   return <Session.Provider value={{ user, signOut }}>{children}</Session.Provider>
 }

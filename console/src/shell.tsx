@@ -38,7 +38,7 @@ export function Shell () {
   ], [user])
   return (
     <PlaceProvider value={place}>
-      <WithCommands always={commands} find={findDatabases}>
+      <WithCommands always={commands} find={user.admin ? findDatabases : findNothing}>
         <a class='skip' href='#main'>Skip to the content</a>
         <div class={railOpen ? 'shell rail-open' : 'shell'}>
           <nav class='rail' aria-label='Pages'>
@@ -79,6 +79,9 @@ export function Shell () {
     </PlaceProvider>
   )
 }
+
+// Who does not administer the server is not told names.
+const findNothing = async (): Promise<Command[]> => []
 
 // findDatabases finds databases whose names begin with what is typed.
 async function findDatabases (typed: string, signal: AbortSignal): Promise<Command[]> {

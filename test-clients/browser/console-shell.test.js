@@ -86,3 +86,13 @@ test('sign out', async () => {
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
   noErrors()
 })
+
+test('a session that ends leads to the form', async () => {
+  expect(/401 (GET|POST) |status of 401/)
+  await signIn()
+  await page.getByRole('link', { name: 'Replications' }).click() // it asks again and again
+  await page.getByRole('heading', { name: 'No replication' }).waitFor()
+  await page.context().clearCookies()
+  await page.getByRole('alert').getByText('The session has ended.').waitFor()
+  noErrors()
+})

@@ -1,7 +1,29 @@
-// A field for the name of a database, which completes names.
+// Names of databases, completed while they are typed.
 import { useEffect, useId, useState } from 'preact/hooks'
 import { get } from '../api'
+import { useSession } from '../session'
 import { useLater } from '../use'
+
+// useNames are up to thirty names that begin with what is typed. Only administrators are told names, unless a setting says
+// otherwise; nobody else asks, since each refusal would stand in the browser's console.
+function useNames (typed: string): string[] {
+  const { user } = useSession()
+  const [names, setNames] = useState<string[]>([])
+  const asked = useLater(typed, 120)
+  useEffect(() => {
+    if (!user.admin) return
+    const stop = new AbortController()
+    const range = asked === '' ? {} : { start_key: asked, end_key: `${asked}\ufff0` }
+    get<string[]>('/_all_dbs', { ...range, limit: 30 }, { signal: stop.signal, quiet: true }).then(setNames, () => {})
+    return () => stop.abort()
+  }, [asked, user.admin])
+  return names
+}
+
+/** DatabaseNames is the list of an input (its `list` is the id) that completes the name of a database. */
+export function DatabaseNames ({ id, typed }: { id: string, typed: string }) {
+  return <datalist id={id}>{useNames(typed).map(name => <option key={name} value={name} />)}</datalist>
+}
 
 /** DatabaseInput offers the names that begin with what is typed. onChoose is told of a name that was chosen or finished. */
 export function DatabaseInput ({ value, onChoose, label = 'Database' }: {
@@ -9,15 +31,8 @@ export function DatabaseInput ({ value, onChoose, label = 'Database' }: {
 }) {
   const id = useId()
   const [typed, setTyped] = useState(value)
-  const [names, setNames] = useState<string[]>([])
-  const asked = useLater(typed, 120)
+  const names = useNames(typed)
   useEffect(() => setTyped(value), [value])
-  useEffect(() => {
-    const stop = new AbortController()
-    const range = asked === '' ? {} : { start_key: asked, end_key: `${asked}\ufff0` }
-    get<string[]>('/_all_dbs', { ...range, limit: 30 }, { signal: stop.signal, quiet: true }).then(setNames, () => {})
-    return () => stop.abort()
-  }, [asked])
   const input = (event: InputEvent & { currentTarget: HTMLInputElement }) => {
     const next = event.currentTarget.value
     setTyped(next)

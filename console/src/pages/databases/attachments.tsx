@@ -2,6 +2,7 @@
 import { type ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { docPath, failure, remove, send, upload } from '../../api'
+import { saveAs } from '../../files'
 import { bytes, plural } from '../../format'
 import { useParam } from '../../router'
 import { Bar, Button, confirm, Empty, Failure, Notice, toast } from '../../ui'
@@ -111,15 +112,6 @@ async function load (db: string, id: string, name: string, signal?: AbortSignal)
   const { answer, sent } = await send(attachmentPath(db, id, name), { signal, headers: { accept: '*/*' }, quiet: signal !== undefined })
   if (!answer.ok) throw await failure(answer, sent)
   return await answer.blob()
-}
-
-/** saveAs gives a blob to the browser as a file. */
-export function saveAs (blob: Blob, name: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(blob)
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
 async function download (db: string, id: string, name: string): Promise<void> {

@@ -1,6 +1,6 @@
 // What a function may use, as a form: its source, and rows of databases, addresses and constants.
 import { useState } from 'preact/hooks'
-import { Button, Field, Notice } from '../../ui'
+import { Button, DatabaseNames, Field, Notice } from '../../ui'
 import type { Binding, Deps } from './api'
 
 type Control = 'text' | 'secret' | 'check' | 'database' | readonly string[]
@@ -37,7 +37,7 @@ const KINDS: Kind[] = [
 ]
 
 /** Bindings edits a copy of what is stored; save is given all of it. */
-export function Bindings ({ stored, databases, save }: { stored: Deps, databases: string[], save: (deps: Deps) => Promise<void> }) {
+export function Bindings ({ stored, save }: { stored: Deps, save: (deps: Deps) => Promise<void> }) {
   const [deps, setDeps] = useState(stored)
   const [error, setError] = useState<string>()
   const rows = (kind: Kind): Binding[] => deps[kind.member] ?? []
@@ -48,11 +48,11 @@ export function Bindings ({ stored, databases, save }: { stored: Deps, databases
   }
   return (
     <form class='stack' onSubmit={submit}>
-      <datalist id='function-databases'>{databases.map(name => <option key={name} value={name} />)}</datalist>
+      <DatabaseNames id='function-source' typed={deps.source_bucket} />
       <Field label='Source' hint='The database whose changes the function sees.'>
         {(id, about) => (
           <input
-            id={id} aria-describedby={about} required list='function-databases' value={deps.source_bucket}
+            id={id} aria-describedby={about} required list='function-source' value={deps.source_bucket}
             onInput={event => setDeps({ ...deps, source_bucket: event.currentTarget.value })}
           />
         )}
@@ -92,10 +92,13 @@ function One ({ label, control, value, onChange }: { label: string, control: Con
           </select>
         : control === 'secret'
           ? <input id={id} type='password' autocomplete='new-password' value={String(value ?? '')} onInput={event => onChange(event.currentTarget.value)} />
-          : <input
-              id={id} autocomplete='off' list={control === 'database' ? 'function-databases' : undefined} value={String(value ?? '')}
-              onInput={event => onChange(event.currentTarget.value)}
-            />}
+          : <>
+              <input
+                id={id} autocomplete='off' list={control === 'database' ? `${id}-names` : undefined} value={String(value ?? '')}
+                onInput={event => onChange(event.currentTarget.value)}
+              />
+              {control === 'database' && <DatabaseNames id={`${id}-names`} typed={String(value ?? '')} />}
+            </>}
     </Field>
   )
 }

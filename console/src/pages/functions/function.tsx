@@ -1,8 +1,7 @@
 // One function: its state and what can be done, its plots, and its parts.
-import { useMemo, useState } from 'preact/hooks'
-import { get } from '../../api'
+import { useState } from 'preact/hooks'
+import { saveJSON } from '../../files'
 import { useParam } from '../../router'
-import { useSession } from '../../session'
 import { Bar, Button, confirm, Failure, State, Tabs, toast, type Tone } from '../../ui'
 import { useLoad, usePoll } from '../../use'
 import { words, type Composite, type Definition, type FunctionApi, type Status } from './api'
@@ -41,16 +40,13 @@ interface FunctionProps {
 }
 
 export function FunctionView ({ api, status, again, gone }: FunctionProps) {
-  const { user } = useSession()
   const [chosen, choose] = useParam('part')
   const [line, setLine] = useState<number>()
   const part: Part = PARTS.find(one => one.key === chosen)?.key ?? 'code'
   const definition = useLoad(() => api.get(), [api])
-  const databases = useLoad(async () => user.admin ? await get<string[]>('/_all_dbs', undefined, { quiet: true }) : [], [user])
   const state = status.composite_status
   const deployed = state !== 'undeployed' && state !== 'paused'
   const stats = usePoll(async () => state === 'undeployed' ? undefined : await api.stats(), 2000, [api, state])
-  const names = useMemo(() => (databases.value ?? []).filter(name => !name.startsWith('_')), [databases.value])
   if (definition.error) return <Failure error={definition.error} doing='Reading the function' again={definition.again} />
   if (!definition.value) return null
   const stored = definition.value
@@ -69,7 +65,7 @@ export function FunctionView ({ api, status, again, gone }: FunctionProps) {
       {part !== 'debug' && <Charts stats={stats.value} />}
       <Tabs label='Parts of the function' tabs={[...PARTS]} chosen={part} onChoose={key => { setLine(undefined); choose(key, true) }} />
       {part === 'code' && <CodePanel key={stored.appcode} api={api} stored={stored.appcode} deployed={deployed} running={state !== 'undeployed'} line={line} saved={() => { definition.again(); again() }} />}
-      {part === 'bindings' && <Bindings key={JSON.stringify(stored.depcfg)} stored={stored.depcfg} databases={names} save={deps => saved('Bindings', api.saveBindings(deps))} />}
+      {part === 'bindings' && <Bindings key={JSON.stringify(stored.depcfg)} stored={stored.depcfg} save={deps => saved('Bindings', api.saveBindings(deps))} />}
       {part === 'settings' && <Settings stored={stored.settings} save={changed => saved('Settings', api.saveSettings(changed))} />}
       {part === 'test' && <Trial api={api} goTo={at => { setLine(at); choose('code', true) }} />}
       {part === 'debug' && <Debugger api={api} code={stored.appcode} />}
@@ -106,13 +102,6 @@ function Operations ({ api, state, stored, timers, again, gone }: {
     await run(() => api.remove(), `${api.name} was deleted.`)
     gone()
   }
-  const download = () => {
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(stored, null, 2)], { type: 'application/json' }))
-    link.download = `${api.name}.json`
-    link.click()
-    URL.revokeObjectURL(link.href)
-  }
   return (
     <div class='row' role='group' aria-label='Operations'>
       {(OPERATIONS[state] ?? []).map(([operation, title]) => (
@@ -120,7 +109,7 @@ function Operations ({ api, state, stored, timers, again, gone }: {
       ))}
       {!(state in OPERATIONS) && <Bar share={0.5} label={state} tone='waiting' />}
       {state === 'undeployed' && <Button kind='danger' busy={busy} onClick={drop}>Delete</Button>}
-      <Button kind='plain' onClick={download}>Export</Button>
+      <Button kind='plain' onClick={() => saveJSON(stored, `${api.name}.json`)}>Export</Button>
     </div>
   )
 }

@@ -1,12 +1,12 @@
 // Event functions: the list of them, and one beside it.
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { get } from '../../api'
 import { useCommands } from '../../commands'
+import { saveJSON } from '../../files'
 import { plural } from '../../format'
 import { useParam } from '../../router'
 import { useSession } from '../../session'
-import { Button, Dialog, Empty, Failure, Field, Page, Split, State, Table, toast } from '../../ui'
-import { useLoad, usePoll } from '../../use'
+import { Button, DatabaseNames, Dialog, Empty, Failure, Field, Page, Split, State, Table, toast } from '../../ui'
+import { usePoll } from '../../use'
 import { exportAll, fromKey, FunctionApi, importAll, keyOf, statuses, words, type Status } from './api'
 import { FunctionView, toneOf } from './function'
 
@@ -82,13 +82,7 @@ function Files ({ again }: { again: () => void }) {
     }
     again()
   }
-  const save = async () => {
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(await exportAll(), null, 2)], { type: 'application/json' }))
-    link.download = 'functions.json'
-    link.click()
-    URL.revokeObjectURL(link.href)
-  }
+  const save = async () => { saveJSON(await exportAll(), 'functions.json') }
   return (
     <>
       <input ref={file} type='file' accept='.json,application/json' hidden aria-label='File to import' onChange={event => load(event.currentTarget)} />
@@ -99,8 +93,6 @@ function Files ({ again }: { again: () => void }) {
 }
 
 function Create ({ onClose, onDone }: { onClose: () => void, onDone: (key: string) => void }) {
-  const { user } = useSession()
-  const names = useLoad(async () => user.admin ? await get<string[]>('/_all_dbs', undefined, { quiet: true }) : [], [user])
   const [name, setName] = useState('')
   const [source, setSource] = useState('')
   const [scope, setScope] = useState('')
@@ -120,15 +112,16 @@ function Create ({ onClose, onDone }: { onClose: () => void, onDone: (key: strin
       title='Create an event function' onClose={onClose} onSubmit={submit}
       actions={<><Button kind='plain' onClick={onClose}>Cancel</Button><Button kind='primary' type='submit'>Create</Button></>}
     >
-      <datalist id='create-databases'>{names.value?.filter(one => !one.startsWith('_')).map(one => <option key={one} value={one} />)}</datalist>
+      <DatabaseNames id='create-source' typed={source} />
+      <DatabaseNames id='create-scope' typed={scope} />
       <Field label='Name' hint='Letters, digits, _ and -.' error={error}>
         {(id, about) => <input id={id} aria-describedby={about} required autofocus autocomplete='off' value={name} onInput={event => setName(event.currentTarget.value)} />}
       </Field>
       <Field label='Source' hint='The database whose changes the function sees.'>
-        {(id, about) => <input id={id} aria-describedby={about} required list='create-databases' value={source} onInput={event => setSource(event.currentTarget.value)} />}
+        {(id, about) => <input id={id} aria-describedby={about} required list='create-source' value={source} onInput={event => setSource(event.currentTarget.value)} />}
       </Field>
       <Field label='Scope' hint='A database that the function belongs to; empty: the whole server.'>
-        {(id, about) => <input id={id} aria-describedby={about} list='create-databases' value={scope} onInput={event => setScope(event.currentTarget.value)} />}
+        {(id, about) => <input id={id} aria-describedby={about} list='create-scope' value={scope} onInput={event => setScope(event.currentTarget.value)} />}
       </Field>
     </Dialog>
   )

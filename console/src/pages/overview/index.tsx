@@ -12,16 +12,14 @@ import { Tasks } from './tasks'
 const EVERY = 5000 // milliseconds between two looks; the server takes a sample every ten seconds
 const DOCS = 'https://github.com/settee-db/settee/blob/main/'
 
-// useOverview follows a node: the last hour at first, then what is new.
+// useOverview follows one node: the last hour at first, then what is new.
 function useOverview (node: string) {
   const [all, set] = useState<Data>()
   const newest = useRef<Data>(undefined)
   const loaded = usePoll(async signal => {
-    const known = newest.current?.node === node || node === '_local' ? newest.current : undefined
-    const since = known?.times.at(-1)
+    const since = newest.current?.times.at(-1)
     return await get<Data>(path`/_node/${node}/_overview`, { since }, { signal, quiet: true })
   }, EVERY, [node])
-  useEffect(() => { newest.current = undefined }, [node])
   useEffect(() => {
     if (!loaded.value) return
     newest.current = join(newest.current, loaded.value)
@@ -32,6 +30,10 @@ function useOverview (node: string) {
 
 export default function Overview () {
   const [chosen, choose] = useParam('node')
+  return <NodeHour key={chosen} chosen={chosen} choose={node => choose(node, true)} />
+}
+
+function NodeHour ({ chosen, choose }: { chosen: string | undefined, choose: (node: string) => void }) {
   const overview = useOverview(chosen ?? '_local')
   const members = usePoll(signal => get<{ all_nodes: string[] }>('/_membership', undefined, { signal, quiet: true }), 30_000, [])
   const nodes = members.value?.all_nodes ?? []
@@ -44,7 +46,7 @@ export default function Overview () {
       {overview.error && !all && <Failure error={overview.error} doing='Reading the overview' again={overview.again} />}
       {all && <Warnings all={all} />}
       {all && <Facts all={all} />}
-      {nodes.length > 1 && <Nodes names={nodes} chosen={chosen ?? all?.node} choose={node => choose(node, true)} />}
+      {nodes.length > 1 && <Nodes names={nodes} chosen={chosen ?? all?.node} choose={choose} />}
       <Tasks />
       {all && (all.times.length > 0
         ? <Plots all={all} />

@@ -1,5 +1,6 @@
 // The queries that this browser keeps, to run them again.
 import { useState } from 'preact/hooks'
+import { saveJSON } from '../../files'
 import { ago, count, duration, moment } from '../../format'
 import { Button, Empty, Field, Notice, confirm, toast } from '../../ui'
 import { kindOf, type Query } from './kinds'
@@ -78,14 +79,7 @@ export function Kept ({ query, history, saved, setHistory, setSaved, onOpen }: K
 // Exchange writes the saved queries to a file, and adds those of a file.
 function Exchange ({ saved, setSaved }: { saved: Saved, setSaved: (saved: Saved) => void }) {
   const [error, setError] = useState<string>()
-  const download = () => {
-    const url = URL.createObjectURL(new Blob([JSON.stringify(saved, null, 2)], { type: 'application/json' }))
-    const link = document.createElement('a')
-    link.href = url
-    link.download = 'queries.json'
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(url), 1000)
-  }
+  const download = () => saveJSON(saved, 'queries.json')
   const read = async (file: File | undefined) => {
     if (!file) return
     try {

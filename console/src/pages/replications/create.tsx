@@ -1,8 +1,8 @@
 // The form that makes a replication.
-import { useEffect, useState } from 'preact/hooks'
-import { get, post } from '../../api'
+import { useState } from 'preact/hooks'
+import { post } from '../../api'
 import { useSession } from '../../session'
-import { Button, Dialog, Editor, Field, toast } from '../../ui'
+import { Button, DatabaseNames, Dialog, Editor, Field, toast } from '../../ui'
 import { definition, type End, type Wish } from './wish'
 
 /** Create asks for both ends and writes a document of _replicator, or copies once. */
@@ -10,13 +10,9 @@ export function Create ({ onClose, onDone }: { onClose: () => void, onDone: () =
   const { user } = useSession()
   const end: End = { where: 'here', name: '', url: '', user: user.name ?? '', password: '' }
   const [wish, setWish] = useState<Wish>({ id: '', source: end, target: end, lasting: false, createTarget: true, part: '' })
-  const [names, setNames] = useState<string[]>([])
   const [error, setError] = useState<string>()
   const [busy, setBusy] = useState(false)
   const set = (change: Partial<Wish>) => setWish({ ...wish, ...change })
-  useEffect(() => {
-    get<string[]>('/_all_dbs', { limit: 1000 }, { quiet: true }).then(setNames, () => {})
-  }, [])
   const submit = async () => {
     setBusy(true)
     try {
@@ -47,8 +43,8 @@ export function Create ({ onClose, onDone }: { onClose: () => void, onDone: () =
       }
     >
       <div class='columns'>
-        <Ending label='From' end={wish.source} lasting={wish.lasting} names={names} onChange={source => set({ source })} />
-        <Ending label='To' end={wish.target} lasting={wish.lasting} names={names} onChange={target => set({ target })} />
+        <Ending label='From' end={wish.source} lasting={wish.lasting} onChange={source => set({ source })} />
+        <Ending label='To' end={wish.target} lasting={wish.lasting} onChange={target => set({ target })} />
       </div>
       <fieldset class='plain row'>
         <legend class='hidden'>How long</legend>
@@ -73,8 +69,8 @@ export function Create ({ onClose, onDone }: { onClose: () => void, onDone: () =
   )
 }
 
-function Ending ({ label, end, lasting, names, onChange }: {
-  label: string, end: End, lasting: boolean, names: string[], onChange: (end: End) => void
+function Ending ({ label, end, lasting, onChange }: {
+  label: string, end: End, lasting: boolean, onChange: (end: End) => void
 }) {
   const set = (change: Partial<End>) => onChange({ ...end, ...change })
   const here = end.where === 'here'
@@ -88,7 +84,7 @@ function Ending ({ label, end, lasting, names, onChange }: {
       {here
         ? <Field label={`${label}: database`}>
             {id => <><input id={id} required list={`${id}-names`} value={end.name} onInput={event => set({ name: event.currentTarget.value })} />
-              <datalist id={`${id}-names`}>{names.map(name => <option key={name} value={name} />)}</datalist></>}
+              <DatabaseNames id={`${id}-names`} typed={end.name} /></>}
           </Field>
         : <Field label={`${label}: address`} hint='https://couch.example.org/orders'>
             {(id, about) => <input id={id} type='url' aria-describedby={about} required value={end.url} onInput={event => set({ url: event.currentTarget.value })} />}

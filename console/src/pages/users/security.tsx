@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get, path, put } from '../../api'
 import { useParam } from '../../router'
-import { Button, Failure, Field, Notice, toast } from '../../ui'
+import { Button, DatabaseNames, Failure, Field, Notice, toast } from '../../ui'
 import { useLoad } from '../../use'
 import { group, isPublic, list, type Security } from './rights'
 
@@ -17,17 +17,18 @@ const FIELDS: { key: keyof Text, label: string, hint: string }[] = [
 
 export function Rights () {
   const [db, setDb] = useParam('db')
-  const names = useLoad(signal => get<string[]>('/_all_dbs', { limit: 1000 }, { signal, quiet: true }), [])
+  const [typed, setTyped] = useState(db ?? '')
   return (
     <div class='stack narrow'>
       <Field label='Database'>
         {id => (
           <>
             <input
-              id={id} list={`${id}-names`} value={db ?? ''} onChange={event => setDb(event.currentTarget.value)}
+              id={id} list={`${id}-names`} value={typed} onInput={event => setTyped(event.currentTarget.value)}
+              onChange={event => setDb(event.currentTarget.value)}
               placeholder='Name of a database'
             />
-            <datalist id={`${id}-names`}>{names.value?.map(name => <option key={name} value={name} />)}</datalist>
+            <DatabaseNames id={`${id}-names`} typed={typed} />
           </>
         )}
       </Field>
