@@ -246,17 +246,11 @@ func (r *restore) file(ctx context.Context, db, path string) error {
 		return fn(f, info.Size())
 	}
 	if !r.verifyOnly {
-		created := false
-		err := pass(func(f *os.File, _ int64) (err error) {
-			created, err = r.create(ctx, db, f)
-			return err
-		})
-		if err != nil {
+		if err := pass(func(f *os.File, _ int64) error { return r.create(ctx, db, f) }); err != nil {
 			return err
 		}
-		err = pass(func(f *os.File, size int64) error {
-			return r.write(ctx, db, f, size, fmt.Sprint("settings=", created))
-		})
+		// Whether the database is new the server knows, also where an earlier try has made it.
+		err := pass(func(f *os.File, size int64) error { return r.write(ctx, db, f, size, "settings=new") })
 		if err != nil {
 			return err
 		}
@@ -265,10 +259,10 @@ func (r *restore) file(ctx context.Context, db, path string) error {
 }
 
 // create makes the database as the archive's header says, if there is none.
-func (r *restore) create(ctx context.Context, db string, f io.Reader) (created bool, err error) {
+func (r *restore) create(ctx context.Context, db string, f io.Reader) error {
 	header, err := archive.NewReader(f).Next()
 	if err != nil {
-		return false, err
+		return err
 	}
 	path := site.DBPath(db)
 	if header.Partitioned {
@@ -277,12 +271,12 @@ func (r *restore) create(ctx context.Context, db string, f io.Reader) (created b
 	resp, err := r.site.Do(ctx, http.MethodPut, path, nil)
 	var failed *site.Error
 	if errors.As(err, &failed) && failed.Status == http.StatusPreconditionFailed {
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	return true, resp.Body.Close()
+	return resp.Body.Close()
 }
 
 // restored is what the server says of an archive.

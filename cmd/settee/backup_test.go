@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,4 +92,58 @@ func TestBackupAndRestore(t *testing.T) {
 	require.ErrorContains(t, err, "archive")
 	_, err = run(t, "backup", from+"/nosuch")
 	require.ErrorContains(t, err, "404")
+}
+
+// TestRestoreGoesOn: a restore that is killed after it has made the database brings the rights and
+// limits of the archive when it is begun again; a database that somebody uses keeps its own.
+func TestRestoreGoesOn(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	base, stop := startServe(t, t.TempDir())
+	defer stop()
+	security := `{"admins":{"names":["anna"]}}`
+	require.Equal(t, http.StatusCreated, request(t, "PUT", base+"/from", ""))
+	require.Equal(t, http.StatusOK, request(t, "PUT", base+"/from/_security", security))
+	require.Equal(t, http.StatusOK, request(t, "PUT", base+"/from/_revs_limit", "17"))
+	require.Equal(t, http.StatusCreated, request(t, "PUT", base+"/from/a", `{"n":1}`))
+	file := filepath.Join(t.TempDir(), "from.settee")
+	_, err := run(t, "backup", base+"/from", "-o", file)
+	require.NoError(t, err)
+
+	to, err := url.Parse(base)
+	require.NoError(t, err)
+	forward := httputil.NewSingleHostReverseProxy(to)
+	// Connections break behind the answer to PUT, or in front of the archive.
+	for db, cut := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"unanswered": func(_ http.ResponseWriter, r *http.Request) {
+			forward.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		},
+		"unsent": func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/_restore") {
+				panic(http.ErrAbortHandler)
+			}
+			forward.ServeHTTP(w, r)
+		},
+	} {
+		breaks := httptest.NewServer(http.HandlerFunc(cut))
+		_, err = run(t, "restore", breaks.URL+"/"+db, file)
+		breaks.Close()
+		require.Error(t, err)
+		require.Contains(t, body(t, base+"/"+db), `"doc_count":0,`)
+		_, err = run(t, "restore", base+"/"+db, file)
+		require.NoError(t, err)
+		require.JSONEq(t, security, body(t, base+"/"+db+"/_security"), db)
+		require.Equal(t, "17\n", body(t, base+"/"+db+"/_revs_limit"), db)
+	}
+
+	own := `{"members":{"names":["bob"]}}`
+	for db, path := range map[string]string{"secured": "/_security", "used": "/b"} {
+		require.Equal(t, http.StatusCreated, request(t, "PUT", base+"/"+db, ""))
+		request(t, "PUT", base+"/"+db+path, own)
+		_, err = run(t, "restore", base+"/"+db, file)
+		require.NoError(t, err)
+		require.NotContains(t, body(t, base+"/"+db+"/_security"), "anna", db)
+		require.NotEqual(t, "17\n", body(t, base+"/"+db+"/_revs_limit"), db)
+	}
 }

@@ -47,7 +47,8 @@ const maxDifferences = 1000
 
 // postRestore takes an archive of one database. With `verify=true` nothing is written, and what
 // differs is listed; with `settings=true` the archive's security object, its limits
-// and how long deleted documents are kept are set, too.
+// and how long deleted documents are kept are set, too, with `settings=new` only where nothing was
+// done with the database since it was made.
 func postRestore(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
@@ -60,7 +61,14 @@ func postRestore(c *call.Call) error {
 	if verify, _ := c.Query.Last("verify"); verify == "true" {
 		return verifyArchive(c, reader, header)
 	}
-	if settings, _ := c.Query.Last("settings"); settings == "true" && header.Form == archive.FormNative {
+	settings, _ := c.Query.Last("settings")
+	set := settings == "true"
+	if settings == "new" {
+		if set, err = untouched(c.Context(), c.DB); err != nil {
+			return err
+		}
+	}
+	if set && header.Form == archive.FormNative {
 		if err := restoreSettings(c.Context(), c.DB, header); err != nil {
 			return badArchive(err)
 		}
@@ -72,7 +80,22 @@ func postRestore(c *call.Call) error {
 	return c.JSON(http.StatusCreated, append(appendSummary([]byte(`{"ok":true`), sum), '}'))
 }
 
-// restoreSettings comes before the documents, so that no line of revisions is cut.
+// untouched reports whether the database has no change and no security object yet: it was made just
+// now, or by a restore that was cut off before restoreSettings ended, whose client knows nothing of it
+// any more. The answer holds for a moment only; who sets the rights of a new database at the same
+// time as restoring into it has one of both.
+func untouched(ctx context.Context, db *storage.DB) (bool, error) {
+	info, err := db.Info(ctx)
+	if err != nil || info.UpdateSeq.N > 0 {
+		return false, err
+	}
+	object, err := db.Settings().Security(ctx)
+	return object == nil, err
+}
+
+// restoreSettings comes before the documents, so that no line of revisions is cut. The security
+// object is the last: a database that has one, or a document, needs none of the others any more
+// (untouched).
 func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) error {
 	set := db.Settings()
 	if h.AutoPurge != "" {

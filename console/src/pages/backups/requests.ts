@@ -17,8 +17,8 @@ export const restore = (db: string, file: Blob, query: string, progress: (share:
   upload<Answer>(path`/${db}/_restore` + query, file, 'application/x-ndjson', progress, signal, 'POST')
 
 /**
- * makeReady makes the database of a restore if there is none, and says whether it did: the rights and limits of the
- * archive are for a new one alone, as `settee restore` has it.
+ * makeReady makes the database of a restore if there is none, and says whether it did. Whether it gets the rights and
+ * limits of the archive the server decides, as for `settee restore`: an earlier try may have made it.
  */
 export async function makeReady (db: string, header: Header, signal: AbortSignal): Promise<boolean> {
   try {

@@ -19,6 +19,8 @@ interface Outcome {
   db: string
   /** It was to be restored, not only compared. */
   writes: boolean
+  /** The database was made for it. */
+  made?: boolean
   restored?: Answer
   compared?: Answer
 }
@@ -31,7 +33,6 @@ export function Restore () {
   const [outcome, setOutcome] = useState<Outcome>()
   const [error, setError] = useState<{ doing: Doing, error: Error }>()
   const stop = useRef(new AbortController())
-  const made = useRef(new Set<string>()) // databases that a restore of this page has made: a second try brings the rights, too
   useEffect(() => () => stop.current.abort(), [])
   const take = async (file: File | undefined) => {
     setOutcome(undefined)
@@ -55,8 +56,8 @@ export function Restore () {
     try {
       if (writes) {
         setRunning({ doing, share: 0 })
-        if (await makeReady(db, header!, signal)) made.current.add(db)
-        reached.restored = await pass(`?settings=${made.current.has(db)}`)
+        reached.made = await makeReady(db, header!, signal)
+        reached.restored = await pass('?settings=new')
         doing = 'Comparing'
       }
       reached.compared = await pass('?verify=true')
@@ -90,14 +91,14 @@ export function Restore () {
           <Bar share={running.share} label={running.doing} />
         </Notice>
       )}
-      {outcome && <Result outcome={outcome} made={made.current.has(outcome.db)} />}
+      {outcome && <Result outcome={outcome} />}
       {error && <Failure error={error.error} doing={error.doing} />}
     </section>
   )
 }
 
 // Result says what was reached, also by a restore that failed or was cancelled.
-function Result ({ outcome: { db, writes, restored, compared }, made }: { outcome: Outcome, made: boolean }) {
+function Result ({ outcome: { db, writes, made, restored, compared } }: { outcome: Outcome }) {
   const differing = compared?.differing ?? 0
   return (
     <>
