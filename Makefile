@@ -95,6 +95,12 @@ test-browser: build fauxton ## the console, Fauxton and the debugger in Chromium
 	cd test-clients/browser && npm ci --ignore-scripts --no-audit --no-fund && \
 		SETTEE_BINARY=$(CURDIR)/$(BIN) COUCHDB_URL=$(COUCHDB_URL) COUCHDB_FAUXTON_DOCROOT=$(CURDIR)/bin/fauxton npm test
 
+.PHONY: test-console
+test-console: build ## each page of the console in Chromium; long lists that scroll (100,000 documents) are in test-browser alone
+	cd test-clients/browser && npm ci --ignore-scripts --no-audit --no-fund && \
+		SETTEE_BINARY=$(CURDIR)/$(BIN) node --test --test-concurrency=2 \
+		$$(ls console-*.test.js | grep -v console-scroll)
+
 .PHONY: conformance
 conformance: ## replay CouchDB's transcripts and print the counts (ENGINES=, COUCHDB_URL=)
 	@COUCHDB_URL=$(COUCHDB_URL) SETTEE_CONFORMANCE_REPORT=$(CURDIR)/conformance.txt $(GO) test -count=1 ./conformance \

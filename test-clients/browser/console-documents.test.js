@@ -1,7 +1,7 @@
 // The documents of a database: found, changed, refused, overtaken, deleted and brought back, as people do it.
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { accessible, api, expect, noErrors, open, page, pictures, setCode, signIn, until } from './console.js'
+import { accessible, api, expect, noErrors, open, page, pictures, setCode, signIn, toEnd, until } from './console.js'
 
 const json = name => page.getByRole('textbox', { name: `JSON of ${name}` })
 const grid = () => page.getByRole('grid', { name: 'Documents' })
@@ -76,12 +76,7 @@ test('the list is a table of members or of JSON, by keyboard to its end', async 
   await row('order:0000').getByText('Riga', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'JSON', exact: true }).click()
   await row('order:0001').getByText('"total":3').waitFor()
-  await grid().focus()
-  for (let i = 0; i < 4; i++) {
-    await page.keyboard.press('End')
-    await page.waitForTimeout(250)
-  }
-  await row('order:0249').waitFor()
+  await toEnd(grid(), row('order:0249'))
   await json('order:0249').getByText('747').waitFor()
   noErrors()
 })
@@ -94,7 +89,7 @@ test('what a rule of the database refuses is said at the member that it names', 
   await setCode('JSON of order:0001', JSON.stringify({ ...doc, total: 'many' }, null, 2))
   await page.keyboard.press('Control+s')
   await page.getByRole('alert').getByText('total has to be a number').waitFor()
-  // Still there when the editor has looked at the text again.
+  // Still there when the editor has looked at the text again: nothing in the page says that it has.
   await page.waitForTimeout(1500)
   await page.locator('.cm-lintRange-error').getByText('"total"').waitFor()
   await accessible()

@@ -1,6 +1,7 @@
 // Long lists under the mouse wheel: 100,000 documents and 1,000 databases. What is counted depends little on how busy the
 // machine is: rows in the page, rows made for each frame, and the processor's time that the page takes for it. The longest
-// frame is printed, and with STRICT_FRAMES set none may take more than 100 ms.
+// frame is printed, and with STRICT_FRAMES set none may take more than 100 ms. This file takes too long for .ci/run and is
+// in `make test-browser` alone.
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { api, noErrors, open, page, signIn } from './console.js'

@@ -12,6 +12,7 @@ import { startServer } from '../lib/server.js'
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const HANG = 60_000 // milliseconds: against what hangs, on a machine that does much else
 const SIZES = { wide: { width: 1440, height: 900 }, middle: { width: 1024, height: 768 }, phone: { width: 390, height: 844 } }
 
 export let base, browser, page, server
@@ -35,7 +36,7 @@ after(async () => {
 /** A page of a context whose errors count. */
 export async function watched (context) {
   const one = await context.newPage()
-  one.setDefaultTimeout(15_000)
+  one.setDefaultTimeout(HANG)
   const note = text => { if (!expected.some(pattern => pattern.test(text))) errors.push(text) }
   one.on('console', message => { if (message.type() === 'error') note(`console: ${message.text()}`) })
   one.on('pageerror', error => note(`page: ${error.message}`))
@@ -111,12 +112,22 @@ export async function api (path, { method = 'GET', body, headers } = {}) {
 /** Waits until check(answer) holds. */
 export async function until (path, check) {
   let answer
-  for (let i = 0; i < 150; i++) {
+  for (const end = Date.now() + HANG; Date.now() < end;) {
     answer = await api(path)
     if (check(answer)) return answer
     await page.waitForTimeout(100)
   }
   assert.fail(`${path}: ${JSON.stringify(answer)}`)
+}
+
+/** Goes to the end of a list by the keyboard, as far as it loads each time, until this row is seen. */
+export async function toEnd (grid, row) {
+  await grid.focus()
+  for (const end = Date.now() + HANG; !await row.isVisible();) {
+    assert.ok(Date.now() < end, await grid.innerText())
+    await page.keyboard.press('End')
+    await page.evaluate(() => new Promise(requestAnimationFrame))
+  }
 }
 
 /** Puts a text in place of what is in the code editor with this label. */
