@@ -161,11 +161,14 @@ func (c *client) take() {
 	delete(c.peer.busy, c)
 }
 
-// most is the address that has most clients, nil where there are none.
+// most is the address that has most clients, nil where there are none; of several the one whose
+// least needed client has moved nothing for the longest time, since feeds that were left standing
+// must not cost somebody else a request.
 func (s *connections) most() *peer {
 	var most *peer
 	for _, p := range s.peers {
-		if most == nil || p.count > most.count {
+		if most == nil || p.count > most.count ||
+			p.count == most.count && p.leastNeeded().moved.Load() < most.leastNeeded().moved.Load() {
 			most = p
 		}
 	}
@@ -228,8 +231,9 @@ func (p *peer) unused() *client {
 	return nil
 }
 
-// leastNeeded is an unused client, else the one whose request has moved nothing for the longest
-// time, else any.
+// leastNeeded is an unused client, else the one that has moved nothing for the longest time, whether
+// it has a request or waits for one: where a client has closed a connection that the server still
+// counts, its new one is the younger.
 func (p *peer) leastNeeded() *client {
 	worst := p.unused()
 	if worst != nil {
@@ -240,8 +244,10 @@ func (p *peer) leastNeeded() *client {
 			worst = c
 		}
 	}
-	if first := p.waiting.Front(); worst == nil && first != nil {
-		worst = first.Value.(*client)
+	if first := p.waiting.Front(); first != nil {
+		if c := first.Value.(*client); worst == nil || c.moved.Load() < worst.moved.Load() {
+			worst = c
+		}
 	}
 	return worst
 }

@@ -74,6 +74,26 @@ func TestShed(t *testing.T) {
 	require.Equal(t, 2, c.count)
 }
 
+// TestShedSparesRequests: of two addresses with as many connections the one whose feeds stand still
+// gives one back, and an address gives back one that has ended, as far as its client knows, before
+// one whose request has just come.
+func TestShedSparesRequests(t *testing.T) {
+	for range 20 { // the order of addresses is random
+		c := newCrowd(100)
+		c.come("a", "feed", true)
+		c.come("a", "younger feed", true)
+		c.clock = c.clock.Add(freshFor / 2)
+		ended := c.come("b", "closed by its client", true)
+		ended.turn(false)
+		c.clock = c.clock.Add(time.Millisecond)
+		c.come("b", "request", true)
+		c.shed()
+		require.Equal(t, "feed", <-c.ended)
+		c.shed()
+		require.Equal(t, "closed by its client", <-c.ended)
+	}
+}
+
 // fewFiles is a listener that finds no descriptor for some connections, and then one.
 type fewFiles struct {
 	net.Listener

@@ -179,6 +179,7 @@ func fewFiles(ctx context.Context, a *assault) error {
 				return fmt.Errorf("request %d of another address: %w", i, err)
 			}
 			other.CloseIdleConnections()
+			pause(ctx, innocentEvery) // in which the server sees that the connection has ended
 		}
 		return nil
 	}, "/bin/sh", "-c", `ulimit -n 40 && exec "$0" "$@"`)
