@@ -1,14 +1,18 @@
 # settee's image, with the conventions of CouchDB's own: user 5984, data in /opt/couchdb/data, ini files in /opt/couchdb/etc, API on
-# 5984, log on stderr, sh and curl inside for health checks that need credentials. ENGINE=fdb adds the engine for FoundationDB.
+# 5984, log on stderr, sh and curl inside for health checks that need credentials. ENGINE=fdb adds the engine for FoundationDB (amd64).
+# For both architectures: docker buildx build --platform linux/amd64,linux/arm64. What is built is built on the builder's own.
 
-FROM node:22-bookworm-slim AS web
+FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS web
 COPY docker/fetch-fauxton.sh /fetch-fauxton.sh
 RUN sh /fetch-fauxton.sh /fauxton
 
-FROM golang:1.26-bookworm AS build
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 ARG ENGINE=pebble
 ARG FDB_VERSION=7.3.63
+ARG TARGETOS
+ARG TARGETARCH
 RUN if [ "$ENGINE" = fdb ]; then \
+      [ "$TARGETARCH" = amd64 ] || { echo "ENGINE=fdb is for linux/amd64 only" >&2; exit 1; }; \
       curl -fsSLo /tmp/fdb.deb "https://github.com/apple/foundationdb/releases/download/${FDB_VERSION}/foundationdb-clients_${FDB_VERSION}-1_amd64.deb" \
       && dpkg -i /tmp/fdb.deb && mkdir -p /out/lib && cp /usr/lib/libfdb_c.so /out/lib/; \
     else mkdir -p /out/lib; fi
@@ -16,9 +20,8 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-ARG VERSION=unknown
 RUN if [ "$ENGINE" = fdb ]; then export CGO_ENABLED=1 tags=fdb; else export CGO_ENABLED=0 tags=; fi \
- && go build -trimpath -tags "$tags" -ldflags "-s -w -X main.version=${VERSION}" -o /out/settee ./cmd/settee
+ && GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags "$tags" -ldflags "-s -w" -o /out/settee ./cmd/settee
 
 FROM debian:bookworm-slim
 RUN apt-get update \
@@ -26,7 +29,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 5984 --system couchdb \
  && useradd --uid 5984 --gid 5984 --system --home-dir /opt/couchdb --shell /bin/bash couchdb \
- && install -d -o couchdb -g couchdb -m 0755 /opt/couchdb /opt/couchdb/data /opt/couchdb/etc /opt/couchdb/etc/default.d /opt/couchdb/etc/local.d
+ # any other user is in the group 0 (docker run --user 12345, OpenShift), which may write here as well
+ && install -d -o couchdb -g 0 -m 0775 /opt/couchdb /opt/couchdb/data /opt/couchdb/etc /opt/couchdb/etc/default.d /opt/couchdb/etc/local.d
 
 COPY --from=build /out/lib/ /usr/lib/
 COPY --from=build /out/settee /usr/local/bin/settee

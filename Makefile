@@ -9,9 +9,9 @@ BIN := bin/settee
 # Programs that are modules of their own, so that the server does not depend on what they need.
 TESTED_MODULES := cmd/bench conformance/hostile
 MODULES := $(TESTED_MODULES) cmd/searchpeers
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell sed -n 's/^const release = "\(.*\)"$$/\1/p' cmd/settee/version.go)
 # Without what only debuggers read: stacks of panics and profiles have their names from elsewhere.
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w
 # How many bytes the program for linux/amd64 may have; docs/adr/0064 says of what. It only falls.
 MAX_SIZE := 48000000
 
@@ -207,7 +207,7 @@ fmt: ## gofmt all files
 
 .PHONY: docker
 docker: ## build the container image settee:VERSION
-	docker build --build-arg VERSION=$(VERSION) -t settee:$(VERSION) .
+	docker build -t settee:$(VERSION) .
 
 .PHONY: clean
 clean: ## remove what was built; ./data stays

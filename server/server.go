@@ -71,7 +71,7 @@ type Options struct {
 	Node      string // name of the node, NodeName if empty
 	// Nodes are those that have the store open; nil: there is no other one.
 	Nodes *nodes.Members
-	Build string // what was built, as `git describe` names it; GET / shows it as git_sha
+	Build string // the version of what was built; GET / shows it as git_sha
 	Web   string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue

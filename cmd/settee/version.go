@@ -2,33 +2,45 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/server"
 )
 
-// version is the output of `git describe`, set by the linker (see Makefile and Dockerfile).
-var version string
+// release is the version of this tree, and the only place that has it besides CHANGELOG.md
+// (TestReleaseIsInTheChangelog). `make release`, the packages and the image read it from here.
+const release = "0.1.0"
 
 // buildVersion names what was built. `settee version` prints it, and GET / shows it as git_sha.
 func buildVersion() string {
 	info, _ := debug.ReadBuildInfo()
-	return chooseVersion(version, info)
+	return chooseVersion(info)
 }
 
-// chooseVersion is the linker's version, else the module's (of `go install …@v0.1.0`), else
-// "development". The information may be nil.
-func chooseVersion(linked string, info *debug.BuildInfo) string {
-	if linked != "" {
-		return linked
+// commit is the end of the versions that Go makes up for what has no tag: the commit, and whether
+// the tree had changes besides.
+var commit = regexp.MustCompile(`-([0-9a-f]{12})(\+dirty)?$`)
+
+// chooseVersion is the release, and for what was built from another commit than its tag's that
+// commit behind a +, as semantic versions have details of a build. What was built without git, as
+// the archives of a release, says no more than the release. The information may be nil.
+func chooseVersion(info *debug.BuildInfo) string {
+	if info == nil {
+		return release
 	}
-	if info != nil && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+	version := info.Main.Version
+	if parts := commit.FindStringSubmatch(version); parts != nil {
+		return release + "+git." + parts[1] + strings.Replace(parts[2], "+", ".", 1)
 	}
-	return "development"
+	if strings.HasSuffix(version, "+dirty") {
+		return release + "+dirty"
+	}
+	return release
 }
 
 func versionCommand() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -50,9 +51,27 @@ func TestVersions(t *testing.T) {
 }
 
 func TestChooseVersion(t *testing.T) {
-	module := &debug.BuildInfo{Main: debug.Module{Version: "v0.1.0"}}
-	require.Equal(t, "v0.1.0-3-gabcdef0", chooseVersion("v0.1.0-3-gabcdef0", module))
-	require.Equal(t, "v0.1.0", chooseVersion("", module))
-	require.Equal(t, "development", chooseVersion("", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}))
-	require.Equal(t, "development", chooseVersion("", nil))
+	for module, want := range map[string]string{
+		"":                                   release, // a test, or no git
+		"(devel)":                            release,
+		"v" + release:                        release, // the tag, as of `go install …@latest`
+		"v" + release + "+dirty":             release + "+dirty",
+		"v0.0.0-20261128165713-64be1ef0ab12": release + "+git.64be1ef0ab12",
+		"v0.1.1-0.20261128165713-64be1ef0ab12+dirty":      release + "+git.64be1ef0ab12.dirty",
+		"v0.2.0-rc.1.0.20261128165713-64be1ef0ab12":       release + "+git.64be1ef0ab12",
+		"v0.0.0-20261128165713-64be1ef0ab12+incompatible": release,
+	} {
+		require.Equal(t, want, chooseVersion(&debug.BuildInfo{Main: debug.Module{Version: module}}), module)
+	}
+	require.Equal(t, release, chooseVersion(nil))
+}
+
+// TestReleaseIsInTheChangelog: the newest version of CHANGELOG.md is the one that the program says.
+func TestReleaseIsInTheChangelog(t *testing.T) {
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	require.NoError(t, err)
+	headings := regexp.MustCompile(`(?m)^## (\S+)(?: - \d{4}-\d{2}-\d{2})?$`).FindAllStringSubmatch(string(text), 2)
+	require.Len(t, headings, 2)
+	require.Equal(t, "Unreleased", headings[0][1])
+	require.Equal(t, release, headings[1][1])
 }
