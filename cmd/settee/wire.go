@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -379,11 +380,21 @@ func openJavaScript(c *config.Config, bytes int64, log *slog.Logger) (*js.Pool, 
 		return nil, err
 	}
 	o.Timeout, o.MaxRows, o.MaxResult = timeout(), mostRows(bytes), mostResult(bytes)
-	o.Confined = func(holds string) { log.Info("JavaScript workers are confined", "by", holds) }
+	o.Confined = func(holds string) { sayConfined(log, runtime.GOOS, holds) }
 	o.Log = func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) }
 	pool := js.NewPool(o)
 	c.Subscribe(func() { pool.SetTimeout(timeout()) })
 	return pool, nil
+}
+
+// sayConfined tells what confines JavaScript workers; that nothing can where the system is not
+// Linux is a warning.
+func sayConfined(log *slog.Logger, system, holds string) {
+	if system == "linux" {
+		log.Info("JavaScript workers are confined", "by", holds)
+		return
+	}
+	log.Warn("JavaScript workers are not confined: only Linux has what it takes", "system", system)
 }
 
 // workerOptions are what all workers have in common.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package index
 
 import (
@@ -122,4 +124,30 @@ func benchSearch(b *testing.B, s segment.Segment) {
 			b.ReportMetric(float64(processorTime(b)-before)/float64(b.N)/1000, "cpu-µs/op")
 		})
 	}
+}
+
+func BenchmarkBatch(b *testing.B) {
+	values := benchDocuments(2000)
+	b.ReportAllocs()
+	for b.Loop() {
+		batch := segment.NewBatch(segment.Nouveau, words)
+		for i, v := range values[:500] {
+			batch.SetIdentity(first(batch.Add(fmt.Sprint(i), v)), segment.Identity(fmt.Sprintf("%013d", i)))
+		}
+		encode(b, batch)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/500, "µs/doc")
+}
+
+func BenchmarkMerge(b *testing.B) {
+	values := benchDocuments(4000)
+	var segments []segment.Segment
+	for i := range 8 {
+		segments = append(segments, open(b, encode(b, fill(values[i*500:i*500+500]).View("9")), nil))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		encode(b, segments...)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/4000, "µs/doc")
 }
