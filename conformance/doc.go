@@ -29,9 +29,10 @@
 // client, crash*_test.go kill it under load, *_fdb_test.go have several servers on one FoundationDB
 // cluster, which kills_fdb_test.go and outage_fdb_test.go start and kill themselves
 // (SETTEE_FDB_BIN), hostile*_test.go and slow_test.go abuse it, contend_test.go and scale_test.go
-// crowd it (SETTEE_SCALE=full: the promised numbers), harness_test.go holds the replayer itself to
-// its rules. All but the replay and the crashes share one server (shared_test.go); with COUCHDB_URL
-// set they run on that one, so that the tests can be checked against the original.
+// crowd it (SETTEE_SCALE=full: the promised numbers), guides_test.go runs the lines of the guides in
+// docs, harness_test.go holds the replayer itself to its rules. All but the replay, the guides and
+// the crashes share one server (shared_test.go); with COUCHDB_URL set they run on that one, so that
+// the tests can be checked against the original.
 //
 // Invariants:
 //

@@ -161,7 +161,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// waitUp asks the server every 10 ms until it answers with 200, it exits, or startLimit is over.
+// waitUp asks the server every 10 ms until it answers with 200, or with 401 where only valid users may
+// ask, it exits, or startLimit is over.
 // That it has not exited is asked after the answer, because an earlier server may still hold the
 // port.
 func (s *Server) waitUp(ctx context.Context) error {
@@ -174,7 +175,8 @@ func (s *Server) waitUp(ctx context.Context) error {
 		}
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK && !s.hasExited() {
+			up := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
+			if up && !s.hasExited() {
 				return nil
 			}
 		}

@@ -2,6 +2,7 @@ package documents_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 
 	"github.com/settee-db/settee/server/servertest"
 )
+
+var hash = regexp.MustCompile(`-[0-9a-f]{32}`)
 
 // TestPatchesInBulk: rows of patches among documents, in the order of the request; several patches
 // of one document build on each other, whether the store takes them together or has validation
