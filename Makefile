@@ -101,6 +101,10 @@ test-console: build ## each page of the console in Chromium; long lists that scr
 		SETTEE_BINARY=$(CURDIR)/$(BIN) node --test --test-concurrency=2 \
 		$$(ls console-*.test.js | grep -v console-scroll)
 
+.PHONY: docs
+docs: ## the pages of docs/ as a site with search in site/dist, links and anchors checked (needs Node 20; any web server serves it)
+	cd site && npm ci --ignore-scripts --no-audit --no-fund && npm run build && npm run check
+
 .PHONY: conformance
 conformance: ## replay CouchDB's transcripts and print the counts (ENGINES=, COUCHDB_URL=)
 	@COUCHDB_URL=$(COUCHDB_URL) SETTEE_CONFORMANCE_REPORT=$(CURDIR)/conformance.txt $(GO) test -count=1 ./conformance \
@@ -211,4 +215,4 @@ docker: ## build the container image settee:VERSION
 
 .PHONY: clean
 clean: ## remove what was built; ./data stays
-	rm -rf bin conformance.txt record-next.txt test-clients/node_modules
+	rm -rf bin conformance.txt record-next.txt test-clients/node_modules site/dist site/node_modules

@@ -99,12 +99,33 @@ func TestDecisionsHaveTheForm(t *testing.T) {
 var (
 	testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w{2,}`)
 	goFile   = regexp.MustCompile(`[\w./*-]+\.go\b`)
-	docLink  = regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)]*)?\)`)
+	docLink  = regexp.MustCompile(`\]\(([^)#\s:]*)(?:#([^)\s]*))?\)`)
+	heading  = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
+	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
+	unnamed  = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`) // what the name of an anchor leaves out
+	linkText = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
 )
+
+// anchors are the names that GitHub, and the site that make docs builds, give to the headings of a
+// page.
+func anchors(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, title := range heading.FindAllSubmatch(fenced.ReplaceAll(text, nil), -1) {
+		plain := unnamed.ReplaceAllString(linkText.ReplaceAllString(string(title[1]), "$1"), "")
+		names[strings.ReplaceAll(strings.ToLower(strings.TrimSpace(plain)), " ", "-")] = true
+	}
+	return names
+}
 
 // TestDocumentsNameWhatIsThere: tests, Go files and links that the documents name exist. Decision
 // records, measurements (docs/lab) and the changelog may name files of their time; their links are
-// looked at.
+// looked at. A link to a heading names one that its page has; those of the
+// changelog may be of its time, too.
 func TestDocumentsNameWhatIsThere(t *testing.T) {
 	functions, files := map[string]bool{}, []string{}
 	for _, src := range sources(t) {
@@ -116,7 +137,7 @@ func TestDocumentsNameWhatIsThere(t *testing.T) {
 		}
 	}
 	var documents []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "docs/lab/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -130,11 +151,18 @@ func TestDocumentsNameWhatIsThere(t *testing.T) {
 		}
 		text := string(content)
 		for _, link := range docLink.FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(document), link[1])); err != nil {
+			to := filepath.Join(filepath.Dir(document), link[1])
+			if link[1] == "" {
+				to = document
+			}
+			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s links to %s, which is not there", document, link[1])
+			} else if document != "CHANGELOG.md" && link[2] != "" && strings.HasSuffix(to, ".md") &&
+				!anchors(t, to)[link[2]] {
+				t.Errorf("%s links to %s#%s, a heading that is not there", document, link[1], link[2])
 			}
 		}
-		if document == "CHANGELOG.md" || strings.Count(document, "/") > 1 {
+		if dir := filepath.Base(filepath.Dir(document)); document == "CHANGELOG.md" || dir == "adr" || dir == "lab" {
 			continue
 		}
 		for _, name := range testName.FindAllString(text, -1) {
