@@ -14,7 +14,7 @@
 //	settings.go        _node/…/_settings
 //	stats.go           _node/…/_stats
 //	overview.go        _node/…/_overview: samples.go, the last hour; warnings.go, what is to be done
-//	prometheus.go      _node/…/_prometheus, on an additional port too
+//	prometheus.go      _node/…/_prometheus, on an additional port too; warningmetrics.go: warnings
 //	system.go, system_linux.go, system_other.go   _node/…/_system
 //	pprof.go           _node/…/_pprof
 package admin

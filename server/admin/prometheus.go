@@ -20,7 +20,8 @@ import (
 // Other packages' collectors come on top; their names begin with settee_.
 func (h *Handlers) newMetrics(others []prometheus.Collector) (*prometheus.Registry, error) {
 	r := prometheus.NewRegistry()
-	r.MustRegister(h.env.Stats, systemCollector{h}, collectors.NewGoCollector(),
+	r.MustRegister(h.env.Stats, systemCollector{h}, warningCollector{h},
+		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if h.cluster != nil {
 		r.MustRegister(h.cluster)
