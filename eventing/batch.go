@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
 	"github.com/settee-db/settee/eventing/schedule"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
@@ -25,8 +26,8 @@ import (
 // handler.
 type item struct {
 	event js.Event
-	timer *timer // nil for a change of a document
-	due   *timer // that is stored and has brought the item: timer, or the one of an event that was held back
+	timer *timers.Timer // nil for a change of a document
+	due   *timers.Timer // that is stored and has brought the item: timer, or the one of an event that was held back
 
 	id        string // of the document
 	rev       compat.Rev
@@ -85,9 +86,9 @@ type batch struct {
 	items   []*item
 	current int // the item whose handler is running
 	docs    map[docKey]*docState
-	timers  map[timerName]*timer // nil: cancelled
+	timers  map[timers.Name]*timers.Timer // nil: cancelled
 	// seen are timers that handlers have asked for, and whether they were there before the batch.
-	seen map[timerName]bool
+	seen map[timers.Name]bool
 	// effects are those of the running handler as far as they were flushed, and those of its
 	// queries; own is what they make of documents.
 	effects []js.EventEffect
@@ -109,7 +110,7 @@ func (f *function) newBatch(items []*item, h *holding) *batch {
 	b := &batch{
 		ownerView: ownerView{f: f, holding: h, dbs: make(map[string]*documents.Database)},
 		items:     items, docs: make(map[docKey]*docState),
-		timers: make(map[timerName]*timer), seen: make(map[timerName]bool),
+		timers: make(map[timers.Name]*timers.Timer), seen: make(map[timers.Name]bool),
 		speculation: speculation{decided: make(chan struct{})},
 	}
 	h.again()
@@ -209,7 +210,7 @@ func (b *batch) take(i int, r *js.EventResult) {
 	effects := append(b.effects, r.Effects...)
 	b.forget()
 	if it.schedule != nil { // whatever has become of this call
-		b.timers[it.timer.timerName] = nextCall(b.f, it.schedule)
+		b.timers[it.timer.Name] = nextCall(b.f, it.schedule)
 	}
 	if r.Outcome != js.EventDone {
 		return
@@ -246,11 +247,11 @@ func (b *batch) merge(it *item, e *js.EventEffect) bool {
 			b.forged = true
 			return false
 		}
-		name := timerName{e.Callback, e.Reference}
-		b.timers[name] = &timer{timerName: name, partition: it.partition, due: e.Due, context: e.Context}
+		name := timers.Name{Callback: e.Callback, Reference: e.Reference}
+		b.timers[name] = &timers.Timer{Name: name, Partition: it.partition, Due: e.Due, Context: e.Context}
 		b.size += len(e.Context)
 	case js.EffectCancelTimer:
-		b.timers[timerName{e.Callback, e.Reference}] = nil
+		b.timers[timers.Name{Callback: e.Callback, Reference: e.Reference}] = nil
 	case js.EffectPublish:
 		return publish(b, it, e)
 	}
@@ -466,9 +467,9 @@ var errTimerRead = errors.New("eventing: a timer that was asked for has changed"
 // have asked for, removes those that fired, and sets or cancels the others. Each check conflicts
 // with transactions that change the same timer meanwhile.
 func (b *batch) applyTimers(tx kv.Tx) error {
-	s := b.f.space
+	list := b.f.space.timers()
 	for name, was := range b.seen {
-		found, err := hasTimer(tx, s, name)
+		found, err := list.Has(tx, name)
 		if err != nil {
 			return err
 		}
@@ -480,7 +481,7 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 		if it.due == nil {
 			continue
 		}
-		there, err := it.due.fired(tx, s)
+		there, err := list.Fired(tx, it.due)
 		if err != nil {
 			return err
 		}
@@ -491,9 +492,9 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 	for name, t := range b.timers {
 		var err error
 		if t == nil {
-			_, err = clearTimer(tx, s, name)
+			_, err = list.Clear(tx, name)
 		} else {
-			err = t.set(tx, s)
+			err = list.Set(tx, t)
 		}
 		if err != nil {
 			return err

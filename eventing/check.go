@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -78,8 +79,7 @@ type checker struct {
 	deployed map[int64]*registry.Record // by instance
 	reached  map[int64]reached
 	boxes    map[int64]*outbox.Checker
-	timer    []byte // key of the timer whose pieces are read
-	pieces   int64  // that it has so far; -1: its value has no context
+	timers   timers.Checker
 }
 
 // reached is how far an instance has come.
@@ -134,7 +134,7 @@ func (c *checker) roots(ctx context.Context) error {
 
 // instances checks all that is stored of instances, in windows of one snapshot each: functions may
 // run meanwhile. A timer is stored by two keys, which may be in different windows; the other one is
-// read in the window's snapshot (timerTwins).
+// read in the window's snapshot (timerEntries).
 func (c *checker) instances(ctx context.Context) error {
 	prefix := tuple.AppendInt(keyspace.EventingPrefix(), rootInstances)
 	defer func() {
@@ -146,7 +146,7 @@ func (c *checker) instances(ctx context.Context) error {
 		if err := c.refresh(r, prefix, window); err != nil {
 			return err
 		}
-		twins, err := timerTwins(r, prefix, window)
+		entries, others, err := timerEntries(r, prefix, window)
 		if err != nil {
 			return err
 		}
@@ -165,10 +165,12 @@ func (c *checker) instances(ctx context.Context) error {
 			switch {
 			case err != nil:
 				c.violate(subject, 13, "key %q is of no kind", row.Key)
-			case tag == tagDue:
-				c.due(subject, row, rest, twins[i])
-			case tag == tagRef:
-				c.ref(subject, row, twins[i])
+			case tag == tagDue, tag == tagRef:
+				if err := c.timers.Row(entries[i], row, others[i]); errors.Is(err, kv.ErrCorrupt) {
+					c.violate(subject, 13, "%v", err)
+				} else if err != nil {
+					c.violate(subject, 8, "%v", err)
+				}
 			case tag == tagProgress && len(rest) == 0:
 				c.progress(subject, instance, row.Value)
 			case tag == tagPartition, tag == tagDone:
@@ -209,17 +211,11 @@ func (c *checker) refresh(r kv.ReadTx, prefix []byte, window []kv.Row) (err erro
 	return nil
 }
 
-// twin is the other key of a timer: what is stored there.
-type twin struct {
-	timer
-	err   error
-	value []byte
-}
-
-// timerTwins reads the other key of each timer in a window, all in one request. The result is by
-// the row's place in the window; rows that are no timers, or pieces of contexts, have no entry.
-func timerTwins(r kv.ReadTx, prefix []byte, window []kv.Row) (map[int]*twin, error) {
-	twins := make(map[int]*twin)
+// timerEntries reads the other entry of each timer in a window, all in one request. The results are
+// by the row's place in the window: the timer's entry, nil for rows that are no timers, and what is
+// stored at its other one.
+func timerEntries(r kv.ReadTx, prefix []byte, window []kv.Row) ([]*timers.Entry, [][]byte, error) {
+	entries, others := make([]*timers.Entry, len(window)), make([][]byte, len(window))
 	var order []int
 	var keys [][]byte
 	for i, row := range window {
@@ -228,101 +224,25 @@ func timerTwins(r kv.ReadTx, prefix []byte, window []kv.Row) (map[int]*twin, err
 			continue
 		}
 		tag, rest, err := tuple.ReadInt(rest)
-		if err != nil || tag != tagDue && tag != tagRef {
+		switch list := spaceOf(instance).timers(); {
+		case err != nil:
+			continue
+		case tag == tagDue:
+			entries[i] = list.ByTime(rest, row.Value)
+		case tag == tagRef:
+			entries[i] = list.ByName(rest, row.Value)
+		default:
 			continue
 		}
-		t, key := &twin{}, []byte(nil)
-		if tag == tagDue {
-			var piece bool
-			if t.timer, piece, t.err = parseDue(rest, row.Value); piece && t.err == nil {
-				continue
-			}
-			key = spaceOf(instance).ref(t.timerName)
-		} else {
-			t.timer, t.err = parseNamed(rest, row.Value)
-			key = spaceOf(instance).due(t.partition, t.due, t.timerName)
-		}
-		if twins[i] = t; t.err == nil {
-			order, keys = append(order, i), append(keys, key)
+		if other := entries[i].Other; other != nil {
+			order, keys = append(order, i), append(keys, other)
 		}
 	}
 	values, err := r.GetMany(keys)
 	for n := range values {
-		twins[order[n]].value = values[n]
+		others[order[n]] = values[n]
 	}
-	return twins, err
-}
-
-// parseDue reads an entry in the order of time, or tells that it is a further chunk of one.
-func parseDue(key, value []byte) (t timer, chunk bool, err error) {
-	p, key, err := tuple.ReadInt(key)
-	if err != nil || p < 0 || p >= partitions {
-		return t, false, corrupt("timer")
-	}
-	t, chunk, err = parseTimer(key, value)
-	t.partition = int(p)
-	return t, chunk, err
-}
-
-// parseNamed reads a timer's entry below its name; it has no context.
-func parseNamed(key, value []byte) (t timer, err error) {
-	var name timerName
-	if name.callback, key, err = tuple.ReadString(key); err != nil {
-		return t, corrupt("name of a timer")
-	}
-	if name.reference, key, err = tuple.ReadString(key); err != nil || len(key) > 0 {
-		return t, corrupt("name of a timer")
-	}
-	t, err = parseRef(value)
-	t.timerName = name
-	return t, err
-}
-
-// due checks an entry in the order of time, or a piece of one; rest is its key behind the tag.
-func (c *checker) due(subject string, row kv.Row, rest []byte, t *twin) {
-	if t == nil {
-		c.piece(subject, row)
-		return
-	}
-	if t.err != nil {
-		c.violate(subject, 13, "key %q: %v", row.Key, t.err)
-		return
-	}
-	if row.Value[nonceSize] > 1 || row.Value[nonceSize] == 0 && len(row.Value) > nonceSize+1 {
-		c.violate(subject, 13, "key %q: malformed context", row.Key)
-	}
-	c.timer, c.pieces = bytes.Clone(row.Key), 1
-	if len(t.context) != maxChunk {
-		c.pieces = -1
-	}
-	named, err := parseRef(t.value)
-	if err != nil || named.due != t.due || named.partition != t.partition || !bytes.Equal(named.nonce, t.nonce) {
-		c.violate(subject, 8, "timer %q %q, due at %d, is not the one of that name", t.callback, t.reference,
-			t.due)
-	}
-}
-
-// piece checks a further piece of a context.
-func (c *checker) piece(subject string, row kv.Row) {
-	rest, of := bytes.CutPrefix(row.Key, c.timer)
-	n, rest, err := tuple.ReadInt(rest)
-	if err != nil || len(c.timer) == 0 || !of || len(rest) > 0 || n != c.pieces {
-		c.violate(subject, 8, "key %q is no next piece of a timer", row.Key)
-		return
-	}
-	if c.pieces++; len(row.Value) != maxChunk {
-		c.pieces = -1
-	}
-}
-
-// ref checks a timer's entry below its name.
-func (c *checker) ref(subject string, row kv.Row, t *twin) {
-	switch {
-	case t.err != nil:
-		c.violate(subject, 13, "key %q: %v", row.Key, t.err)
-	case len(t.value) <= nonceSize || !bytes.HasPrefix(t.value, t.nonce):
-		c.violate(subject, 8, "timer %q %q is not among those that are due at %d", t.callback, t.reference, t.due)
-	}
+	return entries, others, err
 }
 
 // progress checks the form of what an instance has done.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/eventing/applog"
 	"github.com/settee-db/settee/eventing/feed"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -61,9 +62,16 @@ function OnUpdate(doc, meta) {
 func TestCheckFindsDamage(t *testing.T) {
 	n := newCheckable(t)
 	require.Empty(t, n.checked())
-	s, a, b := spaceOf(1), timerName{"Later", "a"}, timerName{"Later", "b"}
+	s := spaceOf(1)
+	a, b := timers.Name{Callback: "Later", Reference: "a"}, timers.Name{Callback: "Later", Reference: "b"}
 	// The partition is that of the document with the id.
-	dueOf := func(t timerName) []byte { return s.due(feed.PartitionOf(t.reference), 9e12, t) }
+	named := func(key []byte, t timers.Name) []byte {
+		return tuple.AppendString(tuple.AppendString(key, t.Callback), t.Reference)
+	}
+	ref := func(t timers.Name) []byte { return named(s.sub(tagRef), t) }
+	dueOf := func(t timers.Name) []byte {
+		return named(tuple.AppendInt(tuple.AppendInt(s.sub(tagDue), int64(feed.PartitionOf(t.Reference))), 9e12), t)
+	}
 	root := func(tag int64) []byte { return tuple.AppendInt(keyspace.EventingPrefix(), tag) }
 	part := func(key []byte, n int64) []byte { return tuple.AppendInt(bytes.Clone(key), n) }
 	function := tuple.AppendString(tuple.AppendString(tuple.AppendString(root(1), "*"), "*"), "f")
@@ -75,7 +83,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		origin = storage.BesideKey(s.AppendPrefix(nil, keyspace.TagEventing), "a")
 		return nil
 	}))
-	nonce := make([]byte, nonceSize)
+	nonce := make([]byte, kv.VersionstampSize)
 	another := append(binary.BigEndian.AppendUint64(nonce, 5), 0, byte(feed.PartitionOf("b"))) // time
 	future := func(origin []byte) []byte { origin[len(origin)-2] = 99; return origin }
 	tooFar := func(progress []byte) []byte { return append(progress[:17:17], far...) }
@@ -96,13 +104,13 @@ func TestCheckFindsDamage(t *testing.T) {
 		want  string
 	}{
 		"a timer without its time":       {dueOf(b), nil, "instance 1: invariant 8"},
-		"a timer without its name":       {s.ref(b), nil, "instance 1: invariant 8"},
-		"a timer of another time":        {s.ref(b), to(another), "instance 1: invariant 8"},
+		"a timer without its name":       {ref(b), nil, "instance 1: invariant 8"},
+		"a timer of another time":        {ref(b), to(another), "instance 1: invariant 8"},
 		"a timer with another nonce":     {dueOf(b), to(append(nonce, 0)), "instance 1: invariant 8"},
 		"a piece of a context too few":   {part(dueOf(a), 1), nil, "instance 1: invariant 8"},
 		"a piece of a context too many":  {part(dueOf(b), 1), to([]byte("x")), "instance 1: invariant 8"},
 		"a malformed timer":              {dueOf(b), to([]byte("x")), "instance 1: invariant 13"},
-		"a malformed name of a timer":    {s.ref(b), to([]byte("x")), "instance 1: invariant 13"},
+		"a malformed name of a timer":    {ref(b), to([]byte("x")), "instance 1: invariant 13"},
 		"a malformed context":            {dueOf(b), to(append(nonce, 2)), "instance 1: invariant 13"},
 		"keys of no function":            {spaceOf(7).partition(1), to(far), "instance 7: invariant 9"},
 		"no progress":                    {s.progress(), nil, "instance 1: invariant 10"},

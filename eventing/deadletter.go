@@ -27,7 +27,7 @@ func (b *batch) deadLetter(it *item) {
 	}
 	id := b.f.ref.Name + ":"
 	if it.timer != nil {
-		id += "timer:" + it.timer.callback + ":" + it.timer.reference + ":" + hex.EncodeToString(it.timer.nonce)
+		id += "timer:" + it.timer.Callback + ":" + it.timer.Reference + ":" + hex.EncodeToString(it.timer.Nonce)
 	} else {
 		id += hex.EncodeToString(keyspace.AppendSeq(nil, it.seq))
 	}
@@ -44,8 +44,8 @@ func appendDeadLetter(dst []byte, f *function, it *item, failure *js.EventFailur
 	switch it.event.Kind {
 	case js.EventTimer:
 		dst = ejson.AppendString(append(dst, `,"event":"timer","callback":`...), it.event.Callback)
-		dst = ejson.AppendString(append(dst, `,"reference":`...), it.timer.reference)
-		dst = strconv.AppendInt(append(dst, `,"due":`...), it.timer.due, 10)
+		dst = ejson.AppendString(append(dst, `,"reference":`...), it.timer.Reference)
+		dst = strconv.AppendInt(append(dst, `,"due":`...), it.timer.Due, 10)
 		if it.event.Context != nil {
 			dst = append(append(dst, `,"context":`...), it.event.Context...)
 		}

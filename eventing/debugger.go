@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
@@ -30,7 +31,7 @@ import (
 const heldCallback = "(debugger)"
 
 // isHeld reports whether the item is an event that a debug session has let go.
-func (it *item) isHeld() bool { return it.due != nil && it.due.callback == heldCallback }
+func (it *item) isHeld() bool { return it.due != nil && it.due.Callback == heldCallback }
 
 // wantedBy reads which event a session catches.
 func wantedBy(d *registry.Debugging) (debug.Wanted, error) {
@@ -108,11 +109,11 @@ func (f *function) trap(
 
 // trapTimer has the session of the item, which is a timer, if one waits for it.
 func (f *function) trapTimer(it *item) (err error) {
-	it.session, err = f.trap(it, it.timer.reference, func(s *selector.Selector) (bool, error) {
+	it.session, err = f.trap(it, it.timer.Reference, func(s *selector.Selector) (bool, error) {
 		if s == nil {
 			return true, nil
 		}
-		text, err := json.Marshal(it.timer.held())
+		text, err := json.Marshal(heldTimer(it.timer))
 		if err != nil {
 			return false, err
 		}
@@ -125,8 +126,8 @@ func (f *function) trapTimer(it *item) (err error) {
 	return err
 }
 
-func (t *timer) held() *debug.HeldTimer {
-	return &debug.HeldTimer{Callback: t.callback, Reference: t.reference, Due: t.due, Context: t.context}
+func heldTimer(t *timers.Timer) *debug.HeldTimer {
+	return &debug.HeldTimer{Callback: t.Callback, Reference: t.Reference, Due: t.Due, Context: t.Context}
 }
 
 // rearm has a debug session of the function wait for another event, if the one that it has chosen was
@@ -168,7 +169,7 @@ func (it *item) hold() *js.EventResult {
 		Expired: it.expired, Meta: it.event.Meta,
 	}
 	if it.timer != nil {
-		h = debug.HeldEvent{Timer: it.timer.held()}
+		h = debug.HeldEvent{Timer: heldTimer(it.timer)}
 	}
 	context, _ := json.Marshal(h) // it has nothing that cannot be JSON
 	return &js.EventResult{Outcome: js.EventDone, Effects: []js.EventEffect{{
@@ -230,7 +231,7 @@ func (e *Engine) debuggers() *js.Pool {
 // letGo makes an event that was held back due, or removes it if it is to be thrown away. The timer is
 // not there any more if the function was undeployed, or another process has handled it.
 func (f *function) letGo(s *debug.Session, it *item) error {
-	name := timerName{heldCallback, s.ID}
+	name, list := timers.Name{Callback: heldCallback, Reference: s.ID}, f.space.timers()
 	ctx := kv.UseReserve(context.WithoutCancel(f.engine.ctx))
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
@@ -240,15 +241,15 @@ func (f *function) letGo(s *debug.Session, it *item) error {
 		if err := registry.EndDebuggingIn(tx, f.ref, s.ID); err != nil {
 			return err
 		}
-		if there, err = hasTimer(tx, f.space, name); err != nil || !there {
+		if there, err = list.Has(tx, name); err != nil || !there {
 			return err
 		}
 		if s.Dropped() {
-			_, err := clearTimer(tx, f.space, name)
+			_, err := list.Clear(tx, name)
 			return err
 		}
-		t := timer{timerName: name, partition: it.partition, due: now, context: it.hold().Effects[0].Context}
-		return t.set(tx, f.space)
+		t := timers.Timer{Name: name, Partition: it.partition, Due: now, Context: it.hold().Effects[0].Context}
+		return list.Set(tx, &t)
 	})
 	if err != nil || !there || s.Dropped() {
 		return err
@@ -278,26 +279,28 @@ func freeHeld(tx kv.Tx, f *function, p *progress, members []nodes.Member) error 
 	if err := registry.EndDebuggingIn(tx, f.ref, d.ID); err != nil {
 		return err
 	}
-	t, err := readTimer(tx, f.space, timerName{heldCallback, d.ID})
+	t, err := f.space.timers().Find(tx, timers.Name{Callback: heldCallback, Reference: d.ID})
 	if err != nil || t == nil {
 		return err
 	}
-	if t.due = f.engine.now().UnixMilli(); p.owners[t.partition] != self {
-		t.partition = mine[0]
+	if t.Due = f.engine.now().UnixMilli(); p.owners[t.Partition] != self {
+		t.Partition = mine[0]
 	}
-	return t.set(tx, f.space)
+	return f.space.timers().Set(tx, t)
 }
 
 // released makes the event of a timer that held it back. If its document has changed since it is left
 // out: the later change has an event of its own, as a feed has only the last change of a document.
-func (f *function) released(ctx context.Context, t *timer) (*item, error) {
-	it := &item{due: t, partition: t.partition, event: js.Event{Kind: js.EventUpdate}}
+func (f *function) released(ctx context.Context, t *timers.Timer) (*item, error) {
+	it := &item{due: t, partition: t.Partition, event: js.Event{Kind: js.EventUpdate}}
 	var h debug.HeldEvent
-	err := json.Unmarshal(t.context, &h)
+	err := json.Unmarshal(t.Context, &h)
 	if err == nil && h.Timer != nil {
-		name := timerName{h.Timer.Callback, h.Timer.Reference}
-		it.timer = &timer{name, t.partition, h.Timer.Due, t.nonce, h.Timer.Context}
-		it.event = js.Event{Kind: js.EventTimer, Callback: name.callback, Context: h.Timer.Context}
+		it.timer = &timers.Timer{
+			Name:      timers.Name{Callback: h.Timer.Callback, Reference: h.Timer.Reference},
+			Partition: t.Partition, Due: h.Timer.Due, Nonce: t.Nonce, Context: h.Timer.Context,
+		}
+		it.event = js.Event{Kind: js.EventTimer, Callback: h.Timer.Callback, Context: h.Timer.Context}
 		return it, nil
 	}
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -295,7 +296,7 @@ func TestDebuggerLetsGo(t *testing.T) {
 // waits reports whether the event of a session is held back.
 func (n *node) waits(s *debug.Session) (found bool) {
 	require.NoError(n.t, n.kv.View(context.Background(), func(tx kv.ReadTx) (err error) {
-		found, err = hasTimer(tx, spaceOf(s.Instance), timerName{heldCallback, s.ID})
+		found, err = spaceOf(s.Instance).timers().Has(tx, timers.Name{Callback: heldCallback, Reference: s.ID})
 		return err
 	}))
 	return found

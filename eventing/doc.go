@@ -6,7 +6,8 @@
 // in, package registry's; statements of queries in handlers, package n1ql's; which processes there
 // are, package nodes's; requests to other servers, package remote's; the times of schedules, package
 // schedule's; how the functions of a process read changes together, package feed's; messages that
-// wait to be delivered, package outbox's; what is due, package alarm's; documents that expire, package
+// wait to be delivered, package outbox's; timers as they are stored, package timers's; when the next one of
+// each kind is due, package alarm's; documents that expire, package
 // sweeper's. Handlers run in worker processes of js; which of them are debugged, package debug knows.
 //
 // # Map
@@ -35,7 +36,7 @@
 //	speculation.go  handlers that run before the batch before them is stored: what they may see, when they are void
 //	host.go, queries.go, statements.go, curl.go  what handlers get at: documents and timers, statements, other servers
 //	deadletter.go what becomes of events whose handlers fail for good
-//	keys.go, progress.go, timers.go  what is stored of an instance
+//	keys.go, progress.go  what is stored of an instance
 //	stats.go, report.go  what is counted, and how it is told
 //	statsshare.go what other processes have counted
 //	backlog.go    what nobody has read yet, as the store tells
@@ -71,8 +72,8 @@
 //  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are
 //     at most applog.Pieces.
 //  12. What is stored of the origin of a revision names no instance that there never was.
-//  13. Keys and values have the forms that keys.go, timers.go, progress.go and packages feed,
-//     outbox and applog tell.
+//  13. Keys and values have the forms that keys.go, progress.go and packages feed, timers, outbox and
+//     applog tell.
 //  14. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
 //     the next one run. These have no effect before the first one is done, and see nothing that they could not see
 //     then.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -37,15 +38,15 @@ func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 			}
 			continue
 		}
-		if err := h.await(ctx, mostContexts); err != nil {
+		if err := h.await(ctx, timers.MostContexts); err != nil {
 			return nil, err
 		}
-		var list []timer
+		var list []timers.Timer
 		var nexts []int64
 		fired := w.storing.firing()
 		err := kv.ViewAgain(ctx, w.f.engine.o.KV, func(tx kv.ReadTx) (err error) {
 			most := (w.size + len(in) - 1) / len(in)
-			list, nexts, err = dueTimers(tx, w.f.space, in, now.UnixMilli(), most, fired)
+			list, nexts, err = w.f.space.timers().Due(tx, in, now.UnixMilli(), most, fired)
 			return err
 		})
 		if err != nil {
@@ -54,7 +55,7 @@ func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 		for i, p := range in {
 			w.f.alarm.Set(p, nexts[i])
 		}
-		h.give(mostContexts)
+		h.give(timers.MostContexts)
 		if len(list) > 0 {
 			return w.f.firing(ctx, list, now)
 		}
@@ -64,16 +65,16 @@ func (w *timerWorker) gather(ctx context.Context, h *holding) ([]*item, error) {
 
 // firing gives a function that tells the timers that b fires from others. A timer that was set
 // again under the same name has another nonce and is a new one. b may be nil.
-func (b *batch) firing() func(*timer) bool {
-	nonces := make(map[timerName][]byte)
+func (b *batch) firing() func(*timers.Timer) bool {
+	nonces := make(map[timers.Name][]byte)
 	if b != nil {
 		for _, it := range b.items {
-			nonces[it.due.timerName] = it.due.nonce
+			nonces[it.due.Name] = it.due.Nonce
 		}
 	}
-	return func(t *timer) bool {
-		nonce, named := nonces[t.timerName]
-		return named && bytes.Equal(nonce, t.nonce)
+	return func(t *timers.Timer) bool {
+		nonce, named := nonces[t.Name]
+		return named && bytes.Equal(nonce, t.Nonce)
 	}
 }
 
@@ -100,23 +101,23 @@ func (w *timerWorker) untilDue(ctx context.Context, next int64) error {
 
 // firing makes items of timers that are due. A timer that is later than skip_timer_threshold, in
 // seconds, is skipped: it is removed and its callback does not run.
-func (f *function) firing(ctx context.Context, list []timer, now time.Time) ([]*item, error) {
+func (f *function) firing(ctx context.Context, list []timers.Timer, now time.Time) ([]*item, error) {
 	items := make([]*item, len(list))
 	for i := range list {
 		t := &list[i]
-		if t.callback == heldCallback {
+		if t.Callback == heldCallback {
 			var err error
 			if items[i], err = f.released(ctx, t); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		late := now.UnixMilli() - t.due
+		late := now.UnixMilli() - t.Due
 		items[i] = &item{
-			timer: t, due: t, partition: t.partition,
-			event: js.Event{Kind: js.EventTimer, Callback: t.callback, Context: t.context},
+			timer: t, due: t, partition: t.Partition,
+			event: js.Event{Kind: js.EventTimer, Callback: t.Callback, Context: t.Context},
 		}
-		if t.callback == scheduledCallback {
+		if t.Callback == scheduledCallback {
 			scheduled(f, items[i])
 		}
 		if limit := f.settings.SkipTimerThreshold; limit > 0 && late > limit*1000 {

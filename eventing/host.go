@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -69,7 +70,7 @@ func eventError(e *compat.Error) *js.EventError {
 // HasTimer implements js.EventHost. What it answers from the store is verified by the commit
 // (seen).
 func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found bool, err error) {
-	name := timerName{callback, reference}
+	name := timers.Name{Callback: callback, Reference: reference}
 	if b.items[b.current].event.Kind == js.EventUndeploy {
 		return false, nil // they go with the function
 	}
@@ -88,7 +89,7 @@ func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found
 		}
 	}
 	err = kv.ViewAgain(ctx, b.f.engine.o.KV, func(tx kv.ReadTx) error {
-		found, err = hasTimer(tx, b.f.space, name)
+		found, err = b.f.space.timers().Has(tx, name)
 		return err
 	})
 	if err == nil {

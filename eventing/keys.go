@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/eventing/feed"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -13,8 +14,7 @@ import (
 // is to clear one range. The numbers are on disk.
 //
 //	(partition, p)                    sequence up to which the effects of a partition's events are stored
-//	(due, p, ms, callback, ref)       a timer: nonce, context
-//	(ref, callback, ref)              when it is due, in which partition, and its nonce
+//	(due, …), (ref, …)                timers in the order of time, and by their names (package timers)
 //	(progress)                        uuid of the source, sequence at which the instance began
 //	(owner, p)                        id of the process that works on a partition; none: nobody
 //	(done, p)                         sequence up to which all events of a partition are done, with effects or not
@@ -61,14 +61,8 @@ func (s space) done(p int) []byte { return tuple.AppendInt(s.sub(tagDone), int64
 
 func (s space) ownersChanged() []byte { return s.sub(tagOwnersChanged) }
 
-// dueIn is the prefix of a partition's timers in the order of time.
-func (s space) dueIn(p int) []byte { return tuple.AppendInt(s.sub(tagDue), int64(p)) }
-
-func (s space) due(p int, ms int64, t timerName) []byte {
-	return t.append(tuple.AppendInt(s.dueIn(p), ms))
-}
-
-func (s space) ref(t timerName) []byte { return t.append(s.sub(tagRef)) }
+// timers is where the timers of an instance are.
+func (s space) timers() timers.List { return timers.Below(s.sub(tagDue), s.sub(tagRef)) }
 
 // below is the range of a key and all that it begins.
 func below(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }

@@ -186,7 +186,7 @@ func (f *function) settle(b *batch) []*item {
 	}
 	for _, t := range b.timers {
 		if t != nil {
-			f.alarm.Set(t.partition, t.due)
+			f.alarm.Set(t.Partition, t.Due)
 		}
 	}
 	b.mail.settle(f)
@@ -369,7 +369,7 @@ func lost(err error) bool { return errors.Is(err, jobs.ErrLost) || errors.Is(err
 func logItem(log *applog.Log, it *item) {
 	about := applog.About{ID: it.id, Rev: it.rev}
 	if it.timer != nil {
-		about.Callback, about.Reference = it.timer.callback, it.timer.reference
+		about.Callback, about.Reference = it.timer.Callback, it.timer.Reference
 	}
 	for _, text := range it.result.Logs {
 		log.Line("INFO", &about, text)

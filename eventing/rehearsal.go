@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/sweeper"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
@@ -153,9 +154,9 @@ func (h *Rehearsal) next(ctx context.Context) (int64, error) {
 }
 
 // timers reads the timers that are due at a time, and when each partition has its next one.
-func (h *Rehearsal) timers(ctx context.Context, at int64) (list []timer, nexts []int64, err error) {
+func (h *Rehearsal) timers(ctx context.Context, at int64) (list []timers.Timer, nexts []int64, err error) {
 	err = kv.ViewAgain(ctx, h.e.o.KV, func(tx kv.ReadTx) error {
-		list, nexts, err = dueTimers(tx, h.f.space, h.r.mine, at, mostRehearsed, func(*timer) bool { return false })
+		list, nexts, err = h.f.space.timers().Due(tx, h.r.mine, at, mostRehearsed, nil)
 		return err
 	})
 	return list, nexts, err
@@ -297,7 +298,7 @@ func (h *Rehearsal) Timers(ctx context.Context) ([]RehearsedTimer, error) {
 	list := []RehearsedTimer{}
 	for i := range all {
 		t := &all[i]
-		list = append(list, RehearsedTimer{t.callback, t.reference, time.UnixMilli(t.due).UTC(), t.context})
+		list = append(list, RehearsedTimer{t.Callback, t.Reference, time.UnixMilli(t.Due).UTC(), t.Context})
 	}
 	return list, err
 }

@@ -141,7 +141,7 @@ func (f *function) outlook(
 	var nexts []int64
 	err = kv.ViewAgain(ctx, f.engine.o.KV, func(tx kv.ReadTx) (err error) {
 		if p, _, err = readProgress(tx, f.space); err == nil {
-			_, nexts, err = dueTimers(tx, f.space, p.mine(self), -1, 0, func(*timer) bool { return false })
+			_, nexts, err = f.space.timers().Due(tx, p.mine(self), -1, 0, nil)
 		}
 		if err == nil {
 			nexts, err = f.space.outbox().AppendNext(nexts, tx, p.mine(self))

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/schedule"
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -19,11 +20,15 @@ import (
 // scheduledCallback is the callback of such timers. No function has that name.
 const scheduledCallback = "(schedule)"
 
+func scheduledName(s *schedule.Schedule) timers.Name {
+	return timers.Name{Callback: scheduledCallback, Reference: s.String()}
+}
+
 // nextCall is the timer of a schedule's first call after now.
-func nextCall(f *function, s *schedule.Schedule) *timer {
-	name := timerName{scheduledCallback, s.String()}
-	return &timer{
-		timerName: name, partition: feed.PartitionOf(name.reference), due: s.Next(f.engine.now()).UnixMilli(),
+func nextCall(f *function, s *schedule.Schedule) *timers.Timer {
+	name := scheduledName(s)
+	return &timers.Timer{
+		Name: name, Partition: feed.PartitionOf(name.Reference), Due: s.Next(f.engine.now()).UnixMilli(),
 	}
 }
 
@@ -31,14 +36,15 @@ func nextCall(f *function, s *schedule.Schedule) *timer {
 // that some partitions are the process's: the function is new, or its schedules were changed while it
 // was paused.
 func startSchedules(f *function, tx kv.Tx, mine []int) error {
+	list := f.space.timers()
 	for i := range f.settings.Schedules {
 		t := nextCall(f, &f.settings.Schedules[i])
-		if !slices.Contains(mine, t.partition) {
+		if !slices.Contains(mine, t.Partition) {
 			continue
 		}
-		found, err := hasTimer(tx, f.space, t.timerName)
+		found, err := list.Has(tx, t.Name)
 		if err == nil && !found {
-			err = t.set(tx, f.space)
+			err = list.Set(tx, t)
 		}
 		if err != nil {
 			return err
@@ -50,12 +56,12 @@ func startSchedules(f *function, tx kv.Tx, mine []int) error {
 // scheduled completes the item of a schedule's timer. One whose schedule is not there any more is
 // skipped, and has no next call.
 func scheduled(f *function, it *item) {
-	s, found := f.settings.Schedules.Find(it.timer.reference)
+	s, found := f.settings.Schedules.Find(it.timer.Reference)
 	if it.event.Callback = s.Call; !found {
 		it.skipped = true
 		return
 	}
-	it.schedule, it.event.Context = &s, fmt.Appendf(nil, `{"schedule":%q,"due":%d}`, s.String(), it.timer.due)
+	it.schedule, it.event.Context = &s, fmt.Appendf(nil, `{"schedule":%q,"due":%d}`, s.String(), it.timer.Due)
 }
 
 // console is what clients ask of an Engine of functions beside their statistics.
@@ -63,33 +69,22 @@ type console struct{ e *Engine }
 
 // NextCalls gives the schedules of a function with their next calls.
 func (c console) NextCalls(ctx context.Context, r *registry.Record) (list []schedule.Upcoming, err error) {
+	var names []timers.Name
 	for _, s := range r.Running().Settings.Schedules {
 		list = append(list, schedule.Upcoming{Schedule: s})
+		names = append(names, scheduledName(&s))
 	}
 	if len(list) == 0 || r.Instance == 0 {
 		return list, nil
 	}
 	err = kv.ViewAgain(ctx, c.e.o.KV, func(tx kv.ReadTx) error {
-		keys := make([][]byte, len(list))
-		for i := range list {
-			keys[i] = spaceOf(r.Instance).ref(timerName{scheduledCallback, list[i].String()})
-		}
-		values, err := tx.GetMany(keys)
-		if err != nil {
-			return err
-		}
-		for i, value := range values {
-			if value == nil {
-				continue
+		times, err := spaceOf(r.Instance).timers().Times(tx, names)
+		for i, due := range times {
+			if next := time.UnixMilli(due).UTC(); due > 0 {
+				list[i].Next = &next
 			}
-			t, err := parseRef(value)
-			if err != nil {
-				return err
-			}
-			next := time.UnixMilli(t.due).UTC()
-			list[i].Next = &next
 		}
-		return nil
+		return err
 	})
 	return list, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/js"
 )
 
@@ -77,15 +78,15 @@ func (b *batch) writes(key docKey) bool {
 }
 
 // setsTimer reports whether handlers have made or cancelled a timer, or are its callback.
-func (b *batch) setsTimer(name timerName) bool {
+func (b *batch) setsTimer(name timers.Name) bool {
 	_, touched := b.timers[name]
 	return touched || b.fires(name)
 }
 
 // fires reports whether a timer is fired by the batch.
-func (b *batch) fires(name timerName) bool {
+func (b *batch) fires(name timers.Name) bool {
 	for _, it := range b.items {
-		if it.due != nil && it.due.timerName == name {
+		if it.due != nil && it.due.Name == name {
 			return true
 		}
 	}

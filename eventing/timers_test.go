@@ -11,7 +11,6 @@ import (
 // TestFiredTimersLeaveNothing: nothing is left of timers that have fired, whatever the length of
 // their contexts: none, one that just fills a value, one with a byte more, one of several values.
 func TestFiredTimersLeaveNothing(t *testing.T) {
-	require.Equal(t, 90_000, maxChunk)
 	n := newAlone(t, "src")
 	n.define("f", `
 function Later(context) {}

@@ -184,9 +184,9 @@ func (b *batch) answer(it *item) *trialAnswer {
 		return strings.Compare(x.Database+"\x00"+x.ID, y.Database+"\x00"+y.ID)
 	})
 	for name, t := range b.timers {
-		shown := trialTimer{Callback: name.callback, Reference: name.reference, Cancelled: t == nil}
+		shown := trialTimer{Callback: name.Callback, Reference: name.Reference, Cancelled: t == nil}
 		if t != nil {
-			shown.Due, shown.Context = time.UnixMilli(t.due).UTC().Format(time.RFC3339Nano), t.context
+			shown.Due, shown.Context = time.UnixMilli(t.Due).UTC().Format(time.RFC3339Nano), t.Context
 		}
 		a.Timers = append(a.Timers, shown)
 	}
