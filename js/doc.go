@@ -24,9 +24,9 @@
 //     event_check.go compiles a program without running it; event_wire.go encodes what crosses
 //   - in the worker, event_source.go says what code may be; event_realm.go with event.js, event_subdoc.js and
 //     event_services.js makes the realm; event_worker.go and event_clock.go run batches; event_partial.go passes only
-//     those members of a document that a handler reads; event_store.go holds writes that are not committed;
-//     event_parts.go does operations on parts of documents; event_debugger.go joins a handler with package js/inspect,
-//     the debugger of a function;
+//     those members of a document that a handler reads, while package js/stringify tells what the others print;
+//     event_store.go holds writes that are not committed; event_parts.go does operations on parts of documents;
+//     event_debugger.go joins a handler with package js/inspect, the debugger of a function;
 //     event_alias.go has the objects that stand for databases, event_natives.go the other functions that the realm gets
 //     from Go, event_ask.go their questions to the host
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js/script"
+	"github.com/settee-db/settee/js/stringify"
 )
 
 // mapProgram is a MapProgram in a worker.
@@ -101,7 +102,7 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 
 // document is the value of a document for a function with these uses.
 func (f *mapFunction) document(doc ejson.Value) (goja.Value, error) {
-	if f.use.Complete || doc.Kind() != ejson.Object || isDeep(doc, 0) {
+	if f.use.Complete || doc.Kind() != ejson.Object || stringify.IsDeep(doc, 0) {
 		return f.build(doc, true, 0)
 	}
 	o, _, err := f.pick(doc, f.use, true, 1)

@@ -10,13 +10,14 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js/script"
+	"github.com/settee-db/settee/js/stringify"
 )
 
-// maxSafeInteger is the largest integer that a JavaScript number holds with all its neighbours.
-const maxSafeInteger = 1<<53 - 1
-
-// maxDepth bounds the nesting of values that enter or leave a realm.
-const maxDepth = 10000
+// Bounds of values that enter or leave a realm.
+const (
+	maxSafeInteger = stringify.MaxSafeInteger
+	maxDepth       = stringify.MaxDepth
+)
 
 var errDepth = compat.Named(compat.KindUnknown, "InternalError", "too much recursion")
 
