@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/eventing/timers"
 	"github.com/settee-db/settee/storage/kv"
@@ -187,6 +188,8 @@ function OnUpdate(doc, meta) {
 	createTimer(Ring, new Date(1e12), "ref", {x: [1]});
 	cancelTimer(Ring, "ref");
 	curl("POST", api, {path: "/p", body: "b"});
+	publish(api, {a: 1}, {id: "m", headers: {"X-A": "b"}});
+	publish(dst, {b: 2});
 	INSERT INTO dst (KEY, VALUE) VALUES ("q", {"by": "statement"});
 	debugger;
 	dst["late"] = {};
@@ -217,6 +220,16 @@ function Ring() {}`, "http://127.0.0.1:1", "{}")
 			{Callback: "Ring", Reference: "ref", Due: "2001-09-09T01:46:40Z", Context: []byte(`{"x":[1]}`)},
 			{Callback: "Ring", Reference: "ref", Cancelled: true},
 		},
+		Published: []outbox.Shown{
+			{
+				Destination: "api", ID: "m", Value: []byte(`{"a":1}`),
+				Headers: map[string]string{"Content-Type": "application/json", "X-A": "b"},
+			},
+			{
+				Destination: "dst", Value: []byte(`{"b":2}`),
+				Headers: map[string]string{"Content-Type": "application/json"},
+			},
+		},
 		Log:      []string{`"begins" "x"`},
 		Requests: []debug.Request{{Binding: "api", Method: "POST", Path: "/p", Body: "b"}},
 	}
@@ -230,6 +243,7 @@ function Ring() {}`, "http://127.0.0.1:1", "{}")
 	require.Equal(t, "late", effects().Writes[3].ID)
 	require.Equal(t, `{"n":1}`, n.get("dst", "one"))
 	require.Empty(t, n.get("dst", "a"))
+	require.Zero(t, n.sizes(), "what a debugged handler publishes is not stored")
 	s.Stop(true)
 }
 

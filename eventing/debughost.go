@@ -48,6 +48,12 @@ func (h *debugHost) note(e *js.EventEffect) {
 			t.Due = time.UnixMilli(e.Due).UTC().Format(time.RFC3339Nano)
 		}
 		h.session.Note(size, func(all *debug.Effects) { all.Timers = append(all.Timers, t) })
+	case js.EffectPublish:
+		// One that cannot be read is told where the handler ends: its event fails (publish).
+		if m, err := messageOf(h.f, e); err == nil {
+			m.Key = e.Reference
+			h.session.Note(size, func(all *debug.Effects) { all.Published = append(all.Published, m.Show()) })
+		}
 	}
 }
 

@@ -369,19 +369,20 @@ function OnUpdate(doc, meta) {
 	if (doc.bad) throw new Error("bad");
 }
 function OnDelete(meta) { dst["gone:" + meta.id] = {}; }
-function fire(context) { dst["fired"] = context; }`, "", "+dst=dst")
+function fire(context) { dst["fired"] = context; publish(dst, {p: context.y}, {id: "m"}); }`, "", "+dst=dst")
 	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
 	require.NoError(t, err)
 	for request, want := range map[string]string{
 		`{"id":"a"}`: `{"outcome":"success","statements":[],"log":["\"saw\" 1"],"writes":[{"database":"dst","id":"new","doc":{"sum":3}},
 			{"database":"dst","id":"old","deleted":true}],
-			"timers":[{"callback":"fire","reference":"t","due":"1970-01-01T00:00:05Z","context":{"x":1}}]}`,
+			"timers":[{"callback":"fire","reference":"t","due":"1970-01-01T00:00:05Z","context":{"x":1}}],"published":[]}`,
 		`{"id":"none","doc":{"v":5,"bad":true}}`: `{"outcome":"failure","statements":[],"log":["\"saw\" 5"],
-			"writes":[],"timers":[]}`,
+			"writes":[],"timers":[],"published":[]}`,
 		`{"id":"b","delete":true}`: `{"outcome":"success","statements":[],"log":[],"writes":[{"database":"dst","id":"gone:b","doc":{}}],
-			"timers":[]}`,
+			"timers":[],"published":[]}`,
 		`{"timer":"fire","context":{"y":2}}`: `{"outcome":"success","statements":[],"log":[],
-			"writes":[{"database":"dst","id":"fired","doc":{"y":2}}],"timers":[]}`,
+			"writes":[{"database":"dst","id":"fired","doc":{"y":2}}],"timers":[],
+			"published":[{"destination":"dst","id":"m","headers":{"Content-Type":"application/json"},"value":{"p":2}}]}`,
 	} {
 		answer, wrong := n.engine.Test(t.Context(), r.Draft, registry.Principal{Name: "root", Roles: admin.Roles},
 			json.RawMessage(request))

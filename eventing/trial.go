@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
+	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
@@ -38,6 +39,8 @@ type trialAnswer struct {
 	Log     []string     `json:"log"`
 	Writes  []trialWrite `json:"writes"`
 	Timers  []trialTimer `json:"timers"`
+	// Published are the messages that it would have published.
+	Published []outbox.Shown `json:"published"`
 	// Statements are those that ran, with the ways in which they have read.
 	Statements []*n1ql.Plan `json:"statements"`
 	Took       int64        `json:"took_us"`
@@ -164,7 +167,7 @@ func (b *batch) answer(it *item) *trialAnswer {
 	r := it.result
 	a := &trialAnswer{
 		Outcome: trialOutcomes[r.Outcome], Log: append([]string{}, r.Logs...), Writes: []trialWrite{},
-		Timers: []trialTimer{}, Statements: *b.plans, Took: r.Took.Microseconds(),
+		Timers: []trialTimer{}, Published: []outbox.Shown{}, Statements: *b.plans, Took: r.Took.Microseconds(),
 	}
 	if f := r.Failure; f != nil {
 		a.Error = &trialError{Name: f.Name, Message: f.Message, Line: f.Line, Column: f.Column, Stack: f.Stack}
@@ -189,6 +192,9 @@ func (b *batch) answer(it *item) *trialAnswer {
 			shown.Due, shown.Context = time.UnixMilli(t.Due).UTC().Format(time.RFC3339Nano), t.Context
 		}
 		a.Timers = append(a.Timers, shown)
+	}
+	for _, m := range b.messages {
+		a.Published = append(a.Published, m.Show())
 	}
 	slices.SortFunc(a.Timers, func(x, y trialTimer) int { return strings.Compare(x.Due, y.Due) })
 	return a

@@ -1,6 +1,10 @@
 package debug
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/settee-db/settee/eventing/outbox"
+)
 
 // Bounds of what is kept of what a handler has done: entries, and their bytes.
 const (
@@ -11,12 +15,14 @@ const (
 // Effects are what the handler of a session has done so far, in the order in which it did. None of it
 // is stored, and no request was made.
 type Effects struct {
-	Reads      []Read    `json:"reads"`
-	Writes     []Write   `json:"writes"`
-	Timers     []TimerOp `json:"timers"`
-	Log        []string  `json:"log"`
-	Requests   []Request `json:"requests"`
-	Statements []string  `json:"statements"`
+	Reads  []Read    `json:"reads"`
+	Writes []Write   `json:"writes"`
+	Timers []TimerOp `json:"timers"`
+	// Published are messages, with all of their headers.
+	Published  []outbox.Shown `json:"published"`
+	Log        []string       `json:"log"`
+	Requests   []Request      `json:"requests"`
+	Statements []string       `json:"statements"`
 	// LeftOff is how much more there was than is kept.
 	LeftOff int `json:"left_off"`
 
@@ -80,5 +86,6 @@ func (s *Session) Effects() ([]byte, error) {
 	}
 	e.Reads, e.Writes = append([]Read{}, e.Reads...), append([]Write{}, e.Writes...)
 	e.Timers, e.Requests = append([]TimerOp{}, e.Timers...), append([]Request{}, e.Requests...)
+	e.Published = append([]outbox.Shown{}, e.Published...)
 	return json.Marshal(e)
 }
