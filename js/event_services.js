@@ -363,7 +363,8 @@
       return [name, text];
     });
     const bytes = value instanceof ArrayBuffer;
-    const [body, type] = value === null ? ['null', 'application/json'] : content(value);
+    let [body, type] = [value, bytes ? 'application/octet-stream' : 'text/plain'];
+    if (!bytes && typeof value !== 'string') [body, type] = [JSON.stringify(value), 'application/json'];
     if (body === undefined) throw wrong('a value is missing');
     if (!list.some(([name]) => name.toLowerCase() === 'content-type')) list.push(['Content-Type', type]);
     return JSON.stringify({ headers: list, text: bytes ? '' : body, base64: bytes ? native.encode64(body) : '' });

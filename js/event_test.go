@@ -216,6 +216,9 @@ func effectText(e EventEffect) string {
 		}
 		return fmt.Sprintf("timer %s %s at %d with %s", e.Callback, e.Reference, e.Due, context)
 	}
+	if e.Kind == EffectPublish {
+		return "publish " + e.Callback + " " + e.Reference + " " + string(e.Context)
+	}
 	return "cancel " + e.Callback + " " + e.Reference
 }
 
