@@ -93,7 +93,7 @@ func (s sender) deliver(ctx context.Context, w outbox.Waiting) (again int64, err
 // send posts a message to a URL; nil: it was accepted. Answers of 4xx are final, but for those that
 // ask to come again.
 func (s sender) send(ctx context.Context, url int, m *outbox.Message) *refusal {
-	ctx, cancel := context.WithTimeout(ctx, deliveryTime)
+	ctx, cancel := context.WithTimeout(ctx, s.f.engine.deliverIn)
 	defer cancel()
 	headers := append([][2]string{{"Idempotency-Key", m.Key}}, m.Headers...)
 	r := s.f.urls[url].Send(ctx, headers, m.Body)

@@ -91,6 +91,7 @@ type Engine struct {
 	logs       *applog.Logs
 	restAfter  time.Duration // restAfter, but for tests
 	retryAfter time.Duration // leastRetry, but for tests
+	deliverIn  time.Duration // deliveryTime, but for tests
 	resting    atomic.Int64  // functions that rest
 	posted     atomic.Uint32 // messages that handlers have published, to give them an order
 	rehearsed  bool          // by a Rehearsal: nobody waits for the machine's clock
@@ -122,7 +123,7 @@ func New(o Options) *Engine {
 		o: o, asked: make(map[definition.Ref]uint64), records: make(map[definition.Ref]*registry.Record),
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
 		stats: make(map[int64]*Statistics), looked: make(chan struct{}),
-		debugging: debug.NewSessions(), restAfter: restAfter, retryAfter: leastRetry,
+		debugging: debug.NewSessions(), restAfter: restAfter, retryAfter: leastRetry, deliverIn: deliveryTime,
 	}
 	e.console = console{e}
 	e.logs = applog.New(o.KV, e.now)
