@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5"
 	"crypto/sha256"
+	"crypto/sha512"
 	"fmt"
 	"hash"
 	"io"
@@ -35,12 +36,12 @@ func TestDigestVectors(t *testing.T) {
 	for algorithm, response := range responses {
 		text := strings.ReplaceAll(fmt.Sprintf(challenge, algorithm), "\n", "")
 		found := findChallenge(http.Header{"Www-Authenticate": {
-			`Basic realm="x"`, `Digest realm="x",algorithm=MD5-sess,nonce="y",qop="auth"`, text,
+			`Basic realm="x"`, `Digest realm="x",algorithm=MD5-sess,nonce="y"`, `Digest realm="x",algorithm=X,nonce="y"`, text,
 			fmt.Sprintf(`Digest realm="x",nonce="%s"`, "no"),
 		}})
 		require.NotNil(t, found)
-		credentials, err := digest.Digest(found, digest.Options{
-			Method: "GET", URI: "/dir/index.html", Count: 1, Username: "Mufasa", Password: "Circle of Life",
+		credentials, err := found.sign("Mufasa", "Circle of Life", digest.Options{
+			Method: "GET", URI: "/dir/index.html", Count: 1,
 			Cnonce: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ",
 		})
 		require.NoError(t, err)
@@ -56,9 +57,12 @@ type digestServer struct {
 	hash     func() hash.Hash
 	name     string // of the algorithm
 	password string
+	moves    bool // each answer names another nonce
 
 	mu    sync.Mutex
 	nonce int
+	key   string   // of the session
+	of    string   // nonce of the last challenge
 	nc    int      // the last count of the nonce
 	seen  []string // what was answered, with the body that came
 }
@@ -88,7 +92,14 @@ func (s *digestServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	nonce, stale, what := fmt.Sprint("n", s.nonce), false, "unsigned"
 	if got["response"] != "" {
-		signature := s.sum(s.sum("u", "realm", s.password), got["nonce"], got["nc"], got["cnonce"], got["qop"],
+		a1 := s.sum("u", "realm", s.password)
+		if strings.HasSuffix(s.name, "-sess") {
+			if s.key == "" { // once for a challenge, of the first nonce of client and server
+				s.key = s.sum(a1, s.of, got["cnonce"])
+			}
+			a1 = s.key
+		}
+		signature := s.sum(a1, got["nonce"], got["nc"], got["cnonce"], got["qop"],
 			s.sum(r.Method, r.RequestURI))
 		switch {
 		case signature != got["response"] || got["uri"] != r.RequestURI || got["qop"] != "auth":
@@ -100,10 +111,15 @@ func (s *digestServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		default:
 			s.nc++
 			what = "good"
+			if s.moves {
+				s.nonce, s.nc = s.nonce+1, 0
+				w.Header().Set("Authentication-Info", fmt.Sprintf(`qop=auth, nextnonce="n%d"`, s.nonce))
+			}
 		}
 	}
 	s.seen = append(s.seen, strings.TrimSpace(what+" "+string(body)))
 	if what != "good" {
+		s.of, s.key = nonce, ""
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Digest realm="realm", qop="auth", algorithm=%s, nonce="%s", stale=%t`,
 			s.name, nonce, stale))
 		w.WriteHeader(http.StatusUnauthorized)
@@ -135,7 +151,10 @@ func (s *digestServer) forget() {
 // of the nonce. A nonce that is stale is replaced; a wrong password is not tried twice. Signatures stay within
 // the origin of the binding.
 func TestDigest(t *testing.T) {
-	for name, hash := range map[string]func() hash.Hash{"MD5": md5.New, "SHA-256": sha256.New} {
+	for name, hash := range map[string]func() hash.Hash{
+		"MD5": md5.New, "SHA-256": sha256.New, "MD5-sess": md5.New, "SHA-256-sess": sha256.New,
+		"SHA-512-256-sess": sha512.New512_256,
+	} {
 		server := newDigestServer(t, name, hash)
 		u, err := New(definition.CurlBinding{
 			Hostname: server.URL, AuthType: definition.AuthDigest, Username: "u", Password: "p",
@@ -172,10 +191,31 @@ func TestDigest(t *testing.T) {
 		require.Equal(t, []string{"good", "unsigned"}, server.answered(), "back from another origin")
 
 		server.mu.Lock()
-		server.password = "changed"
+		server.password, server.key = "changed", ""
 		server.mu.Unlock()
 		require.Equal(t, 401, ask("GET", "/a", ""))
 		require.Equal(t, []string{"wrong"}, server.answered())
+	}
+}
+
+// TestDigestNextNonce: where a server names the nonce of the next request none is refused, with a session
+// or without; counts begin anew.
+func TestDigestNextNonce(t *testing.T) {
+	for _, name := range []string{"SHA-256", "SHA-256-sess"} {
+		server := newDigestServer(t, name, sha256.New)
+		server.moves = true
+		u, err := New(definition.CurlBinding{
+			Hostname: server.URL, AuthType: definition.AuthDigest, Username: "u", Password: "p",
+		}, 1<<20, func(netip.Addr) bool { return true })
+		require.NoError(t, err)
+		defer u.Close()
+		for range 3 {
+			answer, err := u.Do(t.Context(), &js.EventRequest{Method: "GET"},
+				func(context.Context, int64) error { return nil })
+			require.NoError(t, err)
+			require.Equal(t, 200, answer.Status)
+		}
+		require.Equal(t, []string{"unsigned", "good", "good", "good"}, server.answered(), name)
 	}
 }
 
@@ -208,11 +248,11 @@ func FuzzChallenge(f *testing.F) {
 	f.Add(`digest realm=a,nonce=b`)
 	f.Add("Digest realm=\"\x01ü\",nonce=\"\\")
 	f.Fuzz(func(t *testing.T, header string) {
-		d := &digests{user: "u\n", password: "p", challenge: findChallenge(http.Header{"Www-Authenticate": {header}})}
+		d := &digests{user: "u\n", password: "p", login: findChallenge(http.Header{"Www-Authenticate": {header}})}
 		r := httptest.NewRequest(http.MethodPost, "/a", strings.NewReader("x"))
 		signed, is, err := d.sign(r)
 		require.NoError(t, err)
-		require.Equal(t, d.challenge != nil, is)
+		require.Equal(t, d.login != nil, is)
 		require.True(t, httpguts.ValidHeaderFieldValue(signed.Header.Get("Authorization")))
 	})
 }
