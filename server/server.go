@@ -151,7 +151,7 @@ func New(o Options) (*Server, error) {
 	s.admin, err = admin.New(admin.Options{
 		Env: env, Views: o.Views, Search: o.Search, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier,
 		Replications: s.replications.Tasks, Crashing: s.replications.Crashing,
-		NoRoom: o.NoRoom, Paused: pausedFunctions(o.Functions),
+		NoRoom: o.NoRoom, Functions: functionTasks(o.Functions, o.FunctionEngine),
 		Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer, or too slowly.",
@@ -247,19 +247,36 @@ func (s *Server) configure(server *http.Server) {
 	server.ErrorLog = log.New(logging.ConnectionLog{Log: s.env.Log}, "", 0)
 }
 
-// pausedFunctions gives those of the event functions that were paused for a reason.
-func pausedFunctions(functions *registry.Registry) func(context.Context) ([]admin.Paused, error) {
-	if functions == nil {
+// functionTasks gives those of the event functions that were paused for a reason, or have messages that
+// are not delivered. engine may be nil: nobody has published anything then.
+func functionTasks(
+	all *registry.Registry, engine functions.Engine,
+) func(context.Context) ([]admin.FunctionTask, error) {
+	if all == nil {
 		return nil
 	}
-	return func(ctx context.Context) (paused []admin.Paused, err error) {
-		all, _, err := functions.List(ctx)
-		for _, r := range all {
-			if r.State == definition.Paused && r.Reason != "" {
-				paused = append(paused, admin.Paused{Function: r.Ref().String(), Reason: r.Reason, Since: r.Changed})
+	return func(ctx context.Context) (tasks []admin.FunctionTask, err error) {
+		list, _, err := all.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			t := admin.FunctionTask{Function: r.Ref().String(), State: string(r.State), Since: r.Changed}
+			if r.State == definition.Paused {
+				t.Reason = r.Reason
+			}
+			if engine != nil {
+				sizes, err := engine.Outbox(ctx, r)
+				if err != nil {
+					return nil, err
+				}
+				t.Outbox, t.DeadLetters, t.OutboxBytes = sizes.Waiting, sizes.DeadLetters, sizes.Bytes
+			}
+			if t.Reason != "" || t.Outbox+t.DeadLetters > 0 {
+				tasks = append(tasks, t)
 			}
 		}
-		return paused, err
+		return tasks, nil
 	}
 }
 

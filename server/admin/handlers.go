@@ -30,13 +30,13 @@ type Options struct {
 	Verifier     *principal.Verifier
 	Replications func() []replication.Task  // that run
 	Crashing     func() []replication.Crash // those that wait after failures
-	// Paused are the event functions that were paused for a reason; nil without.
-	Paused  func(context.Context) ([]Paused, error)
-	Build   string                 // what was built; GET / shows it as git_sha
-	Web     string                 // directory of the web interface, none if empty or missing
-	Cluster Cluster                // what the store's cluster says of itself, nil without
-	Metrics []prometheus.Collector // that _prometheus shows besides CouchDB's and the process's own
-	NoRoom  func() bool            // whether clients may not write for want of space; nil: they may
+	// Functions are the event functions that somebody has to know of; nil without.
+	Functions func(context.Context) ([]FunctionTask, error)
+	Build     string                 // what was built; GET / shows it as git_sha
+	Web       string                 // directory of the web interface, none if empty or missing
+	Cluster   Cluster                // what the store's cluster says of itself, nil without
+	Metrics   []prometheus.Collector // that _prometheus shows besides CouchDB's and the process's own
+	NoRoom    func() bool            // whether clients may not write for want of space; nil: they may
 }
 
 // Cluster is what the store's cluster says of itself: as metrics, and as JSON. Each asks it.
@@ -55,7 +55,7 @@ type Handlers struct {
 	js           *js.Pool
 	verifier     *principal.Verifier
 	replications func() []replication.Task
-	paused       func(context.Context) ([]Paused, error)
+	functions    func(context.Context) ([]FunctionTask, error)
 	build        string
 	web          *os.Root // nil without a web interface
 	cluster      Cluster  // nil without
@@ -74,7 +74,7 @@ type Handlers struct {
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
 		env: o.Env, views: o.Views, search: o.Search, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier,
-		replications: o.Replications, paused: o.Paused, build: o.Build, cluster: o.Cluster, started: time.Now(),
+		replications: o.Replications, functions: o.Functions, build: o.Build, cluster: o.Cluster, started: time.Now(),
 		crashing: o.Crashing, noRoom: o.NoRoom, health: &health{store: o.Env.Store, log: o.Env.Log},
 	}
 	var err error

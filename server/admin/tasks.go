@@ -39,7 +39,7 @@ func (h *Handlers) getActiveTasks(c *call.Call) error {
 		if tasks, err = h.runningJobs(c.Context()); err != nil {
 			return err
 		}
-		paused, err := h.pausedFunctions(c.Context())
+		paused, err := h.eventFunctions(c.Context())
 		if err != nil {
 			return err
 		}
@@ -226,25 +226,37 @@ func indexerMembers(t *views.Task) map[string]string {
 	}
 }
 
-// Paused is an event function that was paused for a reason, without anybody asking for it.
-type Paused struct {
-	Function, Reason string
-	Since            time.Time
+// FunctionTask is an event function that somebody has to know of: it was paused without anybody asking
+// for it, or has messages that are not delivered.
+type FunctionTask struct {
+	Function, State string
+	Reason          string // why it was paused; empty if that was asked for
+	Since           time.Time
+	// Messages that wait and that are dead letters, and the bytes of both.
+	Outbox, DeadLetters, OutboxBytes int64
 }
 
-// pausedFunctions lists event functions that were paused after a fault, as tasks, so that
-// monitoring of _active_tasks sees that an administrator has to act.
-func (h *Handlers) pausedFunctions(ctx context.Context) (tasks []task, err error) {
-	if h.paused == nil {
+// eventFunctions lists event functions as tasks, so that monitoring of _active_tasks sees that an
+// administrator has to act.
+func (h *Handlers) eventFunctions(ctx context.Context) (tasks []task, err error) {
+	if h.functions == nil {
 		return nil, nil
 	}
-	list, err := h.paused(ctx)
-	for _, p := range list {
-		t := task{node: h.env.Node, pid: pidOf(crc32.ChecksumIEEE([]byte(p.Function))), members: map[string]string{
-			"type": `"event_function"`, "state": `"paused"`, "function": string(ejson.AppendString(nil, p.Function)),
-			"reason": string(ejson.AppendString(nil, p.Reason)),
+	list, err := h.functions(ctx)
+	for _, f := range list {
+		t := task{node: h.env.Node, pid: pidOf(crc32.ChecksumIEEE([]byte(f.Function))), members: map[string]string{
+			"type": `"event_function"`, "state": string(ejson.AppendString(nil, f.State)),
+			"function": string(ejson.AppendString(nil, f.Function)),
 		}}
-		t.setTimes(p.Since, p.Since)
+		if f.Reason != "" {
+			t.members["reason"] = string(ejson.AppendString(nil, f.Reason))
+		}
+		if f.Outbox+f.DeadLetters > 0 {
+			t.members["outbox"] = strconv.FormatInt(f.Outbox, 10)
+			t.members["dead_letters"] = strconv.FormatInt(f.DeadLetters, 10)
+			t.members["outbox_bytes"] = strconv.FormatInt(f.OutboxBytes, 10)
+		}
+		t.setTimes(f.Since, f.Since)
 		tasks = append(tasks, t)
 	}
 	return tasks, err

@@ -41,7 +41,7 @@ func TestWarningMetrics(t *testing.T) {
 		return reading{"bodies": 99, "bodies limit": 100, "sorting": 99, "sorting limit": 100, "process_max_fds": 1024}
 	}}
 	require.Equal(t, map[string]float64{"warning memory_full": 2, "warning few_files": 1}, warningCounts(t, h))
-	h.paused = func(context.Context) ([]Paused, error) { return nil, errors.New("the store is away") }
+	h.functions = func(context.Context) ([]FunctionTask, error) { return nil, errors.New("the store is away") }
 	_, err := h.env.Config.Delete("admins", "admin", false)
 	require.NoError(t, err)
 	require.Equal(t, map[string]float64{

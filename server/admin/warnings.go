@@ -227,11 +227,14 @@ func jobSubject(j *jobs.Job) string {
 
 // warnOfFunctions: event functions that were paused after a fault.
 func warnOfFunctions(ctx context.Context, h *Handlers, _ reading) (found []warning, err error) {
-	if h.paused == nil {
+	if h.functions == nil {
 		return nil, nil
 	}
-	paused, err := h.paused(ctx)
-	for _, p := range paused {
+	functions, err := h.functions(ctx)
+	for _, p := range functions {
+		if p.Reason == "" {
+			continue
+		}
 		found = append(found, warning{
 			ID: "function_paused", Severity: critical, Subject: p.Function,
 			Text: fmt.Sprintf("The event function %s was paused: %s", p.Function, p.Reason),

@@ -67,8 +67,8 @@ func TestWarnings(t *testing.T) {
 			require.NoError(t, err)
 		}},
 		"a function": {want: "critical function_paused f", state: func(h *Handlers) {
-			h.paused = func(context.Context) ([]Paused, error) {
-				return []Paused{{Function: "f", Reason: "Its owner is gone."}}, nil
+			h.functions = func(context.Context) ([]FunctionTask, error) {
+				return []FunctionTask{{Function: "f", Reason: "Its owner is gone."}, {Function: "g", Outbox: 1}}, nil
 			}
 		}},
 		"a replication": {want: "warning replication_crashing _replicator/r", state: func(h *Handlers) {

@@ -15,9 +15,13 @@ import (
 type fakeLetters struct {
 	letters  []outbox.Letter
 	replayed int
+	empty    bool // nothing is in any outbox
 }
 
 func (e *fakeLetters) Outbox(context.Context, *registry.Record) (outbox.Sizes, error) {
+	if e.empty {
+		return outbox.Sizes{}, nil
+	}
 	return outbox.Sizes{Waiting: 3, DeadLetters: 2, Bytes: 1000}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 // status and as a task, until it is resumed.
 func TestPausedForAReason(t *testing.T) {
 	x := newFixture(t)
+	x.engine.empty = true
 	settle := step{"settle", "", "", 0, 0, ""}
 	x.run([]step{
 		{"POST", "/functions/f", function(), 200, 0, ""}, {"POST", "/functions/f/deploy", "", 200, 0, ""}, settle,
@@ -29,4 +30,24 @@ func TestPausedForAReason(t *testing.T) {
 	x.run([]step{{"POST", "/functions/f/resume", "", 200, 0, ""}, settle})
 	require.NotContains(t, x.Do("GET", base+"/status/f", "").Body.String(), "moon")
 	require.NotContains(t, x.Do("GET", "/_active_tasks", "").Body.String(), "moon")
+}
+
+// TestBacklogIsATask: a function with messages that wait, or that could not be delivered, is a task
+// with how many there are.
+func TestBacklogIsATask(t *testing.T) {
+	x := newFixture(t)
+	settle := step{"settle", "", "", 0, 0, ""}
+	x.run([]step{
+		{"POST", "/functions/f", function(), 200, 0, ""}, {"POST", "/functions/f/deploy", "", 200, 0, ""}, settle,
+	})
+	tasks := x.Do("GET", "/_active_tasks", "").Body.String()
+	for _, member := range []string{
+		`"type":"event_function"`, `"function":"f"`, `"state":"deployed"`, `"outbox":3`, `"dead_letters":2`,
+		`"outbox_bytes":1000`,
+	} {
+		require.Contains(t, tasks, member)
+	}
+	require.NotContains(t, tasks, `"reason"`)
+	x.engine.empty = true
+	require.Equal(t, "[]\n", x.Do("GET", "/_active_tasks", "").Body.String())
 }
