@@ -268,6 +268,38 @@ func TestFeatures(t *testing.T) {
 	require.Contains(t, paths, "`/functions/NAME/test`")
 }
 
+// TestDesignDocument: each heading and item of the design document has its row in docs/eventing.md, which
+// says what there is or why not, and no row is of nothing.
+func TestDesignDocument(t *testing.T) {
+	document, err := os.ReadFile("../docs/eventing.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(document), "### The design document of 2017, heading by heading\n\n| heading | here |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	answered := make(map[string]bool)
+	for line := range strings.Lines(table) {
+		cells := strings.SplitN(strings.Trim(line, "| \n"), " | ", 2)
+		require.Len(t, cells, 2, line)
+		require.NotContains(t, answered, cells[0], "it stands twice")
+		require.NotEmpty(t, cells[1], "%s has no answer", cells[0])
+		answered[cells[0]] = false
+	}
+	items, err := os.ReadFile("testdata/design-document.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(items)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		item, row, ok := strings.Cut(strings.TrimSpace(line), " = ")
+		require.True(t, ok, line)
+		require.Contains(t, answered, row, "docs/eventing.md has no row for %s", item)
+		answered[row] = true
+	}
+	require.GreaterOrEqual(t, len(answered), 30)
+	for row, asked := range answered {
+		require.True(t, asked, "nothing of the design document is answered by %q", row)
+	}
+}
+
 // testsBelow are the tests of a tree, by "package.Test".
 func testsBelow(t *testing.T, root string) map[string]*ast.FuncDecl {
 	t.Helper()
