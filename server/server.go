@@ -224,6 +224,8 @@ func (s *Server) port() string {
 // headTimeout is how long the head of a request may take, and a handshake of TLS.
 const headTimeout = time.Minute
 
+// newEcho is the listener: echo accepts connections and ends them, and hands every request to the
+// route table. Both of its servers, with TLS and without, have the same limits.
 func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true

@@ -169,6 +169,8 @@ func textOf(v ejson.Value, name string) string {
 	return ""
 }
 
+// trialIDs are the ids of the documents that the functions are tried with: at least one and at most
+// trialDocs, since each is read and mapped while the client waits.
 func trialIDs(body ejson.Value) ([]string, error) {
 	docs, _ := body.Get("docs")
 	if docs.Kind() != ejson.Array || docs.Len() < 1 || docs.Len() > trialDocs {
@@ -304,6 +306,8 @@ func (t *trial) reduced() error {
 	return nil
 }
 
+// reduceRows is the value that a view would show for all rows of the trial. It is nil for functions
+// that are answered by the first or last row of a range alone, which nothing is computed for.
 func (t *trial) reduceRows(ctx context.Context) ([]byte, error) {
 	if !reduce.Builtin(t.reduce) {
 		rows := t.rows

@@ -95,6 +95,8 @@ func nouveauAnalyze(c *call.Call) error {
 	return answerTokens(c, a, text.Text())
 }
 
+// answerTokens answers with the terms that an analyzer makes of a text, in their order. Longer texts
+// than maxAnalyzed are refused.
 func answerTokens(c *call.Call, a *analysis.Analyzer, text string) error {
 	if len(text) > maxAnalyzed {
 		return errTextLong

@@ -146,6 +146,8 @@ func (o *nouveauOptions) set(name string, v params.Value) (err error) {
 	return err
 }
 
+// setText sets an option that is a text. The bookmark and the partition are pointers, because an
+// empty one is another request than none.
 func (o *nouveauOptions) setText(name, text string) {
 	switch name {
 	case "bookmark":
