@@ -305,6 +305,8 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 	}, err
 }
 
+// walk calls fn with each row below the prefix, a window of checkWindow at a time: a check of a large
+// index must not hold one snapshot all the while.
 func (c *indexCheck) walk(ctx context.Context, prefix []byte, fn func(kv.Row)) error {
 	end := concat(prefix, []byte{0xff})
 	return kv.Walk(ctx, c.store, prefix, end, checkWindow, func(_ kv.ReadTx, window []kv.Row) error {

@@ -158,6 +158,9 @@ func (s *entries) add(path []byte, v ejson.Value, position int64) {
 	s.push(path, key, position, truncated)
 }
 
+// push appends an entry and counts what it will cost the transaction, unless the list is full: by the
+// number of entries, or by bytes. The entry of the empty path, that of a document which is not broken
+// down, is taken even then. Keys are slices of one arena, so that a document takes few allocations.
 func (s *entries) push(path, value []byte, position int64, truncated bool) {
 	if s.full = s.full || s.values > 0 && len(s.list) >= s.values || s.most > 0 && s.size > s.most; s.full &&
 		len(path) > 0 {

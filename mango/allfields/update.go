@@ -212,6 +212,8 @@ func (w *writer) diff(id string, old, now []entry) {
 	keyspace.AddCounter(tx, sp.total(w.ix.number, totalBytes), size)
 }
 
+// compareFirst says which of two sorted lists has the next key: negative for a, positive for b, 0 when
+// both begin with the same one. A list that has ended comes after all keys of the other.
 func compareFirst(a, b []entry) int {
 	switch {
 	case len(a) == 0:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
 
@@ -36,6 +37,8 @@ type backtracker struct {
 	spent atomic.Int64 // nanoseconds of all matches
 }
 
+// newBacktracker compiles a pattern for the engine that can do what RE2 cannot. That engine may take
+// time without end: the length of the pattern, its stack and the time of a match are bounded.
 func newBacktracker(pattern string) (*backtracker, error) {
 	if len(pattern) > maxBacktracked {
 		return nil, fmt.Errorf("pcre: a pattern of %d bytes", len(pattern))
@@ -126,20 +129,10 @@ func (d *dotNet) step() {
 			d.repeat(size)
 			return
 		}
-		_, size := firstRune(d.in)
+		_, size := utf8.DecodeRuneInString(d.in)
 		d.put(d.in[:size])
 		d.in = d.in[size:]
 	}
-}
-
-func firstRune(s string) (first rune, size int) {
-	for i, c := range s {
-		if i > 0 {
-			return first, i
-		}
-		first = c
-	}
-	return first, len(s)
 }
 
 // put appends an atom.
@@ -231,7 +224,7 @@ func (d *dotNet) brackets() {
 			size := escapeSize(d.in[i:])
 			set, i = set+dotNetEscape(d.in[i:i+size], true), i+size
 		default:
-			_, size := firstRune(d.in[i:])
+			_, size := utf8.DecodeRuneInString(d.in[i:])
 			set, i = set+d.in[i:i+size], i+size
 		}
 	}
@@ -244,7 +237,7 @@ func (d *dotNet) brackets() {
 
 // escapeSize is the length of the escape at the beginning.
 func escapeSize(s string) int {
-	_, size := firstRune(s[1:])
+	_, size := utf8.DecodeRuneInString(s[1:])
 	size++
 	if len(s) > 2 && strings.IndexByte("xkgpPo", s[1]) >= 0 && (s[2] == '{' || s[2] == '<') {
 		if end := strings.IndexAny(s, "}>"); end > 0 {

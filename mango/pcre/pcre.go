@@ -123,6 +123,8 @@ func translatePattern(pattern string) string {
 // group.
 const branchReset = "(?|"
 
+// translateEscape is the escape \c of PCRE in RE2's syntax. Sets such as \w are written out, because
+// those of PCRE and RE2 differ; between brackets they bring no brackets of their own.
 func translateEscape(c byte, inBrackets bool) string {
 	set, isSet := escapes[c]
 	switch {
