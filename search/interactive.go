@@ -41,6 +41,8 @@ func (l interactiveList) find(of signature) int {
 	return slices.IndexFunc(l, func(e interactiveEntry) bool { return e.signature == of })
 }
 
+// encode is the list as it is stored: a byte of format, then each index with its signature, its
+// number, its kind, its language and its definition. parseInteractive reads it.
 func (l interactiveList) encode() []byte {
 	b := []byte{listFormat}
 	for i := range l {

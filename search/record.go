@@ -99,6 +99,7 @@ const (
 	leastSegment   = 5 // bytes of a segmentInfo at least
 )
 
+// encode is the manifest as it is stored, a byte of format first. parseManifest reads it.
 func (m *manifest) encode() []byte {
 	b := []byte{manifestFormat}
 	b = binary.AppendUvarint(b, uint64(m.version))
@@ -199,6 +200,8 @@ const (
 	logDoc    = 2
 )
 
+// encode is the entry as it is stored, which parseLogEntry reads: format, flags, the identity of the
+// document that is replaced, the document. An identity has a fixed length, so that none is stored.
 func (e *logEntry) encode() []byte {
 	flags := byte(0)
 	if e.kill != "" {

@@ -247,6 +247,8 @@ func classicFilter(w *word) bool {
 	return true
 }
 
+// classicAnalyzer is Lucene's ClassicAnalyzer, the StandardAnalyzer of old: it keeps host names and
+// e-mail addresses whole.
 func classicAnalyzer(_ Dialect, set stopSet) *Analyzer {
 	return &Analyzer{
 		split:  splitClassic,

@@ -104,6 +104,8 @@ func (p *porterWord[T]) short(n int) bool {
 	return c != 'w' && c != 'x' && c != 'y'
 }
 
+// ends reports whether the word has the suffix. It compares in place: the word is bytes or runes, and
+// most of the rules of the stemmer ask this of every word.
 func (p *porterWord[T]) ends(suffix string) bool {
 	n := len(p.b) - len(suffix)
 	if n < 0 {

@@ -51,6 +51,8 @@ func arabicAnalyzer(d Dialect, set stopSet) *Analyzer {
 	return a
 }
 
+// persianAnalyzer is Lucene's: Arabic letters are made one before the Persian ones are. The stop words
+// come last, because they are written in letters that are normalized already.
 func persianAnalyzer(d Dialect, set stopSet) *Analyzer {
 	letters := append(digits(d), letterStep(arabicLetters), letterStep(persianLetters))
 	steps := append([]step{lowercase}, letters...)

@@ -37,6 +37,8 @@ func lowercase(w *word) bool {
 	return true
 }
 
+// lowercaseRunes is lowercase for a word with other letters than ASCII. Most words are small already,
+// so they are written back only where a letter has changed.
 func lowercaseRunes(w *word) bool {
 	r := w.runes()
 	changed := false

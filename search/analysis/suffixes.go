@@ -68,6 +68,7 @@ func endsWith(r []rune, suffix string) bool {
 	return true
 }
 
+// startsWith is strings.HasPrefix for a word that is runes already.
 func startsWith(r []rune, prefix string) bool {
 	i := 0
 	for _, c := range prefix {

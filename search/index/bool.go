@@ -46,6 +46,8 @@ func (p *planner) bool(n *query.Bool, boost float32) weight {
 	return b
 }
 
+// squares is the part of the clauses in the norm of the query. Clauses that only filter have no score
+// and no part in it.
 func (b *boolWeight) squares() float32 {
 	sum := float32(0)
 	for _, c := range b.clauses {

@@ -82,6 +82,8 @@ type frequentMaker struct {
 	n    int
 }
 
+// newFrequentMaker begins a Frequent of a term that n documents of the segment have. Norms of a stored
+// segment are read along with the documents, for the peaks of each word of 64.
 func newFrequentMaker(kind segment.Kind, s *reading, field string, n int32) *frequentMaker {
 	words := (int(s.Docs()) + 63) / 64
 	m := &frequentMaker{kind: kind, f: &Frequent{docs: segment.NewBitmap(s.Docs()), before: make([]int32, words),

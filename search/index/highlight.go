@@ -64,6 +64,8 @@ func (h *Highlighter) Fragments(ctx context.Context, field, text string) ([]stri
 	return h.best(h.cut(text, tokens)), run.Err()
 }
 
+// tokens are the terms of a text with their place in it. Positions are absolute: the analyzer gives
+// how far each term is from the one before, which is more than 1 where stop words were left out.
 func (h *Highlighter) tokens(field, text string) []marked {
 	var tokens []marked
 	position := -1
@@ -186,6 +188,8 @@ func (m *marker) mark(n query.Node) {
 	}
 }
 
+// where marks the tokens whose term the query asks for, if it asks the field that is shown: a term
+// in a clause of another field is no hit here.
 func (m *marker) where(field string, asked func(term string) bool) {
 	if field != m.field {
 		return

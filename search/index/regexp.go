@@ -269,6 +269,8 @@ func (p *regexpParser) class() (*syntax.Regexp, error) {
 	return syntax.Parse(source.String(), syntax.Perl|syntax.DotNL)
 }
 
+// classCharacter takes one character of a class between brackets. A backslash before it is dropped,
+// since in Lucene's syntax it only takes away a meaning.
 func (p *regexpParser) classCharacter() (rune, error) {
 	p.take('\\')
 	r, n := utf8.DecodeRuneInString(p.rest)

@@ -177,6 +177,8 @@ func (s *scoring) normalize(norm, boost float32) {
 	s.weight = s.boost * s.idf
 }
 
+// on is the scorer for the documents of one segment. Norms of a stored segment are read in blocks, as
+// far as the documents that match need them; a segment in memory has them all at hand.
 func (s *scoring) on(r *reading) *termScorer {
 	t := &termScorer{kind: s.kind, weight: s.weight, factors: s.factors, missing: s.missing}
 	if blocks, ok := r.Segment.(*segment.BlockSegment); ok {

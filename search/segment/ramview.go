@@ -81,6 +81,8 @@ func (v *ramView) Norms(_ *Run, field string) (norms []byte) {
 	return norms
 }
 
+// Numbers implements Segment: there is a column only if a document of the view has a number in it, not
+// if a later one has.
 func (v *ramView) Numbers(_ *Run, field string) (column NumberColumn) {
 	v.read(field, func(f *ramField) {
 		if v.below(f.numbers.docs) > 0 {
@@ -246,6 +248,7 @@ func newRAMPostings(t *ramTerm, n int32, counted bool) *ramPostings {
 	return &ramPostings{docs: t.docs[:n], ends: t.ends[:n], positions: t.positions, at: -1, counted: counted}
 }
 
+// Doc implements Postings: -1 before the first Next or Advance, NoMore behind the last document.
 func (p *ramPostings) Doc() int32 {
 	if p.at < 0 {
 		return -1
