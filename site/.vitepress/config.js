@@ -30,7 +30,7 @@ function pages (folder, leftOut = []) {
 const groups = {
   'First steps': ['start.md', 'migrating.md', 'moving.md', 'raspberry.md', 'applications.md'],
   'Guides': pages('guides/'),
-  'Running it': ['operations.md', 'configuration.md', 'security.md', 'console.md', 'cluster.md', 'replication.md'],
+  'Running it': ['operations.md', 'observing.md', 'alerts.md', 'configuration.md', 'security.md', 'console.md', 'cluster.md', 'replication.md'],
   'For applications': ['views.md', 'mango.md', 'search.md', 'design-functions.md', 'parts.md', 'eventing.md', 'eventing-queries.md', 'all-fields-index.md'],
   'Beside CouchDB': ['compatibility.md', 'api-coverage.md', 'benchmarks.md'],
   'Inside': ['architecture.md', 'keyspace.md', 'oracles.md']
