@@ -223,6 +223,7 @@ func (def *Definition) newMaker() *maker {
 		add func(term []byte, increment, start, end int)) {
 		m.analyze(def.analyzers.For(field), text, add)
 	})
+	m.of.MostFields, m.of.MostRecord = maxFields, m.most
 	return m
 }
 

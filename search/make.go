@@ -103,12 +103,16 @@ func (k *making) hand(ctx context.Context, to int) error {
 // record makes the record of a document, for the log.
 func (m *maker) record(src *source) {
 	d := m.of.Document(src.id, src.fields.values)
-	if !m.of.Whole() {
-		src.fields.failure, src.fields.lack = tooManyTerms, again.Lack{Of: again.Terms, Bytes: int64(m.of.Most)}
-		return
-	}
-	if len(d.Fields) > maxFields {
+	fields, short := m.of.Fits()
+	switch {
+	case !fields:
 		src.fields.failure = tooManyFields
+	case !short:
+		src.fields.failure = tooMuchText
+	case !m.of.Whole():
+		src.fields.failure, src.fields.lack = tooManyTerms, again.Lack{Of: again.Terms, Bytes: int64(m.of.Most)}
+	}
+	if src.fields.failure != "" {
 		return
 	}
 	if src.record = segment.AppendRecord(nil, d); len(src.record) > m.most {

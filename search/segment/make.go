@@ -49,12 +49,17 @@ type Maker struct {
 	// Most is about how many bytes of memory the terms and values of a document may take; 0: any.
 	// Those beyond it are left out, and the document is not whole.
 	Most int
+	// MostFields and MostRecord are how many fields, and bytes of a record, a document has at most
+	// in its index; 0: any. What is sure to have more is left out: nobody needs it whole.
+	MostFields, MostRecord int
 
 	kind    Kind
 	analyze Analyze
 	fields  map[string]*fieldMaker
 	names   []string
 	bytes   int // of the document that is made
+	held    int // how many fields of it hold something
+	record  int // what its record has at least
 }
 
 type fieldMaker struct {
@@ -63,6 +68,7 @@ type fieldMaker struct {
 	position int32
 	boost    float32
 	used     bool // by the document that is made
+	held     bool // counted among the fields of that
 }
 
 // keptFields is for how many fields a Maker keeps its tables from one document to the next, and
@@ -85,9 +91,21 @@ func (m *Maker) Analyze(field, text string, add func(term []byte, increment, sta
 // Whole reports whether the last document has all of its terms and values.
 func (m *Maker) Whole() bool { return m.Most == 0 || m.bytes <= m.Most }
 
+// Fits reports whether the last document may have as few fields, and as short a record, as
+// MostFields and MostRecord say. One that has not was not made to its end.
+func (m *Maker) Fits() (fields, record bool) {
+	return m.MostFields == 0 || m.held <= m.MostFields, m.MostRecord == 0 || m.record <= m.MostRecord
+}
+
+// goesOn reports whether the rest of the document is needed.
+func (m *Maker) goesOn() bool {
+	fields, record := m.Fits()
+	return fields && record && m.Whole()
+}
+
 // Document is the document of values, in the order that they are given in.
 func (m *Maker) Document(id string, values []Value) *Document {
-	m.bytes = 0
+	m.bytes, m.held, m.record = 0, 0, 0
 	for _, name := range m.names {
 		m.fields[name].used = false
 	}
@@ -95,7 +113,7 @@ func (m *Maker) Document(id string, values []Value) *Document {
 	d := &Document{ID: id}
 	for i := range values {
 		v := &values[i]
-		if m.bytes += valueBytes + len(v.Text); !m.Whole() {
+		if m.bytes += valueBytes + len(v.Text); !m.goesOn() {
 			break
 		}
 		if v.Store {
@@ -111,7 +129,10 @@ func (m *Maker) Document(id string, values []Value) *Document {
 			*f = fieldMaker{field: Field{Name: v.Name}, terms: f.terms, position: -1, boost: 1, used: true}
 			m.names = append(m.names, v.Name)
 		}
-		m.value(f, v)
+		if m.value(f, v); !f.held && f.field.holds() {
+			f.held = true
+			m.held++
+		}
 	}
 	slices.Sort(m.names)
 	for _, name := range m.names {
@@ -155,6 +176,10 @@ func (m *Maker) value(f *fieldMaker, v *Value) {
 // valueBytes is about how many bytes of memory a value takes besides its text and its terms.
 const valueBytes = 64
 
+// recordOfTerm is what a new term with positions has in a record at least, besides what each of
+// them has: three numbers and a byte that the term before has not.
+const recordOfTerm = 4
+
 // term adds an occurrence of a term.
 func (m *Maker) term(f *fieldMaker, term []byte, increment int32) {
 	f.position += increment
@@ -165,7 +190,12 @@ func (m *Maker) term(f *fieldMaker, term []byte, increment int32) {
 	if m.bytes += 4; !ok {
 		m.bytes += termBytes + len(term)
 	}
-	if !m.Whole() {
+	if f.field.Positions {
+		if m.record++; !ok {
+			m.record += recordOfTerm
+		}
+	}
+	if !m.goesOn() {
 		return
 	}
 	f.field.Length++
