@@ -51,6 +51,7 @@ var rooms = map[string][]string{
 	"storage/formats":    {"compat", "storage/kv", keyspace, "storage/revtree"},
 	"storage/rank":       {"storage/kv"},
 	"storage/timeseq":    {"compat", "storage/kv"},
+	"storage/room":       {"compat"},
 	"storage/counts":     {"compat", "storage/kv", keyspace, "storage/rank", "storage/timeseq"},
 	"storage/listeners":  {"compat", "storage/kv"},
 	"storage/tombstones": {"compat", "storage/kv", keyspace, "storage/formats", "storage/revtree"},
@@ -59,7 +60,7 @@ var rooms = map[string][]string{
 	verify: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank",
 		"storage/replaced", "storage/tombstones", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
-		"storage/replaced", "storage/timeseq", "storage/tombstones", docread, verify}, // the last one for tests
+		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", docread, verify}, // the last one for tests
 	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
 	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery},
 	// What a view is asked, without who answers it.
@@ -177,8 +178,8 @@ var rooms = map[string][]string{
 	// selectors find.
 	"eventing/n1ql": {"compat", selectors},
 	"cmd": {
-		"compat", "js", "js/confine",
-		"storage",
+		"compat", "memory", "js", "js/confine",
+		"storage", "storage/room",
 		"storage/kv",
 		"views",
 		"mango",

@@ -31,6 +31,15 @@ type writer struct {
 
 type writerKey struct{}
 
+// WriterOf is the name of the principal that writes with ctx, "" for one without a name and for
+// what the server writes.
+func WriterOf(ctx context.Context) string {
+	if w, _ := ctx.Value(writerKey{}).(*writer); w != nil {
+		return w.who.Name
+	}
+	return ""
+}
+
 // asWriter names the principal to the validator.
 func (d *Database) asWriter(ctx context.Context, docs []*compat.Document, o WriteOptions) (context.Context, error) {
 	w := &writer{

@@ -13,6 +13,15 @@ func NewSorting(memory int64, gate *Gate) *Budget {
 	return newMemoryBudget(memory, max(memory/16, leastSorting), gate)
 }
 
+// leastWrites is what there is for one large document, alone, on the smallest machine.
+const leastWrites = 24 << 20
+
+// NewWrites shares an eighth of the collector's limit among the transactions that index large
+// documents; memory <= 0: no bound. Who waits for it holds a body, for which nobody in here waits.
+func NewWrites(memory int64) *Budget {
+	return newMemoryBudget(memory, max(memory/8, leastWrites), nil)
+}
+
 // NewHandlers shares total bytes among event functions.
 func NewHandlers(total int64) *Budget { return newMemoryBudget(total, total, nil) }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/revtree"
+	"github.com/settee-db/settee/storage/room"
 )
 
 // editWindow is how many documents of a batch are read together: their reads overlap on a store
@@ -29,6 +30,7 @@ type batch struct {
 	done    int // groups that were dealt with
 	// those of them that lack results of deferred callbacks: nothing was written of them
 	lacking []int
+	indexed int64           // bytes of memory that indexes take of the documents until the commit
 	full    map[string]bool // partitions at their limit, by name; false: looked up and not full
 	edits   []docEdit       // of a window, used again for the next one
 	asked   *editReads      // of the first window
@@ -51,6 +53,13 @@ func (b *batch) store(groups []editGroup) (err error) {
 	}()
 	if err := b.prepare(); err != nil {
 		return err
+	}
+	for _, g := range groups {
+		for _, i := range g.edits {
+			if text := b.docs[i].Body.JSON; b.index != nil {
+				b.indexed += room.OfText(text)
+			}
+		}
 	}
 	for b.done < len(groups) && !(b.done > 0 && b.large()) {
 		if err := b.run(groups[b.done:min(b.done+b.window, len(groups))]); err != nil {
@@ -299,6 +308,9 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 			}
 			if l := replacedBy(leaves, b.docs[i], b.mode.replicated); l != nil && l.Stored {
 				wanted, owners = append(wanted, l), append(owners, &b.edits[n])
+				if b.index != nil {
+					b.indexed += room.OfStored(l.External)
+				}
 				if b.index != nil || b.mode.validates() {
 					budget -= l.External
 				} else { // a body that is stored apart is not moved
@@ -312,6 +324,12 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 			break
 		}
 		b.edits[n].start(g.id, b.t, leaves)
+	}
+	if b.mode.shared && b.indexed > room.Shared {
+		return nil, errApart
+	}
+	if d := b.t.deferred; d != nil && !d.room.Fits(b.indexed) {
+		return nil, errPending
 	}
 	if err := b.t.lookUpClaims(b.uploaded(groups)...); err != nil {
 		return nil, err

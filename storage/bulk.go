@@ -66,7 +66,7 @@ func (w *bulk) run(groups []editGroup) error {
 			return w.full(groups, err)
 		case err != nil:
 			return err
-		case lacking > 0:
+		case lacking > 0 || w.deferred.room.Lacks():
 			if groups, err = w.giveUp(slices.Concat(left, groups[n:])); err != nil {
 				return err
 			}

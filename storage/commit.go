@@ -112,6 +112,8 @@ func (s *Store) Commit(ctx context.Context, c *Commit) error {
 		run.large[i].db = c.Databases[i].DB
 		defer run.large[i].end(ctx)
 	}
+	run.deferred.room.Share = s.room(ctx)
+	defer run.deferred.room.End()
 	if err := run.upload(ctx); err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
+
+	"github.com/settee-db/settee/storage/room"
 )
 
 // Deferred callbacks keep slow work out of transactions. Validation functions and map functions are
@@ -52,8 +54,10 @@ func (x *Tx) Defer(key CallbackKey, cb Callback, arg func() any) (result any, er
 	return nil, ErrPending
 }
 
-// deferredCalls are those of one request, across its transactions. The zero value has none.
+// deferredCalls are those of one request, across its transactions, with the memory for them. The
+// zero value has none.
 type deferredCalls struct {
+	room    room.Room
 	results map[CallbackKey]any
 	used    map[CallbackKey]any // of results, those that were looked up since the last commit
 	seen    map[CallbackKey]bool
@@ -75,6 +79,7 @@ func (s *deferredCalls) use(key CallbackKey, result any) {
 
 // begin forgets what an earlier run of the transaction deferred.
 func (s *deferredCalls) begin() {
+	s.room.Begin()
 	clear(s.seen)
 	s.open = nil
 }
@@ -83,6 +88,7 @@ func (s *deferredCalls) begin() {
 func (s *deferredCalls) committed() {
 	s.results, s.used = s.used, s.results
 	clear(s.used)
+	s.room.End() // others that wait have their turn
 }
 
 const (
@@ -96,10 +102,14 @@ const (
 // run makes the open calls, in order: all of them, or, with within > 0, as many as fit in that
 // time, but at least one. It returns the share of them that it made. Calls of one callback are
 // passed to it together, and more of them at a time the faster the results come, so that slow ones
-// do not overrun the time.
+// do not overrun the time. Before that it takes the memory that the transaction lacks. Where there is
+// none for the results it ends early; if they are the first, it forgets them, and waits for it.
 func (s *deferredCalls) run(ctx context.Context, now func() time.Time, within time.Duration) (part float64, err error) {
+	if err = s.room.Take(ctx); err != nil {
+		return 0, err
+	}
 	began, total := now(), len(s.open)
-	for size := maxDeferred / 8; len(s.open) > 0; {
+	for size := 1; len(s.open) > 0; {
 		last := now()
 		if within > 0 && last.Sub(began) >= within && len(s.open) < total {
 			return float64(total-len(s.open)) / float64(total), nil
@@ -111,11 +121,19 @@ func (s *deferredCalls) run(ctx context.Context, now func() time.Time, within ti
 				return 0, err
 			}
 		}
+		if first := len(s.open)+size >= total; !s.room.Keeps() {
+			if !first {
+				return float64(total-len(s.open)) / float64(total), nil
+			}
+			s.results = nil
+			return 0, s.room.Forgotten(ctx)
+		}
 		if now().Sub(last) < deferredTime/8 {
-			size = min(2*size, maxDeferred)
+			size = min(4*size, maxDeferred)
 		} else {
 			size = max(size/2, 1)
 		}
+		size = s.room.Next(size, total-len(s.open))
 	}
 	return 1, nil
 }
@@ -141,6 +159,7 @@ func (s *deferredCalls) runSome(ctx context.Context, some []deferredCall) (other
 	}
 	for i, key := range keys {
 		s.results[key] = results[i]
+		s.room.Add(results[i])
 	}
 	return others, nil
 }

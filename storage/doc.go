@@ -38,6 +38,7 @@
 //	read.go, openrevs.go                one revision, open_revs and _bulk_get
 //	update.go, bulk.go, batch.go        writes: the API, the transactions of a request, what is done in one
 //	commit.go                           edits of several databases in one transaction, all or none
+//	room/                               the memory of a request that indexes large documents
 //	deferred.go, validate.go            callbacks of validation and indexes that run between transactions
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/room"
 )
 
 // Validator decides about document writes inside the document's transaction (validate_doc_update
@@ -173,6 +174,8 @@ type Hooks struct {
 	// Tag is what transactions on a database are marked with (kv.WithTag), "" for nothing; nil:
 	// none is.
 	Tag func(database string) string
+	// Room gives a request its memory for indexing large documents; nil: there is no bound.
+	Room func(ctx context.Context) room.Share
 	// Updated is called after each commit of this Store that changed documents of a database. It
 	// has to return at once.
 	Updated func(name string)

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/room"
 )
 
 // Options configure Open.
@@ -91,6 +92,14 @@ func (s *Store) Damaged() []string {
 
 // SetHooks connects higher layers. It must be called before the first write.
 func (s *Store) SetHooks(h Hooks) { s.hooks = h }
+
+// room is the memory of one request, nil for no bound.
+func (s *Store) room(ctx context.Context) room.Share {
+	if s.hooks.Room == nil {
+		return nil
+	}
+	return s.hooks.Room(ctx)
+}
 
 // UUID is the identity of the store, made when it was first opened.
 func (s *Store) UUID() [16]byte { return s.uuid }

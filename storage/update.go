@@ -39,6 +39,8 @@ func (db *DB) updateAlone(ctx context.Context, docs []*compat.Document, o *Updat
 		db: db, docs: docs, results: results, stored: o.Stored,
 		mode: editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs), large: large},
 	}
+	w.deferred.room.Share = db.store.room(ctx)
+	defer w.deferred.room.End()
 	if err := w.run(groups); err != nil {
 		return nil, err
 	}

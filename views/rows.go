@@ -26,6 +26,9 @@ type row struct {
 	term   uint64 // what it takes of a sum, as IDS has it
 }
 
+// rowOverhead is about what a row takes besides.
+const rowOverhead = 80
+
 // docRows are the rows of one document in one index.
 type docRows struct {
 	rows    []row      // in order of their keys
@@ -34,6 +37,14 @@ type docRows struct {
 	// oversized is the key in OVERSIZED of a document whose rows do not fit; nil in indexes that do
 	// not keep it.
 	oversized []byte
+}
+
+// Bytes is what the rows take; see room.Room.
+func (r docRows) Bytes() (n int64) {
+	for i := range r.rows {
+		n += int64(len(r.rows[i].rowKey) + len(r.rows[i].value) + rowOverhead)
+	}
+	return n
 }
 
 // collector makes rows of what a map function emits. It is for one goroutine; rows stay valid.

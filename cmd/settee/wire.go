@@ -31,6 +31,7 @@ import (
 	"github.com/settee-db/settee/js/confine"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
@@ -41,6 +42,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/room"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
@@ -183,6 +185,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Indexer:          indexers.Join(a.views, a.allFields, a.search),
 		Tag:              a.databaseTags(o.engine),
 		Updated:          a.warmer.Changed,
+		Room:             roomForWrites(o.memory),
 	})
 	a.jobs.Start() // unfinished work of the last process reads and writes with the hooks
 	if err = a.warmer.Start(); err == nil {
@@ -312,6 +315,13 @@ func reduceLimit(c *config.Config, log *slog.Logger) reduce.Limit {
 		limit.Ratio, _ = strconv.ParseFloat(text, 64) // beyond the doubles: infinite, which is what is meant
 	}
 	return limit
+}
+
+// roomForWrites gives each request its share of the memory for indexing large documents. Nobody is
+// a user of it as others are, who may have all of it.
+func roomForWrites(bytes int64) func(context.Context) room.Share {
+	writes := memory.NewWrites(bytes)
+	return func(ctx context.Context) room.Share { return memory.NewShare(writes, "user "+documents.WriterOf(ctx)) }
 }
 
 // openJobs opens the queue, held: no job runs before all handlers are registered.
