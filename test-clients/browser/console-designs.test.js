@@ -150,3 +150,19 @@ test('a design document is made, and deleted with what it names', async () => {
   await until('/orders/_design/more', doc => doc.error === 'not_found')
   noErrors()
 })
+
+test('a build shows how far it is, and then that it is done', async () => {
+  await api('/slow', { method: 'PUT' })
+  await api('/slow/_bulk_docs', { method: 'POST', body: { docs: Array.from({ length: 1500 }, (_, i) => ({ _id: `d${i}` })) } })
+  const map = 'function (doc) { var began = Date.now(); while (Date.now() - began < 10); emit(doc._id, null) }'
+  await api('/slow/_design/late', { method: 'PUT', body: { views: { crawl: { map } }, autoupdate: false } })
+  await open('designs/slow')
+  await page.getByRole('button', { name: 'Build now: crawl' }).click()
+  const bar = card('late/crawl').getByRole('progressbar', { name: 'Build of crawl' })
+  await bar.waitFor()
+  await card('late/crawl').getByText(/^\d+ %/).waitFor()
+  await card('late/crawl').getByText('building').waitFor()
+  await card('late/crawl').getByText('up to date').waitFor()
+  await bar.waitFor({ state: 'detached' })
+  noErrors()
+})
