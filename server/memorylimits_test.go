@@ -210,6 +210,27 @@ func TestAnswersOfFunctionsAreHeld(t *testing.T) {
 	require.Equal(t, s.Env().Answers.Usage().Total, s.Env().Answers.Usage().Free)
 }
 
+// TestReasonsOfFunctionsAreHeld: what functions throw comes out of the memory of answers while it
+// waits for its client; short reasons need none.
+func TestReasonsOfFunctionsAreHeld(t *testing.T) {
+	s := servertest.NewJS(t)
+	s.PutDesign("d", `{"filters":{"f":"function(doc){ throw({forbidden: 'x'.repeat(2e6)}) }"},
+		"validate_doc_update":"function(doc){ if (doc.n) throw({forbidden: 'x'.repeat(doc.n)}) }"}`)
+	require.Equal(t, 201, s.Do("PUT", "/db/a", `{}`).Code)
+	s.Env().Answers = memory.NewAnswers(1, nil)
+	s.Env().Answers.Wait = time.Hour
+	held := memory.Share{Budget: s.Env().Answers, User: "other"}
+	require.NoError(t, held.Take(t.Context(), s.Env().Answers.Usage().Total-1<<20))
+	long := func() []int {
+		return []int{s.Do("PUT", "/db/b", `{"n":2000000}`).Code, s.Do("GET", "/db/_changes?filter=d/f", "").Code}
+	}
+	require.Equal(t, []int{503, 503}, long())
+	require.Equal(t, 403, s.Do("PUT", "/db/b", `{"n":20000}`).Code)
+	held.Release()
+	require.Equal(t, []int{403, 500}, long(), "as CouchDB")
+	require.Equal(t, s.Env().Answers.Usage().Total, s.Env().Answers.Usage().Free)
+}
+
 // A list of attachments takes more memory than its text, where it is written and where it is read.
 func TestAttachmentsTakeMemory(t *testing.T) {
 	const count = 20_000

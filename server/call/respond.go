@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"crypto/md5"
 	"errors"
 	"hash/crc32"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -237,9 +239,21 @@ func (a *Answer) unexpected(err error) *compat.Error {
 	return compat.NewError(compat.KindUnknown, err.Error())
 }
 
+// longReason is from how many bytes on a reason is counted: functions throw what they like, and it
+// waits for a client that may be slow.
+const longReason = 64 << 10
+
 // ErrorBody writes {"error","reason"}; what counts as a crash in CouchDB carries a ref number, in a
-// header as well.
+// header as well. A long reason comes out of the memory of answers; where there is none at once, the
+// answer is 503 instead, since who waited would hold the reason already.
 func (a *Answer) ErrorBody(status int, e *compat.Error) error {
+	if n := len(e.Reason) + len(e.ReasonJSON); n > longReason {
+		now, cancel := context.WithCancel(a.head.Context())
+		cancel()
+		if a.Outgoing.Hold(now, n) != nil {
+			return a.fail(memory.ErrBusy)
+		}
+	}
 	b := append(make([]byte, 0, 128), `{"error":`...)
 	b = ejson.AppendString(b, e.Word())
 	b = e.AppendReason(append(b, `,"reason":`...))
