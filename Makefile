@@ -1,5 +1,5 @@
 # Every target says what it does in the comment behind it; `make help` lists them.
-SHELL := /bin/bash
+SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -33,6 +33,7 @@ SEARCH_FLAGS ?=
 # takes two minutes more than the check has: RACE_PACKAGES=./eventing/...
 RACE_PACKAGES ?= ./memory/... ./config/... ./cluster/... ./principal/... ./documents/... ./js/... ./storage/... ./views/... ./mango/... ./search/... ./replication/... ./server/... ./cmd/...
 RACE_FLAGS ?= -short
+SHORT_PACKAGES ?= ./...
 TEST_TIMEOUT ?= 9m
 
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
@@ -42,6 +43,8 @@ FDB_INCLUDE ?= $(CURDIR)/storage/kv/fdbkv/include
 # The packages whose tests run on all engines.
 FDB_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./eventing/... ./server/documents/...
 FDB_TIMEOUT ?= 30m
+# Systems that a release is for and that the checks do not run on.
+CROSS ?= windows/arm64 darwin/arm64 linux/arm
 CLUSTER_DIR ?= data/cluster
 
 TRANSCRIPTS := $(GO) run ./conformance/cmd/transcripts
@@ -75,6 +78,10 @@ console-check: console ## the same, and what is committed has to be what was bui
 test: ## the whole Go test suite, those of the benchmark and of the attacks too
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
 	for module in $(TESTED_MODULES); do (cd $$module && $(GO) test -timeout $(TEST_TIMEOUT) ./...) || exit 1; done
+
+.PHONY: test-short
+test-short: ## short forms of the tests, as on systems where nobody waits for the long ones (SHORT_PACKAGES=)
+	$(GO) test -short -timeout 20m $(SHORT_PACKAGES)
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
@@ -213,6 +220,23 @@ fmt: ## gofmt all files
 docker: ## build the container image settee:VERSION
 	docker build -t settee:$(VERSION) .
 
+.PHONY: cross
+cross: ## compile everything, tests too, for the systems that the checks do not run on (CROSS=)
+	for target in $(CROSS); do echo "$$target"; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./... || exit 1; done
+
+.PHONY: release
+release: ## build all of a release into dist/ from a clean tree: archives, packages, SBOM, checksums (docs/releasing.md)
+	packaging/release.sh
+
+.PHONY: release-archives
+release-archives: ## the archives and their checksums only
+	packaging/release.sh archives
+
+.PHONY: try-deb
+try-deb: ## install, start, upgrade, remove and purge dist/*.deb in a Debian root (as root; DEB_ROOT=)
+	packaging/try-deb.sh
+
 .PHONY: clean
 clean: ## remove what was built; ./data stays
-	rm -rf bin conformance.txt record-next.txt test-clients/node_modules site/dist site/node_modules
+	rm -rf bin dist conformance.txt record-next.txt test-clients/node_modules site/dist site/node_modules

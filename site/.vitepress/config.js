@@ -33,7 +33,7 @@ const groups = {
   'Running it': ['operations.md', 'observing.md', 'alerts.md', 'configuration.md', 'security.md', 'console.md', 'cluster.md', 'replication.md'],
   'For applications': ['views.md', 'mango.md', 'search.md', 'design-functions.md', 'parts.md', 'eventing.md', 'eventing-queries.md', 'all-fields-index.md'],
   'Beside CouchDB': ['compatibility.md', 'api-coverage.md', 'benchmarks.md'],
-  'Inside': ['architecture.md', 'keyspace.md', 'oracles.md']
+  'Inside': ['architecture.md', 'keyspace.md', 'oracles.md', 'releasing.md']
 }
 groups['More'] = pages('', ['README.md', ...Object.values(groups).flat()])
 const decisions = ['adr/README.md', ...pages('adr/', ['adr/README.md'])]
