@@ -1,7 +1,7 @@
 // Command settee is a CouchDB-compatible document database in one binary.
 //
 // Map: main.go the command line · version.go what was built · serve.go (listen.go its ports),
-// check.go, salvage.go, backup.go, migrate.go (migratefiles.go from files), functions*.go,
+// check.go, salvage.go, backup.go, migrate.go (migratefiles.go from files), compare.go, functions*.go,
 // nodes.go, upgrade.go, moved.go its commands · physical.go backups of the embedded engine's files
 // · copies.go copies of its store for other processes · wire.go composes store, storage and server
 // · engines.go, engine_*.go the storage engines of this build · memory*.go how much memory and how

@@ -22,6 +22,9 @@ func main() {
 	js.RunWorkerIfAsked()
 	if err := rootCommand().Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "settee:", err)
+		if exit, ok := errors.AsType[*exitError](err); ok {
+			os.Exit(exit.status)
+		}
 		os.Exit(1)
 	}
 }
@@ -33,8 +36,9 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), backupCommand(),
-		restoreCommand(), functionsCommand(), nodesCommand(), upgradeCommand(), versionCommand(), benchCommand())
+	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), compareCommand(),
+		backupCommand(), restoreCommand(), functionsCommand(), nodesCommand(), upgradeCommand(),
+		versionCommand(), benchCommand())
 	return root
 }
 

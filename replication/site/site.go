@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,11 +30,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: %d %s: %s", e.Method, e.Where, e.Status, e.Word, e.Reason)
 }
 
-// Parse splits a URL into the server and the name of a database, "" if it has none.
+// Parse splits a URL into the server and the name of a database, "" if it has none. Its errors have
+// no credentials.
 func Parse(text string) (*Site, string, error) {
 	u, err := url.Parse(text)
-	if err != nil {
-		return nil, "", err
+	if err != nil { // its text has the URL, or a part of it
+		return nil, "", errors.New("this URL cannot be parsed; a name and password in it have to be escaped")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, "", fmt.Errorf("%q is not the URL of a server or database", u.Redacted())
