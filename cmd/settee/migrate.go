@@ -23,7 +23,7 @@ import (
 func migrateCommand() *cobra.Command {
 	var o migrate.Options
 	var to string
-	var watch, noIndexes bool
+	var doSwitch, back, noIndexes bool
 	var files fileMigration
 	cmd := &cobra.Command{
 		Use:   "migrate SOURCE | --from-data DIR [DIR...]",
@@ -32,9 +32,14 @@ func migrateCommand() *cobra.Command {
 permissions, limits, design documents with their indexes built. SOURCE and --to are URLs with an
 administrator's name and password; those of --to may be in COUCHDB_USER and COUCHDB_PASSWORD.
 
-It can be stopped at any time and goes on where it was. With --watch it follows the source until
-Enter or Ctrl-C says that the applications are switched over, copies what is left, and ends. With
---verify every revision of both sides is compared.
+It can be stopped at any time and goes on where it was. With --follow it keeps the copy current
+until it is stopped: new databases, changed permissions, databases that are deleted or made anew.
+With --switch it does so until Enter or Ctrl-C says that the applications write to the source no
+more, waits until nothing comes, and ends. With --verify every revision of both sides is compared
+in the end.
+
+--back changes the direction: what is written to the settee at --to is replicated to SOURCE, so
+that the old server can be gone back to. It follows, too, and deletes no databases.
 
 With --from-data it reads the data directory of a CouchDB 0.10 to 3.5 instead, which may run or not, and
 writes the store in --data, which no server may use meanwhile: documents with all revisions, lines and attachments,
@@ -72,8 +77,14 @@ nothing. Checkpoints of replications from the databases are left out, so that th
 			defer cancel()
 			m := migration{out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
 			o.Progress, o.Log = m.progress, m.log
-			if watch {
-				o.CutOver = m.cutOver(ctx, cmd.InOrStdin())
+			o.Follow = o.Follow || doSwitch || back
+			// On the way back a database that is missing here may be one that was never moved.
+			o.Deletions = o.Follow && !back && o.Databases == nil
+			if back {
+				o.Source, o.Target, o.Indexes = o.Target, o.Source, false
+			}
+			if doSwitch {
+				o.Switch = m.switching(ctx, cmd.InOrStdin())
 			}
 			begun := time.Now()
 			reports, err := migrate.New(o).Run(ctx)
@@ -85,7 +96,11 @@ nothing. Checkpoints of replications from the databases are left out, so that th
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "http://127.0.0.1:5984", "URL of the settee")
 	f.StringSliceVar(&o.Databases, "db", nil, "databases to move (default: all)")
-	f.BoolVar(&watch, "watch", false, "follow the source until the cut-over")
+	f.BoolVar(&o.Follow, "follow", false, "keep the copy current until it is stopped")
+	f.BoolVar(&doSwitch, "switch", false,
+		"keep it current until Enter or Ctrl-C, and make it complete")
+	f.BoolVar(&back, "back", false, "keep SOURCE current with what is written to the settee")
+	f.DurationVar(&o.Every, "every", time.Second, "how often to look for what is new while following")
 	f.BoolVar(&o.Verify, "verify", false, "compare both sides in the end")
 	f.BoolVar(&o.Replications, "replications", false, "copy the documents of _replicator in the end, which starts them")
 	f.BoolVar(&noIndexes, "no-indexes", false, "leave indexes to be built by the first query")
@@ -128,17 +143,17 @@ func (m *migration) log(msg string, args ...any) {
 	fmt.Fprintln(m.errors, append([]any{msg}, args...)...)
 }
 
-// cutOver is closed by a line of input or an interrupt, or when ctx ends.
-func (m *migration) cutOver(ctx context.Context, in io.Reader) <-chan struct{} {
+// switching is closed by a line of input or an interrupt. A second interrupt ends the command.
+func (m *migration) switching(ctx context.Context, in io.Reader) <-chan struct{} {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the command
+	context.AfterFunc(ctx, stop)
 	// A read of standard input cannot be broken off: it ends with the input, or with the process.
 	go func() {
 		if _, err := bufio.NewReader(in).ReadString('\n'); err == nil {
 			stop()
 		}
 	}()
-	fmt.Fprintln(m.errors, "Press Enter when the applications are switched over.")
+	fmt.Fprintln(m.errors, "Press Enter when nobody writes to the source any more.")
 	return ctx.Done()
 }
 
@@ -156,8 +171,8 @@ func (m *migration) report(reports []migrate.Report, verified bool, took time.Du
 			compared = fmt.Sprint(r.Verified)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%d\t%s\t\n", r.Database, r.Documents, r.Written, r.Failures, r.Indexes,
-			compared, len(r.Differences), r.Took.Round(time.Millisecond))
-		if r.Err != nil || r.Failures > 0 || len(r.Differences) > 0 {
+			compared, r.Different, r.Took.Round(time.Millisecond))
+		if r.Err != nil || r.Failures > 0 || r.Different > 0 {
 			bad++
 		}
 	}
@@ -169,7 +184,7 @@ func (m *migration) report(reports []migrate.Report, verified bool, took time.Du
 	var all []error
 	for i := range reports {
 		for _, d := range reports[i].Differences {
-			fmt.Fprintf(m.out, "%s: document %q, revision %s %s\n", reports[i].Database, d.ID, d.Rev, d.What)
+			fmt.Fprintln(m.out, d)
 		}
 		all = append(all, reports[i].Err)
 	}

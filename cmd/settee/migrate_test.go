@@ -95,7 +95,7 @@ func TestMigrate(t *testing.T) {
 	in, enter := io.Pipe()
 	cmd := rootCommand()
 	var report bytes.Buffer
-	cmd.SetArgs([]string{"migrate", source, "--to", to, "--db", "parts", "--watch", "--verify"})
+	cmd.SetArgs([]string{"migrate", source, "--to", to, "--db", "parts", "--switch", "--every", "20ms", "--verify"})
 	cmd.SetIn(in)
 	cmd.SetOut(&report)
 	cmd.SetErr(io.Discard)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,6 +29,11 @@ type database struct {
 	name     string
 	report   Report
 	compared atomic.Int64
+	made     bool              // at the target, by this run
+	sent     map[string]string // settings by their paths
+	seq      json.RawMessage   // of the source, up to which everything is copied
+	instance json.RawMessage   // instance_start_time of the source's, when it was looked at last
+	lag      int64             // changes that the last look found behind it; 1 for unknown
 
 	mu      sync.Mutex
 	session *replication.Session
@@ -48,36 +52,18 @@ func (d *database) done(comparing bool) int64 {
 	return d.session.Progress().Checked
 }
 
-// copyAll makes the database and copies what there is.
-func (d *database) copyAll(ctx context.Context) error {
-	d.report.Database = d.name
-	if err := d.settings(ctx); err != nil {
-		return err
-	}
-	return d.copyRest(ctx)
-}
-
-// settings makes the database with the source's kind, limits and permissions.
+// settings makes the database with the source's kind, limits and permissions. What it has sent
+// before is not sent again.
 func (d *database) settings(ctx context.Context) error {
-	source, target, path := d.m.o.Source, d.m.o.Target, site.DBPath(d.name)
-	var info struct {
-		DocCount    int64 `json:"doc_count"`
-		DocDelCount int64 `json:"doc_del_count"`
-		Props       struct{ Partitioned bool }
-	}
-	if err := source.GetJSON(ctx, path, &info); err != nil {
-		return err
-	}
-	d.report.Documents = info.DocCount + info.DocDelCount
-	d.m.total.Add(d.report.Documents)
-	if err := createDB(ctx, target, d.name, info.Props.Partitioned); err != nil {
+	source, path := d.m.o.Source, site.DBPath(d.name)
+	if err := d.make(ctx, path); err != nil {
 		return err
 	}
 	var limit, security json.RawMessage
 	if err := source.GetJSON(ctx, path+"/_revs_limit", &limit); err != nil {
 		return err
 	}
-	if err := target.Send(ctx, http.MethodPut, path+"/_revs_limit", bytes.NewReader(limit)); err != nil {
+	if err := d.set(ctx, path+"/_revs_limit", limit); err != nil {
 		return err
 	}
 	if err := d.copyTimes(ctx, path); err != nil {
@@ -89,12 +75,55 @@ func (d *database) settings(ctx context.Context) error {
 	if err := source.GetJSON(ctx, path+"/_security", &security); err != nil {
 		return err
 	}
-	return target.Send(ctx, http.MethodPut, path+"/_security", bytes.NewReader(security))
+	return d.set(ctx, path+"/_security", security)
+}
+
+// make makes the database at the target, and notes there what it is a copy of.
+func (d *database) make(ctx context.Context, path string) error {
+	if d.made {
+		return nil
+	}
+	var info struct {
+		DocCount      int64           `json:"doc_count"`
+		DocDelCount   int64           `json:"doc_del_count"`
+		InstanceStart json.RawMessage `json:"instance_start_time"`
+		Props         struct{ Partitioned bool }
+	}
+	if err := d.m.o.Source.GetJSON(ctx, path, &info); err != nil {
+		return err
+	}
+	d.report.Documents = info.DocCount + info.DocDelCount
+	d.m.total.Add(d.report.Documents)
+	created, err := createDB(ctx, d.m.o.Target, d.name, info.Props.Partitioned)
+	if err != nil {
+		return err
+	}
+	if created {
+		if err := d.mark(ctx, path, info.InstanceStart); err != nil {
+			return err
+		}
+	}
+	d.made, d.sent = true, map[string]string{}
+	return nil
+}
+
+// set changes a setting of the target, unless this run has sent just that: a round asks for the
+// settings of every database, and most do not change.
+func (d *database) set(ctx context.Context, path string, value json.RawMessage) error {
+	if d.sent[path] == string(value) {
+		return nil
+	}
+	err := d.m.o.Target.Send(ctx, http.MethodPut, path, bytes.NewReader(value))
+	if err == nil {
+		d.sent[path] = string(value)
+	}
+	return err
 }
 
 // copyTimes copies how many purges are remembered, and how long deleted documents and replaced
 // revisions are kept. A setting that the source does not have, or does not show to this user, is
-// not copied; neither is an empty /_history, since a CouchDB as the target has no such path.
+// not copied; neither is an empty /_history, since a CouchDB as the target has no such path. One
+// that the target does not have is left out.
 func (d *database) copyTimes(ctx context.Context, path string) error {
 	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge", "/_history"} {
 		var set json.RawMessage
@@ -104,7 +133,12 @@ func (d *database) copyTimes(ctx context.Context, path string) error {
 			continue
 		}
 		if err == nil {
-			err = d.m.o.Target.Send(ctx, http.MethodPut, path+name, bytes.NewReader(set))
+			err = d.set(ctx, path+name, set)
+		}
+		if absent(err) {
+			d.sent[path+name] = string(set)
+			d.m.o.Log("the target has no such setting", "database", d.name, "setting", name)
+			err = nil
 		}
 		if err != nil {
 			return err
@@ -114,40 +148,24 @@ func (d *database) copyTimes(ctx context.Context, path string) error {
 }
 
 // createDB creates a database at a site; that it exists already is no error.
-func createDB(ctx context.Context, s *site.Site, name string, partitioned bool) error {
+func createDB(
+	ctx context.Context, s *site.Site, name string, partitioned bool,
+) (created bool, err error) {
 	path := site.DBPath(name)
 	if partitioned {
 		path += "?partitioned=true"
 	}
-	err := s.Send(ctx, http.MethodPut, path, nil)
+	err = s.Send(ctx, http.MethodPut, path, nil)
 	if e, ok := errors.AsType[*site.Error](err); ok && e.Status == http.StatusPreconditionFailed {
-		return nil
+		return false, nil
 	}
-	return err
-}
-
-// follow copies changes as they come, until the cut-over.
-func (d *database) follow(ctx context.Context) error {
-	until, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-d.m.o.CutOver:
-			cancel(replication.ErrStopped)
-		case <-until.Done():
-		}
-	}()
-	err := d.replicate(until, true)
-	if errors.Is(err, replication.ErrStopped) || ctx.Err() == nil && until.Err() != nil {
-		return nil
-	}
-	return err
+	return err == nil, err
 }
 
 // copyRest copies what came since, and builds indexes for it.
 func (d *database) copyRest(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
-		err := d.replicate(ctx, false)
+		err := d.replicate(ctx)
 		if err == nil {
 			break
 		}
@@ -166,11 +184,11 @@ func (d *database) copyRest(ctx context.Context) error {
 	return nil
 }
 
-// replicate runs one replication of the database to its end, or, if continuous, until ctx ends. The
-// session is shown to the reports while it runs; what it has copied is reported also if it fails.
-func (d *database) replicate(ctx context.Context, continuous bool) error {
+// replicate runs one replication of the database to its end. The session is shown to the reports
+// while it runs; what it has copied is reported also if it fails.
+func (d *database) replicate(ctx context.Context) error {
 	set := d.m.settings()
-	spec, err := d.spec(set, continuous)
+	spec, err := d.spec(set)
 	if err != nil {
 		return err
 	}
@@ -190,10 +208,10 @@ func (d *database) replicate(ctx context.Context, continuous bool) error {
 
 // spec is the replication. Of the users only the users: the design document of the target is its
 // own.
-func (d *database) spec(set *replication.Settings, continuous bool) (*replication.Spec, error) {
+func (d *database) spec(set *replication.Settings) (*replication.Spec, error) {
 	b := d.endpoint([]byte(`{"source":`), d.m.o.Source, "")
 	b = d.endpoint(append(b, `,"target":`...), d.m.o.Target, `,"headers":{"`+compat.TrustedHeader+`":"true"}`)
-	b = fmt.Appendf(b, `,"checkpoint_interval":5000,"continuous":%v`, continuous)
+	b = append(b, `,"checkpoint_interval":5000`...)
 	if d.name == usersDB {
 		b = append(b, `,"selector":{"_id":{"$gt":"org.couchdb.user:","$lt":"org.couchdb.user;"}}`...)
 	}
@@ -206,9 +224,6 @@ func (d *database) spec(set *replication.Settings, continuous bool) (*replicatio
 		return nil, err
 	}
 	spec.SetID(set, "")
-	if continuous { // it goes on from the checkpoints of the first copy
-		spec.ID.Ext = ""
-	}
 	return spec, nil
 }
 

@@ -5,7 +5,8 @@
 //
 //   - migrate.go: [Migration]: what is done, in which order
 //   - database.go: one database: settings, documents, indexes
-//   - verify.go: both sides compared, revision by revision
+//   - follow.go: the copy kept current until the switch
+//   - verify.go: both sides compared by package compare
 //
 // Invariants:
 //  1. The source is only read, but for the checkpoints in its _local documents.
@@ -13,6 +14,10 @@
 //     documents keep their password hashes.
 //  3. Replications that the source runs are not started on the target before the last step, and only if they are asked
 //     for.
-//  4. Verify compares every leaf revision in both directions: body, line of revisions, digests of
-//     attachments.
+//     One that runs at the source is never started on the target.
+//  4. A database is deleted at the target only if it is marked as a copy of one that the source, asked for it, does not
+//     have, or has made anew; and only where Deletions is set. The mark is a local document, so that
+//     a run goes on where another one was killed.
+//  5. Verify compares every leaf revision, permissions and limits; what it could not compare is an
+//     error.
 package migrate

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -26,9 +28,14 @@ type Options struct {
 	Indexes        bool     // build the indexes of design documents
 	Replications   bool     // copy the documents of _replicator in the end, which starts them
 	Verify         bool
-	// CutOver ends the following of the source: when it is closed, what has come meanwhile is
-	// copied, and that is the end. nil: the source is not followed.
-	CutOver <-chan struct{}
+	// Follow keeps the copy current until Switch is closed and nothing has been written to the
+	// source for a while. A nil Switch is never closed: then it goes on until the context ends.
+	Follow bool
+	Switch <-chan struct{}
+	Every  time.Duration // the pause between two looks at the source
+	// Deletions has databases that were copied from the source, and are deleted or made anew there,
+	// deleted at the target. Only while all databases are followed.
+	Deletions bool
 	// Progress is called now and then.
 	Progress func(Progress)
 	// Log takes what an operator should know.
@@ -49,8 +56,9 @@ type Report struct {
 	Failures    int64 // revisions that the target refused
 	Indexes     int
 	Took        time.Duration
-	Verified    int64 // revisions compared
-	Differences []Difference
+	Verified    int64    // revisions compared
+	Different   int64    // of documents, permissions and limits
+	Differences []string // the first maxDifferences of them, a line each
 	Err         error
 }
 
@@ -72,16 +80,13 @@ func (m *Migration) Run(ctx context.Context) ([]Report, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		m.databases = append(m.databases, &database{m: m, name: name})
+		m.databases = append(m.databases, &database{m: m, name: name, report: Report{Database: name}})
 	}
 	stop := m.tell("copying")
-	err = m.each(ctx, (*database).copyAll)
+	err = m.each(ctx, (*database).catchUp)
 	stop()
-	if err == nil && m.o.CutOver != nil {
-		m.o.Log("everything is copied; following the source")
-		if err = m.each(ctx, (*database).follow); err == nil {
-			err = m.each(ctx, (*database).copyRest)
-		}
+	if err == nil && m.o.Follow {
+		err = m.follow(ctx)
 	}
 	if err == nil && m.o.Replications {
 		err = m.replications(ctx)
@@ -130,9 +135,6 @@ func isReplicator(name string) bool {
 // it early.
 func (m *Migration) each(ctx context.Context, step func(*database, context.Context) error) error {
 	places := make(chan struct{}, max(m.o.AtOnce, 1))
-	if m.o.CutOver != nil { // all are followed at once
-		places = make(chan struct{}, max(len(m.databases), 1))
-	}
 	var all sync.WaitGroup
 	for _, d := range m.databases {
 		if d.report.Err != nil {
@@ -210,8 +212,15 @@ func (m *Migration) replicatorDB(ctx context.Context, name string) error {
 		return err
 	}
 	var docs []map[string]json.RawMessage
+	var running []string
 	for _, row := range list.Rows {
 		if bytes.HasPrefix(row.Doc["_id"], []byte(`"_design/`)) {
+			continue
+		}
+		if runs, err := m.runs(ctx, name, row.Doc["_id"]); err != nil {
+			return err
+		} else if runs {
+			running = append(running, string(row.Doc["_id"]))
 			continue
 		}
 		for member := range row.Doc {
@@ -221,18 +230,39 @@ func (m *Migration) replicatorDB(ctx context.Context, name string) error {
 		}
 		docs = append(docs, row.Doc)
 	}
-	if len(docs) == 0 {
-		return nil
+	if len(docs) > 0 {
+		if _, err := createDB(ctx, m.o.Target, name, false); err != nil {
+			return err
+		}
+		body, err := json.Marshal(map[string]any{"docs": docs})
+		if err != nil {
+			return err
+		}
+		m.o.Log("replications are copied", "database", name, "documents", len(docs))
+		// those that are there already are conflicts, and stay as they are
+		err = m.o.Target.Send(ctx, http.MethodPost, site.DBPath(name)+"/_bulk_docs", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
 	}
-	if err := createDB(ctx, m.o.Target, name, false); err != nil {
-		return err
+	if len(running) > 0 {
+		return fmt.Errorf("these run at the source and were left there: %s", strings.Join(running, ", "))
 	}
-	body, err := json.Marshal(map[string]any{"docs": docs})
-	if err != nil {
-		return err
+	return nil
+}
+
+// runs reports whether the source runs the replication of a document now: it would run twice.
+func (m *Migration) runs(ctx context.Context, db string, id json.RawMessage) (bool, error) {
+	var name string
+	if err := json.Unmarshal(id, &name); err != nil {
+		return false, err
 	}
-	m.o.Log("replications are copied", "database", name, "documents", len(docs))
-	return m.o.Target.Send(ctx, http.MethodPost, site.DBPath(name)+"/_bulk_docs", bytes.NewReader(body))
+	var at struct{ State string }
+	err := m.o.Source.GetJSON(ctx, "/_scheduler/docs"+site.DBPath(db)+"/"+url.PathEscape(name), &at)
+	if _, answered := errors.AsType[*site.Error](err); answered {
+		return false, nil // its scheduler knows nothing of it
+	}
+	return at.State == "running", err
 }
 
 // settings are those of a replicator with more in flight.
