@@ -93,7 +93,7 @@ damage: ## damage a store's files 2,000 times: opening, check and salvage have a
 	SETTEE_DAMAGE_ROUNDS=$(DAMAGE_ROUNDS) $(GO) test ./cmd/settee -count=1 -v -timeout 4h -run '^TestAnyDamageIsTold$$' | grep -v level=
 
 .PHONY: test-clients
-test-clients: build ## PouchDB and nano in Node against a real server process (COUCHDB_URL= for another server)
+test-clients: build ## PouchDB and nano in Node against a real server process (COUCHDB_URL= for another server, SETTEE_SHADOW=settee for one with a shadow)
 	cd test-clients && npm ci --ignore-scripts --no-audit --no-fund && \
 		SETTEE_BINARY=$(CURDIR)/$(BIN) COUCHDB_URL=$(COUCHDB_URL) npm test
 

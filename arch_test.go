@@ -123,7 +123,10 @@ var rooms = map[string][]string{
 		"server/fulltext",
 		"server/functions",
 		"server/console",
+		"server/shadow",
 	},
+	// What passes between clients and handlers, whoever they are.
+	"server/shadow": {"compat"},
 	// Handlers are packages by resource: each names what it has of others.
 	"server/admin": handlers("js", "cluster", "replication", "search", "server/auth", "principal", "config",
 		"server/console", "server/forward", "memory", "server/stats"),
@@ -196,6 +199,7 @@ var rooms = map[string][]string{
 		"cluster",
 		"server/admin",
 		"server/console",
+		"server/shadow",
 		"server/warm",
 		salvage,
 	},

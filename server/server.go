@@ -42,6 +42,7 @@ import (
 	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/server/replicator"
 	"github.com/settee-db/settee/server/session"
+	"github.com/settee-db/settee/server/shadow"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/server/users"
 	"github.com/settee-db/settee/server/wire"
@@ -97,6 +98,8 @@ type Options struct {
 	// Cluster is what the store's cluster says of itself, for _system and _prometheus; nil: it has
 	// none.
 	Cluster admin.Cluster
+	// Shadow gets what clients ask, too; nil: there is none. The server closes it.
+	Shadow *shadow.Shadow
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
 }
@@ -112,6 +115,7 @@ type Server struct {
 	address      atomic.Pointer[net.Addr] // that Serve was called for last, nil before
 	// connections are those of all listeners.
 	connections *connections
+	shadow      *shadow.Shadow
 	// metricsPort serves the additional port of Prometheus.
 	metricsPort *http.Server
 	// functionsPort serves the additional port of event functions.
@@ -140,7 +144,10 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{env: env, users: directory}
+	s := &Server{env: env, users: directory, shadow: o.Shadow}
+	if o.Shadow != nil {
+		o.Metrics = append(o.Metrics, o.Shadow)
+	}
 	s.connections = newConnections(func() int {
 		return maxConnections(env.Settings().MaxConnections, o.Memory, o.Descriptors)
 	}, env.Log)
@@ -231,7 +238,11 @@ func (s *Server) newEcho() *echo.Echo {
 	e.HideBanner, e.HidePort = true, true
 	// Paths follow CouchDB's rules, which echo's router does not know: the route table is asked
 	// before it.
-	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.env.Serve })
+	serve := s.env.Serve
+	if s.shadow != nil {
+		serve = s.shadow.Around(serve)
+	}
+	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return serve })
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.env.Log.Error("unanswered", "error", err) }
 	s.configure(e.Server)
 	s.configure(e.TLSServer)
@@ -315,5 +326,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.replications.Close()
 	err := errors.Join(s.echo.Shutdown(ctx), s.metricsPort.Shutdown(ctx), s.functionsPort.Shutdown(ctx))
 	s.users.Close()
+	if s.shadow != nil {
+		s.shadow.Close()
+	}
 	return err
 }

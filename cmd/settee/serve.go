@@ -51,6 +51,8 @@ func serveCommand() *cobra.Command {
 	f.DurationVar(&o.drain, "drain", 0,
 		"how long /_up answers 503 after the signal to stop, and all else is answered, before the port closes")
 	addStoreFlags(cmd, &o.appOptions)
+	f.StringVar(&o.shadow, "shadow", "",
+		"URL of a CouchDB that is asked what clients ask here; other answers are logged and counted")
 	f.StringVar(&o.webDir, "fauxton-dir", os.Getenv("COUCHDB_FAUXTON_DOCROOT"),
 		"directory of the web interface served at /_utils (default: COUCHDB_FAUXTON_DOCROOT)")
 	f.StringSliceVar(

@@ -36,6 +36,7 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/admin"
+	"github.com/settee-db/settee/server/shadow"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/indexers"
@@ -88,6 +89,7 @@ type appOptions struct {
 	engine, dataDir, limits string
 	dataChosen              bool // dataDir was given, so it wins over couchdb/database_dir
 	webDir                  string
+	shadow                  string // URL of a server that is asked the same, "" for none
 	configFiles             []string
 	overrideFiles           []string
 	node                    string         // its name, "" for what the environment says
@@ -197,8 +199,13 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err == nil {
 		err = a.openEventing(log)
 	}
+	var beside *shadow.Shadow
+	if err == nil {
+		beside, err = openShadow(o.shadow, log)
+	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
+			Shadow:    beside,
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
 			Config: a.config, Log: log,
@@ -219,6 +226,18 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
+}
+
+// openShadow begins to mirror requests to the server at a URL, if there is one.
+func openShadow(text string, log *slog.Logger) (*shadow.Shadow, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := shadow.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return shadow.New(u, log), nil
 }
 
 // fuller tells whether more of the file system that the store is on is used than a threshold of

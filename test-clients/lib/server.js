@@ -10,12 +10,27 @@ const ADMIN = 'admin'
 const PASSWORD = 'password'
 
 // Starts a server with a fresh data directory. Its methods: kill() and restart() as in a crash, stop() at the end.
-export async function startServer () {
+// SETTEE_SHADOW names a server that is asked the same, or is "settee" for another one; stop() fails where that has
+// answered differently. Tests of what the server does by itself are not mirrored.
+export async function startServer ({ mirrored = true } = {}) {
   if (process.env.COUCHDB_URL) return new ForeignServer(process.env.COUCHDB_URL)
   if (!process.env.SETTEE_BINARY) throw new Error('SETTEE_BINARY or COUCHDB_URL must be set')
-  const server = new OwnServer(process.env.SETTEE_BINARY, await freePort(), await mkdtemp(join(tmpdir(), 'settee-clients-')))
+  const server = await ownServer()
+  const shadow = mirrored && process.env.SETTEE_SHADOW
+  if (shadow === 'settee') {
+    server.beside = await ownServer()
+    await server.beside.restart()
+    server.shadow = `http://127.0.0.1:${server.beside.port}`
+  } else if (shadow) {
+    server.shadow = shadow
+  }
   await server.restart()
   return server
+}
+
+async function ownServer () {
+  const dir = await mkdtemp(join(tmpdir(), 'settee-clients-'))
+  return new OwnServer(process.env.SETTEE_BINARY, await freePort(), dir)
 }
 
 class OwnServer {
@@ -25,8 +40,9 @@ class OwnServer {
   }
 
   async restart () {
-    const env = { ...process.env, COUCHDB_USER: ADMIN, COUCHDB_PASSWORD: PASSWORD }
+    const env = { ...process.env, COUCHDB_USER: ADMIN, COUCHDB_PASSWORD: PASSWORD, COUCHDB_SECRET: 'clients' }
     const args = ['serve', '--bind', '127.0.0.1', '--port', String(this.port), '--data', this.dir]
+    if (this.shadow) args.push('--shadow', this.shadow)
     this.child = spawn(this.binary, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream.on('data', text => { this.log = (this.log + text).slice(-100_000) })
@@ -50,6 +66,9 @@ class OwnServer {
     const code = await this.ended
     await rm(this.dir, { recursive: true, force: true })
     if (code !== 0) throw new Error(`the server ended with status ${code}:\n${this.log}`)
+    if (this.beside) await this.beside.stop()
+    const different = this.log.split('\n').filter(line => line.includes('the shadow answers differently'))
+    if (different.length > 0) throw new Error(different.join('\n'))
   }
 }
 

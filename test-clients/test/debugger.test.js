@@ -22,7 +22,7 @@ async function ask (method, path, body) {
 }
 
 before(async () => {
-  server = await startServer()
+  server = await startServer({ mirrored: false })
   const { origin, username, password } = new URL(server.url)
   base = origin
   headers = { Authorization: 'Basic ' + btoa(`${username}:${password}`), 'Content-Type': 'application/json' }
