@@ -3,6 +3,7 @@ import { type ComponentType } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { curl, get, onReach, onSent, sentRecently, type Sent } from './api'
 import { WithCommands, type Command } from './commands'
+import { opened } from './opened'
 import { pages } from './pages'
 import { href, PlaceProvider, usePlaceHere } from './router'
 import { useSession } from './session'
@@ -38,7 +39,7 @@ export function Shell () {
   ], [user])
   return (
     <PlaceProvider value={place}>
-      <WithCommands always={commands} find={user.admin ? findDatabases : findNothing}>
+      <WithCommands always={commands} find={user.admin ? findDatabases : async typed => opened(user, typed, FOUND).map(database)}>
         <a class='skip' href='#main'>Skip to the content</a>
         <div class={railOpen ? 'shell rail-open' : 'shell'}>
           <nav class='rail' aria-label='Pages'>
@@ -80,14 +81,15 @@ export function Shell () {
   )
 }
 
-// Who does not administer the server is not told names.
-const findNothing = async (): Promise<Command[]> => []
+const FOUND = 20 // databases that the palette offers
 
-// findDatabases finds databases whose names begin with what is typed.
+const database = (name: string): Command => ({ title: name, hint: 'database', to: href(['databases', name]) })
+
+// findDatabases finds databases whose names begin with what is typed. Who does not administer the server is not told names.
 async function findDatabases (typed: string, signal: AbortSignal): Promise<Command[]> {
   const range = typed === '' ? {} : { start_key: typed, end_key: `${typed}\ufff0` }
-  const names = await get<string[]>('/_all_dbs', { ...range, limit: 20 }, { signal, quiet: true })
-  return names.map(name => ({ title: name, hint: 'database', to: href(['databases', name]) }))
+  const names = await get<string[]>('/_all_dbs', { ...range, limit: FOUND }, { signal, quiet: true })
+  return names.map(database)
 }
 
 function Loader ({ page, load }: { page: string, load: () => Promise<{ default: ComponentType }> }) {

@@ -1,22 +1,25 @@
 // Names of databases, completed while they are typed.
 import { useEffect, useId, useState } from 'preact/hooks'
 import { get } from '../api'
+import { opened } from '../opened'
 import { useSession } from '../session'
 import { useLater } from '../use'
 
-// useNames are up to thirty names that begin with what is typed. Only administrators are told names, unless a setting says
-// otherwise; nobody else asks, since each refusal would stand in the browser's console.
+const MOST = 30 // names that are offered
+
+// useNames are names that begin with what is typed. Only administrators are told names, unless a setting says otherwise;
+// nobody else asks, since each refusal would stand in the browser's console: they are offered what they have opened.
 function useNames (typed: string): string[] {
   const { user } = useSession()
   const [names, setNames] = useState<string[]>([])
   const asked = useLater(typed, 120)
   useEffect(() => {
-    if (!user.admin) return
+    if (!user.admin) return setNames(opened(user, asked, MOST))
     const stop = new AbortController()
     const range = asked === '' ? {} : { start_key: asked, end_key: `${asked}\ufff0` }
-    get<string[]>('/_all_dbs', { ...range, limit: 30 }, { signal: stop.signal, quiet: true }).then(setNames, () => {})
+    get<string[]>('/_all_dbs', { ...range, limit: MOST }, { signal: stop.signal, quiet: true }).then(setNames, () => {})
     return () => stop.abort()
-  }, [asked, user.admin])
+  }, [asked, user])
   return names
 }
 

@@ -2,6 +2,7 @@
 import { type ComponentChildren } from 'preact'
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
 import { useCommands } from '../../commands'
+import { useOpened } from '../../opened'
 import { href, useParam } from '../../router'
 import { Button, confirm, Menu, Page, Split, Tabs } from '../../ui'
 import { useLater } from '../../use'
@@ -54,6 +55,7 @@ function useFilter () {
 function Listed ({ db, frame, tabs }: ListedProps) {
   const { typed, setTyped, filter, broken } = useFilter()
   const documents = useDocuments(db, filter)
+  useOpened(db, documents.took !== undefined)
   const [doc, setDoc] = useParam('doc')
   const [source, setSource] = useParam('new')
   const [marked, setMarked] = useState(NONE)

@@ -1,11 +1,11 @@
 // The list of databases with their sizes, which are asked for as rows come into view.
-import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
+import { useCallback, useId, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError, get, path, post, put } from '../../api'
 import { useCommands } from '../../commands'
 import { bytes, count, plural } from '../../format'
 import { go, href, useParam } from '../../router'
 import { useSession } from '../../session'
-import { Button, Dialog, Empty, Failure, Field, Page, Table, toast } from '../../ui'
+import { Button, DatabaseNames, Dialog, Empty, Failure, Field, Page, Table, toast } from '../../ui'
 import { useLater, useLoad } from '../../use'
 import { Rate } from './rates'
 
@@ -104,15 +104,17 @@ const isHidden = (error: Error): boolean => error instanceof ApiError && (error.
 /** ByName opens a database whose name one knows. */
 function ByName () {
   const [name, setName] = useState('')
+  const names = useId()
   const open = (event: SubmitEvent) => {
     event.preventDefault()
     void go(href(['databases', name]))
   }
   return (
     <form class='stack narrow' onSubmit={open}>
-      <Field label='Name of a database' hint='The list of all is for administrators. What you may read opens by its name.'>
-        {(id, about) => <input id={id} aria-describedby={about} required value={name} onInput={event => setName(event.currentTarget.value)} />}
+      <Field label='Name of a database' hint='The list of all is for administrators. What you may read opens by its name; what was opened here is completed.'>
+        {(id, about) => <input id={id} aria-describedby={about} list={names} required value={name} onInput={event => setName(event.currentTarget.value)} />}
       </Field>
+      <DatabaseNames id={names} typed={name} />
       <div class='row'><Button kind='primary' type='submit'>Open</Button></div>
     </form>
   )
