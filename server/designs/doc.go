@@ -5,7 +5,7 @@
 //	list.go, listrun.go    _list: the request; the conversation with the function
 //	update.go              _update
 //	rewrite.go             _rewrite
-//	trial.go               _design_test: functions that are not stored, tried
+//	trial.go, triallist.go  _design_test: functions that are not stored, tried; list functions
 //	call.go, response.go   how a function is called, and what becomes of its response
 //	routes.go              the rows of the route table
 package designs

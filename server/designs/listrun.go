@@ -86,23 +86,12 @@ func (l *listRun) next() ([][]byte, error) {
 // output is js.ListIO's Output: a message with chunks and perhaps a head
 // (couch_mrview_show:list_cb).
 func (l *listRun) output(message ejson.Value) error {
-	var parts [3]ejson.Value
-	n := 0
-	for e := range message.Elements() {
-		if n == len(parts) {
-			return badMatch(message)
-		}
-		parts[n] = e
-		n++
+	chunks, head, err := listMessage(message)
+	if err != nil {
+		return err
 	}
-	if n < 2 || parts[1].Kind() != ejson.Array {
-		return badMatch(message)
-	}
-	if n == 3 {
-		if parts[2].Kind() != ejson.Object {
-			return brokenList{compat.ErrFunctionClause}
-		}
-		response, err := parseResponse(parts[2], http.StatusOK)
+	if head.Kind() == ejson.Object {
+		response, err := parseResponse(head, http.StatusOK)
 		if err != nil {
 			return brokenList{err}
 		}
@@ -110,15 +99,36 @@ func (l *listRun) output(message ejson.Value) error {
 		response.complete(l.c.Settings.ShowPolicy)
 		l.response = response
 	}
-	if parts[1].Len() == 0 {
+	if chunks.Len() == 0 {
 		return nil
 	}
-	text, ok := compat.IOText(parts[1])
+	text, ok := compat.IOText(chunks)
 	l.write(text)
 	if !ok {
 		return brokenList{compat.ErrBadArg}
 	}
 	return nil
+}
+
+// listMessage takes a message apart: [word, chunks] or [word, chunks, head], where the head is an
+// object.
+func listMessage(message ejson.Value) (chunks, head ejson.Value, err error) {
+	var parts [3]ejson.Value
+	n := 0
+	for e := range message.Elements() {
+		if n == len(parts) {
+			return chunks, head, badMatch(message)
+		}
+		parts[n] = e
+		n++
+	}
+	if n < 2 || parts[1].Kind() != ejson.Array {
+		return chunks, head, badMatch(message)
+	}
+	if n == 3 && parts[2].Kind() != ejson.Object {
+		return chunks, head, brokenList{compat.ErrFunctionClause}
+	}
+	return parts[1], parts[2], nil
 }
 
 // brokenList is the error of a function that breaks the protocol of the query server, unlike one

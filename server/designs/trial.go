@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	errTrialKind = compat.NewError(compat.KindBadRequest, "kind must be map, filter, update or validate")
+	errTrialKind = compat.NewError(compat.KindBadRequest, "kind must be map, filter, update, show, list or validate")
 	errTrialDocs = compat.NewError(compat.KindBadRequest, "docs must be a list of 1 to 20 ids")
 	errTrialSize = compat.Named(compat.KindError, "too_large", "the functions gave more than 1 MB")
 )
@@ -33,6 +33,7 @@ type trial struct {
 	kind, name     string
 	path           []string // of the function in the design document
 	source, reduce string   // of a map function, and of the reduce function of its view
+	view           string   // whose rows a list function gets, "": those of _all_docs
 	lib            []byte
 	req            []byte
 	user, security []byte
@@ -40,6 +41,7 @@ type trial struct {
 
 	answer []byte
 	rows   []js.ReduceRow
+	listed []listedRow
 }
 
 // testDesign serves POST /{db}/_design_test, an extension: functions of a design document that is
@@ -72,10 +74,14 @@ func testDesign(c *call.Call) error {
 		}
 	}
 	t.answer = append(t.answer, ']')
-	if t.reduce != "" && len(t.rows) > 0 {
-		if err := t.reduced(); err != nil {
-			return err
-		}
+	switch {
+	case t.kind == "list":
+		err = t.list()
+	case t.reduce != "" && len(t.rows) > 0:
+		err = t.reduced()
+	}
+	if err != nil {
+		return err
 	}
 	return c.JSON(http.StatusOK, append(t.answer, '}'))
 }
@@ -94,27 +100,23 @@ func newTrial(c *call.Call, body ejson.Value) (*trial, error) {
 		t.path = []string{"filters", t.name}
 	case "update":
 		t.path = []string{"updates", t.name}
+	case "show":
+		t.path = []string{"shows", t.name}
+	case "list":
+		t.path = []string{"lists", t.name}
+		t.view = textOf(body, "view")
 	case "validate":
 		t.path = []string{"validate_doc_update"}
 	default:
 		return nil, errTrialKind
 	}
-	source := ddoc
-	for _, step := range t.path {
-		var given bool
-		if source, given = source.Get(step); !given {
-			return nil, compat.NewError(compat.KindNotFound, "missing json key: "+step)
-		}
+	_, err := memberAt(ddoc, t.path)
+	if err != nil {
+		return nil, err
 	}
-	t.source = source.Text()
-	if views, ok := ddoc.Get("views"); ok && t.kind == "map" {
-		view, _ := views.Get(t.name)
-		t.reduce = textOf(view, "reduce")
-		if lib, ok := views.Get("lib"); ok {
-			t.lib = lib.AppendJSON(nil)
-		}
+	if err := t.readView(ddoc); err != nil {
+		return nil, err
 	}
-	var err error
 	if t.Trial, err = c.Docs.Designs().Trial(ddoc); err != nil {
 		return nil, err
 	}
@@ -126,6 +128,41 @@ func newTrial(c *call.Call, body ejson.Value) (*trial, error) {
 	}
 	t.req = t.appendRequest(body)
 	return t, nil
+}
+
+// readView reads the map function that is tried, or whose rows a list function gets.
+func (t *trial) readView(ddoc ejson.Value) error {
+	name := t.view
+	if t.kind == "map" {
+		name = t.name
+	} else if name == "" {
+		return nil
+	}
+	source, err := memberAt(ddoc, []string{"views", name, "map"})
+	if err != nil {
+		return err
+	}
+	t.source = source.Text()
+	views, _ := ddoc.Get("views")
+	if lib, ok := views.Get("lib"); ok {
+		t.lib = lib.AppendJSON(nil)
+	}
+	if view, ok := views.Get(name); ok && t.kind == "map" {
+		t.reduce = textOf(view, "reduce")
+	}
+	return nil
+}
+
+// memberAt is the member of a design document at a path; 404 if there is none.
+func memberAt(ddoc ejson.Value, path []string) (v ejson.Value, err error) {
+	v = ddoc
+	for _, step := range path {
+		var given bool
+		if v, given = v.Get(step); !given {
+			return v, compat.NewError(compat.KindNotFound, "missing json key: "+step)
+		}
+	}
+	return v, nil
 }
 
 // trialUser is the member user of a request, or who asks.
@@ -229,6 +266,19 @@ func (t *trial) run(ctx context.Context, id string, doc []byte) error {
 			t.answer = append(t.answer, `,"passes":false`...)
 		}
 		return err
+	case "show":
+		v, err := callFunction(ctx, t.c.Outgoing, t.Design, t.path, doc, t.req)
+		if err != nil {
+			return err
+		}
+		values, ok := answer(v, "resp", 1)
+		if !ok {
+			return badMatch(v)
+		}
+		t.answer = values[0].AppendJSON(append(t.answer, `,"response":`...))
+		return nil
+	case "list":
+		return t.gather(ctx, id, doc)
 	case "update":
 		v, err := callFunction(ctx, t.c.Outgoing, t.Design, t.path, doc, t.req)
 		if err != nil {

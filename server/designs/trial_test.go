@@ -72,6 +72,9 @@ func TestTrialsOfEachKind(t *testing.T) {
 	s := trialServer(t)
 	ddoc := `{"views":{"v":{"map":"function (doc) { throw new Error('no ' + doc.n) }"},"bad":{"map":"function (doc) {\n emit(\n}"}},
 		"filters":{"f":"function (doc, req) { return doc.n == req.query.n && req.userCtx.name === 'ann' }"},
+		"shows":{"s":"function (doc, req) { return {code: 201, headers: {'X-A': 'b'}, body: doc.n + ' for ' + req.userCtx.name} }","none":"function () { return 3 }"},
+		"lists":{"l":"function (head, req) { start({headers: {'X-A': 'b'}}); send(head.total_rows + ':'); var row; while (row = getRow()) send(' ' + row.id + ' ' + row.doc.n); return '.' }",
+			"fails":"function () { send('begun'); getRow(); throw new Error('halfway') }"},
 		"updates":{"u":"function (doc, req) { doc.n += Number(req.body); return [doc, 'was ' + req.method] }"},
 		"validate_doc_update":"function (doc, old, user) { if (user.roles.indexOf('editor') < 0) throw {unauthorized: 'editors only'}; if (doc.n < old.n) throw {forbidden: 'less'} }"}`
 	for rest, want := range map[string]string{
@@ -80,6 +83,10 @@ func TestTrialsOfEachKind(t *testing.T) {
 		`"kind":"filter","name":"f","docs":["d1","d2"],"req":{"query":{"n":"2"}},"user":{"name":"ann"}`: `{"results":[{"id":"d1","passes":false},{"id":"d2","passes":true}]}`,
 		`"kind":"filter","name":"f","docs":["d2"],"req":{"query":{"n":"2"}}`:                            `"passes":false`,
 		`"kind":"update","name":"u","docs":["d2"],"req":{"method":"POST","body":"5"}`:                   `"n":7,"_revisions"`,
+		`"kind":"show","name":"s","docs":["d1"],"user":{"name":"ann"}`:                                  `"response":{"code":201,"headers":{"X-A":"b"},"body":"1 for ann"}`,
+		`"kind":"show","name":"none","docs":["d1"]`:                                                     `"error":"render_error","reason":"undefined response from show function"`,
+		`"kind":"list","name":"l","docs":["d2","gone","d1"]`:                                            `"list":{"body":"2: d1 1 d2 2.","response":{"headers":{`,
+		`"kind":"list","name":"fails","docs":["d2"]`:                                                    `"reason":"halfway"`,
 		`"kind":"validate","docs":["d2"]`:                                                               `"error":"unauthorized","reason":"editors only"`,
 		`"kind":"validate","docs":["d2"],"user":{"name":"e","roles":["editor"]}`:                        `"accepted":true`,
 		`"kind":"validate","docs":["d2"],"doc":{"n":1},"user":{"name":"e","roles":["editor"]}`:          `"error":"forbidden","reason":"less"`,
@@ -91,12 +98,36 @@ func TestTrialsOfEachKind(t *testing.T) {
 	require.Contains(t, s.Do("GET", "/db/d2", "").Body.String(), `"n":2`, "an update that is tried stores nothing")
 }
 
+// TestTriedListsAndShowsAnswerAsStoredOnes: the body is the one that the stored function gives.
+func TestTriedListsAndShowsAnswerAsStoredOnes(t *testing.T) {
+	s := trialServer(t)
+	ddoc := `{"views":{"v":{"map":"function (doc) { emit([2 - doc.n], doc.n); if (doc.n) emit('é' + doc.n, null) }"}},
+		"lists":{"l":"function (head, req) { provides('html', function () { send(JSON.stringify(head)); var row; while (row = getRow()) send(JSON.stringify(row) + '\\n'); return 'end' }) }"},
+		"shows":{"s":"function (doc, req) { return '<b>' + doc.n + req.query.a + '</b>' }"}}`
+	code, tried := try(t, s, ddoc, `"kind":"list","name":"l","view":"v","docs":["d0","d1","d2"],
+		"req":{"headers":{"Accept":"text/html"},"query":{}}`)
+	require.Equal(t, 200, code, tried)
+	var answer struct {
+		List    struct{ Body string }
+		Results []struct{ Response struct{ Body string } }
+	}
+	require.NoError(t, json.Unmarshal([]byte(tried), &answer), tried)
+	_, shown := try(t, s, ddoc, `"kind":"show","name":"s","docs":["d1"],"req":{"query":{"a":"x"}}`)
+	s.PutDesign("d", ddoc)
+	html := []string{"Accept", "text/html"}
+	require.Equal(t, s.Do("GET", "/db/_design/d/_list/l/v", "", html...).Body.String(), answer.List.Body)
+	require.Contains(t, answer.List.Body, `{"id":"d2","key":[0],"value":2}`)
+	require.NoError(t, json.Unmarshal([]byte(shown), &answer), shown)
+	require.Equal(t, s.Do("GET", "/db/_design/d/_show/s/d1?a=x", "").Body.String(), answer.Results[0].Response.Body)
+}
+
 func TestTrialsThatAreNone(t *testing.T) {
 	s := trialServer(t)
 	ids := strings.TrimSuffix(strings.Repeat(`"d1",`, 21), ",")
 	for body, code := range map[string]int{
 		`{}`: 400, `[]`: 400, `{"ddoc":{},"kind":"map","name":"v","docs":["d1"]}`: 404,
-		`{"ddoc":{"views":{"v":{"map":"x"}}},"kind":"show","name":"v","docs":["d1"]}`:                    400,
+		`{"ddoc":{"views":{"v":{"map":"x"}}},"kind":"rewrite","name":"v","docs":["d1"]}`:                 400,
+		`{"ddoc":{"lists":{"v":"x"}},"kind":"list","name":"v","view":"w","docs":["d1"]}`:                 404,
 		`{"ddoc":{"views":{"v":{"map":"x"}}},"kind":"map","name":"v","docs":[]}`:                         400,
 		`{"ddoc":{"views":{"v":{"map":"x"}}},"kind":"map","name":"v","docs":[1]}`:                        400,
 		`{"ddoc":{"views":{"v":{"map":"x"}}},"kind":"map","name":"v","docs":[` + ids + `]}`:              400,

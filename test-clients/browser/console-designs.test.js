@@ -14,6 +14,8 @@ async function prepare () {
     body: {
       views: { bycountry: { map: MAP, reduce: '_sum' } },
       indexes: { bynote: { analyzer: 'english', index: "function (doc) { index('default', doc.note) }" } },
+      shows: { page: "function (doc, req) { return {headers: {'Content-Type': 'text/html'}, body: '<b>' + doc.country + '</b>'} }" },
+      lists: { lines: "function (head, req) { var row; while (row = getRow()) send(row.key + '; '); return 'end' }" },
       filters: { german: "function (doc, req) { return doc.country === 'DE' }" }
     }
   })
@@ -110,7 +112,7 @@ test('an error of the compiler is marked at its line', async () => {
   noErrors()
 })
 
-test('a validation is added and tried as another user, and a filter with a request', async () => {
+test('a validation is added and tried as another user, a filter with a request, shows and lists', async () => {
   await page.getByRole('button', { name: 'Add function' }).click()
   await page.getByLabel('Kind').selectOption('Validation')
   await page.getByRole('button', { name: 'Add', exact: true }).click()
@@ -126,6 +128,16 @@ test('a validation is added and tried as another user, and a filter with a reque
   await page.getByRole('button', { name: 'filter german' }).click()
   await page.getByRole('button', { name: 'Try', exact: true }).click()
   await page.getByText('does not pass').first().waitFor()
+  await page.getByRole('button', { name: 'show page' }).click()
+  await page.getByRole('button', { name: 'Try', exact: true }).click()
+  await page.getByText('"body":"<b>DE</b>"').first().waitFor()
+  await page.getByRole('button', { name: 'list lines' }).click()
+  await page.getByRole('button', { name: 'Try', exact: true }).click()
+  await page.getByText('order000; order001; order002; order003; order004; end').waitFor()
+  await page.getByLabel('Rows').selectOption('bycountry')
+  await page.getByRole('button', { name: 'Try', exact: true }).click()
+  await page.getByText('DE; DE; DE; FR; FR; end').waitFor()
+  await accessible()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText(/shop was saved/).first().waitFor()
   assert.match((await api('/orders/_design/shop')).validate_doc_update, /editors only/)

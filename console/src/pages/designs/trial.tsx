@@ -19,10 +19,19 @@ interface Result {
 interface Answer {
   results: Result[]
   reduce?: { value?: unknown, error?: string, reason?: string }
+  list?: { body: string, response?: unknown, error?: string, reason?: string }
 }
 
-const KINDS: Record<string, 'map' | 'filter' | 'update' | 'validate'> = {
-  views: 'map', filters: 'filter', updates: 'update', validate_doc_update: 'validate'
+type Kind = 'map' | 'filter' | 'update' | 'show' | 'list' | 'validate'
+
+const KINDS: Record<string, Kind> = {
+  views: 'map', filters: 'filter', updates: 'update', shows: 'show', lists: 'list', validate_doc_update: 'validate'
+}
+
+// The kinds of functions that get a request, with the one that they are tried with at first.
+const REQUESTS: Partial<Record<Kind, string>> = {
+  filter: '{"query": {}}', update: '{"method": "POST", "query": {}, "body": ""}',
+  show: '{"query": {}, "headers": {"Accept": "text/html"}}', list: '{"query": {}, "headers": {"Accept": "text/html"}}'
 }
 
 const MOST = 20 // documents of one request
@@ -36,7 +45,8 @@ export function Trial ({ db, design, fn, turn }: {
   const kind = KINDS[fn[0]!]
   const [ids, setIds] = useState('')
   const [change, setChange] = useState('')
-  const [req, setReq] = useState('{"method": "POST", "query": {}, "body": ""}')
+  const [req, setReq] = useState(kind && REQUESTS[kind])
+  const [view, setView] = useState('')
   const [user, setUser] = useState('')
   const [roles, setRoles] = useState('')
   const [answer, setAnswer] = useState<Answer>()
@@ -56,7 +66,8 @@ export function Trial ({ db, design, fn, turn }: {
     try {
       setAnswer(await post<Answer>(path`/${db}/_design_test`, {
         ddoc: design, kind, name: fn[1] ?? '', docs: ids.split('\n').map(id => id.trim()).filter(id => id !== '').slice(0, MOST),
-        ...((kind === 'filter' || kind === 'update') && { req: JSON.parse(req) as unknown }),
+        ...(req !== undefined && { req: JSON.parse(req) as unknown }),
+        ...(view !== '' && { view }),
         ...(kind === 'validate' && change.trim() !== '' && { doc: JSON.parse(change) as unknown }),
         ...((user || roles) && { user: { name: user || undefined, roles: roles.split(',').map(role => role.trim()).filter(role => role !== '') } })
       }))
@@ -67,7 +78,7 @@ export function Trial ({ db, design, fn, turn }: {
     }
   }
   useEffect(() => { if (turn !== opened) void run() }, [turn])
-  if (!kind) return <Empty title='Tried by using it'>Map, reduce, filter, update and validation functions can be tried here. Save this one, and query it.</Empty>
+  if (!kind) return <Empty title='Tried by using it'>Functions of views, filters, updates, shows, lists and validations can be tried here. Save this one, and use it.</Empty>
   return (
     <div class='stack'>
       <Field label='Documents' hint={`Ids, one a line, ${MOST} at the most.`}>
@@ -79,7 +90,17 @@ export function Trial ({ db, design, fn, turn }: {
           <Editor label='New document' language='json' value={change} onChange={setChange} onRun={() => { void run() }} />
         </div>
       )}
-      {(kind === 'filter' || kind === 'update') && (
+      {kind === 'list' && (
+        <Field label='Rows' hint='What the function gets of these documents.'>
+          {(id, about) => (
+            <select id={id} aria-describedby={about} value={view} onChange={event => setView(event.currentTarget.value)}>
+              <option value=''>the documents, as _all_docs</option>
+              {Object.keys(design.views ?? {}).filter(name => name !== 'lib').map(name => <option key={name} value={name}>the view {name}</option>)}
+            </select>
+          )}
+        </Field>
+      )}
+      {req !== undefined && (
         <Field label='Request' hint='JSON: method, query, headers, form, cookie, body.'>
           {(id, about) => <textarea id={id} aria-describedby={about} rows={2} value={req} onInput={event => setReq(event.currentTarget.value)} />}
         </Field>
@@ -105,6 +126,13 @@ function Results ({ db, answer }: { db: string, answer: Answer }) {
     <section aria-label='Results of the trial' class='stack'>
       {answer.reduce && (
         <div><b>reduce</b> <code class='mono'>{answer.reduce.error ? `${answer.reduce.error}: ${answer.reduce.reason}` : JSON.stringify(answer.reduce.value)}</code></div>
+      )}
+      {answer.list && (
+        <div class='trial'>
+          <b>list</b> {answer.list.error && <State tone='failed'>{answer.list.error}: {answer.list.reason}</State>}
+          {answer.list.response !== undefined && <pre class='mono'>response {JSON.stringify(answer.list.response)}</pre>}
+          {answer.list.body !== '' && <pre class='mono'>{answer.list.body}</pre>}
+        </div>
       )}
       <ul class='plain trial'>
         {answer.results.map((result, i) => (
