@@ -86,7 +86,7 @@ func TestTrialsOfEachKind(t *testing.T) {
 		`"kind":"show","name":"s","docs":["d1"],"user":{"name":"ann"}`:                                  `"response":{"code":201,"headers":{"X-A":"b"},"body":"1 for ann"}`,
 		`"kind":"show","name":"none","docs":["d1"]`:                                                     `"error":"render_error","reason":"undefined response from show function"`,
 		`"kind":"list","name":"l","docs":["d2","gone","d1"]`:                                            `"list":{"body":"2: d1 1 d2 2.","response":{"headers":{`,
-		`"kind":"list","name":"fails","docs":["d2"]`:                                                    `"reason":"halfway"`,
+		`"kind":"list","name":"fails","docs":["d2"]`:                                                    `"list":{"body":"begun","response":{"headers":{}},"error":"render_error","reason":"function raised error`,
 		`"kind":"validate","docs":["d2"]`:                                                               `"error":"unauthorized","reason":"editors only"`,
 		`"kind":"validate","docs":["d2"],"user":{"name":"e","roles":["editor"]}`:                        `"accepted":true`,
 		`"kind":"validate","docs":["d2"],"doc":{"n":1},"user":{"name":"e","roles":["editor"]}`:          `"error":"forbidden","reason":"less"`,
