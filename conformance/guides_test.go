@@ -43,12 +43,13 @@ func TestGuides(t *testing.T) {
 // guide is a page that is being followed.
 type guide struct {
 	t        *testing.T
-	dir      string            // where commands run; bin/settee is there
-	settings string            // the ini blocks so far: what servers that start from now on begin with
-	servers  map[string]string // address in the page -> address here
-	sets     []string          // the lines that set variables, for the commands behind them
-	revs     map[string]string // 1-REV and so on -> the last revision of that number
-	ran      int               // commands with an answer, and files replayed
+	dir      string             // where commands run; bin/settee is there
+	settings string             // the ini blocks so far: what servers that start from now on begin with
+	servers  map[string]string  // address in the page -> address here
+	running  map[string]*Server // by the data directory in the page
+	sets     []string           // the lines that set variables, for the commands behind them
+	revs     map[string]string  // 1-REV and so on -> the last revision of that number
+	ran      int                // commands with an answer, and files replayed
 }
 
 // newGuide makes the directory of a reader who has just built the program.
@@ -58,7 +59,10 @@ func newGuide(t *testing.T) *guide {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guide{t: t, dir: t.TempDir(), servers: map[string]string{}, revs: map[string]string{}}
+	g := &guide{
+		t: t, dir: t.TempDir(), servers: map[string]string{}, running: map[string]*Server{},
+		revs: map[string]string{},
+	}
 	if err := os.Mkdir(filepath.Join(g.dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,8 @@ var (
 //   - an indented line that begins with curl, bin/settee or NAME= is a command, given to a shell as
 //     it is; the indented lines below it are its whole output, in which … is for what is left out
 //     and 1-REV for a revision whose hash the page does not show. A curl has to show its answer;
-//   - bin/settee serve starts a server and goes on when it answers;
+//   - bin/settee serve starts a server and goes on when it answers. On a data directory that one has
+//     already, it is stopped first;
 //   - a block of the language ini is what the servers below it have in local.ini;
 //   - a block with the name of a file is saved under it. What is in html is run by
 //     test-clients/test/guide.test.js;
@@ -166,10 +171,11 @@ func (g *guide) runBlock(lines []string) {
 	}
 }
 
-// serve starts a server as the line says, but for its address and for where its data is.
+// serve starts a server as the line says, but for its address. What stands in the ini blocks is in a
+// data directory that is new.
 func (g *guide) serve(env, args []string) {
 	g.t.Helper()
-	port := "5984"
+	port, data := "5984", "./data"
 	var rest []string
 	for i := 0; i < len(args); i++ {
 		switch args[i] {
@@ -178,12 +184,41 @@ func (g *guide) serve(env, args []string) {
 			port = args[i]
 		case "--data":
 			i++
+			data = args[i]
 		default:
-			rest = append(rest, args[i])
+			rest = append(rest, g.addresses(args[i]))
 		}
 	}
-	s := startServer(g.t, Engine{Name: "guide", args: rest}, quickPasswords+g.settings, env...)
-	g.servers["127.0.0.1:"+port] = s.Addr
+	if earlier := g.running[data]; earlier != nil {
+		if err := earlier.Stop(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(g.dir, data)
+	if err := os.Mkdir(dir, 0o700); err == nil {
+		err = os.WriteFile(filepath.Join(dir, "local.ini"), []byte(quickPasswords+g.settings), 0o600)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	s, err := Engine{Name: "guide", args: rest}.Start(g.t.Context(), dir, env...)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() {
+		if err := s.Stop(); err != nil { // once more for one that was stopped above
+			g.t.Error(err)
+		}
+	})
+	g.servers["127.0.0.1:"+port], g.running[data] = s.Addr, s
+}
+
+// addresses has the address of each server here in the place of the one that the page shows.
+func (g *guide) addresses(line string) string {
+	for shown, addr := range g.servers {
+		line = strings.ReplaceAll(line, shown, addr)
+	}
+	return line
 }
 
 // here is a line of the page with the addresses and revisions that are meant.
@@ -191,9 +226,7 @@ func (g *guide) here(line string) string {
 	if len(g.servers) == 0 { // the page leaves starting one to the reader
 		g.serve(nil, nil)
 	}
-	for shown, addr := range g.servers {
-		line = strings.ReplaceAll(line, shown, addr)
-	}
+	line = g.addresses(line)
 	for name, rev := range g.revs {
 		line = strings.ReplaceAll(line, name, rev)
 	}
