@@ -24,7 +24,7 @@ func allFieldsIndexes(id string, body ejson.Value) []*Index {
 	return list
 }
 
-// SplitField gives the parts of a field's name; false if it is none.
+// SplitField gives the parts of a field's name; false if the name is not valid.
 func SplitField(name string) ([]string, bool) {
 	p := selector.ParsePath(name)
 	return p.Parts, p.Valid && name != ""

@@ -63,7 +63,7 @@ func (b *bookmark) isRow(id, key []byte) bool {
 	return err == nil && collate.Compare(v, b.key) == 0
 }
 
-// parseBookmark reads a bookmark; 400 invalid_bookmark for what is none.
+// parseBookmark reads a bookmark; a text that is not one is 400 invalid_bookmark.
 func parseBookmark(text string) (*bookmark, error) {
 	bad := errBookmark(text)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -117,7 +117,7 @@ func (b *bookmark) isFrom(ix *Index) bool {
 	if ix.Kind == KindAllDocs {
 		return len(b.origin) == 0 && b.key.Kind() == ejson.String
 	}
-	// The fifth part is the name of the order, which only the one who reads the rows can judge.
+	// The fifth part is the name of the order, which only the caller that reads the rows can judge.
 	return len(b.origin) == 5 && slices.Equal(b.origin[:4], ix.origin("")[:4]) && b.key.Kind() == ejson.Array
 }
 

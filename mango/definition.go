@@ -176,8 +176,8 @@ func (d *Definition) read(given ejson.Value, follows36 bool) (err error) {
 // memory, and each write of a document goes through it. CouchDB has no bound.
 const maxFilter = 1 << 20
 
-// A request is told. Definitions that come with design documents by replication are met in
-// newMapper, where the index then has no rows.
+// errFilterTooLarge answers a request. A definition that came in a design document by replication
+// has nobody to answer: newMapper gives its index no rows.
 var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector",
 	"partial_filter_selector has too many conditions")
 
@@ -408,7 +408,7 @@ func ParseBulkDelete(body ejson.Value) (ids []string, err error) {
 				"Bulk Delete requires an array of non-null docids. Docids: "+term(v))
 		}
 		for e := range v.Elements() {
-			// The first id that is wrong is the one that is told.
+			// The answer names the first id that is wrong.
 			if m.err != nil {
 				break
 			}

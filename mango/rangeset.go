@@ -213,7 +213,7 @@ type array struct {
 
 func (a *array) none() bool { return a.path == nil }
 
-// name is what is told of a field of the elements, "" for the elements themselves: as text indexes
+// name is how a field of the elements is called, "" for the elements themselves: as text indexes
 // name them.
 func (a *array) name(field string) string {
 	switch {

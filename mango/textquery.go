@@ -235,7 +235,7 @@ func leafOfTerms(name string, n *textNode) query.Node {
 }
 
 // maxTextTerm is how many bytes of a string an index has as its value; strings that begin alike in
-// so many are told apart by the selector.
+// so many are left to the selector.
 const maxTextTerm = 1024
 
 // textTerm is the term of a string.

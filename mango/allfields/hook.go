@@ -48,7 +48,7 @@ type Indexes struct {
 type Options struct {
 	Store *storage.Store
 	Jobs  *jobs.Queue // builds indexes that are added to databases with documents
-	// Split gives the parts of a field name as selectors write it; false if it is none.
+	// Split gives the parts of a field name as selectors write it; false if it is not valid.
 	Split func(field string) ([]string, bool)
 	// Limits are those of the store.
 	Limits kv.Limits
