@@ -54,7 +54,8 @@ func (h *health) ask(ctx context.Context) error {
 	return h.err
 }
 
-// probe asks the store once for all who wait. It goes on after the request that began it has ended.
+// probe asks the store once for all requests that wait. It goes on after the request that began it
+// has ended.
 func (h *health) probe(asking chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()

@@ -28,7 +28,7 @@ func (h *Head) PeerNetwork() string {
 	return name
 }
 
-// peer is the client's address as it is shown; ip is invalid where it is none.
+// peer is the client's address as it is shown; ip is invalid where the text is no address.
 func (h *Head) peer() (name string, ip netip.Addr) {
 	addr, err := netip.ParseAddrPort(h.Request.RemoteAddr)
 	if err != nil {

@@ -48,7 +48,7 @@ func (a *Answer) JSON(status int, body []byte) error {
 	return a.Bytes(status, append(body, '\n'))
 }
 
-// Upgraded notes that the connection leaves HTTP: who calls it answers, and counts nothing.
+// Upgraded notes that the connection leaves HTTP: the caller answers, and nothing is counted.
 func (a *Answer) Upgraded() { a.status = http.StatusSwitchingProtocols }
 
 // jsonHeaders sets the headers of a JSON answer that are not set.

@@ -109,7 +109,7 @@ func getPurgedInfosLimit(c *call.Call) error {
 }
 
 // putPurgedInfosLimit is PUT /db/_purged_infos_limit: how many purges the database remembers for
-// those who ask which there were. Anything but a positive number is refused, as CouchDB does.
+// requests that ask which there were. Anything but a positive number is refused, as CouchDB does.
 func putPurgedInfosLimit(c *call.Call) error {
 	v, err := c.JSONBody()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // postBulkDocs serves POST /{db}/_bulk_docs. Everything is read and checked before anything is
-// written: one malformed document refuses the whole request; conflicts are told row by row.
+// written: one malformed document refuses the whole request; conflicts are reported row by row.
 func postBulkDocs(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {

@@ -24,7 +24,7 @@ type bulkGetEntry struct {
 }
 
 // postBulkGet serves POST /{db}/_bulk_get. Rows stream out as they are read; what is wrong with an
-// entry is told in its row.
+// entry is reported in its row.
 func postBulkGet(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {

@@ -21,7 +21,7 @@ func putDoc(c *call.Call) error {
 		return err
 	}
 	id := c.DocID()
-	// The rules depend on the database, so that one that is missing is told before a bad id.
+	// The rules depend on the database, so that a missing one is reported before a bad id.
 	rules, err := c.Docs.DocRules(c.Context())
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (h *Handlers) find(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	// The error is told even where the answer would be empty, so that it does not depend on what is
+	// The error is given even where the answer would be empty, so that it does not depend on what is
 	// stored.
 	if plan.Index().Kind != mango.KindAllDocs {
 		// What an index holds is not cut down to what the user may see.

@@ -57,7 +57,7 @@ func (h *Handlers) nouveau(c *call.Call) error {
 		}
 	}
 	o, err := parseNouveau(c.Query, body, limitsOf(c, false))
-	// What is wrong with the options is told before an index that is missing.
+	// What is wrong with the options is reported before an index that is missing.
 	if err == nil {
 		err = missing
 	}

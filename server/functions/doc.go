@@ -25,7 +25,7 @@
 //
 //  1. Every answer has the header Status with the code of its envelope, 0 for success; but for what functions
 //     answer themselves.
-//  2. Nothing of a function is told to those who may not manage it, and its secrets to nobody.
+//  2. Nothing of a function is shown to users who may not manage it, and its secrets to nobody.
 //  3. A change is made to the record that was looked at: who may change it, compile it and deploy it was asked for that
 //     version (registry.ErrChanged).
 package functions

@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// What requests are told that have changed something, in Couchbase's spelling.
+// The answers to requests that have changed something, in Couchbase's spelling.
 const (
 	infoStored  = "Successfully stored"
 	infoDeleted = "Succesfully deleted"

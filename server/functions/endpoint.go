@@ -28,7 +28,7 @@ import (
 const maxRequest = 1 << 20
 
 // sandbox is the Content-Security-Policy of answers: a page that a function makes is of no origin, so that it
-// can do nothing here with the cookie of who looks at it.
+// can do nothing here with the cookie of its reader.
 const sandbox = "sandbox"
 
 // answerHeaders are those that a function may set. Others would speak for the server: cookies, who may read

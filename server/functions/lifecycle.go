@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// onTheWay is what requests are told that have begun an operation, in Couchbase's spelling.
+// onTheWay is the answer to a request that has begun an operation, in Couchbase's spelling.
 var onTheWay = map[definition.State]string{
 	definition.Deploying: "deploying", definition.Resuming: "Resuming", definition.Pausing: "Pausing",
 	definition.Undeploying: "undeploying",

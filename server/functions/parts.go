@@ -28,7 +28,7 @@ func (h *Handlers) changed(c *call.Call, fn func(r *registry.Record, f *definiti
 	return warnings, err
 }
 
-// stored is what a request is told that has changed a part of the function in its path.
+// stored is the answer to a request that has changed a part of the function in its path.
 func stored(c *call.Call, part string) string {
 	return fmt.Sprintf("Function: %s stored %s", c.Segment(nameSegment), part)
 }

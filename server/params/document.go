@@ -34,7 +34,7 @@ func WriteDocument(q compat.Query) (replicated bool, err error) {
 }
 
 // parseDocument reads the options of requests for a document in the order of the query, so that of
-// several faults the first is told.
+// several faults the first is reported.
 func parseDocument(q compat.Query) (*documentOptions, error) {
 	o := &documentOptions{}
 	for i := range q {

@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// This file serves what is told and done about indexes besides queries.
+// This file serves what there is about indexes besides queries: what they are, and their clean-up.
 
 // collatorVersions is what _info says of the order of keys: the version of ICU 72's collator, whose
 // order is followed.

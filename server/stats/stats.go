@@ -40,7 +40,7 @@ type Stats struct {
 	Received atomic.Uint64 // bytes of request bodies
 	Sent     atomic.Uint64 // bytes of answers' bodies
 	// Answered is how long answers took, but for feeds, whose clients decide that; CouchDB's
-	// request_time counts these, too. Its reader is who samples the statistics.
+	// request_time counts these, too. Its reader is the sampler of the statistics.
 	Answered Interval
 	Recorded
 	all      []*stat

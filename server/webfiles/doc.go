@@ -4,7 +4,7 @@
 //
 // # Invariants
 //
-//  1. The files hold nothing that is secret: who may have them is not asked.
+//  1. The files hold nothing that is secret: everybody may have them.
 //  2. Every answer carries the policy on content that its application was given.
 //  3. What is kept in memory is each file once, compressed; it is made at the first request, because every process of
 //     the binary has the files, and few serve them.
