@@ -111,7 +111,7 @@ func (x *Indexes) take(
 	return c, err
 }
 
-// alone reports whether nobody else can be using a claim: who merges as a job is the only one.
+// alone reports whether nobody else can be using a claim: a job that merges is the only writer.
 func (o *Options) alone(of int64) bool { return of == claimMerge && o.Jobs != nil }
 
 // put takes a block; it is index.Encode's. Blocks are written many in a transaction.

@@ -12,7 +12,7 @@
 //
 // Indexes without JavaScript are interactive: once one is built, the transactions of documents
 // write their entries of its log. The others are brought up to date by queries before: many changes
-// or few, by all who wait together.
+// or few, by all callers that wait together.
 //
 //   - search.go: Indexes; definition.go: what design documents define; language.go: indexes without JavaScript;
 //     keys.go, record.go: what is stored

@@ -171,7 +171,7 @@ var errPaused = compat.NewError(compat.KindServiceUnavailable, "The build of thi
 	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once after POST /{db}/_compact/{ddoc}.")
 
 // run brings an index to the end of the feed as it is at the beginning, and tells where that is.
-// The error is errLarge if it has to be a job and is none.
+// The error is errLarge if the build has to be a job and this is not one.
 func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
 	x := b.x
 	for lost := 0; ; lost++ {
@@ -179,7 +179,7 @@ func (b *build) run(ctx context.Context) (reached storage.Seq, err error) {
 			return reached, err
 		}
 		// The target stays that of the first attempt, however often another builder makes this one
-		// begin anew; a caller would wait for ever behind a fast writer otherwise.
+		// begin anew; otherwise a caller would wait for ever behind a fast writer.
 		if reached == (storage.Seq{}) {
 			reached = b.last
 		}

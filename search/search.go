@@ -24,7 +24,7 @@ type Options struct {
 	// JS runs index functions; nil: indexes cannot be built.
 	JS JavaScript
 	// Jobs is the queue in which large builds and merges of segments run, once Start was called;
-	// nil: who wants an index builds it, and who has written a segment merges it.
+	// nil: the caller that wants an index builds it, and the one that wrote a segment merges it.
 	Jobs *jobs.Queue
 	// Languages are those besides JavaScript, by the `language` of design documents.
 	Languages map[string]Language

@@ -26,6 +26,6 @@
 //     clauses, all of it maxNodes nodes and maxTerms terms.
 //  2. Parse loses nothing: Print of print_test.go writes every tree that Parse made so that Parse makes the same of it,
 //     in the language that it was made in.
-//  3. Every error is an *Error, and its text is an answer to the one who asked.
+//  3. Every error is an *Error, and its text is an answer to the client.
 //  4. A tree is not changed once it is made; several goroutines may use it.
 package query
