@@ -37,7 +37,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), compareCommand(),
-		backupCommand(), restoreCommand(), functionsCommand(), nodesCommand(), upgradeCommand(),
+		backupCommand(), restoreCommand(), functionsCommand(), nodesCommand(), topCommand(), upgradeCommand(),
 		versionCommand(), benchCommand())
 	return root
 }
