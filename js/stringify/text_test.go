@@ -21,10 +21,14 @@ func stringified(t require.TestingT, text string) string {
 	return v.String()
 }
 
-// agrees compares the document with the engine, where it is certain of a text.
+// agrees compares the document, in the form in which it is stored, with the engine, where it is
+// certain of a text.
 func agrees(t require.TestingT, text string) (certain bool) {
-	doc, err := ejson.Parse([]byte(text))
+	parsed, err := ejson.Parse([]byte(text))
 	require.NoError(t, err)
+	doc, err := ejson.Parse(parsed.AppendJSON(nil))
+	require.NoError(t, err)
+	require.True(t, doc.Canonical(), text)
 	got, ok, err := Document(doc, new(ejson.Parser))
 	require.NoError(t, err)
 	if ok {
@@ -41,7 +45,7 @@ func TestDocumentsAsTheEnginePrintsThem(t *testing.T) {
 	} {
 		require.True(t, agrees(t, text), text)
 	}
-	for _, text := range []string{`{"1":2,"a":1}`, `{"a":9007199254740993}`, `{"a":1e999}`, `{"a":"\u0001"}`} {
+	for _, text := range []string{`{"1":2,"a":1}`, `{"a":9007199254740993}`, `{"a":"\u0001"}`} {
 		doc, err := ejson.Parse([]byte(text))
 		require.NoError(t, err)
 		_, ok, _ := Document(doc, new(ejson.Parser))
