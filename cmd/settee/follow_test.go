@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -117,7 +121,23 @@ func TestFollow(t *testing.T) {
 	require.Regexp(t, `kept +\d+ .* 0 +[\d.]+`, c.String())
 	require.NotContains(t, c.String(), "secret")
 
-	// the way back
+	// the way back, to a server that has no /_auto_purge and says so as CouchDB 3.5 does
+	require.Equal(t, 201, request(t, "PUT", to+"/kept/_auto_purge", `{"deleted_document_ttl":"30_days"}`))
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/_auto_purge") {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":"illegal_docid","reason":"Only reserved document ids"}`)
+			return
+		}
+		at, err := url.Parse(from)
+		if err != nil {
+			panic(err)
+		}
+		proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer old.Close()
+	follow[1] = strings.Replace(old.URL, "://", "://admin:secret@", 1)
 	c = startCommand(t, append(follow, "--back")...)
 	put(to, "/kept/here", "{}")
 	put(to, "/born", "")
@@ -128,6 +148,7 @@ func TestFollow(t *testing.T) {
 	put(to, "/kept/later", "{}")
 	has(from, "/kept/later", 200)
 	require.Equal(t, 200, request(t, "GET", from+"/born", ""), "nothing is deleted on the way back")
+	require.Contains(t, c.String(), "the target has no such setting")
 	c.kill()
 	require.Error(t, <-c.ended)
 	out, err := run(t, "compare", from, to, "--wait", "10ms")

@@ -135,7 +135,9 @@ func (d *database) copyTimes(ctx context.Context, path string) error {
 		if err == nil {
 			err = d.set(ctx, path+name, set)
 		}
-		if absent(err) {
+		// CouchDB 3.5 takes a path that it does not have for a bad document id, 400.
+		if e, ok := errors.AsType[*site.Error](err); ok &&
+			(e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound) {
 			d.sent[path+name] = string(set)
 			d.m.o.Log("the target has no such setting", "database", d.name, "setting", name)
 			err = nil
