@@ -1,11 +1,38 @@
 package main
 
 import (
+	"encoding/json"
 	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
+
+// TestFunctionWorkersAreCounted: the workers of event functions have numbers of their own, and a
+// series.
+func TestFunctionWorkersAreCounted(t *testing.T) {
+	kvtest.Long(t) // the first sample comes after ten seconds
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	base, stop := startServe(t, t.TempDir())
+	defer stop()
+	metrics := body(t, base+"/_node/_local/_prometheus")
+	for _, state := range []string{"idle", "busy"} {
+		require.Contains(t, metrics, "settee_function_workers{state=\""+state+"\"} 0")
+		require.Contains(t, metrics, "settee_js_workers{state=\""+state+"\"}")
+	}
+	require.Eventually(t, func() bool {
+		var answer struct{ Series map[string][]any }
+		require.NoError(t, json.Unmarshal([]byte(body(t, base+"/_node/_local/_overview")), &answer))
+		_, idle := answer.Series["function_workers_idle"]
+		_, busy := answer.Series["function_workers_busy"]
+		return idle && busy
+	}, time.Minute, 100*time.Millisecond)
+}
 
 func TestPercentOf(t *testing.T) {
 	for _, c := range []struct {

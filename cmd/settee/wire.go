@@ -497,7 +497,25 @@ func (a *app) collectors() []prometheus.Collector {
 	if engine, ok := a.engine.(prometheus.Collector); ok {
 		list = append(list, engine)
 	}
+	if a.handlers != nil {
+		list = append(list, functionWorkers(a.handlers)...)
+	}
 	return list
+}
+
+// functionWorkers are the numbers of the workers of event functions, apart from those of design
+// documents, whose pool has its own names.
+func functionWorkers(pool *js.Pool) []prometheus.Collector {
+	gauge := func(state string, of func(js.Stats) int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "settee_function_workers", Help: "worker processes of event functions that live",
+			ConstLabels: prometheus.Labels{"state": state},
+		}, func() float64 { return float64(of(pool.Stats())) })
+	}
+	return []prometheus.Collector{
+		gauge("idle", func(s js.Stats) int { return s.Idle }),
+		gauge("busy", func(s js.Stats) int { return s.Running - s.Idle }),
+	}
 }
 
 // cluster is what the engine's cluster says of itself; nil if it has none.

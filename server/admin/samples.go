@@ -67,6 +67,8 @@ var measures = []measure{
 	{"processor_seconds_per_second", perSecond, "process_cpu_seconds_total"},
 	{"workers_busy", asItIs, "settee_js_workers/busy"},
 	{"workers_idle", asItIs, "settee_js_workers/idle"},
+	{"function_workers_busy", asItIs, "settee_function_workers/busy"},
+	{"function_workers_idle", asItIs, "settee_function_workers/idle"},
 	{"feeds", asItIs, "feeds"},
 	{"connections", asItIs, "settee_http_connections"},
 	{"open_files", asItIs, "process_open_fds"},

@@ -132,6 +132,7 @@ func TestMeasuresAreThere(t *testing.T) {
 	h := bare(t)
 	elsewhere := map[string]bool{ // of collectors that other packages have, each with a test of its names
 		"settee_js_workers/busy": true, "settee_js_workers/idle": true, "settee_http_connections": true,
+		"settee_function_workers/busy": true, "settee_function_workers/idle": true,
 		"settee_jobs_running": true, "settee_write_seconds": true, "workers limit": true, "memory limit": true,
 		"settee_http_connections_max": true, "p50": true, "p95": true, "p99": true,
 	}

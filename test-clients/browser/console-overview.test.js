@@ -9,7 +9,7 @@ test('the overview says what the server does', async () => {
   await api('/orders', { method: 'PUT' })
   for (let i = 0; i < 100; i++) await api('/orders', { method: 'POST', body: { i } })
   await page.getByRole('img', { name: /^Documents: read .*, written / }).waitFor({ timeout: 40_000 })
-  for (const plot of ['Answers', 'How long answers take', 'Memory', 'Size of the store', 'JavaScript workers']) {
+  for (const plot of ['Answers', 'How long answers take', 'Memory', 'Size of the store', 'JavaScript workers', 'Workers of event functions']) {
     await page.getByRole('img', { name: `${plot}:` }).waitFor()
   }
   await page.getByText('Free on its disk').waitFor()

@@ -29,6 +29,7 @@ const SHAPES: Shape[] = [
   { title: 'Processors', say: rate, lines: [['busy', 'processor_seconds_per_second', 1]] },
   { title: 'Feeds and connections', say: count, lines: [['feeds', 'feeds', 1], ['connections', 'connections', 4], ['open files', 'open_files', 6]] },
   { title: 'JavaScript workers', say: count, lines: [['busy', 'workers_busy', 3], ['idle', 'workers_idle', 6]] },
+  { title: 'Workers of event functions', say: count, lines: [['busy', 'function_workers_busy', 3], ['idle', 'function_workers_idle', 6]] },
   { title: 'Jobs and replications', say: count, lines: [['jobs', 'jobs_running', 1], ['replications', 'replications_running', 4], ['crashed', 'replications_crashed', 2]] },
   { title: 'Size of the store', say: bytes, lines: [['on disk', 'store_disk_bytes', 1], ['to compact', 'store_compaction_debt_bytes', 3]] },
   { title: 'Written to disk', say: bytesPerSecond, lines: [['flushed', 'store_flushed_bytes_per_second', 4], ['compacted', 'store_compacted_bytes_per_second', 3]] },
