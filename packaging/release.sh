@@ -92,8 +92,9 @@ if [ "${1-}" != archives ]; then
         $go run "$NFPM" package --config packaging/nfpm.yaml --packager "$format" --target dist/
     done
   done
-  GOOS=linux GOARCH=amd64 $go run "$CYCLONEDX" app -json -licenses -noserial -notimestamp -std -main cmd/settee \
-    -output "dist/settee_${VERSION}_sbom.cdx.json" .
+  # from what the program says it is made of, so that neither tags nor the kind of checkout matter
+  $go run "$CYCLONEDX" bin -json -licenses -noserial -notimestamp -std -version "v$VERSION" \
+    -output "dist/settee_${VERSION}_sbom.cdx.json" "$work/settee_${VERSION}_${targets[0]/\//_}"/settee*
 fi
 (cd dist && sha256sum -- * >SHA256SUMS)
 cat dist/SHA256SUMS
