@@ -27,6 +27,13 @@ type Step struct {
 	// part. The cursor is nil at the beginning and nil again at the end. Each call is one
 	// transaction of the store, with its limits of size and time, and may be run again.
 	Run func(tx kv.Tx, cursor []byte) (next []byte, err error)
+	// Back undoes Run in the same way, for Lower; nil: there is no way back to From. It may leave
+	// nothing that programs of From do not know.
+	Back func(tx kv.Tx, cursor []byte) (next []byte, err error)
+	// InUse says what a part of the store has that From has no place for, in words for an
+	// administrator ("database x keeps a history"), with cursors as Run has them. Where it is silent
+	// Back loses nothing. nil: From has a place for everything.
+	InUse func(tx kv.ReadTx, cursor []byte) (what []string, next []byte, err error)
 }
 
 // This is what this program knows. A format that older programs can read has a Reader below it.
@@ -74,8 +81,8 @@ func (p Program) check(h Head, write bool) error {
 		return err
 	}
 	if h.Reader > h.Format {
-		return fmt.Errorf("%w: what it has of format %d is rewritten in part; settee upgrade --finalise goes on",
-			kv.ErrFormat, h.Format)
+		return fmt.Errorf("%w: it is rewritten in part, between the formats %d and %d; what was stopped goes on: "+
+			"settee upgrade --finalise, or settee downgrade", kv.ErrFormat, h.Format, h.Reader)
 	}
 	return nil
 }
@@ -149,7 +156,8 @@ func Read(ctx context.Context, store kv.Store, key []byte) (h Head, err error) {
 // Finalise raises a store to the newest format that the program knows. First come the program's
 // steps, each a number of transactions that note how far it has come: one that was killed goes on
 // from there, at the next call. After the last of a step the store is of the format after it;
-// between the first and the last nobody can open it. progress, if not nil, is told the format and
+// between the first and the last nobody can open it. A way back (Lower) that was stopped before it
+// changed anything is given up; one that has begun to rewrite is kv.ErrFormat. progress, if not nil, is told the format and
 // the pieces done of it. From the commit that raises the format on programs that do not know it are
 // refused. While steps run nobody else may write the store.
 func Finalise(
@@ -159,6 +167,9 @@ func Finalise(
 	p Program,
 	progress func(from byte, pieces int),
 ) (before, after Head, err error) {
+	if _, err = store.Update(ctx, func(tx kv.Tx) error { return reopen(tx, key) }); err != nil {
+		return before, before, err
+	}
 	if before, err = Read(ctx, store, key); err != nil {
 		return before, before, err
 	}
@@ -203,7 +214,7 @@ func (s *Step) take(
 	p Program,
 	progress func(from byte, pieces int),
 ) error {
-	cursorKey := append(bytes.Clone(key), 1)
+	at := cursorKey(key)
 	for pieces := 1; ; pieces++ {
 		more := false
 		_, err := store.Update(ctx, func(tx kv.Tx) error {
@@ -211,7 +222,7 @@ func (s *Step) take(
 			if more = err == nil && h.Format == s.From; !more {
 				return err
 			}
-			cursor, err := tx.Get(cursorKey)
+			cursor, err := tx.Get(at)
 			if err != nil {
 				return err
 			}
@@ -220,11 +231,11 @@ func (s *Step) take(
 				return err
 			}
 			if next != nil {
-				tx.Set(cursorKey, next)
-				tx.Set(key, Head{Format: s.From, UUID: h.UUID, Reader: s.From + 1, Writer: s.From + 1}.encode())
+				tx.Set(at, next)
+				tx.Set(key, between(s.From, h.UUID).encode())
 				return nil
 			}
-			tx.Clear(cursorKey)
+			tx.Clear(at)
 			tx.Set(key, Head{Format: s.From + 1, UUID: h.UUID, Reader: s.From + 1, Writer: s.From + 1}.encode())
 			return nil
 		})

@@ -38,7 +38,7 @@ func rootCommand() *cobra.Command {
 	}
 	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), compareCommand(),
 		backupCommand(), restoreCommand(), functionsCommand(), nodesCommand(), topCommand(), upgradeCommand(),
-		versionCommand(), benchCommand())
+		downgradeCommand(), versionCommand(), benchCommand())
 	return root
 }
 

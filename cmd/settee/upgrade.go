@@ -32,7 +32,8 @@ func upgradeCommand() *cobra.Command {
 
 Nodes on a FoundationDB cluster are upgraded one after the other: each is stopped, and started with the new version.
 Meanwhile all write the store as the old version does, and one can go back. When all have the new version,
-"settee upgrade --finalise" raises the format of the store. From then on older versions are refused; there is no way back.
+"settee upgrade --finalise" raises the format of the store. From then on older versions are refused;
+"settee downgrade" may take it back.
 
 Where the new format has other keys or values, they are rewritten first. That can be killed at any point: it goes on at
 the next call. No server may run meanwhile. The embedded engine's server is stopped for it anyway.
