@@ -46,7 +46,7 @@ writes the store in --data, which no server may use meanwhile: documents with al
 local documents, permissions, limits. Of a cluster the directories of all nodes are given. It can be
 repeated, and goes on. Damages are listed, a line each, and end the command with status 1: at the first
 one, with --skip-damaged at the end. --check-only reads and compares all that has a checksum, and writes
-nothing. Checkpoints of replications from the databases are left out, so that these begin anew.`,
+nothing. Replicators and PouchDB's clients go on from the checkpoints that they have in the databases.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(files.dirs) > 0 {
 				return nil

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,13 @@ const couchFiles = "../../storage/couchfile/testdata/"
 // unpackCouch gives a data directory of a CouchDB.
 func unpackCouch(t *testing.T, version string) (data, answers string) {
 	t.Helper()
-	f, err := os.Open(couchFiles + "couchdb-" + version + ".tar.gz")
+	return unpackArchive(t, couchFiles+"couchdb-"+version+".tar.gz")
+}
+
+// unpackArchive unpacks one of those files.
+func unpackArchive(t *testing.T, path string) (data, answers string) {
+	t.Helper()
+	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
@@ -205,4 +212,110 @@ func TestMigrateNoFiles(t *testing.T) {
 	require.ErrorContains(t, err, "has no databases")
 	_, err = migrateFiles(t, "--data", t.TempDir())
 	require.Error(t, err)
+}
+
+// TestCheckpointsGoOn: what a client or a replicator is given behind the checkpoint that it has of a
+// CouchDB is, after the migration, what that CouchDB gave; stopped and repeated, the command leaves
+// checkpoints out rather than lead past a document.
+func TestCheckpointsGoOn(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	data, answers := unpackArchive(t, couchFiles+"checkpoints-3.5.0.tar.gz")
+	target := t.TempDir()
+	for range 2 {
+		out, err := migrateFiles(t, "--from-data", data, "--data", target)
+		require.NoError(t, err, out)
+	}
+	base, stop := startServe(t, target)
+	defer stop()
+	type row struct {
+		ID      string
+		Deleted bool
+		Changes []struct{ Rev string }
+	}
+	read := func(text []byte) (rows map[string]row) {
+		var feed struct{ Results []row }
+		require.NoError(t, json.Unmarshal(text, &feed))
+		rows = map[string]row{}
+		for _, r := range feed.Results {
+			slices.SortFunc(r.Changes, func(a, b struct{ Rev string }) int { return strings.Compare(a.Rev, b.Rev) })
+			rows[r.ID] = r
+		}
+		return rows
+	}
+	checkpoint := func(id string) (seqs []string) {
+		var doc struct {
+			Last    string `json:"last_seq"`
+			Source  string `json:"source_last_seq"`
+			History []struct {
+				Last     string `json:"last_seq"`
+				Recorded string `json:"recorded_seq"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(get(t, base+"/marks/"+id), &doc))
+		require.NotEmpty(t, doc.History)
+		latest := doc.History[0]
+		require.Equal(t, doc.Last+doc.Source, latest.Last+latest.Recorded, "what is compared is what is followed")
+		return []string{doc.Last + doc.Source, doc.History[len(doc.History)-1].Last + doc.History[len(doc.History)-1].Recorded}
+	}
+	f, err := os.Open(answers)
+	require.NoError(t, err)
+	defer f.Close()
+	sizes := map[int]bool{}
+	for lines := json.NewDecoder(f); ; {
+		var a struct {
+			DB, Checkpoint string
+			Changes        json.RawMessage
+		}
+		err := lines.Decode(&a)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		want := read(a.Changes)
+		seqs := checkpoint(a.Checkpoint)
+		require.Equal(t, want, read(get(t, base+"/marks/_changes?style=all_docs&since="+seqs[0])), a.Checkpoint)
+		oldest := read(get(t, base+"/marks/_changes?style=all_docs&since="+seqs[1]))
+		require.GreaterOrEqual(t, len(oldest), len(want))
+		sizes[len(want)] = true
+	}
+	require.GreaterOrEqual(t, len(sizes), 8)
+	require.Contains(t, string(get(t, base+"/marks/_local/pushed")), `"last_seq":57`)
+	// The other end's copy is of the source's sequences, and stays as it was.
+	require.Contains(t, string(get(t, base+"/pulled/_local_docs?include_docs=true")), `"source_last_seq":"`)
+
+	late := t.TempDir()
+	out, err := migrateFiles(t, "--from-data", data, "--data", late, "--db", "marks")
+	require.NoError(t, err, out)
+	changed := t.TempDir()
+	require.NoError(t, os.CopyFS(changed, os.DirFS(late)))
+	otherBase, otherStop := startServe(t, changed)
+	for _, row := range locals(t, otherBase, "marks") {
+		status, _, _ := ask(t, "admin:secret", "DELETE", otherBase+"/marks/"+row[0]+"?rev="+row[1], "")
+		require.Equal(t, 200, status)
+	}
+	otherStop()
+	out, err = migrateFiles(t, "--from-data", data, "--data", changed, "--db", "marks")
+	require.NoError(t, err, out)
+	otherBase, otherStop = startServe(t, changed)
+	defer otherStop()
+	left := locals(t, otherBase, "marks")
+	require.Len(t, left, 1, "only that of a push to here: the database was there before")
+	require.Equal(t, "_local/pushed", left[0][0])
+}
+
+// locals are the ids and revisions of the local documents of a database.
+func locals(t *testing.T, base, db string) (rows [][2]string) {
+	t.Helper()
+	var list struct {
+		Rows []struct {
+			ID    string
+			Value struct{ Rev string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(get(t, base+"/"+db+"/_local_docs"), &list))
+	for _, r := range list.Rows {
+		rows = append(rows, [2]string{r.ID, r.Value.Rev})
+	}
+	return rows
 }

@@ -22,7 +22,7 @@ func content(t testing.TB, file []byte) (said map[string]string, damages []*Dama
 	require.NoError(t, err)
 	said = map[string]string{}
 	lost := func(d *Damage) error { damages = append(damages, d); return nil }
-	require.NoError(t, f.Revisions(func(r *Revision) error {
+	require.NoError(t, f.Revisions(0, func(r *Revision) error {
 		text := string(r.Body)
 		for i := range r.Attachments {
 			a := &r.Attachments[i]

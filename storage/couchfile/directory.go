@@ -24,6 +24,8 @@ type Database struct {
 	Shards []Shard
 	// Partitioned tells that the partition of an id, not the id itself, says in which shard it is.
 	Partitioned bool
+	// Clustered is since 2.0: its sequences are texts, never plain numbers.
+	Clustered bool
 }
 
 // Shard is a range of a database with the files that have it: one of each node that was given.
@@ -136,7 +138,7 @@ func (l *Layout) cluster(byName map[string]*Database, dir, shardsDB string) erro
 	}
 	l.Damages = append(l.Damages, damages...)
 	maps := map[string]*Revision{} // the winner of each document
-	err = f.Revisions(func(r *Revision) error {
+	err = f.Revisions(0, func(r *Revision) error {
 		was := maps[r.ID]
 		if was == nil || was.Deleted && !r.Deleted ||
 			was.Deleted == r.Deleted && was.Revs.Rev().Compare(r.Revs.Rev()) < 0 {
@@ -192,7 +194,7 @@ func (l *Layout) shards(byName map[string]*Database, dir, name string, body []by
 	}
 	d := byName[name]
 	if d == nil {
-		d = &Database{Name: name}
+		d = &Database{Name: name, Clustered: true}
 		if props, ok := v.Get("props"); ok {
 			partitioned, _ := props.Get("partitioned")
 			d.Partitioned, _ = partitioned.Bool()

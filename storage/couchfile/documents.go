@@ -47,9 +47,10 @@ type leaf struct {
 
 // Revisions calls fn for each leaf revision of each document. Those of one document come one after
 // the other only by chance: bodies are read in the order in which they were written, within windows
-// of 10,000. A revision that cannot be read goes to lost. An error of fn or lost ends it.
-func (f *File) Revisions(fn func(*Revision) error, lost func(*Damage) error) error {
-	w := window{f: f, fn: fn, lost: lost}
+// of 10,000. A revision that cannot be read goes to lost. An error of fn or lost ends it. Documents
+// whose update sequence is not above after are counted and otherwise passed over; 0: none.
+func (f *File) Revisions(after int64, fn func(*Revision) error, lost func(*Damage) error) error {
+	w := window{f: f, fn: fn, lost: lost, after: after}
 	live, deleted, damaged := int64(0), int64(0), false
 	err := f.walk(f.header.ids, func(key []byte, c *cursor) error {
 		id, ok := keyText(key)
@@ -65,10 +66,7 @@ func (f *File) Revisions(fn func(*Revision) error, lost func(*Damage) error) err
 		} else {
 			live++
 		}
-		if len(w.leaves) >= windowRevisions || w.bytes >= windowBytes {
-			return w.flush()
-		}
-		return nil
+		return w.flushFull()
 	}, func(d *Damage) error {
 		damaged = true
 		return lost(d)
@@ -85,8 +83,31 @@ func (f *File) Revisions(fn func(*Revision) error, lost func(*Damage) error) err
 	return err
 }
 
+// Changed is Revisions of the documents whose update sequence is above after and at most upto, by the
+// tree of sequences, which has documents since 2.0. Rows of it that are damaged go to broken: of their
+// documents nothing is known but by Revisions.
+func (f *File) Changed(after, upto int64, fn func(*Revision) error, lost, broken func(*Damage) error) error {
+	w := window{f: f, fn: fn, lost: lost}
+	rows := walker{f: f, lost: broken, part: true, after: after, upto: upto}
+	rows.row = func(key []byte, c *cursor) error {
+		seq := cursor{rest: key}
+		if err := w.change(seq.integer(), c); err != nil {
+			return err
+		}
+		return w.flushFull()
+	}
+	if f.header.sequences.root < 0 {
+		return nil
+	}
+	if err := rows.node(f.header.sequences.root, f.header.at, 0); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
 type window struct {
 	f      *File
+	after  int64 // documents are passed over whose sequence is not above it
 	fn     func(*Revision) error
 	lost   func(*Damage) error
 	leaves []leaf
@@ -107,6 +128,32 @@ func (w *window) document(id string, c *cursor) (deleted bool, err error) {
 	case arity != 3:
 		c.fail("a document cannot be read")
 	}
+	w.tree(id, seq, c)
+	return deleted, c.err
+}
+
+// change reads a row of the tree of sequences: {Id, Deleted[, Sizes], Tree}. Before 1.2 rows had another
+// form without lines (couch_bt_engine:seq_tree_join/2); they fail.
+func (w *window) change(seq int64, c *cursor) error {
+	arity := c.tuple()
+	id := string(c.binary())
+	c.flag()
+	switch {
+	case arity > 3:
+		c.skip()
+	case arity < 3:
+		c.fail("a document cannot be read")
+	}
+	w.tree(id, seq, c)
+	return c.err
+}
+
+// tree reads the tree of revisions of a document.
+func (w *window) tree(id string, seq int64, c *cursor) {
+	if seq <= w.after && w.after > 0 {
+		c.skip()
+		return
+	}
 	from := len(w.leaves)
 	c.revisions(func(path compat.RevPath, gone bool, at int64) {
 		w.leaves = append(w.leaves, leaf{Revision{ID: id, Revs: path, Seq: seq, Deleted: gone}, at})
@@ -118,7 +165,14 @@ func (w *window) document(id string, c *cursor) (deleted bool, err error) {
 	if c.err != nil {
 		w.leaves = w.leaves[:from]
 	}
-	return deleted, c.err
+}
+
+// flushFull reads the bodies of the window if that is full.
+func (w *window) flushFull() error {
+	if len(w.leaves) >= windowRevisions || w.bytes >= windowBytes {
+		return w.flush()
+	}
+	return nil
 }
 
 // flag reads 0 or 1, or false or true.

@@ -18,7 +18,7 @@ func ExampleOpen() {
 	for _, d := range damages {
 		fmt.Println("lost:", d)
 	}
-	err = f.Revisions(func(r *couchfile.Revision) error {
+	err = f.Revisions(0, func(r *couchfile.Revision) error {
 		fmt.Println(r.ID, r.Revs.Rev(), r.Deleted)
 		return nil
 	}, func(d *couchfile.Damage) error {

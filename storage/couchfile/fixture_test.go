@@ -168,7 +168,7 @@ func read(t testing.TB, dir string) map[string]bool {
 				}
 				return nil
 			}, lost))
-			require.NoError(t, f.Revisions(func(r *Revision) error {
+			require.NoError(t, f.Revisions(0, func(r *Revision) error {
 				require.True(t, d.Has(s, r.ID), r.ID)
 				lines[d.Name+" leaf "+readLine(t, f, r)] = true
 				return nil

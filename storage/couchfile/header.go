@@ -38,7 +38,14 @@ type header struct {
 	revsLimit   int64
 	purgesLimit int64
 	uuid        string
-	props       int64 // -1 for none
+	epochs      []epoch // newest first
+	props       int64   // -1 for none
+}
+
+// epoch is from which sequence on a node has written the file.
+type epoch struct {
+	node string
+	from int64
 }
 
 // tree is where the root of a B-tree is, and what its reduction is.
@@ -121,7 +128,7 @@ func parseHeader(at int64, term []byte) (*header, error) {
 		}
 	}
 	if arity >= 14 {
-		c.skip() // epochs
+		h.epochs = c.epochs()
 		c.skip() // compacted_seq
 	}
 	if arity >= 15 {
@@ -131,6 +138,23 @@ func parseHeader(at int64, term []byte) (*header, error) {
 		h.props = c.pointer()
 	}
 	return h, c.err
+}
+
+// epochs reads [{Node, Seq}].
+func (c *cursor) epochs() (list []epoch) {
+	if c.empty() {
+		return nil
+	}
+	n := c.list()
+	for range n {
+		if c.tuple() != 2 {
+			c.fail("the epochs cannot be read")
+			return nil
+		}
+		list = append(list, epoch{c.atom(), c.integer()})
+	}
+	c.endList(n)
+	return list
 }
 
 // tree reads the state of a B-tree: nil, or {Ptr, Reduction} and, later, its size.

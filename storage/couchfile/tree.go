@@ -26,6 +26,20 @@ type walker struct {
 	row  func(key []byte, c *cursor) error
 	lost func(*Damage) error
 	last []byte // the key of the last row
+	// With part only rows are walked whose keys are numbers above after and at most upto.
+	part        bool
+	after, upto int64
+}
+
+// left tells of the key of a row, or of the last one below a node, whether it is before the part, and
+// whether what follows is behind it.
+func (w *walker) left(key []byte) (before, end bool) {
+	if !w.part {
+		return false, false
+	}
+	c := cursor{rest: key}
+	n := c.integer()
+	return c.err == nil && n <= w.after, c.err == nil && n >= w.upto
 }
 
 // node walks what is below the node at pos, whose parent is at above. A file is append-only, so that
@@ -56,13 +70,19 @@ func (w *walker) node(pos, above int64, depth int) error {
 		if c.err != nil {
 			break
 		}
-		if kind == "kv_node" {
+		before, end := w.left(key)
+		switch child := (tree{}); {
+		case before:
+			c.skip()
+		case kind == "kv_node":
 			err = w.one(pos, key, &c)
-		} else if child := c.tree(); c.err == nil {
-			err = w.node(child.root, pos, depth+1)
+		default:
+			if child = c.tree(); c.err == nil {
+				err = w.node(child.root, pos, depth+1)
+			}
 		}
-		if err != nil {
-			return err
+		if err != nil || end && c.err == nil {
+			return err // behind the end is nothing more of this part
 		}
 	}
 	c.endList(n)
@@ -78,6 +98,9 @@ func (w *walker) one(pos int64, key []byte, c *cursor) error {
 	value := cursor{rest: c.skip()}
 	if c.err != nil { // node says so
 		return nil //nolint:nilerr // it is in the cursor
+	}
+	if k := (cursor{rest: key}); w.part && k.integer() > w.upto {
+		return nil
 	}
 	if w.last != nil && !inOrder(w.last, key) {
 		if err := w.lost(&Damage{File: w.f.path, Offset: pos, Err: errOrder}); err != nil {

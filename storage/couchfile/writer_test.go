@@ -161,7 +161,7 @@ func TestOldVersions(t *testing.T) {
 		require.JSONEq(t, `{"extra":[]}`, string(security))
 		lost := func(d *Damage) error { return d }
 		got := map[string]string{}
-		require.NoError(t, f.Revisions(func(r *Revision) error {
+		require.NoError(t, f.Revisions(0, func(r *Revision) error {
 			got[r.Revs.Rev().String()] = readLine(t, f, r)
 			return nil
 		}, lost))
@@ -218,7 +218,7 @@ func TestLoops(t *testing.T) {
 	w.header(tup{atom("db_header"), 8, 1, 0, tup{self, tup{4, 0}}, atom("nil"), atom("nil"), atom("nil"), atom("nil"),
 		atom("nil"), 1000})
 	f, damages := w.open(t), 0
-	require.NoError(t, f.Revisions(func(*Revision) error { return nil }, func(*Damage) error {
+	require.NoError(t, f.Revisions(0, func(*Revision) error { return nil }, func(*Damage) error {
 		damages++
 		return nil
 	}))

@@ -27,6 +27,7 @@ type batcher struct {
 
 	full    chan []*compat.Document
 	running sync.WaitGroup
+	pending sync.WaitGroup // batches that are handed over and not stored
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
@@ -72,12 +73,26 @@ func (b *batcher) flush() error {
 	if len(b.next) == 0 {
 		return nil
 	}
+	b.pending.Add(1)
 	select {
 	case b.full <- b.next:
 	case <-b.ctx.Done():
+		b.pending.Done()
 		return b.failure()
 	}
 	b.next, b.size = make([]*compat.Document, 0, maxBatch), 0
+	return nil
+}
+
+// wait waits until all that was added is stored.
+func (b *batcher) wait() error {
+	if err := b.flush(); err != nil {
+		return err
+	}
+	b.pending.Wait()
+	if b.ctx.Err() != nil {
+		return b.failure()
+	}
 	return nil
 }
 
@@ -116,5 +131,6 @@ func (b *batcher) write() {
 			b.stop()
 		}
 		b.mu.Unlock()
+		b.pending.Done()
 	}
 }

@@ -6,6 +6,7 @@
 //	import.go      a database, shard by shard
 //	batch.go       revisions on their way into the store, several batches at once
 //	locals.go      local documents, and which of them make no sense here
+//	checkpoints.go the states that checkpoints of replications know, and their new sequences
 //	copies.go      several nodes' copies of one shard: what one has purged
 //
 // # Invariants
@@ -16,4 +17,7 @@
 //     large a database or an attachment is.
 //  4. With no store to write to, everything is read and compared all the same: checksums, digests,
 //     counts, ranges.
+//  5. What a translated checkpoint has behind its sequence is all that its replication has not seen:
+//     what it has seen was imported before anything else (marks), and a document that was changed
+//     since comes later. Where that is not known it is left out, and the replication begins anew.
 package couchimport

@@ -70,7 +70,11 @@ type work struct {
 	report Report
 	batch  *batcher
 	uuids  map[string]bool // of all shards, for sequences in checkpoints
-	seen   int64
+	// leading are the first files of the shards: sequences are of these, checkpoints lead to marks.
+	leading []*shardFile
+	marks   []mark
+	fresh   bool // the database was made by this import
+	seen    int64
 }
 
 func (w *work) damaged(d *couchfile.Damage) error {
@@ -108,7 +112,11 @@ func (w *work) run() error {
 				continue
 			}
 			w.uuids[f.Info().UUID] = true
-			files = append(files, &shardFile{File: f, shard: s})
+			file := &shardFile{File: f, shard: s}
+			if len(files) == 0 || files[len(files)-1].shard != s {
+				w.leading = append(w.leading, file)
+			}
+			files = append(files, file)
 		}
 	}
 	if len(files) == 0 {
@@ -138,6 +146,8 @@ type shardFile struct {
 	*couchfile.File
 	shard  *couchfile.Shard
 	purged map[string][]compat.Rev // revisions that this copy has and another one has purged
+	after  int64                   // documents up to this sequence have been imported; or broken
+	early  Report                  // what was counted of these
 }
 
 // create makes the database, unless it is there, with the settings that a file has.
@@ -163,10 +173,11 @@ func (w *work) create(f *shardFile) error {
 		RevsLimit: info.RevsLimit, PurgedInfosLimit: info.PurgesLimit, Q: int64(len(w.d.Shards)), N: 1,
 	}
 	w.db = w.o.To.DB(w.d.Name)
-	if err := w.o.To.CreateAs(w.ctx, w.d.Name, canonical(security), rec); !errors.Is(err, compat.ErrFileExists) {
-		return err
+	err = w.o.To.CreateAs(w.ctx, w.d.Name, canonical(security), rec)
+	if w.fresh = err == nil; errors.Is(err, compat.ErrFileExists) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // canonical is the stored form of an object, nil of none.
@@ -178,15 +189,35 @@ func canonical(object []byte) []byte {
 	return v.AppendJSON(nil)
 }
 
-// files imports the documents and local documents of each file.
+// files imports the documents and local documents of each file. Into a new database come first, in
+// their order, those that checkpoints of replications from it know of; in one that was there before
+// what these do not know has sequences among what they know, and they are left out.
 func (w *work) files(files []*shardFile) error {
 	if err := w.findPurged(files); err != nil {
 		return err
 	}
-	for _, f := range files {
-		if err := f.Revisions(func(r *couchfile.Revision) error { return w.revision(f, r) }, w.damaged); err != nil {
+	if w.fresh {
+		if err := w.findMarks(files); err != nil {
 			return err
 		}
+		if err := w.toMarks(); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		revision := func(r *couchfile.Revision) error { return w.revision(f, r) }
+		if f.after == broken { // they come again, and are counted again
+			w.report.Revisions -= f.early.Revisions
+			w.report.Attachments -= f.early.Attachments
+		}
+		if err := f.Revisions(f.after, revision, w.damaged); err != nil {
+			return err
+		}
+	}
+	if err := w.batch.wait(); err != nil {
+		return err
+	}
+	for _, f := range files {
 		if err := w.locals(f); err != nil {
 			return err
 		}

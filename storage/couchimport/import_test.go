@@ -159,14 +159,16 @@ func TestCheckpoints(t *testing.T) {
 	const seq = "512-g1AAAABIeJzLYWBgYMxgTmHgSU5zMDQy1zMAQsMcoChTIkMeC8N_IMjKYE4C8hlygaLsiZZmZkmmJmgasgBBlhBa"
 	shards, ok := couchfile.ParseSeq(seq)
 	require.True(t, ok)
-	own := work{uuids: map[string]bool{shards[0].UUID + "aabbccdd": true}}
-	foreign := work{uuids: map[string]bool{"0123456789abcdef": true}}
+	d := couchfile.Database{Clustered: true}
+	own := work{d: &d, uuids: map[string]bool{shards[0].UUID + "aabbccdd": true}}
+	foreign := work{d: &d, uuids: map[string]bool{"0123456789abcdef": true}}
+	old := work{d: &couchfile.Database{}} // of a CouchDB 1.x
 	for body, want := range map[string][2]bool{
 		`{"session_id":"a","source_last_seq":"` + seq + `","history":[]}`:                    {true, false},
 		`{"session_id":"a","history":[{"recorded_seq":"` + seq + `"}]}`:                      {true, false},
 		`{"last_seq":"` + seq + `","session_id":"a","history":[{"last_seq":"` + seq + `"}]}`: {true, false},
-		`{"session_id":"a","source_last_seq":7,"history":[]}`:                                {true, true},
-		`{"session_id":"a","source_last_seq":"7","history":[]}`:                              {true, true},
+		`{"session_id":"a","source_last_seq":7,"history":[]}`:                                {false, false},
+		`{"session_id":"a","source_last_seq":"7","history":[]}`:                              {false, false},
 		`{"session_id":"a","source_last_seq":"11-abcdef","history":[]}`:                      {false, false},
 		`{"seq":"` + seq + `"}`: {false, false},
 		`{"x":1}`:               {false, false},
@@ -174,5 +176,24 @@ func TestCheckpoints(t *testing.T) {
 	} {
 		require.Equal(t, want[0], own.isCheckpointFrom([]byte(body)), body)
 		require.Equal(t, want[1], foreign.isCheckpointFrom([]byte(body)), body)
+		number := strings.Contains(body, "7,") || strings.Contains(body, `"7"`)
+		require.Equal(t, number, old.isCheckpointFrom([]byte(body)), body)
+	}
+}
+
+// TestTranslated: a checkpoint leads to the last state that it has seen all of, wherever its own one
+// lies; one that has seen none, or says nothing of this database, is left out.
+func TestTranslated(t *testing.T) {
+	w := work{marks: []mark{{[]int64{2, 0}, "1-a"}, {[]int64{5, 3}, "2-b"}, {[]int64{5, 9}, "3-c"}}}
+	for seq, want := range map[[2]int64]string{
+		{0, 0}: "", {1, 9}: "", {2, 0}: "1-a", {2, 9}: "1-a", {4, 3}: "1-a", {5, 3}: "2-b", {9, 8}: "2-b", {5, 9}: "3-c",
+		{100, 100}: "3-c",
+	} {
+		after := w.last([]int64{seq[0], seq[1]})
+		got := ""
+		if after != nil {
+			got = after.seq
+		}
+		require.Equal(t, want, got, seq)
 	}
 }

@@ -32,8 +32,14 @@ func (w *work) locals(f *shardFile) error {
 			return w.damaged(&couchfile.Damage{File: f.Path(), ID: l.ID, Err: err})
 		}
 		if w.isCheckpointFrom(body.JSON) {
-			w.report.Checkpoints++
-			return nil
+			translated, ok := w.translate(body.JSON)
+			if ok {
+				body, err = compat.NewBody(translated)
+			}
+			if !ok || err != nil {
+				w.report.Checkpoints++
+				return nil //nolint:nilerr // the replication begins anew, as without a checkpoint
+			}
 		}
 		w.report.LocalDocs++
 		if w.db == nil {
@@ -54,8 +60,9 @@ func (w *work) locals(f *shardFile) error {
 
 // isCheckpointFrom reports whether a local document is the checkpoint of a replication from this
 // database: its sequences mean nothing in the new one, and a replication that believed them would
-// leave documents out. It begins anew. One of a replication to this database stays: its sequences are
-// of the source. Plain numbers, of CouchDB 1.x, may be either, and are taken for this database's.
+// leave documents out. One of a replication to this database stays as it is: its sequences are of the
+// source. Plain numbers are PouchDB's, which has them of its own databases, and CouchDB 1.x's; of a
+// database of 1.x they may be its own, and are taken for that.
 func (w *work) isCheckpointFrom(body []byte) bool {
 	v, err := ejson.Parse(body)
 	if err != nil {
@@ -87,7 +94,7 @@ func (w *work) isCheckpointFrom(body []byte) bool {
 // isOwn reports whether a sequence is one of this database, or may be.
 func (w *work) isOwn(seq ejson.Value) bool {
 	if _, isNumber := seq.Int(); isNumber {
-		return true
+		return !w.d.Clustered
 	}
 	if seq.Kind() != ejson.String {
 		return false
@@ -95,7 +102,7 @@ func (w *work) isOwn(seq ejson.Value) bool {
 	shards, ok := couchfile.ParseSeq(seq.Text())
 	if !ok {
 		_, err := strconv.ParseInt(seq.Text(), 10, 64)
-		return err == nil
+		return err == nil && !w.d.Clustered
 	}
 	for _, s := range shards {
 		for uuid := range w.uuids {

@@ -4,6 +4,7 @@
 // of them, to an archive that the tests read:
 //
 //	go run make.go http://admin:password@127.0.0.1:5984 DATA_DIR couchdb-3.5.0.tar.gz
+//	go run make.go http://admin:password@127.0.0.1:5984 DATA_DIR checkpoints-3.5.0.tar.gz
 package main
 
 import (
@@ -32,10 +33,13 @@ var (
 func main() {
 	log.SetFlags(0)
 	server = os.Args[1]
-	names := fill()
 	var answers bytes.Buffer
-	for _, name := range names {
-		record(&answers, name)
+	if strings.HasPrefix(filepath.Base(os.Args[3]), "checkpoints") {
+		recordCheckpoints(&answers, fillCheckpoints())
+	} else {
+		for _, name := range fill() {
+			record(&answers, name)
+		}
 	}
 	time.Sleep(2 * time.Second) // what was written is in the files
 	if err := pack(os.Args[3], os.Args[2], answers.Bytes()); err != nil {
@@ -330,4 +334,65 @@ func line(i int, rev string) map[string]any {
 		return map[string]any{"i": i}
 	}
 	return map[string]any{"i": i, "_rev": rev}
+}
+
+// fillCheckpoints makes a database that is written to, replicated from and followed in turns, and gives
+// the sequences that replicators and clients remember, by the local document that has them.
+func fillCheckpoints() map[string]string {
+	const rounds = 8
+	request("PUT", "/marks?q=3", nil)
+	request("PUT", "/pulled?q=1", nil)
+	seqs := map[string]string{}
+	for round := range rounds {
+		var docs []string
+		for i := round * 20; i < round*20+20; i++ {
+			docs = append(docs, fmt.Sprintf(`{"_id":"m%d","_rev":"1-%032x","n":%d}`, i, i, i))
+			if earlier := i * 7 % (round*20 + 1); i%3 == 0 { // a conflict, an edit, or a deletion of an earlier one
+				docs = append(docs, fmt.Sprintf(`{"_id":"m%d","_rev":"2-%032x","n":%d,"_deleted":%t,"_revisions":{"start":2,"ids":["%032x","%032x"]}}`,
+					earlier, i, i, i%9 == 0, i, earlier))
+			}
+		}
+		bulk("/marks", docs, `,"new_edits":false`)
+		var info struct {
+			Seq string `json:"update_seq"`
+		}
+		_ = json.Unmarshal(request("GET", "/marks", nil), &info)
+		id := fmt.Sprintf("_local/pouch%d", round) // as PouchDB 9 writes it
+		session := hash()
+		request("PUT", "/marks/"+id, fmt.Sprintf(`{"session_id":%q,"last_seq":%q,"replicator":"pouchdb","version":1,"history":[{"last_seq":%q,"session_id":%q}]}`,
+			session, info.Seq, info.Seq, session))
+		seqs[id] = info.Seq
+		// A replication of its own, and one that goes on from round to round.
+		request("POST", "/_replicate", fmt.Sprintf(`{"source":"%s/marks","target":"%s/pulled","selector":{"n":{"$gt":%d}}}`, server, server, -round-2))
+		request("POST", "/_replicate", fmt.Sprintf(`{"source":"%s/marks","target":"%s/pulled"}`, server, server))
+		if round == rounds/2 {
+			request("POST", "/marks/_compact", nil)
+			time.Sleep(2 * time.Second)
+		}
+	}
+	request("PUT", "/marks/_local/pushed", `{"session_id":"s","last_seq":57,"replicator":"pouchdb","version":1,"history":[{"last_seq":57,"session_id":"s"}]}`)
+	bulk("/marks", []string{`{"_id":"last","_rev":"1-abc"}`}, `,"new_edits":false`)
+	var locals struct {
+		Rows []struct {
+			ID  string
+			Doc struct {
+				Seq string `json:"source_last_seq"`
+			}
+		}
+	}
+	_ = json.Unmarshal(request("GET", "/marks/_local_docs?include_docs=true", nil), &locals)
+	for _, row := range locals.Rows {
+		if row.Doc.Seq != "" {
+			seqs[row.ID] = row.Doc.Seq
+		}
+	}
+	return seqs
+}
+
+// recordCheckpoints writes down what comes behind each sequence, in no order: a line for each.
+func recordCheckpoints(w io.Writer, seqs map[string]string) {
+	for id, seq := range seqs {
+		fmt.Fprintf(w, `{"db":"marks","checkpoint":%q,"changes":%s}`+"\n", id,
+			bytes.TrimSpace(request("GET", "/marks/_changes?style=all_docs&since="+url.QueryEscape(seq), nil)))
+	}
 }
