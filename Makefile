@@ -92,6 +92,11 @@ test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, 
 damage: ## damage a store's files 2,000 times: opening, check and salvage have all that there was, or say so (DAMAGE_ROUNDS=)
 	SETTEE_DAMAGE_ROUNDS=$(DAMAGE_ROUNDS) $(GO) test ./cmd/settee -count=1 -v -timeout 4h -run '^TestAnyDamageIsTold$$' | grep -v level=
 
+.PHONY: movefiles
+movefiles: build ## fill a CouchDB, migrate its files, compare every leaf and checkpoint (COUCHDB_URL= COUCHDB_DATA= DOCS=)
+	$(if $(and $(COUCHDB_URL),$(COUCHDB_DATA)),,$(error COUCHDB_URL or COUCHDB_DATA is not set))
+	$(GO) run ./tools/movefiles -couchdb $(COUCHDB_URL) -data $(COUCHDB_DATA) -binary $(BIN) -docs $(or $(DOCS),1000000)
+
 .PHONY: test-clients
 test-clients: build ## PouchDB and nano in Node against a real server process (COUCHDB_URL= for another server, SETTEE_SHADOW=settee for one with a shadow)
 	cd test-clients && npm ci --ignore-scripts --no-audit --no-fund && \
