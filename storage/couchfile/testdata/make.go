@@ -1,5 +1,3 @@
-//go:build ignore
-
 // make fills a running CouchDB without databases and writes its files, with what the server answers
 // of them, to an archive that the tests read:
 //
