@@ -157,9 +157,9 @@ func Read(ctx context.Context, store kv.Store, key []byte) (h Head, err error) {
 // steps, each a number of transactions that note how far it has come: one that was killed goes on
 // from there, at the next call. After the last of a step the store is of the format after it;
 // between the first and the last nobody can open it. A way back (Lower) that was stopped before it
-// changed anything is given up; one that has begun to rewrite is kv.ErrFormat. progress, if not nil, is told the format and
-// the pieces done of it. From the commit that raises the format on programs that do not know it are
-// refused. While steps run nobody else may write the store.
+// changed anything is given up; one that has begun to rewrite is kv.ErrFormat. progress, if not
+// nil, is told the format and the pieces done of it. From the commit that raises the format on
+// programs that do not know it are refused. While steps run nobody else may write the store.
 func Finalise(
 	ctx context.Context,
 	store kv.Store,

@@ -179,7 +179,8 @@ func TestLower(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 25).Draw(t, "calls") {
 			before, whole := open()
-			killed := &killable{Store: store, left: rapid.IntRange(-1, 8).Draw(t, "left"), made: rapid.Bool().Draw(t, "made")}
+			killed := &killable{Store: store, left: rapid.IntRange(-1, 8).Draw(t, "left")}
+			killed.made = rapid.Bool().Draw(t, "made")
 			p := older(byte(rapid.IntRange(5, 7).Draw(t, "program")))
 			switch what := rapid.SampledFrom([]string{"raise", "lower", "new", "clear"}).Draw(t, "what"); what {
 			case "raise":

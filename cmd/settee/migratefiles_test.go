@@ -256,7 +256,8 @@ func TestCheckpointsGoOn(t *testing.T) {
 		require.NotEmpty(t, doc.History)
 		latest := doc.History[0]
 		require.Equal(t, doc.Last+doc.Source, latest.Last+latest.Recorded, "what is compared is what is followed")
-		return []string{doc.Last + doc.Source, doc.History[len(doc.History)-1].Last + doc.History[len(doc.History)-1].Recorded}
+		first := doc.History[len(doc.History)-1]
+		return []string{doc.Last + doc.Source, first.Last + first.Recorded}
 	}
 	f, err := os.Open(answers)
 	require.NoError(t, err)

@@ -186,7 +186,8 @@ func TestCheckpoints(t *testing.T) {
 func TestTranslated(t *testing.T) {
 	w := work{marks: []mark{{[]int64{2, 0}, "1-a"}, {[]int64{5, 3}, "2-b"}, {[]int64{5, 9}, "3-c"}}}
 	for seq, want := range map[[2]int64]string{
-		{0, 0}: "", {1, 9}: "", {2, 0}: "1-a", {2, 9}: "1-a", {4, 3}: "1-a", {5, 3}: "2-b", {9, 8}: "2-b", {5, 9}: "3-c",
+		{0, 0}: "", {1, 9}: "", {2, 0}: "1-a",
+		{2, 9}: "1-a", {4, 3}: "1-a", {5, 3}: "2-b", {9, 8}: "2-b", {5, 9}: "3-c",
 		{100, 100}: "3-c",
 	} {
 		after := w.last([]int64{seq[0], seq[1]})

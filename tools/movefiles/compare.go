@@ -118,7 +118,7 @@ func compare(ctx context.Context, couch, settee *server) (ours set, err error) {
 		if !slices.Equal(want, have) {
 			for i := range want {
 				if i >= len(have) || want[i] != have[i] {
-					return fmt.Errorf("a leaf differs:\n%.2000s\nis, at the settee,\n%.2000s", want[i], have[min(i, len(have)-1)])
+					return fmt.Errorf("a leaf differs:\n%.2000s\nis, at the settee, among\n%.2000s", want[i], have)
 				}
 			}
 			return fmt.Errorf("%d leaves are %d at the settee", len(want), len(have))
@@ -203,7 +203,8 @@ func compareCheckpoints(ctx context.Context, couch, settee *server) error {
 			continue
 		}
 		if sets[0] != sets[1] {
-			return fmt.Errorf("behind checkpoint %d are %d documents, at the settee %d", n, sets[0].documents, sets[1].documents)
+			return fmt.Errorf("behind checkpoint %d are %d documents, at the settee %d",
+				n, sets[0].documents, sets[1].documents)
 		}
 		fmt.Printf("checkpoint %d: the same %d documents come behind it\n", n, sets[0].documents)
 	}
