@@ -31,8 +31,8 @@ type Step struct {
 	// nothing that programs of From do not know.
 	Back func(tx kv.Tx, cursor []byte) (next []byte, err error)
 	// InUse says what a part of the store has that From has no place for, in words for an
-	// administrator ("database x keeps a history"), with cursors as Run has them. Where it is silent
-	// Back loses nothing. nil: From has a place for everything.
+	// administrator ("database x keeps a history"), with cursors as Run has them. Where it is
+	// silent Back loses nothing. nil: From has a place for everything.
 	InUse func(tx kv.ReadTx, cursor []byte) (what []string, next []byte, err error)
 }
 

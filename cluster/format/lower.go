@@ -65,9 +65,9 @@ func (p Program) back(h Head) (*Step, error) {
 		"the other version, move its databases", kv.ErrFormat, h.Format)
 }
 
-// InUse names what stands in the way of Lower, without changing anything, and the format that Lower
-// leads to. The error is kv.ErrFormat where there is no way back from the store's format, or where a
-// rewriting of it has not come to its end.
+// InUse names what stands in the way of Lower, without changing anything, and the format that
+// Lower leads to. The error is kv.ErrFormat where there is no way back from the store's format, or
+// where a rewriting of it has not come to its end.
 func InUse(ctx context.Context, store kv.Store, key []byte, p Program) (to byte, what []string, err error) {
 	h, err := Read(ctx, store, key)
 	if err == nil {
@@ -105,14 +105,14 @@ func (s *Step) inUse(ctx context.Context, store kv.Store) (what []string, err er
 	return what[:min(len(what), maxInUse)], err
 }
 
-// Lower brings a store back to the format before its own: the reverse of one step of Finalise, with
-// the same promises. It closes the store first, so that nobody writes what is new any more, then
-// looks for what the format before cannot hold; where there is any the store is opened again as it
-// was, and the error is ErrInUse. Then the step's Back rewrites part by part. Killed at any point it
-// goes on at the next call; until it is done nobody can open the store. The format before is
-// that of its own programs: none that is older still may read it. progress is told the format that
-// Lower leads to and the pieces that are rewritten; it may be nil. While it runs nobody else may
-// write the store.
+// Lower brings a store back to the format before its own: the reverse of one step of Finalise,
+// with the same promises. It closes the store first, so that nobody writes what is new any more,
+// then looks for what the format before cannot hold; where there is any the store is opened again
+// as it was, and the error is ErrInUse. Then the step's Back rewrites part by part. Killed at any
+// point it goes on at the next call; until it is done nobody can open the store. The format before
+// is that of its own programs: none that is older still may read it. progress is told the format
+// that Lower leads to and the pieces that are rewritten; it may be nil. While it runs nobody else
+// may write the store.
 func Lower(
 	ctx context.Context,
 	store kv.Store,

@@ -17,8 +17,8 @@ import (
 // errKilled is what a transaction of killable gives in which the process ended.
 var errKilled = errors.New("killed")
 
-// killable is a store whose process ends in a later transaction: its calls before are made, that one
-// is lost, or is made and the process never learns of it.
+// killable is a store whose process ends in a later transaction: its calls before are made, that
+// one is lost, or is made and the process never learns of it.
 type killable struct {
 	kv.Store
 	left int // transactions; below 0: it is never killed
@@ -137,9 +137,9 @@ func wholeRows(t require.TestingT, store kv.Store) (value string) {
 }
 
 // TestLower is a model of what can be done with a store: it is raised and lowered by programs that
-// know up to three formats, killed in any transaction; something new is written into it, and removed.
-// Whenever a program opens it, it is whole and of that program's formats, and nothing is lost; what
-// was killed can always be brought to an end.
+// know up to three formats, killed in any transaction; something new is written into it, and
+// removed. Whenever a program opens it, it is whole and of that program's formats, and nothing is
+// lost; what was killed can always be brought to an end.
 func TestLower(t *testing.T) {
 	done := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -263,8 +263,8 @@ func TestNoWayBack(t *testing.T) {
 	require.Equal(t, Head{Format: 6, UUID: h.UUID, Reader: 5, Writer: 6}, h)
 }
 
-// TestHeadComesBack: a way back that finds something in the way leaves the head as it was, with what
-// it allows to older programs; and the list of what is in the way has an end.
+// TestHeadComesBack: a way back that finds something in the way leaves the head as it was, with
+// what it allows to older programs; and the list of what is in the way has an end.
 func TestHeadComesBack(t *testing.T) {
 	store := memkv.New()
 	opened(t, store, old)

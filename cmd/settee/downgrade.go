@@ -28,12 +28,13 @@ func downgradeCommand() *cobra.Command {
 		Short: "Tell whether a store can go back to an older format, or bring it back",
 		Long: `Tell whether a store can go back to an older format, or bring it back.
 
-A store whose format has been raised by "settee upgrade --finalise" is refused by older versions. As long as nothing in
-it uses what the new format brought, "settee downgrade --to FORMAT" brings it back to a format that they know. Without
---to the command names what stands in the way; with --to it refuses and names that, and changes nothing.
+A store whose format has been raised by "settee upgrade --finalise" is refused by older
+versions. As long as nothing in it uses what the new format brought, "settee downgrade --to
+FORMAT" brings it back to a format that they know. Without --to the command names what stands in
+the way; with --to it refuses and names that, and changes nothing.
 
-No server may run on the store meanwhile. It can be killed at any point: it goes on at the next call, and until it has
-come to its end no version opens the store.`,
+No server may run on the store meanwhile. It can be killed at any point: it goes on at the next
+call, and until it has come to its end no version opens the store.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return downgrade(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())

@@ -161,9 +161,9 @@ func TestEachFormatGoesBack(t *testing.T) {
 	t.Logf("%d pairs of formats, %d through an invented one", cases, back)
 }
 
-// TestDowngradeRefused: what the format before has no place for is named, by the question and by the
-// refusal, and every row stays as it was, the head too. A store of the oldest format says that there
-// is no way back.
+// TestDowngradeRefused: what the format before has no place for is named, by the question and by
+// the refusal, and every row stays as it was, the head too. A store of the oldest format says that
+// there is no way back.
 func TestDowngradeRefused(t *testing.T) {
 	dir := t.TempDir()
 	unpackStore(t, packed(format.This.Newest), filepath.Join(dir, storeDir))

@@ -29,7 +29,8 @@ type Attachment struct {
 	chunks []chunk
 }
 
-// chunk is a piece of an attachment; size is -1 where the file does not tell it beside the position.
+// chunk is a piece of an attachment; size is -1 where the file does not tell it beside the
+// position.
 type chunk struct{ at, size int64 }
 
 const (
@@ -83,9 +84,9 @@ func (f *File) Revisions(after int64, fn func(*Revision) error, lost func(*Damag
 	return err
 }
 
-// Changed is Revisions of the documents whose update sequence is above after and at most upto, by the
-// tree of sequences, which has documents since 2.0. Rows of it that are damaged go to broken: of their
-// documents nothing is known but by Revisions.
+// Changed is Revisions of the documents whose update sequence is above after and at most upto, by
+// the tree of sequences, which has documents since 2.0. Rows of it that are damaged go to broken:
+// of their documents nothing is known but by Revisions.
 func (f *File) Changed(after, upto int64, fn func(*Revision) error, lost, broken func(*Damage) error) error {
 	w := window{f: f, fn: fn, lost: lost}
 	rows := walker{f: f, lost: broken, part: true, after: after, upto: upto}
@@ -116,8 +117,8 @@ type window struct {
 	body   []byte
 }
 
-// document reads a row of the tree of ids: {Seq, Deleted[, Sizes], Tree}, with more behind it on the
-// branch with access (couch_bt_engine:id_tree_join/2).
+// document reads a row of the tree of ids: {Seq, Deleted[, Sizes], Tree}, with more behind it on
+// the branch with access (couch_bt_engine:id_tree_join/2).
 func (w *window) document(id string, c *cursor) (deleted bool, err error) {
 	arity := c.tuple()
 	seq := c.integer()
@@ -132,8 +133,8 @@ func (w *window) document(id string, c *cursor) (deleted bool, err error) {
 	return deleted, c.err
 }
 
-// change reads a row of the tree of sequences: {Id, Deleted[, Sizes], Tree}. Before 1.2 rows had another
-// form without lines (couch_bt_engine:seq_tree_join/2); they fail.
+// change reads a row of the tree of sequences: {Id, Deleted[, Sizes], Tree}. Before 1.2 rows had
+// another form without lines (couch_bt_engine:seq_tree_join/2); they fail.
 func (w *window) change(seq int64, c *cursor) error {
 	arity := c.tuple()
 	id := string(c.binary())
@@ -192,9 +193,9 @@ func (c *cursor) revHash() string {
 	return hash
 }
 
-// revisions reads a tree of revisions, [{StartPos, {Rev, Value, Children}}], and calls leaf for each
-// node without children (couch_bt_engine:rev_tree/1). Levels are as many as there are: a line may be
-// as long as _revs_limit.
+// revisions reads a tree of revisions, [{StartPos, {Rev, Value, Children}}], and calls leaf for
+// each node without children (couch_bt_engine:rev_tree/1). Levels are as many as there are: a line
+// may be as long as _revs_limit.
 func (c *cursor) revisions(leaf func(path compat.RevPath, deleted bool, at int64)) {
 	roots := c.list()
 	for range roots {

@@ -59,9 +59,9 @@ func ParseSeq(text string) (shards []ShardSeq, ok bool) {
 	return shards, c.err == nil && n > 0
 }
 
-// Gave reports whether a sequence of a shard is one of this file: it has the file's uuid, and the node
-// in it is the one that wrote the file at that sequence. Otherwise the two are copies that have gone
-// their own ways since (fabric_rpc:calculate_start_seq/3, couch_db:owner_of/2).
+// Gave reports whether a sequence of a shard is one of this file: it has the file's uuid, and the
+// node in it is the one that wrote the file at that sequence. Otherwise the two are copies that
+// have gone their own ways since (fabric_rpc:calculate_start_seq/3, couch_db:owner_of/2).
 func (f *File) Gave(s ShardSeq) bool {
 	if s.UUID == "" || !strings.HasPrefix(f.header.uuid, s.UUID) {
 		return false

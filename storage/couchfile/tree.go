@@ -31,8 +31,8 @@ type walker struct {
 	after, upto int64
 }
 
-// left tells of the key of a row, or of the last one below a node, whether it is before the part, and
-// whether what follows is behind it.
+// left tells of the key of a row, or of the last one below a node, whether it is before the part,
+// and whether what follows is behind it.
 func (w *walker) left(key []byte) (before, end bool) {
 	if !w.part {
 		return false, false
@@ -42,8 +42,8 @@ func (w *walker) left(key []byte) (before, end bool) {
 	return c.err == nil && n <= w.after, c.err == nil && n >= w.upto
 }
 
-// node walks what is below the node at pos, whose parent is at above. A file is append-only, so that
-// children stand before their parent: a node never comes twice.
+// node walks what is below the node at pos, whose parent is at above. A file is append-only, so
+// that children stand before their parent: a node never comes twice.
 func (w *walker) node(pos, above int64, depth int) error {
 	lost := func(err error) error { return w.lost(&Damage{File: w.f.path, Offset: pos, Err: err}) }
 	if pos >= above || depth == maxTreeDepth {

@@ -16,9 +16,9 @@ import (
 // their checkpoints lead to the state before.
 const maxMarks = 10_000
 
-// mark is a state that the old database had: the documents whose sequence in each file is at most the
-// one in upto. While it is imported nothing else comes, so that everything up to seq in the new
-// database is what was there then.
+// mark is a state that the old database had: the documents whose sequence in each file is at most
+// the one in upto. While it is imported nothing else comes, so that everything up to seq in the
+// new database is what was there then.
 type mark struct {
 	upto []int64 // for each of work.leading
 	seq  string  // of the new database, when it is there
@@ -34,8 +34,9 @@ func covers(state, other []int64) bool {
 	return true
 }
 
-// vector gives what a sequence of the old database says of each leading file. What it does not say, or
-// says of another file, is 0: the documents of that file come again. ok is false if it says nothing.
+// vector gives what a sequence of the old database says of each leading file. What it does not
+// say, or says of another file, is 0: the documents of that file come again. ok is false if it
+// says nothing.
 func (w *work) vector(seq string) (v []int64, ok bool) {
 	shards, ok := couchfile.ParseSeq(seq)
 	if !ok {
@@ -108,8 +109,8 @@ func appendVector(dst []byte, v []int64) []byte {
 	return dst
 }
 
-// toMarks imports the documents up to each mark, one mark after the other, by the trees of sequences,
-// and notes where the new database is then.
+// toMarks imports the documents up to each mark, one mark after the other, by the trees of
+// sequences, and notes where the new database is then.
 func (w *work) toMarks() error {
 	done := make([]int64, len(w.leading))
 	for m := range w.marks {
@@ -143,13 +144,14 @@ func (w *work) toMarks() error {
 	return nil
 }
 
-// broken is shardFile.after of a file whose tree of sequences has a damage: all of its documents are
-// looked for by the tree of ids once more. What is there already is not stored again.
+// broken is shardFile.after of a file whose tree of sequences has a damage: all of its documents
+// are looked for by the tree of ids once more. What is there already is not stored again.
 const broken = -1
 
-// translate gives a checkpoint with the sequences of the new database in the place of the old ones:
-// each leads to the latest mark that it had seen all of, in the history to the beginning if there is
-// none. ok is false if its own sequence has none, or is no sequence that can be translated.
+// translate gives a checkpoint with the sequences of the new database in the place of the old
+// ones: each leads to the latest mark that it had seen all of, in the history to the beginning if
+// there is none. ok is false if its own sequence has none, or is no sequence that can be
+// translated.
 func (w *work) translate(body []byte) (translated []byte, ok bool) {
 	v, err := ejson.Parse(body)
 	if err != nil || len(w.marks) == 0 {
@@ -171,7 +173,8 @@ func (w *work) translate(body []byte) (translated []byte, ok bool) {
 	return translated, true
 }
 
-// newSeq is the sequence of the latest mark that an old sequence has seen all of, "" if there is none.
+// newSeq is the sequence of the latest mark that an old sequence has seen all of, "" if there is
+// none.
 func (w *work) newSeq(old string) string {
 	v, ok := w.vector(old)
 	if !ok {

@@ -30,8 +30,8 @@ type Report struct {
 	// once.
 	Total                             int64
 	Revisions, Attachments, LocalDocs int64
-	// Checkpoints are local documents that were left out: of replications from this database, and of
-	// CouchDB's own indexes and shards.
+	// Checkpoints are local documents that were left out: of replications from this database, and
+	// of CouchDB's own indexes and shards.
 	Checkpoints int64
 	Damages     int64
 }

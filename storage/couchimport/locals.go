@@ -60,9 +60,9 @@ func (w *work) locals(f *shardFile) error {
 
 // isCheckpointFrom reports whether a local document is the checkpoint of a replication from this
 // database: its sequences mean nothing in the new one, and a replication that believed them would
-// leave documents out. One of a replication to this database stays as it is: its sequences are of the
-// source. Plain numbers are PouchDB's, which has them of its own databases, and CouchDB 1.x's; of a
-// database of 1.x they may be its own, and are taken for that.
+// leave documents out. One of a replication to this database stays as it is: its sequences are of
+// the source. Plain numbers are PouchDB's, which has them of its own databases, and CouchDB 1.x's;
+// of a database of 1.x they may be its own, and are taken for that.
 func (w *work) isCheckpointFrom(body []byte) bool {
 	v, err := ejson.Parse(body)
 	if err != nil {

@@ -72,8 +72,8 @@ func (s *server) changes(ctx context.Context, since string, fn func(change) erro
 	}
 }
 
-// set is what a feed has, whatever its order: the number of documents and leaves, and the sum of the
-// hashes of the rows.
+// set is what a feed has, whatever its order: the number of documents and leaves, and the sum of
+// the hashes of the rows.
 type set struct {
 	documents, leaves int
 	sum               [sha256.Size]byte
@@ -178,7 +178,8 @@ func (s *server) leaves(ctx context.Context, body []byte) (texts []string, err e
 	return texts, nil
 }
 
-// compareCheckpoints follows each checkpoint on both servers: what comes behind it has to be the same.
+// compareCheckpoints follows each checkpoint on both servers: what comes behind it has to be the
+// same.
 func compareCheckpoints(ctx context.Context, couch, settee *server) error {
 	for n := range maxMarks {
 		var sets [2]set

@@ -28,8 +28,8 @@ func hash(i int, what string) string {
 // docID spreads the documents over the shards, and is not in the order of numbers.
 func docID(i int) string { return hash(i, "id")[:12] + fmt.Sprintf("-%07d", i) }
 
-// document are the leaf revisions of document i: of seven one is deleted, of ten one has a longer line,
-// of those that are both each has two leaves, both deleted or one; of fifty one has an
+// document are the leaf revisions of document i: of seven one is deleted, of ten one has a longer
+// line, of those that are both each has two leaves, both deleted or one; of fifty one has an
 // attachment, of five thousand one a large one.
 func document(i int) (revs []map[string]any) {
 	add := func(what string, line []string, more map[string]any) {

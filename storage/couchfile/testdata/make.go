@@ -250,8 +250,8 @@ func fillOne(db string, n int) {
 	}
 }
 
-// record writes what the server has of a database: its settings, then a line for each leaf, and each
-// local document.
+// record writes what the server has of a database: its settings, then a line for each leaf, and
+// each local document.
 func record(w io.Writer, name string) {
 	db := "/" + url.QueryEscape(name)
 	line := func(kind string, text []byte) {
@@ -334,8 +334,8 @@ func line(i int, rev string) map[string]any {
 	return map[string]any{"i": i, "_rev": rev}
 }
 
-// fillCheckpoints makes a database that is written to, replicated from and followed in turns, and gives
-// the sequences that replicators and clients remember, by the local document that has them.
+// fillCheckpoints makes a database that is written to, replicated from and followed in turns, and
+// gives the sequences that replicators and clients remember, by the local document that has them.
 func fillCheckpoints() map[string]string {
 	const rounds = 8
 	request("PUT", "/marks?q=3", nil)
