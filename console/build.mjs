@@ -1,10 +1,11 @@
 // Builds the console into server/console/dist: scripts in pieces that load when their page opens, one style sheet, all
-// with a hash in their names, and index.html that names them. The same sources and lock file give the same bytes.
+// with a hash in their names, and index.html that names them; all but the icon compressed, as they are sent. The same
+// sources and lock file give the same bytes: what another zlib would only compress otherwise is left as it is.
 // With --watch it builds again at each change.
 import { context } from 'esbuild'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 
 const OUT = new URL('../server/console/dist/', import.meta.url).pathname
 const BUDGET = 400 * 1024 // bytes of all files, packed
@@ -24,20 +25,29 @@ const page = (script, style) => `<!doctype html>
 </html>
 `
 
-// finish writes index.html and the icon, takes away what earlier builds left, and holds the budget.
+// pack compresses a file that was built, unless what is there has the same content.
+async function pack (name, text) {
+  const packed = join(OUT, name + '.gz')
+  const there = await readFile(packed).then(b => gunzipSync(b), () => undefined)
+  if (there?.equals(text)) return
+  await writeFile(packed, gzipSync(text, { level: 9 }))
+}
+
+// finish packs the files, writes index.html and the icon, takes away what earlier builds left, and holds the budget.
 const finish = {
   name: 'finish',
   setup (build) {
-    build.onEnd(async ({ metafile, errors }) => {
+    build.onEnd(async ({ metafile, outputFiles, errors }) => {
       if (errors.length > 0) return
-      const made = Object.keys(metafile.outputs).map(path => basename(path))
+      await mkdir(OUT, { recursive: true })
+      for (const file of outputFiles) await pack(basename(file.path), Buffer.from(file.contents))
       const entry = Object.entries(metafile.outputs).find(([, o]) => o.entryPoint === 'src/main.tsx')
-      await writeFile(join(OUT, 'index.html'), page(basename(entry[0]), basename(entry[1].cssBundle)))
+      await pack('index.html', Buffer.from(page(basename(entry[0]), basename(entry[1].cssBundle))))
       await writeFile(join(OUT, 'icon.svg'), await readFile('src/icon.svg'))
-      const kept = new Set([...made, 'index.html', 'icon.svg'])
+      const kept = new Set([...outputFiles.map(file => basename(file.path) + '.gz'), 'index.html.gz', 'icon.svg'])
       let packed = 0
       for (const file of await readdir(OUT)) {
-        if (kept.has(file)) packed += gzipSync(await readFile(join(OUT, file)), { level: 9 }).length
+        if (kept.has(file)) packed += (await stat(join(OUT, file))).size
         else await rm(join(OUT, file))
       }
       console.log(`${kept.size} files, ${(packed / 1024).toFixed(0)} KB packed of ${BUDGET / 1024} KB`)
@@ -62,6 +72,7 @@ const work = await context({
   legalComments: 'none',
   charset: 'utf8',
   metafile: true,
+  write: false,
   logLevel: 'info',
   plugins: [finish]
 })

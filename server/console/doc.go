@@ -2,7 +2,7 @@
 // the API, as the user who is signed in. Its source is the folder console at the root of the tree.
 //
 //	console.go  the routes and the policy of the files
-//	dist/       the built files: index.html, and scripts and styles whose names have their content's hash
+//	dist/       the built files, compressed: index.html, and scripts and styles whose names have their content's hash
 //
 // # Invariants
 //

@@ -6,6 +6,6 @@
 //
 //  1. The files hold nothing that is secret: everybody may have them.
 //  2. Every answer carries the policy on content that its application was given.
-//  3. What is kept in memory is each file once, compressed; it is made at the first request, because every process of
-//     the binary has the files, and few serve them.
+//  3. Text is compressed in the binary and sent as it is there. It is read at the first request, because every process
+//     of the binary has the files, and few serve them.
 package webfiles

@@ -45,11 +45,11 @@ type Files struct {
 type file struct {
 	tag    string // of its content
 	size   int64  // of its content
-	packed []byte // compressed with gzip; nil where that is not shorter
+	packed []byte // compressed with gzip, nil where it is not
 }
 
-// New gives the files of a directory that is part of the binary. policy is the
-// Content-Security-Policy of all answers.
+// New gives the files of a directory that is part of the binary; those whose names there end in .gz
+// are compressed, and called without that. policy is the Content-Security-Policy of all answers.
 func New(source fs.FS, dir, policy string) *Files {
 	below, err := fs.Sub(source, dir)
 	if err != nil {
@@ -60,20 +60,31 @@ func New(source fs.FS, dir, policy string) *Files {
 	return f
 }
 
-// readAll reads and compresses all files; they do not change while the process runs.
+// readAll reads all files; they do not change while the process runs.
 func (f *Files) readAll() map[string]*file {
 	all := map[string]*file{}
 	err := fs.WalkDir(f.source, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := fs.ReadFile(f.source, name)
+		stored, err := fs.ReadFile(f.source, name)
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(content)
-		all[name] = &file{hex.EncodeToString(sum[:12]), int64(len(content)), pack(content)}
-		return nil
+		read := &file{}
+		var content io.Reader = bytes.NewReader(stored)
+		short, packed := strings.CutSuffix(name, ".gz")
+		if packed {
+			name, read.packed = short, stored
+			if content, err = gzip.NewReader(content); err != nil {
+				return err
+			}
+		}
+		sum := sha256.New()
+		read.size, err = io.Copy(sum, content)
+		read.tag = hex.EncodeToString(sum.Sum(nil)[:12])
+		all[name] = read
+		return err
 	})
 	if err != nil {
 		panic(err) // they are in the binary
@@ -81,16 +92,12 @@ func (f *Files) readAll() map[string]*file {
 	return all
 }
 
-// pack compresses a content, nil where that makes it no shorter.
-func pack(content []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
-	_, _ = w.Write(content)                               // a buffer takes all
-	_ = w.Close()
-	if b.Len() >= len(content) {
-		return nil
+// open reads a file's content.
+func (f *Files) open(name string, found *file) (io.ReadCloser, error) {
+	if found.packed != nil {
+		return gzip.NewReader(bytes.NewReader(found.packed))
 	}
-	return bytes.Clone(b.Bytes())
+	return f.source.Open(name)
 }
 
 // Has reports whether there is a file of a name, which is a path below the directory.
@@ -125,7 +132,7 @@ func (f *Files) Send(c *call.Call, name string) error {
 		c.SetHeader("Content-Encoding", "gzip")
 		return c.Bytes(http.StatusOK, found.packed)
 	}
-	plain, err := f.source.Open(name)
+	plain, err := f.open(name, found)
 	if err != nil {
 		return err
 	}

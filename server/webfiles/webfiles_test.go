@@ -1,6 +1,7 @@
 package webfiles_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"log/slog"
@@ -36,7 +37,16 @@ var contents = map[string]string{
 func start(t *testing.T) *echo.Echo {
 	source := fstest.MapFS{}
 	for name, text := range contents {
-		source["dist/"+name] = &fstest.MapFile{Data: []byte(text)}
+		if name == "icon.png" {
+			source["dist/"+name] = &fstest.MapFile{Data: []byte(text)}
+			continue
+		}
+		packed := new(bytes.Buffer)
+		w := gzip.NewWriter(packed)
+		_, err := w.Write([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		source["dist/"+name+".gz"] = &fstest.MapFile{Data: packed.Bytes()}
 	}
 	files := webfiles.New(source, "dist", policy)
 	c, err := config.Load(config.Stock())

@@ -1,1 +1,0 @@
-function o(n,t){let e=document.createElement("a");e.href=URL.createObjectURL(n),e.download=t,e.click(),setTimeout(()=>URL.revokeObjectURL(e.href),6e4)}function i(n,t){o(new Blob([JSON.stringify(n,null,2)],{type:"application/json"}),t)}export{o as a,i as b};
