@@ -37,8 +37,8 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), compareCommand(),
-		backupCommand(), restoreCommand(), functionsCommand(), nodesCommand(), topCommand(), upgradeCommand(),
-		downgradeCommand(), versionCommand(), benchCommand())
+		backupCommand(), restoreCommand(), functionsCommand(), nodesCommand(), topCommand(), doctorCommand(),
+		upgradeCommand(), downgradeCommand(), versionCommand(), benchCommand())
 	return root
 }
 

@@ -43,7 +43,7 @@ type nodeOverview struct {
 	Limits        map[string]float64
 	Times         []int64
 	Series        map[string][]*float64
-	Warnings      []struct{ ID, Severity, Subject, Text string }
+	Warnings      []finding
 }
 
 // latest is the newest value of a series; ok is false where there is none.

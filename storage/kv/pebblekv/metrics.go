@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Histogram counts values by powers of two: Buckets[i] holds those below 2^i and not below 2^(i-1).
@@ -133,4 +135,11 @@ func (s *Store) ForgetBlocks() {
 	if c := s.blocks.Load(); c != nil {
 		c.Reserve(int(c.MaxSize()))()
 	}
+}
+
+// Volume is the size of the file system that a directory is on, and what others than root may still
+// take of it, both in bytes. No store need be there. It is an error where the system cannot tell.
+func Volume(dir string) (size, free uint64, err error) {
+	usage, err := vfs.Default.GetDiskUsage(dir)
+	return usage.TotalBytes, usage.AvailBytes, err
 }
