@@ -202,7 +202,7 @@ func TestHostileSizes(t *testing.T) {
 		},
 		{
 			name: "deep revision",
-			raw:  post("/_bulk_docs", fmt.Sprintf(`{"new_edits":false,"docs":[{"_id":"dr","_rev":"%d-a"}]}`, 1<<62)),
+			raw:  post("/_bulk_docs", fmt.Sprintf(`{"new_edits":false,"docs":[{"_id":"dr","_rev":"%d-a"}]}`, int64(1<<62))),
 			want: created,
 		},
 		{
@@ -222,7 +222,7 @@ func TestHostileSizes(t *testing.T) {
 				"/_bulk_docs",
 				fmt.Sprintf(
 					`{"new_edits":false,"docs":[{"_id":"sb","_revisions":{"start":%d,"ids":["a"]}}]}`,
-					math.MaxInt64,
+					int64(math.MaxInt64),
 				),
 			),
 			own:  true,

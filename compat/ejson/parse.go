@@ -8,7 +8,7 @@ const largeText = 1 << 20
 // Parse reads one JSON text, which may be surrounded by blanks. The result refers to src. The only
 // errors are ErrSyntax and ErrTooLarge.
 func (p *Parser) Parse(src []byte) (Value, error) {
-	if len(src) >= math.MaxUint32 {
+	if uint64(len(src)) >= math.MaxUint32 {
 		return Value{}, ErrTooLarge
 	}
 	p.src, p.nodes, p.open, p.dirty, p.outOfRange = src, p.nodes[:0], p.open[:0], 0, false

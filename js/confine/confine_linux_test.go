@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package confine
 
 import (
@@ -104,7 +106,7 @@ func escapes(server uintptr) []struct {
 		{"shared memory", unix.SYS_SHMGET, [6]uintptr{0, page, 0o600}},
 		{
 			"code",
-			unix.SYS_MMAP,
+			mapCall,
 			[6]uintptr{0, page, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_ANON, ^uintptr(0)},
 		},
 		{"make code", unix.SYS_MPROTECT, [6]uintptr{0, page, unix.PROT_EXEC}},

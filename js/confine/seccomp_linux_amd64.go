@@ -6,3 +6,6 @@ const auditArch = unix.AUDIT_ARCH_X86_64
 
 // ownCalls are those of the table that only this architecture has.
 var ownCalls = []allowedCall{{call: unix.SYS_EPOLL_WAIT}, {call: unix.SYS_TIME}}
+
+// mapCall is mmap: some processors have only mmap2.
+const mapCall = unix.SYS_MMAP

@@ -74,13 +74,13 @@ func TestNouveauAnswersInParts(t *testing.T) {
 		whole := ask("{" + options + `,"limit":40}`)
 		docs := whole.Total
 		require.Len(t, whole.Hits, docs)
-		for _, limit := range []int{6, 7, 8, 14, 39, 40, 200_000, 1 << 40} {
+		for _, limit := range []int64{6, 7, 8, 14, 39, 40, 200_000, 1 << 40} {
 			restore := fulltext.SetHitsTogether(7)
 			parts := ask(fmt.Sprintf(`{%s,"limit":%d}`, options, limit))
 			rest := ask(fmt.Sprintf(`{%s,"limit":%d,"bookmark":%q}`, options, limit, parts.Bookmark))
 			restore()
 			want := whole
-			want.Hits, want.Bookmark = whole.Hits[:min(limit, docs)], parts.Bookmark
+			want.Hits, want.Bookmark = whole.Hits[:min(limit, int64(docs))], parts.Bookmark
 			require.Equal(t, want, parts, "%s %d", options, limit)
 			require.Equal(t, append([]any{}, whole.Hits[len(want.Hits):min(2*len(want.Hits), docs)]...), rest.Hits)
 		}

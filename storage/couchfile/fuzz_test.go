@@ -12,7 +12,8 @@ import (
 // it ends.
 func FuzzTerm(f *testing.F) {
 	f.Add(plain(tup{list{tup{"a", list{1, 2, "x", tup{list{}}}}}}))
-	f.Add(append([]byte{snappyPrefix}, snappy.Encode(nil, plain(list{-1, 1 << 40}))...))
+	large := int64(1 << 40)
+	f.Add(append([]byte{snappyPrefix}, snappy.Encode(nil, plain(list{-1, int(large)}))...))
 	f.Add([]byte{termVersion, tagMap, 0, 0, 0, 1, tagNil, tagNil})
 	f.Add([]byte{termVersion, compressedTerm, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, record []byte) {

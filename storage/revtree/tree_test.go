@@ -228,7 +228,7 @@ func TestLargeTrees(t *testing.T) {
 	for i := range n {
 		l := Leaf{
 			Rev:       compat.Rev{Pos: 2, Hash: fmt.Sprintf("%032x", i*7919%n)},
-			Ancestors: NewLine(1, []string{fmt.Sprintf("%08x", uint32(i*2654435761))}),
+			Ancestors: NewLine(1, []string{fmt.Sprintf("%08x", uint32(i)*2654435761)}),
 		}
 		tree, revs = append(tree, l), append(revs, l.Rev)
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command movefiles proves "settee migrate --from-data" at a size that no test of the tree has: it
 // fills a database of a real CouchDB, has its files migrated, and compares every leaf revision with
 // what the CouchDB answers, and what each checkpoint leads to. It prints time and peak memory.

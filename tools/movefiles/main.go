@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -90,7 +92,7 @@ func (o *options) migrate(ctx context.Context) error {
 	took, used := time.Since(begun), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
 	peak := int64(0)
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		peak = usage.Maxrss / 1024
+		peak = int64(usage.Maxrss) / 1024 //nolint:unconvert // it is an int32 on some
 	}
 	fmt.Printf("migrated: %s, %s of processors (%.0f documents a second of one), %d MB of memory at most\n",
 		took.Round(time.Millisecond), used.Round(time.Millisecond), float64(o.docs)/used.Seconds(), peak)
