@@ -108,8 +108,8 @@ func TestCompare(t *testing.T) {
 			return out, 0
 		}
 		require.NotContains(t, err.Error()+out, "secret")
-		exit, ok := err.(*exitError)
-		require.True(t, ok, "%v", err)
+		var exit *exitError
+		require.ErrorAs(t, err, &exit)
 		return out + err.Error(), exit.status
 	}
 

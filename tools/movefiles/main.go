@@ -61,7 +61,7 @@ func run(ctx context.Context, o options) error {
 		if o.store, err = os.MkdirTemp("", "movefiles"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(o.store) // what is left is in the temporary directory
+		defer func() { _ = os.RemoveAll(o.store) }() // what is left is in the temporary directory
 	}
 	if err := o.migrate(ctx); err != nil {
 		return err
