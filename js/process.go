@@ -129,8 +129,17 @@ func (p *process) receive(ctx context.Context, deadline time.Time) (frame, error
 	if ctx.Err() != nil {
 		return frame{}, ctx.Err()
 	}
+	_, err := p.reader.Peek(1)
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil && time.Since(deadline) > stoodStill {
+		_ = p.out.SetReadDeadline(time.Now().Add(stoodStill))
+	}
 	return readFrame(p.reader)
 }
+
+// stoodStill is how late a deadline is noticed only where this process was stopped, or its machine
+// was: what the worker has answered meanwhile is there to be read, and that is no fault of the
+// function.
+const stoodStill = time.Second
 
 // stop ends the call that the process is at and reads what it still sends, after which the process
 // can be used again. It waits no longer than slack; an error means that the process cannot be used
