@@ -177,6 +177,16 @@ func TestLower(t *testing.T) {
 			}
 			return 0, false
 		}
+		if rapid.Bool().Draw(t, "begins with something new") {
+			_, _, err := Finalise(t.Context(), store, key, rewritten(), nil)
+			require.NoError(t, err)
+			_, err = store.Update(t.Context(), func(tx kv.Tx) error {
+				tx.Set([]byte{'n', 0}, []byte("1"))
+				return nil
+			})
+			require.NoError(t, err)
+			isNew[0] = true
+		}
 		for range rapid.IntRange(1, 25).Draw(t, "calls") {
 			before, whole := open()
 			killed := &killable{Store: store, left: rapid.IntRange(-1, 8).Draw(t, "left")}
@@ -227,8 +237,23 @@ func TestLower(t *testing.T) {
 				}
 			}
 		}
-		// In the end one of the two directions is open, and leads to a whole store.
+		// One more way down from the top, killed in a transaction that is drawn.
 		all := rewritten()
+		_, _, err = Finalise(t.Context(), store, key, all, nil)
+		if err == nil {
+			_, err = store.Update(t.Context(), func(tx kv.Tx) error {
+				for i := range rows {
+					tx.Clear([]byte{'n', byte(i)})
+				}
+				return nil
+			})
+			require.NoError(t, err)
+		}
+		_, _, err = Lower(t.Context(), &killable{
+			Store: store, left: rapid.IntRange(1, 8).Draw(t, "the end's"),
+		}, key, all, nil)
+		require.True(t, err == nil || errors.Is(err, errKilled) || errors.Is(err, kv.ErrFormat))
+		// In the end one of the two directions is open, and leads to a whole store.
 		_, _, up := Finalise(t.Context(), store, key, all, nil)
 		if up != nil {
 			require.ErrorIs(t, up, kv.ErrFormat)
