@@ -169,7 +169,7 @@ fuzz-queries: ## random Mango queries of random documents, by all indexes and by
 	$(GO) test -count=1 -timeout 0 ./mango -run 'TestQueriesAgree$$' -args -from $(SEED)
 
 .PHONY: crash
-crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds, event functions act once
+crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds, event functions act once, messages arrive
 	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage ./storage/kv/pebblekv
 
 .PHONY: hostile

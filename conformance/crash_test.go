@@ -40,13 +40,13 @@ func crashData(t *testing.T) string {
 }
 
 // crashBegin starts a server for a test that kills it, and says by which seed its numbers are drawn.
-// The server is killed at the end of the test.
-func crashBegin(t *testing.T) (s *Server, c *client, dir string, seed uint64, random *rand.Rand) {
+// The server is killed at the end of the test. env are further settings of it, as "NAME=value".
+func crashBegin(t *testing.T, env ...string) (s *Server, c *client, dir string, seed uint64, random *rand.Rand) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	dir = crashData(t)
-	s, err := Engines[0].Start(t.Context(), dir)
+	s, err := Engines[0].Start(t.Context(), dir, env...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,11 +59,7 @@ func TestCrashEvents(t *testing.T) {
 	s, c, dir, seed, random := crashBegin(t)
 	crashDeploy(c)
 	crashSetTimers(c, random, timers, time.Duration(rounds)*1500*time.Millisecond)
-	writers := make([]*crashEventWriter, crashEventWriters)
-	for i := range writers {
-		writers[i] = &crashEventWriter{name: fmt.Sprintf("w%d", i), base: c.base, written: map[string]bool{},
-			random: rand.New(rand.NewPCG(seed, uint64(i+1))), http: &http.Client{Transport: &http.Transport{}}}
-	}
+	writers := newCrashEventWriters(c, seed, 10, crashCountedDB, crashEnrichedDB)
 	for round := range rounds {
 		crashEventRound(t, s, writers, round%4 != 3, time.Duration(50+random.IntN(1000))*time.Millisecond)
 		checkData(t, dir)
@@ -96,12 +92,20 @@ func crashDeploy(c *client) {
 		c.want(http.StatusCreated, c.do("PUT", "/"+db, ""))
 	}
 	for _, f := range crashFunctions {
-		path := "/_eventing/api/v1/functions/" + f.name
-		c.want(http.StatusOK, c.do("POST", path, fmt.Sprintf(`{"appname":%q,"appcode":%s,"settings":%s,"depcfg":{
-			"source_bucket":%q,"buckets":[{"alias":"dst","bucket_name":%q,"access":"rw"}]}}`,
-			f.name, encode(f.code), f.settings, f.source, f.target)))
-		c.want(http.StatusOK, c.do("POST", path+"/deploy?wait=60s", ""))
+		c.deployFunction(f.name, f.code, f.settings, fmt.Sprintf(
+			`{"source_bucket":%q,"buckets":[{"alias":"dst","bucket_name":%q,"access":"rw"}]}`,
+			f.source, f.target))
 	}
+}
+
+// deployFunction stores a function with settings and bindings, which are JSON, and deploys it.
+func (c *client) deployFunction(name, code, settings, bindings string) {
+	c.t.Helper()
+	path := "/_eventing/api/v1/functions/" + name
+	definition := fmt.Sprintf(`{"appname":%q,"appcode":%s,"settings":%s,"depcfg":%s}`,
+		name, encode(code), settings, bindings)
+	c.want(http.StatusOK, c.do("POST", path, definition))
+	c.want(http.StatusOK, c.do("POST", path+"/deploy?wait=60s", ""))
 }
 
 // crashSetTimers writes the documents whose timers are due within a time from now.
@@ -148,10 +152,25 @@ func crashEventRound(t *testing.T, s *Server, writers []*crashEventWriter, busy 
 type crashEventWriter struct {
 	name    string
 	base    string
+	dbs     []string
+	most    int // documents of a request
 	random  *rand.Rand
 	http    *http.Client
 	written map[string]bool // database/id: whether it was acknowledged
 	failure error
+}
+
+// newCrashEventWriters are writers to some databases, of at most so many documents in a request.
+func newCrashEventWriters(c *client, seed uint64, most int, dbs ...string) []*crashEventWriter {
+	writers := make([]*crashEventWriter, crashEventWriters)
+	for i := range writers {
+		writers[i] = &crashEventWriter{
+			name: fmt.Sprintf("w%d", i), base: c.base, dbs: dbs, most: most, written: map[string]bool{},
+			random: rand.New(rand.NewPCG(seed, uint64(i+1))),
+			http:   &http.Client{Transport: &http.Transport{}},
+		}
+	}
+	return writers
 }
 
 // run writes until ctx ends or the server is gone, and tells when the first write was answered, or
@@ -168,9 +187,9 @@ func (w *crashEventWriter) run(ctx context.Context, begun chan<- struct{}) {
 
 // step makes one request; false if it is not answered.
 func (w *crashEventWriter) step(ctx context.Context) bool {
-	db := []string{crashCountedDB, crashEnrichedDB}[w.random.IntN(2)]
+	db := w.dbs[w.random.IntN(len(w.dbs))]
 	var ids, docs []string
-	for range 1 + w.random.IntN(10) {
+	for range 1 + w.random.IntN(w.most) {
 		id := fmt.Sprintf("%s-%d", w.name, len(w.written))
 		w.written[db+"/"+id] = false
 		ids, docs = append(ids, id), append(docs, fmt.Sprintf(`{"_id":%q,"by":%q}`, id, w.name))
@@ -214,13 +233,9 @@ func crashEventsDone(c *client, timers int) {
 		state = fmt.Sprintf("%d documents to be counted, %d effects and %d timers", counted, effects, timers)
 		idle := effects >= counted+timers
 		for _, f := range crashFunctions {
-			var left struct {
-				Events int `json:"dcp_backlog"`
-			}
-			r := c.want(http.StatusOK, c.do("GET", "/_eventing/getDcpEventsRemaining?name="+f.name, ""))
-			c.decode(r, &left)
-			state += fmt.Sprintf(", %d events for %s", left.Events, f.name)
-			idle = idle && left.Events == 0
+			left := c.eventsLeft(f.name)
+			state += fmt.Sprintf(", %d events for %s", left, f.name)
+			idle = idle && left == 0
 		}
 		if idle {
 			return
@@ -244,6 +259,17 @@ func crashResume(c *client) {
 			c.want(http.StatusOK, c.do("POST", "/_eventing/api/v1/functions/"+app.Name+"/resume?wait=60s", ""))
 		}
 	}
+}
+
+// eventsLeft is how many events a function has not handled yet.
+func (c *client) eventsLeft(function string) int {
+	c.t.Helper()
+	var left struct {
+		Events int `json:"dcp_backlog"`
+	}
+	path := "/_eventing/getDcpEventsRemaining?name=" + function
+	c.decode(c.want(http.StatusOK, c.do("GET", path, "")), &left)
+	return left.Events
 }
 
 func (c *client) docCount(db string) int {
