@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 )
@@ -45,20 +46,35 @@ func (e *Engine) Shares(ctx context.Context, r *registry.Record) (out definition
 	if err != nil {
 		return out, err
 	}
-	members := e.members.Known()
-	out = definition.Shares{All: partitions, ByNode: make(map[string]int)}
+	out = dividedAs(owners, e.members.Known())
+	return out, nil
+}
+
+// dividedAs tells how partitions are divided that have these owners, between living processes.
+func dividedAs(owners []nodes.ID, members []nodes.Member) definition.Shares {
+	out := definition.Shares{All: partitions, ByNode: make(map[string]int)}
+	changing := make(map[nodes.ID]bool)
 	for i, id := range planOf(owners, members) {
+		planned := owners[i] == id
+		if planned {
+			out.Planned++
+		} else if len(members) > 0 {
+			changing[id] = true // has it to take
+		}
 		for _, m := range members {
 			if owners[i] == m.ID {
 				out.Owned++
 				out.ByNode[m.Label()]++
+				changing[m.ID] = changing[m.ID] || !planned // or to give
 			}
 		}
-		if owners[i] == id {
-			out.Planned++
+	}
+	for _, has := range changing {
+		if has {
+			out.Changing++
 		}
 	}
-	return out, nil
+	return out
 }
 
 // report gives the counters under the names that Couchbase has for them, so that its tools read

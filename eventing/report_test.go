@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
 )
 
@@ -45,4 +46,38 @@ func TestExportersFindTheirCounters(t *testing.T) {
 		s, err := n.engine.Stats(t.Context(), r, definition.Usual)
 		return err == nil && s.WorkerPIDs["worker_f_0"] == int64(os.Getpid())
 	}, "no worker has a process")
+}
+
+// TestDividedAs: a process counts as one whose share changes if it has partitions to take or to give,
+// and only while it lives.
+func TestDividedAs(t *testing.T) {
+	one, two, dead := nodes.ID{1}, nodes.ID{2}, nodes.ID{9}
+	owned := func(by ...nodes.ID) (owners []nodes.ID) {
+		for _, id := range by {
+			for range partitions / len(by) {
+				owners = append(owners, id)
+			}
+		}
+		return owners
+	}
+	for name, c := range map[string]struct {
+		owners                   []nodes.ID
+		members                  []nodes.ID
+		owned, planned, changing int
+	}{
+		"at rest":            {owned(one, two), []nodes.ID{one, two}, 64, 64, 0},
+		"a process has come": {owned(one), []nodes.ID{one, two}, 64, 32, 2},
+		"nobody had any":     {owned(nodes.ID{}), []nodes.ID{one, two}, 0, 0, 2},
+		"one has died":       {owned(one, dead), []nodes.ID{one}, 32, 32, 1},
+		"one for another":    {owned(one, dead), []nodes.ID{one, two}, 32, 32, 1},
+		"nobody lives":       {owned(one, dead), nil, 0, 0, 0},
+	} {
+		var members []nodes.Member
+		for _, id := range c.members {
+			members = append(members, nodes.Member{ID: id})
+		}
+		s := dividedAs(c.owners, members)
+		require.Equal(t, []int{partitions, c.owned, c.planned, c.changing},
+			[]int{s.All, s.Owned, s.Planned, s.Changing}, name)
+	}
 }

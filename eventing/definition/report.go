@@ -37,12 +37,14 @@ type Stats struct {
 
 // Shares tell how the partitions of a function are divided between processes: Owned are those that
 // a living process works on, Planned those whose owner is the one that they are to have, ByNode how
-// many each process works on. Partitions move while Owned or Planned are less than All.
+// many each process works on, and Changing how many processes have some to take or to give.
+// Partitions move while Owned or Planned are less than All.
 type Shares struct {
-	All     int            `json:"all"`
-	Owned   int            `json:"owned"`
-	Planned int            `json:"planned"`
-	ByNode  map[string]int `json:"by_node"`
+	All      int            `json:"all"`
+	Owned    int            `json:"owned"`
+	Planned  int            `json:"planned"`
+	ByNode   map[string]int `json:"by_node"`
+	Changing int            `json:"changing_nodes"`
 }
 
 // Insight is what the lines of a function's code did.

@@ -12,7 +12,8 @@ import (
 
 // Partitions move by themselves here, while Couchbase's move when somebody begins a rebalance. Its
 // clients and exporters ask how that goes: they are told of one while partitions move. Names and
-// forms are those of eventing's service_manager/http_handlers.go, and of tasks those of ns_server.
+// forms are those of eventing's service_manager2/internal_handlers.go (getRebalanceStatus is of the
+// service_manager before it), and of tasks those of ns_server.
 
 // nodeRows are what Couchbase has at the root of its service, and the tasks of its cluster manager.
 func (p *reports) nodeRows() (rows []call.Route) {
@@ -21,8 +22,8 @@ func (p *reports) nodeRows() (rows []call.Route) {
 		answer call.Handler
 		doc    string
 	}{
-		{"getRebalanceProgress", p.rebalanceProgress(false), "GET: how many partitions are to move."},
-		{"getAggRebalanceProgress", p.rebalanceProgress(true), "GET: how many partitions are to move, with each node."},
+		{"getRebalanceProgress", p.rebalanceProgress, "GET: how many partitions are to move."},
+		{"getAggRebalanceProgress", p.rebalancing, "GET: functions whose partitions move."},
 		{"getRebalanceStatus", p.rebalanceStatus, "GET: whether partitions move."},
 		{"getAggRebalanceStatus", p.rebalanceStatus, "GET: whether partitions move."},
 		{"getDeployedApps", p.names(definition.Deployed), "GET: functions that are deployed."},
@@ -44,58 +45,79 @@ func (p *reports) nodeRows() (rows []call.Route) {
 	return rows
 }
 
-// shares adds up how the partitions are divided of the deployed functions that the user may manage.
-func (p *reports) shares(c *call.Call) (sum definition.Shares, err error) {
-	sum.ByNode = make(map[string]int)
+// shares calls do for each deployed function that the user may manage, with how its partitions are
+// divided.
+func (p *reports) shares(c *call.Call, do func(*registry.Record, definition.Shares)) error {
 	list, err := p.in(c, definition.Deployed)
 	if err != nil {
-		return sum, err
+		return err
 	}
 	for _, r := range list {
 		s, err := p.engine.Shares(c.Context(), r)
 		if err != nil {
-			return sum, err
+			return err
 		}
+		do(r, s)
+	}
+	return nil
+}
+
+// allShares adds up how the partitions of all these functions are divided.
+func (p *reports) allShares(c *call.Call) (sum definition.Shares, err error) {
+	sum.ByNode = make(map[string]int)
+	err = p.shares(c, func(_ *registry.Record, s definition.Shares) {
 		sum.All += s.All
 		sum.Owned += s.Owned
 		sum.Planned += s.Planned
 		for node, n := range s.ByNode {
 			sum.ByNode[node] += n
 		}
-	}
-	return sum, nil
+	})
+	return sum, err
 }
 
-// rebalanceProgress: GET /getRebalanceProgress, and with the nodes GET /getAggRebalanceProgress.
-func (p *reports) rebalanceProgress(nodes bool) call.Handler {
-	type progress struct {
-		Closing int            `json:"CloseStreamVbsLen"`
-		Opening int            `json:"StreamReqVbsLen"`
-		Moving  int            `json:"VbsRemainingToShuffle"`
-		Planned int            `json:"VbsOwnedPerPlan"`
-		Nodes   map[string]int `json:"NodeLevelStats"`
+// rebalanceProgress: GET /getRebalanceProgress. Couchbase has numbers of functions where these are
+// of partitions, and the nodes are always null.
+func (p *reports) rebalanceProgress(c *call.Call) error {
+	s, err := p.allShares(c)
+	if err != nil {
+		return err
 	}
-	return func(c *call.Call) error {
-		s, err := p.shares(c)
-		if err != nil {
-			return err
-		}
-		out := progress{
-			Closing: s.Owned - s.Planned, Opening: s.All - s.Owned, Moving: s.All - s.Planned, Planned: s.Planned,
-		}
-		if nodes {
-			out.Nodes = s.ByNode
-		}
-		return show(c, out)
-	}
+	return show(c, struct {
+		Closing int `json:"CloseStreamVbsLen"`
+		Opening int `json:"StreamReqVbsLen"`
+		Moving  int `json:"VbsRemainingToShuffle"`
+		Planned int `json:"VbsOwnedPerPlan"`
+		Nodes   any `json:"NodeLevelStats"`
+	}{
+		Closing: s.Owned - s.Planned, Opening: s.All - s.Owned, Moving: s.All - s.Planned,
+		Planned: s.Planned,
+	})
 }
 
-// truth answers true or false, as text.
-func truth(c *call.Call, is bool) error { return text(c, "text/plain", strconv.AppendBool(nil, is)) }
+// rebalancing: GET /getAggRebalanceProgress. Functions whose partitions move, each with the number
+// of processes that have some to take or to give.
+func (p *reports) rebalancing(c *call.Call) error {
+	nodes := make(map[string]int)
+	err := p.shares(c, func(r *registry.Record, s definition.Shares) {
+		if s.Changing > 0 {
+			nodes[r.Ref().String()] = s.Changing
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return show(c, nodes)
+}
+
+// truth answers true or false and nothing behind it, which readers would not take.
+func truth(c *call.Call, is bool) error {
+	return text(c, "application/json", strconv.AppendBool(nil, is))
+}
 
 // rebalanceStatus: GET /getAggRebalanceStatus.
 func (p *reports) rebalanceStatus(c *call.Call) error {
-	s, err := p.shares(c)
+	s, err := p.allShares(c)
 	if err != nil {
 		return err
 	}
@@ -116,7 +138,7 @@ func (p *reports) tasks(c *call.Call) error {
 		Stale    bool                    `json:"statusIsStale"`
 		TimedOut bool                    `json:"masterRequestTimedOut"`
 	}
-	s, err := p.shares(c)
+	s, err := p.allShares(c)
 	if err != nil {
 		return err
 	}
