@@ -12,6 +12,8 @@ import (
 
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/server/servertest"
+	"github.com/settee-db/settee/storage/kv/latencykv"
+	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
 // TestMain lets the test binary be the workers of JavaScript, too.
@@ -191,6 +193,29 @@ func TestListOfManyRows(t *testing.T) {
 		"a\n{\"code\":500,\"error\":\"os_process_error\",\"reason\":\"OS process timed out.\"}\n",
 		w.Body.String(),
 	)
+}
+
+// TestListReadsWhatIsAsked: rows are read when the function has a worker and asks for them, so that
+// lists that wait for one hold none.
+func TestListReadsWhatIsAsked(t *testing.T) {
+	engine := latencykv.New(memkv.New(), latencykv.Options{})
+	s := servertest.NewJSOn(t, engine)
+	var docs []string
+	for i := range 200 {
+		docs = append(docs, fmt.Sprintf(`{"_id":"d%04d","pad":%q}`, i, strings.Repeat("x", 9000)))
+	}
+	require.Equal(t, 201, s.Do("POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`).Code)
+	s.PutDesign("l", `{"views":{"v":{"map":"function(d){ emit(null, 1) }"}},
+		"lists":{"none":"function(){ send('none') }","one":"function(){ getRow(); send('none') }"}}`)
+	target := "/db/_design/l/_list/none/v?include_docs=true"
+	require.Equal(t, 200, s.Do("GET", target, "").Code) // the view is built
+	trips := map[string]int64{}
+	for _, list := range []string{"none", "one"} {
+		engine.Reset()
+		require.Equal(t, "none", s.Do("GET", strings.Replace(target, "none", list, 1), "").Body.String())
+		trips[list] = engine.Reset().RoundTrips
+	}
+	require.Less(t, trips["none"], trips["one"])
 }
 
 // TestListKeys has `keys` with one element stay one: beside the reduce function of a list's view

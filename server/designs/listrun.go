@@ -24,6 +24,7 @@ type listRun struct {
 	list *listRequest
 	js   *js.Design
 
+	asks    chan struct{} // one when the function asks for its first rows
 	rows    chan [][]byte // closed at the end of the rows
 	done    chan struct{} // closed at the end of the conversation
 	started bool
@@ -42,20 +43,31 @@ type listRun struct {
 }
 
 func newListRun(c *call.Call, functions *js.Design, l *listRequest) *listRun {
-	return &listRun{c: c, list: l, js: functions, rows: make(chan [][]byte), done: make(chan struct{})}
+	return &listRun{
+		c: c, list: l, js: functions,
+		asks: make(chan struct{}, 1), rows: make(chan [][]byte), done: make(chan struct{}),
+	}
 }
 
 // errListDone ends the query when the function wants no more rows.
 var errListDone = errors.New("the list has ended")
 
-// start begins the conversation; head is the function's first argument.
-func (l *listRun) start(head []byte) {
+// start begins the conversation; head is the function's first argument. It returns when the function
+// asks for rows, so that of lists that wait for a worker none holds rows: as many do as there are
+// workers. The error is errListDone where the function wants none.
+func (l *listRun) start(head []byte) error {
 	ctx, cancel := context.WithCancel(l.c.Context())
 	l.started, l.cancel = true, cancel
 	go func() {
 		defer close(l.done)
 		l.err = l.js.List(ctx, l.list.name, head, l.list.req, js.ListIO{Output: l.output, Rows: l.next})
 	}()
+	select {
+	case <-l.asks:
+		return nil
+	case <-l.done:
+		return errListDone
+	}
 }
 
 // offer gives the rows gathered to the function when it asks for them.
@@ -77,6 +89,10 @@ func (l *listRun) next() ([][]byte, error) {
 	if l.mute {
 		l.ended = true
 		return nil, nil
+	}
+	select {
+	case l.asks <- struct{}{}: // nobody looks after the first
+	default:
 	}
 	rows, more := <-l.rows
 	l.reading, l.ended = l.reading || more, !more
@@ -254,8 +270,7 @@ func (s *listSink) Head(h *views.Head) error {
 		}
 		b = documents.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq)
 	}
-	s.run.start(append(b, '}'))
-	return nil
+	return s.run.start(append(b, '}'))
 }
 
 // Rows implements views.Sink.
@@ -294,8 +309,7 @@ type documentFeed struct{ run *listRun }
 
 // Head gives the function its head.
 func (f *documentFeed) Head(members []byte) error {
-	f.run.start(append(members, '}'))
-	return nil
+	return f.run.start(append(members, '}'))
 }
 
 // Row gives the function a row.
