@@ -42,6 +42,35 @@ export function usePoll<T> (load: (signal: AbortSignal) => Promise<T>, every: nu
   return loaded
 }
 
+export interface Draft<T> {
+  /** What the form shows: what is typed, and where nothing is, what the server has. */
+  now: T
+  /** What is typed and was not saved. */
+  unsaved: Partial<T>
+  type: (part: Partial<T>) => void
+  /** saved is told what the server has taken, before it answers what it has now. */
+  saved: (sent: Partial<T>) => void
+}
+
+/**
+ * useDraft is a form over a value of the server, which comes anew at any time: after each save, and when the server was
+ * away. It never takes what is typed away. What was sent and has not been changed since gives way to what the server
+ * says when it says it again, so that nothing flickers, and a list comes back as the server keeps it. `has` is a new
+ * object when, and only when, the server was asked.
+ */
+export function useDraft<T extends object> (has: T): Draft<T> {
+  const [{ typed, sent }, set] = useState<{ typed: Partial<T>, sent: Partial<T> }>({ typed: {}, sent: {} })
+  useEffect(() => set(draft => ({ typed: without(draft.typed, draft.sent), sent: {} })), [has])
+  const type = useCallback((part: Partial<T>) => set(({ typed, sent }) => ({ typed: { ...typed, ...part }, sent })), [])
+  const saved = useCallback((sent: Partial<T>) => set(({ typed }) => ({ typed, sent })), [])
+  return { now: { ...has, ...typed }, unsaved: without(typed, sent), type, saved }
+}
+
+/** without is what is typed, less what is there as it was sent. */
+export function without<T extends object> (typed: Partial<T>, sent: Partial<T>): Partial<T> {
+  return Object.fromEntries(Object.entries(typed).filter(([name, value]) => !(name in sent && sent[name as keyof T] === value))) as Partial<T>
+}
+
 /** useLater is the value once it has not changed for some milliseconds: what is typed, before it is asked for. */
 export function useLater<T> (value: T, ms = 200): T {
   const [late, set] = useState(value)

@@ -45,6 +45,8 @@ function Edit (props: DocJsonProps & { begin: string }) {
   const [text, setText] = useState(begin)
   const [failed, setFailed] = useState<Error>()
   const [busy, setBusy] = useState(false)
+  const newest = useRef(text)
+  newest.current = text
   const dirty = text !== base
   if (begin !== base && !dirty) {
     setBase(begin)
@@ -59,8 +61,12 @@ function Edit (props: DocJsonProps & { begin: string }) {
     setBusy(true)
     setFailed(undefined)
     try {
-      await stored(props, read.doc, text)
+      const rev = await stored(props, read.doc, text)
       setBase(text)
+      // What was typed meanwhile is unsaved, and a change of the revision that was made.
+      unsaved.current = newest.current !== text
+      const before = JSON.stringify(read.doc._rev)
+      setText(now => now === text || before === undefined ? now : now.replace(before, JSON.stringify(rev)))
     } catch (error) {
       setFailed(error as Error)
     }
@@ -78,7 +84,7 @@ function Edit (props: DocJsonProps & { begin: string }) {
         />
       )}
       {conflict && id === undefined && <Notice kind='failed'>A document with this id exists: choose another id.</Notice>}
-      <Editor label={`JSON of ${id ?? 'the new document'}`} language='json' value={text} onChange={setText} onSave={() => { void save() }} marks={marks} />
+      <Editor label={`JSON of ${id ?? 'the new document'}`} language='json' value={text} readOnly={busy && id === undefined} onChange={setText} onSave={() => { void save() }} marks={marks} />
       <Actions {...props} busy={busy} dirty={dirty} broken={!('doc' in parseDoc(text))} onSave={() => { void save() }} onReset={() => { setText(base); setFailed(undefined); again() }} />
     </>
   )
@@ -93,8 +99,8 @@ function useUnsaved (unsaved: { current: boolean }, dirty: boolean) {
   }, [dirty])
 }
 
-// stored saves the text, shows the document under its id, and tells the list.
-async function stored ({ db, id, unsaved, onShow, onStored, again }: DocJsonProps, doc: Doc, text: string) {
+// stored saves the text, shows the document under its id, tells the list, and is the revision that was made.
+async function stored ({ db, id, unsaved, onShow, onStored, again }: DocJsonProps, doc: Doc, text: string): Promise<string> {
   const name = typeof doc._id === 'string' ? doc._id : ''
   if (id !== undefined && name !== id) throw new Error(`"_id" has to stay ${id}. Use Duplicate for a document with another id.`)
   if (name === '') throw new Error('A document needs an "_id" that is a text.')
@@ -104,6 +110,7 @@ async function stored ({ db, id, unsaved, onShow, onStored, again }: DocJsonProp
   unsaved.current = false
   if (id === undefined) await onShow(name)
   else again()
+  return rev!
 }
 
 function marksOf (failed: Error | undefined, text: string): Mark[] {

@@ -1,12 +1,12 @@
 // A design document: each function in an editor of its own, with a trial beside it.
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError, docPath, get, put } from '../../api'
 import { useCommands } from '../../commands'
 import type { DesignDoc } from '../../designs'
 import { hold, href, useParam } from '../../router'
 import { useDatabaseAdmin } from '../../rights'
 import { Button, confirm, Editor, Empty, Failure, Page, toast, type Mark } from '../../ui'
-import { useLoad } from '../../use'
+import { useDraft, useLoad } from '../../use'
 import { AddFunction } from './add'
 import { functionsOf, lineRange, placeOfError, withValue, type FunctionEntry } from './functions'
 import { Settings } from './settings'
@@ -14,21 +14,34 @@ import { Trial } from './trial'
 
 const WHOLE = 'json' // the place of the document as a whole
 
+interface Whole {
+  text: string
+  rev: string
+}
+
+interface Edited {
+  design: DesignDoc
+  whole: Whole | undefined
+}
+
 const wholeText = ({ _id, _rev, ...rest }: DesignDoc) => JSON.stringify(rest, null, 2)
 
 export function EditDesign ({ db, name }: { db: string, name: string }) {
   const target = docPath(db, `_design/${name}`)
   const loaded = useLoad(signal => get<DesignDoc>(target, undefined, { signal, quiet: true }), [target])
   return loaded.value
-    ? <Loaded key={loaded.value._rev} db={db} name={name} stored={loaded.value} again={loaded.again} />
+    ? <Loaded db={db} name={name} stored={loaded.value} again={loaded.again} />
     : <Page title={name} path={<Path db={db} />}>{loaded.error && <Failure error={loaded.error} doing='Reading the design document' again={loaded.again} />}</Page>
 }
 
 const Path = ({ db }: { db: string }) => <><a href={href(['designs'])}>Designs & indexes</a> <a href={href(['designs', db])}>{db}</a></>
 
 function Loaded ({ db, name, stored, again }: { db: string, name: string, stored: DesignDoc, again: () => void }) {
-  const [design, setDesign] = useState(stored)
-  const [whole, setWhole] = useState<string>() // the text of the whole document while that is edited
+  // The design document, or its text while the whole is edited, with the revision that it is a change of.
+  const draft = useDraft<Edited>(useMemo(() => ({ design: stored, whole: undefined }), [stored]))
+  const { design, whole } = draft.now
+  const setDesign = (design: DesignDoc) => draft.type({ design })
+  const saves = useRef<Record<string, string>>({}) // what was typed while it was saved is a change of what was saved
   const [fn, setFn] = useParam('fn')
   const [error, setError] = useState<Error>()
   const [busy, setBusy] = useState(false)
@@ -37,19 +50,22 @@ function Loaded ({ db, name, stored, again }: { db: string, name: string, stored
   const admin = useDatabaseAdmin(db)
   const functions = functionsOf(design)
   const chosen = functions.find(one => one.path.join('/') === fn) ?? (fn === WHOLE ? undefined : functions[0])
-  const dirty = whole !== undefined || JSON.stringify(design) !== JSON.stringify(stored)
+  const { unsaved } = draft
+  const dirty = unsaved.whole !== undefined || ('design' in unsaved && JSON.stringify(design) !== JSON.stringify(stored))
   useEffect(() => {
     hold(dirty ? () => confirm('Leave without saving?', <p>What you changed in this design document is lost.</p>, 'Leave') : undefined)
     return () => hold(undefined)
   }, [dirty])
+  const read = ({ text, rev }: Whole): DesignDoc => ({ ...JSON.parse(text) as DesignDoc, _id: stored._id, _rev: rev })
   const save = async () => {
     setBusy(true)
     setError(undefined)
     try {
-      const next = whole === undefined ? design : { ...JSON.parse(whole) as DesignDoc, _id: stored._id, _rev: stored._rev }
-      await put(docPath(db, stored._id), next)
+      const next = whole === undefined ? design : read(whole)
+      const { rev } = await put<{ rev: string }>(docPath(db, stored._id), { ...next, _rev: saves.current[next._rev] ?? next._rev })
+      saves.current[next._rev] = rev
+      draft.saved({ design, whole })
       toast(`${name} was saved. Changed indexes are built anew.`)
-      hold(undefined)
       again()
     } catch (e) {
       setError(e as Error)
@@ -62,8 +78,7 @@ function Loaded ({ db, name, stored, again }: { db: string, name: string, stored
   const choose = (place: string) => {
     if (whole !== undefined) {
       try {
-        setDesign({ ...JSON.parse(whole) as DesignDoc, _id: stored._id, _rev: stored._rev })
-        setWhole(undefined)
+        draft.type({ design: read(whole), whole: undefined })
       } catch (e) {
         return setError(e as Error)
       }
@@ -96,12 +111,12 @@ function Loaded ({ db, name, stored, again }: { db: string, name: string, stored
                 <Settings design={design} fn={chosen} admin={admin} onChange={setDesign} onRemoved={() => setFn(undefined)} />
                 <Editor
                   key={chosen.path.join('/')} label={chosen.title} language='javascript' readOnly={!admin} value={chosen.source} marks={marks}
-                  onChange={text => setDesign(before => withValue(before, chosen.path, text))} onSave={() => { void save() }} onRun={() => setTurn(turn + 1)}
+                  onChange={text => setDesign(withValue(design, chosen.path, text))} onSave={() => { void save() }} onRun={() => setTurn(turn + 1)}
                 />
               </>
             : <Editor
-                label='Design document' language='json' readOnly={!admin} value={whole ?? wholeText(design)}
-                onChange={setWhole} onSave={() => { void save() }}
+                label='Design document' language='json' readOnly={!admin} value={whole?.text ?? wholeText(design)}
+                onChange={text => draft.type({ whole: { text, rev: whole?.rev ?? design._rev } })} onSave={() => { void save() }}
               />}
         </section>
         <section class='trial-side' aria-label='Trial'>

@@ -56,7 +56,10 @@ export function Trial ({ db, design, fn, turn }: {
   useEffect(() => {
     const stop = new AbortController()
     get<{ rows: { id: string }[] }>(path`/${db}/_all_docs`, { limit: 15 }, { signal: stop.signal, quiet: true })
-      .then(({ rows }) => setIds(rows.map(row => row.id).filter(id => !id.startsWith('_design/')).slice(0, 5).join('\n')), () => {})
+      .then(({ rows }) => {
+        const first = rows.map(row => row.id).filter(id => !id.startsWith('_design/')).slice(0, 5).join('\n')
+        setIds(typed => typed === '' ? first : typed)
+      }, () => {})
     return () => stop.abort()
   }, [db])
   const run = async () => {

@@ -1,6 +1,7 @@
 // What a function may use, as a form: its source, and rows of databases, addresses and constants.
 import { useState } from 'preact/hooks'
 import { Button, DatabaseNames, Field, Notice } from '../../ui'
+import { useDraft } from '../../use'
 import type { Binding, Deps } from './api'
 
 type Control = 'text' | 'secret' | 'check' | 'database' | readonly string[]
@@ -36,15 +37,16 @@ const KINDS: Kind[] = [
   }
 ]
 
-/** Bindings edits a copy of what is stored; save is given all of it. */
+/** Bindings is given all that is stored, and gives save all of it. */
 export function Bindings ({ stored, save }: { stored: Deps, save: (deps: Deps) => Promise<void> }) {
-  const [deps, setDeps] = useState(stored)
+  const draft = useDraft(stored)
+  const deps = draft.now
   const [error, setError] = useState<string>()
   const rows = (kind: Kind): Binding[] => deps[kind.member] ?? []
-  const setRows = (kind: Kind, next: Binding[]) => setDeps({ ...deps, [kind.member]: next })
+  const setRows = (kind: Kind, next: Binding[]) => draft.type({ [kind.member]: next })
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    await save(deps).then(() => setError(undefined), (e: Error) => setError(e.message))
+    await save(deps).then(() => { draft.saved(deps); setError(undefined) }, (e: Error) => setError(e.message))
   }
   return (
     <form class='stack' onSubmit={submit}>
@@ -53,7 +55,7 @@ export function Bindings ({ stored, save }: { stored: Deps, save: (deps: Deps) =
         {(id, about) => (
           <input
             id={id} aria-describedby={about} required list='function-source' value={deps.source_bucket}
-            onInput={event => setDeps({ ...deps, source_bucket: event.currentTarget.value })}
+            onInput={event => draft.type({ source_bucket: event.currentTarget.value })}
           />
         )}
       </Field>

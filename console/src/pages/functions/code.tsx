@@ -3,26 +3,27 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { count } from '../../format'
 import { hold } from '../../router'
 import { Button, confirm, Editor, Notice, toast, type Mark } from '../../ui'
-import { usePoll } from '../../use'
-import { compileError, words, type FunctionApi, type LineStats } from './api'
+import { useDraft, usePoll } from '../../use'
+import { compileError, words, type Definition, type FunctionApi, type LineStats } from './api'
 
 interface CodeProps {
   api: FunctionApi
-  stored: string
+  stored: Definition
   /** Whether it cannot be edited, and whether it has done anything that could be shown. */
   deployed: boolean
   running: boolean
   /** A line to go to. */
   line: number | undefined
-  saved: (text: string) => void
+  saved: () => void
 }
 
 /** Code saves with Ctrl+S. An error of the compiler stands at its place. */
 export function CodePanel ({ api, stored, deployed, running, line, saved }: CodeProps) {
-  const [text, setText] = useState(stored)
+  const draft = useDraft(useMemo(() => ({ text: stored.appcode }), [stored]))
+  const { text } = draft.now
   const [marks, setMarks] = useState<Mark[]>([])
   const [error, setError] = useState<string>()
-  const unsaved = text !== stored
+  const unsaved = 'text' in draft.unsaved && text !== stored.appcode
   useEffect(() => {
     if (!unsaved) return
     hold(() => confirm('Leave the code?', 'It is changed and not saved.', 'Leave'))
@@ -36,7 +37,8 @@ export function CodePanel ({ api, stored, deployed, running, line, saved }: Code
       const { warning_info: warnings } = await api.saveCode(text)
       setMarks([])
       setError(undefined)
-      saved(text)
+      draft.saved({ text })
+      saved()
       toast(['Code saved.', ...warnings ?? []].join(' '))
     } catch (e) {
       const at = compileError(e)
@@ -51,7 +53,7 @@ export function CodePanel ({ api, stored, deployed, running, line, saved }: Code
         <span class='muted small'>{deployed ? 'Pause or undeploy the function to change its code.' : unsaved ? 'Changed and not saved.' : 'Ctrl+S saves.'}</span>
       </div>
       {error && <Notice kind='failed'>{error}</Notice>}
-      <Editor label='Code' language='javascript' value={text} onChange={setText} onSave={save} readOnly={deployed} marks={marks} heat={heat} current={line} />
+      <Editor label='Code' language='javascript' value={text} onChange={text => draft.type({ text })} onSave={save} readOnly={deployed} marks={marks} heat={heat} current={line} />
       <p class='muted small'>{heat ? 'Bars beside the lines: how much of the time each took; hover for calls, failures and the last log.' : ''}</p>
     </>
   )

@@ -64,8 +64,8 @@ export function FunctionView ({ api, status, again, gone }: FunctionProps) {
       </div>
       {part !== 'debug' && <Charts stats={stats.value} />}
       <Tabs label='Parts of the function' tabs={[...PARTS]} chosen={part} onChoose={key => { setLine(undefined); choose(key, true) }} />
-      {part === 'code' && <CodePanel key={stored.appcode} api={api} stored={stored.appcode} deployed={deployed} running={state !== 'undeployed'} line={line} saved={() => { definition.again(); again() }} />}
-      {part === 'bindings' && <Bindings key={JSON.stringify(stored.depcfg)} stored={stored.depcfg} save={deps => saved('Bindings', api.saveBindings(deps))} />}
+      {part === 'code' && <CodePanel api={api} stored={stored} deployed={deployed} running={state !== 'undeployed'} line={line} saved={() => { definition.again(); again() }} />}
+      {part === 'bindings' && <Bindings stored={stored.depcfg} save={deps => saved('Bindings', api.saveBindings(deps))} />}
       {part === 'settings' && <Settings stored={stored.settings} save={changed => saved('Settings', api.saveSettings(changed))} />}
       {part === 'test' && <Trial api={api} goTo={at => { setLine(at); choose('code', true) }} />}
       {part === 'debug' && <Debugger api={api} code={stored.appcode} />}

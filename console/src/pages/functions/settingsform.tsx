@@ -1,13 +1,14 @@
 // The settings of a function as a form: the types of their values say what the controls are.
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { Button, Field, Notice, toast } from '../../ui'
+import { useDraft } from '../../use'
 import { asText, CHOICES, fromText, shown, USUAL } from './settings'
 
 /** Settings sends what was changed. */
 export function Settings ({ stored, save }: {
   stored: Record<string, unknown>, save: (changed: Record<string, unknown>) => Promise<void>
 }) {
-  const [texts, setTexts] = useState<Record<string, string | boolean>>({})
+  const draft = useDraft(useMemo(() => textsOf(stored), [stored]))
   const [errors, setErrors] = useState<Record<string, string>>({})
   const [refused, setRefused] = useState<string>()
   const { usual, more } = shown(stored)
@@ -15,9 +16,10 @@ export function Settings ({ stored, save }: {
     event.preventDefault()
     const changed: Record<string, unknown> = {}
     const wrong: Record<string, string> = {}
-    for (const [name, text] of Object.entries(texts)) {
+    const sent = draft.unsaved
+    for (const [name, text] of Object.entries(sent)) {
       try {
-        const value = typeof text === 'boolean' ? text : fromText(name, stored[name] ?? null, text)
+        const value = typeof text === 'boolean' ? text : fromText(name, stored[name] ?? null, text!)
         if (JSON.stringify(value) !== JSON.stringify(stored[name] ?? null)) changed[name] = value
       } catch (error) {
         wrong[name] = (error as Error).message
@@ -26,12 +28,12 @@ export function Settings ({ stored, save }: {
     setErrors(wrong)
     if (Object.keys(wrong).length > 0) return
     if (Object.keys(changed).length === 0) return toast('Nothing was changed.')
-    await save(changed).then(() => { setTexts({}); setRefused(undefined) }, (error: Error) => setRefused(error.message))
+    await save(changed).then(() => { draft.saved(sent); setRefused(undefined) }, (error: Error) => setRefused(error.message))
   }
   const field = (name: string) => (
     <One
-      key={name} name={name} value={stored[name] ?? null} text={texts[name]} error={errors[name]}
-      onChange={text => setTexts({ ...texts, [name]: text })}
+      key={name} name={name} value={stored[name] ?? null} text={draft.now[name]!} error={errors[name]}
+      onChange={text => draft.type({ [name]: text })}
     />
   )
   return (
@@ -47,13 +49,20 @@ export function Settings ({ stored, save }: {
   )
 }
 
+// textsOf is what stands in each control.
+function textsOf (stored: Record<string, unknown>): Record<string, string | boolean> {
+  return Object.fromEntries(Object.entries({ selector: null, ...stored }).map(([name, value]) => [
+    name, typeof value === 'boolean' ? value : asText(name, value)
+  ]))
+}
+
 function One ({ name, value, text, error, onChange }: {
-  name: string, value: unknown, text: string | boolean | undefined, error: string | undefined, onChange: (text: string | boolean) => void
+  name: string, value: unknown, text: string | boolean, error: string | undefined, onChange: (text: string | boolean) => void
 }) {
   if (typeof value === 'boolean') {
-    return <label class='row'><input type='checkbox' checked={Boolean(text ?? value)} onChange={event => onChange(event.currentTarget.checked)} /> {name}</label>
+    return <label class='row'><input type='checkbox' checked={text === true} onChange={event => onChange(event.currentTarget.checked)} /> {name}</label>
   }
-  const shownText = String(text ?? asText(name, value))
+  const shownText = String(text)
   const choices = CHOICES[name]
   return (
     <Field label={name} hint={USUAL[name]} error={error}>

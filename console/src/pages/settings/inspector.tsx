@@ -1,8 +1,9 @@
 // The chosen setting: what it means, and the forms that change it.
-import { useEffect, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { ApiError, path, put, remove } from '../../api'
 import { href } from '../../router'
 import { Button, confirm, Field, Notice, State, toast } from '../../ui'
+import { useDraft } from '../../use'
 import { nameOf, shown, when, whence, type Setting } from './settings'
 
 const pathOf = (section: string, key: string): string => path`/_node/_local/_config/${section}/${key}`
@@ -50,17 +51,17 @@ function Edit ({ setting, again }: { setting: Setting, again: () => void }) {
   const { section, key, secret, origin } = setting
   const name = nameOf(setting)
   const now = secret ? '' : setting.value // what stands for a secret is no value
-  const [typed, setTyped] = useState(now)
+  const draft = useDraft(useMemo(() => ({ text: now }), [setting]))
+  const typed = draft.now.text
   const [error, setError] = useState<string>()
   const [busy, setBusy] = useState(false)
-  useEffect(() => setTyped(now), [now])
   const act = async (what: Promise<unknown>, done: string) => {
     setBusy(true)
     try {
       await what
       setError(undefined)
       toast(done)
-      if (secret) setTyped('')
+      draft.saved({ text: typed })
       again()
     } catch (e) {
       setError((e as Error).message)
@@ -81,7 +82,7 @@ function Edit ({ setting, again }: { setting: Setting, again: () => void }) {
     spellcheck: false,
     value: typed,
     onInput: (event: InputEvent & { currentTarget: HTMLInputElement }) => {
-      setTyped(event.currentTarget.value)
+      draft.type({ text: event.currentTarget.value })
       setError(undefined)
     }
   }

@@ -5,7 +5,7 @@ import { plural } from '../../format'
 import { useParam } from '../../router'
 import { useSession } from '../../session'
 import { Button, confirm, Dialog, Empty, Failure, Field, Notice, Split, State, Table, toast } from '../../ui'
-import { useLater, useLoad } from '../../use'
+import { useDraft, useLater, useLoad } from '../../use'
 import { list } from './rights'
 import { create, drop, load, save, type User } from './users'
 
@@ -58,12 +58,13 @@ export function People () {
 }
 
 function Inspector ({ user, mine, again, close }: { user: User, mine: boolean, again: () => void, close: () => void }) {
-  const [roles, setRoles] = useState(user.doc?.roles.join(', ') ?? '')
-  const [password, setPassword] = useState('')
+  const draft = useDraft(useMemo(() => ({ roles: user.doc?.roles.join(', ') ?? '', password: '' }), [user]))
+  const { roles, password } = draft.now
   const act = async (what: Promise<unknown>, done: string) => {
     try {
       await what
       toast(done)
+      draft.saved({ roles, password })
       again()
     } catch (e) {
       toast(e as Error)
@@ -72,7 +73,6 @@ function Inspector ({ user, mine, again, close }: { user: User, mine: boolean, a
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     await act(save(user, list(roles), password), `${user.name} was saved.`)
-    setPassword('')
   }
   const removeUser = async () => {
     const what = `${user.name} cannot sign in any more${user.admin ? ', and administers the server no longer' : ''}. Documents stay as they are.`
@@ -86,14 +86,14 @@ function Inspector ({ user, mine, again, close }: { user: User, mine: boolean, a
       {user.admin && <Notice kind='hint'>Administers the server: may do everything, in every database.</Notice>}
       {user.doc && (
         <Field label='Roles' hint='Separated by commas. Databases give rights to names and to roles.'>
-          {(id, about) => <input id={id} aria-describedby={about} value={roles} onInput={event => setRoles(event.currentTarget.value)} />}
+          {(id, about) => <input id={id} aria-describedby={about} value={roles} onInput={event => draft.type({ roles: event.currentTarget.value })} />}
         </Field>
       )}
       <Field label='New password' hint='Empty leaves it as it is.'>
         {(id, about) => (
           <input
             id={id} type='password' autocomplete='new-password' aria-describedby={about} value={password}
-            onInput={event => setPassword(event.currentTarget.value)}
+            onInput={event => draft.type({ password: event.currentTarget.value })}
           />
         )}
       </Field>

@@ -1,9 +1,9 @@
 // The rights in one database.
-import { useEffect, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { get, path, put } from '../../api'
 import { useParam } from '../../router'
 import { Button, DatabaseNames, Failure, Field, Notice, toast } from '../../ui'
-import { useLoad } from '../../use'
+import { useDraft, useLoad } from '../../use'
 import { group, isPublic, list, type Security } from './rights'
 
 type Text = Record<'adminNames' | 'adminRoles' | 'memberNames' | 'memberRoles', string>
@@ -48,21 +48,25 @@ function text (security: Security): Text {
 
 function Form ({ db }: { db: string }) {
   const loaded = useLoad(signal => get<Security>(path`/${db}/_security`, undefined, { signal, quiet: true }), [db])
-  const [typed, setTyped] = useState<Text>()
-  useEffect(() => { if (loaded.value) setTyped(text(loaded.value)) }, [loaded.value])
-  if (loaded.error) return <Failure error={loaded.error} doing={`Reading the rights of ${db}`} again={loaded.again} />
-  if (!loaded.value || !typed) return null
+  if (loaded.value) return <Edit db={db} stored={loaded.value} again={loaded.again} />
+  return loaded.error ? <Failure error={loaded.error} doing={`Reading the rights of ${db}`} again={loaded.again} /> : null
+}
+
+function Edit ({ db, stored, again }: { db: string, stored: Security, again: () => void }) {
+  const draft = useDraft(useMemo(() => text(stored), [stored]))
+  const typed = draft.now
   const next: Security = {
-    ...loaded.value,
-    admins: { ...loaded.value.admins, names: list(typed.adminNames), roles: list(typed.adminRoles) },
-    members: { ...loaded.value.members, names: list(typed.memberNames), roles: list(typed.memberRoles) }
+    ...stored,
+    admins: { ...stored.admins, names: list(typed.adminNames), roles: list(typed.adminRoles) },
+    members: { ...stored.members, names: list(typed.memberNames), roles: list(typed.memberRoles) }
   }
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     try {
       await put(path`/${db}/_security`, next)
       toast(`The rights of ${db} were saved.`)
-      loaded.again()
+      draft.saved(typed)
+      again()
     } catch (e) {
       toast(e as Error)
     }
@@ -73,7 +77,7 @@ function Form ({ db }: { db: string }) {
       {FIELDS.map(({ key, label, hint }) => (
         <Field key={key} label={label} hint={hint}>
           {(id, about) => (
-            <input id={id} aria-describedby={about} value={typed[key]} onInput={event => setTyped({ ...typed, [key]: event.currentTarget.value })} />
+            <input id={id} aria-describedby={about} value={typed[key]} onInput={event => draft.type({ [key]: event.currentTarget.value })} />
           )}
         </Field>
       ))}
