@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -43,14 +42,7 @@ func front(t *testing.T, own, theirs http.HandlerFunc) (base string, s *Shadow, 
 	require.NoError(t, err)
 	log = new(strings.Builder)
 	s = New(u, slog.New(slog.NewTextHandler(&locked{w: log}, nil)))
-	e := echo.New()
-	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc {
-		return s.Around(func(c echo.Context) error {
-			own(c.Response(), c.Request())
-			return nil
-		})
-	})
-	front := httptest.NewServer(e)
+	front := httptest.NewServer(s.Around(own))
 	t.Cleanup(front.Close)
 	t.Cleanup(s.Close)
 	return front.URL, s, log
