@@ -7,8 +7,8 @@
 //	tls.go, prometheusport.go, functionsport.go  other listeners
 //
 // A request comes through a listener, sub-package wire, which lets through what net/http would
-// refuse by itself, to sub-package call, which describes its way. Handlers are packages by resource:
-// admin, session, replicator, databases, documents, lists, changes, queries (views),
+// refuse by itself, and echo to sub-package call, which describes its way. Handlers are packages by
+// resource: admin, session, replicator, databases, documents, lists, changes, queries (views),
 // designs (their functions), find (Mango), functions (event functions), console,
 // fulltext; none imports server, and few import each other. Below them: params reads
 // options, users finds users, auth reads what headers prove, stats has the counters, logging the

@@ -20,7 +20,7 @@ func (s *Server) Connections() int {
 }
 
 // TLSServer is what answers connections with TLS.
-func (s *Server) TLSServer() *http.Server { return s.secure }
+func (s *Server) TLSServer() *http.Server { return s.echo.TLSServer }
 
 // Routes are the rows of all resources.
 func Routes() []call.Route { return routes(nil, nil, nil, nil, nil, nil, nil) }

@@ -17,7 +17,9 @@ const managerMount = "/_p/event"
 // what is below functions.Mount elsewhere, without that in the path or with managerMount, so that
 // tools for Couchbase find it.
 func (s *Server) newFunctionsServer() *http.Server {
-	return s.listener(http.HandlerFunc(s.serveFunctions))
+	server := &http.Server{Handler: http.HandlerFunc(s.serveFunctions)}
+	s.configure(server)
+	return server
 }
 
 // serveFunctions serves the port of event functions, whose paths are Couchbase's: they are mounted
@@ -30,7 +32,7 @@ func (s *Server) serveFunctions(w http.ResponseWriter, r *http.Request) {
 			r.URL.RawPath = mounted(r.URL.RawPath)
 		}
 	}
-	s.handler.ServeHTTP(w, r)
+	s.echo.ServeHTTP(w, r)
 }
 
 // mounted is where a path of the additional port is on the others.

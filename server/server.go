@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/settee-db/settee/cluster/logins"
@@ -110,10 +111,8 @@ type Server struct {
 	replications *replicator.Replications
 	admin        *admin.Handlers
 	sessions     *session.Handlers
-	// handler is the chain, behind what watches it; plain and secure listen for it.
-	handler       http.Handler
-	plain, secure *http.Server
-	address       atomic.Pointer[net.Addr] // that Serve was called for last, nil before
+	echo         *echo.Echo
+	address      atomic.Pointer[net.Addr] // that Serve was called for last, nil before
 	// connections are those of all listeners.
 	connections *connections
 	shadow      *shadow.Shadow
@@ -214,11 +213,7 @@ func New(o Options) (*Server, error) {
 		s.replications.ConfigChanged()
 	})
 	directory.Start(func() *auth.Settings { return env.Settings().Auth })
-	s.handler = env
-	if s.shadow != nil {
-		s.handler = s.shadow.Around(env)
-	}
-	s.plain, s.secure = s.listener(s.handler), s.listener(s.handler)
+	s.echo = s.newEcho()
 	s.functionsPort = s.newFunctionsServer()
 	return s, s.replications.Start()
 }
@@ -236,9 +231,26 @@ func (s *Server) port() string {
 // headTimeout is how long the head of a request may take, and a handshake of TLS.
 const headTimeout = time.Minute
 
-// listener makes a server of net/http for handler, with the limits of all that take requests.
-func (s *Server) listener(handler http.Handler) *http.Server {
-	server := &http.Server{Handler: handler}
+// newEcho is the listener: echo accepts connections and ends them, and hands every request to the
+// route table. Both of its servers, with TLS and without, have the same limits.
+func (s *Server) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	// Paths follow CouchDB's rules, which echo's router does not know: the route table is asked
+	// before it.
+	serve := s.env.Serve
+	if s.shadow != nil {
+		serve = s.shadow.Around(serve)
+	}
+	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return serve })
+	e.HTTPErrorHandler = func(err error, c echo.Context) { s.env.Log.Error("unanswered", "error", err) }
+	s.configure(e.Server)
+	s.configure(e.TLSServer)
+	return e
+}
+
+// configure gives a server of net/http the limits of all that take requests.
+func (s *Server) configure(server *http.Server) {
 	wire.Configure(server)
 	s.connections.follow(server)
 	server.ReadHeaderTimeout = headTimeout
@@ -246,7 +258,6 @@ func (s *Server) listener(handler http.Handler) *http.Server {
 	server.IdleTimeout = 10 * time.Minute
 	server.DisableGeneralOptionsHandler = true
 	server.ErrorLog = log.New(logging.ConnectionLog{Log: s.env.Log}, "", 0)
-	return server
 }
 
 // functionTasks gives those of the event functions that were paused for a reason, or have messages that
@@ -291,14 +302,14 @@ func (s *Server) Roles(ctx context.Context, name string) (roles []string, known 
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
 // Serve answers connections of l until Shutdown, or until l is closed: then the error is
 // net.ErrClosed, and those that there are go on.
 func (s *Server) Serve(l net.Listener) error {
 	address := l.Addr()
 	s.address.Store(&address)
-	err := s.plain.Serve(wire.Listen(s.connections.listen(l, fullAnswer)))
+	err := s.echo.Server.Serve(wire.Listen(s.connections.listen(l, fullAnswer)))
 	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -313,8 +324,7 @@ func (s *Server) Drain() { s.env.Draining.Store(true) }
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.env.Stop()
 	s.replications.Close()
-	err := errors.Join(s.secure.Shutdown(ctx), s.plain.Shutdown(ctx),
-		s.metricsPort.Shutdown(ctx), s.functionsPort.Shutdown(ctx))
+	err := errors.Join(s.echo.Shutdown(ctx), s.metricsPort.Shutdown(ctx), s.functionsPort.Shutdown(ctx))
 	s.users.Close()
 	if s.shadow != nil {
 		s.shadow.Close()

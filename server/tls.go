@@ -138,7 +138,7 @@ func (f *certificateFiles) current(*tls.ClientHelloInfo) (*tls.Certificate, erro
 // ServeTLS answers connections of l over TLS, with HTTP/2 where the client has it, until Shutdown.
 func (s *Server) ServeTLS(l net.Listener, t *tls.Config) error {
 	secure := wire.ListenTLS(s.connections.listen(l, ""), t, headTimeout)
-	if err := s.secure.Serve(secure); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.echo.TLSServer.Serve(secure); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

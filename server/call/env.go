@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
@@ -91,21 +92,19 @@ func (e *Env) UUID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// ServeHTTP implements http.Handler: it runs one request through the chain. An answer that could not
-// be sent is logged; one that broke off after its begin panics with http.ErrAbortHandler.
-func (e *Env) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// Serve runs one request through the chain.
+func (e *Env) Serve(ec echo.Context) error {
 	e.Running.Add(1)
 	defer e.Running.Add(-1)
 	c := e.calls.Get().(*Call) // an empty one
-	c.set(e, r, w)
+	c.set(e, ec.Request(), ec.Response())
 	c.conn.Begin()
 	defer c.Outgoing.end()
 	defer c.in.abandon() // also where the answer is broken off by a panic
-	if err := c.handle(); err != nil {
-		e.Log.Error("unanswered", "error", err)
-	}
+	err := c.handle()
 	c.finish()
 	c.DropJSON()
 	*c = Call{} // the pool keeps no request alive
 	e.calls.Put(c)
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -130,8 +131,9 @@ func (s *Shadow) Collect(c chan<- prometheus.Metric) { s.counts.Collect(c) }
 func (s *Shadow) count(outcome string) { s.counts.WithLabelValues(outcome).Inc() }
 
 // Around is the middleware. It keeps what passes, and queues it when the answer is complete.
-func (s *Shadow) Around(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (s *Shadow) Around(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r, w := c.Request(), c.Response()
 		x := &exchange{
 			shadow: s, method: r.Method, target: r.RequestURI, header: r.Header.Clone(),
 			length: r.ContentLength,
@@ -143,22 +145,24 @@ func (s *Shadow) Around(next http.Handler) http.Handler {
 			if x.writes && x.db != "" {
 				p.lost.Store(true)
 			}
-			next.ServeHTTP(w, r)
-			return
+			return next(c)
 		}
 		begun := p.begin(x.writes)
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = &requestBody{r.Body, x}
 		}
-		x.ResponseWriter = w
+		x.ResponseWriter = w.Writer
+		w.Writer = x
 		broken := true // until it is known that no panic broke it off
 		defer func() {
+			w.Writer = x.ResponseWriter
 			x.ResponseWriter = nil // it is net/http's again
 			s.end(x, p, begun, broken || r.Context().Err() != nil)
 		}()
-		next.ServeHTTP(x, r)
-		broken = false
-	})
+		err := next(c)
+		broken = err != nil
+		return err
+	}
 }
 
 // begin notes a request; what it returns tells end whether others have written meanwhile. The

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -42,7 +43,14 @@ func front(t *testing.T, own, theirs http.HandlerFunc) (base string, s *Shadow, 
 	require.NoError(t, err)
 	log = new(strings.Builder)
 	s = New(u, slog.New(slog.NewTextHandler(&locked{w: log}, nil)))
-	front := httptest.NewServer(s.Around(own))
+	e := echo.New()
+	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc {
+		return s.Around(func(c echo.Context) error {
+			own(c.Response(), c.Request())
+			return nil
+		})
+	})
+	front := httptest.NewServer(e)
 	t.Cleanup(front.Close)
 	t.Cleanup(s.Close)
 	return front.URL, s, log

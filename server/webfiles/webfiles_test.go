@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/labstack/echo/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/config"
@@ -33,7 +34,7 @@ var contents = map[string]string{
 }
 
 // start answers GET /{rest...} with the files.
-func start(t *testing.T) *call.Env {
+func start(t *testing.T) *echo.Echo {
 	source := fstest.MapFS{}
 	for name, text := range contents {
 		if name == "icon.png" {
@@ -61,10 +62,12 @@ func start(t *testing.T) *call.Env {
 	get := func(c *call.Call) error { return files.Send(c, c.Rest(0)) }
 	env.Route([]call.Route{call.Row("GET", "/{rest...}", call.Anyone, get, "")},
 		func(c *call.Call, next call.Handler) error { return next(c) })
-	return env
+	e := echo.New()
+	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return env.Serve })
+	return e
 }
 
-func get(e http.Handler, method, name string, headers ...string) *httptest.ResponseRecorder {
+func get(e *echo.Echo, method, name string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/"+name, nil)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
