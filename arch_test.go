@@ -57,10 +57,13 @@ var rooms = map[string][]string{
 	"storage/tombstones": {"compat", "storage/kv", keyspace, "storage/formats", "storage/revtree"},
 	"storage/replaced":   {"storage/kv", keyspace, "storage/formats"},
 	docread:              {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts"},
+	"storage/chunks":     {},
+	"storage/blobs": {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts", docread,
+		"storage/chunks"},
 	verify: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank",
 		"storage/replaced", "storage/tombstones", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
-		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", docread, verify}, // the last one for tests
+		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", "storage/blobs", "storage/chunks", docread, verify}, // the last one for tests
 	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
 	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery},
 	// What a view is asked, without who answers it.

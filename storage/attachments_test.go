@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv/kvtest"
@@ -110,8 +111,8 @@ func wantAttKeys(t testing.TB, db *DB, chunks, refs, pending int) {
 func TestAttachmentSizes(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		for _, size := range []int{
-			0, 1, uploadMemory, uploadMemory + 1, keyspace.MaxValue, keyspace.MaxValue + 1,
-			uploadBatch, uploadBatch + 1, 3*uploadBatch - 5,
+			0, 1, blobs.Memory, blobs.Memory + 1, keyspace.MaxValue, keyspace.MaxValue + 1,
+			blobs.Batch, blobs.Batch + 1, 3*blobs.Batch - 5,
 		} {
 			data := noise(size)
 			u := db.Attachments().Uploads()
@@ -119,7 +120,7 @@ func TestAttachmentSizes(t *testing.T) {
 			if att.Digest != md5.Sum(data) || att.Length != int64(size) || att.EncodedLength != int64(size) {
 				t.Errorf("size %d: %+v", size, att)
 			}
-			if small := att.Ref == ""; small != (size <= uploadMemory) {
+			if small := att.Ref == ""; small != (size <= blobs.Memory) {
 				t.Errorf("size %d is small: %v", size, small)
 			}
 			id := fmt.Sprint("size", size)
@@ -175,7 +176,7 @@ func TestAttachmentGzip(t *testing.T) {
 
 func TestUploadRefusals(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	data := noise(2 * uploadBatch)
+	data := noise(2 * blobs.Batch)
 	wrong, size := md5.Sum([]byte("other")), int64(len(data))
 	tooLarge := compat.NewError(compat.KindAttachmentTooLarge, "n")
 	otherLength := func(how string) error {
@@ -233,7 +234,7 @@ func TestAttachmentReferences(t *testing.T) {
 		now := time.Now()
 		db.store.now = func() time.Time { return now }
 		collect := func() {
-			now = now.Add(releasedLease + time.Second)
+			now = now.Add(blobs.ReleasedLease + time.Second)
 			n, err := db.store.CollectAttachments(t.Context())
 			must(t, err)
 			want(t, "collected", n, 1)
@@ -290,27 +291,27 @@ func TestUploadLeases(t *testing.T) {
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	lost, slow := db.Attachments().Uploads(), db.Attachments().Uploads()
-	abandoned := upload(t, lost, "a", noise(uploadMemory+3), nil)
-	first := upload(t, slow, "b", noise(uploadMemory+1), nil)
-	now = now.Add(uploadLease / 2)
-	second := upload(t, slow, "c", noise(uploadMemory+2), nil) // renews the first one's lease, too
-	now = now.Add(uploadLease/2 + time.Second)
+	abandoned := upload(t, lost, "a", noise(blobs.Memory+3), nil)
+	first := upload(t, slow, "b", noise(blobs.Memory+1), nil)
+	now = now.Add(blobs.Lease / 2)
+	second := upload(t, slow, "c", noise(blobs.Memory+2), nil) // renews the first one's lease, too
+	now = now.Add(blobs.Lease/2 + time.Second)
 	n, err := s.CollectAttachments(t.Context())
 	must(t, err)
 	want(t, "collected", n, 1)
 	putAtts(t, db, "slow", "", first, second)
-	wantAtt(t, db, "slow", "", "b", noise(uploadMemory+1))
+	wantAtt(t, db, "slow", "", "b", noise(blobs.Memory+1))
 	d := doc(t, "late", "", `{}`)
 	d.Attachments = []compat.Attachment{abandoned}
 	_, err = db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
 	wantError(t, err, compat.KindConflict)
-	_, err = lost.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(uploadMemory+3)))
+	_, err = lost.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(blobs.Memory+3)))
 	wantError(t, err, compat.KindConflict)
 	now = now.Add(24 * time.Hour)
 	n, err = s.CollectAttachments(t.Context())
 	must(t, err)
 	want(t, "collected", n, 0)
-	wantAtt(t, db, "slow", "", "c", noise(uploadMemory+2))
+	wantAtt(t, db, "slow", "", "c", noise(blobs.Memory+2))
 	checkStore(t, s.kv)
 }
 
@@ -318,14 +319,14 @@ func TestUploadLeases(t *testing.T) {
 func TestUploadAndDeletedDatabase(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	u := db.Attachments().Uploads()
-	streamed := upload(t, u, "a", noise(uploadMemory+3), nil)
+	streamed := upload(t, u, "a", noise(blobs.Memory+3), nil)
 	must(t, db.store.Delete(t.Context(), "db"))
 	must(t, db.store.Create(t.Context(), "db", CreateOptions{}))
 	d := doc(t, "doc", "", `{}`)
 	d.Attachments = []compat.Attachment{streamed}
 	_, err := db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
 	wantError(t, err, compat.KindConflict)
-	_, err = u.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(uploadMemory+3)))
+	_, err = u.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(blobs.Memory+3)))
 	wantError(t, err, compat.ErrNoDatabase)
 	must(t, u.Discard(t.Context()))
 	wantAttKeys(t, db, 0, 0, 0)
@@ -337,7 +338,7 @@ func TestUploadCosts(t *testing.T) {
 	counting := kvtest.NewCounting(db.store.kv)
 	db.store.kv = counting
 	for size, commits := range map[int]int64{
-		1000: 0, uploadMemory: 0, uploadMemory + 1: 1, uploadBatch: 1, 2*uploadBatch + 1: 3,
+		1000: 0, blobs.Memory: 0, blobs.Memory + 1: 1, blobs.Batch: 1, 2*blobs.Batch + 1: 3,
 	} {
 		counting.Reset()
 		u := db.Attachments().Uploads()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -78,7 +79,7 @@ func TestSlowDownloads(t *testing.T) {
 			_, err := db.Purge(t.Context(), []IDRevs{{ID: "d", Revs: []compat.Rev{parsedRev(t, rev)}}})
 			must(t, err)
 		case 15:
-			now = now.Add(releasedLease + time.Second)
+			now = now.Add(blobs.ReleasedLease + time.Second)
 			_, err := db.store.CollectAttachments(t.Context())
 			must(t, err)
 		}

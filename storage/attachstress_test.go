@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -128,7 +129,7 @@ func TestUploadFailsAnywhere(t *testing.T) {
 		db := s.DB("db")
 		acknowledged := map[string][]byte{}
 		for i := range 4 {
-			id, data := fmt.Sprint("doc", i), noise(uploadBatch+i)
+			id, data := fmt.Sprint("doc", i), noise(blobs.Batch+i)
 			u := db.Attachments().Uploads()
 			att, err := u.Add(t.Context(), Upload{Name: "a", Length: -1}, bytes.NewReader(data))
 			if err == nil {
@@ -146,7 +147,7 @@ func TestUploadFailsAnywhere(t *testing.T) {
 			}
 		}
 		checkStore(t, inner)
-		now = now.Add(2 * uploadLease)
+		now = now.Add(2 * blobs.Lease)
 		s.kv = inner
 		_, err = s.CollectAttachments(t.Context())
 		must(t, err)

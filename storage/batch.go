@@ -331,7 +331,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	if d := b.t.deferred; d != nil && !d.room.Fits(b.indexed) {
 		return nil, errPending
 	}
-	if err := b.t.lookUpClaims(b.uploaded(groups)...); err != nil {
+	if err := b.t.blobs.LookUp(b.uploaded(groups)...); err != nil {
 		return nil, err
 	}
 	return groups, b.loadEntries(reads, wanted, owners)

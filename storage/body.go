@@ -34,7 +34,7 @@ func (e *docEdit) newEntry(w *revWrite) (formats.Entry, error) {
 		if n.BodyApart.IsZero() {
 			n.BodyApart = e.t.putBlob(n.Body)
 			if table := formats.MembersTable(n.Body); table != nil {
-				e.t.putAttachmentChunks(n.BodyApart.Ref, formats.MembersChunk, [][]byte{table})
+				e.t.blobs.PutChunks(n.BodyApart.Ref, formats.MembersChunk, [][]byte{table})
 			}
 		}
 	}
@@ -43,8 +43,8 @@ func (e *docEdit) newEntry(w *revWrite) (formats.Entry, error) {
 
 // putBlob stores bytes that an entry of this transaction refers to.
 func (t *dbTx) putBlob(b []byte) formats.Blob {
-	ref := t.putAttachment(chunks.Of(keyspace.MaxValue, bytes.Clone(b)).Chunks())
-	t.shareAttachment(ref)
+	ref := t.blobs.Put(chunks.Of(keyspace.MaxValue, bytes.Clone(b)).Chunks())
+	t.blobs.Share(ref)
 	return formats.Blob{Ref: ref, Digest: md5.Sum(b), Length: len(b)}
 }
 

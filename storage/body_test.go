@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -69,7 +70,7 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 	t.Helper()
 	now := db.store.now
 	defer func() { db.store.now = now }()
-	db.store.now = func() time.Time { return now().Add(uploadLease + time.Second) }
+	db.store.now = func() time.Time { return now().Add(blobs.Lease + time.Second) }
 	_, err := db.store.CollectAttachments(t.Context())
 	must(t, err)
 	must(t, db.view(t.Context(), func(d *dbRead) (err error) {
@@ -328,7 +329,7 @@ func TestAbandonedBody(t *testing.T) {
 		_, err := t.claimBody(d)
 		return err
 	})
-	wantError(t, err, errUploadExpired)
+	wantError(t, err, blobs.ErrExpired)
 }
 
 // TestBulkRequestsOfLargeDocuments: requests with many documents of a size are stored, changed and

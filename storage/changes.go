@@ -65,7 +65,7 @@ func (f Feed) Times(ctx context.Context) (bins []timeseq.Bin, err error) {
 
 // ForgetTimes forgets when updates were made: a time before the next update is the beginning then.
 func (f Feed) ForgetTimes(ctx context.Context) error {
-	return fromReserve(ctx, func(ctx context.Context) error {
+	return kv.FromReserve(ctx, func(ctx context.Context) error {
 		return f.db.update(ctx, func(t *dbTx) error {
 			t.Reader.ForgetTimes(t.tx, t.Rec.Incarnation)
 			return nil

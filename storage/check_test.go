@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
@@ -68,7 +69,7 @@ func fullDisk(t *testing.T) *memkv.Disk {
 	large := put(t, db, "large", "", `{"s":"`+strings.Repeat("x", 3*keyspace.MaxValue)+`"}`)
 	put(t, db, "large", large, `{"s":"`+strings.Repeat("y", 2*keyspace.MaxValue)+`"}`)
 	putAtts(t, db, "atts", "", upload(t, u, "big", noise(200_000), nil), upload(t, u, "small", noise(100), nil))
-	upload(t, db.Attachments().Uploads(), "pending", noise(uploadMemory+1), nil)
+	upload(t, db.Attachments().Uploads(), "pending", noise(blobs.Memory+1), nil)
 	put(t, db, "_local/x", "", `{"local":true}`)
 	_, err = db.Purge(t.Context(), []IDRevs{{ID: "purged", Revs: []compat.Rev{{Pos: 1, Hash: "x"}}}})
 	must(t, err)

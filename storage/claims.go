@@ -16,7 +16,7 @@ func (e *docEdit) claim(w *revWrite) error {
 				return err
 			}
 		}
-		e.t.shareAttachment(a.Ref)
+		e.t.blobs.Share(a.Ref)
 	}
 	return nil
 }
@@ -28,21 +28,21 @@ func (t *dbTx) takeOver(a *compat.Attachment) error {
 		if a.InMemory() != a.EncodedLength {
 			return compat.ErrAttachmentBytes
 		}
-		a.Ref, a.Chunks = t.putAttachment(a.Chunks), nil
+		a.Ref, a.Chunks = t.blobs.Put(a.Chunks), nil
 		return nil
 	}
-	return t.claimAttachment(a.Ref)
+	return t.blobs.Claim(a.Ref)
 }
 
 // release ends what newEntry began, for an entry that goes away and whose list of attachments was
 // read.
 func (t *dbTx) release(e *formats.Entry) {
 	for i := range e.Atts {
-		t.releaseAttachment(e.Atts[i].Ref)
+		t.blobs.Release(e.Atts[i].Ref)
 	}
 	for _, b := range [...]*formats.Blob{&e.AttsApart, &e.BodyApart} {
 		if !b.IsZero() {
-			t.releaseAttachment(b.Ref)
+			t.blobs.Release(b.Ref)
 		}
 	}
 }

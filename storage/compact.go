@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/compactions"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -126,7 +127,7 @@ func (c compaction) do(ctx context.Context) error {
 			return err
 		}
 		if len(keys) == 0 {
-			err := fromReserve(ctx, func(ctx context.Context) error {
+			err := kv.FromReserve(ctx, func(ctx context.Context) error {
 				f.short = f.short || kv.UsesReserve(ctx)
 				return c.db.Purges().Forget(ctx)
 			})
@@ -135,7 +136,7 @@ func (c compaction) do(ctx context.Context) error {
 			}
 			if f.short { // the engine compacts what is freed then
 				// without it the engine compacts when it likes
-				_, err = c.db.Attachments().collect(ctx)
+				_, err = blobs.Collect(ctx, c.db.Attachments(), c.db.store.now())
 				return err
 			}
 			engine, ok := c.db.store.kv.(rangeCompacter)

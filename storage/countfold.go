@@ -97,7 +97,7 @@ func (f *folds) forget(name string) {
 func (s *Store) fold(ctx context.Context, name string, state *foldState) {
 	defer s.bg.folds.end(state)
 	for more := true; more && ctx.Err() == nil; {
-		err := fromReserve(ctx, func(ctx context.Context) (err error) { // it takes less than it frees
+		err := kv.FromReserve(ctx, func(ctx context.Context) (err error) { // it takes less than it frees
 			more, err = s.foldSome(ctx, name)
 			return err
 		})

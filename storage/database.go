@@ -80,7 +80,7 @@ func nextPrefix(tx kv.Tx) (int64, error) {
 
 // Delete removes a database with all it holds; compat.ErrNoDatabase if there is none.
 func (s *Store) Delete(ctx context.Context, name string) error {
-	err := fromReserve(ctx, func(ctx context.Context) error {
+	err := kv.FromReserve(ctx, func(ctx context.Context) error {
 		_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
 			var d dbRead
 			if err := d.Open(tx, name); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // GlobalChanges is the database that lists what happened to the others: a document `created:db`,
@@ -85,7 +86,7 @@ func (s *Store) writeEventDocs(ctx context.Context, batch []dbevents.Event) ([]d
 		}
 	}
 	var results []EditResult
-	err := fromReserve(ctx, func(ctx context.Context) (err error) { // short documents that replace each other
+	err := kv.FromReserve(ctx, func(ctx context.Context) (err error) { // short documents that replace each other
 		results, err = db.Update(ctx, docs, UpdateOptions{Trusted: true})
 		return err
 	})

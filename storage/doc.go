@@ -50,7 +50,7 @@
 //	security.go                         the security object
 //	changes*.go                         the changes feed
 //	listeners/                          who waits for updates is woken
-//	attach*.go                          attachment bytes: uploads, references, reads, collection
+//	attachments.go, blobs/              attachments; bytes apart from entries: uploads, references, reads
 //	chunks/                             the memory of what is uploaded
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction

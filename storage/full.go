@@ -1,9 +1,6 @@
 package storage
 
 import (
-	"context"
-	"errors"
-
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -13,16 +10,6 @@ import (
 // kept for a while (dbTx.short): neither the bodies of replaced revisions, which would wait for
 // compaction, nor the bytes of attachments, which would wait for downloads that go on in another
 // snapshot.
-
-// fromReserve calls do, which frees space; once more out of the store's reserve if the store is
-// full.
-func fromReserve(ctx context.Context, do func(context.Context) error) error {
-	err := do(ctx)
-	if errors.Is(err, kv.ErrFull) && !kv.UsesReserve(ctx) {
-		return do(kv.UseReserve(ctx))
-	}
-	return err
-}
 
 // maxTombstone is how many bytes the body of a deleted revision may have to be stored where the
 // store is full.

@@ -143,7 +143,7 @@ type forgetting struct {
 func (f *forgetting) some(ctx context.Context, keys [][]byte) (int, error) {
 	for {
 		var part [][]byte
-		err := fromReserve(ctx, func(ctx context.Context) error {
+		err := kv.FromReserve(ctx, func(ctx context.Context) error {
 			f.short = f.short || kv.UsesReserve(ctx)
 			return f.db.update(ctx, func(t *dbTx) error {
 				if t.Rec.UUID != f.uuid {

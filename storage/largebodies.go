@@ -2,12 +2,9 @@ package storage
 
 import (
 	"context"
-	"crypto/md5"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/chunks"
 	"github.com/settee-db/settee/storage/formats"
-	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // largeBodies are the bodies of a request that would take too much of a transaction whose size the
@@ -45,7 +42,8 @@ func (l *largeBodies) upload(ctx context.Context, groups []editGroup, docs []*co
 			body := &largeBody{uploads: l.db.Attachments().Uploads()}
 			l.docs[doc] = body
 			var err error
-			if body.Blob, err = body.uploads.addBody(ctx, doc.Body.JSON); err != nil {
+			size := l.db.store.limits.TransactionSize / 4
+			if body.Blob, err = body.uploads.AddBody(ctx, doc.Body.JSON, size); err != nil {
 				return err
 			}
 		}
@@ -61,36 +59,16 @@ func (l *largeBodies) of(doc *compat.Document) *largeBody {
 	return l.docs[doc]
 }
 
-// addBody stores the bytes of a body in as few transactions as the store's limit allows.
-func (u *Uploads) addBody(ctx context.Context, body []byte) (formats.Blob, error) {
-	sink := &uploadSink{ctx: ctx, uploads: u}
-	if table := formats.MembersTable(body); table != nil {
-		sink.buf, sink.written = chunks.Of(keyspace.MaxValue, table), formats.MembersChunk
-		if err := sink.store(); err != nil {
-			return formats.Blob{}, err
-		}
-	}
-	batch := max(1, u.db.store.limits.TransactionSize/4/keyspace.MaxValue) * keyspace.MaxValue
-	for rest := body; len(rest) > 0; {
-		n := min(len(rest), batch)
-		sink.buf, rest = chunks.Of(keyspace.MaxValue, rest[:n]), rest[n:]
-		if err := sink.store(); err != nil {
-			return formats.Blob{}, err
-		}
-	}
-	return formats.Blob{Ref: sink.ref, Digest: md5.Sum(body), Length: len(body)}, nil
-}
-
 // claimBody takes over the uploaded body of a document; it is the zero blob if it was not uploaded.
 func (t *dbTx) claimBody(doc *compat.Document) (formats.Blob, error) {
 	body := t.large.of(doc)
 	if body == nil {
 		return formats.Blob{}, nil
 	}
-	if err := t.claimAttachment(body.Ref); err != nil {
+	if err := t.blobs.Claim(body.Ref); err != nil {
 		return formats.Blob{}, err
 	}
-	t.shareAttachment(body.Ref)
+	t.blobs.Share(body.Ref)
 	body.claimed = true
 	return body.Blob, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with
@@ -32,7 +33,7 @@ func (p Purges) At(ctx context.Context, requests []IDRevs, at []Seq) ([]IDRevs, 
 	var deferred deferredCalls
 	for range maxLacks {
 		var purged []IDRevs
-		err := fromReserve(ctx, func(ctx context.Context) (err error) {
+		err := kv.FromReserve(ctx, func(ctx context.Context) (err error) {
 			purged, err = p.attempt(ctx, requests, at, &deferred)
 			return err
 		})

@@ -16,7 +16,7 @@ func (db *DB) Settings() Settings { return Settings{db} }
 // change changes the database's record. Every writer of the database conflicts with it. What
 // it sets are bounds of what is kept.
 func (s Settings) change(ctx context.Context, change func(*keyspace.Record)) error {
-	return fromReserve(ctx, func(ctx context.Context) error {
+	return kv.FromReserve(ctx, func(ctx context.Context) error {
 		_, err := s.db.store.kv.Update(ctx, func(tx kv.Tx) error {
 			var d dbRead
 			if err := d.Open(tx, s.db.name); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/docread"
@@ -59,8 +60,7 @@ type dbTx struct {
 	orders      uint16
 	counted     counts.Changes // rows that lists and the feed gain and lose; goes to the log of counts
 	logged      int            // items of the log that finish has written
-	atts        attachmentRefs
-	claims      map[string]claimState
+	blobs       blobs.Tx
 	large       *largeBodies // of the request, nil for none
 	scratch     []byte       // Memory for an entry, leafScratch for the record of a leaf that may hold it
 	leafScratch []byte
@@ -156,7 +156,9 @@ func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error
 	t := &dbTx{
 		dbRead: s.reading(ctx), tx: tx, short: kv.UsesReserve(ctx), now: s.now, history: s.history,
 	}
-	return t, t.Open(tx, name)
+	err := t.Open(tx, name)
+	t.blobs = blobs.Tx{KV: tx, Keys: t.Keys, UUID: t.Rec.UUID, Short: t.short, Now: s.now}
+	return t, err
 }
 
 // nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit
@@ -221,7 +223,7 @@ func (t *dbTx) finish() error {
 	}
 	t.counted.Besides = t.stats[keyspace.Updates]
 	t.logged = t.counted.Write(t.tx, t.Keys, t.Rec.Incarnation, t.Second(t.now()))
-	if err := t.finishAttachments(); err != nil {
+	if err := t.blobs.Finish(); err != nil {
 		return err
 	}
 	if t.orders > 0 {

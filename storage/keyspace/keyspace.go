@@ -35,10 +35,10 @@ import (
 //	TagDocs, id, not deleted, depth, hash   entry that is not in the leaf record       ../formats/entry.go
 //	TagHistory, id, depth, hash             entry of a replaced revision               ../formats/entry.go
 //	TagLocal, id [, chunk]                  local document: revision number, body      ../local.go
-//	TagAtt, blob id (16 bytes), chunk       bytes of attachments and of large bodies   ../attachments.go
+//	TagAtt, blob id (16 bytes), chunk       bytes of attachments and of large bodies   ../blobs/
 //	TagAtt, blob id, -1                     where the members of a large body are      ../formats/members.go
-//	TagAttRefs, blob id                     reference count, 8 bytes little-endian     ../attachments.go
-//	TagAttPending, blob id                  lease of bytes that no entry names         ../attachments.go
+//	TagAttRefs, blob id                     reference count, 8 bytes little-endian     ../blobs/
+//	TagAttPending, blob id                  lease of bytes that no entry names         ../blobs/
 //	TagPurges + 13 bytes of seq             id, revisions asked to purge               ../purge.go
 //	TagPartStats, partition, stat           counter, 8 bytes little-endian             counters.go
 //	TagRankIDs, level, id                   count, 8 bytes little-endian               ../counts/reader.go

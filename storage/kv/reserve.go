@@ -1,6 +1,9 @@
 package kv
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 type reserveKey struct{}
 
@@ -14,3 +17,13 @@ func UseReserve(ctx context.Context) context.Context {
 
 // UsesReserve reports whether UseReserve has marked ctx.
 func UsesReserve(ctx context.Context) bool { return ctx.Value(reserveKey{}) != nil }
+
+// FromReserve calls do, which frees space; once more out of the store's reserve if the store is
+// full.
+func FromReserve(ctx context.Context, do func(context.Context) error) error {
+	err := do(ctx)
+	if errors.Is(err, ErrFull) && !UsesReserve(ctx) {
+		return do(UseReserve(ctx))
+	}
+	return err
+}

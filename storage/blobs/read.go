@@ -1,4 +1,4 @@
-package storage
+package blobs
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/zgzip"
+	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// AttachmentRange selects what Attachments.Read writes. The zero value with To -1 is all of it as
+// Range selects what Read writes. The zero value with To -1 is all of it as
 // stored.
-type AttachmentRange struct {
+type Range struct {
 	From, To int64 // of the stored bytes, To exclusive; To < 0: to the end
 	// Gunzip decodes what is stored with gzip; From and To must then select all.
 	Gunzip bool
@@ -22,20 +23,20 @@ type AttachmentRange struct {
 // Read writes the bytes of an attachment of a stored document to w, without holding more
 // than a chunk in memory. It may take as long as w does: when a snapshot has become too old it goes
 // on with another one, since the bytes never change. The error is compat.ErrMissing if the bytes
-// are gone (the document was replaced and compacted, or purged, more than releasedLease ago).
-func (a Attachments) Read(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
+// are gone (the document was replaced and compacted, or purged, more than ReleasedLease ago).
+func Read(ctx context.Context, db Database, att *compat.Attachment, o Range, w io.Writer) error {
 	if o.To < 0 || o.To > att.EncodedLength {
 		o.To = att.EncodedLength
 	}
 	if o.Gunzip && att.Encoding == compat.EncodingGzip {
-		return a.gunzip(ctx, att, w)
+		return gunzip(ctx, db, att, w)
 	}
-	return a.copy(ctx, att.Ref, max(o.From, 0), o.To, w)
+	return copyBytes(ctx, db, att.Ref, max(o.From, 0), o.To, w)
 }
 
-// copy writes the bytes [from, to).
-func (a Attachments) copy(ctx context.Context, ref string, from, to int64, w io.Writer) error {
-	return a.db.view(ctx, func(d *dbRead) error {
+// copyBytes writes the bytes [from, to).
+func copyBytes(ctx context.Context, db Database, ref string, from, to int64, w io.Writer) error {
+	return db.ViewBlobs(ctx, func(d *docread.Reader) error {
 		prefix := d.Keys.Attachment(nil, keyspace.TagAtt, ref)
 		_, end := keyspace.Children(prefix)
 		n := from / keyspace.MaxValue
@@ -69,12 +70,12 @@ func (a Attachments) copy(ctx context.Context, ref string, from, to int64, w io.
 }
 
 // gunzip writes the decoded bytes.
-func (a Attachments) gunzip(ctx context.Context, att *compat.Attachment, w io.Writer) error {
+func gunzip(ctx context.Context, db Database, att *compat.Attachment, w io.Writer) error {
 	encoded, stored := io.Pipe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		stored.CloseWithError(a.copy(ctx, att.Ref, 0, att.EncodedLength, stored))
+		stored.CloseWithError(copyBytes(ctx, db, att.Ref, 0, att.EncodedLength, stored))
 	}()
 	err := decode(encoded, w)
 	if zgzip.Malformed(err) {
