@@ -56,14 +56,18 @@ var rooms = map[string][]string{
 	"storage/listeners":  {"compat", "storage/kv"},
 	"storage/tombstones": {"compat", "storage/kv", keyspace, "storage/formats", "storage/revtree"},
 	"storage/replaced":   {"storage/kv", keyspace, "storage/formats"},
-	docread:              {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts"},
-	"storage/chunks":     {},
+	"storage/access":     {"compat", "storage/revtree"},
+	"storage/audience":   {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/access"},
+	docread: {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts", "storage/access",
+		"storage/audience"},
+	"storage/chunks": {},
 	"storage/blobs": {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts", docread,
 		"storage/chunks"},
 	verify: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank",
-		"storage/replaced", "storage/tombstones", docread},
+		"storage/replaced", "storage/tombstones", "storage/audience", docread},
 	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
-		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", "storage/blobs", "storage/chunks", docread, verify}, // the last one for tests
+		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", "storage/blobs", "storage/chunks", "storage/access", "storage/audience",
+		docread, verify}, // the last one for tests
 	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
 	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery},
 	// What a view is asked, without who answers it.

@@ -41,6 +41,9 @@ func (db *DB) AllDocs(
 				return err
 			}
 		}
+		if d.Who != nil {
+			return d.listSlice(&o, row)
+		}
 		if o.IncludeDocs {
 			return d.listDocs(&o, row)
 		}
@@ -51,7 +54,7 @@ func (db *DB) AllDocs(
 // skipRows moves the range past rows to be skipped by their rank, where they are so many that
 // reading them would take longer.
 func (d *dbRead) skipRows(o *RangeOptions, h *ListHeader) error {
-	if o.Skip < d.Sizes.Skipped || o.Namespace != NamespaceAll {
+	if o.Skip < d.Sizes.Skipped || o.Namespace != NamespaceAll || d.Who != nil {
 		return nil
 	}
 	row := h.Offset
@@ -81,6 +84,9 @@ func (s *Snapshot) AllDocs(o RangeOptions, row func(*ListRow) error) error {
 
 // listHeader counts the rows before the range with the rank index.
 func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
+	if d.Who != nil {
+		return d.sliceHeader(o)
+	}
 	prefix := d.Keys.Sub(nil, keyspace.TagAllDocs)
 	before := func(key []byte) (int64, error) {
 		return d.IDsBefore(key[len(prefix):])
@@ -260,13 +266,14 @@ func (l *idList) window() int {
 func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
-		if compat.IsLocalID(id) {
-			keys[i] = d.Keys.Local(nil, id)
-		} else {
+		switch {
+		case compat.IsLocalID(id):
+			keys[i] = d.LocalKey(d.Keys, id)
+		case d.Who == nil:
 			keys[i] = d.Keys.AllDocs(nil, id)
 		}
 	}
-	values, err := d.R.GetMany(keys)
+	values, err := d.GetPresent(keys)
 	if err != nil {
 		return 0, err
 	}
@@ -280,7 +287,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			if values[i] != nil {
 				err = d.localRow(&rows[i], values[i], false)
 			}
-		case values[i] == nil: // unknown or deleted
+		case values[i] == nil: // unknown or deleted, or one of a slice
 			trees[i] = id
 		default:
 			rows[i].Found = true
@@ -302,6 +309,11 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		return 0, err
 	}
 	l.prefetch.Reached(len(leaves), len(ids))
+	for i := range leaves {
+		if d.Who != nil && trees[i] != "" {
+			reads[i] = l.sliceRow(d, &rows[i], leaves[i])
+		}
+	}
 	err = d.ReadEntries(&l.room, reads[:len(leaves)], func(i int, e *formats.Entry, found bool) error {
 		r := &rows[i]
 		switch {
@@ -311,7 +323,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			r.Doc.AddConflicts(leaves[i], true, false)
 		case reads[i].Key != nil:
 			return keyspace.Corrupt("winner without its entry", nil)
-		case r.Found && l.o.IncludeDocs: // a local one
+		case r.Found && l.o.IncludeDocs && values[i] != nil: // a local one
 			if err := d.localRow(r, values[i], true); err != nil {
 				return err
 			}
@@ -340,7 +352,9 @@ const splitBoundaries = 8
 func (db *DB) SplitIDs(ctx context.Context, o RangeOptions, most int) (ids []string, err error) {
 	o.clamp()
 	err = db.view(ctx, func(d *dbRead) error {
-		ids = ids[:0]
+		if ids = ids[:0]; d.Who != nil { // what others have would be told
+			return nil
+		}
 		level := d.Keys.Rank(nil, keyspace.TagRankIDs, 1)
 		begin, end := o.keys(level)
 		it := d.R.Range(begin, end, kv.RangeOptions{Reverse: o.Descending, Limit: most * splitBoundaries})

@@ -98,6 +98,9 @@ func (b *batch) large() bool {
 
 // prepare asks the hooks for what is in force.
 func (b *batch) prepare() (err error) {
+	if b.mode.shared && b.t.Rec.Access.On { // edits are held to who makes them
+		return errApart
+	}
 	hooks := &b.db.store.hooks
 	if hooks.Validator != nil && !b.mode.trusted {
 		if b.mode.each, err = hooks.Validator.Prepare(b.t.Ctx, &Tx{b.t}); err != nil {
@@ -302,7 +305,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 		leaves := all[n]
 		first := len(wanted)
 		for _, i := range g.edits {
-			b.mode.supersede(b.docs[i], leaves)
+			b.mode.supersede(b.t, b.docs[i], leaves)
 			if b.t.large.of(b.docs[i]) == nil {
 				budget -= int64(len(b.docs[i].Body.JSON))
 			}

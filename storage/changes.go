@@ -57,6 +57,9 @@ func (f Feed) Begin(ctx context.Context, since compat.Since) (first UpdateSeq, e
 // timeseq.Histogram.
 func (f Feed) Times(ctx context.Context) (bins []timeseq.Bin, err error) {
 	err = f.db.view(ctx, func(d *dbRead) (err error) {
+		if err = d.whole(); err != nil {
+			return err
+		}
 		bins, err = d.TimeSeq()
 		return err
 	})
@@ -67,6 +70,9 @@ func (f Feed) Times(ctx context.Context) (bins []timeseq.Bin, err error) {
 func (f Feed) ForgetTimes(ctx context.Context) error {
 	return kv.FromReserve(ctx, func(ctx context.Context) error {
 		return f.db.update(ctx, func(t *dbTx) error {
+			if err := t.whole(f.db); err != nil {
+				return err
+			}
 			t.Reader.ForgetTimes(t.tx, t.Rec.Incarnation)
 			return nil
 		})
@@ -101,6 +107,7 @@ type changesScan struct {
 	fn    func(*Change) error
 	left  int64 // rows that may still be given, < 0: any number
 	given bool  // end.Last is a row given to fn
+	after int64 // rows of the feed of all after the place reached, when the snapshot began
 	end   ChangesEnd
 	// count are the rows given, of a scan that looks its rows up.
 	lookup   bool
@@ -125,7 +132,8 @@ type changesScan struct {
 type feedRow struct {
 	seq   Seq
 	value formats.Change
-	after int64 // rows after it in the feed
+	after int64        // rows after it in the feed
+	gone  []compat.Rev // of a slice that the document has left: what was seen of it
 }
 
 // scan gives the rows that one snapshot has after those given before.
@@ -153,7 +161,7 @@ func (c *changesScan) scan(d *dbRead) error {
 
 // scanRest gives what is left in the scan's direction.
 func (c *changesScan) scanRest(d *dbRead, updates int64) error {
-	after := c.end.Pending // rows after the row before
+	after := c.after // rows after the row before
 	first := true
 	return c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
 		switch {
@@ -189,23 +197,25 @@ func (c *changesScan) scanMoved(d *dbRead, updates int64) error {
 // scanRange gives the rows of a range by windows. number tells how many rows of the feed come after
 // each.
 func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number func(Seq) (int64, error)) error {
-	it := d.R.Range(rest.begin, rest.end, rest.o)
-	defer it.Close()
+	feed, err := d.feedScan(&rest)
+	if err != nil {
+		return err
+	}
+	defer feed.close()
 	window := 1
 	c.rows = c.rows[:0]
-	for it.Next() {
-		seq, err := keyspace.ParseSeq(it.Key())
+	for {
+		row, ok, err := feed.next()
 		if err != nil {
 			return err
 		}
-		row := feedRow{seq: seq}
-		if row.value, err = formats.ParseChange(it.Value()); err != nil {
+		if !ok {
+			return c.giveRows(d, updates, c.rows)
+		}
+		if row.after, err = number(row.seq); err != nil {
 			return err
 		}
-		if row.after, err = number(seq); err != nil {
-			return err
-		}
-		if c.readsMore() {
+		if c.readsMore(d) {
 			window = c.prefetch.Size()
 		}
 		if c.rows = append(c.rows, row); len(c.rows) < window {
@@ -218,14 +228,13 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 			return nil
 		}
 	}
-	if err := it.Err(); err != nil {
-		return err
-	}
-	return c.giveRows(d, updates, c.rows)
 }
 
-// readsMore reports whether rows need more than what the feed says.
-func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves }
+// readsMore reports whether rows need more than what the feed says. In a slice the leaves tell
+// whether a document has left it for good.
+func (c *changesScan) readsMore(d *dbRead) bool {
+	return c.o.IncludeDocs || c.o.AllLeaves || d.Who != nil
+}
 
 // start computes c.end for the place reached so far in this snapshot, and returns the number of
 // updates ever made.
@@ -249,14 +258,21 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	c.after = after
+	pending := after
+	if d.Who != nil {
+		if pending, err = d.index().Pending(d.R, *d.Who, place); err != nil {
+			return 0, err
+		}
+	}
 	switch {
 	case c.given && c.lookup:
-		c.end.Pending = after - c.count
+		c.end.Pending = max(pending-c.count, 0)
 		return updates, nil
 	case c.given && c.o.Descending: // what is left after Since, without what lies above the last row
 		c.aged = true
 		newer, err := d.rowsFrom(c.end.Last.Seq)
-		c.end.Pending = after - newer
+		c.end.Pending = max(pending-newer, 0)
 		return updates, err
 	case c.o.Descending:
 		c.end.Last, err = d.updateSeq()
@@ -266,7 +282,7 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	case !c.given:
 		c.end.Last = UpdateSeq{N: uint64(updates - after), Seq: place}
 	}
-	c.end.Pending = after
+	c.end.Pending = pending
 	return updates, err
 }
 
@@ -286,6 +302,7 @@ func (d *dbRead) rowsFrom(seq Seq) (int64, error) {
 // feedRange is a range of rows.
 type feedRange struct {
 	begin, end []byte
+	after      Seq
 	o          kv.RangeOptions
 }
 
@@ -305,6 +322,7 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 		WantAll: c.left < 0 || c.left >= docread.MostRows,
 		Limit:   int(max(c.left, 0)),
 	}
+	r.after = after
 	r.begin, r.end, r.o = d.SeqRange(d.Keys.Sub(nil, keyspace.TagChanges), after, before, o)
 	if c.o.Until != (Seq{}) {
 		r.end = kv.AppendKeyAfter(nil, d.Keys.SeqKey(nil, keyspace.TagChanges, c.o.Until))
@@ -317,7 +335,7 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if !c.readsMore() {
+	if !c.readsMore(d) {
 		for i := range rows {
 			seq := UpdateSeq{N: uint64(updates - rows[i].after), Seq: rows[i].seq}
 			if err := c.give(d, seq, &rows[i].value, nil, nil); err != nil {
@@ -352,7 +370,14 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		if leaves != nil {
 			own = leaves[i]
 		}
-		return c.give(d, UpdateSeq{N: uint64(updates - rows[i].after), Seq: rows[i].seq}, &rows[i].value, own, e)
+		seq := UpdateSeq{N: uint64(updates - rows[i].after), Seq: rows[i].seq}
+		if rows[i].gone != nil {
+			if len(own) > 0 || !c.o.Revoked { // it is seen by another principal
+				return nil
+			}
+			return c.giveGone(d, seq, &rows[i])
+		}
+		return c.give(d, seq, &rows[i].value, own, e)
 	}
 	if !c.o.IncludeDocs {
 		for i := range rows {
@@ -367,13 +392,20 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 	for i := range rows {
 		row := &rows[i].value
 		var read docread.EntryRead
-		read, c.mem = d.WinnerRead(c.mem, row.ID, row.Deleted, row.Winner, row.Kilobytes)
+		switch n := 0; {
+		case d.Who == nil:
+			read, c.mem = d.WinnerRead(c.mem, row.ID, row.Deleted, row.Winner, row.Kilobytes)
+		default:
+			if n = len(leaves[i]); n > 0 {
+				read = d.LeafRead(row.ID, &leaves[i][n-1])
+			}
+		}
 		read.Members = c.o.Members
 		c.reads = append(c.reads, read)
 	}
 	size := 0
 	err = d.ReadEntries(&c.room, c.reads, func(i int, e *formats.Entry, found bool) error {
-		if !found && !rows[i].value.Deleted {
+		if !found && !rows[i].value.Deleted && d.Who == nil {
 			return keyspace.Corrupt("change without its document", nil)
 		}
 		size += int(e.Size)
@@ -386,12 +418,18 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 // readLeaves reads the leaves of the rows that show more of them than the winner, or of the first
 // of them; nil if there are no such rows.
 func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]formats.Leaf, error) {
-	if !c.o.AllLeaves && !(c.o.IncludeDocs && (c.o.Conflicts || c.o.DeletedConflicts)) {
+	if d.Who == nil && !c.o.AllLeaves && !(c.o.IncludeDocs && (c.o.Conflicts || c.o.DeletedConflicts)) {
 		return nil, nil
 	}
 	var ids []string
 	for i := range rows {
-		if rows[i].value.Leaves <= 1 {
+		needed := rows[i].value.Leaves > 1
+		if d.Who != nil && rows[i].gone == nil {
+			needed = needed || c.o.IncludeDocs // the winner may be another than the document's
+		} else if d.Who != nil {
+			needed = c.o.Revoked
+		}
+		if !needed {
 			continue
 		}
 		if ids == nil {
@@ -436,6 +474,20 @@ func (c *changesScan) give(
 	return err
 }
 
+// giveGone calls fn for a row that tells of a document that has left the slice.
+func (c *changesScan) giveGone(d *dbRead, seq UpdateSeq, row *feedRow) error {
+	c.change = Change{
+		Seq: seq, ID: row.value.ID, Deleted: true, Revoked: true,
+		Revs: append(c.change.Revs[:0], row.gone...),
+	}
+	err := c.fn(&c.change)
+	if err != nil && !errors.Is(err, ErrStop) {
+		return err
+	}
+	c.took(d, seq)
+	return err
+}
+
 // took moves the scan past a row that the callback has taken.
 func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	d.Advance()
@@ -448,7 +500,7 @@ func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 		return
 	}
 	c.given, c.end.Last = true, seq
-	if !c.o.Unnumbered {
+	if !c.o.Unnumbered && (c.end.Pending > 0 || d.Who == nil) {
 		c.end.Pending--
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -209,6 +210,20 @@ type designLookup struct{}
 
 // find implements rowLookup.
 func (designLookup) find(d *dbRead) ([]feedRow, error) {
+	if d.Who != nil {
+		var ids []string
+		err := d.listSlice(&RangeOptions{
+			Start: Bound{ID: compat.DesignPrefix, Set: true}, Limit: -1,
+			End: Bound{ID: designEnd, Set: true, Exclusive: true},
+		}, func(r *ListRow) error {
+			ids = append(ids, r.ID)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return d.lookUpEach(ids)
+	}
 	prefix := d.Keys.Sub(nil, keyspace.TagRevs)
 	begin := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design/")
 	end := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design0")

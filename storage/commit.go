@@ -216,6 +216,9 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 		return false, err
 	}
 	t.large, t.deferred = &r.large[at], &r.deferred
+	if t.Rec.Access.On {
+		t.User = userOf(p.DB.who)
+	}
 	if err := r.verify(t, at); err != nil {
 		return false, err
 	}
@@ -234,7 +237,9 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	}
 	b := batch{
 		db: p.DB, t: t, docs: docs, results: make([]EditResult, len(docs)),
-		mode: editMode{ctx: ctx, checked: true, keeps: p.Sent == nil, over: over, large: t.large},
+		mode: editMode{
+			ctx: ctx, who: p.DB.who, checked: true, keeps: p.Sent == nil, over: over, large: t.large,
+		},
 	}
 	if err := b.store(groups); err != nil {
 		return false, err
@@ -292,6 +297,11 @@ func (r *commitRun) judge(at int, result *EditResult) {
 // read, with a conflict; of those that must not have changed, the leaves.
 func (r *commitRun) verify(t *dbTx, at int) error {
 	reads := r.c.Databases[at].Reads
+	if who := r.c.Databases[at].DB.who; who != nil && t.Rec.Access.On {
+		seen := *t
+		seen.slice(who)
+		return r.verifySlice(&seen, at)
+	}
 	keys := make([][]byte, len(reads))
 	for i := range reads {
 		keys[i] = t.Keys.AllDocs(nil, reads[i].ID)
@@ -318,6 +328,37 @@ func (r *commitRun) verify(t *dbTx, at int) error {
 		}
 		if n := len(leaves); n > 0 && read.Seq.Before(leaves[n-1].Seq) {
 			r.found.Read = append(r.found.Read, DocOf{at, read.ID, compat.ErrConflict})
+		}
+	}
+	return nil
+}
+
+// verifySlice is verify for who sees a slice of the database: by the leaves of each document that
+// are seen.
+func (r *commitRun) verifySlice(t *dbTx, at int) error {
+	refuse := func(id string) {
+		r.found.Read = append(r.found.Read, DocOf{at, id, compat.ErrConflict})
+	}
+	for _, read := range r.c.Databases[at].Reads {
+		leaves, err := t.Heads(read.ID)
+		if err != nil {
+			return err
+		}
+		var rev compat.Rev
+		if n := len(leaves); n > 0 && !leaves[n-1].Deleted {
+			rev = leaves[n-1].Rev
+		}
+		if rev != read.Rev {
+			refuse(read.ID)
+		}
+	}
+	for _, read := range r.c.Databases[at].Unchanged {
+		leaves, err := t.Heads(read.ID)
+		if err != nil {
+			return err
+		}
+		if n := len(leaves); n > 0 && read.Seq.Before(leaves[n-1].Seq) {
+			refuse(read.ID)
 		}
 	}
 	return nil

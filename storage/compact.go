@@ -64,7 +64,7 @@ type rangeCompacter interface {
 // StartCompact compacts the database in the background, unless this process is at it already. The
 // error is compat.ErrNoDatabase if there is none.
 func (db *DB) StartCompact(ctx context.Context) error {
-	if err := db.view(ctx, func(*dbRead) error { return nil }); err != nil {
+	if err := db.view(ctx, func(d *dbRead) error { return d.whole() }); err != nil {
 		return err
 	}
 	if !db.store.bg.compactions.Has(db.name) {
@@ -106,6 +106,9 @@ func (c compaction) do(ctx context.Context) error {
 	f := forgetting{db: c.db, most: compactBatch}
 	from := int64(0)
 	err := c.db.view(ctx, func(d *dbRead) error {
+		if err := d.whole(); err != nil {
+			return err
+		}
 		prefix, f.uuid = d.Keys, d.Rec.UUID
 		from = c.db.store.keptFrom(c.db.store.history(d.Rec.History))
 		rows, err := d.Stats(keyspace.HistoryRows)

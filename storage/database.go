@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -19,6 +20,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 	return s.CreateAs(ctx, name, o.Security, keyspace.Record{
 		Created:          s.now(),
 		Partitioned:      o.Partitioned,
+		Access:           keyspace.Access{On: o.Access},
 		Incarnation:      keyspace.FirstIncarnation,
 		RevsLimit:        keyspace.DefaultRevsLimit,
 		PurgedInfosLimit: keyspace.DefaultPurgedInfosLimit,
@@ -42,7 +44,9 @@ func (s *Store) CreateAs(ctx context.Context, name string, security []byte, rec 
 		if rec.Prefix, err = nextPrefix(tx); err != nil {
 			return err
 		}
-		rec.UUID, rec.Tombstones = newUUID(), true
+		if rec.UUID, rec.Tombstones = newUUID(), true; rec.Access.On {
+			rand.Read(rec.Access.Secret[:]) // never fails
+		}
 		// cut to what is stored, so that a record compares equal with itself after it was read again
 		rec.Created = rec.Created.Truncate(time.Microsecond).UTC()
 		tx.Set(key, rec.Encode())
@@ -169,6 +173,9 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 // would keep, and `file` adds the replaced revisions to it, since there is no file whose length
 // could be told.
 func (d *dbRead) info(history History) (*Info, error) {
+	if d.Who != nil {
+		return d.sliceInfo()
+	}
 	counters := []keyspace.Stat{
 		keyspace.DocCount, keyspace.DelCount, keyspace.ExternalSize, keyspace.ActiveSize,
 		keyspace.Purges, keyspace.HistorySize,
@@ -194,7 +201,8 @@ func (d *dbRead) info(history History) (*Info, error) {
 	}
 	info := &Info{
 		Name: d.Name, UUID: d.Rec.UUID, Created: d.Rec.Created, Partitioned: d.Rec.Partitioned,
-		Q: int(d.Rec.Q), N: int(d.Rec.N),
+		Access: d.Rec.Access.On,
+		Q:      int(d.Rec.Q), N: int(d.Rec.N),
 		DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
 		SizeFile: counts[3] + counts[5], SizeExternal: counts[2], SizeActive: counts[3],
 		History: history, HistorySize: counts[5],
@@ -209,6 +217,9 @@ func (d *dbRead) info(history History) (*Info, error) {
 func (db *DB) PartitionInfo(ctx context.Context, partition string) (*PartitionInfo, error) {
 	var info *PartitionInfo
 	err := db.view(ctx, func(d *dbRead) error {
+		if err := d.whole(); err != nil {
+			return err
+		}
 		var keys [][]byte
 		stats := [...]keyspace.Stat{keyspace.DocCount, keyspace.DelCount, keyspace.ActiveSize, keyspace.ExternalSize}
 		for _, n := range stats {

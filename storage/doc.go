@@ -42,6 +42,8 @@
 //	deferred.go, validate.go            callbacks of validation and indexes that run between transactions
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
+//	slice.go, access/, audience/        databases as one of several readers sees them; rules; what each one sees
+//	readers.go                          who may read the leaves that an edit makes
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
 //	leafwindow.go                       leaves of the documents of a request, read together
 //	counts/, rank/                      counts of rows of lists and the feed; the indexable skip list of those of ids
@@ -100,6 +102,8 @@
 //     results (deferred.go).
 //  17. Package tombstones' index agrees with CHANGES.
 //  18. Package replaced's index agrees with HISTORY.
+//  19. In a database with access for each document the rows, lists and counters of principals agree with the leaves
+//     (package audience); in others there are none.
 //
 // (8 to 10 and 16 are about code; verify looks at what is stored.)
 package storage

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -27,17 +28,20 @@ type docEdit struct {
 	beforeAt, treeAt map[compat.Rev]int
 	// partitionFull refuses edits that make the document larger.
 	partitionFull bool
+	purge         bool // leaves are removed for good
 }
 
 // revWrite is a revision to be stored.
 type revWrite struct {
-	doc  *compat.Document
-	atts []compat.Attachment
+	doc    *compat.Document
+	atts   []compat.Attachment
+	access []string // who it is for, see docEdit.effective
 }
 
 // editMode is what the edits of one request have in common.
 type editMode struct {
 	ctx        context.Context // of the request
+	who        *access.Principals
 	replicated bool
 	trusted    bool
 	// checked is set where CouchDB (couch_db:before_docs_update) looks at the stored documents
@@ -67,6 +71,13 @@ func (e *docEdit) start(id string, t *dbTx, before []formats.Leaf) {
 // check looks for what an edit replaces, and decides what needs no validation; err ends the
 // transaction.
 func (e *docEdit) check(m *editMode, doc *compat.Document) (validatedEdit, error) {
+	if e.t.Rec.Access.On {
+		if refusal := readersOf(e).refusal(m, doc); refusal != nil {
+			var v validatedEdit
+			v.decide(refused(doc, refusal))
+			return v, nil
+		}
+	}
 	if m.replicated {
 		return e.checkReplicated(m, doc)
 	}
@@ -80,9 +91,9 @@ func (e *docEdit) apply(m *editMode, doc *compat.Document, v *validatedEdit) (Ed
 	case v.decided:
 		return v.result, nil
 	case m.replicated:
-		return e.replicate(doc, v)
+		return e.replicate(m, doc, v)
 	}
-	return e.interactive(doc, v)
+	return e.interactive(m, doc, v)
 }
 
 // stubsOf are attachments as an edit names them that keeps them.
@@ -96,9 +107,13 @@ func stubsOf(list []compat.Attachment) []compat.Attachment {
 
 // supersede turns an edit of editMode.over into one of the revision that is current in this
 // transaction.
-func (m *editMode) supersede(doc *compat.Document, leaves []formats.Leaf) {
+func (m *editMode) supersede(t *dbTx, doc *compat.Document, leaves []formats.Leaf) {
 	if !m.over[doc] {
 		return
+	}
+	if m.who != nil && t.Rec.Access.On {
+		hidden := func(l formats.Leaf) bool { return !m.who.Sees(l.Access) }
+		leaves = slices.DeleteFunc(slices.Clone(leaves), hidden)
 	}
 	doc.Revs = compat.RevPath{}
 	if n := len(leaves); n > 0 && !leaves[n-1].Deleted {
@@ -139,14 +154,14 @@ func (e *docEdit) checkInteractive(m *editMode, doc *compat.Document) (v validat
 }
 
 // interactive is an edit with new_edits=true (couch_db_updater:merge_rev_tree).
-func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResult, error) {
+func (e *docEdit) interactive(m *editMode, doc *compat.Document, v *validatedEdit) (EditResult, error) {
 	atts := v.atts
 	for i := range atts {
 		if !atts[i].HasRevPos { // new; those taken over from a stored revision keep theirs
 			atts[i].RevPos = doc.Revs.Start + 1
 		}
 	}
-	leaf, ok := e.newLeaf(doc, atts)
+	leaf, ok := e.newLeaf(m, doc, atts)
 	if !ok {
 		return refused(doc, compat.ErrConflict), nil
 	}
@@ -157,8 +172,9 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 	if e.partitionFull && e.grows(doc) {
 		return refused(doc, compat.PartitionOverflow(e.id)), nil
 	}
+	own := readersOf(e).effective(m, doc)
 	e.tree = tree
-	e.write(leaf.Rev, doc, atts)
+	e.write(leaf.Rev, doc, atts, own)
 	return EditResult{ID: doc.ID, Rev: leaf.Rev, Made: true, First: len(e.before) == 0}, nil
 }
 
@@ -187,14 +203,16 @@ func (t *dbTx) written() (bool, error) {
 
 // newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at
 // the tree.
-func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf revtree.Leaf, ok bool) {
-	if e.tree.Deleted() {
+func (e *docEdit) newLeaf(
+	m *editMode, doc *compat.Document, atts []compat.Attachment,
+) (leaf revtree.Leaf, ok bool) {
+	if tree := readersOf(e).seen(m); tree.Deleted() {
 		// Only a document without a revision, or of generation 0, recreates; it continues the
 		// winning tombstone.
 		if doc.Revs.Start > 0 || doc.Deleted {
 			return leaf, false
 		}
-		tombstone := e.tree[e.tree.Winner()].Rev
+		tombstone := tree[tree.Winner()].Rev
 		rev := doc.RecreatedRev(tombstone, len(atts))
 		return revtree.Leaf{
 			Rev:       rev,
@@ -218,11 +236,13 @@ func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf 
 // newTag marks leaves of the tree that have no stored record yet.
 const newTag = -1
 
-func (e *docEdit) write(rev compat.Rev, doc *compat.Document, atts []compat.Attachment) {
+func (e *docEdit) write(
+	rev compat.Rev, doc *compat.Document, atts []compat.Attachment, access []string,
+) {
 	if e.writes == nil {
 		e.writes = make(map[compat.Rev]*revWrite, 1)
 	}
-	e.writes[rev] = &revWrite{doc: doc, atts: atts}
+	e.writes[rev] = &revWrite{doc: doc, atts: atts, access: access}
 }
 
 // parentOf finds the stored leaf that an edit replaces, nil for a new or recreated document; ok is
@@ -230,7 +250,7 @@ func (e *docEdit) write(rev compat.Rev, doc *compat.Document, atts []compat.Atta
 func (e *docEdit) parentOf(m *editMode, doc *compat.Document) (parent *docread.Document, ok bool, err error) {
 	rev := doc.Rev()
 	if len(doc.Revs.IDs) == 0 {
-		return nil, len(e.before) == 0 || e.deletedBefore(), nil
+		return nil, len(e.before) == 0 || readersOf(e).seen(m).Deleted(), nil
 	}
 	for i := range e.before {
 		if l := &e.before[i]; l.Rev == rev {

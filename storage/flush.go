@@ -325,9 +325,13 @@ func (e *docEdit) putLeaves() ([]formats.Leaf, error) {
 	t := e.t
 	after := make([]formats.Leaf, len(e.tree))
 	for i := range after {
+		after[i].Leaf, after[i].Winner = e.tree[i], i == 0
+	}
+	if t.Rec.Access.On && len(after) > 0 {
+		readersOf(e).name(after)
+	}
+	for i := range after {
 		l := &after[i]
-		l.Leaf = e.tree[i]
-		l.Winner = i == 0
 		old := e.leafBefore(l.Rev)
 		if old != nil {
 			l.Stored, l.External, l.Active, l.Entry = old.Stored, old.External, old.Active, old.Entry
@@ -420,6 +424,9 @@ func (e *docEdit) putLists(after []formats.Leaf) {
 	}
 	if compat.IsDesignID(e.id) && wasLive+isLive > 0 {
 		t.stampDesigns()
+	}
+	if t.Rec.Access.On {
+		readersOf(e).put(after)
 	}
 	t.counted.List(e.id, isLive-wasLive)
 	t.stats[keyspace.DocCount] += isLive - wasLive

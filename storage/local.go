@@ -107,7 +107,10 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	if refusal != nil {
 		return refused(doc, refusal)
 	}
-	key := t.Keys.Local(nil, doc.ID)
+	if t.User != nil && *t.User == "" {
+		return refused(doc, errWhole)
+	}
+	key := t.LocalKey(t.Keys, doc.ID)
 	t.tx.ClearRange(keyspace.Children(key))
 	if doc.Deleted {
 		return EditResult{ID: doc.ID, Rev: rev}
@@ -143,8 +146,8 @@ func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
 // List calls row for the local documents in the range, without a header: nobody counts them.
 func (l Locals) List(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
 	return l.db.view(ctx, func(d *dbRead) error {
-		s := localScan{reverse: o.Descending, prefix: len(d.Keys.Sub(nil, keyspace.TagLocal))}
-		begin, end := o.keys(d.Keys.Sub(nil, keyspace.TagLocal))
+		s := localScan{reverse: o.Descending, prefix: len(d.LocalKey(d.Keys, ""))}
+		begin, end := o.keys(d.LocalKey(d.Keys, ""))
 		s.it = d.R.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
 		defer s.it.Close()
 		var r ListRow

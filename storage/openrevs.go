@@ -25,7 +25,7 @@ func (db *DB) OpenRevs(
 		return fn(revs)
 	})
 	r.Sorted = true
-	return db.readRevisions(ctx, r)
+	return readRevisions(ctx, db, r)
 }
 
 // OpenRevs reads revisions of one document and calls fn as DB.BulkGet does.
@@ -51,10 +51,10 @@ func (db *DB) BulkGet(
 ) error {
 	next, stop := iter.Pull(requests)
 	defer stop()
-	return db.readRevisions(ctx, docread.NewRevisions(next, fn))
+	return readRevisions(ctx, db, docread.NewRevisions(next, fn))
 }
 
 // readRevisions reads in as many snapshots as it takes.
-func (db *DB) readRevisions(ctx context.Context, r *docread.Revisions) error {
+func readRevisions(ctx context.Context, db *DB, r *docread.Revisions) error {
 	return r.Ended(db.view(ctx, func(d *dbRead) error { return r.Run(&d.Reader) }))
 }

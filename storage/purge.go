@@ -53,6 +53,9 @@ func (p Purges) attempt(
 ) ([]IDRevs, error) {
 	var purged []IDRevs
 	err := p.db.update(ctx, func(t *dbTx) error {
+		if err := t.whole(p.db); err != nil {
+			return err
+		}
 		deferred.begin()
 		t.deferred = deferred
 		t.designs = slices.ContainsFunc(requests, func(r IDRevs) bool { return compat.IsDesignID(r.ID) })
@@ -118,6 +121,7 @@ func (t *dbTx) purgeDoc(
 	}
 	var e docEdit
 	e.start(id, t, leaves)
+	e.purge = true
 	for _, i := range group {
 		purged[i] = IDRevs{ID: id}
 		for _, rev := range requests[i].Revs {
@@ -165,6 +169,9 @@ func (p Purges) Remembered(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
 	var cursor []byte
 	err := p.db.view(ctx, func(d *dbRead) error {
+		if err := d.whole(); err != nil {
+			return err
+		}
 		return d.Walk(d.Keys.Sub(nil, keyspace.TagPurges), &cursor, func(_, value []byte) error {
 			id, revs, err := formats.ParsePurge(value)
 			if err == nil {

@@ -80,6 +80,9 @@ func (db *DB) openShared(ctx context.Context, id string, o docread.OpenOptions) 
 func (db *DB) openTogether(ctx context.Context, ids []string) (results []coalesce.Result[openedDoc]) {
 	err := db.store.DB(db.name).view(ctx, func(d *dbRead) error {
 		results = make([]coalesce.Result[openedDoc], len(ids))
+		if d.Rec.Access.On { // they are read by different people
+			return nil
+		}
 		return d.OpenWinners(ids, func(i int, doc *docread.Document, err error) {
 			results[i] = coalesce.Result[openedDoc]{
 				Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.Rec.Partitioned},

@@ -30,11 +30,12 @@ func (e *docEdit) checkReplicated(m *editMode, doc *compat.Document) (v validate
 
 // replicate merges a line of revisions. Nothing is a conflict; what the tree has already is
 // ignored.
-func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult, error) {
+func (e *docEdit) replicate(m *editMode, doc *compat.Document, v *validatedEdit) (EditResult, error) {
 	known := e.tree.Leaf(v.rev) >= 0
+	own := readersOf(e).effective(m, doc)
 	e.tree, _ = revtree.Merge(e.tree, revtree.FromPath(doc.Revs, doc.Deleted, newTag))
 	if !known {
-		e.write(v.rev, doc, v.atts)
+		e.write(v.rev, doc, v.atts, own)
 	}
 	return EditResult{ID: doc.ID, Rev: doc.Rev(), Made: !known, First: len(e.before) == 0}, nil
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -58,6 +59,17 @@ func (s Settings) SetAutoPurge(ctx context.Context, ttl string) error {
 // SetHistory sets how long replaced revisions are kept, at most keyspace.MaxAutoPurge bytes.
 func (s Settings) SetHistory(ctx context.Context, life string) error {
 	return s.change(ctx, func(r *keyspace.Record) { r.History = life })
+}
+
+// SetShare sets whom users may name in what they write, of a database with access for each document.
+func (s Settings) SetShare(ctx context.Context, share access.Share) error {
+	return s.change(ctx, func(r *keyspace.Record) { r.Access.ShareAny = share == access.ShareAny })
+}
+
+// Access reports whether each document has readers of its own.
+func (s Settings) Access(ctx context.Context) (bool, error) {
+	rec, err := s.Record(ctx)
+	return rec.Access.On, err
 }
 
 // Partitioned reports whether the ids of the database name partitions.

@@ -22,7 +22,12 @@ type Snapshot struct{ d *dbRead }
 // View runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none. Where ctx
 // has a kind (kv.WithPrefetch), what fn reads first may be read together.
 func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
-	_, err := db.read(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
+	_, err := db.read(ctx, func(d *dbRead) error {
+		if err := d.whole(); err != nil {
+			return err
+		}
+		return fn(&Snapshot{d})
+	})
 	return err
 }
 
@@ -35,7 +40,12 @@ func (db *DB) SnapshotTime() time.Duration {
 // its snapshot became too old. Ten such snapshots in a row that fn did not say Advance in end it
 // with kv.ErrTooOld.
 func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
-	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
+	return db.view(ctx, func(d *dbRead) error {
+		if err := d.whole(); err != nil {
+			return err
+		}
+		return fn(&Snapshot{d})
+	})
 }
 
 // Advance says, in ViewAgain, that what was done so far need not be done again in another snapshot.
@@ -45,7 +55,12 @@ func (s *Snapshot) Advance() { s.d.Advance() }
 // kv.Store.Update. It conflicts with the deletion of the database; compat.ErrNoDatabase if there is
 // none.
 func (db *DB) Transact(ctx context.Context, fn func(*Tx) error) error {
-	return db.update(ctx, func(t *dbTx) error { return fn(&Tx{t}) })
+	return db.update(ctx, func(t *dbTx) error {
+		if err := t.whole(db); err != nil {
+			return err
+		}
+		return fn(&Tx{t})
+	})
 }
 
 // Snapshot gives the database as the transaction reads it: with the higher layers' writes, without
@@ -58,6 +73,9 @@ func (db *DB) Join(ctx context.Context, r kv.ReadTx) (*Snapshot, error) {
 	d := db.reading(ctx)
 	if err := d.Open(r, db.name); err != nil {
 		return nil, err
+	}
+	if d.Rec.Access.On && db.who != nil {
+		return nil, errWhole
 	}
 	return &Snapshot{d}, nil
 }

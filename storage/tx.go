@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/settee-db/settee/storage/access"
+	"github.com/settee-db/settee/storage/audience"
 	"github.com/settee-db/settee/storage/blobs"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/dbevents"
@@ -20,11 +22,14 @@ type DB struct {
 	name   string
 	memory docread.Memory               // nil: what is read has no bound
 	begins func(partitioned bool) error // see Beginning; nil: nothing is checked
+	who    *access.Principals           // see As; nil: everybody
 }
 
 // Within is the same database, whose documents are read within a memory. Writes do not ask it.
 func (db *DB) Within(m docread.Memory) *DB {
-	return &DB{store: db.store, name: db.name, memory: m, begins: db.begins}
+	own := *db
+	own.memory = m
+	return &own
 }
 
 // HoldParsed asks for the memory of a body that was read of the database, with its values, before
@@ -37,7 +42,9 @@ func HoldParsed(ctx context.Context, db *DB, body []byte) error {
 // on the kind of the database is checked without a read of its own. An error of check ends the
 // read.
 func (db *DB) Beginning(check func(partitioned bool) error) *DB {
-	return &DB{store: db.store, name: db.name, memory: db.memory, begins: check}
+	own := *db
+	own.begins = check
+	return &own
 }
 
 // Name is the name of the database.
@@ -59,7 +66,8 @@ type dbTx struct {
 	// orders is the number of sequences given out: the user part of the next versionstamp.
 	orders      uint16
 	counted     counts.Changes // rows that lists and the feed gain and lose; goes to the log of counts
-	logged      int            // items of the log that finish has written
+	audience    audience.Writer
+	logged      int // items of the log that finish has written
 	blobs       blobs.Tx
 	large       *largeBodies // of the request, nil for none
 	scratch     []byte       // Memory for an entry, leafScratch for the record of a leaf that may hold it
@@ -106,6 +114,9 @@ func (db *DB) read(ctx context.Context, fn func(*dbRead) error) (advanced bool, 
 		if err == nil && db.begins != nil {
 			err = db.begins(d.Rec.Partitioned)
 		}
+		if d.Rec.Access.On {
+			d.slice(db.who)
+		}
 		if err == nil {
 			err = fn(d)
 		}
@@ -134,6 +145,9 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	changed, logged := false, 0
 	err := db.store.write(ctx, func(tx kv.Tx) error {
 		t, err := db.store.openTx(ctx, tx, db.name)
+		if err == nil && t.Rec.Access.On {
+			t.User = userOf(db.who)
+		}
 		if err == nil {
 			err = fn(t)
 		}
@@ -230,6 +244,7 @@ func (t *dbTx) finish() error {
 		last := Seq{Incarnation: t.Rec.Incarnation}
 		binary.BigEndian.PutUint16(last.Versionstamp[kv.VersionstampSize:], t.orders-1)
 		t.tx.SetVersionstampedValue(t.Keys.Sub(nil, keyspace.TagLastSeq), keyspace.AppendSeq(nil, last), 1)
+		t.audience.Finish(t.tx, audience.Index{Keys: t.Keys}, last)
 	}
 	t.stats[keyspace.Updates] += t.counted.Added
 	t.stats.Flush(t.tx, t.Keys.Stat)

@@ -21,6 +21,7 @@ type UpdateSeq struct {
 // has no shards).
 type CreateOptions struct {
 	Partitioned bool
+	Access      bool // each document has readers of its own, see DB.As
 	Q, N        int
 	// Security is the security object it begins with, nil for none. A database is never seen
 	// without it.
@@ -33,6 +34,7 @@ type Info struct {
 	UUID        [16]byte
 	Created     time.Time
 	Partitioned bool
+	Access      bool
 	Q, N        int
 	DocCount    int64
 	DocDelCount int64
@@ -138,6 +140,7 @@ type ChangesOptions struct {
 	Descending  bool
 	Limit       int64 // < 0: none
 	AllLeaves   bool  // style=all_docs: Change.Revs has all leaves
+	Revoked     bool  // also rows with Change.Revoked
 	IncludeDocs bool
 	Conflicts   bool            // with IncludeDocs
 	Members     docread.Members // with IncludeDocs
@@ -154,6 +157,9 @@ type Change struct {
 	Seq     UpdateSeq
 	ID      string
 	Deleted bool
+	// Revoked tells that the document has left the slice (DB.As): Deleted is set, and Revs are the
+	// live leaves that were seen.
+	Revoked bool
 	// the winner first; with AllLeaves then the live leaves and the deleted ones, each in
 	// descending order
 	Revs []compat.Rev

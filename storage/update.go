@@ -37,7 +37,10 @@ func (db *DB) updateAlone(ctx context.Context, docs []*compat.Document, o *Updat
 	defer large.end(ctx)
 	w := bulk{
 		db: db, docs: docs, results: results, stored: o.Stored,
-		mode: editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs), large: large},
+		mode: editMode{
+			ctx: ctx, who: db.who, replicated: o.Replicated, trusted: o.Trusted,
+			checked: needsCheck(docs), large: large,
+		},
 	}
 	w.deferred.room.Share = db.store.room(ctx)
 	defer w.deferred.room.End()

@@ -19,6 +19,7 @@
 //	each.go      documents that somebody names, with or without a revision
 //	blobs.go     what is apart: long bodies and lists of attachments, the security object
 //	members.go   some members of a long body
+//	slice.go     what somebody sees of a database with access for each document
 //	idstream.go  subspaces in the order of ids
 //
 // # Invariants

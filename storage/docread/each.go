@@ -88,7 +88,9 @@ func (r *eachRead) readSome() error {
 			wanted[i] = wantedRev{rev, lineOf(leaves[i], rev)}
 			reads[i] = wanted[i].where(r.d, refs[i].ID)
 		}
-		reads[i].Members = refs[i].Members
+		if reads[i].Members = refs[i].Members; wanted[i].replaced() {
+			reads[i].Members = r.d.wanted(reads[i].Members)
+		}
 	}
 	return r.d.ReadEntries(&r.room, reads[:len(leaves)], func(i int, e *formats.Entry, found bool) error {
 		doc, err := r.document(&refs[i], &wanted[i], values[i], e, found)

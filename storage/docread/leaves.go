@@ -1,6 +1,7 @@
 package docread
 
 import (
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
@@ -11,6 +12,7 @@ type LeafScan struct {
 	prefix int
 	// Lines of leaves that are not the winner are left out.
 	heads bool
+	who   *access.Principals
 	it    kv.Iterator
 }
 
@@ -18,7 +20,10 @@ type LeafScan struct {
 // Reader.Heads. The caller reads or closes the scan.
 func (d *Reader) ScanLeaves(id string, heads bool) LeafScan {
 	begin, end := keyspace.Children(d.Keys.Doc(nil, keyspace.TagRevs, id))
-	return LeafScan{prefix: len(begin), heads: heads, it: d.R.Range(begin, end, kv.RangeOptions{WantAll: true})}
+	// Whose winner is another than all others' needs that one's line.
+	heads = heads && d.Who == nil
+	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
+	return LeafScan{prefix: len(begin), heads: heads, who: d.Who, it: it}
 }
 
 // Close ends a read that nobody needs any more.
@@ -37,7 +42,7 @@ func (s LeafScan) Read() ([]formats.Leaf, error) {
 		return nil, err
 	}
 	err := r.End()
-	return r.Leaves, err
+	return seen(s.who, r.Leaves), err
 }
 
 // Leaves reads the leaves of a document, ascending, so that the winner is last. A document that

@@ -51,7 +51,7 @@ func (doc *Document) losesTo(other *Document) bool {
 
 // openLocal reads a local document; local documents are never found by a revision.
 func (d *Reader) openLocal(id string, o OpenOptions) (*Document, error) {
-	value, err := d.R.Get(d.Keys.Local(nil, id))
+	value, err := d.R.Get(d.LocalKey(d.Keys, id))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d *Reader) Local(id string, value []byte) (*Document, error) {
 			return nil, err
 		}
 	}
-	body, err = d.readChunks(d.Keys.Local(nil, id), length)
+	body, err = d.readChunks(d.LocalKey(d.Keys, id), length)
 	return &Document{ID: id, Rev: rev, Body: body}, err
 }
 

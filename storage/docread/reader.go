@@ -41,6 +41,7 @@ type Reader struct {
 	// that write.
 	Memory Memory
 	Ctx    context.Context // of the call that the snapshot was taken for
+	Slice
 	// Advanced is set when a part of the work is done for good; see kv.GoOn.
 	Advanced bool
 }

@@ -99,7 +99,9 @@ func (r *Revisions) readWindow(d *Reader) (size int, err error) {
 		revs := r.choose(i, leaves[i])
 		for n := range revs {
 			read := revs[n].where(d, window[i].ID)
-			read.Members = window[i].Open.Members
+			if read.Members = window[i].Open.Members; revs[n].replaced() {
+				read.Members = d.wanted(read.Members)
+			}
 			reads = append(reads, read)
 		}
 		wanted = append(wanted, revs)
@@ -329,6 +331,9 @@ func lineOf(leaves []formats.Leaf, rev compat.Rev) *formats.Leaf {
 	return line
 }
 
+// replaced reports whether the revision is an ancestor.
+func (w *wantedRev) replaced() bool { return w.line != nil && w.line.Rev != w.rev }
+
 // where tells where the revision's entry is; for a replaced revision the size is only a bound.
 func (w *wantedRev) where(d *Reader, id string) EntryRead {
 	switch {
@@ -348,7 +353,7 @@ func (w *wantedRev) document(d *Reader, id string, e *formats.Entry, found bool,
 		return nil, keyspace.Corrupt("leaf without its entry", nil)
 	case isLeaf:
 		deleted = w.line.Deleted
-	case !found:
+	case !found || !d.sees(e.Body):
 		return nil, nil
 	}
 	doc := NewDocument(id, w.rev, deleted, *e)

@@ -47,7 +47,7 @@ var errLongRecord = errors.New("storage: a leaf's record has several rows")
 
 // OpenWinner reads the current revision. The body of the result belongs to the caller.
 func (d *Reader) OpenWinner(id string, o OpenOptions) (*Document, error) {
-	if !o.needsTree() {
+	if !o.needsTree() && d.Who == nil {
 		last := d.askLast(id)
 		defer last.it.Close()
 		winner, err := last.read(o.Deleted)
@@ -187,6 +187,14 @@ func (d *Reader) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
 		e, err := formats.ParseEntry(it.Value())
 		if err != nil {
 			return nil, err
+		}
+		if d.Who != nil {
+			if e, err = d.completed(e, Members{accessMember}); err != nil {
+				return nil, err
+			}
+			if !d.sees(e.Body) {
+				continue
+			}
 		}
 		kept[rev] = RevAvailable
 		if e.Deleted {

@@ -15,9 +15,11 @@ import (
 // Leaf is one leaf of a document as TagRevs holds it.
 //
 // Value, format 2: format, flags, [seq (13), if the winner], varints external and active, [the
-// entry with its varint length, if flagged], varint number of ancestors; their hashes, newest
-// first: 16 bytes each, or with a varint length each if flagged. A value that is too long goes on
-// in chunks below the key, and has a flag that says so.
+// entry with its varint length, if flagged], [who may read it, if flagged: a varint number of
+// principals, each with its varint length; in the winner the sights, likewise a number, each a
+// principal, flags (1: gone, 2: a sequence follows), sequence (13)], varint number of ancestors;
+// their hashes, newest first: 16 bytes each, or with a varint length each if flagged. A value that
+// is too long goes on in chunks below the key, and has a flag that says so.
 type Leaf struct {
 	revtree.Leaf
 	Seq    compat.Seq // of the document, in the winner
@@ -28,6 +30,19 @@ type Leaf struct {
 	Active   int64
 	Entry    []byte // the entry's value, where it is in the record; else an entry is in TagDocs
 	Long     bool   // has chunks below its key; set by ParseLeaf only
+	// Access are the principals that may read the leaf, sorted; nil in databases without access for
+	// each document.
+	Access []string
+	Sights []Sight // of the document, in the winner; see package audience
+}
+
+// Sight tells since when a principal sees a document, or that it does no more.
+type Sight struct {
+	Principal string
+	// Seq is where the principal's feed had the document first; if Gone, where it has the row that
+	// the document is gone. Zero in a record that is about to be written: the sequence of the write.
+	Seq  compat.Seq
+	Gone bool
 }
 
 const (
@@ -38,6 +53,10 @@ const (
 	leafOdd    = 4  // a hash has another length than 16
 	LeafLong   = 8  // more of the value is in chunks below the key
 	leafEntry  = 16 // the entry is in the record
+	leafAccess = 32 // tells who may read it
+
+	sightGone = 1
+	sightSeq  = 2
 
 	// LeafSeqOffset is where the versionstamp is in a winner's value.
 	LeafSeqOffset = 3
@@ -66,6 +85,9 @@ func (l *Leaf) Encode(dst []byte) []byte {
 	if l.Entry != nil {
 		flags |= leafEntry
 	}
+	if l.Access != nil {
+		flags |= leafAccess
+	}
 	dst = append(slices.Grow(dst, 40+len(l.Entry)+17*l.Ancestors.Len()), leafFormat, flags)
 	if l.Winner {
 		dst = keyspace.AppendSeq(dst, l.Seq)
@@ -75,6 +97,9 @@ func (l *Leaf) Encode(dst []byte) []byte {
 	if l.Entry != nil {
 		dst = packed.AppendText(dst, l.Entry)
 	}
+	if l.Access != nil {
+		dst = l.appendAccess(dst)
+	}
 	dst = binary.AppendUvarint(dst, uint64(l.Ancestors.Len()))
 	for _, a := range l.Ancestors.All() {
 		if flags&leafOdd != 0 {
@@ -83,6 +108,59 @@ func (l *Leaf) Encode(dst []byte) []byte {
 		dst = append(dst, a...)
 	}
 	return dst
+}
+
+// appendAccess appends who may read the leaf, and the document's sights if it is the winner.
+func (l *Leaf) appendAccess(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(l.Access)))
+	for _, p := range l.Access {
+		dst = packed.AppendText(dst, p)
+	}
+	if !l.Winner {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(l.Sights)))
+	for i := range l.Sights {
+		s := &l.Sights[i]
+		var flags byte
+		if s.Gone {
+			flags |= sightGone
+		}
+		if s.Seq != (compat.Seq{}) {
+			flags |= sightSeq
+		}
+		dst = append(packed.AppendText(dst, s.Principal), flags)
+		if flags&sightSeq != 0 {
+			dst = keyspace.AppendSeq(dst, s.Seq)
+		}
+	}
+	return dst
+}
+
+// parseAccess reads what appendAccess wrote. Sights of the write that made the record get its
+// sequence.
+func (l *Leaf) parseAccess(r *packed.Reader) error {
+	l.Access = make([]string, r.Count(1))
+	for i := range l.Access {
+		l.Access[i] = r.Text()
+	}
+	if !l.Winner {
+		return nil
+	}
+	l.Sights = make([]Sight, r.Count(2))
+	for i := range l.Sights {
+		s := &l.Sights[i]
+		s.Principal, s.Seq = r.Text(), l.Seq
+		flags := r.Byte()
+		if s.Gone = flags&sightGone != 0; flags&sightSeq != 0 && !r.Bad {
+			seq, err := keyspace.ParseSeq(r.Take(keyspace.SeqSize))
+			if err != nil {
+				return err
+			}
+			s.Seq, r.Bad = seq, seq == compat.Seq{}
+		}
+	}
+	return nil
 }
 
 // ParseLeaf reads a whole value of TagRevs; suffix is its key after the document's prefix. Its line
@@ -183,6 +261,11 @@ func ParseLeafValue(value []byte) (l Leaf, line LeafLine, err error) {
 	if flags&leafEntry != 0 {
 		l.Entry = r.Bytes()
 		r.Bad = r.Bad || len(l.Entry) == 0
+	}
+	if flags&leafAccess != 0 {
+		if err = l.parseAccess(&r); err != nil {
+			return l, line, err
+		}
 	}
 	line.count, line.odd = r.Uvarint(), flags&leafOdd != 0
 	if line.hashes = r.B; r.Bad {

@@ -39,6 +39,9 @@ func FuzzValues(f *testing.F) {
 		Active:   8,
 	}
 	odd := formats.Leaf{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"a", ""})}}
+	read := leaf
+	read.Access = []string{"*", "u:ann"}
+	read.Sights = []formats.Sight{{Principal: "*"}, {Principal: "u:bob", Gone: true, Seq: compat.Seq{Incarnation: 1}}}
 	whole := leaf
 	whole.Entry = (&formats.Entry{Body: formats.EmptyBody}).Encode(nil)
 	change := formats.Change{ID: "a", Winner: compat.Rev{Pos: 3, Hash: "x"}, Deleted: true, Leaves: 2, Kilobytes: 7}
@@ -49,6 +52,7 @@ func FuzzValues(f *testing.F) {
 	for _, seed := range [][]byte{
 		nil, rec.Encode(), leaf.Encode(nil), odd.Encode(nil), change.Encode(nil),
 		formats.EncodeWinner(nil, change.Winner), formats.EncodeListed(nil, change.Winner, 7), whole.Encode(nil),
+		read.Encode(nil),
 		inline.Encode(nil), apart.Encode(nil), {formats.LocalInline, 1, '1', '{', '}'},
 		formats.EncodePurge("id", []compat.Rev{change.Winner}),
 		formats.MembersTable([]byte(`{"a":1,"b":"` + strings.Repeat("x", keyspace.MaxValue) + `"}`)),

@@ -51,6 +51,7 @@ import (
 //	TagTombstones                           13 bytes of seq: how far the index is built ../tombstones/
 //	TagTombstones + 13 bytes of seq         id of the deleted document that CHANGES has there ../tombstones/
 //	TagReplaced, ms, id, depth, hash        nothing; TagHistory has an entry replaced then ../replaced/
+//	TagAccess, …                            which documents each principal sees        ../audience/
 //	TagDesigns                              13 bytes of seq, of the last change of design documents ../designdocs.go
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (storage.Tx.AppendPrefix)
 const (
@@ -99,6 +100,7 @@ const (
 	TagTimes      Tag = 20
 	TagTombstones Tag = 21
 	TagReplaced   Tag = 22
+	TagAccess     Tag = 23
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34

@@ -13,8 +13,10 @@ import (
 //
 // Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since
 // 1970), revs_limit, purged_infos_limit, q, n; with flag 8 the text of AutoPurge and its length,
-// with flag 16 that of History. Older versions appended the ranges of hashes that a database was
-// split into, with flag 2. They are dropped.
+// with flag 16 that of History, with flag 32 those of Access: a byte that is 1 for ShareAny, the
+// secret. With Access the format is 4, so that programs that do not know it do not serve the
+// database: they would show all of it to everybody. Older versions appended the ranges of hashes
+// that a database was split into, with flag 2. They are dropped.
 type Record struct {
 	// Another one for each database, also for one that has the name of a deleted one.
 	UUID        [16]byte
@@ -36,6 +38,16 @@ type Record struct {
 	// History is how long replaced revisions are kept, as it was set; "": the server's setting
 	// counts. At most MaxAutoPurge bytes.
 	History string
+	// Access says that each document has readers of its own (package storage/audience); for life.
+	Access Access
+}
+
+// Access is what a database with access for each document has besides; the zero value is that of
+// other databases.
+type Access struct {
+	On       bool
+	ShareAny bool     // users may name others in what they write (access.ShareAny)
+	Secret   [32]byte // what the database signs with
 }
 
 // MaxAutoPurge is the most bytes that Record.AutoPurge has, and History: every transaction reads
@@ -48,6 +60,8 @@ const (
 	flagTombstones  = 4
 	flagAutoPurge   = 8
 	flagHistory     = 16
+	flagAccess      = 32
+	accessFormat    = 4 // of records with flagAccess
 
 	DefaultRevsLimit        = 1000 // of a new database, as in CouchDB
 	DefaultPurgedInfosLimit = 1000 // likewise
@@ -72,7 +86,11 @@ func (r *Record) Encode() []byte {
 	if r.History != "" {
 		flags |= flagHistory
 	}
-	dst = append(dst, recordFormat, flags, r.Incarnation)
+	format := byte(recordFormat)
+	if r.Access.On {
+		format, flags = accessFormat, flags|flagAccess
+	}
+	dst = append(dst, format, flags, r.Incarnation)
 	dst = append(dst, r.UUID[:]...)
 	for _, v := range [...]int64{r.Prefix, r.Created.UnixMicro(), r.RevsLimit, r.PurgedInfosLimit, r.Q, r.N} {
 		dst = binary.AppendVarint(dst, v)
@@ -83,6 +101,13 @@ func (r *Record) Encode() []byte {
 	if r.History != "" {
 		dst = packed.AppendText(dst, r.History)
 	}
+	if r.Access.On {
+		share := byte(0)
+		if r.Access.ShareAny {
+			share = 1
+		}
+		dst = append(append(dst, share), r.Access.Secret[:]...)
+	}
 	return dst
 }
 
@@ -90,10 +115,13 @@ func (r *Record) Encode() []byte {
 // ignored: older versions wrote ranges of hashes there.
 func ParseRecord(b []byte) (Record, error) {
 	var r Record
-	if len(b) < 19 || b[0] != recordFormat {
+	if len(b) < 19 || b[0] != recordFormat && b[0] != accessFormat {
 		return r, Corrupt("database record", nil)
 	}
 	flags := b[1]
+	if r.Access.On = flags&flagAccess != 0; r.Access.On != (b[0] == accessFormat) {
+		return r, Corrupt("database record", nil)
+	}
 	r.Partitioned, r.Tombstones = flags&flagPartitioned != 0, flags&flagTombstones != 0
 	r.Incarnation = b[2]
 	copy(r.UUID[:], b[3:])
@@ -118,6 +146,13 @@ func ParseRecord(b []byte) (Record, error) {
 		if *text.to = rest.Text(); rest.Bad || len(*text.to) > MaxAutoPurge {
 			return r, Corrupt("database record", nil)
 		}
+	}
+	if r.Access.On {
+		share, secret := rest.Byte(), rest.Take(len(r.Access.Secret))
+		if rest.Bad || share > 1 {
+			return r, Corrupt("database record", nil)
+		}
+		r.Access.ShareAny, r.Access.Secret = share == 1, [32]byte(secret)
 	}
 	return r, nil
 }

@@ -20,6 +20,8 @@ func TestRecords(t *testing.T) {
 		{Prefix: 1 << 40, Created: created, Tombstones: true, AutoPurge: strings.Repeat("0", MaxAutoPurge)},
 		{Prefix: 40, Created: created, Incarnation: 3, History: "30d"},
 		{Prefix: 40, Created: created, AutoPurge: "1_year", History: "off"},
+		{Prefix: 40, Created: created, History: "off", Access: Access{On: true, Secret: [32]byte{1, 31: 2}}},
+		{Prefix: 40, Created: created, Access: Access{On: true, ShareAny: true}},
 	} {
 		ranges := binary.AppendUvarint(append(rec.Encode(), 0), 1<<30)
 		ranges[1] |= 2
@@ -33,6 +35,10 @@ func TestRecords(t *testing.T) {
 				t.Errorf("%d bytes of %+v: %v", n, rec, err)
 			}
 		}
+	}
+	// A program that does not know Access knows no other format of records than 3.
+	if b := (&Record{Access: Access{On: true}}).Encode(); b[0] == recordFormat {
+		t.Error("a database with access for each document looks like another one")
 	}
 	long := Record{AutoPurge: strings.Repeat("0", MaxAutoPurge+1)}
 	if _, err := ParseRecord(long.Encode()); !errors.Is(err, kv.ErrCorrupt) {

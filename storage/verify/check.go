@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/audience"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -74,6 +75,9 @@ func CheckSized(
 		}
 		if err == nil {
 			err = c.checkReplaced(ctx, db)
+		}
+		if err == nil {
+			err = check.checkAudience(ctx, db)
 		}
 		if err == nil {
 			c.addSums(check)
@@ -167,6 +171,16 @@ func (c *storeCheck) checkReplaced(ctx context.Context, db checkedRecord) error 
 	found, err := replaced.Index{Keys: keyspace.NewSpace(db.rec.Prefix)}.Check(ctx, c.kv)
 	for _, detail := range found {
 		c.report(Violation{db.name, "", 18, detail})
+	}
+	return err
+}
+
+// checkAudience checks that principals have no other rows than those that the documents ask for.
+func (c *dbCheck) checkAudience(ctx context.Context, db checkedRecord) error {
+	index := audience.Index{Keys: keyspace.NewSpace(db.rec.Prefix)}
+	found, err := c.docs.audience.Rest(ctx, c.store.kv, index)
+	for _, detail := range found {
+		c.sum(19, "", "%s", detail)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/audience"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -23,6 +24,8 @@ type docsCheck struct {
 	// refs are the attachments that entries name; the phase that follows compares them with what is
 	// stored of attachments.
 	refs map[string]*attachmentUse
+	// audience sums up what principals have to have.
+	audience audience.Tally
 }
 
 // attachmentUse is what the entries say of an attachment.
@@ -120,6 +123,16 @@ func (c *dbCheck) checkSome(d *docread.Reader, docs []*docRows) error {
 		return err
 	}
 	for i, doc := range docs {
+		if d.Rec.Access.On && len(doc.leaves) > 0 {
+			index := audience.Index{Keys: d.Keys}
+			found, err := c.docs.audience.Document(d.R, index, doc.id, doc.leaves)
+			if err != nil {
+				return err
+			}
+			for _, detail := range found {
+				c.violation(19, doc.id, "%s", detail)
+			}
+		}
 		c.checkDoc(d, doc, rows[i])
 		// From here on a newer snapshot goes on: begun tells an empty id from none.
 		c.docs.last, c.docs.begun = doc.id, true

@@ -1,0 +1,86 @@
+package access
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// MaxEntries is how many entries a list has at most, MaxEntry how many bytes each.
+const (
+	MaxEntries = 64
+	MaxEntry   = 256
+)
+
+const (
+	member   = `"_access"` // of documents
+	everyone = "_users"    // the entry that means Anyone
+	ofRole   = "role:"     // an entry of a role
+)
+
+// errInvalid refuses a document whose list is none.
+var errInvalid = compat.Named(compat.KindBadRequest, "invalid_access",
+	"_access must be a list of at most "+strconv.Itoa(MaxEntries)+" names of users, role:NAME or _users, each of at most "+
+		strconv.Itoa(MaxEntry)+" bytes")
+
+// Parse reads the list of a document's body, the text of an object as it is stored; given is false
+// where it has none. The error is a *compat.Error, invalid_access, for what is no list of entries:
+// `"name"` means a user, `"role:name"` a role, `"_users"` everybody who is somebody.
+func Parse(body []byte) (list []string, given bool, err error) {
+	for name, value := range ejson.TextMembers(body) {
+		if string(name) != member {
+			continue
+		}
+		if given {
+			return nil, true, errInvalid
+		}
+		if list, err = parseList(value); err != nil {
+			return nil, true, err
+		}
+		given = true
+	}
+	return list, given, nil
+}
+
+// parseList reads the value of the member.
+func parseList(text []byte) ([]string, error) {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(text)
+	if err != nil || v.Kind() != ejson.Array || v.Len() > MaxEntries {
+		return nil, errInvalid
+	}
+	list := make([]string, 0, v.Len())
+	for entry := range v.Elements() {
+		principal := principalOf(entry)
+		if principal == "" {
+			return nil, errInvalid
+		}
+		list = append(list, principal)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// principalOf is what an entry means, "" for none. Names of users cannot begin with an underscore.
+func principalOf(entry ejson.Value) string {
+	if entry.Kind() != ejson.String {
+		return ""
+	}
+	text := entry.Text()
+	role, isRole := strings.CutPrefix(text, ofRole)
+	switch {
+	case len(text) > MaxEntry || text == "" || isRole && role == "":
+		return ""
+	case isRole:
+		return RolePrefix + role
+	case text == everyone:
+		return Anyone
+	case text[0] == '_':
+		return ""
+	}
+	return UserPrefix + text
+}

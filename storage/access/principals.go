@@ -1,0 +1,63 @@
+package access
+
+import (
+	"iter"
+	"slices"
+)
+
+// A principal is a text: UserPrefix and the name of a user, RolePrefix and the name of a role, or
+// Anyone.
+const (
+	UserPrefix = "u:"
+	RolePrefix = "r:"
+	Anyone     = "*" // every user who has a name
+)
+
+// Principals are those by which lists can mean somebody. They are not changed, and safe for
+// concurrent use.
+type Principals struct {
+	all  bool
+	list []string // sorted
+}
+
+// Nobody sees no document, Everybody, which stands for the server and for administrators, all.
+var (
+	Nobody    = Principals{}
+	Everybody = Principals{all: true}
+)
+
+// Of are the principals of a user, who has a name, with roles.
+func Of(name string, roles []string) Principals {
+	list := append(make([]string, 0, len(roles)+2), Anyone, UserPrefix+name)
+	for _, role := range roles {
+		list = append(list, RolePrefix+role)
+	}
+	slices.Sort(list)
+	return Principals{list: slices.Compact(list)}
+}
+
+// SeesAll reports whether there is no list that does not mean them.
+func (p Principals) SeesAll() bool { return p.all }
+
+// Len is the number of All.
+func (p Principals) Len() int { return len(p.list) }
+
+// All are the principals in their order; of Everybody there are none.
+func (p Principals) All() iter.Seq[string] { return slices.Values(p.list) }
+
+// Has reports whether a principal is one of them.
+func (p Principals) Has(principal string) bool {
+	if p.all {
+		return true
+	}
+	_, found := slices.BinarySearch(p.list, principal)
+	return found
+}
+
+// Sees reports whether a list means one of them.
+func (p Principals) Sees(list []string) bool { return p.all || slices.ContainsFunc(list, p.Has) }
+
+// Contains reports whether all of a list are among them.
+func (p Principals) Contains(list []string) bool {
+	return p.all || !slices.ContainsFunc(list, func(one string) bool { return !p.Has(one) })
+}
