@@ -101,6 +101,17 @@ func TestCompare(t *testing.T) {
 			`{"name":"joe","type":"user","roles":[],"derived_key":"00","salt":"0","password_scheme":"pbkdf2","iterations":1}`))
 	}
 	proxy := changingProxy(t, b)
+	for _, base := range []string{a, b} { // what a view says of each partition, and of all
+		require.Equal(t, 201, request(t, "PUT", base+"/parts?partitioned=true", ""))
+		require.Equal(t, 201, postJSON(t, base+"/parts/_bulk_docs", `{"docs":[{"_id":"A:1","n":1},`+
+			`{"_id":"A:2","n":2},{"_id":"A:3","n":2},{"_id":"a.b:1","n":3},{"_id":"Z é:1","n":4}]}`))
+		design := `{"views":{"n":{"map":"function(d){emit(d.n,d.n)}","reduce":"_sum"}},` +
+			`"options":{"partitioned":%t}}`
+		for _, by := range []bool{true, false} {
+			name := fmt.Sprintf("%s/parts/_design/by%t", base, by)
+			require.Equal(t, 201, request(t, "PUT", name, fmt.Sprintf(design, by)))
+		}
+	}
 	compare := func(args ...string) (string, int) {
 		t.Helper()
 		out, err := run(t, append([]string{"compare", a, proxy.base, "--wait", "1ms"}, args...)...)
@@ -115,7 +126,8 @@ func TestCompare(t *testing.T) {
 
 	out, status := compare("--local")
 	require.Equal(t, 0, status, out)
-	require.Contains(t, out, "looked at: 2 databases, 254 documents with 504 revisions, 1 local documents, 1 views with 251 rows and 8 groups")
+	require.Contains(t, out, "looked at: 3 databases, 261 documents with 511 revisions, "+
+		"1 local documents, 3 views with 261 rows and 16 groups")
 	require.Contains(t, out, "no difference in what was looked at")
 	require.NotContains(t, out, "equal")
 	require.Contains(t, out, "not asked for: _global_changes, _replicator")
@@ -127,6 +139,12 @@ func TestCompare(t *testing.T) {
 		{"/_changes", `"id":"d100"`, `"id":"other"`, ""}, // the feed of the second side only says what else there is
 		{"/_view/n", `"value":2`, `"value":3`, `db: view v/n, row [1.5,"d001"] has another value`},
 		{"/_view/n", `"sum":`, `"sum":1`, `db: view v/n, group [0.5] has another value`},
+		{"/_partition/a.b/", `"value":3`, `"value":4`,
+			`parts: view bytrue/n of partition "a.b", row [3,"a.b:1"] has another value`},
+		{"/_partition/Z é/_design/bytrue/_view/n", `"value":4}`, `"value":5}`,
+			`of partition "Z é", group [4] has another value`},
+		{"/_design/byfalse/_view/n", `"id":"A:1"`, `"id":"A:2"`,
+			`parts: view byfalse/n, row [1,"A:1"] is only at the first`},
 		{"/_view/n", `"id":"d005"`, `"id":"d006"`, `row [5.5,"d005"]`},
 		{"/_security", `"roles":["_admin"]`, `"roles":[]`, `db: _security is not the same`},
 		{"/db/_revs_limit", `1000`, `999`, `db: _revs_limit is not the same`},
@@ -174,7 +192,7 @@ func TestCompare(t *testing.T) {
 	// a sample is the same for the same seed, and is called one
 	out, status = compare("--sample", "20", "--seed", "7")
 	require.Equal(t, 0, status, out)
-	require.Regexp(t, `looked at: 2 databases, 2\d documents`, out)
+	require.Regexp(t, `looked at: 3 databases, 2\d documents`, out)
 	require.Contains(t, out, "sample of 20 documents and rows (seed 7)")
 
 	// writes, on either side
