@@ -26,20 +26,19 @@ func shadowed(t *testing.T) (base, shadow string, proxy *changing, log *command,
 	t.Cleanup(func() { require.NoError(t, end()) })
 	base = "http://" + o.listen
 	return base, shadow, proxy, log, func() string {
-		last, same := "", 0
-		require.Eventually(t, func() bool { // counts that stand still
-			now := ""
+		counts := ""
+		require.Eventually(t, func() bool {
+			waits := true
+			counts = ""
 			for line := range strings.Lines(body(t, base+"/_node/_local/_prometheus")) {
-				if strings.HasPrefix(line, "settee_shadow_requests_total") && !strings.Contains(line, `"server"`) {
-					now += line
+				waits = waits && line != "settee_shadow_waiting_requests 0\n"
+				if strings.HasPrefix(line, "settee_shadow_requests_total") {
+					counts += line
 				}
 			}
-			if same++; now != last {
-				last, same = now, 0
-			}
-			return same > 20
+			return !waits
 		}, time.Minute, 20*time.Millisecond)
-		return last
+		return counts
 	}
 }
 

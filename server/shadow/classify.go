@@ -92,7 +92,8 @@ func (x *exchange) classifyInDatabase(r *http.Request, method string) {
 	fromBegin := (since == "" || since == "0") && query.Get("limit") == "" &&
 		r.Header.Get("Last-Event-Id") == ""
 	switch {
-	case strings.HasPrefix(second, "_") && !slices.Contains(comparable, second) || restored:
+	case strings.HasPrefix(second, "_") && !slices.Contains(comparable, second) || restored ||
+		method == http.MethodPatch || query.Has("fields") || query.Has("pointer"): // see docs/parts.md
 		x.never, x.uncompared = true, "not in CouchDB"
 	case second == "_changes" && (feed == "continuous" || feed == "eventsource" || feed == "longpoll"):
 		x.never, x.uncompared = true, "feed"
@@ -106,6 +107,8 @@ func (x *exchange) classifyInDatabase(r *http.Request, method string) {
 	case second == "_design" && len(x.segments) > 3 && strings.HasPrefix(x.segments[3], "_info"):
 		x.uncompared = "server"
 	// Stale rows are those of a moment that is each server's own.
+	case second == "_find" || second == "_partition" && x.segments[len(x.segments)-1] == "_find":
+		x.paged = true // its bookmark is in the body
 	case query.Has("update_seq") || query.Has("bookmark") || query.Has("stale") ||
 		query.Get("update") == "false" || query.Get("update") == "lazy":
 		x.uncompared = "sequence"

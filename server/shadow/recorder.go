@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"github.com/settee-db/settee/compat/ejson"
 )
 
 // exchange is a request and its answer. While it is under way it stands between the handler and
@@ -23,6 +25,7 @@ type exchange struct {
 	writes     bool
 	never      bool   // it is not even sent
 	uncompared string // why the answers are not compared
+	paged      bool   // a bookmark in the body is one server's own
 
 	status  int
 	answers http.Header
@@ -96,6 +99,20 @@ func (x *exchange) keep(to *[]byte, p []byte) bool {
 	}
 	*to = append(*to, p...)
 	return true
+}
+
+// bookmarked reports whether the request goes on from a bookmark, which only the server understands
+// that gave it. "nil" is the begin of a list (mango_opts:validate_bookmark/1).
+func (x *exchange) bookmarked() bool {
+	if !x.paged {
+		return false
+	}
+	body, err := ejson.Parse(x.request)
+	if err != nil {
+		return false
+	}
+	mark, there := body.Get("bookmark")
+	return there && !mark.TextIs("nil")
 }
 
 func (x *exchange) held() int64 { return int64(len(x.request) + len(x.body)) }

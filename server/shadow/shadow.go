@@ -43,6 +43,7 @@ type Shadow struct {
 	seed    maphash.Seed
 	held    atomic.Int64
 	counts  *prometheus.CounterVec
+	waiting prometheus.Gauge
 	running sync.WaitGroup
 	stop    context.CancelFunc
 	ctx     context.Context // of all requests to the shadow
@@ -85,6 +86,10 @@ func New(base *url.URL, log *slog.Logger) *Shadow {
 			Name: "settee_shadow_requests_total",
 			Help: "Requests by what became of their comparison with the shadow's answer.",
 		}, []string{"outcome"}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "settee_shadow_waiting_requests",
+			Help: "Requests that the shadow has not answered yet.",
+		}),
 		client: &http.Client{
 			Transport: &http.Transport{
 				MaxIdleConnsPerHost: workers, DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
@@ -100,6 +105,7 @@ func New(base *url.URL, log *slog.Logger) *Shadow {
 			for x := range s.queues[i] {
 				s.count(s.mirror(x))
 				s.held.Add(-x.held())
+				s.waiting.Dec()
 			}
 		})
 	}
@@ -123,10 +129,16 @@ func (s *Shadow) Close() {
 }
 
 // Describe implements prometheus.Collector.
-func (s *Shadow) Describe(c chan<- *prometheus.Desc) { s.counts.Describe(c) }
+func (s *Shadow) Describe(c chan<- *prometheus.Desc) {
+	s.counts.Describe(c)
+	s.waiting.Describe(c)
+}
 
 // Collect implements prometheus.Collector.
-func (s *Shadow) Collect(c chan<- prometheus.Metric) { s.counts.Collect(c) }
+func (s *Shadow) Collect(c chan<- prometheus.Metric) {
+	s.counts.Collect(c)
+	s.waiting.Collect(c)
+}
 
 func (s *Shadow) count(outcome string) { s.counts.WithLabelValues(outcome).Inc() }
 
@@ -221,12 +233,16 @@ func (s *Shadow) end(x *exchange, p *place, begun int64, broken bool) {
 		x.drop("dropped")
 		return
 	}
+	s.waiting.Inc()
 	queue <- x // never waits: only this sends, and holds the lock
 }
 
 // mirror asks the shadow and says what came of it. It is called for one request of a worker after
 // the other; nobody waits for what it returns.
 func (s *Shadow) mirror(x *exchange) (outcome string) {
+	if x.uncompared == "" && x.bookmarked() {
+		x.uncompared = "sequence"
+	}
 	theirs, err := s.ask(x)
 	switch {
 	case err != nil:
@@ -246,6 +262,9 @@ func (s *Shadow) mirror(x *exchange) (outcome string) {
 		return "different after a lost write"
 	}
 	s.tell(x, theirs.status, where)
+	if theirs.status >= http.StatusBadRequest {
+		x.lost() // what the shadow has refused it lacks from now on
+	}
 	return "different"
 }
 

@@ -28,6 +28,12 @@ func outcomes(t *testing.T, s *Shadow) map[string]int {
 	counts := map[string]int{}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
+			if m.GetCounter() == nil {
+				if n := int(m.GetGauge().GetValue()); n > 0 {
+					counts["waiting"] = n
+				}
+				continue
+			}
 			counts[m.GetLabel()[0].GetValue()] = int(m.GetCounter().GetValue())
 		}
 	}
@@ -121,6 +127,8 @@ func TestMirrored(t *testing.T) {
 	send(t, "GET", base+"/_session", "")
 	send(t, "GET", base+"/db/_changes?feed=continuous", "")
 	send(t, "GET", base+"/db/_history", "")
+	send(t, "PATCH", base+"/db/a", `{"n":1}`)
+	send(t, "GET", base+"/db/a?fields=%5B%22n%22%5D", "")
 	s.Close()
 	require.Equal(t, []string{
 		`PUT /db/a%2Fb?x=%20y Basic secret {"x":1}`,
@@ -131,7 +139,7 @@ func TestMirrored(t *testing.T) {
 	counts := outcomes(t, s)
 	require.Equal(t, 1, counts["session"])
 	require.Equal(t, 1, counts["feed"])
-	require.Equal(t, 1, counts["not in CouchDB"])
+	require.Equal(t, 3, counts["not in CouchDB"])
 }
 
 // TestAnswers: which answers are the same. Each is given by the server and its shadow for one target.
@@ -183,6 +191,7 @@ func TestNobodyWaits(t *testing.T) {
 	counts := outcomes(t, s)
 	require.GreaterOrEqual(t, counts["dropped"], 49)
 	require.Equal(t, counts["dropped"], counts["write lost"])
+	require.Equal(t, sent-counts["dropped"], counts["waiting"])
 	close(hold)
 	s.Close()
 	counts = outcomes(t, s)
@@ -225,6 +234,31 @@ func TestLostWrite(t *testing.T) {
 	want := map[string]int{"credentials": 1, "write lost": 1, "different after a lost write": 1, "users": 1}
 	require.Equal(t, want, outcomes(t, s))
 	require.Empty(t, log.String())
+}
+
+// TestBookmarks: what goes on from a bookmark of this server is sent, and not compared.
+func TestBookmarks(t *testing.T) {
+	base, s, _ := front(t, answering(`{"docs":[1]}`), answering(`{"docs":[2]}`))
+	send(t, "POST", base+"/db/_find", `{"selector":{},"bookmark":"nil"}`)
+	send(t, "POST", base+"/db/_find", `{"selector":{},"bookmark":"g1AAAA"}`)
+	send(t, "POST", base+"/db/_partition/a/_find", `{"selector":{},"bookmark":"g1AAAA"}`)
+	s.Close()
+	require.Equal(t, map[string]int{"different": 1, "sequence": 2}, outcomes(t, s))
+}
+
+// TestRefusedWrite: a write that only the shadow refuses is told, and what differs after it is not.
+func TestRefusedWrite(t *testing.T) {
+	base, s, log := front(t, answering(`{"a":1}`), func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "PUT" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		answering(`{"a":2}`)(w, r)
+	})
+	send(t, "PUT", base+"/db/_design/v", "{}")
+	send(t, "GET", base+"/db/a", "")
+	s.Close()
+	require.Equal(t, map[string]int{"different": 1, "write lost": 1, "different after a lost write": 1}, outcomes(t, s))
+	require.Equal(t, 1, strings.Count(log.String(), "answers differently"))
 }
 
 // TestParse: credentials are refused, and in no error.
