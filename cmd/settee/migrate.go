@@ -41,12 +41,14 @@ in the end.
 --back changes the direction: what is written to the settee at --to is replicated to SOURCE, so
 that the old server can be gone back to. It follows, too, and deletes no databases.
 
-With --from-data it reads the data directory of a CouchDB 0.10 to 3.5 instead, which may run or not, and
-writes the store in --data, which no server may use meanwhile: documents with all revisions, lines and attachments,
-local documents, permissions, limits. Of a cluster the directories of all nodes are given. It can be
-repeated, and goes on. Damages are listed, a line each, and end the command with status 1: at the first
-one, with --skip-damaged at the end. --check-only reads and compares all that has a checksum, and writes
-nothing. Replicators and PouchDB's clients go on from the checkpoints that they have in the databases.`,
+With --from-data it reads the data directory of a CouchDB 0.10 to 3.5 instead, which may run or
+not, and writes the store in --data, which no server may use meanwhile, or with --to into a settee
+that runs: documents with all revisions, lines and attachments, local documents, permissions,
+limits. Of a cluster the directories of all nodes are given. It can be repeated, and goes on.
+Damages are listed, a line each, and end the command with status 1: at the first one, with
+--skip-damaged at the end. --check-only reads and compares all that has a checksum, and writes
+nothing. Replicators and PouchDB's clients go on from the checkpoints that they have in the
+databases.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(files.dirs) > 0 {
 				return nil
@@ -57,6 +59,11 @@ nothing. Replicators and PouchDB's clients go on from the checkpoints that they 
 			if len(files.dirs) > 0 {
 				files.dirs, files.databases = append(files.dirs, args...), o.Databases
 				files.out, files.progress = cmd.OutOrStdout(), cmd.ErrOrStderr()
+				if cmd.Flags().Changed("to") {
+					if files.to, err = serverSite(to); err != nil {
+						return err
+					}
+				}
 				return files.run(cmd.Context())
 			}
 			var db string
@@ -66,11 +73,8 @@ nothing. Replicators and PouchDB's clients go on from the checkpoints that they 
 			if db != "" {
 				o.Source.Base += "/" + db // a server below a path
 			}
-			if o.Target, db, err = parseSite(to); err != nil {
+			if o.Target, err = serverSite(to); err != nil {
 				return err
-			}
-			if db != "" {
-				o.Target.Base += "/" + db
 			}
 			o.Indexes = !noIndexes
 			ctx, cancel := context.WithCancel(cmd.Context())
@@ -107,7 +111,17 @@ nothing. Replicators and PouchDB's clients go on from the checkpoints that they 
 	f.IntVar(&o.AtOnce, "at-once", 2, "databases copied at once")
 	f.IntVar(&o.Workers, "workers", 4, "batches of a database in flight")
 	f.IntVar(&o.BatchSize, "batch", 1000, "documents of a batch")
+	cmd.MarkFlagsMutuallyExclusive("data", "to")
 	return cmd
+}
+
+// serverSite is a server, which may be below a path; its credentials may be in the environment.
+func serverSite(text string) (*site.Site, error) {
+	s, path, err := parseSite(text)
+	if err == nil && path != "" {
+		s.Base += "/" + path
+	}
+	return s, err
 }
 
 // migration talks to the operator.

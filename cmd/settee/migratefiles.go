@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/replication/site"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/couchfile"
 	"github.com/settee-db/settee/storage/couchimport"
@@ -25,6 +26,7 @@ type fileMigration struct {
 	checkOnly, skip bool
 	inis            []string // of the CouchDB
 	store           appOptions
+	to              *site.Site // a settee that runs, in the place of the store; nil: the store
 	out, progress   io.Writer
 }
 
@@ -74,8 +76,12 @@ func (m *fileMigration) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	var store *storage.Store
-	if !m.checkOnly {
+	var to couchimport.Target
+	switch {
+	case m.checkOnly:
+	case m.to != nil:
+		to = running{m.to}
+	default:
 		log := commandLog(m.progress)
 		engine, err := openEngine(m.store, log)
 		if err != nil {
@@ -83,15 +89,17 @@ func (m *fileMigration) run(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, engine.Close()) }()
 		so := storage.Options{KV: engine, Program: m.store.formats(), Manual: true}
-		if store, err = storage.Open(ctx, so); err != nil {
+		store, err := storage.Open(ctx, so)
+		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
+		to = couchimport.Store(store)
 	}
-	if err := m.each(ctx, layout, store, damaged); err != nil {
+	if err := m.each(ctx, layout, to, damaged); err != nil {
 		return err
 	}
-	if store != nil {
+	if to != nil && m.to == nil {
 		if err := m.takeSettings(settings); err != nil {
 			return err
 		}
@@ -106,7 +114,7 @@ func (m *fileMigration) run(ctx context.Context) (err error) {
 func (m *fileMigration) each(
 	ctx context.Context,
 	layout *couchfile.Layout,
-	store *storage.Store,
+	to couchimport.Target,
 	damaged func(*couchfile.Damage) error,
 ) error {
 	for _, name := range m.databases {
@@ -128,7 +136,7 @@ func (m *fileMigration) each(
 			progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetVisibility(isTerminal(m.progress)))
 		report, err := couchimport.Database(ctx, d, couchimport.Options{
-			To: store, Damaged: damaged,
+			To: to, Damaged: damaged,
 			Progress: func(n int64) { _ = bar.Set64(n) }, // only the terminal
 		})
 		_ = bar.Finish()

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,23 +74,34 @@ func TestMigrateFiles(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	for _, version := range []string{"3.5.0", "main"} {
-		t.Run(version, func(t *testing.T) { migratesFiles(t, version) })
+		data, answers := unpackCouch(t, version)
+		t.Run(version, func(t *testing.T) {
+			target := t.TempDir()
+			ini := filepath.Join(t.TempDir(), "couch.ini")
+			require.NoError(t, os.WriteFile(ini, []byte("[couchdb]\nuuid = the-old-one\n"), 0o600))
+			for range 2 { // the second time it finds everything there
+				out, err := migrateFiles(t, "--from-data", data, "--data", target, "--config", ini)
+				require.NoError(t, err, out)
+			}
+			base, stop := startServe(t, target)
+			defer stop()
+			require.Contains(t, string(get(t, base+"/")), `"uuid":"the-old-one"`)
+			answersAs(t, base, answers)
+		})
+		t.Run(version+" into a server", func(t *testing.T) {
+			base, stop := startServe(t, t.TempDir())
+			defer stop()
+			for range 2 {
+				out, err := migrateFiles(t, "--from-data", data, "--to", base)
+				require.NoError(t, err, out)
+			}
+			answersAs(t, base, answers)
+		})
 	}
 }
 
-func migratesFiles(t *testing.T, version string) {
-	data, answers := unpackCouch(t, version)
-	target := t.TempDir()
-	ini := filepath.Join(t.TempDir(), "couch.ini")
-	require.NoError(t, os.WriteFile(ini, []byte("[couchdb]\nuuid = the-old-one\n"), 0o600))
-	for range 2 { // the second time it finds everything there
-		out, err := migrateFiles(t, "--from-data", data, "--data", target, "--config", ini)
-		require.NoError(t, err, out)
-	}
-	base, stop := startServe(t, target)
-	defer stop()
-	require.Contains(t, string(get(t, base+"/")), `"uuid":"the-old-one"`)
-
+// answersAs holds a server to what a CouchDB answered.
+func answersAs(t *testing.T, base, answers string) {
 	f, err := os.Open(answers)
 	require.NoError(t, err)
 	defer f.Close()
@@ -204,6 +216,18 @@ func TestMigrateDamagedFiles(t *testing.T) {
 	require.NoError(t, json.Unmarshal(get(t, base+"/from_none"), &info))
 	require.Greater(t, strings.Count(out, "checksum does not match"), 30)
 	require.Greater(t, info.Docs, int64(30), "the other shard is whole")
+
+	running, stopRunning := startServe(t, t.TempDir())
+	defer stopRunning()
+	_, err = migrateFiles(t, "--from-data", data, "--to", running, "--db", "from_none", "--skip-damaged")
+	require.ErrorIs(t, err, errDamaged)
+	there := info
+	require.NoError(t, json.Unmarshal(get(t, running+"/from_none"), &info))
+	require.Equal(t, there, info)
+	// an error of the server ends the command, and is told
+	_, err = migrateFiles(t, "--from-data", data, "--to", strings.Replace(running, "://", "://joe:hush@", 1))
+	require.ErrorContains(t, err, "401")
+	require.NotContains(t, err.Error(), "hush")
 }
 
 // TestMigrateNoFiles: a directory that has no databases is no CouchDB.
@@ -228,6 +252,35 @@ func TestCheckpointsGoOn(t *testing.T) {
 	}
 	base, stop := startServe(t, target)
 	defer stop()
+	checkpointsGoOn(t, base, answers)
+	running, stopRunning := startServe(t, t.TempDir())
+	defer stopRunning()
+	out, err := migrateFiles(t, "--from-data", data, "--to", running)
+	require.NoError(t, err, out)
+	checkpointsGoOn(t, running, answers)
+
+	late := t.TempDir()
+	out, err = migrateFiles(t, "--from-data", data, "--data", late, "--db", "marks")
+	require.NoError(t, err, out)
+	changed := t.TempDir()
+	require.NoError(t, os.CopyFS(changed, os.DirFS(late)))
+	otherBase, otherStop := startServe(t, changed)
+	for _, row := range locals(t, otherBase, "marks") {
+		status, _, _ := ask(t, "admin:secret", "DELETE", otherBase+"/marks/"+row[0]+"?rev="+row[1], "")
+		require.Equal(t, 200, status)
+	}
+	otherStop()
+	out, err = migrateFiles(t, "--from-data", data, "--data", changed, "--db", "marks")
+	require.NoError(t, err, out)
+	otherBase, otherStop = startServe(t, changed)
+	defer otherStop()
+	left := locals(t, otherBase, "marks")
+	require.Len(t, left, 1, "only that of a push to here: the database was there before")
+	require.Equal(t, "_local/pushed", left[0][0])
+}
+
+// checkpointsGoOn asks a server what came behind each checkpoint, of the old CouchDB's answers.
+func checkpointsGoOn(t *testing.T, base, answers string) {
 	type row struct {
 		ID      string
 		Deleted bool
@@ -283,26 +336,13 @@ func TestCheckpointsGoOn(t *testing.T) {
 	require.GreaterOrEqual(t, len(sizes), 8)
 	require.Contains(t, string(get(t, base+"/marks/_local/pushed")), `"last_seq":57`)
 	// The other end's copy is of the source's sequences, and stays as it was.
-	require.Contains(t, string(get(t, base+"/pulled/_local_docs?include_docs=true")), `"source_last_seq":"`)
-
-	late := t.TempDir()
-	out, err := migrateFiles(t, "--from-data", data, "--data", late, "--db", "marks")
-	require.NoError(t, err, out)
-	changed := t.TempDir()
-	require.NoError(t, os.CopyFS(changed, os.DirFS(late)))
-	otherBase, otherStop := startServe(t, changed)
-	for _, row := range locals(t, otherBase, "marks") {
-		status, _, _ := ask(t, "admin:secret", "DELETE", otherBase+"/marks/"+row[0]+"?rev="+row[1], "")
-		require.Equal(t, 200, status)
-	}
-	otherStop()
-	out, err = migrateFiles(t, "--from-data", data, "--data", changed, "--db", "marks")
-	require.NoError(t, err, out)
-	otherBase, otherStop = startServe(t, changed)
-	defer otherStop()
-	left := locals(t, otherBase, "marks")
-	require.Len(t, left, 1, "only that of a push to here: the database was there before")
-	require.Equal(t, "_local/pushed", left[0][0])
+	pulled := regexp.MustCompile(`"source_last_seq":"([^"]+)"`).FindSubmatch(
+		get(t, base+"/pulled/_local_docs?include_docs=true"))
+	require.Len(t, pulled, 2)
+	// A follower that kept such a sequence by itself is refused rather than led past a document.
+	since := url.QueryEscape(string(pulled[1]))
+	status, _, _ := ask(t, "admin:secret", "GET", base+"/marks/_changes?since="+since, "")
+	require.Equal(t, 400, status)
 }
 
 // locals are the ids and revisions of the local documents of a database.

@@ -26,6 +26,7 @@
 // # File tour
 //
 //	write.go   a database to lines
+//	writer.go  revisions that are in no store to lines
 //	read.go    lines to batches of revisions and their attachments
 //	restore.go batches into a database; comparing a database with an archive
 //

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"strconv"
@@ -31,6 +32,8 @@ const (
 	batchBytes = 1 << 20  // of documents on one line
 	batchDocs  = 500      // revisions on one line
 	pieceBytes = 48 << 10 // of an attachment on one line, before base64
+
+	writeBuffer = 256 << 10
 )
 
 // Summary says what an archive has of one database.
@@ -50,7 +53,7 @@ type Summary struct {
 // Write writes a database. progress, if it is not nil, is called now and then with the number of
 // documents so far.
 func Write(ctx context.Context, db *storage.DB, w io.Writer, form Form, progress func(Summary)) (Summary, error) {
-	out := &writer{ctx: ctx, db: db, w: bufio.NewWriterSize(w, 256<<10), form: form, progress: progress}
+	out := &writer{ctx: ctx, db: db, w: bufio.NewWriterSize(w, writeBuffer), form: form, progress: progress}
 	out.sum.Database = db.Name()
 	if err := out.header(); err != nil {
 		return out.sum, err
@@ -82,6 +85,8 @@ type writer struct {
 	batch    []byte      // the line of documents that is being made
 	// inBatch is the number of revisions in batch; with 0 there is no line to end.
 	inBatch int
+	// read writes the stored bytes of an attachment where they are not the database's.
+	read    func(att *compat.Attachment, to io.Writer) error
 	expires []byte // the line before it that tells when revisions of it expire, without its end
 	line    []byte
 }
@@ -116,21 +121,29 @@ func (out *writer) header() error {
 	if err != nil {
 		return err
 	}
-	b := append([]byte(`{"name":"settee","format":1,"mode":"full","db":`), ejson.AppendString(nil, out.sum.Database)...)
-	b = ejson.AppendString(append(b, `,"seq":`...), out.sum.Seq)
-	b = strconv.AppendBool(append(b, `,"partitioned":`...), info.Partitioned)
-	b = strconv.AppendInt(append(b, `,"revs_limit":`...), rec.RevsLimit, 10)
-	b = strconv.AppendInt(append(b, `,"purged_infos_limit":`...), rec.PurgedInfosLimit, 10)
-	if rec.AutoPurge != "" {
-		b = ejson.AppendString(append(b, `,"deleted_document_ttl":`...), rec.AutoPurge)
+	return out.nativeHeader(&Header{
+		Database: out.sum.Database, Seq: out.sum.Seq, Partitioned: info.Partitioned, RevsLimit: rec.RevsLimit,
+		PurgedInfosLimit: rec.PurgedInfosLimit, AutoPurge: rec.AutoPurge, History: rec.History, Security: security,
+	})
+}
+
+// nativeHeader writes the first line of the native form, and begins the digest.
+func (out *writer) nativeHeader(h *Header) error {
+	b := append([]byte(`{"name":"settee","format":1,"mode":"full","db":`), ejson.AppendString(nil, h.Database)...)
+	b = ejson.AppendString(append(b, `,"seq":`...), h.Seq)
+	b = strconv.AppendBool(append(b, `,"partitioned":`...), h.Partitioned)
+	b = strconv.AppendInt(append(b, `,"revs_limit":`...), h.RevsLimit, 10)
+	b = strconv.AppendInt(append(b, `,"purged_infos_limit":`...), h.PurgedInfosLimit, 10)
+	if h.AutoPurge != "" {
+		b = ejson.AppendString(append(b, `,"deleted_document_ttl":`...), h.AutoPurge)
 	}
-	if rec.History != "" {
-		b = ejson.AppendString(append(b, `,"history":`...), rec.History)
+	if h.History != "" {
+		b = ejson.AppendString(append(b, `,"history":`...), h.History)
 	}
-	if security != nil {
-		b = append(append(b, `,"security":`...), security...)
+	if h.Security != nil {
+		b = append(append(b, `,"security":`...), h.Security...)
 	}
-	err = out.put(append(b, '}', '\n'))
+	err := out.put(append(b, '}', '\n'))
 	out.digest = sha256.New()
 	return err
 }
@@ -307,10 +320,13 @@ func (out *writer) bytes(att *compat.Attachment) error {
 		return err
 	}
 	pieces := bufio.NewWriterSize(pieceWriter{out}, pieceBytes)
-	if err := out.db.Attachments().Read(out.ctx, att, storage.AttachmentRange{To: -1}, pieces); err != nil {
-		return err
+	var err error
+	if out.read != nil {
+		err = out.read(att, pieces)
+	} else {
+		err = out.db.Attachments().Read(out.ctx, att, storage.AttachmentRange{To: -1}, pieces)
 	}
-	return pieces.Flush()
+	return errors.Join(err, pieces.Flush())
 }
 
 // pieceWriter makes a line of each Write.

@@ -21,7 +21,7 @@ const (
 // batcher collects revisions and has them stored. It is for one goroutine.
 type batcher struct {
 	ctx  context.Context // of the import
-	db   *storage.DB     // nil: nothing is stored
+	db   *storage.DB
 	next []*compat.Document
 	size int
 
@@ -35,23 +35,18 @@ type batcher struct {
 	refused []*couchfile.Damage
 }
 
-// newBatcher starts the writers; without a database there are none, and nothing is stored.
+// newBatcher starts the writers.
 func newBatcher(ctx context.Context, db *storage.DB) *batcher {
 	b := &batcher{db: db, full: make(chan []*compat.Document)}
 	b.ctx, b.stop = context.WithCancel(ctx)
-	if db != nil {
-		for range writers {
-			b.running.Go(b.write)
-		}
+	for range writers {
+		b.running.Go(b.write)
 	}
 	return b
 }
 
 // add takes a revision. The error is that of a batch before.
 func (b *batcher) add(doc *compat.Document) error {
-	if b.db == nil {
-		return nil
-	}
 	size := len(doc.Body.JSON) + 16*len(doc.Revs.IDs) + 256
 	for i := range doc.Attachments {
 		size += int(doc.Attachments[i].InMemory())

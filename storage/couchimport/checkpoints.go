@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strconv"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/couchfile"
 )
@@ -132,14 +131,11 @@ func (w *work) toMarks() error {
 			}
 		}
 		done = upto
-		if err := w.batch.wait(); err != nil {
-			return err
-		}
-		last, err := w.db.Feed().Last(w.ctx)
+		seq, err := w.sink.Wait(w.ctx)
 		if err != nil {
 			return err
 		}
-		w.marks[m].seq = string(compat.AppendSeq(nil, last.N, last.Seq))
+		w.marks[m].seq = seq
 	}
 	return nil
 }

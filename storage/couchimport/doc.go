@@ -1,9 +1,11 @@
-// Package couchimport writes the databases of CouchDB's data directories into a store: every leaf
-// revision with its line of ancestors and attachments, local documents, security, limits.
+// Package couchimport writes the databases of CouchDB's data directories into a store, or another
+// [Target]: every leaf revision with its line of ancestors and attachments, local documents,
+// security, limits.
 //
 // # File tour
 //
 //	import.go      a database, shard by shard
+//	target.go      where it goes: a store, or what others make of it
 //	batch.go       revisions on their way into the store, several batches at once
 //	locals.go      local documents, and which of them make no sense here
 //	checkpoints.go the states that checkpoints of replications know, and their new sequences

@@ -5,19 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/couchfile"
-	"github.com/settee-db/settee/storage/keyspace"
 )
 
 // Options are the parameters of Database.
 type Options struct {
 	// To is where it goes; nil: it is only read and checked.
-	To *storage.Store
+	To Target
 	// Damaged is called for what cannot be read or was refused; its error ends the import.
 	Damaged func(*couchfile.Damage) error
 	// Progress is called now and then with the number of documents that are read. It may be nil.
@@ -66,9 +63,8 @@ type work struct {
 	ctx    context.Context // of the call of Database, in which it begins and ends
 	d      *couchfile.Database
 	o      Options
-	db     *storage.DB // nil: only check
+	sink   Sink // nil: only check
 	report Report
-	batch  *batcher
 	uuids  map[string]bool // of all shards, for sequences in checkpoints
 	// leading are the first files of the shards: sequences are of these, checkpoints lead to marks.
 	leading []*shardFile
@@ -125,10 +121,12 @@ func (w *work) run() error {
 	if err := w.create(files[0]); err != nil {
 		return err
 	}
-	w.batch = newBatcher(w.ctx, w.db)
 	err := w.files(files)
+	if w.sink == nil {
+		return err
+	}
 	// The writers end whatever happened, and before the files are closed.
-	refused, stop := w.batch.close()
+	refused, stop := w.sink.Close()
 	if err = errors.Join(err, stop); err != nil {
 		return err
 	}
@@ -168,15 +166,10 @@ func (w *work) create(f *shardFile) error {
 		return nil
 	}
 	info := f.Info()
-	rec := keyspace.Record{
-		Created: time.Now(), Partitioned: w.d.Partitioned, Incarnation: keyspace.FirstIncarnation,
-		RevsLimit: info.RevsLimit, PurgedInfosLimit: info.PurgesLimit, Q: int64(len(w.d.Shards)), N: 1,
-	}
-	w.db = w.o.To.DB(w.d.Name)
-	err = w.o.To.CreateAs(w.ctx, w.d.Name, canonical(security), rec)
-	if w.fresh = err == nil; errors.Is(err, compat.ErrFileExists) {
-		return nil
-	}
+	w.sink, w.fresh, err = w.o.To.Create(w.ctx, &Head{
+		Name: w.d.Name, Partitioned: w.d.Partitioned, Shards: len(w.d.Shards), RevsLimit: info.RevsLimit,
+		PurgedInfosLimit: info.PurgesLimit, Security: canonical(security),
+	})
 	return err
 }
 
@@ -214,8 +207,10 @@ func (w *work) files(files []*shardFile) error {
 			return err
 		}
 	}
-	if err := w.batch.wait(); err != nil {
-		return err
+	if w.sink != nil {
+		if _, err := w.sink.Wait(w.ctx); err != nil {
+			return err
+		}
 	}
 	for _, f := range files {
 		if err := w.locals(f); err != nil {
@@ -225,7 +220,7 @@ func (w *work) files(files []*shardFile) error {
 	return nil
 }
 
-// revision hands a revision to the writers, its attachments first.
+// revision hands a revision to the sink.
 func (w *work) revision(f *shardFile, r *couchfile.Revision) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -248,47 +243,25 @@ func (w *work) revision(f *shardFile, r *couchfile.Revision) error {
 		return w.damaged(&couchfile.Damage{File: f.Path(), ID: r.ID, Err: err})
 	}
 	doc := &compat.Document{ID: r.ID, HasID: true, Revs: r.Revs, Deleted: r.Deleted, Body: body}
-	var uploads *storage.Uploads
-	if len(r.Attachments) > 0 && w.db != nil {
-		uploads = w.db.Attachments().Uploads()
-	}
 	for i := range r.Attachments {
-		att, err := w.attachment(f, uploads, &r.Attachments[i])
-		var d *couchfile.Damage
-		switch {
-		case errors.As(err, &d): // the revision is not complete without it
-			d.ID = r.ID
-			if uploads != nil {
-				err = uploads.Discard(w.ctx)
-			} else {
-				err = nil
-			}
-			return errors.Join(err, w.damaged(d))
-		case err != nil:
-			return err
+		doc.Attachments = append(doc.Attachments, r.Attachments[i].Attachment)
+	}
+	read := func(i int) io.Reader { return f.Bytes(&r.Attachments[i]) }
+	if w.sink != nil {
+		err = w.sink.Add(w.ctx, doc, read)
+	} else {
+		for i := 0; i < len(r.Attachments) && err == nil; i++ {
+			_, err = io.Copy(io.Discard, read(i))
 		}
-		doc.Attachments = append(doc.Attachments, att)
-		w.report.Attachments++
 	}
-	w.report.Revisions++
-	return w.batch.add(doc)
-}
-
-// attachment stores the bytes of an attachment as they are, compressed ones too.
-func (w *work) attachment(f *shardFile, to *storage.Uploads, a *couchfile.Attachment) (compat.Attachment, error) {
-	if to == nil {
-		_, err := io.Copy(io.Discard, f.Bytes(a))
-		return a.Attachment, err
+	if d, ok := errors.AsType[*couchfile.Damage](err); ok { // the revision is not complete without it
+		d.ID = r.ID
+		return w.damaged(d)
 	}
-	u := storage.Upload{Encoding: a.Encoding, Length: a.EncodedLength}
-	if a.HasDigest {
-		u.Digest = &a.Digest
-	}
-	stored, err := to.Add(w.ctx, u, f.Bytes(a))
 	if err != nil {
-		return stored, err
+		return err
 	}
-	stored.Name, stored.Type, stored.RevPos, stored.HasRevPos = a.Name, a.Type, a.RevPos, true
-	stored.Length = a.Length
-	return stored, nil
+	w.report.Attachments += int64(len(r.Attachments))
+	w.report.Revisions++
+	return nil
 }

@@ -59,7 +59,7 @@ func strict(d *couchfile.Damage) error { return d }
 // imported is every leaf that a store has of a database, after an import of it.
 func imported(t *testing.T, store *storage.Store, d *couchfile.Database) map[string]string {
 	t.Helper()
-	_, err := Database(t.Context(), d, Options{To: store, Damaged: strict})
+	_, err := Database(t.Context(), d, Options{To: Store(store), Damaged: strict})
 	require.NoError(t, err)
 	leaves := map[string]string{}
 	requests := []docread.OpenRevsRequest{}

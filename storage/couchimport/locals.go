@@ -7,7 +7,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/couchfile"
 )
 
@@ -42,17 +41,17 @@ func (w *work) locals(f *shardFile) error {
 			}
 		}
 		w.report.LocalDocs++
-		if w.db == nil {
+		if w.sink == nil {
 			return nil
 		}
-		doc := &compat.Document{ID: l.ID, HasID: true, Body: body}
-		if n, err := strconv.ParseInt(l.Rev, 10, 64); err == nil && n > 1 {
-			doc.Revs.IDs = []string{strconv.FormatInt(n-1, 10)} // the revision that this one replaces
+		n, err := strconv.ParseInt(l.Rev, 10, 64)
+		if err != nil {
+			n = 1
 		}
-		results, err := w.db.Update(w.ctx, []*compat.Document{doc}, storage.UpdateOptions{Trusted: true})
-		if err == nil && results[0].Err != nil {
+		refused, err := w.sink.Local(w.ctx, l.ID, n, &body)
+		if refused != nil {
 			return w.damaged(&couchfile.Damage{File: f.Path(), ID: l.ID,
-				Err: fmt.Errorf("the local document was refused: %w", results[0].Err)})
+				Err: fmt.Errorf("the local document was refused: %w", refused)})
 		}
 		return err
 	}, w.damaged)
