@@ -48,18 +48,12 @@ call, and until it has come to its end no version opens the store.`,
 
 // downgrade prints what can be done, or does it, format by format.
 func downgrade(ctx context.Context, o downgradeOptions, out, progress io.Writer) (err error) {
-	store, err := openEngine(o.appOptions, commandLog(progress))
+	store, head, err := openFormat(ctx, o.appOptions, out, progress)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	key, program := keyspace.HeadKey(), o.formats()
-	head, err := format.Read(ctx, store, key)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "The store is of format %d. This program knows the formats %d to %d.\n",
-		head.Format, program.Oldest, program.Newest)
 	if o.to < 0 {
 		to, what, err := format.InUse(ctx, store, key, program)
 		switch {

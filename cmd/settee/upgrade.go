@@ -50,20 +50,31 @@ It is refused while a node with an older version is there. One that was killed i
 	return cmd
 }
 
+// openFormat opens a store for those who change its format, and prints what it has. The caller
+// closes it.
+func openFormat(
+	ctx context.Context, o appOptions, out, progress io.Writer,
+) (store kv.Store, head format.Head, err error) {
+	if store, err = openEngine(o, commandLog(progress)); err != nil {
+		return nil, head, err
+	}
+	if head, err = format.Read(ctx, store, keyspace.HeadKey()); err != nil {
+		return nil, head, errors.Join(err, store.Close())
+	}
+	program := o.formats()
+	fmt.Fprintf(out, "The store is of format %d. This program knows the formats %d to %d.\n",
+		head.Format, program.Oldest, program.Newest)
+	return store, head, nil
+}
+
 // upgrade prints the store's format, and raises it if it is asked to.
 func upgrade(ctx context.Context, o upgradeOptions, out, progress io.Writer) (err error) {
-	store, err := openEngine(o.appOptions, commandLog(progress))
+	store, head, err := openFormat(ctx, o.appOptions, out, progress)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	program := o.formats()
-	head, err := format.Read(ctx, store, keyspace.HeadKey())
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "The store is of format %d. This program knows the formats %d to %d.\n",
-		head.Format, program.Oldest, program.Newest)
 	if head.Format >= program.Newest {
 		return nil
 	}
