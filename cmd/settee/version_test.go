@@ -66,7 +66,8 @@ func TestChooseVersion(t *testing.T) {
 	require.Equal(t, release, chooseVersion(nil))
 }
 
-// TestReleaseIsInTheChangelog: the newest version of CHANGELOG.md is the one that the program says.
+// TestReleaseIsInTheChangelog: the newest version of CHANGELOG.md is the one that the program says,
+// and so is that of the chart.
 func TestReleaseIsInTheChangelog(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	require.NoError(t, err)
@@ -74,4 +75,7 @@ func TestReleaseIsInTheChangelog(t *testing.T) {
 	require.Len(t, headings, 2)
 	require.Equal(t, "Unreleased", headings[0][1])
 	require.Equal(t, release, headings[1][1])
+	chart, err := os.ReadFile("../../docker/chart/Chart.yaml")
+	require.NoError(t, err)
+	require.Contains(t, string(chart), `appVersion: "`+release+`"`)
 }
