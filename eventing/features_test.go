@@ -105,7 +105,8 @@ var settingsWithEffect = []feature{
 	shown("outbox_size", "eventing.TestOutboxIsBounded"),
 	shown("publish_max_attempts", "eventing.TestMessagesEnd"),
 	shown("publish_max_age", "eventing.TestMessagesEnd"),
-	shown("publish_concurrency", "eventing/outbox.TestCourier", "eventing.TestOutboxIsBounded"),
+	shown("publish_concurrency", "eventing/outbox.TestCourier", "eventing.TestOutboxIsBounded",
+		"conformance.TestCrashMessages"),
 	shown("schedules", "eventing.TestSchedulesModel", "eventing.TestSchedulesAlone",
 		"eventing/schedule.TestNextAgainstACalendar"),
 }
@@ -166,7 +167,7 @@ var restTable = []feature{
 	shown("`/resetStatsCounters?appName=NAME`", "server/functions.TestStats"),
 	shown("`/_prometheusMetrics`", "server/functions.TestStats"),
 	shown("`/getRebalanceStatus`, `/pools/default/tasks` and others", "server/functions.TestRebalancePaths",
-		"server/functions.TestRebalanceRights"),
+		"server/functions.TestRebalanceRights", "eventing.TestDividedAs"),
 	shown("`/startDebugger`, `/getDebuggerUrl`, `/stopDebugger`", "server/functions.TestDebugger"),
 	shown("`/functions/NAME/debugger/start`, `url`, `stop`", "server/functions.TestDebugger", "eventing.TestDebugger",
 		"cmd/settee.TestNodesShareDebugSessions"),

@@ -1,10 +1,12 @@
 package eventing
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,10 +16,12 @@ import (
 
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // inUse is how many bytes objects and stacks have, and how many goroutines there are.
@@ -34,7 +38,8 @@ func inUse() (bytes int64, goroutines int) {
 // each of the others has a goroutine and a few kilobytes, and begins when there is something to do, not when
 // it is deployed.
 func TestFunctionsRest(t *testing.T) {
-	const functions, sources = 300, 30
+	functions := shorterCount(1000, 300)
+	sources := functions / 10
 	var bytes int64
 	var goroutines int
 	store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{}) // which has its keys elsewhere
@@ -63,10 +68,10 @@ func TestFunctionsRest(t *testing.T) {
 		_, err = n.engine.Registry().Deploy(ctx, r, registry.Principal{Name: admin.Name, Roles: admin.Roles}, nil)
 		require.NoError(t, err)
 	}
-	rest := func(all int64) {
-		n.eventually(func() bool { return n.engine.resting.Load() == all }, "not all rest")
+	rest := func(all int) {
+		n.eventually(func() bool { return n.engine.resting.Load() == int64(all) }, "not all rest")
 	}
-	const first = 50 // with what there is once for all
+	first := sources // with what there is once for all, and for each source
 	for i := range functions {
 		if i == first {
 			rest(first)
@@ -93,15 +98,15 @@ func TestFunctionsRest(t *testing.T) {
 	require.Less(t, (bytesNow-bytes)/int64(more), int64(32<<10))
 
 	n.put("src7", "a", `{"n":1}`)
-	n.eventually(func() bool { return n.count("dst") == functions/sources }, "not all have handled the event")
+	n.eventually(func() bool { return n.count("dst") == int64(functions/sources) }, "not all have handled the event")
 	require.EqualValues(t, functions/sources, began()-once)
 	rest(functions)
 	n.put("src7", "a", `{"n":2}`)
 	n.becomes("dst", "a:7", `{"n":2}`)
 	require.Equal(t, definition.Paused, n.pause("f7"))
-	require.Equal(t, definition.Undeployed, n.undeploy("f37"))
+	require.Equal(t, definition.Undeployed, n.undeploy(fmt.Sprint("f", 7+sources)))
 	n.put("src7", "b", `{}`)
-	n.becomes("dst", "b:67", `{}`)
+	n.becomes("dst", fmt.Sprint("b:", 7+2*sources), `{}`)
 	require.Empty(t, n.get("dst", "b:7"))
 	require.Equal(t, definition.Deployed, n.deploy("f7"))
 	n.becomes("dst", "b:7", `{}`)
@@ -127,7 +132,8 @@ function OnUpdate(doc, meta) { createTimer(Fire, new Date(Date.now() + doc.after
 	}, "a function without a source")
 }
 
-// countedStore counts the transactions that write.
+// countedStore counts the transactions that write something of event functions or of jobs, but for what
+// has been counted of functions: that, and signs of life, are stored by the clock.
 type countedStore struct {
 	kv.Store
 	updates *atomic.Int64
@@ -135,45 +141,119 @@ type countedStore struct {
 
 // Update implements kv.Store.
 func (s countedStore) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
-	s.updates.Add(1)
-	return s.Store.Update(ctx, fn)
+	steps := false
+	stamp, err := s.Store.Update(ctx, func(tx kv.Tx) error {
+		steps = false
+		return fn(countedTx{tx, &steps})
+	})
+	if err == nil && steps {
+		s.updates.Add(1)
+	}
+	return stamp, err
 }
 
-// TestDeployingIsFewSteps: to store and to deploy a function takes so many transactions and no more,
-// however many functions there are, and no call of JavaScript where there is no OnDeploy.
+// countedTx notes whether a transaction of a countedStore writes what counts.
+type countedTx struct {
+	kv.Tx
+	steps *bool
+}
+
+func (x countedTx) note(key []byte) {
+	if rest, ok := bytes.CutPrefix(key, tuple.AppendInt(keyspace.EventingPrefix(), rootInstances)); ok {
+		_, rest, _ = tuple.ReadInt(rest)
+		if tag, _, _ := tuple.ReadInt(rest); tag == tagStats {
+			return
+		}
+	}
+	if bytes.HasPrefix(key, keyspace.EventingPrefix()) || bytes.HasPrefix(key, keyspace.JobsPrefix()) {
+		*x.steps = true
+	}
+}
+
+// Set implements kv.Tx.
+func (x countedTx) Set(key, value []byte) { x.note(key); x.Tx.Set(key, value) }
+
+// Clear implements kv.Tx.
+func (x countedTx) Clear(key []byte) { x.note(key); x.Tx.Clear(key) }
+
+// ClearRange implements kv.Tx.
+func (x countedTx) ClearRange(begin, end []byte) { x.note(begin); x.Tx.ClearRange(begin, end) }
+
+// Atomic implements kv.Tx.
+func (x countedTx) Atomic(op kv.AtomicOp, key, param []byte) {
+	x.note(key)
+	x.Tx.Atomic(op, key, param)
+}
+
+// SetVersionstampedKey implements kv.Tx.
+func (x countedTx) SetVersionstampedKey(key []byte, offset int, value []byte) {
+	x.note(key)
+	x.Tx.SetVersionstampedKey(key, offset, value)
+}
+
+// SetVersionstampedValue implements kv.Tx.
+func (x countedTx) SetVersionstampedValue(key, value []byte, offset int) {
+	x.note(key)
+	x.Tx.SetVersionstampedValue(key, value, offset)
+}
+
+// TestDeployingIsFewSteps: to deploy a function takes so many transactions and no more, however many
+// functions there are and however large its code is.
 func TestDeployingIsFewSteps(t *testing.T) {
 	var updates atomic.Int64
 	n := newNode(t, countedStore{memkv.New(), &updates}, 0)
 	n.create("src", "dst")
 	n.engine.restAfter = 10 * time.Millisecond
-	const functions, last = 30, 10
-	least := int64(math.MaxInt64) // of the last ones: every two seconds what is counted of functions is stored
-	for i := range functions {
+	// The request, its job that is queued, taken and forgotten, the end of the state, and the share.
+	const most = 6
+	functions := shorterCount(200, 30)
+	deploy := func(i int, code string) int64 {
 		name := fmt.Sprintf("f%d", i)
-		n.define(name, `function OnUpdate(doc, meta) { dst[meta.id] = doc; }`, "", "+dst=dst")
+		n.define(name, code, "", "+dst=dst")
 		n.eventually(func() bool { return n.engine.resting.Load() == int64(i) }, "not all rest")
 		before := updates.Load()
 		require.Equal(t, definition.Deployed, n.deploy(name))
 		n.eventually(func() bool { return n.engine.resting.Load() == int64(i)+1 }, "it does not rest")
-		if i >= functions-last {
-			least = min(least, updates.Load()-before)
+		return updates.Load() - before
+	}
+	steps := make([]int64, functions)
+	for i := range steps {
+		steps[i] = deploy(i, `function OnUpdate(doc, meta) { dst[meta.id] = doc; }`)
+	}
+	// A job that takes long has its lease prolonged, which is a step more on a machine that is busy, and
+	// a job may be forgotten when the next function has begun to be deployed.
+	for _, some := range [][]int64{steps[:functions/2], steps[functions/2:]} {
+		require.LessOrEqual(t, slices.Min(some), int64(most))
+	}
+	t.Logf("%d steps for %d functions", updates.Load(), functions)
+	if testing.Short() { // where a megabyte takes long to compile
+		return
+	}
+	large := int64(math.MaxInt64)
+	for i := range 3 {
+		if large > most {
+			large = deploy(functions+i, largeCode())
 		}
 	}
-	// The request, its job that is queued, taken and forgotten, the end of the state, and the share.
-	require.LessOrEqual(t, least, int64(6))
+	require.LessOrEqual(t, large, int64(most))
 }
 
-// TestLargeCode: code of a megabyte is deployed like any other.
-func TestLargeCode(t *testing.T) {
-	kvtest.Long(t)
-	n := newAlone(t, "src", "dst")
+// largeCode is a handler with a megabyte of functions before it.
+func largeCode() string {
 	line := "function f%d(a) { return a + " + strings.Repeat("1 + ", 1000) + "1; }\n"
 	var code strings.Builder
 	for i := 0; code.Len() < 1<<20-8<<10; i++ {
 		fmt.Fprintf(&code, line, i)
 	}
 	code.WriteString(`function OnUpdate(doc, meta) { dst[meta.id] = {n: f0(1)}; }`)
-	n.define("f", code.String(), "", "+dst=dst")
+	return code.String()
+}
+
+// TestLargeCode: code of a megabyte is deployed like any other.
+func TestLargeCode(t *testing.T) {
+	kvtest.Long(t)
+	n := newAlone(t, "src", "dst")
+	n.define("f", largeCode(), "", "+dst=dst")
 	n.deploy("f")
 	n.put("src", "1", `{}`)
 	n.becomes("dst", "1", `{"n":1002}`)
