@@ -503,15 +503,16 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 	return nil
 }
 
-// manyEdits is from how many edits on the batches of a function are stored one after the other.
-// Documents of different workers have ids between each other's, and transactions that make many
-// such conflict over the counts of ids (package rank): one of two would be made again. Those that
-// publish are stored so, too: what has room in the outbox has it still when it is stored.
+// manyEdits is the number of edits from which on the batches of a function are stored one after the
+// other. The ids of different workers' documents lie between each other's, and transactions that make
+// many of them conflict over the counts of ids (package rank): one of two would be made again.
+// Batches that publish are stored so, too, so that the room in the outbox which one has found is
+// still there when it is stored.
 const manyEdits = 16
 
 // commit stores what the handlers did, together with what move does, in one transaction. Batches of
-// manyEdits and more, or with messages, wait for each other. The error is errStale or errRefused if the handlers have
-// to run again.
+// manyEdits and more, or with messages, wait for each other. The error is errStale or errRefused if
+// the handlers have to run again.
 func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 	parts, names, err := b.parts(ctx)
 	if err != nil {

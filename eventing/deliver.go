@@ -27,7 +27,8 @@ const (
 // sender delivers the messages of a function.
 type sender struct{ f *function }
 
-// courier is who has the messages of some partitions delivered when they are due.
+// courier makes the courier of some partitions, which has their messages delivered when they are
+// due.
 func (s sender) courier(among []int) *outbox.Courier {
 	return outbox.NewCourier(outbox.Work{
 		KV: s.f.engine.o.KV, Box: s.f.space.outbox(), Alarm: &s.f.mail, Among: among, Now: s.f.engine.now,
@@ -35,11 +36,11 @@ func (s sender) courier(among []int) *outbox.Courier {
 	})
 }
 
-// refusal is why a message was not accepted. final: it would not be at another time.
+// refusal is why a message was not accepted. With final it would not be at any other time.
 type refusal struct {
 	outbox.Failure
 	final bool
-	after time.Duration // that the receiver wants to be left alone
+	after time.Duration // for which the receiver asks to wait
 }
 
 // errNotWaiting is the error of a delivery whose message does not wait any more: somebody else has

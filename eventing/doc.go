@@ -2,13 +2,20 @@
 // with timers, queries and requests to other servers, and whose effects on documents are stored
 // exactly once.
 //
-// What a function is, is package definition's; where functions are kept and which state they are
-// in, package registry's; statements of queries in handlers, package n1ql's; which processes there
-// are, package nodes's; requests to other servers, package remote's; the times of schedules, package
-// schedule's; how the functions of a process read changes together, package feed's; messages that
-// wait to be delivered, package outbox's; timers as they are stored, package timers's; when the next one of
-// each kind is due, package alarm's; documents that expire, package
-// sweeper's. Handlers run in worker processes of js; which of them are debugged, package debug knows.
+// Handlers run in worker processes of package js. The engine leaves these to other packages:
+//
+//	definition  what a function is
+//	registry    where functions are kept, and their states
+//	feed        the functions of a process read changes together
+//	timers      timers as they are stored
+//	schedule    the times of schedules
+//	outbox      messages that wait to be delivered
+//	alarm       when the next timer or message is due
+//	sweeper     documents that expire
+//	n1ql        statements in handlers
+//	remote      requests to other servers
+//	debug       debug sessions
+//	nodes       the processes on the store
 //
 // # Map
 //
@@ -48,38 +55,39 @@
 //
 // # Invariants
 //
-//  1. What the handlers of a batch write, their timers, and the checkpoint in the feed are one transaction; it
-//     commits only if all that was read is still so (ADR 0030).
-//     The partitions concerned are this process's in that transaction (ADR 0031).
+//  1. What the handlers of a batch write, their timers, and the checkpoint in the feed are one
+//     transaction; it commits only if all that was read is still so (ADR 0030), and if the process
+//     still has the partitions concerned (ADR 0031).
 //  2. No transaction and no snapshot is open while JavaScript runs, but the reads of a query whose
 //     rows are fetched.
-//  3. The events of a document are processed in the order of its changes, one after another; between documents of
-//     different partitions there is no order.
+//  3. The events of a document are processed in the order of its changes, one after another; between
+//     documents of different partitions there is no order.
 //  4. A function does with a database what its owner may now, and only with databases that are
 //     bound to it.
 //  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one
 //     range.
-//  6. What a function may have in memory is bounded: chunks of the feed, two batches for each worker, its log; and the
-//     chunks of all functions together, with the segments of streams for functions that are behind. What handlers hold
-//     is taken from one budget before it is there (holding).
+//  6. The memory of a function is bounded: chunks of the feed, two batches for each worker, its log;
+//     and so are the chunks of all functions together, with the segments of streams for functions
+//     that are behind. What handlers hold is taken from one budget before it is there (holding).
 //  7. A handler that throws, takes too long or kills its worker process costs its event, and
 //     nothing else.
-//  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the pieces of its
-//     context are numbered without a gap.
-//  9. What is stored of an instance is that of a function that is not undeployed.
+//  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the
+//     pieces of its context are numbered without a gap.
+//  9. An undeployed function has nothing stored below its instance.
 //  10. An instance has a progress; neither it nor a partition has come further than the changes of
 //     the source.
 //  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are
 //     at most applog.Pieces.
-//  12. What is stored of the origin of a revision names no instance that there never was.
+//  12. The stored origin of a revision names an instance that there is or was.
 //  13. Keys and values have the forms that keys.go, progress.go and packages feed, timers, outbox and
 //     applog tell.
-//  14. At most two batches of a worker's events, and two of its timers, are under way: one is being stored, handlers of
-//     the next one run. These have no effect before the first one is done, and see nothing that they could not see
-//     then.
-//  15. What a function gets of a feed was read after the function had asked for it first, in the feed's order and
-//     without a gap: whoever has read it.
-//  16. A function that rests has its partitions and nothing to do: no event, no timer or message that is due soon.
-//  17. A message is stored with the batch that publishes it. It waits, or is a dead letter, until a transaction of the
-//     owner of its partition says otherwise (package outbox).
+//  14. At most two batches of a worker's events, and two of its timers, are under way: one is being
+//     stored while the handlers of the next one run. These have no effect before the first one is
+//     stored, and see nothing that they could not see then.
+//  15. A function gets the changes of a feed in their order and without a gap, and each was read after
+//     the function had asked for the first one, whichever function has read it.
+//  16. A function that rests has its partitions and nothing to do: no event, no timer or message that
+//     is due soon.
+//  17. A message is stored with the batch that publishes it. It waits, or is a dead letter, until a
+//     transaction of the owner of its partition says otherwise (package outbox).
 package eventing

@@ -27,8 +27,8 @@ type errStopped struct{ why string }
 // Error implements error.
 func (e errStopped) Error() string { return "eventing: " + e.why }
 
-// principal is the owner of the function, with the roles of now. Who was identified by others, a
-// proxy or the issuer of a token, keeps those of then: nobody here knows of a change.
+// principal is the owner of the function, with the roles of now. An owner whom a proxy or a token
+// has identified keeps the roles of that time, because nobody here is told when they change.
 func (f *function) principal(ctx context.Context) (principal.Principal, error) {
 	o := f.record.Owner
 	p := principal.Principal{Name: o.Name, Roles: o.Roles}

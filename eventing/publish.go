@@ -23,9 +23,9 @@ type mail struct {
 	posted   int64 // bytes that they take of the outbox
 }
 
-// publish adds a message to those of a batch. It is false, and the item has failed, if only a
-// worker process that was taken over would send it, or if the function is being undeployed: messages
-// would go with it.
+// publish adds a message to those of a batch. It is false, and the item has failed, if the function
+// is being undeployed, since messages would go with it, or if no program could have sent the message:
+// then the worker process was taken over.
 func publish(b *batch, it *item, e *js.EventEffect) bool {
 	refuse := func(why string) bool {
 		b.f.fail(it, "EventingError", why)
@@ -105,7 +105,7 @@ func (m *mail) post(f *function, tx kv.Tx) error {
 	return nil
 }
 
-// settle counts the messages of a batch that was stored, and wakes who delivers them.
+// settle counts the messages of a batch that was stored, and wakes the courier.
 func (m *mail) settle(f *function) {
 	if len(m.messages) == 0 {
 		return

@@ -23,7 +23,7 @@ const restAfter = 10 * time.Second
 var errIdle = errors.New("eventing: the function has nothing to do")
 
 // untilIdle returns errIdle when the function has had nothing to do for restAfter, and will not have
-// for as long. It need not be right: who rests looks first whether there is work.
+// for as long. It may be wrong: a function looks for work before it rests.
 func (r *reader) untilIdle(ctx context.Context) error {
 	for last := int64(-1); ; {
 		if err := sleep(ctx, r.f.engine.restAfter); err != nil {

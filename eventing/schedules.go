@@ -64,7 +64,7 @@ func scheduled(f *function, it *item) {
 	it.schedule, it.event.Context = &s, fmt.Appendf(nil, `{"schedule":%q,"due":%d}`, s.String(), it.timer.Due)
 }
 
-// console is what clients ask of an Engine of functions beside their statistics.
+// console answers what clients ask about functions beside their statistics.
 type console struct{ e *Engine }
 
 // NextCalls gives the schedules of a function with their next calls.

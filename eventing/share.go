@@ -16,9 +16,9 @@ import (
 )
 
 // The partitions of a deployed function belong to the processes on the store in even shares
-// (nodes.Plan). Each process takes what the plan gives it and nobody has who lives, and gives up
-// what the plan gives to others, between two batches. Who was taken for dead and is not finds the
-// owner changed in its next commit (move, holds).
+// (nodes.Plan). Between two batches each process takes the partitions that the plan gives it and no
+// living process has, and gives up those that the plan gives to others. A process that was taken for
+// dead and lives finds another owner in its next commit (move, holds).
 
 // errShare ends the work on a share that is to be another one.
 var errShare = errors.New("eventing: the partitions of the function are divided anew")

@@ -10,9 +10,9 @@ import (
 // Never is later than all times.
 const Never int64 = math.MaxInt64
 
-// Alarm knows when the timers of partitions, or their messages, are looked at again. Whoever owns a
-// partition makes all its timers and messages, so that nothing stored has to be watched. Times are
-// milliseconds since 1970. It is safe for concurrent use.
+// Alarm knows when the timers of partitions, or their messages, are looked at again. The process that
+// owns a partition makes all of its timers and messages, so that nothing stored has to be watched.
+// Times are milliseconds since 1970. It is safe for concurrent use.
 type Alarm struct {
 	mu    sync.Mutex
 	at    [feed.Partitions]int64         // not after the first timer of the partition that is not known; Never for none

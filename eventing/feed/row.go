@@ -90,8 +90,8 @@ const (
 	mostSlab  = 32 << 10
 )
 
-// room is an empty slice with a capacity of its own, so that who appends to it cannot reach the
-// next one's memory. Large ones are allocated by themselves.
+// room is an empty slice with a capacity of its own, so that appending to it cannot reach the next
+// one's memory. Large ones are allocated by themselves.
 func (s *slab) room(size int) []byte {
 	if size > mostSlab/4 {
 		return make([]byte, 0, size)

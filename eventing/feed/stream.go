@@ -13,10 +13,10 @@ import (
 )
 
 // Functions of a process that have the same partitions of the same database read its changes
-// together: what one of them has read is kept for those that have not come so far, and who wants
-// what is just being read waits for that. So each change is read once, however many functions there
-// are. Nothing depends on it: a function that is left behind, or whose partitions are others, reads
-// for itself.
+// together: what one of them has read is kept for those that have not come so far, and a function
+// that wants what is just being read waits for it. So each change is read once, however many
+// functions there are. Nothing depends on it: a function that is left behind, or that has other
+// partitions, reads for itself.
 
 // SegmentRows and SegmentBytes bound what is read of a stream at once.
 const (
@@ -73,8 +73,8 @@ type Consumer struct {
 	streams *Streams
 	stream  *stream
 	db      *storage.DB
-	// joined is when the function has begun: what was read before it does not see, so that nobody
-	// gets to see documents as they were before he asked.
+	// joined is when the function has begun. It does not see what was read before, so that it sees no
+	// document as it was before it was deployed.
 	joined time.Time
 	// asked is a moment after the last change that the function was told of: what has been read
 	// since has all of them.

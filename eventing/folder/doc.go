@@ -1,6 +1,6 @@
 // Package folder keeps event functions as files: NAME.json is a definition, NAME.js its code. A
-// function of a database has NAME@DATABASE.json and .js. It tells what a server with some functions
-// lacks to be as a folder says; who talks to the server is others' business.
+// function of a database has NAME@DATABASE.json and .js. It compares the functions of a server with
+// those of a folder and plans the changes; the command settee functions makes them.
 //
 // # Map
 //

@@ -1,6 +1,6 @@
 // Package outbox keeps the messages that event functions publish, from the transaction that
-// publishes them until they are delivered or somebody deletes them, and knows when each is due. How
-// one is delivered is package eventing's.
+// publishes them until they are delivered or somebody deletes them, and knows when each is due.
+// Package eventing delivers them.
 //
 // # Map
 //
@@ -18,5 +18,5 @@
 //  2. The pieces of a message are numbered without a gap.
 //  3. The three counters say how many messages wait, how many are dead letters, and how many bytes
 //     both have; they change in the transaction that changes what they count.
-//  4. Who reads what is due reads no more than he asked for, and no bodies.
+//  4. Due reads no more messages than it was asked for, and no bodies.
 package outbox

@@ -12,8 +12,8 @@ import (
 )
 
 // Debugging is a debug session of a deployed function as all processes on the store know it: each
-// looks for the event that it waits for, and one of them takes one. One that was given out is not
-// changed.
+// looks for the event that it waits for, and one of them takes one. It is never changed: a change
+// stores another one.
 type Debugging struct {
 	Ref      definition.Ref  `json:"ref"`
 	Instance int64           `json:"instance"`
@@ -27,7 +27,7 @@ type Debugging struct {
 	Event string `json:"event"`
 }
 
-// over reports whether a session is none any more, as far as its own record tells.
+// over reports whether a session has ended, as far as its own record tells.
 func (d *Debugging) over(now time.Time) bool { return !now.Before(d.Ends) }
 
 func debuggingKey(ref definition.Ref) []byte { return refKey(keyDebugging, ref) }

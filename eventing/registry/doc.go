@@ -25,14 +25,15 @@
 // # Invariants
 //
 //  1. A change that returned an error has changed nothing.
-//  2. keyChanges grows with every change, in its transaction; List tells the count that its records belong to, so that
-//     who watches from there misses none.
-//  3. Who changes a record says which version was seen; a record that has changed meanwhile is ErrChanged, so that
-//     nobody writes over, deploys or deletes what was not looked at.
-//  4. A record has Deployed and an Instance if it is not Undeployed. An instance has its number for itself forever; it
-//     is kept over pauses and not over undeployments.
+//  2. keyChanges grows with every change, in its transaction; List tells the count that its records
+//     belong to, so that Watch from that count misses none.
+//  3. A change names the version of the record that its caller has seen. If the record has changed
+//     meanwhile the error is ErrChanged, so that nobody writes over, deploys or deletes what was not
+//     looked at.
+//  4. A record has Deployed and an Instance if it is not Undeployed. The number of an instance is never
+//     used again; the instance is kept over pauses and ends with an undeployment.
 //  5. Hooks run inside the transaction of the change, and may run several times.
-//  6. Keys and values have the forms above; a record is below the key of the function that it names, its pieces are
-//     numbered without a gap.
+//  6. Keys and values have the forms above; a record is below the key of the function that it names,
+//     its pieces are numbered without a gap.
 //  7. A debug session takes one event, whichever processes look for it.
 package registry

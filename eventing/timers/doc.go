@@ -14,5 +14,5 @@
 //     with its context, one by its name.
 //  2. The pieces of a context are numbered without a gap, and all but the last one are full.
 //  3. Of two timers with one name the later one replaces the earlier one.
-//  4. Who reads what is due takes little more than maxContexts bytes of contexts, or one context.
+//  4. Due takes little more than maxContexts bytes of contexts, or one context.
 package timers
