@@ -125,7 +125,7 @@ func anchors(t *testing.T, page string) map[string]bool {
 // TestDocumentsNameWhatIsThere: tests, Go files and links that the documents name exist. Decision
 // records, measurements (docs/lab) and the changelog may name files of their time; their links are
 // looked at. A link to a heading names one that its page has; those of the
-// changelog may be of its time, too.
+// changelog may be of its time, too. Each begins with its title: an empty one names nothing wrong.
 func TestDocumentsNameWhatIsThere(t *testing.T) {
 	functions, files := map[string]bool{}, []string{}
 	for _, src := range sources(t) {
@@ -150,6 +150,9 @@ func TestDocumentsNameWhatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := string(content)
+		if !strings.HasPrefix(text, "# ") {
+			t.Errorf("%s does not begin with its title", document)
+		}
 		for _, link := range docLink.FindAllStringSubmatch(text, -1) {
 			to := filepath.Join(filepath.Dir(document), link[1])
 			if link[1] == "" {
