@@ -218,6 +218,9 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 		if c.readsMore(d) {
 			window = c.prefetch.Size()
 		}
+		if c.left > 0 { // the range of a slice has no limit: some of its rows are not shown
+			window = int(min(int64(window), c.left))
+		}
 		if c.rows = append(c.rows, row); len(c.rows) < window {
 			continue
 		}

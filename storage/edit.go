@@ -42,6 +42,7 @@ type revWrite struct {
 type editMode struct {
 	ctx        context.Context // of the request
 	who        *access.Principals
+	readers    map[ReadRev][]string // see UpdateOptions
 	replicated bool
 	trusted    bool
 	// checked is set where CouchDB (couch_db:before_docs_update) looks at the stored documents

@@ -19,10 +19,7 @@ func readersOf(e *docEdit) readers { return readers{e} }
 func (e readers) refusal(m *editMode, doc *compat.Document) *compat.Error {
 	list, given, err := access.Parse(doc.Body.JSON)
 	if err == nil && m.who != nil {
-		share := access.ShareSelf
-		if e.t.Rec.Access.ShareAny {
-			share = access.ShareAny
-		}
+		share := access.ShareOf(e.t.Rec.Access.ShareAny)
 		err = access.Check(*m.who, share, e.edit(m, doc, list, given), e.leaves())
 	}
 	if err == nil && len(e.named(list)) > audience.MostNamed {
@@ -80,6 +77,9 @@ func (e readers) effective(m *editMode, doc *compat.Document) []string {
 		return nil
 	}
 	list, given, _ := access.Parse(doc.Body.JSON)
+	if own := m.readers[ReadRev{e.id, doc.Rev()}]; own != nil && doc.Deleted && !given {
+		return own
+	}
 	who := access.Everybody
 	if m.who != nil {
 		who = *m.who

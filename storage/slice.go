@@ -94,7 +94,10 @@ func (d *dbRead) sliceHeader(o *RangeOptions) (h ListHeader, err error) {
 	if !counts.Exact || o.Namespace == NamespaceDesign {
 		h.Total = -1
 	}
-	if o.Start.Set || h.Total >= 0 && h.Offset > h.Total {
+	if h.Total >= 0 {
+		h.Offset = min(h.Offset, h.Total)
+	}
+	if o.Start.Set {
 		h.Offset = -1
 	}
 	if o.WithSeq {

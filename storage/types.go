@@ -67,6 +67,9 @@ type UpdateOptions struct {
 	// Trusted writes are not validated: they bring back what was accepted before, or are the
 	// server's own.
 	Trusted bool
+	// Readers are those of tombstones whose bodies do not tell, of a copy of a database with access
+	// for each document; nil: they are those of the leaf that each one replaces.
+	Readers map[ReadRev][]string
 	Apart   bool // the context tells checks more than who writes, so that no transaction is shared with other edits
 	// Stored is called in each transaction with the edits that it stores, in the order of their
 	// ids; nil: it is not. It is not told of local documents.

@@ -38,7 +38,7 @@ func (db *DB) updateAlone(ctx context.Context, docs []*compat.Document, o *Updat
 	w := bulk{
 		db: db, docs: docs, results: results, stored: o.Stored,
 		mode: editMode{
-			ctx: ctx, who: db.who, replicated: o.Replicated, trusted: o.Trusted,
+			ctx: ctx, who: db.who, replicated: o.Replicated, trusted: o.Trusted, readers: o.Readers,
 			checked: needsCheck(docs), large: large,
 		},
 	}

@@ -265,9 +265,7 @@ func (r *restore) create(ctx context.Context, db string, f io.Reader) error {
 		return err
 	}
 	path := site.DBPath(db)
-	if header.Partitioned {
-		path += "?partitioned=true"
-	}
+	path += creation(header.Partitioned, header.Access)
 	resp, err := r.site.Do(ctx, http.MethodPut, path, nil)
 	var failed *site.Error
 	if errors.As(err, &failed) && failed.Status == http.StatusPreconditionFailed {
@@ -277,6 +275,19 @@ func (r *restore) create(ctx context.Context, db string, f io.Reader) error {
 		return err
 	}
 	return resp.Body.Close()
+}
+
+// creation is the query of a request that makes a database.
+func creation(partitioned, access bool) string {
+	switch {
+	case partitioned && access:
+		return "?partitioned=true&access=true"
+	case partitioned:
+		return "?partitioned=true"
+	case access:
+		return "?access=true"
+	}
+	return ""
 }
 
 // restored is what the server says of an archive.

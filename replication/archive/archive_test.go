@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
@@ -382,4 +384,52 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAccess: the copy of a database with access for each document shows the same to each reader,
+// tombstones too, and is made nowhere else.
+func TestAccess(t *testing.T) {
+	s := openStore(t)
+	must(t, s.Create(t.Context(), "from", storage.CreateOptions{Access: true}))
+	must(t, s.DB("from").Settings().SetShare(t.Context(), access.ShareAny))
+	put := func(id, rev, body string) string {
+		doc := storagetest.Doc(t, id, rev, body)
+		doc.Deleted = rev != ""
+		results, err := s.DB("from").Update(t.Context(), []*compat.Document{doc}, storage.UpdateOptions{})
+		must(t, err)
+		return results[0].Rev.String()
+	}
+	put("a", "", `{"_access":["ann"]}`)
+	put("b", put("b", "", `{"_access":["bob","role:x"]}`), `{}`)
+	put("c", put("c", "", `{"_access":["bob"]}`), `{"_access":["ann"]}`)
+	put("d", "", `{}`)
+	data, _ := write(t, s.DB("from"), archive.FormNative)
+	a, h := walk(t, data)
+	storagetest.Want(t, "header", fmt.Sprint(h.Access, h.Share), "true any")
+
+	must(t, s.Create(t.Context(), "plain", storage.CreateOptions{}))
+	if _, err := archive.Restore(t.Context(), a, h, s.DB("plain"), asIs); !errors.Is(err, compat.KindBadRequest) {
+		t.Errorf("restored for everybody: %v", err)
+	}
+	must(t, s.Create(t.Context(), "to", storage.CreateOptions{Access: true}))
+	a, h = walk(t, data)
+	_, err := archive.Restore(t.Context(), a, h, s.DB("to"), asIs)
+	must(t, err)
+	feed := func(name string, who access.Principals) (rows []string) {
+		o := storage.ChangesOptions{Limit: -1, AllLeaves: true}
+		_, err := s.DB(name).As(who).Feed().Changes(t.Context(), o, func(c *storage.Change) error {
+			rows = append(rows, fmt.Sprint(c.ID, c.Deleted, c.Revs))
+			return nil
+		})
+		must(t, err)
+		slices.Sort(rows)
+		return rows
+	}
+	for n, who := range []access.Principals{
+		access.Of("ann", nil), access.Of("bob", nil), access.Of("eve", []string{"x"}), access.Of("eve", nil),
+	} {
+		rows := feed("to", who)
+		storagetest.Want(t, "documents", len(rows), []int{2, 1, 1, 0}[n])
+		storagetest.Want(t, "feed", rows, feed("from", who))
+	}
 }

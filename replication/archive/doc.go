@@ -7,8 +7,12 @@
 //
 //	{"name":"settee","format":1,"mode":"full","db":…,"seq":…,"partitioned":…,"revs_limit":…,
 //	 "purged_infos_limit":…,"deleted_document_ttl":…,"security":{…}}
+//	    of a database with access for each document the format is 2, and "access" is "self" or "any": programs that
+//	    do not know that would restore it for everybody
 //	{"expires":[{"id":…,"rev":…,"ms":…},…]}
 //	    when revisions of the next batch are deleted, where some are, in milliseconds since 1970
+//	{"readers":[{"id":…,"rev":…,"access":[principal,…]},…]}
+//	    who may read tombstones of the next batch whose bodies do not tell
 //	[{document},…]
 //	    a batch of revisions, as _bulk_docs takes them with new_edits=false
 //	{"attachment":digest,"encoding":…,"length":n,"encoded_length":n}, then {"data":base64},…

@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -42,6 +43,9 @@ type Header struct {
 	AutoPurge        string
 	History          string
 	Security         []byte // nil: none was set
+	// Access tells of a database with access for each document, and Share what users may name there.
+	Access bool
+	Share  access.Share
 }
 
 // sink receives the parts of an archive from a reader, in their order.
@@ -53,6 +57,8 @@ type sink interface {
 	revisions(docs []*compat.Document) error
 	// expires tells when revisions of the next batch expire, in milliseconds since 1970.
 	expires(times map[storage.ReadRev]int64)
+	// readers tells who may read tombstones of the next batch whose bodies do not tell.
+	readers(of map[storage.ReadRev][]string)
 }
 
 // Reader reads an archive, database by database.
@@ -142,7 +148,12 @@ func parseHeader(v ejson.Value) (h Header, err error) {
 		return h, malformed("the header is of %q", name.Text())
 	}
 	format, _ := v.Get("format")
-	if n, _ := format.Int(); n != 1 {
+	share, _ := v.Get("access")
+	switch n, _ := format.Int(); {
+	case n == 1:
+	case n == 2 && (share.TextIs("self") || share.TextIs("any")):
+		h.Access, h.Share = true, access.ShareOf(share.TextIs("any"))
+	default:
 		return h, malformed("format %s is not known", format.Raw())
 	}
 	text := func(name string) string {
@@ -197,7 +208,11 @@ func (a *Reader) read(h Header, to sink) (Summary, error) {
 			sum.Attachments++
 			err = a.attachment(v, to)
 		default:
-			err = readExpires(v, to)
+			if of, ok := v.Get("readers"); ok {
+				err = readReaders(of, to)
+			} else {
+				err = readExpires(v, to)
+			}
 		}
 		if err != nil {
 			return sum, err
@@ -295,6 +310,27 @@ func readExpires(v ejson.Value, to sink) error {
 		return malformed("unexpected line")
 	}
 	to.expires(times)
+	return nil
+}
+
+// readReaders hands on who may read tombstones of the next batch.
+func readReaders(list ejson.Value, to sink) error {
+	of := make(map[storage.ReadRev][]string, list.Len())
+	for e := range list.Elements() {
+		id, _ := e.Get("id")
+		text, _ := e.Get("rev")
+		principals, _ := e.Get("access")
+		own := make([]string, 0, principals.Len())
+		for principal := range principals.Elements() {
+			own = append(own, principal.Text())
+		}
+		rev, err := compat.ParseRev(text.Text())
+		if err != nil || id.Text() == "" || !access.IsList(own) {
+			return malformed("who may read a revision")
+		}
+		of[storage.ReadRev{ID: id.Text(), Rev: rev}] = own
+	}
+	to.readers(of)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ import (
 func Restore(
 	ctx context.Context, a *Reader, h Header, db *storage.DB, level func(contentType string) int,
 ) (Summary, error) {
+	if on, err := db.Settings().Access(ctx); err != nil || h.Access && !on {
+		return Summary{}, cmp.Or(err, error(errAccess))
+	}
 	r := &restorer{ctx: ctx, db: db, level: level}
 	sum, err := a.read(h, r)
 	if err != nil {
@@ -31,6 +35,10 @@ func Restore(
 	return sum, nil
 }
 
+// errAccess refuses to show documents to everybody that were for some.
+var errAccess = compat.NewError(compat.KindBadRequest,
+	"The archive is of a database with access for each document: create this one with ?access=true.")
+
 type restorer struct {
 	ctx     context.Context // of the call of Restore, in which it begins and ends
 	db      *storage.DB
@@ -38,6 +46,7 @@ type restorer struct {
 	uploads *storage.Uploads // of the next revision's attachments
 	atts    []compat.Attachment
 	times   map[storage.ReadRev]int64 // when revisions of the next batch expire
+	read    map[storage.ReadRev][]string
 }
 
 // discard gives up attachments that belong to no document, also when the restore was broken off.
@@ -76,7 +85,7 @@ func (r *restorer) revisions(docs []*compat.Document) error {
 	if len(r.atts) > 0 {
 		return malformed("bytes of attachments that no revision has")
 	}
-	o := storage.UpdateOptions{Replicated: true, Trusted: true}
+	o := storage.UpdateOptions{Replicated: true, Trusted: true, Readers: r.read}
 	if len(r.times) > 0 {
 		o.Stored = r.setExpiry
 	}
@@ -84,7 +93,7 @@ func (r *restorer) revisions(docs []*compat.Document) error {
 	if err != nil {
 		return err
 	}
-	r.uploads, r.times = nil, nil
+	r.uploads, r.times, r.read = nil, nil, nil
 	for _, result := range results {
 		if result.Err != nil {
 			return fmt.Errorf("archive: document %q: %w", result.ID, result.Err)
@@ -94,6 +103,8 @@ func (r *restorer) revisions(docs []*compat.Document) error {
 }
 
 func (r *restorer) expires(times map[storage.ReadRev]int64) { r.times = times }
+
+func (r *restorer) readers(of map[storage.ReadRev][]string) { r.read = of }
 
 // setExpiry sets the expiry of documents whose current revision is now one that expires. Where the
 // database has a later revision, with a time of its own, nothing is changed.
@@ -169,6 +180,9 @@ func (v *verifier) attachment(compat.Attachment, io.Reader) error { return nil }
 
 // expires: a time counts from when a revision is stored, and is not compared.
 func (v *verifier) expires(map[storage.ReadRev]int64) {}
+
+// readers: what a tombstone's body does not tell is not compared.
+func (v *verifier) readers(map[storage.ReadRev][]string) {}
 
 // revisions compares revisions of an archive with what is stored, many at a time.
 func (v *verifier) revisions(docs []*compat.Document) error {

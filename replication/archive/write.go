@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 )
@@ -88,6 +89,7 @@ type writer struct {
 	// read writes the stored bytes of an attachment where they are not the database's.
 	read    func(att *compat.Attachment, to io.Writer) error
 	expires []byte // the line before it that tells when revisions of it expire, without its end
+	readers []byte // likewise, of tombstones whose bodies do not tell who may read them
 	line    []byte
 }
 
@@ -124,12 +126,18 @@ func (out *writer) header() error {
 	return out.nativeHeader(&Header{
 		Database: out.sum.Database, Seq: out.sum.Seq, Partitioned: info.Partitioned, RevsLimit: rec.RevsLimit,
 		PurgedInfosLimit: rec.PurgedInfosLimit, AutoPurge: rec.AutoPurge, History: rec.History, Security: security,
+		Access: rec.Access.On, Share: access.ShareOf(rec.Access.ShareAny),
 	})
 }
 
 // nativeHeader writes the first line of the native form, and begins the digest.
 func (out *writer) nativeHeader(h *Header) error {
-	b := append([]byte(`{"name":"settee","format":1,"mode":"full","db":`), ejson.AppendString(nil, h.Database)...)
+	b := []byte(`{"name":"settee","format":1,"mode":"full","db":`)
+	if h.Access { // which programs that do not know it would restore for everybody
+		b = append([]byte(`{"name":"settee","format":2,"mode":"full","access":"`), h.Share.String()...)
+		b = append(b, `","db":`...)
+	}
+	b = ejson.AppendString(b, h.Database)
 	b = ejson.AppendString(append(b, `,"seq":`...), h.Seq)
 	b = strconv.AppendBool(append(b, `,"partitioned":`...), h.Partitioned)
 	b = strconv.AppendInt(append(b, `,"revs_limit":`...), h.RevsLimit, 10)
@@ -239,6 +247,7 @@ func (out *writer) revisions(revs []docread.RevResult, times []int64) error {
 		if times != nil {
 			out.expiring(r.Doc, times[i])
 		}
+		out.readBy(r.Doc)
 		out.batch = compat.AppendDocument(out.batch, &compat.DocumentView{
 			ID: r.Doc.ID, Rev: r.Doc.Rev, Body: r.Doc.Body, Deleted: r.Doc.Deleted, Revisions: r.Doc.Revs,
 			Attachments: atts,
@@ -267,6 +276,30 @@ func (out *writer) expiring(doc *docread.Document, ms int64) {
 	out.expires = append(strconv.AppendInt(append(out.expires, `,"ms":`...), ms, 10), '}')
 }
 
+// readBy notes who may read a tombstone that does not say so itself.
+func (out *writer) readBy(doc *docread.Document) {
+	if !doc.Deleted || doc.Access == nil || out.form != FormNative {
+		return
+	}
+	if _, given, err := access.Parse(doc.Body); given || err != nil {
+		return
+	}
+	begin := `,{"id":`
+	if len(out.readers) == 0 {
+		begin = `{"readers":[{"id":`
+	}
+	out.readers = ejson.AppendString(append(out.readers, begin...), doc.ID)
+	out.readers = doc.Rev.AppendJSON(append(out.readers, `,"rev":`...))
+	out.readers = append(out.readers, `,"access":[`...)
+	for i, principal := range doc.Access {
+		if i > 0 {
+			out.readers = append(out.readers, ',')
+		}
+		out.readers = ejson.AppendString(out.readers, principal)
+	}
+	out.readers = append(out.readers, "]}"...)
+}
+
 // flush ends the line of documents that is being made; when they expire comes in a line before it.
 func (out *writer) flush() error {
 	if out.inBatch == 0 {
@@ -278,6 +311,12 @@ func (out *writer) flush() error {
 			return err
 		}
 		out.expires = out.expires[:0]
+	}
+	if len(out.readers) > 0 {
+		if err := out.put(append(out.readers, "]}\n"...)); err != nil {
+			return err
+		}
+		out.readers = out.readers[:0]
 	}
 	return out.put(append(out.batch, ']', '\n'))
 }

@@ -114,6 +114,11 @@ func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) erro
 			return err
 		}
 	}
+	if h.Access {
+		if err := set.SetShare(ctx, h.Share); err != nil {
+			return err
+		}
+	}
 	if h.PurgedInfosLimit > 0 {
 		if err := set.SetPurgedInfosLimit(ctx, h.PurgedInfosLimit); err != nil {
 			return err

@@ -64,6 +64,15 @@ func TestPrincipals(t *testing.T) {
 	require.False(t, Nobody.SeesAll())
 }
 
+func TestIsList(t *testing.T) {
+	for _, list := range [][]string{nil, {}, {"*", "r:a", "u:ann"}} {
+		require.True(t, IsList(list), list)
+	}
+	for _, list := range [][]string{{"u:b", "u:a"}, {"u:a", "u:a"}, {"ann"}, {"u:"}, {"r:"}, {""}} {
+		require.False(t, IsList(list), list)
+	}
+}
+
 // FuzzParse: a list that is taken is one that another reader of JSON finds too, sorted and bounded.
 func FuzzParse(f *testing.F) {
 	f.Add(`{"_access":["joe","role:it","_users"],"a":{"_access":1}}`)
@@ -76,6 +85,7 @@ func FuzzParse(f *testing.F) {
 		}
 		require.True(t, slices.IsSorted(list))
 		require.LessOrEqual(t, len(list), MaxEntries)
+		require.True(t, IsList(list))
 		canonical, err := compat.NewBody([]byte(body))
 		if err != nil || string(canonical.JSON) != body {
 			return // not as it is stored

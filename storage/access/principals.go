@@ -1,8 +1,10 @@
 package access
 
 import (
+	"cmp"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // A principal is a text: UserPrefix and the name of a user, RolePrefix and the name of a role, or
@@ -12,6 +14,20 @@ const (
 	RolePrefix = "r:"
 	Anyone     = "*" // every user who has a name
 )
+
+// IsList reports whether a list is one of principals, as Parse makes them.
+func IsList(list []string) bool {
+	valid := func(p string) bool {
+		role, isRole := strings.CutPrefix(p, RolePrefix)
+		user, isUser := strings.CutPrefix(p, UserPrefix)
+		return p == Anyone || len(p) <= MaxEntry+2 && (isRole && role != "" || isUser && user != "")
+	}
+	sorted := slices.IsSortedFunc(list, func(a, b string) int { // and has nothing twice
+		return cmp.Or(strings.Compare(a, b), -1)
+	})
+	return sorted && len(list) <= 2*MaxEntries &&
+		!slices.ContainsFunc(list, func(p string) bool { return !valid(p) })
+}
 
 // Principals are those by which lists can mean somebody. They are not changed, and safe for
 // concurrent use.

@@ -18,6 +18,22 @@ const (
 	ShareAny
 )
 
+// ShareOf is ShareAny or ShareSelf.
+func ShareOf(isAny bool) Share {
+	if isAny {
+		return ShareAny
+	}
+	return ShareSelf
+}
+
+// String is what clients call it.
+func (s Share) String() string {
+	if s == ShareAny {
+		return "any"
+	}
+	return "self"
+}
+
 // ErrRefused is the refusal of a write, with the word and the reason that clients know: PouchDB
 // goes on after it.
 var ErrRefused = compat.NewError(compat.KindForbidden, "access")

@@ -17,6 +17,9 @@ type Document struct {
 	// Attachments are in document order; their Source is SourceStored and their Ref leads to the
 	// bytes.
 	Attachments []compat.Attachment
+	// Access are the principals that may read a leaf which was asked for by its revision, or with
+	// all others; nil in databases without access for each document.
+	Access []string
 
 	// The rest is filled as OpenOptions ask.
 

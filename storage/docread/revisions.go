@@ -357,6 +357,9 @@ func (w *wantedRev) document(d *Reader, id string, e *formats.Entry, found bool,
 		return nil, nil
 	}
 	doc := NewDocument(id, w.rev, deleted, *e)
+	if !w.replaced() {
+		doc.Access = w.line.Access
+	}
 	if o.Revs {
 		doc.Revs = d.VisibleRevs(w.line, w.rev)
 	}

@@ -216,6 +216,12 @@ func (w *work) document(d *docread.Reader, id string, winner compat.Rev) error {
 	known := 0
 	for _, l := range doc.leaves {
 		known++
+		if l.Deleted && l.Access != nil {
+			if w.readers == nil {
+				w.readers = make(map[storage.ReadRev][]string)
+			}
+			w.readers[storage.ReadRev{ID: id, Rev: l.Rev}] = l.Access
+		}
 		if err := w.leaf(d, doc, l.Rev, l.Deleted, l.Stored || !l.Deleted, l.Ancestors.AppendTo(nil, 0)); err != nil {
 			return err
 		}
@@ -537,7 +543,8 @@ func (w *work) flush() error {
 	if len(w.batch) == 0 {
 		return nil
 	}
-	results, err := w.db.Update(w.ctx, w.batch, storage.UpdateOptions{Replicated: true, Trusted: true})
+	o := storage.UpdateOptions{Replicated: true, Trusted: true, Readers: w.readers}
+	results, err := w.db.Update(w.ctx, w.batch, o)
 	if err != nil {
 		return err
 	}
@@ -548,7 +555,7 @@ func (w *work) flush() error {
 		}
 		w.result.Revisions++
 	}
-	w.batch, w.size = w.batch[:0], 0
+	w.batch, w.size, w.readers = w.batch[:0], 0, nil
 	return nil
 }
 

@@ -160,6 +160,8 @@ type work struct {
 
 	batch []*compat.Document
 	size  int
+	// readers are those of tombstones in the batch, which their bodies may not tell
+	readers map[storage.ReadRev][]string
 }
 
 func (w *work) lost(id string, rev compat.Rev, format string, args ...any) {
@@ -206,6 +208,10 @@ func (w *work) create(d *docread.Reader) error {
 	rec := &w.found.rec
 	if !w.found.named {
 		if rec.Partitioned, err = hasAny(d, keyspace.TagPartStats); err != nil {
+			return err
+		}
+		// What the record said is not known any more; it must not be shown to everybody.
+		if rec.Access.On, err = hasAny(d, keyspace.TagAccess); err != nil {
 			return err
 		}
 		rec.RevsLimit, rec.PurgedInfosLimit = keyspace.DefaultRevsLimit, keyspace.DefaultPurgedInfosLimit
