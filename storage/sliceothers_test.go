@@ -29,7 +29,8 @@ func TestSlicesShareNothing(t *testing.T) {
 	put(t, db, "ann's", "", `{"_access":["ann"]}`)
 	put(t, db, "bob's", "", `{"_access":["bob"]}`)
 	ann, bob := db.As(access.Of("ann", nil)), db.As(access.Of("bob", nil))
-	results, _ := openTogether(t, h, []*DB{db, ann, bob, ann, bob}, []string{"ann's", "ann's", "ann's", "bob's", "bob's"})
+	ids := []string{"ann's", "ann's", "ann's", "bob's", "bob's"}
+	results, _ := openTogether(t, h, []*DB{db, ann, bob, ann, bob}, ids)
 	for i, found := range []bool{true, true, false, false, true} {
 		if found {
 			require.NoError(t, results[i].err, i)
@@ -104,7 +105,8 @@ func TestSliceCommit(t *testing.T) {
 		return refused
 	}
 	require.Len(t, commit(path(t, hidden).Rev()).Read, 1, "a user cannot have read it")
-	refused := commit(compat.Rev{}, doc(t, "new", "", `{"_access":["ann"]}`), doc(t, "bob's", hidden, `{"_access":["bob"]}`))
+	mine, others := doc(t, "new", "", `{"_access":["ann"]}`), doc(t, "bob's", hidden, `{"_access":["bob"]}`)
+	refused := commit(compat.Rev{}, mine, others)
 	require.Len(t, refused.Refused, 1)
 	_, err := ann.Open(t.Context(), "new", docread.OpenOptions{})
 	require.ErrorIs(t, err, compat.KindNotFound)

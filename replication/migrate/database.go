@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -87,14 +88,14 @@ func (d *database) make(ctx context.Context, path string) error {
 		DocCount      int64           `json:"doc_count"`
 		DocDelCount   int64           `json:"doc_del_count"`
 		InstanceStart json.RawMessage `json:"instance_start_time"`
-		Props         struct{ Partitioned bool }
+		Props         kind
 	}
 	if err := d.m.o.Source.GetJSON(ctx, path, &info); err != nil {
 		return err
 	}
 	d.report.Documents = info.DocCount + info.DocDelCount
 	d.m.total.Add(d.report.Documents)
-	created, err := createDB(ctx, d.m.o.Target, d.name, info.Props.Partitioned)
+	created, err := createDB(ctx, d.m.o.Target, d.name, info.Props)
 	if err != nil {
 		return err
 	}
@@ -149,19 +150,41 @@ func (d *database) copyTimes(ctx context.Context, path string) error {
 	return nil
 }
 
-// createDB creates a database at a site; that it exists already is no error.
-func createDB(
-	ctx context.Context, s *site.Site, name string, partitioned bool,
-) (created bool, err error) {
+// kind is what a database is for life, as GET /db shows it.
+type kind struct{ Partitioned, Access bool }
+
+// createDB creates a database at a site; that it exists already is no error. One with access for
+// each document is not copied to a server that would show all of it to everybody.
+func createDB(ctx context.Context, s *site.Site, name string, of kind) (created bool, err error) {
 	path := site.DBPath(name)
-	if partitioned {
-		path += "?partitioned=true"
+	query := make(url.Values)
+	if of.Partitioned {
+		query.Set("partitioned", "true")
 	}
-	err = s.Send(ctx, http.MethodPut, path, nil)
+	if of.Access {
+		query.Set("access", "true")
+	}
+	with := path
+	if len(query) > 0 {
+		with += "?" + query.Encode()
+	}
+	err = s.Send(ctx, http.MethodPut, with, nil)
+	created = err == nil
 	if e, ok := errors.AsType[*site.Error](err); ok && e.Status == http.StatusPreconditionFailed {
-		return false, nil
+		err = nil
 	}
-	return err == nil, err
+	if err != nil || !of.Access {
+		return created, err
+	}
+	var made struct{ Props kind }
+	if err := s.GetJSON(ctx, path, &made); err != nil {
+		return created, err
+	}
+	if !made.Props.Access {
+		return created, fmt.Errorf("database %q has access for each document, the one at the target has not: "+
+			"everybody would read all of it", name)
+	}
+	return created, nil
 }
 
 // copyRest copies what came since, and builds indexes for it.

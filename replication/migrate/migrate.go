@@ -231,7 +231,7 @@ func (m *Migration) replicatorDB(ctx context.Context, name string) error {
 		docs = append(docs, row.Doc)
 	}
 	if len(docs) > 0 {
-		if _, err := createDB(ctx, m.o.Target, name, false); err != nil {
+		if _, err := createDB(ctx, m.o.Target, name, kind{}); err != nil {
 			return err
 		}
 		body, err := json.Marshal(map[string]any{"docs": docs})
