@@ -90,6 +90,7 @@ func (d *Distinct) Find(
 		if answer.NotCounted, err = ix.Count(nil, false); err != nil {
 			return err
 		}
+		storage.IndexUsed(src.DB, ix.DesignDoc, "auto", ix.Name)
 		r := allfields.Range{Path: d.path, Element: d.elements}
 		if after != nil {
 			r.Start = allfields.AppendAfter(nil, after)

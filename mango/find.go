@@ -71,6 +71,9 @@ func (p *Plan) run(
 		other.use(c.index)
 		p = &other
 	}
+	if p.index.Kind == KindAllFields {
+		storage.IndexUsed(src.DB, p.index.DDoc, "auto", p.index.Name)
+	}
 	f := &finder{
 		ctx:      ctx,
 		plan:     p,

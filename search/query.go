@@ -34,11 +34,15 @@ type Searcher struct {
 	synonyms map[*analysis.Analyzer]map[string][]string
 }
 
+// kindWords are what kinds of indexes are called where their use is noted.
+var kindWords = [...]string{segment.Clouseau: "search", segment.Nouveau: "nouveau"}
+
 // Search opens an index as it is, and calls ask for it, again if the snapshot becomes too old
 // before it has begun to answer. An index that was never built is one without documents.
 func (x *Indexes) Search(
 	ctx context.Context, db *storage.DB, def *Definition, ask func(ctx context.Context, s *Searcher) error,
 ) error {
+	storage.IndexUsed(db, def.DesignDoc, kindWords[def.Kind], def.Name)
 	for tries := 0; ; tries++ {
 		var s *Searcher
 		err := db.View(ctx, func(snapshot *storage.Snapshot) (err error) {

@@ -48,6 +48,7 @@ import (
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/lastuse"
 	"github.com/settee-db/settee/views"
 )
 
@@ -66,6 +67,7 @@ type Options struct {
 	Views     *views.Views
 	AllFields *allfields.Indexes // indexes over all fields
 	Search    *search.Indexes    // full-text indexes, nil: there are none
+	Uses      *lastuse.Uses      // when queries used indexes last, nil: that is not kept
 	JS        *js.Pool           // runs functions of design documents, nil: none can be run
 	Config    *config.Config
 	Log       *slog.Logger
@@ -181,7 +183,7 @@ func New(o Options) (*Server, error) {
 	sessions := session.New(verifier, directory)
 	s.sessions = sessions
 	env.Identify = sessions.Identify()
-	mango := find.New(find.Options{Views: o.Views, AllFields: o.AllFields, Search: o.Search})
+	mango := find.New(find.Options{Views: o.Views, AllFields: o.AllFields, Search: o.Search, Uses: o.Uses})
 	rows := routes(s.admin, sessions, s.replications, queries.New(o.Views, mango.AppendInfo), designs.New(o.Views),
 		mango, fulltext.New(o.Search))
 	if o.FunctionEngine != nil {

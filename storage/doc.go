@@ -64,6 +64,7 @@
 //	metrics.go                          what a Store counts, for Prometheus
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
 //	hooks.go, indexers/, designdocs.go  what higher layers plug in: validation, indexes written with the document
+//	lastuse/                            when queries used indexes last
 //	snapshot.go                         what they read and write themselves: snapshots, transactions beside documents
 //	revtree/                            the revision tree, without any I/O
 //

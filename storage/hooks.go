@@ -176,9 +176,22 @@ type Hooks struct {
 	Tag func(database string) string
 	// Room gives a request its memory for indexing large documents; nil: there is no bound.
 	Room func(ctx context.Context) room.Share
+	// IndexUsed is called by who answers a query from an index. It has to return at once.
+	IndexUsed func(IndexUse)
 	// Updated is called after each commit of this Store that changed documents of a database. It
 	// has to return at once.
 	Updated func(name string)
+}
+
+// IndexUse names an index that a query uses: by its kind (view, search, nouveau or auto), and its
+// name in a design document of a database.
+type IndexUse struct{ Database, Design, Kind, Name string }
+
+// IndexUsed says that a query reads an index of a database (Hooks.IndexUsed).
+func IndexUsed(db *DB, design, kind, name string) {
+	if used := db.store.hooks.IndexUsed; used != nil {
+		used(IndexUse{db.name, design, kind, name})
+	}
 }
 
 // EditResult is the outcome of one edit of Update.

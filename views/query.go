@@ -105,6 +105,9 @@ func (w *View) begin(asked *viewquery.Query, sink Sink) (*query, error) {
 	if w.Partitioned() != (asked.Partition != "") {
 		return nil, errPartition
 	}
+	if asked.Limit > 0 { // else it is asked for to be built
+		storage.IndexUsed(w.db, w.design.id, "view", w.def.name)
+	}
 	q := &query{w: w, asked: asked, sink: sink, skip: asked.Skip, limit: asked.Limit}
 	q.batch.wide = min(wideBatch, w.v.opts.together())
 	if !w.Reduces(asked) {

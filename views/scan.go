@@ -65,6 +65,7 @@ const (
 // own plans. On a store that limits the age of snapshots a long scan goes on in a newer one. It
 // does not wait for the index; one that is not there has no rows. It tells how many it has read.
 func (w *View) Scan(ctx context.Context, scan Scan, fn ScanFunc) (snapshots int64, err error) {
+	storage.IndexUsed(w.db, w.design.id, "view", w.def.name)
 	run := indexScan{view: w, scan: scan, fn: fn, window: min(cmp.Or(scan.Wanted, firstWindow), scanWindow)}
 	const maxFailures = 10 // snapshots in a row that were too old for a single row
 	for failures := 0; ; failures++ {

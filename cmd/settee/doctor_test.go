@@ -205,7 +205,7 @@ func TestDoctorServer(t *testing.T) {
 	t.Setenv("COUCHDB_PASSWORD", "wrong")
 	d, err = runDoctor(t, "--url", base)
 	require.Equal(t, 2, statusOf(err))
-	require.Len(t, d.NotLooked, 3)
+	require.Len(t, d.NotLooked, 4)
 	require.Empty(t, d.Looked)
 	d, err = runDoctor(t, "--url", base+"/db")
 	require.Equal(t, 2, statusOf(err))
@@ -217,6 +217,7 @@ func TestDoctorClocks(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string]string{
 			"/_node/_local/_settings": `{"settings":[]}`, "/_node/_local/_overview": `{"now":1,"warnings":[]}`,
+			"/_all_dbs": `[]`,
 		}[r.URL.Path]
 		if answer == "" {
 			answer = "{}"
@@ -228,6 +229,46 @@ func TestDoctorClocks(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, kinds(d.Findings), "warning clock_wrong")
 	require.Equal(t, []notLooked{{"queries", "the server does not count them"}}, d.NotLooked)
+}
+
+// TestDoctorIndexes: of design documents that are older than a month the indexes are named which no
+// query has used since, each by its kind; of younger ones nothing is asked.
+func TestDoctorIndexes(t *testing.T) {
+	answers := map[string]string{
+		"/_all_dbs": `["a/b"]`,
+		"/a%2Fb/_index_use": `{"designs":[
+			{"ddoc":"_design/new","changed":"2026-05-20T00:00:00Z","indexes":[]},
+			{"ddoc":"_design/old","changed":"2026-03-01T00:00:00Z","indexes":[
+				{"type":"view","name":"used","last_used":"2026-05-03T00:00:00Z"},
+				{"type":"view","name":"left","last_used":"2026-05-01T00:00:00Z"},
+				{"type":"nouveau","name":"text","last_used":"2026-05-31T00:00:00Z"}]},
+			{"ddoc":"_design/rules","changed":"2026-03-01T00:00:00Z","indexes":[]},
+			{"ddoc":"_design/unknown","indexes":[]}]}`,
+		"/a%2Fb/_design/old": `{"views":{"used":{},"left":{},"never":{},"lib":{}},"indexes":{"text":{}},
+			"nouveau":{"text":{}},"auto":{"all":{}}}`,
+		"/a%2Fb/_design/rules": `{"validate_doc_update":"x","views":{"lib":{"f":"x"}}}`,
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.EscapedPath()]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer s.Close()
+	asked, _, err := parseSite(s.URL)
+	require.NoError(t, err)
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	found, err := unusedIndexes(t.Context(), asked, now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"notice index_unused a/b/_design/old"}, kinds(found))
+	require.Contains(t, found[0].Text, "No query has used all, left, never, text for 30 days")
+	found, err = unusedIndexes(t.Context(), asked, now.AddDate(0, -1, 0))
+	require.NoError(t, err)
+	require.Contains(t, found[0].Text, "No query has used all, never, text for 30 days", "text of Clouseau's kind")
+	delete(answers, "/a%2Fb/_design/old")
+	_, err = unusedIndexes(t.Context(), asked, now)
+	require.Error(t, err)
 }
 
 // FuzzDoctorProc: whatever the kernel's files say, the answers are findings or an error.

@@ -43,6 +43,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/lastuse"
 	"github.com/settee-db/settee/storage/room"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/levels"
@@ -68,6 +69,7 @@ type app struct {
 	allFields *allfields.Indexes
 	search    *search.Indexes
 	warmer    *warm.Warmer
+	uses      *lastuse.Uses
 	config    *config.Config
 	server    *server.Server
 	nodes     *nodes.Members
@@ -176,6 +178,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		NoRoom: a.fuller("background_view_indexing_threshold"),
 	})
 	a.views.OnDesignChanged(a.warmer.DesignChanged)
+	a.uses = lastuse.New(lastuse.Options{Store: a.store, Log: log})
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	// before the system databases, whose creation is written to _global_changes meanwhile
@@ -184,7 +187,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		TimesFrom:        func() int64 { return a.config.Int("couchdb", "time_seq_min_time", 0) },
 		History:          server.History(a.config),
 		Validator:        documents.NewValidator(a.config, a.views, a.js),
-		Indexer:          indexers.Join(a.views, a.allFields, a.search),
+		Indexer:          indexers.Join(a.views, a.allFields, a.search, a.uses),
+		IndexUsed:        a.uses.Note,
 		Tag:              a.databaseTags(o.engine),
 		Updated:          a.warmer.Changed,
 		Room:             roomForWrites(o.memory),
@@ -207,6 +211,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		a.server, err = server.New(server.Options{
 			Shadow:    beside,
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
+			Uses:  a.uses,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
 			Config: a.config, Log: log,
 			Node: o.node, Nodes: a.nodes,
@@ -548,6 +553,9 @@ func (a *app) close() error {
 	}
 	if a.search != nil {
 		a.search.Close()
+	}
+	if a.uses != nil {
+		a.uses.Close()
 	}
 	for _, pool := range []*js.Pool{a.js, a.handlers, a.debuggers} {
 		if pool != nil {

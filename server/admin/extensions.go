@@ -41,6 +41,7 @@ var Extensions = []Extension{
 	{"idempotency_key", 1, []string{
 		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "POST /{db}/_bulk_docs", "POST /_atomic",
 	}, false},
+	{"index_use", 1, []string{"GET /{db}/_index_use"}, false},
 	{"interactive_views", 1, []string{"PUT /{db}/_design/{name}"}, false},
 	{"overview", 1, []string{"GET /_node/{node}/_overview"}, false},
 	{"patch", 1, []string{

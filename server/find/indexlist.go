@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/lastuse"
 	"github.com/settee-db/settee/views"
 )
 
@@ -23,6 +24,7 @@ type Options struct {
 	Views     *views.Views
 	AllFields *allfields.Indexes // nil without
 	Search    *search.Indexes    // nil without
+	Uses      *lastuse.Uses      // nil without
 }
 
 // New makes the handlers.

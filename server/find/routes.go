@@ -14,6 +14,8 @@ func (h *Handlers) Routes() []call.Route {
 			"Delete a Mango index."),
 		call.Row("*", "/{db}/_index/{rest...}", call.Member, call.NotFound,
 			"Everything else on indexes is missing.", call.Unlisted),
+		call.Row("GET", "/{db}/_index_use", call.Member, h.indexUse,
+			"When queries used the indexes last (extension).", call.Reads),
 		call.Row("POST", "/{db}/_find", call.Member, h.find, "Mango queries.", call.Heavy|call.Reads).Tail(call.Member),
 		call.Row("POST", "/{db}/_distinct", call.Member, h.distinct,
 			"The values of a field (extension).", call.Heavy|call.Reads),

@@ -123,6 +123,9 @@ func Start(t testing.TB, o server.Options) *Server {
 	if o.Search != nil {
 		hooks.Indexer = indexers.Join(hooks.Indexer, o.Search)
 	}
+	if o.Uses != nil {
+		hooks.Indexer, hooks.IndexUsed = indexers.Join(hooks.Indexer, o.Uses), o.Uses.Note
+	}
 	o.Store.SetHooks(hooks)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

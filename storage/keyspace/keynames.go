@@ -18,6 +18,7 @@ var subspaceNames = map[Tag]string{
 	TagPurgeSeq: "last purge", TagCountLog: "log of counts",
 	TagDesigns: "last change of design documents", TagTimes: "times of commits", TagViews: "views",
 	TagTombstones: "deleted documents", TagReplaced: "times of replaced bodies",
+	TagUses:  "uses of indexes",
 	TagMango: "indexes over all fields", TagEventing: "origins", TagExpiry: "expiries",
 	TagSearch: "full-text indexes",
 }

@@ -53,6 +53,7 @@ import (
 //	TagReplaced, ms, id, depth, hash        nothing; TagHistory has an entry replaced then ../replaced/
 //	TagAccess, …                            which documents each principal sees        ../audience/
 //	TagDesigns                              13 bytes of seq, of the last change of design documents ../designdocs.go
+//	TagUses, design document [, kind, name]  when queries used its indexes              ../lastuse/
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (storage.Tx.AppendPrefix)
 const (
 	rootMeta = iota
@@ -101,6 +102,7 @@ const (
 	TagTombstones Tag = 21
 	TagReplaced   Tag = 22
 	TagAccess     Tag = 23
+	TagUses       Tag = 24
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34

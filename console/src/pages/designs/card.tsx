@@ -1,13 +1,14 @@
 // One index: its state, how far it is, its size, what it cannot hold, and what can be done with it.
 import { useState } from 'preact/hooks'
 import { ApiError, get, path, remove } from '../../api'
-import { bytes, count, duration, plural } from '../../format'
+import { ago, bytes, count, duration, moment, plural } from '../../format'
 import { href } from '../../router'
 import { Bar, Button, Failure, State, confirm, toast } from '../../ui'
 import { useLoad, usePoll } from '../../use'
 import {
   allFieldsState, KIND_WORDS, progressOf, searchState, viewState, type IndexEntry, type IndexState, type Task
 } from './indexes'
+import type { IndexUse } from './index-use'
 
 const ERRORS = 10 // documents of an error list that a card shows
 const POLL = 3000
@@ -43,8 +44,8 @@ const errorsOf = (db: string, entry: IndexEntry, signal: AbortSignal) => get<Err
   path`/${db}/_design/${entry.ddoc}/` + (api(entry) ?? '_view') + path`_errors/${entry.name}`, { limit: ERRORS + 1 }, { signal, quiet: true })
 
 /** Card shows an index. again reloads the list after something was changed. */
-export function Card ({ db, entry, tasks, admin, again }: {
-  db: string, entry: IndexEntry, tasks: Task[], admin: boolean, again: () => void
+export function Card ({ db, entry, tasks, use, admin, again }: {
+  db: string, entry: IndexEntry, tasks: Task[], use: IndexUse | undefined, admin: boolean, again: () => void
 }) {
   const info = usePoll(signal => stateOf(db, entry, signal), POLL, [db, entry.ddoc, entry.name, entry.mango?.state])
   const errors = useLoad(
@@ -71,6 +72,11 @@ export function Card ({ db, entry, tasks, admin, again }: {
         <div class='row small'>
           <span class='grow'><Bar share={progress.share} label={`Build of ${entry.name}`} /></span>
           {Math.round(progress.share * 100)} %{progress.left !== undefined && `, about ${duration(progress.left * 1000)} left`}
+        </div>
+      )}
+      {use && (
+        <div class='small' title={moment(use.at)}>
+          {use.idle ? <State tone='waiting'>not used for {duration(Date.now() - use.at)}</State> : `${use.used ? 'used' : 'not used since it was made'} ${ago(use.at)}`}
         </div>
       )}
       {bad.length > 0 && <BadDocuments db={db} bad={bad} total={state?.errors} />}

@@ -12,6 +12,7 @@ import { Button, Dialog, Empty, Failure, Field, Menu, Page, confirm, toast } fro
 import { usePoll } from '../../use'
 import { Card } from './card'
 import { functionsOf } from './functions'
+import { useOf, type Use } from './index-use'
 import { indexesOf, KIND_WORDS, type IndexEntry, type MangoIndex, type Task } from './indexes'
 import { MakeIndex } from './make'
 
@@ -19,11 +20,11 @@ const POLL = 4000
 
 async function load (db: string, admin: boolean, signal: AbortSignal) {
   const quiet = { signal, quiet: true }
-  const [designs, { indexes }, tasks] = await Promise.all([
+  const [designs, { indexes }, tasks, { designs: used }] = await Promise.all([
     loadDesigns(db, signal), get<{ indexes: MangoIndex[] }>(path`/${db}/_index`, undefined, quiet),
-    admin ? get<Task[]>('/_active_tasks', undefined, quiet) : []
+    admin ? get<Task[]>('/_active_tasks', undefined, quiet) : [], get<{ designs: Use[] }>(path`/${db}/_index_use`, undefined, quiet)
   ])
-  return { designs, entries: indexesOf(designs, indexes), tasks }
+  return { designs, entries: indexesOf(designs, indexes), tasks, used }
 }
 
 export function List ({ db }: { db: string }) {
@@ -31,7 +32,7 @@ export function List ({ db }: { db: string }) {
   const admin = useDatabaseAdmin(db)
   const loaded = usePoll(signal => load(db, user.admin, signal), POLL, [db, user])
   const [making, setMaking] = useState<'index' | 'design'>()
-  const { designs = [], entries = [], tasks = [] } = loaded.value ?? {}
+  const { designs = [], entries = [], tasks = [], used = [] } = loaded.value ?? {}
   useCommands(useMemo(() => admin
     ? [{ title: 'Make an index', hint: db, run: () => setMaking('index') }, { title: 'New design document', hint: db, run: () => setMaking('design') }]
     : [], [db, admin]))
@@ -67,6 +68,7 @@ export function List ({ db }: { db: string }) {
       {designs.map(design => (
         <Design
           key={design._id} db={db} design={design} entries={entries.filter(one => `_design/${one.ddoc}` === design._id)} tasks={tasks}
+          used={used.find(one => one.ddoc === design._id)}
           admin={admin} again={loaded.again}
         />
       ))}
@@ -76,8 +78,8 @@ export function List ({ db }: { db: string }) {
   )
 }
 
-function Design ({ db, design, entries, tasks, admin, again }: {
-  db: string, design: DesignDoc, entries: IndexEntry[], tasks: Task[], admin: boolean, again: () => void
+function Design ({ db, design, entries, tasks, used, admin, again }: {
+  db: string, design: DesignDoc, entries: IndexEntry[], tasks: Task[], used: Use | undefined, admin: boolean, again: () => void
 }) {
   const name = shortName(design._id)
   const functions = functionsOf(design).filter(one => !/^(views|indexes|nouveau)$/.test(one.path[0]!))
@@ -101,7 +103,7 @@ function Design ({ db, design, entries, tasks, admin, again }: {
         {admin && <Menu label={`More about ${name}`} items={[{ title: 'Delete the design document', danger: true, run: () => { void drop() } }]}>⋯</Menu>}
       </div>
       <ul class='index-cards'>
-        {entries.map(entry => <Card key={`${entry.kind} ${entry.name}`} db={db} entry={entry} tasks={tasks} admin={admin} again={again} />)}
+        {entries.map(entry => <Card key={`${entry.kind} ${entry.name}`} db={db} entry={entry} tasks={tasks} use={useOf(used, entry)} admin={admin} again={again} />)}
       </ul>
     </section>
   )
