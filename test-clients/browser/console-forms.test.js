@@ -33,7 +33,7 @@ async function typeWhileSaved ({ saved, read, save, type }) {
   const again = page.waitForResponse(answer => read.test(answer.url()) && answer.request().method() === 'GET')
   go()
   await (await again).finished()
-  await page.unroute(saved, hold)
+  await page.unrouteAll({ behavior: 'wait' })
   await page.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))))
 }
 
