@@ -12,6 +12,8 @@ import (
 // TestEachQueryUsesItsIndex: whatever asks an index over HTTP is noted as its use, and what only
 // builds or describes it is not.
 func TestEachQueryUsesItsIndex(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "password")
 	base, stop := startServe(t, t.TempDir())
 	defer stop()
 	do := func(request, body string) { t.Helper(); mustAsk(t, base, request, body) }
