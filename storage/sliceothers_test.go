@@ -100,8 +100,8 @@ func TestSliceCommit(t *testing.T) {
 		if err == nil {
 			return nil
 		}
-		refused, ok := err.(*CommitError)
-		require.True(t, ok, err)
+		var refused *CommitError
+		require.ErrorAs(t, err, &refused)
 		return refused
 	}
 	require.Len(t, commit(path(t, hidden).Rev()).Read, 1, "a user cannot have read it")
