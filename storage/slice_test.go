@@ -25,6 +25,7 @@ import (
 // storedLeaf is a leaf as an administrator reads it.
 type storedLeaf struct {
 	path    compat.RevPath
+	line    compat.RevPath // as it is stored, which a lower limit cuts only at the next write
 	deleted bool
 	body    string
 }
@@ -32,8 +33,8 @@ type storedLeaf struct {
 func (l *storedLeaf) rev() compat.Rev { return l.path.Rev() }
 
 func (l *storedLeaf) has(rev compat.Rev) bool {
-	i := l.path.Start - rev.Pos
-	return i >= 0 && i < int64(len(l.path.IDs)) && l.path.IDs[i] == rev.Hash
+	i := l.line.Start - rev.Pos
+	return i >= 0 && i < int64(len(l.line.IDs)) && l.line.IDs[i] == rev.Hash
 }
 
 // goneFor is what a principal's feed tells of a document that it does not see any more.
@@ -57,25 +58,39 @@ func (m *sliceModel) leaves(id string) (leaves []storedLeaf) {
 	o := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true}}
 	err := m.db.OpenRevs(m.t.Context(), id, o, func(revs []docread.RevResult) error {
 		for _, r := range revs {
-			leaves = append(leaves, storedLeaf{r.Doc.Revs, r.Doc.Deleted, string(r.Doc.Body)})
+			leaves = append(leaves, storedLeaf{path: r.Doc.Revs, deleted: r.Doc.Deleted, body: string(r.Doc.Body)})
 		}
 		return nil
 	})
 	if err != compat.ErrMissing {
 		must(m.t, err)
 	}
+	must(m.t, m.db.view(m.t.Context(), func(d *dbRead) error {
+		stored, err := d.Leaves(id)
+		for i := range leaves {
+			for j := range stored {
+				if stored[j].Rev == leaves[i].rev() {
+					leaves[i].line = stored[j].PathTo(stored[j].Rev)
+				}
+			}
+		}
+		return err
+	}))
 	return leaves
 }
 
-// listFor is who a new leaf is for, from the leaves before it.
-func (m *sliceModel) listFor(id string, l *storedLeaf, before []storedLeaf) []string {
+// listFor is who a new leaf is for, from the leaves before it; line is what the edit said of those
+// that it replaces, of which the store may keep less.
+func (m *sliceModel) listFor(
+	id string, l *storedLeaf, line compat.RevPath, before []storedLeaf,
+) []string {
 	list, given, err := access.Parse([]byte(l.body))
 	must(m.t, err)
 	if given || !l.deleted {
 		return list
 	}
-	for i, hash := range l.path.IDs[1:] {
-		rev := compat.Rev{Pos: l.path.Start - 1 - int64(i), Hash: hash}
+	for i, hash := range line.IDs {
+		rev := compat.Rev{Pos: line.Start - int64(i), Hash: hash}
 		var below []string
 		for j := range before {
 			if before[j].rev() == rev {
@@ -122,8 +137,8 @@ func (m *sliceModel) seq(id string) (seq Seq) {
 	return seq
 }
 
-// step makes a change of some documents and takes over what it made.
-func (m *sliceModel) step(purge bool, change func()) {
+// step makes a change of some documents and takes over what it made; lines are what edits replace.
+func (m *sliceModel) step(purge bool, lines map[string]compat.RevPath, change func()) {
 	before := map[string][]storedLeaf{}
 	for _, id := range m.ids {
 		before[id] = m.leaves(id)
@@ -143,7 +158,7 @@ func (m *sliceModel) step(purge bool, change func()) {
 			if old, known := m.lists[id][rev]; known {
 				lists[rev] = old
 			} else {
-				lists[rev] = m.listFor(id, &now[i], before[id])
+				lists[rev] = m.listFor(id, &now[i], lines[id], before[id])
 			}
 			for _, p := range lists[rev] {
 				named[p] = true
@@ -393,7 +408,7 @@ func TestSlices(t *testing.T) {
 				access.Nobody,
 			},
 		}
-		for n := range rapid.IntRange(1, 15).Draw(rt, "steps") {
+		for n := range rapid.IntRange(8, 20).Draw(rt, "steps") {
 			m.random(n)
 			m.compare(engine)
 		}
@@ -418,9 +433,12 @@ func (m *sliceModel) random(n int) {
 		return d
 	}
 	parent := func(id string) compat.RevPath {
-		revs := []compat.RevPath{{}}
+		var revs []compat.RevPath
 		for _, l := range m.leaves(id) {
 			revs = append(revs, compat.RevPath{Start: l.path.Start, IDs: l.path.IDs[:1]})
+		}
+		if len(revs) == 0 || rapid.IntRange(0, 4).Draw(t, "without a parent") == 0 {
+			revs = []compat.RevPath{{}}
 		}
 		return rapid.SampledFrom(revs).Draw(t, "parent")
 	}
@@ -433,7 +451,10 @@ func (m *sliceModel) random(n int) {
 		}
 		return p
 	}
-	who := rapid.SampledFrom(append([]access.Principals{access.Everybody, access.Everybody}, m.who...)).Draw(t, "who")
+	who := access.Everybody
+	if rapid.Bool().Draw(t, "a user") {
+		who = rapid.SampledFrom(m.who).Draw(t, "who")
+	}
 	ids := rapid.SliceOfNDistinct(rapid.SampledFrom(m.ids), 1, 2, rapid.ID[string]).Draw(t, "ids")
 	hidden := map[string][]compat.Rev{}
 	for _, id := range ids {
@@ -443,27 +464,34 @@ func (m *sliceModel) random(n int) {
 			}
 		}
 	}
-	switch op := rapid.IntRange(0, 9).Draw(t, "op"); {
+	switch op := rapid.IntRange(0, 11).Draw(t, "op"); {
 	case op < 8:
 		var docs []*compat.Document
+		lines := map[string]compat.RevPath{}
 		for _, id := range ids {
 			d := edit(id)
-			if d.Revs = parent(id); op > 4 {
+			d.Revs = parent(id)
+			lines[id] = d.Revs
+			if op > 4 {
 				d.Revs = line()
+				lines[id] = compat.RevPath{Start: d.Revs.Start - 1, IDs: d.Revs.IDs[1:]}
 			}
 			docs = append(docs, d)
 		}
-		m.step(false, func() {
+		m.step(false, lines, func() {
 			_, err := m.db.As(who).Update(ctx, docs, UpdateOptions{Replicated: op > 4})
 			must(t, err)
 		})
-	case op == 8:
-		m.step(true, func() {
+	case op < 11:
+		m.step(true, nil, func() {
 			var revs []compat.Rev
 			for _, l := range m.leaves(ids[0]) {
 				revs = append(revs, l.rev())
 			}
-			revs = revs[:rapid.IntRange(0, len(revs)).Draw(t, "purged")]
+			if len(revs) > 1 { // what is left is for others, maybe
+				from := rapid.IntRange(0, len(revs)-1).Draw(t, "purged")
+				revs = revs[from : from+1]
+			}
 			_, err := m.db.Purge(ctx, []IDRevs{{ids[0], revs}})
 			must(t, err)
 		})
