@@ -168,6 +168,11 @@ fuzz-queries: ## random Mango queries of random documents, by all indexes and by
 	@echo 'the first seed is $(SEED)'
 	$(GO) test -count=1 -timeout 0 ./mango -run 'TestQueriesAgree$$' -args -from $(SEED)
 
+.PHONY: fuzz-access
+fuzz-access: ## random users of a database with access for each document, beside plain databases of what each sees, until two answers differ (SEED= to begin with)
+	@echo 'the first seed is $(SEED)'
+	$(GO) test -count=1 -timeout 0 ./server -run 'TestSlices$$' -args -slices $(SEED)
+
 .PHONY: crash
 crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds, event functions act once, messages arrive
 	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage ./storage/kv/pebblekv

@@ -2,10 +2,10 @@ package documents
 
 import (
 	"context"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/principal"
-	"github.com/settee-db/settee/storage"
 )
 
 // The refusals of those who may not use a database, or not as they want.
@@ -21,14 +21,20 @@ func AdminsOnly(name string, all bool) bool {
 	return name != "" && name[0] == '_' && (all || name != "_users" && name != "_replicator")
 }
 
+// ServerOwn reports whether a database has rules of its own: that of the users, replicator
+// databases, and what begins with an underscore.
+func ServerOwn(name, usersDB string) bool {
+	return AdminsOnly(name, true) || name == usersDB || compat.IsReplicatorDB(name)
+}
+
 // Access is what a principal may do with a database by its _security, which is read once. It is
 // used by one goroutine at a time.
 type Access struct {
 	// The security object is read at most once for a request, when a question first needs it; the
 	// answers stay the same until the request ends.
-	db       *storage.DB
-	who      principal.Principal
+	d        *Database
 	security *compat.Security // nil before it was read
+	some     bool             // see SeesSome; false before security was read
 	exists   bool             // the database was looked for
 }
 
@@ -36,10 +42,10 @@ type Access struct {
 // documents, as lists and feeds are. It is asked once, before anything else. The error is
 // compat.ErrNoDatabase if there is no such database, except to those who may not even learn that.
 func (a *Access) Authorize(ctx context.Context, all bool) error {
-	if a.who.IsAdmin() {
+	if a.d.who.IsAdmin() {
 		return nil
 	}
-	if AdminsOnly(a.db.Name(), all) {
+	if AdminsOnly(a.d.Name(), all) {
 		return ErrNotServerAdmin
 	}
 	return a.CheckMember(ctx)
@@ -52,7 +58,11 @@ func (a *Access) CheckMember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.CheckMember(a.who.Name, a.who.Roles)
+	roles := a.d.who.Roles
+	if a.some && a.d.who.Name != "" {
+		roles = append(slices.Clip(roles), signedIn)
+	}
+	return s.CheckMember(a.d.who.Name, roles)
 }
 
 // CheckAdmin refuses those who are no admins of the database by its _security; see CheckMember.
@@ -72,7 +82,7 @@ func (a *Access) NeedAdmin(ctx context.Context) error {
 	if admin, err := a.IsAdmin(ctx); admin || err != nil {
 		return err
 	}
-	return needsAdmin(a.who)
+	return needsAdmin(a.d.who)
 }
 
 // needsAdmin is the refusal of somebody who is no admin (couch_db:check_is_admin).
@@ -86,14 +96,14 @@ func needsAdmin(who principal.Principal) error {
 
 // IsAdmin reports whether the principal is an admin of the database. Server admins are.
 func (a *Access) IsAdmin(ctx context.Context) (bool, error) {
-	if a.who.IsAdmin() {
+	if a.d.who.IsAdmin() {
 		return true, nil
 	}
 	s, err := a.rights(ctx)
 	if err != nil {
 		return false, err
 	}
-	return s.IsAdmin(a.who.Name, a.who.Roles), nil
+	return s.IsAdmin(a.d.who.Name, a.d.who.Roles), nil
 }
 
 // Require makes sure that the database exists, unless its _security was read already. The error is
@@ -102,7 +112,7 @@ func (a *Access) Require(ctx context.Context) error {
 	if a.exists || a.security != nil {
 		return nil
 	}
-	exists, err := a.db.Exists(ctx)
+	exists, err := a.d.db.Exists(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,15 +123,29 @@ func (a *Access) Require(ctx context.Context) error {
 	return nil
 }
 
-// rights reads the database's _security, once.
+// SeesSome reports whether the principal sees only some of the documents: the database has access
+// for each document, and the principal is none of its admins. See slice.go.
+func (a *Access) SeesSome(ctx context.Context) (bool, error) {
+	if a.d.who.IsAdmin() {
+		return false, nil
+	}
+	_, err := a.rights(ctx)
+	return a.some, err
+}
+
+// rights reads the database's _security, once, and cuts the database down to what the principal may
+// see of it.
 func (a *Access) rights(ctx context.Context) (*compat.Security, error) {
 	if a.security != nil {
 		return a.security, nil
 	}
-	s, err := a.db.Settings().Rights(ctx)
+	s, perDocument, err := a.d.db.Settings().Rights(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if a.some, err = cut(a.d, s, perDocument); err != nil {
+		return nil, err
+	}
 	a.security = s
-	return a.security, nil
+	return s, nil
 }

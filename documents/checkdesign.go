@@ -2,10 +2,12 @@ package documents
 
 import (
 	"context"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -31,13 +33,35 @@ func (d *Database) checkDesigns(ctx context.Context, docs []*compat.Document) (d
 	if err != nil {
 		return nil, err
 	}
+	perDocument, err := d.db.Settings().Access(ctx)
+	if err != nil {
+		return nil, err
+	}
 	checks := make(designChecks)
 	for _, doc := range docs {
-		if compat.IsDesignID(doc.ID) {
-			checks[string(doc.Body.JSON)] = d.store.o.Designs.CheckDesign(ctx, d.Name(), partitioned, doc.Body.JSON)
+		if !compat.IsDesignID(doc.ID) {
+			continue
 		}
+		check := d.store.o.Designs.CheckDesign(ctx, d.Name(), partitioned, doc.Body.JSON)
+		if check == nil && perDocument {
+			check = designAccess(doc.Body.JSON)
+		}
+		checks[string(doc.Body.JSON)] = check
 	}
 	return checks, nil
+}
+
+var errDesignAccess = compat.Named(compat.KindBadRequest, "invalid_access",
+	"_access of a design document is [\"_users\"] or none: its functions are for all or for administrators")
+
+// designAccess refuses a design document that is for some users only. What is no list at all the
+// store refuses.
+func designAccess(body []byte) error {
+	list, _, err := access.Parse(body)
+	if err == nil && len(list) > 0 && !slices.Equal(list, []string{access.Anyone}) {
+		return errDesignAccess
+	}
+	return nil
 }
 
 // designSyntax refuses design documents that do not pass the check (couch_db:validate_ddoc). Those

@@ -7,6 +7,7 @@
 //
 //	store.go                           Store, Rules, Origin, Database: where all begins
 //	access.go                          _security: members, admins, the server's own databases
+//	slice.go                           the documents of one principal, where access is for each
 //	read.go, show.go                   reading; what is shown of what was read, in CouchDB's form
 //	data.go                            attachments in JSON
 //	parse.go, write.go, draft.go       documents on their way in: read, stored, their attachments before them
@@ -35,6 +36,8 @@
 //  2. Documents are shown only after Database.Show: Open, Get, OpenRevs and BulkGet ask it themselves, and so do
 //     AppendDoc of a Feed and of a List; readers of snapshots have to.
 //  3. A Database sees one state of the rules, that of its Origin.
-//  4. What a principal may do with a database as a whole is asked once, with Access.Authorize; the methods that read
+//  4. Where access is for each document, the storage.DB of a Database shows and takes no other than the
+//     principal's; until the principal's rights were read, none.
+//  5. What a principal may do with a database as a whole is asked once, with Access.Authorize; the methods that read
 //     and write do not ask again.
 package documents

@@ -27,6 +27,12 @@ func AppendInfo(b []byte, i *storage.Info) []byte {
 	if i.Partitioned {
 		b = append(b, `"partitioned":true`...)
 	}
+	if i.Access {
+		if i.Partitioned {
+			b = append(b, ',')
+		}
+		b = append(b, `"access":true`...)
+	}
 	b = strconv.AppendInt(append(b, `},"doc_del_count":`...), i.DocDelCount, 10)
 	b = strconv.AppendInt(append(b, `,"doc_count":`...), i.DocCount, 10)
 	b = strconv.AppendBool(append(b, `,"disk_format_version":8,"compact_running":`...), i.CompactRunning)

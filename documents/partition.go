@@ -46,7 +46,7 @@ func (d *Database) beginning(check func(partitioned bool) error) *Database {
 	own := *d
 	own.db = d.db.Beginning(check)
 	// The security object is read through the copy as well.
-	own.access.db = own.db
+	own.access.d = &own
 	return &own
 }
 

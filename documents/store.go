@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -99,10 +100,13 @@ func (s *Store) Database(name string, who principal.Principal, from Origin) *Dat
 	if from.Rules == nil {
 		from.Rules = s.o.Rules()
 	}
-	db := s.o.Store.DB(name).Within(from.Memory)
-	return &Database{
-		store: s, rules: from.Rules, db: db, who: who, from: from, access: Access{db: db, who: who},
+	d := &Database{store: s, rules: from.Rules, who: who, from: from}
+	d.db = s.o.Store.DB(name).Within(from.Memory)
+	if !who.IsAdmin() {
+		d.db = d.db.As(access.Nobody)
 	}
+	d.access.d = d
+	return d
 }
 
 // Database is a database as one principal sees it: what is read is cut down to what the principal
@@ -115,7 +119,7 @@ type Database struct {
 	store *Store
 	// The rules as they were when the request began; they do not change under it.
 	rules  *Rules
-	db     *storage.DB
+	db     *storage.DB // no documents but those that the principal sees: see slice.go
 	who    principal.Principal
 	from   Origin
 	access Access
@@ -131,5 +135,6 @@ func (d *Database) Rules() *Rules { return d.rules }
 func (d *Database) Access() *Access { return &d.access }
 
 // Bare is the database without rights and rules: for its settings and indexes, and for callers that
-// pass each document through Show.
+// pass each document through Show. Where access is for each document it has the principal's, and
+// has no snapshots; ask for it after Access.Authorize.
 func (d *Database) Bare() *storage.DB { return d.db }

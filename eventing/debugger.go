@@ -10,7 +10,6 @@ import (
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/debug"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
@@ -321,7 +320,10 @@ func (f *function) released(ctx context.Context, t *timers.Timer) (*item, error)
 	if err != nil {
 		return nil, err
 	}
-	db := f.engine.docs.Database(f.source, owner, documents.Origin{})
+	db, err := openSource(ctx, f, owner)
+	if err != nil {
+		return nil, err
+	}
 	var doc *docread.Document
 	err = db.Bare().ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
 		doc, err = s.Open(it.id, docread.OpenOptions{Deleted: true})

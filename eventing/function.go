@@ -114,11 +114,14 @@ func selects(s *selector.Selector, ch *feed.Row, doc *docread.Document) (bool, e
 // change of its state, or something breaks. Its workers stop between batches; what they were at is
 // done again, here or elsewhere.
 func (f *function) serve(ctx context.Context) (err error) {
-	owner, err := f.mayRun(ctx)
+	owner, err := f.principal(ctx)
 	if err != nil {
 		return err
 	}
-	db := f.engine.docs.Database(f.source, owner, documents.Origin{})
+	db, err := openSource(ctx, f, owner)
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, f.release(ctx)) }()
 	for idle := true; ; { // a function that has just been deployed has mostly nothing to do
 		p, err := f.share(ctx, db)

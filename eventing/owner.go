@@ -1,6 +1,7 @@
 package eventing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -46,14 +47,27 @@ func (f *function) principal(ctx context.Context) (principal.Principal, error) {
 // mayRun gives the owner, who may still read the source; else the error is errStopped.
 func (f *function) mayRun(ctx context.Context) (principal.Principal, error) {
 	p, err := f.principal(ctx)
-	if err != nil {
-		return p, err
-	}
-	err = f.engine.docs.Database(f.source, p, documents.Origin{}).Access().Authorize(ctx, true)
-	if errors.Is(err, compat.KindForbidden) || errors.Is(err, compat.KindUnauthorized) {
-		err = errStopped{"its owner " + p.Name + " may not read " + f.source + " any more"}
+	if err == nil {
+		_, err = openSource(ctx, f, p)
 	}
 	return p, err
+}
+
+// openSource gives the source as the owner sees it, which is all of it; else the error is
+// errStopped.
+func openSource(ctx context.Context, f *function, owner principal.Principal) (*documents.Database, error) {
+	d := f.engine.docs.Database(f.source, owner, documents.Origin{})
+	err := d.Access().Authorize(ctx, true)
+	if errors.Is(err, compat.KindForbidden) || errors.Is(err, compat.KindUnauthorized) {
+		err = errStopped{"its owner " + owner.Name + " may not read " + f.source + " any more"}
+	}
+	if err != nil {
+		return d, err
+	}
+	if some, err := d.Access().SeesSome(ctx); err != nil || !some {
+		return d, err
+	}
+	return d, errStopped{"its owner " + owner.Name + " sees only some of the documents of " + f.source}
 }
 
 // keepOwner returns when the owner may not run the function any more.
@@ -91,9 +105,16 @@ func (v *ownerView) database(ctx context.Context, name string) (*documents.Datab
 	if err := d.Access().Authorize(ctx, false); err != nil {
 		return nil, err
 	}
+	if some, err := d.Access().SeesSome(ctx); err != nil || some {
+		return nil, cmp.Or(err, error(errSlice))
+	}
 	v.dbs[name] = d
 	return d, nil
 }
+
+// errSlice refuses a database of which the owner sees only some documents: handlers read snapshots.
+var errSlice = compat.NewError(compat.KindForbidden,
+	"This database has access for each document: event functions of its administrators alone use it.")
 
 // lookAtOwner finds out, from time to time, which rights the handlers of a batch have.
 func (v *ownerView) lookAtOwner(ctx context.Context) error {

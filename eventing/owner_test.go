@@ -14,6 +14,7 @@ import (
 
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/storage"
 )
 
 // people are the users that a test's functions have as owners.
@@ -177,4 +178,32 @@ function OnUpdate(doc, meta) { if (meta.id === "go") { %s } else { dst[meta.id] 
 		n.eventually(func() bool { return n.stat("f", "on_update_success") == 2 }, "the event is done")
 		require.Empty(t, n.get("dst", "second"))
 	})
+}
+
+// TestOwnersOfSomeDocuments: a function whose source has access for each document belongs to an
+// administrator of it: another owner's is paused. As a target such a database is refused to whoever
+// is none.
+func TestOwnersOfSomeDocuments(t *testing.T) {
+	n := newAlone(t, "dst")
+	n.engine.rights = (&people{roles: map[string][]string{"eve": {}, "boss": {}}}).rights
+	for name, admin := range map[string]string{"src": "boss", "other": "nobody"} {
+		require.NoError(t, n.store.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1, Access: true}))
+		object := `{"admins":{"names":["` + admin + `"]},"members":{"roles":["_users"]}}`
+		require.NoError(t, n.store.DB(name).Settings().SetSecurity(t.Context(), []byte(object)))
+	}
+	n.secure("dst", `{"names":["eve","boss"]}`)
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	var code = 0;
+	try { other[meta.id] = {}; } catch (e) { code = e.message.code; }
+	dst[meta.id] = code === 403 ? {} : {code: code};
+}`, "", "+dst=dst", "+other=other")
+	n.ask("f", func(ctx context.Context, r *registry.Record) (*registry.Record, error) {
+		return n.engine.Registry().Deploy(ctx, r, registry.Principal{Name: "eve"}, nil)
+	})
+	n.put("src", "secret", `{"_access":["eve"]}`)
+	require.Equal(t, "its owner eve sees only some of the documents of src", n.stopped())
+	require.Empty(t, n.get("dst", "secret"))
+	n.deployAs(registry.Principal{Name: "boss"})
+	n.becomes("dst", "secret", `{}`)
 }

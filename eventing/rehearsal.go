@@ -91,7 +91,10 @@ func (h *Rehearsal) begin(ctx context.Context, r *registry.Record) (err error) {
 	if err != nil {
 		return err
 	}
-	db := h.e.docs.Database(h.f.source, owner, documents.Origin{})
+	db, err := openSource(ctx, h.f, owner)
+	if err != nil {
+		return err
+	}
 	p, err := h.f.share(ctx, db)
 	if err != nil {
 		return err

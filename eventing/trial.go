@@ -9,7 +9,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/feed"
 	"github.com/settee-db/settee/eventing/n1ql"
@@ -134,7 +133,11 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		doc, err := f.engine.docs.Database(f.source, owner, documents.Origin{}).Open(ctx, t.ID, docread.OpenOptions{})
+		d, err := openSource(ctx, f, owner)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := d.Open(ctx, t.ID, docread.OpenOptions{})
 		if err != nil {
 			return nil, err
 		}

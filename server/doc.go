@@ -2,6 +2,7 @@
 //
 //	server.go                       Options, New, Serve: the handlers and what runs beside them
 //	routes.go                       the rows of all resources; coverage.go: docs/api-coverage.md
+//	forusers.go                     what they answer to whom, where access is for each document
 //	autopurge.go                    the settings of what purges deleted documents
 //	connections.go                  how many connections there may be
 //	tls.go, prometheusport.go, functionsport.go  other listeners

@@ -30,3 +30,6 @@ func FunctionRoutes() []call.Route { return new(functions.Handlers).Routes() }
 
 // CertificateAge is certificateAge.
 const CertificateAge = certificateAge
+
+// ForUsers is forUsers.
+var ForUsers = forUsers

@@ -29,9 +29,9 @@ func routes(
 	find *find.Handlers,
 	fulltext *fulltext.Handlers,
 ) []call.Route {
-	return call.WithTails(slices.Concat(
+	return withUsers(call.WithTails(slices.Concat(
 		admin.Routes(), session.Routes(), replicator.Routes(), databases.Routes(), documents.Routes(),
 		lists.Routes(), changes.Routes(), queries.Routes(), designs.Routes(), find.Routes(),
 		fulltext.Routes(), console.Routes(),
-	))
+	)))
 }

@@ -320,7 +320,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		case found:
 			size += int(e.Size)
 			r.Doc = docread.NewDocument(r.ID, r.Rev, false, *e)
-			r.Doc.AddConflicts(leaves[i], true, false)
+			r.Doc.AddConflicts(leaves[i], l.o.Conflicts, false)
 		case reads[i].Key != nil:
 			return keyspace.Corrupt("winner without its entry", nil)
 		case r.Found && l.o.IncludeDocs && values[i] != nil: // a local one

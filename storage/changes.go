@@ -395,13 +395,11 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 	for i := range rows {
 		row := &rows[i].value
 		var read docread.EntryRead
-		switch n := 0; {
+		switch {
 		case d.Who == nil:
 			read, c.mem = d.WinnerRead(c.mem, row.ID, row.Deleted, row.Winner, row.Kilobytes)
-		default:
-			if n = len(leaves[i]); n > 0 {
-				read = d.LeafRead(row.ID, &leaves[i][n-1])
-			}
+		case leaves != nil && len(leaves[i]) > 0: // none where the slice has lost all of the rows
+			read = d.LeafRead(row.ID, &leaves[i][len(leaves[i])-1])
 		}
 		read.Members = c.o.Members
 		c.reads = append(c.reads, read)

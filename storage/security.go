@@ -108,21 +108,22 @@ func (s Settings) Security(ctx context.Context) ([]byte, error) {
 
 // Rights reads what the security object says about access; compat.DefaultSecurity is in force where
 // none was set. They are not to be changed.
-func (s Settings) Rights(ctx context.Context) (*compat.Security, error) {
+func (s Settings) Rights(ctx context.Context) (rights *compat.Security, perDocument bool, err error) {
 	var small []byte
 	var shared *sharedObject
-	err := s.db.view(ctx, func(d *dbRead) (err error) {
+	err = s.db.view(ctx, func(d *dbRead) (err error) {
+		perDocument = d.Rec.Access.On
 		small, shared, err = d.securityObject()
 		return err
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, false, err
 	case shared != nil:
-		return &shared.rights, shared.err
+		return &shared.rights, perDocument, shared.err
 	}
 	parsed, err := parseSecurity(small)
-	return &parsed, err
+	return &parsed, perDocument, err
 }
 
 // security reads the text of the security object.

@@ -34,8 +34,9 @@ func TestLargeSecurityIsShared(t *testing.T) {
 	read := func(db *DB) ([]byte, *compat.Security) {
 		object, err := db.Settings().Security(t.Context())
 		must(t, err)
-		rights, err := db.Settings().Rights(t.Context())
+		rights, perDocument, err := db.Settings().Rights(t.Context())
 		must(t, err)
+		require.False(t, perDocument)
 		return object, rights
 	}
 	large := securityOf("alice", 500_000)

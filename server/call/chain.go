@@ -221,6 +221,9 @@ func (c *Call) find() (*Endpoint, error) {
 	if err := c.authorize(access); err != nil {
 		return nil, err
 	}
+	if c.Docs != nil {
+		c.DB = c.Docs.Bare() // as the rights are that were read
+	}
 	c.authorized = true
 	c.countRequest(e.Pattern)
 	return e, nil
@@ -237,6 +240,11 @@ func (c *Call) run(e *Endpoint) error {
 	}
 	if r.changes(c.Method) && fromOtherSite(c) {
 		return errCrossSite
+	}
+	if e.inDB {
+		if err := c.refuseUsers(r); err != nil {
+			return err
+		}
 	}
 	if r.Heavy {
 		if err := c.Env.Gate.Pass(c.Context()); err != nil {

@@ -15,6 +15,7 @@
 //
 //	env.go               what all handlers of a server share
 //	settings.go          the configuration, parsed
+//	forusers.go          rows that do not answer who sees only some of the documents
 //	peer.go              which address a client counts as
 //	functionrequest.go   the request as functions of design documents see it
 //	maintenancemode.go   a server out of service

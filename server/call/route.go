@@ -50,6 +50,8 @@ type Route struct {
 	Reads bool
 	// Doc is the route's text in docs/api-coverage.md.
 	Doc string
+	// Users is what the row answers to those who see only some of the documents.
+	Users ForUsers
 
 	tail       bool // paths below Pattern are the same
 	tailAccess Access

@@ -70,6 +70,10 @@ func (h *handlers) feed(c *call.Call, o *params.ChangesOptions, body ejson.Value
 	if err != nil {
 		return nil, err
 	}
+	some, err := c.Docs.Access().SeesSome(c.Context())
+	if err != nil {
+		return nil, err
+	}
 	f := &changesFeed{
 		c:          c,
 		working:    h.working,
@@ -82,6 +86,7 @@ func (h *handlers) feed(c *call.Call, o *params.ChangesOptions, body ejson.Value
 		last:       first,
 		interval:   o.SeqInterval,
 		inside:     feed.Inside,
+		slice:      some,
 	}
 	f.appendRow = changeRow(c, o, feed, func(b []byte) ([]byte, error) { return f.s.Send(b) })
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
@@ -130,6 +135,8 @@ type changesFeed struct {
 	// together
 	inside func() bool
 	quiet  bool // _db_updates: no line feeds for waits and updates, no pending at the end
+	// slice: the user sees only some documents, and is not told when others change
+	slice bool
 
 	mu      sync.Mutex // of s and spoke, held by who writes: rows, or heartbeats while the store is read
 	s       *call.Stream
@@ -188,12 +195,16 @@ func (f *changesFeed) follow() error {
 	f.start()
 	timer := time.NewTimer(f.pause())
 	defer timer.Stop()
+	others := false // that others have changed something is not told, nor does it put off the next beat
 	for mark := ""; ; {
+		before := f.left
 		done, err := f.work(mark)
 		if err != nil || done {
 			return err
 		}
-		timer.Reset(f.pause())
+		if !others || f.left != before {
+			timer.Reset(f.pause())
+		}
 		beat := false
 		select {
 		case <-listener.C():
@@ -210,7 +221,7 @@ func (f *changesFeed) follow() error {
 		case <-f.c.Context().Done():
 			return call.ErrClientGone
 		}
-		mark = f.markOf(beat)
+		mark, others = f.markOf(beat), f.slice && !beat
 	}
 }
 
@@ -423,6 +434,8 @@ func (f *changesFeed) waiting() error {
 // an update as well as for a heartbeat.
 func (f *changesFeed) markOf(beat bool) string {
 	switch {
+	case f.slice && !beat:
+		return ""
 	case f.kind == params.FeedEventSource:
 		return "event: heartbeat\ndata: \n\n"
 	case f.quiet && !beat:

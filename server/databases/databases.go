@@ -60,6 +60,9 @@ func Create(ctx context.Context, e *call.Env, set *call.Settings, name string, q
 			return err
 		}
 	}
+	if options.Access && documents.ServerOwn(name, set.Auth.UsersDB) {
+		return errSystemAccess
+	}
 	if noRoom := e.Docs.Room(); noRoom != nil {
 		if exists, err := e.Store.DB(name).Exists(ctx); err != nil || !exists {
 			return cmp.Or(err, noRoom)
@@ -71,7 +74,11 @@ func Create(ctx context.Context, e *call.Env, set *call.Settings, name string, q
 	return find.AddDefaultIndex(ctx, e, name)
 }
 
-// createOptions reads n, q, placement, engine and partitioned.
+// errSystemAccess refuses access for each document in databases that have rights of their own.
+var errSystemAccess = compat.NewError(compat.KindBadRequest,
+	"`access` is not for databases of the server.")
+
+// createOptions reads n, q, placement, engine, partitioned and access.
 func createOptions(set *call.Settings, query compat.Query) (storage.CreateOptions, error) {
 	o := storage.CreateOptions{N: 1, Q: int(set.Shards), Security: databaseSecurity(set)}
 	var n int
@@ -92,6 +99,13 @@ func createOptions(set *call.Settings, query compat.Query) (storage.CreateOption
 		o.Partitioned = true
 	case ok && text != "false":
 		return o, compat.NewError(compat.KindBadRequest, "Invalid `partitioned` parameter")
+	}
+	// As the branch of CouchDB with access for each document answers (chttpd_db:parse_access_opt).
+	switch text, ok := query.First("access"); {
+	case text == "true":
+		o.Access = true
+	case ok && text != "false":
+		return o, compat.NewError(compat.KindBadRequest, "The `access` value should be a boolean.")
 	}
 	return o, nil
 }
@@ -232,6 +246,16 @@ func postDBsInfo(c *call.Call) error {
 	return infos(c, len(keys), func(i int) (string, []byte) { return keys[i].Text(), keys[i].AppendJSON(nil) }, false)
 }
 
+// infoOf is the information on a database that _dbs_info shows to whoever may list databases,
+// members or not; where access is for each document, of those that the user sees.
+func infoOf(c *call.Call, name string) (*storage.Info, error) {
+	d := c.Env.Docs.Database(name, c.User, documents.Origin{Rules: &c.Settings.Rules})
+	if _, err := d.Access().SeesSome(c.Context()); err != nil {
+		return nil, err
+	}
+	return d.Bare().Info(c.Context())
+}
+
 // infos streams {"key","info"} rows. With skipMissing databases that vanished meanwhile are left
 // out, else they are {"key","error":"not_found"}. key gives the name, and the key's JSON where that
 // is not simply the name.
@@ -243,7 +267,7 @@ func infos(c *call.Call, n int, key func(int) (string, []byte), skipMissing bool
 		if asJSON == nil {
 			asJSON = ejson.AppendString(nil, name)
 		}
-		info, err := c.Env.Store.DB(name).Info(c.Context())
+		info, err := infoOf(c, name)
 		switch {
 		case err == nil:
 			b = append(append(append(b, separator...), `{"key":`...), asJSON...)

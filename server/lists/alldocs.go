@@ -163,12 +163,13 @@ func writeList(c *call.Call, s *call.Stream, asked *documents.ListOptions, tail 
 // Head implements documents.ListSink.
 func (w *listWriter) Head(h documents.ListHead) error {
 	b := append(w.buffer(), `{"total_rows":`...)
-	if h.Counted {
+	counted := h.Total >= 0 // else counting what a user sees would take too long
+	if h.Counted && counted {
 		b = strconv.AppendInt(b, h.Total, 10)
 	} else {
 		b = append(b, "null"...)
 	}
-	if h.Ranked {
+	if h.Ranked && counted && h.Offset >= 0 {
 		b = strconv.AppendInt(append(b, `,"offset":`...), min(h.Offset, h.Total), 10)
 	} else {
 		b = append(b, `,"offset":null`...)

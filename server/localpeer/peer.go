@@ -195,7 +195,11 @@ func (p *peer) Pending(ctx context.Context, since replication.Sequence) (int64, 
 	if err != nil {
 		return 0, false
 	}
-	feed := p.database().Bare().Feed()
+	d, err := p.open(ctx)
+	if err != nil {
+		return 0, false
+	}
+	feed := d.Bare().Feed()
 	first, err := feed.Begin(ctx, from)
 	if err != nil {
 		return 0, false

@@ -272,7 +272,13 @@ func (x Index) Pending(r kv.ReadTx, who access.Principals, since compat.Seq) (n 
 		if err != nil || !more {
 			return n, err
 		}
-		n++
+		row, err := m.Row()
+		if err != nil {
+			return 0, err
+		}
+		if row.Gone == nil { // else the document has left the slice
+			n++
+		}
 	}
 	return n, nil
 }
