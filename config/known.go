@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -55,8 +56,8 @@ func (c *Config) Known() []Known {
 	for name := range names {
 		list = append(list, c.known(name[0], name[1]))
 	}
-	slices.SortFunc(list, func(a, b Known) int {
-		return slices.Compare([]string{a.Section, a.Key}, []string{b.Section, b.Key})
+	sort.Slice(list, func(i, j int) bool {
+		return slices.Compare([]string{list[i].Section, list[i].Key}, []string{list[j].Section, list[j].Key}) < 0
 	})
 	return list
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -235,7 +235,7 @@ func (h *Rehearsal) deliver(ctx context.Context) (done int, err error) {
 		}
 		return nil
 	})
-	slices.SortFunc(due, func(a, b outbox.Waiting) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(due, func(i, j int) bool { return due[i].ID < due[j].ID })
 	for _, w := range due {
 		if w.Attempts == 0 {
 			err = errors.Join(err, h.note(ctx, w.ID))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -186,8 +187,9 @@ func (b *batch) answer(it *item) *trialAnswer {
 			})
 		}
 	}
-	slices.SortFunc(a.Writes, func(x, y trialWrite) int {
-		return strings.Compare(x.Database+"\x00"+x.ID, y.Database+"\x00"+y.ID)
+	sort.Slice(a.Writes, func(i, j int) bool {
+		x, y := &a.Writes[i], &a.Writes[j]
+		return x.Database+"\x00"+x.ID < y.Database+"\x00"+y.ID
 	})
 	for name, t := range b.timers {
 		shown := trialTimer{Callback: name.Callback, Reference: name.Reference, Cancelled: t == nil}
@@ -199,6 +201,6 @@ func (b *batch) answer(it *item) *trialAnswer {
 	for _, m := range b.messages {
 		a.Published = append(a.Published, m.Show())
 	}
-	slices.SortFunc(a.Timers, func(x, y trialTimer) int { return strings.Compare(x.Due, y.Due) })
+	sort.Slice(a.Timers, func(i, j int) bool { return a.Timers[i].Due < a.Timers[j].Due })
 	return a
 }

@@ -3,6 +3,7 @@ package mango
 import (
 	"context"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -212,7 +213,9 @@ func (v *verdict) add(usable bool, reason string, ranking int) {
 func (p *Plan) appendCandidates(dst []byte) []byte {
 	ranks := p.groupRanks()
 	candidates := slices.Clone(p.candidates)
-	slices.SortFunc(candidates, func(a, b candidate) int { return -compareIndexes(a.index, b.index) })
+	sort.Slice(candidates, func(i, j int) bool {
+		return compareIndexes(candidates[i].index, candidates[j].index) > 0
+	})
 	dst = append(dst, '[')
 	separator := ""
 	for i := range candidates {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -98,11 +99,11 @@ func (w *worker) process(ctx context.Context, b *batch) error {
 		return err
 	}
 	// Equal batches make equal requests, in the order of the ids.
-	slices.SortFunc(wanted, func(a, b Wanted) int {
-		if c := strings.Compare(a.ID, b.ID); c != 0 {
-			return c
+	sort.Slice(wanted, func(i, j int) bool {
+		if c := strings.Compare(wanted[i].ID, wanted[j].ID); c != 0 {
+			return c < 0
 		}
-		return a.Rev.Compare(b.Rev)
+		return wanted[i].Rev.Compare(wanted[j].Rev) < 0
 	})
 	var designs []Wanted
 	bulk := wanted[:0]

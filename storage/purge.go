@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/formats"
@@ -180,7 +181,7 @@ func (p Purges) Remembered(ctx context.Context) ([]IDRevs, error) {
 			return err
 		})
 	})
-	slices.SortFunc(infos, compareIDRevs)
+	sort.Slice(infos, func(i, j int) bool { return compareIDRevs(infos[i], infos[j]) < 0 })
 	return slices.CompactFunc(infos, func(a, b IDRevs) bool { return compareIDRevs(a, b) == 0 }), err
 }
 

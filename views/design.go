@@ -1,10 +1,10 @@
 package views
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -189,7 +189,7 @@ func (def *definition) finish() {
 func (d *design) sign() {
 	h := sha256.New()
 	ordered := slices.Clone(d.views)
-	slices.SortFunc(ordered, func(a, b viewDef) int { return cmp.Compare(a.name, b.name) })
+	sort.Slice(ordered, func(i, j int) bool { return ordered[i].name < ordered[j].name })
 	for _, v := range ordered {
 		h.Write(d.definitions[v.definition].signature[:])
 		h.Write([]byte(v.name + "\x00" + v.reduce + "\x00"))

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -423,7 +424,7 @@ func (m *Members) judge(rows map[ID]row, began, ended time.Time) (live []Member)
 
 // tell publishes the list of processes and wakes those who wait for a change of it.
 func (m *Members) tell(live []Member) {
-	slices.SortFunc(live, func(a, b Member) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	sort.Slice(live, func(i, j int) bool { return bytes.Compare(live[i].ID[:], live[j].ID[:]) < 0 })
 	same := func(a, b Member) bool { return a.ID == b.ID }
 	m.mu.Lock()
 	defer m.mu.Unlock()

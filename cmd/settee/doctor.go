@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -343,7 +344,7 @@ func judgeStart(c *config.Config) (found []finding) {
 			Do:   "Set [chttpd_auth] secret to a random text (COUCHDB_SECRET).", Doc: "docs/configuration.md#chttpd_auth",
 		})
 	}
-	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.ID+a.Subject, b.ID+b.Subject) })
+	sort.Slice(found, func(i, j int) bool { return found[i].ID+found[i].Subject < found[j].ID+found[j].Subject })
 	return found
 }
 

@@ -3,6 +3,7 @@ package index
 import (
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -405,14 +406,11 @@ func (p *planner) fuzzy(n *query.Fuzzy, boost float32) weight {
 	for term, similarity := range found {
 		all = append(all, fuzzyTerm{term, similarity})
 	}
-	slices.SortFunc(all, func(a, b fuzzyTerm) int {
-		if a.boost != b.boost {
-			if a.boost > b.boost {
-				return -1
-			}
-			return 1
+	sort.Slice(all, func(i, j int) bool {
+		if all[i].boost != all[j].boost {
+			return all[i].boost > all[j].boost
 		}
-		return strings.Compare(a.term, b.term)
+		return all[i].term < all[j].term
 	})
 	return p.fuzzyTerms(n.Field, all[:min(len(all), mostFuzzyTerms)], boost)
 }

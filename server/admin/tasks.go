@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -58,8 +59,8 @@ func (h *Handlers) getActiveTasks(c *call.Call) error {
 	for _, run := range c.Env.Store.Compactions() {
 		tasks = append(tasks, h.compactionTask(run))
 	}
-	slices.SortFunc(tasks, func(a, b task) int {
-		return strings.Compare(a.node+"\x00"+a.pid, b.node+"\x00"+b.pid)
+	sort.Slice(tasks, func(i, j int) bool {
+		return tasks[i].node+"\x00"+tasks[i].pid < tasks[j].node+"\x00"+tasks[j].pid
 	})
 	b := []byte{'['}
 	for i, t := range tasks {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -260,7 +261,7 @@ func warnOfReplications(_ context.Context, h *Handlers, _ reading) (found []warn
 			Doc: "docs/replication.md#how-it-goes",
 		})
 	}
-	slices.SortFunc(found, func(a, b warning) int { return strings.Compare(a.Subject, b.Subject) })
+	sort.Slice(found, func(i, j int) bool { return found[i].Subject < found[j].Subject })
 	return found, nil
 }
 
@@ -274,6 +275,6 @@ func warnOfSettings(_ context.Context, h *Handlers, _ reading) (found []warning,
 			Doc:  "docs/configuration.md#settings-of-couchdb-without-effect",
 		})
 	}
-	slices.SortFunc(found, func(a, b warning) int { return strings.Compare(a.Subject, b.Subject) })
+	sort.Slice(found, func(i, j int) bool { return found[i].Subject < found[j].Subject })
 	return found, nil
 }

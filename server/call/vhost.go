@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,7 @@ func readVirtualHosts(section map[string]string) []virtualHost {
 			path: tokens(path, '/'), target: pieces(tokens(target, '/')),
 		})
 	}
-	slices.SortFunc(list, func(a, b virtualHost) int { return compareHosts(b, a) })
+	sort.Slice(list, func(i, j int) bool { return compareHosts(list[i], list[j]) > 0 })
 	return list
 }
 

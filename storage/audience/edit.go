@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/access"
@@ -111,9 +112,7 @@ func (e *Edit) Sights() []formats.Sight {
 		return 1
 	})
 	sights = append(sights, left[:min(len(left), MostGone)]...)
-	slices.SortFunc(sights, func(a, b formats.Sight) int {
-		return cmp.Compare(a.Principal, b.Principal)
-	})
+	sort.Slice(sights, func(i, j int) bool { return sights[i].Principal < sights[j].Principal })
 	return sights
 }
 

@@ -2,7 +2,7 @@ package compactions
 
 import (
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,7 +77,7 @@ func (l *List) All() []Compaction {
 			Began: r.began, Updated: time.Unix(r.updated.Load(), 0),
 		})
 	}
-	slices.SortFunc(list, func(a, b Compaction) int { return strings.Compare(a.Database, b.Database) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Database < list[j].Database })
 	return list
 }
 

@@ -2,7 +2,6 @@ package couchfile
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -73,7 +73,7 @@ func Directories(dirs []string, shardsDB string) (*Layout, error) {
 		}
 	}
 	for _, d := range byName {
-		slices.SortFunc(d.Shards, func(a, b Shard) int { return cmp.Compare(a.Low, b.Low) })
+		sort.Slice(d.Shards, func(i, j int) bool { return d.Shards[i].Low < d.Shards[j].Low })
 		for i := range d.Shards {
 			if s := &d.Shards[i]; len(s.Files) == 0 {
 				l.Damages = append(l.Damages, &Damage{File: d.Name, Err: fmt.Errorf(
@@ -82,7 +82,7 @@ func Directories(dirs []string, shardsDB string) (*Layout, error) {
 		}
 		l.Databases = append(l.Databases, *d)
 	}
-	slices.SortFunc(l.Databases, func(a, b Database) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(l.Databases, func(i, j int) bool { return l.Databases[i].Name < l.Databases[j].Name })
 	if len(l.Databases) == 0 && len(l.LeftOut) == 0 && len(l.Damages) == 0 {
 		return nil, fmt.Errorf("couchfile: %s has no databases", strings.Join(dirs, ", "))
 	}

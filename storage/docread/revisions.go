@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/formats"
@@ -197,7 +198,7 @@ func (r *Revisions) choose(i int, leaves *leafIndex) []wantedRev {
 	}
 	wanted := r.taken[i].choose(leaves)
 	if r.Sorted {
-		slices.SortFunc(wanted, func(a, b wantedRev) int { return a.rev.Compare(b.rev) })
+		sort.Slice(wanted, func(i, j int) bool { return wanted[i].rev.Compare(wanted[j].rev) < 0 })
 		wanted = slices.CompactFunc(wanted, func(a, b wantedRev) bool { return a.rev == b.rev })
 	}
 	return wanted

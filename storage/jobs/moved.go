@@ -1,9 +1,8 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"sort"
 
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -39,7 +38,7 @@ func Moved(ctx context.Context, store kv.Store, prefix []byte) error {
 		list = append(list, some...)
 		return nil
 	})
-	slices.SortFunc(list, func(a, b waiting) int { return cmp.Compare(a.order, b.order) })
+	sort.Slice(list, func(i, j int) bool { return list[i].order < list[j].order })
 	for i, w := range list {
 		if err == nil {
 			_, err = store.Update(ctx, func(tx kv.Tx) error { return k.reorder(tx, w, uint64(i)) })

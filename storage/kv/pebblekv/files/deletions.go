@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"slices"
+	"sort"
 )
 
 // covering finds the newest deleted range that a key is in, for keys that ascend.
@@ -15,7 +16,7 @@ type covering struct {
 // them.
 func newCovering(all []deletion) *covering {
 	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b deletion) int { return bytes.Compare(a.start, b.start) })
+	sort.Slice(all, func(i, j int) bool { return bytes.Compare(all[i].start, all[j].start) < 0 })
 	return &covering{waiting: all}
 }
 

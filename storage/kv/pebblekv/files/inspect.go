@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
+	"sort"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
@@ -130,7 +130,7 @@ func (in *Inspection) missing(fsys vfs.FS, dir string, m *Manifest, found listin
 			}
 		}
 	}
-	slices.SortFunc(in.Broken, func(a, b Damage) int { return strings.Compare(a.File, b.File) })
+	sort.Slice(in.Broken, func(i, j int) bool { return in.Broken[i].File < in.Broken[j].File })
 	in.Broken = slices.CompactFunc(in.Broken, func(a, b Damage) bool { return a.File == b.File })
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
+	"sort"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
@@ -56,14 +56,9 @@ func (l *logRows) add(file string, record []byte) (err error) {
 
 // sort orders rows as tables have them: by key, and of one key the newest first.
 func (l *logRows) sort() {
-	slices.SortFunc(l.rows, func(a, b row) int {
-		if c := bytes.Compare(a.key, b.key); c != 0 || a.seq == b.seq {
-			return c
-		}
-		if a.seq > b.seq {
-			return -1
-		}
-		return 1
+	sort.Slice(l.rows, func(i, j int) bool {
+		c := bytes.Compare(l.rows[i].key, l.rows[j].key)
+		return c < 0 || c == 0 && l.rows[i].seq > l.rows[j].seq
 	})
 }
 
