@@ -137,9 +137,10 @@ func (s *Store) ForgetBlocks() {
 	}
 }
 
-// Volume is the size of the file system that a directory is on, and what others than root may still
-// take of it, both in bytes. No store need be there. It is an error where the system cannot tell.
+// Volume is the size of the file system that a directory is on, as far as others than root may use
+// it, and what they may still take, both in bytes: df counts so, and the metrics do. No store need be
+// there. It is an error where the system cannot tell.
 func Volume(dir string) (size, free uint64, err error) {
 	usage, err := vfs.Default.GetDiskUsage(dir)
-	return usage.TotalBytes, usage.AvailBytes, err
+	return usage.UsedBytes + usage.AvailBytes, usage.AvailBytes, err
 }
