@@ -28,7 +28,7 @@ const maxLines = 600
 // to the room with the longest matching path.
 var rooms = map[string][]string{
 	"compat": {},
-	"js":     {"compat", "js/confine", "js/inspect", "js/locale", "js/script", "js/stringify", "storage", "storage/kv"}, // the last two for tests, see forbidden
+	"js":     {"compat", "js/confine", "js/inspect", "js/locale", "js/script", "js/stringify", "storage", "storage/kv", "tracing"}, // the two of storage for tests, see forbidden
 	// What takes privileges from a process knows not what it runs.
 	"js/confine": {},
 	// What is made of the source of a function knows nobody who runs it.
@@ -38,7 +38,10 @@ var rooms = map[string][]string{
 	"js/stringify": {"compat", "js/script"},
 	// The debugger of a program knows goja and nobody who runs it.
 	"js/inspect": {"js/script"},
-	"storage/kv": {},
+	"storage/kv": {"tracing"},
+	// Spans know nothing of what they are of, and who sends them nothing but them.
+	"tracing":      {},
+	"tracing/otlp": {"tracing"},
 	// Settings and the budget of memory know nobody who uses them.
 	"config": {},
 	"memory": {"compat"},
@@ -65,11 +68,11 @@ var rooms = map[string][]string{
 		"storage/chunks"},
 	verify: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank",
 		"storage/replaced", "storage/tombstones", "storage/audience", docread},
-	"storage": {"compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
+	"storage": {"tracing", "compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", "storage/blobs", "storage/chunks", "storage/access", "storage/audience",
 		docread, verify}, // the last one for tests
 	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
-	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery},
+	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery, "tracing"},
 	// What a view is asked, without who answers it.
 	viewQuery: {"compat"},
 	// Selectors know no indexes, and the patterns of $regex no documents.
@@ -89,10 +92,10 @@ var rooms = map[string][]string{
 	"documents": {"compat", "js", "storage", "storage/kv", "config", "principal"},
 	"eventing": {"compat", "js", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views",
 		"mango", selectors,
-		"config", "eventing/n1ql", "replication/site"},
-	"replication": {"compat", "storage", "storage/kv", "replication/site"},
+		"config", "eventing/n1ql", "replication/site", "tracing"},
+	"replication": {"compat", "storage", "storage/kv", "replication/site", "tracing"},
 	// What follows a redirection is the same for all who send credentials.
-	"replication/site": {"compat"},
+	"replication/site": {"compat", "tracing"},
 	"server": {
 		"compat", "js",
 		"storage",
@@ -131,6 +134,7 @@ var rooms = map[string][]string{
 		"server/functions",
 		"server/console",
 		"server/shadow",
+		"tracing",
 	},
 	// What passes between clients and handlers, whoever they are.
 	"server/shadow": {"compat"},
@@ -156,10 +160,10 @@ var rooms = map[string][]string{
 	"server/documents": handlers("js"),
 	"server/lists":     handlers("js"),
 	"server/changes":   handlers("js", selectors),
-	"server/queries":   handlers(viewQuery),
+	"server/queries":   handlers(viewQuery, "tracing"),
 	"server/designs": handlers("memory", "js", "server/documents", "server/lists", "server/queries", "server/rewrite",
 		"principal", "views/reduce"),
-	"server/find": handlers("mango", selectors, "search", "config"),
+	"server/find": handlers("mango", selectors, "search", "config", "tracing"),
 	"server/fulltext": handlers("js", "search", "search/analysis", "search/index", "search/segment",
 		"search/query"),
 	"server/functions": handlers("js", "eventing", "cluster", "server/forward"),
@@ -169,7 +173,7 @@ var rooms = map[string][]string{
 	"server/warm":     {"compat", "js", "storage", "views", "search", "search/segment", "config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
-		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
+		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params", "tracing"},
 	// What options mean is told by the questions that they become, and knows no request.
 	"server/params":  {"compat", "storage", viewQuery, selectors, "documents"},
 	"server/wire":    {"compat"},
@@ -208,6 +212,7 @@ var rooms = map[string][]string{
 		"server/console",
 		"server/shadow",
 		"server/warm",
+		"tracing", "tracing/otlp",
 		salvage,
 	},
 	"conformance": {}, // talks to the running server only
@@ -274,6 +279,7 @@ var forbidden = map[string][]string{
 	"storage":    {"net/http", modulePath + verify},
 	"js":         {"net/http", modulePath + "storage", modulePath + "storage/kv"},
 	"js/confine": {"net", "net/http"},
+	"tracing":    {"net", "net/http"},
 	"js/script":  {"net", "net/http", "os", "os/exec"},
 	"js/locale":  {"net", "net/http", "os", "os/exec"},
 	"views":      {"net/http"},

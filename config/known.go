@@ -158,7 +158,7 @@ var (
 // secret reports whether the value of a setting is masked. Of settings that nobody knows the name
 // decides.
 func secret(section, key string) bool {
-	if key != "" && slices.Contains(secretSections, section) {
+	if key != "" && slices.Contains(secretSections, section) || section == "otel" && key == "headers" {
 		return true
 	}
 	if _, named := defaults[section][key]; named && key != "secret" {

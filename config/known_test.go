@@ -200,6 +200,7 @@ func TestKnownMasksSecrets(t *testing.T) {
 	secrets := [][2]string{
 		{"admins", "anna"}, {"chttpd_auth", "secret"}, {"couch_httpd_auth", "secret"}, {"jwt_keys", "hmac:_default"},
 		{"replicator", "password"}, {"nouveau", "ssl_password"}, {"mine", "api_token"}, {"mine", "DB_PASSWORD"},
+		{"otel", "headers"},
 	}
 	for _, k := range secrets {
 		_, err := c.Set(k[0], k[1], "hidden", false)

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/eventing/outbox"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/tracing"
 )
 
 const (
@@ -94,6 +95,9 @@ func (s sender) deliver(ctx context.Context, w outbox.Waiting) (again int64, err
 // send posts a message to a URL; nil: it was accepted. Answers of 4xx are final, but for those that
 // ask to come again.
 func (s sender) send(ctx context.Context, url int, m *outbox.Message) *refusal {
+	ctx, span := s.f.engine.o.Tracer.Root(ctx, "function message")
+	span.String(tracing.Function, s.f.ref.String())
+	defer span.End(nil)
 	ctx, cancel := context.WithTimeout(ctx, s.f.engine.deliverIn)
 	defer cancel()
 	headers := append([][2]string{{"Idempotency-Key", m.Key}}, m.Headers...)
@@ -101,6 +105,7 @@ func (s sender) send(ctx context.Context, url int, m *outbox.Message) *refusal {
 	if r.Status >= 200 && r.Status < 300 {
 		return nil
 	}
+	span.Fail()
 	no := &refusal{final: finalStatus(r.Status), after: min(r.After, mostRetry)}
 	no.Status, no.Error = r.Status, r.Text
 	return no

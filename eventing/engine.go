@@ -31,6 +31,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/tracing"
 	"github.com/settee-db/settee/views"
 )
 
@@ -52,6 +53,7 @@ type Options struct {
 	// Debuggers has the workers of debug sessions, debug.Most of them; nil: JS has.
 	Debuggers *js.Pool
 	Log       *slog.Logger
+	Tracer    *tracing.Tracer  // of batches of events and deliveries; nil: there is none
 	Now       func() time.Time // nil: time.Now; handlers see it, too
 	// Nodes are the processes that have the store open; nil: there is no other one.
 	Nodes *nodes.Members
@@ -162,7 +164,7 @@ func (e *Engine) now() time.Time {
 // registry is used.
 func (e *Engine) Start(documents *documents.Store, rights Rights, purges sweeper.Purges) error {
 	e.docs, e.rights = documents, rights
-	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff})
+	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff, Stays: true})
 	if err == nil {
 		err = sweeperOf(e, purges).Start(e.ctx)
 	}

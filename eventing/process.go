@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/tracing"
 )
 
 const (
@@ -48,9 +49,20 @@ func (f *function) process(ctx context.Context, items []*item, at checkpoint) er
 	if len(items) == 0 {
 		return nil
 	}
+	ctx, span := batchTrace(ctx, f, len(items))
 	b := f.newBatch(items, f.newHolding())
 	b.run(ctx)
-	return f.complete(ctx, b, at)
+	err := f.complete(ctx, b, at)
+	span.End(err)
+	return err
+}
+
+// batchTrace begins the trace of a batch.
+func batchTrace(ctx context.Context, f *function, items int) (context.Context, tracing.Span) {
+	ctx, span := f.engine.o.Tracer.Root(ctx, "function batch")
+	span.String(tracing.Function, f.ref.String())
+	span.Int("settee.events", int64(items))
+	return ctx, span
 }
 
 // complete stores what a batch has done and runs its handlers again until all of its items are done

@@ -56,14 +56,17 @@ func (p *pipeline) work(ctx, hard context.Context) error {
 		}
 		b := p.f.newBatch(items, h)
 		b.before = p.storing
-		p.run(hard, b)
+		traced, span := batchTrace(hard, p.f, len(items))
+		p.run(traced, b)
 		if err := p.turn(); err != nil {
 			h.forget()
+			span.End(err)
 			return err // the batch has had no effect
 		}
-		b = p.catchUp(hard, b)
+		b = p.catchUp(traced, b)
 		store := func() error {
-			err := p.f.complete(hard, b, p.at)
+			err := p.f.complete(traced, b, p.at)
+			span.End(err)
 			if err != nil {
 				drop()
 				return err

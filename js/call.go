@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/tracing"
 )
 
 // slack is what the deadline of a document may be off: a worker that works through many documents
@@ -64,7 +65,10 @@ var ErrEnough = errors.New("js: the caller has enough")
 // threw and for os_process_error; the error of ctx, chunk or answer.
 func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
 	began := time.Now()
+	ctx, span := tracing.Start(ctx, "javascript")
+	span.String("settee.command", commandNames[r.command])
 	result, err := p.run(ctx, r)
+	span.End(err)
 	p.metrics.end(r.command, time.Since(began), err)
 	return result, err
 }

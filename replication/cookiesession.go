@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/settee-db/settee/replication/site"
 )
 
 // minCookieAge is how old a cookie must be before a refusal makes a new one worth the while.
@@ -76,7 +78,7 @@ func (s *cookieSession) login(ctx context.Context) error {
 	if s.basic {
 		req.SetBasicAuth(e.User, e.Password)
 	}
-	resp, err := s.peer.client.Do(req)
+	resp, err := site.Send(s.peer.set.Tracer, s.peer.client, req)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errInactive) {
 			return cause

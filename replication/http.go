@@ -15,6 +15,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/replication/site"
 )
 
 // HTTPPeer is a database that is reached over HTTP. It is safe for concurrent use after Open.
@@ -342,7 +343,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 		}
 	}
 	if r.bare {
-		return p.client.Do(req)
+		return site.Send(p.set.Tracer, p.client, req)
 	}
 	if p.session != nil {
 		if r.epoch, err = p.session.sign(ctx, req.Header); err != nil {
@@ -351,7 +352,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 	} else if p.endpoint.HasCreds {
 		req.SetBasicAuth(p.endpoint.User, p.endpoint.Password)
 	}
-	return p.client.Do(req)
+	return site.Send(p.set.Tracer, p.client, req)
 }
 
 // redirect sends the request to another URL; credentials go to the same origin only.

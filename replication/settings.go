@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/tracing"
 )
 
 // Settings are the configuration of replications: the section replicator, and what else of the
@@ -38,6 +39,9 @@ type Settings struct {
 	TLS       func() *tls.Config
 	ConnectTo func() Routes // asked for each connection, nil: none
 	Guard     *Guard        // nil: any address
+
+	// Tracer has a trace for each batch, and for each request that belongs to none; nil: nobody.
+	Tracer *tracing.Tracer
 
 	// Scheduler.
 	// How many run at once, how many at most make room for others in one Interval, and how many

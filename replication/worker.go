@@ -93,7 +93,10 @@ func (w *worker) work(ctx context.Context, b *batcher) error {
 // process copies the revisions of one batch that the target lacks. Design documents go first, one
 // by one, because they may hold the validation functions of the others; then what _bulk_get can
 // give, and what it cannot is fetched document by document.
-func (w *worker) process(ctx context.Context, b *batch) error {
+func (w *worker) process(ctx context.Context, b *batch) (err error) {
+	ctx, span := w.session.set.Tracer.Root(ctx, "replication batch")
+	span.Int("settee.changes", int64(len(b.rows)))
+	defer func() { span.End(err) }()
 	wanted, err := w.missing(ctx, b.rows)
 	if err != nil || len(wanted) == 0 {
 		return err

@@ -49,6 +49,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/lastuse"
+	"github.com/settee-db/settee/tracing"
 	"github.com/settee-db/settee/views"
 )
 
@@ -100,6 +101,8 @@ type Options struct {
 	// Cluster is what the store's cluster says of itself, for _system and _prometheus; nil: it has
 	// none.
 	Cluster admin.Cluster
+	// Tracer has spans of requests and replications; nil: nobody.
+	Tracer *tracing.Tracer
 	// Shadow gets what clients ask, too; nil: there is none. The server closes it.
 	Shadow *shadow.Shadow
 	// Metrics are what _prometheus shows besides the server's own.
@@ -131,7 +134,7 @@ func New(o Options) (*Server, error) {
 	}
 	env := &call.Env{
 		Store: o.Store, Config: o.Config, Stats: stats.New(), Node: o.Node,
-		Running: cmp.Or(o.Running, new(atomic.Int64)), Current: o.Current,
+		Tracer: o.Tracer, Running: cmp.Or(o.Running, new(atomic.Int64)), Current: o.Current,
 	}
 	env.Log = slog.New(logging.Limited{Handler: logging.Counted{Handler: o.Log.Handler(), Count: env.Stats.Logged}})
 	env.Open(o.Memory)

@@ -51,7 +51,7 @@
 //	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
 //	query.go, span.go, rowbatch.go, groups.go  queries
 //	statecache.go                      what queries know of indexes that do not change between them
-//	scan.go, estimate.go          what readers that make their own plans (Mango) need
+//	scan.go                       what readers that make their own plans (Mango) need
 //	oversized.go, oversizedread.go documents whose rows do not fit, and how such readers see them
 //	reduce/, levels/, fields/     reduce functions, counts and aggregates; types in design documents
 package views

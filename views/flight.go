@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/tracing"
 )
 
 // A flight is the one build that runs for a design document in this process. Whoever needs the
@@ -122,7 +123,7 @@ func (v *Views) Tasks() []Task {
 // nobody waits for twice.
 func (fs *flights) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
 	for first := true; ; first = false {
-		f, begun, err := fs.join(db, d, uuid, false)
+		f, begun, err := fs.join(ctx, db, d, uuid, false)
 		if err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func (fs *flights) ensure(ctx context.Context, db *storage.DB, d *design, uuid [
 const refreshPause = 10 * time.Second
 
 // refreshSoon has stale aggregates made anew, so that queries need not do it over and over.
-func (fs *flights) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
+func (fs *flights) refreshSoon(ctx context.Context, db *storage.DB, d *design, uuid [16]byte) error {
 	key := flightKey{uuid, d.signature}
 	fs.mu.Lock()
 	last, _ := fs.refreshed.Get(key)
@@ -165,7 +166,7 @@ func (fs *flights) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	if !due {
 		return nil
 	}
-	_, _, err := fs.join(db, d, uuid, true)
+	_, _, err := fs.join(ctx, db, d, uuid, true)
 	return err
 }
 
@@ -176,7 +177,7 @@ func (fs *flights) refreshNow(ctx context.Context, db *storage.DB, d *design, uu
 	if failures != 2 {
 		return nil
 	}
-	f, _, err := fs.join(db, d, uuid, true)
+	f, _, err := fs.join(ctx, db, d, uuid, true)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,9 @@ func (fs *flights) refreshNow(ctx context.Context, db *storage.DB, d *design, uu
 }
 
 // join gives the flight of a design document; it is begun if none is under way.
-func (fs *flights) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (f *flight, begun bool, err error) {
+func (fs *flights) join(
+	ctx context.Context, db *storage.DB, d *design, uuid [16]byte, refresh bool,
+) (f *flight, begun bool, err error) {
 	key := flightKey{uuid, d.signature}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -202,7 +205,7 @@ func (fs *flights) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) 
 	f = &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
 	fs.byKey[key] = f
 	fs.running.Go(func() {
-		f.reached, f.err = fs.v.build(fs.ctx,
+		f.reached, f.err = fs.v.build(tracing.Under(fs.ctx, ctx),
 			&builder{v: fs.v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh})
 		fs.mu.Lock()
 		delete(fs.byKey, key)
@@ -217,6 +220,9 @@ var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are 
 // build brings all indexes of a design document to the end of the feed as it is at the beginning,
 // and tells where that is. If it is no part of a job, much work is given to one.
 func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err error) {
+	ctx, span := tracing.Start(ctx, "index build")
+	defer func() { span.End(err) }()
+	span.String(tracing.Design, b.design.id)
 	ctx, stop := b.whileWanted(js.Background(ctx))
 	defer stop()
 	defer func() { err = unwanted(ctx, err) }()

@@ -79,7 +79,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 	if err := q.batch.flush(s, q.sink); err != nil || g.query.Stale <= manyStale {
 		return err
 	}
-	return q.w.v.flights.refreshSoon(q.w.db, q.w.design, q.w.uuid)
+	return q.w.v.flights.refreshSoon(q.w.v.flights.ctx, q.w.db, q.w.design, q.w.uuid)
 }
 
 // slot gives the levels and the reduce function; its number is 0 if the levels do not have it.

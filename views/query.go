@@ -140,7 +140,7 @@ func (q *query) finish(ctx context.Context, err error) error {
 		}
 	}
 	if err == nil && asked.Update == viewquery.UpdateLazy {
-		_, _, err = w.v.flights.join(w.db, w.design, w.uuid, false)
+		_, _, err = w.v.flights.join(ctx, w.db, w.design, w.uuid, false)
 	}
 	return err
 }
@@ -222,7 +222,7 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 	// Answers are right without levels, only slower, and as they were without documents that lacked
 	// memory; the next one may have them.
 	if err == nil && (lacking || !ix.complete()) && !q.waited {
-		_, _, err = q.w.v.flights.join(q.w.db, q.w.design, q.w.uuid, false)
+		_, _, err = q.w.v.flights.join(q.w.v.flights.ctx, q.w.db, q.w.design, q.w.uuid, false)
 	}
 	return ix, err
 }

@@ -43,8 +43,11 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/lastuse"
 	"github.com/settee-db/settee/storage/room"
+	"github.com/settee-db/settee/tracing"
+	"github.com/settee-db/settee/tracing/otlp"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
@@ -77,7 +80,8 @@ type app struct {
 	logins    *logins.Log  // nil where the store has one process
 	requests  atomic.Int64 // under way
 	dataDir   string
-	pacer     *pacer // nil where the engine has no cache of its own
+	traces    *otlp.Exporter // nil where no collector is named
+	pacer     *pacer         // nil where the engine has no cache of its own
 
 	present      context.Context    // as long as the process is one of nodes
 	leave        context.CancelFunc // ends present
@@ -124,8 +128,16 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if sharedEngines[o.engine] {
 		a.kv = format.Guarded(tellSlow(a.kv, log), keyspace.HeadKey(), o.formats())
 	}
+	if a.traces, err = openTracing(a.config, o.node, log); err != nil {
+		a.pacer.end()
+		return nil, errors.Join(err, a.kv.Close())
+	}
+	if a.traces != nil {
+		a.kv = wrapkv.Traced(a.kv)
+	}
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Program: o.formats()}); err != nil {
 		a.pacer.end()
+		a.traces.Close()
 		return nil, errors.Join(err, a.kv.Close())
 	}
 	if sharedEngines[o.engine] {
@@ -139,7 +151,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err = prepareAdmin(a.config, os.Stderr); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.jobs, err = openJobs(ctx, a.kv, a.nodes, o, log); err != nil {
+	if a.jobs, err = openJobs(ctx, a.kv, a.nodes, a.tracer(), o, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if a.js, err = openJavaScript(a.config, o.memory, log); err != nil {
@@ -209,7 +221,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
-			Shadow:    beside,
+			Shadow: beside, Tracer: a.tracer(),
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Uses:  a.uses,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
@@ -353,12 +365,13 @@ func openJobs(
 	ctx context.Context,
 	store kv.Store,
 	members *nodes.Members,
+	tracer *tracing.Tracer,
 	o appOptions,
 	log *slog.Logger,
 ) (*jobs.Queue, error) {
 	return jobs.Open(ctx, jobs.Options{
 		KV: store, Prefix: keyspace.JobsPrefix(), Exclusive: !sharedEngines[o.engine], Owner: o.node, Nodes: members,
-		Held: true, Log: log,
+		Held: true, Log: log, Tracer: tracer,
 	})
 }
 
@@ -469,6 +482,7 @@ func (a *app) openEventing(log *slog.Logger) error {
 	a.eventing = eventing.New(eventing.Options{
 		KV: a.kv, Store: a.store, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, JS: a.handlers, Log: log,
 		Debuggers: a.debuggers, Nodes: a.nodes, Connects: networks.Allows,
+		Tracer: a.tracer(),
 	})
 	return nil
 }
@@ -499,6 +513,9 @@ func parseUser(text string) (user, group int, err error) {
 // collectors are the parts that have numbers for Prometheus.
 func (a *app) collectors() []prometheus.Collector {
 	list := []prometheus.Collector{a.store, a.jobs, a.js}
+	if a.traces != nil {
+		list = append(list, a.traces)
+	}
 	if engine, ok := a.engine.(prometheus.Collector); ok {
 		list = append(list, engine)
 	}
@@ -567,5 +584,6 @@ func (a *app) close() error {
 		a.staying.Wait()
 	}
 	a.pacer.end()
+	a.traces.Close()
 	return errors.Join(err, a.store.Close(), a.kv.Close())
 }

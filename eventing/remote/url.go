@@ -192,7 +192,7 @@ func (u *URL) begin(ctx context.Context, r *js.EventRequest) (*http.Response, er
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	u.authorize(request)
-	return client.Do(request)
+	return site.Send(nil, &client, request)
 }
 
 // authorize adds what the binding has of credentials. They go to the binding's origin only

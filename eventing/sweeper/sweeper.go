@@ -42,7 +42,7 @@ type Sweeper struct {
 
 // Start begins to delete documents that expire.
 func (s *Sweeper) Start(ctx context.Context) error {
-	err := s.Jobs.Handle(jobs.Type{Name: expiryJob, Run: s.expire, Backoff: s.Backoff})
+	err := s.Jobs.Handle(jobs.Type{Name: expiryJob, Run: s.expire, Backoff: s.Backoff, Stays: true})
 	if err == nil {
 		_, err = s.Jobs.Add(ctx, jobs.Spec{Type: expiryJob, ID: "all"})
 	}

@@ -4,6 +4,7 @@
 //
 //   - site.go: Site, its requests and errors
 //   - redirects.go: KeepCredentials, their CheckRedirect
+//   - traced.go: Send, a request with the trace that it belongs to
 //
 // Invariants:
 //  1. An answer that is no success is an [Error]; nobody has to look at status codes.

@@ -74,7 +74,7 @@ func (s *Site) Do(ctx context.Context, method, path string, body io.Reader) (*ht
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := client.Do(req)
+	resp, err := Send(nil, client, req)
 	if err != nil || resp.StatusCode < 300 {
 		return resp, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/tracing"
 )
 
 // Handler answers one request. A returned error becomes the answer (see respond.go); nil means that
@@ -40,6 +41,9 @@ func (c *Call) set(e *Env, r *http.Request, w http.ResponseWriter) {
 	c.Body = Body{head: &c.Head, in: in}
 	c.Answer = Answer{head: &c.Head, from: in, Writer: w, Outgoing: newOutgoing(w, e.Answers)}
 	c.conn = wire.FromContext(r.Context())
+	if e.Tracer != nil {
+		c.trace()
+	}
 }
 
 // Head is what a request says before its body, and who says it.
@@ -57,6 +61,7 @@ type Head struct {
 	originKnown  bool   // a rewritten request has crossSite, by what the client sent
 	headOnly     bool   // a rewritten request began as HEAD
 	rewritten    *Named // what the last rewrite function changed of the request, nil for nothing
+	span         tracing.Span
 }
 
 // Context ends when the client goes away or the server stops.

@@ -52,6 +52,7 @@ func (c *Call) observe(begin time.Time) {
 		c.Env.Stats.Answered.Took(took)
 	}
 	c.logAccess(took)
+	c.traceEnd()
 }
 
 // pass takes the request through steps, to its route.
@@ -226,6 +227,7 @@ func (c *Call) find() (*Endpoint, error) {
 	}
 	c.authorized = true
 	c.countRequest(e.Pattern)
+	c.traceRoute(e)
 	return e, nil
 }
 

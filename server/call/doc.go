@@ -20,7 +20,7 @@
 //	functionrequest.go   the request as functions of design documents see it
 //	maintenancemode.go   a server out of service
 //	frameoptions.go      who may show answers in a frame
-//	accesslog.go, statscount.go   what is logged and counted of a request
+//	accesslog.go, statscount.go, trace.go   what is logged, counted and traced of a request
 //
 // # Invariants
 //

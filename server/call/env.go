@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/tracing"
 )
 
 // NodeName is the name of the only node unless another one is given; clients see it in shard maps
@@ -29,6 +30,8 @@ type Env struct {
 	Stats   *stats.Stats
 	Node    string        // name of the node
 	Running *atomic.Int64 // requests under way
+	// Tracer has a span for each request; nil: nobody.
+	Tracer *tracing.Tracer
 
 	// Current waits until this process has the settings that all processes on the store share; nil:
 	// no other process has it open.

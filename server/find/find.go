@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/tracing"
 )
 
 // requestBody reads the body of a request, and takes the memory that its selector needs.
@@ -79,13 +80,20 @@ func (h *Handlers) find(c *call.Call) error {
 	if !plan.Nothing() {
 		// Line ends and spaces are CouchDB's (mango_httpd:handle_doc).
 		separator := "\r\n"
-		answer, err = plan.Find(c.Context(), h.mangoSource(c), func(doc []byte) error {
+		ctx, span := tracing.Start(c.Context(), "find")
+		span.String("settee.index", plan.Index().Kind.String())
+		answer, err = plan.Find(ctx, h.mangoSource(c), func(doc []byte) error {
 			if _, err := s.WriteString(separator); err != nil {
 				return err
 			}
 			separator = ",\r\n"
 			return s.Pass(doc)
 		})
+		if err == nil {
+			span.Int("settee.docs_examined", answer.Stats.Docs)
+			span.Int("settee.results", answer.Stats.Results)
+		}
+		span.End(err)
 		if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func (r *Replications) connect(
 func (r *Replications) Start() error {
 	queue := r.jobs
 	if queue != nil {
-		if err := queue.Handle(jobs.Type{Name: jobType, Pauses: true}); err != nil {
+		if err := queue.Handle(jobs.Type{Name: jobType, Pauses: true, Stays: true}); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (r *Replications) Start() error {
 		<-ctx.Done() // the job is not done when this process stops: the queue passes it on
 		return nil, context.Cause(ctx)
 	}
-	err := queue.Handle(jobs.Type{Name: followerJob, Workers: 1, Run: follow})
+	err := queue.Handle(jobs.Type{Name: followerJob, Workers: 1, Run: follow, Stays: true})
 	if err == nil {
 		_, err = queue.Add(r.ctx, jobs.Spec{Type: followerJob, ID: followerJob})
 	}

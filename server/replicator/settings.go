@@ -55,6 +55,7 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 	set.NormalizeSelector = normalizeSelector
 	set.Memory = func() replication.Share { return memory.NewShare(e.Bodies, replicationUser) }
 	set.Counters = counters(e)
+	set.Tracer = e.Tracer
 	allowed, denied := c.String(section, "allowed_networks"), c.String(section, "denied_networks")
 	var err error
 	if set.Guard, err = replication.ParseGuard(allowed, denied); err != nil {

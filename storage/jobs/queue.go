@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/tracing"
 )
 
 // Options configure Open.
@@ -33,6 +34,8 @@ type Options struct {
 	Held bool
 	// Log is told of failures; nil for nobody.
 	Log *slog.Logger
+	// Tracer begins a trace for each run of a type that does not stay.
+	Tracer *tracing.Tracer
 
 	now func() time.Time // of tests with clocks that differ: what is stored
 }
@@ -49,6 +52,7 @@ type Queue struct {
 	owner   string
 	nodes   *nodes.Members // nil: unknown
 	log     *slog.Logger
+	tracer  *tracing.Tracer
 	now     func() time.Time // for what others read
 	metrics metrics
 
@@ -70,7 +74,7 @@ const retryEvery = time.Second
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	q := &Queue{
 		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, nodes: o.Nodes,
-		log: o.Log, now: o.now, types: make(map[string]*Type), metrics: newMetrics(),
+		log: o.Log, tracer: o.Tracer, now: o.now, types: make(map[string]*Type), metrics: newMetrics(),
 	}
 	if q.lease <= 0 {
 		q.lease = 30 * time.Second

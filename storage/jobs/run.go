@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/tracing"
 )
 
 // Run is a job in the hands of its handler.
@@ -104,6 +105,11 @@ func (r *Run) call(ctx context.Context, handler handler) (result []byte, err err
 			err = fmt.Errorf("jobs: handler panicked: %v", p)
 		}
 	}()
+	if !r.typ.Stays {
+		var span tracing.Span
+		ctx, span = r.queue.tracer.Root(ctx, "job "+r.typ.Name)
+		defer func() { span.End(err) }()
+	}
 	result, err = handler(ctx, r)
 	if err == nil && len(result) > maxData {
 		err = Permanent(ErrTooLarge)

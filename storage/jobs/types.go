@@ -101,6 +101,8 @@ type Type struct {
 	// mostCrashes times in a row waits for pausedFor, or Resume, before it runs again. Who waits
 	// for it, or begins it by Do, gets ErrPaused.
 	Pauses bool
+	// Stays says that a run lasts as long as its process, or nearly: it is no span of a trace.
+	Stays bool
 	// Keep is how long a finished job can be looked up at least; 0 for ever.
 	Keep time.Duration
 }
