@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -141,6 +142,7 @@ func wholeRows(t require.TestingT, store kv.Store) (value string) {
 // removed. Whenever a program opens it, it is whole and of that program's formats, and nothing is
 // lost; what was killed can always be brought to an end.
 func TestLower(t *testing.T) {
+	kvtest.Long(t)
 	done := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		store := memkv.New()
