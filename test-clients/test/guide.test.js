@@ -81,7 +81,7 @@ test('the page of the guide for PouchDB', async () => {
   await send('PUT', '/tasks/t1', { title: 'Cook rice', done: true })
   await until('what came is shown', () => /<li>☐ Buy tea<\/li><li>☑ Cook rice<\/li>/.test(elements.get('tasks').innerHTML))
   await local.put({ _id: 'untitled' })
-  await until('a refusal is shown', () => elements.get('state').textContent === 'refused: untitled')
+  await until('a refusal is shown', () => elements.get('refused').textContent === 'refused: untitled')
   sync.cancel()
   await until('the replication has ended', () => sync.canceled)
   await Promise.all([local.destroy(), remote.close()])
