@@ -82,6 +82,23 @@ class ForeignServer {
   async stop () {}
 }
 
+// Sends a request as the administrator, and returns the answer, which has to be good.
+export async function send (server, method, path, body) {
+  const { origin, username, password } = new URL(server.url)
+  const headers = { Authorization: `Basic ${btoa(`${username}:${password}`)}`, 'Content-Type': 'application/json' }
+  const answer = await fetch(origin + path, { method, headers, body: body && JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)
+  return answer.json()
+}
+
+// Waits until something holds.
+export async function until (what, holds) {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(50)) {
+    if (await holds()) return
+  }
+  throw new Error(`not in a minute: ${what}`)
+}
+
 // Makes a database name that no other run uses.
 export function databaseName (test) {
   return `${test}-${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`

@@ -5,10 +5,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import PouchDB from 'pouchdb'
 
-import { startServer } from '../lib/server.js'
+import { send, startServer, until } from '../lib/server.js'
 
 let server, dir
 
@@ -21,15 +20,6 @@ after(async () => {
   await server?.stop()
   await rm(dir, { recursive: true, force: true })
 })
-
-// Sends a request as the administrator.
-async function send (method, path, body) {
-  const { origin, username, password } = new URL(server.url)
-  const headers = { Authorization: `Basic ${btoa(`${username}:${password}`)}`, 'Content-Type': 'application/json' }
-  const answer = await fetch(origin + path, { method, headers, body: body && JSON.stringify(body) })
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`)
-  return answer.json()
-}
 
 // Runs the script of the page in a guide, with the server's address in place of the page's, and returns the elements of
 // the page and the script's variables that are named.
@@ -51,16 +41,9 @@ async function openPage (guide, names) {
   return { elements, ...run(Browser, document) }
 }
 
-async function until (what, holds) {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(50)) {
-    if (await holds()) return
-  }
-  assert.fail(`not in a minute: ${what}`)
-}
-
 test('the page of the first five minutes', async () => {
-  await send('PUT', '/shop')
-  await send('PUT', '/shop/tea', { type: 'good', price: 4, stock: 20 })
+  await send(server, 'PUT', '/shop')
+  await send(server, 'PUT', '/shop/tea', { type: 'good', price: 4, stock: 20 })
   const { elements, local, remote } = await openPage('start.md', ['local', 'remote'])
   await until('tea is shown', () => elements.get('goods').innerHTML === '<li>tea: 20</li>')
   await local.put({ _id: 'rice', type: 'good', price: 2, stock: 50 })
@@ -70,15 +53,15 @@ test('the page of the first five minutes', async () => {
 })
 
 test('the page of the guide for PouchDB', async () => {
-  await send('PUT', '/tasks')
-  await send('PUT', '/tasks/_security', { admins: { names: [], roles: [] }, members: { names: [], roles: ['team'] } })
-  await send('PUT', '/_users/org.couchdb.user:ann', { name: 'ann', password: 'apple', type: 'user', roles: ['team'] })
-  await send('PUT', '/tasks/_design/rules', { language: 'query', validate_doc_update: { newDoc: { title: { $type: 'string' } } } })
+  await send(server, 'PUT', '/tasks')
+  await send(server, 'PUT', '/tasks/_security', { admins: { names: [], roles: [] }, members: { names: [], roles: ['team'] } })
+  await send(server, 'PUT', '/_users/org.couchdb.user:ann', { name: 'ann', password: 'apple', type: 'user', roles: ['team'] })
+  await send(server, 'PUT', '/tasks/_design/rules', { language: 'query', validate_doc_update: { newDoc: { title: { $type: 'string' } } } })
   const { elements, local, remote, sync, add } = await openPage('guides/pouchdb.md', ['local', 'remote', 'sync', 'add'])
   await add('Buy tea')
   await until('the task is on the server', async () => (await remote.allDocs()).rows.length === 2)
   await until('it says so', () => elements.get('state').textContent === 'up to date')
-  await send('PUT', '/tasks/t1', { title: 'Cook rice', done: true })
+  await send(server, 'PUT', '/tasks/t1', { title: 'Cook rice', done: true })
   await until('what came is shown', () => /<li>☐ Buy tea<\/li><li>☑ Cook rice<\/li>/.test(elements.get('tasks').innerHTML))
   await local.put({ _id: 'untitled' })
   await until('a refusal is shown', () => elements.get('refused').textContent === 'refused: untitled')
