@@ -71,18 +71,22 @@ func (e *docEdit) start(id string, t *dbTx, before []formats.Leaf) {
 
 // check looks for what an edit replaces, and decides what needs no validation; err ends the
 // transaction.
-func (e *docEdit) check(m *editMode, doc *compat.Document) (validatedEdit, error) {
+func (e *docEdit) check(m *editMode, doc *compat.Document) (v validatedEdit, err error) {
+	var named *access.Edit
 	if e.t.Rec.Access.On {
-		if refusal := readersOf(e).refusal(m, doc); refusal != nil {
-			var v validatedEdit
+		var refusal *compat.Error
+		if named, refusal = readersOf(e).edit(m, doc); refusal != nil {
 			v.decide(refused(doc, refusal))
 			return v, nil
 		}
 	}
 	if m.replicated {
-		return e.checkReplicated(m, doc)
+		v, err = e.checkReplicated(m, doc)
+	} else {
+		v, err = e.checkInteractive(m, doc)
 	}
-	return e.checkInteractive(m, doc)
+	v.named = named
+	return v, err
 }
 
 // apply makes an edit that was checked and validated. The result's error is the client's; err ends
@@ -173,7 +177,7 @@ func (e *docEdit) interactive(m *editMode, doc *compat.Document, v *validatedEdi
 	if e.partitionFull && e.grows(doc) {
 		return refused(doc, compat.PartitionOverflow(e.id)), nil
 	}
-	own := readersOf(e).effective(m, doc)
+	own := readersOf(e).effective(m, doc, v.named)
 	e.tree = tree
 	e.write(leaf.Rev, doc, atts, own)
 	return EditResult{ID: doc.ID, Rev: leaf.Rev, Made: true, First: len(e.before) == 0}, nil

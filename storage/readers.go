@@ -15,39 +15,34 @@ type readers struct{ *docEdit }
 
 func readersOf(e *docEdit) readers { return readers{e} }
 
-// refusal reads who an edit is for, and refuses one that the writer may not make.
-func (e readers) refusal(m *editMode, doc *compat.Document) *compat.Error {
+// edit reads who an edit is for, and refuses one that the writer may not make.
+func (e readers) edit(m *editMode, doc *compat.Document) (*access.Edit, *compat.Error) {
 	list, given, err := access.Parse(doc.Body.JSON)
-	if err == nil && m.who != nil {
-		share := access.ShareOf(e.t.Rec.Access.ShareAny)
-		err = access.Check(*m.who, share, e.edit(m, doc, list, given), e.leaves())
+	edit := &access.Edit{
+		Revs: doc.Revs, Replicated: m.replicated, Deleted: doc.Deleted, List: list, Given: given,
 	}
-	if err == nil && len(e.named(list)) > audience.MostNamed {
+	leaves := e.leaves()
+	if err == nil && m.who != nil {
+		err = access.Check(*m.who, access.ShareOf(e.t.Rec.Access.ShareAny), edit, leaves)
+	}
+	if err == nil && len(named(leaves, list)) > audience.MostNamed {
 		err = errManyNamed
 	}
 	refusal, _ := compat.AsError(err)
-	return refusal
+	return edit, refusal
 }
 
 // errManyNamed refuses a leaf beside others that are for too many together.
 var errManyNamed = compat.NewError(compat.KindForbidden, "the leaves of the document name too many users and roles")
 
-// named are all that the leaves name, and a list.
-func (e readers) named(list []string) []string {
+// named are all that leaves name, and a list.
+func named(leaves *access.Tree, list []string) []string {
 	all := slices.Clone(list)
-	for _, own := range e.leaves().Lists {
+	for _, own := range leaves.Lists {
 		all = append(all, own...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-func (e readers) edit(
-	m *editMode, doc *compat.Document, list []string, given bool,
-) *access.Edit {
-	return &access.Edit{
-		Revs: doc.Revs, Replicated: m.replicated, Deleted: doc.Deleted, List: list, Given: given,
-	}
 }
 
 // leaves are the leaves with who they are for, with the edits so far.
@@ -71,21 +66,19 @@ func (e readers) of(rev compat.Rev) []string {
 }
 
 // effective is who the leaf is for that an edit makes, by the tree before it; nil in databases
-// without access for each document.
-func (e readers) effective(m *editMode, doc *compat.Document) []string {
-	if !e.t.Rec.Access.On {
+// without access for each document, where edit is nil.
+func (e readers) effective(m *editMode, doc *compat.Document, edit *access.Edit) []string {
+	if edit == nil {
 		return nil
 	}
-	list, given, _ := access.Parse(doc.Body.JSON)
-	if own := m.readers[ReadRev{e.id, doc.Rev()}]; own != nil && doc.Deleted && !given {
+	if own := m.readers[ReadRev{e.id, doc.Rev()}]; own != nil && edit.Deleted && !edit.Given {
 		return own
 	}
 	who := access.Everybody
 	if m.who != nil {
 		who = *m.who
 	}
-	effective := e.leaves().Effective(who, e.edit(m, doc, list, given))
-	return append([]string{}, effective...)
+	return append([]string{}, e.leaves().Effective(who, edit)...)
 }
 
 // seen are the leaves that the writer sees, all of them in other databases.

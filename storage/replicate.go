@@ -32,7 +32,7 @@ func (e *docEdit) checkReplicated(m *editMode, doc *compat.Document) (v validate
 // ignored.
 func (e *docEdit) replicate(m *editMode, doc *compat.Document, v *validatedEdit) (EditResult, error) {
 	known := e.tree.Leaf(v.rev) >= 0
-	own := readersOf(e).effective(m, doc)
+	own := readersOf(e).effective(m, doc, v.named)
 	e.tree, _ = revtree.Merge(e.tree, revtree.FromPath(doc.Revs, doc.Deleted, newTag))
 	if !known {
 		e.write(v.rev, doc, v.atts, own)

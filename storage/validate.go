@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 )
 
@@ -15,7 +16,8 @@ type validatedEdit struct {
 	result  EditResult // of a decided one
 	parent  *docread.Document
 	atts    []compat.Attachment
-	rev     compat.Rev // the revision that validation sees
+	rev     compat.Rev   // the revision that validation sees
+	named   *access.Edit // who the edit is for; nil in databases without access for each document
 }
 
 // view is the edit as validation functions see it.

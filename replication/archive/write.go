@@ -267,13 +267,19 @@ func (out *writer) expiring(doc *docread.Document, ms int64) {
 	if ms == 0 || out.form != FormNative {
 		return
 	}
-	begin := `,{"id":`
-	if len(out.expires) == 0 {
-		begin = `{"expires":[{"id":`
-	}
-	out.expires = ejson.AppendString(append(out.expires, begin...), doc.ID)
-	out.expires = doc.Rev.AppendJSON(append(out.expires, `,"rev":`...))
+	out.expires = appendOf(out.expires, "expires", doc)
 	out.expires = append(strconv.AppendInt(append(out.expires, `,"ms":`...), ms, 10), '}')
+}
+
+// appendOf begins the entry of a revision in a line of an archive that is a list of this name.
+func appendOf(line []byte, list string, doc *docread.Document) []byte {
+	if len(line) == 0 {
+		line = append(line, `{"`+list+`":[`...)
+	} else {
+		line = append(line, ',')
+	}
+	line = ejson.AppendString(append(line, `{"id":`...), doc.ID)
+	return doc.Rev.AppendJSON(append(line, `,"rev":`...))
 }
 
 // readBy notes who may read a tombstone that does not say so itself.
@@ -284,13 +290,7 @@ func (out *writer) readBy(doc *docread.Document) {
 	if _, given, err := access.Parse(doc.Body); given || err != nil {
 		return
 	}
-	begin := `,{"id":`
-	if len(out.readers) == 0 {
-		begin = `{"readers":[{"id":`
-	}
-	out.readers = ejson.AppendString(append(out.readers, begin...), doc.ID)
-	out.readers = doc.Rev.AppendJSON(append(out.readers, `,"rev":`...))
-	out.readers = append(out.readers, `,"access":[`...)
+	out.readers = append(appendOf(out.readers, "readers", doc), `,"access":[`...)
 	for i, principal := range doc.Access {
 		if i > 0 {
 			out.readers = append(out.readers, ',')
