@@ -13,6 +13,7 @@ import (
 
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/tracing"
 )
 
 // TestCurlKeepsCredentials: neither the binding's credentials nor what the handler sends nor
@@ -48,6 +49,31 @@ func TestCurlKeepsCredentials(t *testing.T) {
 		for _, name := range []string{"X-Api-Key", "Cookie", "Authorization", "Referer"} {
 			require.Empty(t, h.Get(name), name)
 		}
+	}
+}
+
+// TestRequestsOfATrace: what a handler asks for and what is published has the context of the trace
+// that it belongs to.
+func TestRequestsOfATrace(t *testing.T) {
+	var parents []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		parents = append(parents, r.Header.Get("Traceparent"))
+	}))
+	defer server.Close()
+	u, err := New(definition.CurlBinding{Hostname: server.URL}, 1<<20, func(netip.Addr) bool { return true })
+	require.NoError(t, err)
+	var spans []*tracing.Record
+	tracer := tracing.Tracer{
+		Ratio: func() float64 { return 1 }, Ended: func(r *tracing.Record) { spans = append(spans, r) },
+	}
+	ctx, _ := tracer.Root(t.Context(), "function batch")
+	hold := func(context.Context, int64) error { return nil }
+	_, err = u.Do(ctx, &js.EventRequest{Method: "GET"}, hold)
+	require.NoError(t, err)
+	u.Send(ctx, nil, []byte("{}"))
+	require.Len(t, spans, 2)
+	for i, span := range spans {
+		require.Equal(t, fmt.Sprintf("00-%x-%x-01", span.Trace, span.Span), parents[i])
 	}
 }
 
