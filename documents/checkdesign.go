@@ -29,11 +29,7 @@ type designChecks map[string]error
 
 // checkDesigns checks the design documents that a request is about to write.
 func (d *Database) checkDesigns(ctx context.Context, docs []*compat.Document) (designChecks, error) {
-	partitioned, err := d.db.Settings().Partitioned(ctx)
-	if err != nil {
-		return nil, err
-	}
-	perDocument, err := d.db.Settings().Access(ctx)
+	rec, err := d.db.Settings().Record(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +38,8 @@ func (d *Database) checkDesigns(ctx context.Context, docs []*compat.Document) (d
 		if !compat.IsDesignID(doc.ID) {
 			continue
 		}
-		check := d.store.o.Designs.CheckDesign(ctx, d.Name(), partitioned, doc.Body.JSON)
-		if check == nil && perDocument {
+		check := d.store.o.Designs.CheckDesign(ctx, d.Name(), rec.Partitioned, doc.Body.JSON)
+		if check == nil && rec.Access.On {
 			check = designAccess(doc.Body.JSON)
 		}
 		checks[string(doc.Body.JSON)] = check

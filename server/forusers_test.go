@@ -126,3 +126,20 @@ func TestAccessOption(t *testing.T) {
 		servertest.Expect(t, w, status, other.Body.String())
 	}
 }
+
+// TestDesignsAreForAllOrAdmins: a design document may be for everybody who has signed in, or for
+// administrators, who alone write it.
+func TestDesignsAreForAllOrAdmins(t *testing.T) {
+	s := matrixServer(t)
+	expect201(t, s.Do("PUT", "/notes?access=true", ""))
+	expect201(t, s.Do("PUT", "/notes/_design/none", `{}`))
+	expect201(t, s.Do("PUT", "/notes/_design/empty", `{"_access":[]}`))
+	expect201(t, s.Do("PUT", "/notes/_design/all", `{"_access":["_users"]}`))
+	for _, list := range []string{`["ann"]`, `["role:sales"]`, `["_users","ann"]`, `["ann","_users"]`} {
+		w := s.Do("PUT", "/notes/_design/some", `{"_access":`+list+`}`)
+		require.Equal(t, http.StatusBadRequest, w.Code, list)
+		require.Contains(t, w.Body.String(), `"error":"invalid_access"`, list)
+		expect201(t, s.Do("POST", "/notes", `{"_access":`+list+`}`)) // another document may be
+	}
+	require.Equal(t, http.StatusNotFound, s.Do("GET", "/notes/_design/some", "").Code)
+}
