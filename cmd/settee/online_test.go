@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -135,7 +134,7 @@ func TestCheckOnline(t *testing.T) {
 	store := shareStores(t, "busy")
 	o := serveOptions{listen: freeAddress(t)}
 	o.engine, o.dataDir, o.node = "busy", t.TempDir(), "couchdb@a"
-	end, err := tryServe(t, o, os.Stderr)
+	end, err := tryServe(t, o, failedLog(t))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, end()) }()
 	db := "http://" + o.listen + "/db"

@@ -98,7 +98,7 @@ func traced(t *testing.T, settings string) (base string, c *collector) {
 	o := serveOptions{appOptions: appOptions{
 		engine: "pebble", dataDir: t.TempDir(), configFiles: []string{ini},
 	}, listen: freeAddress(t)}
-	end, err := tryServe(t, o, os.Stderr)
+	end, err := tryServe(t, o, failedLog(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, end()) })
 	return "http://" + o.listen, c

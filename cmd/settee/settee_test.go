@@ -144,9 +144,25 @@ func TestShownAddress(t *testing.T) {
 func startServe(t *testing.T, dir string) (base string, stop func()) {
 	t.Helper()
 	o := serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: freeAddress(t)}
-	end, err := tryServe(t, o, os.Stderr)
+	end, err := tryServe(t, o, failedLog(t))
 	require.NoError(t, err)
 	return "http://" + o.listen, func() { require.NoError(t, end()) }
+}
+
+// failedLog is where a server logs: it is printed if the test fails, since the requests of all
+// tests hide the one that does.
+func failedLog(t *testing.T) io.Writer {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("the server's log:\n%s", text)
+		}
+		log.Close()
+	})
+	return log
 }
 
 // freeAddress is one that nobody listens on.
