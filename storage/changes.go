@@ -527,22 +527,36 @@ func (f Feed) Designs(ctx context.Context, o ChangesOptions, fn func(*Change) er
 	return f.lookup(ctx, o, fn, designLookup{})
 }
 
-// Listen registers for the updates of the database. Updates committed after it returned are
-// reported by the listener, so listen first and read then. The error is compat.ErrNoDatabase if
-// there is none. The caller closes the listener.
+// Listen registers for the updates of the database, or of the slice that is read. Updates committed
+// after it returned are reported by the listener, so listen first and read then; it may report some
+// that are of others. The error is compat.ErrNoDatabase if there is none. The caller closes the
+// listener.
 func (f Feed) Listen(ctx context.Context) (*listeners.Listener, error) {
-	return f.db.store.bg.listeners.Listen(ctx, f.db.name, f.readLast)
+	var principals []string
+	whole := *f.db
+	if f.db.who != nil {
+		principals, whole.who = slices.AppendSeq([]string{}, f.db.who.All()), nil
+	}
+	return whole.store.bg.listeners.Listen(ctx, whole.name, principals, readStates(&whole))
 }
 
-// readLast implements listeners.Read: every write sets the last sequence.
-func (f Feed) readLast(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
-	err = f.db.view(ctx, func(d *dbRead) error {
-		uuid, key, value = d.Rec.UUID, d.Keys.Sub(nil, keyspace.TagLastSeq), nil
-		v, err := d.R.Get(key)
-		if v != nil {
-			value = bytes.Clone(v)
-		}
-		return err
-	})
-	return uuid, key, value, err
+// readStates reads the states of a whole database: every write sets the last sequence.
+func readStates(db *DB) listeners.Read {
+	return func(ctx context.Context, since []byte) (s listeners.State, err error) {
+		err = db.view(ctx, func(d *dbRead) error {
+			s = listeners.State{UUID: d.Rec.UUID, Key: d.Keys.Sub(nil, keyspace.TagLastSeq)}
+			v, err := d.R.Get(s.Key)
+			if s.Value = bytes.Clone(v); err != nil || since == nil || !d.Rec.Access.On {
+				return err
+			}
+			seq, err := keyspace.ParseSeq(since)
+			if err != nil {
+				return err
+			}
+			heads := func(ids []string) ([][]formats.Leaf, error) { return d.LeavesEach(ids, true) }
+			s.Named, err = d.index().Named(d.R, seq, heads)
+			return err
+		})
+		return s, err
+	}
 }

@@ -217,7 +217,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	}
 	t.large, t.deferred = &r.large[at], &r.deferred
 	if t.Rec.Access.On {
-		t.User = userOf(p.DB.who)
+		t.User = p.DB.who.User()
 	}
 	if err := r.verify(t, at); err != nil {
 		return false, err

@@ -147,4 +147,14 @@ func TestSliceCosts(t *testing.T) {
 			t.Error("nothing is listed")
 		}
 	}, cost{gets: 9, getManys: 2, ranges: 4, rows: 44})
+	before, err := readStates(db)(t.Context(), nil)
+	must(t, err)
+	put(t, db, "doc-d", "", `{"_access":["ann","role:x"]}`)
+	measure("whose feeds an update wakes", func() {
+		state, err := readStates(db)(t.Context(), before.Value)
+		must(t, err)
+		if len(state.Named) != 2 {
+			t.Errorf("wakes %v", state.Named)
+		}
+	}, cost{gets: 2, ranges: 2, rows: 2})
 }

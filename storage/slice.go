@@ -2,7 +2,6 @@ package storage
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/access"
@@ -35,22 +34,8 @@ func (db *DB) As(who access.Principals) *DB {
 	return &own
 }
 
-// userOf is whose local documents somebody has; nil: the database's. Who has no name has none.
-func userOf(who *access.Principals) *string {
-	if who == nil {
-		return nil
-	}
-	user := ""
-	for p := range who.All() {
-		if name, ok := strings.CutPrefix(p, access.UserPrefix); ok {
-			user = name
-		}
-	}
-	return &user
-}
-
 // slice restricts a read of a database with access for each document.
-func (d *dbRead) slice(who *access.Principals) { d.Who, d.User = who, userOf(who) }
+func (d *dbRead) slice(who *access.Principals) { d.Who, d.User = who, who.User() }
 
 // whole refuses a read that cannot be restricted.
 func (d *dbRead) whole() error {

@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/listeners"
 	"github.com/settee-db/settee/storage/verify"
 )
 
@@ -408,9 +409,16 @@ func TestSlices(t *testing.T) {
 				access.Nobody,
 			},
 		}
+		var states []listeners.State
 		for n := range rapid.IntRange(8, 20).Draw(rt, "steps") {
+			state, err := readStates(m.db)(rt.Context(), nil)
+			must(rt, err)
+			states = append(states, state)
 			m.random(n)
 			m.compare(engine)
+			for _, since := range states {
+				m.compareNamed(since.Value)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/listeners"
 	"github.com/settee-db/settee/storage/verify"
 )
 
@@ -134,6 +136,95 @@ func TestManyReaders(t *testing.T) {
 	doc, err := s.DB("db").As(access.Of(user, nil)).Open(t.Context(), "a", docread.OpenOptions{})
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("1-%032x", 1), doc.Rev.String())
+}
+
+// compareNamed asks whose feeds wake after a state: those of the principals that see a document which
+// was changed since, or for whom it is gone.
+func (m *sliceModel) compareNamed(since []byte) {
+	seq, err := keyspace.ParseSeq(since)
+	must(m.t, err)
+	named := map[string]bool{}
+	for _, id := range m.ids {
+		if !seq.Before(m.seq(id)) {
+			continue
+		}
+		for _, list := range m.lists[id] {
+			for _, p := range list {
+				named[p] = true
+			}
+		}
+		for p := range m.gone {
+			if _, gone := m.gone[p][id]; gone {
+				named[p] = true
+			}
+		}
+	}
+	got, err := readStates(m.db)(m.t.Context(), since)
+	must(m.t, err)
+	want(m.t, "whose feeds wake", got.Named, named)
+	for _, who := range m.who {
+		principals := slices.Collect(who.All())
+		woken := slices.ContainsFunc(principals, func(p string) bool { return named[p] })
+		for _, row := range m.feed(who) {
+			if seq.Before(row.seq) && !woken {
+				m.t.Errorf("nothing wakes %v for %v", principals, row)
+			}
+		}
+	}
+}
+
+// TestOnlyReadersWake: of thousands of users who wait for their feeds an update wakes those who see
+// the document or have lost it; one of more documents than are looked at wakes all.
+func TestOnlyReadersWake(t *testing.T) {
+	const users = 5000
+	s := openStore(t, memkv.New())
+	must(t, s.Create(t.Context(), "db", CreateOptions{Access: true}))
+	db := s.DB("db")
+	listen := func(db *DB) *listeners.Listener {
+		l, err := db.Feed().Listen(t.Context())
+		require.NoError(t, err)
+		t.Cleanup(l.Close)
+		return l
+	}
+	var of [users]*listeners.Listener
+	for i := range of {
+		of[i] = listen(db.As(access.Of(fmt.Sprint("user", i), []string{fmt.Sprint("team", i%100)})))
+	}
+	all := listen(db)
+	woken := func() (who []int) {
+		t.Helper()
+		require.NoError(t, all.Wait(t.Context())) // users are woken together with it
+		for i, l := range of {
+			select {
+			case <-l.C():
+				require.NoError(t, l.Wait(t.Context()))
+				who = append(who, i)
+			default:
+			}
+		}
+		return who
+	}
+	rev := put(t, db, "a", "", `{"_access":["user7","user11"]}`)
+	require.Equal(t, []int{7, 11}, woken())
+	put(t, db, "a", rev, `{"_access":["user11","user4000"]}`)
+	require.Equal(t, []int{7, 11, 4000}, woken())
+	put(t, db, "b", "", `{"_access":["role:team3"]}`)
+	require.Len(t, woken(), users/100)
+	put(t, db, "c", "", `{"_access":["_users"]}`)
+	require.Len(t, woken(), users)
+	put(t, db, "d", "", `{}`)
+	require.Empty(t, woken())
+	var docs []*compat.Document
+	for i := range 1001 {
+		docs = append(docs, doc(t, fmt.Sprint("e", i), "", `{"_access":["user1"]}`))
+	}
+	before, err := readStates(db)(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = db.Update(t.Context(), docs, UpdateOptions{})
+	require.NoError(t, err)
+	state, err := readStates(db)(t.Context(), before.Value)
+	require.NoError(t, err)
+	require.Nil(t, state.Named)
 }
 
 // TestCheckFindsWrongRows: the check of a store tells of each row of a principal that is missing, in

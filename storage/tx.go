@@ -146,7 +146,7 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	err := db.store.write(ctx, func(tx kv.Tx) error {
 		t, err := db.store.openTx(ctx, tx, db.name)
 		if err == nil && t.Rec.Access.On {
-			t.User = userOf(db.who)
+			t.User = db.who.User()
 		}
 		if err == nil {
 			err = fn(t)

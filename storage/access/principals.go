@@ -55,6 +55,21 @@ func Of(name string, roles []string) Principals {
 // SeesAll reports whether there is no list that does not mean them.
 func (p Principals) SeesAll() bool { return p.all }
 
+// User is whose local documents somebody has; nil: the database's, of whom p is nil. Who has no name
+// has none.
+func (p *Principals) User() *string {
+	if p == nil {
+		return nil
+	}
+	user := ""
+	for one := range p.All() {
+		if name, ok := strings.CutPrefix(one, UserPrefix); ok {
+			user = name
+		}
+	}
+	return &user
+}
+
 // Len is the number of All.
 func (p Principals) Len() int { return len(p.list) }
 

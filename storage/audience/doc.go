@@ -19,6 +19,7 @@
 //	edit.go    Edit: what a change of leaves changes for principals; Writer: counts of a transaction
 //	check.go   Tally: verifies what is stored, for package verify
 //	read.go    Merged: the ranges of several principals as one; counts
+//	named.go   whose feeds updates are in
 //
 // # Invariants
 //

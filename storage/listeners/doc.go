@@ -3,7 +3,8 @@
 //
 // Every write sets one key of its database, creation too, so one watch of that key tells of every
 // update and of the deletion. One goroutine for each database with listeners watches it and fans
-// out: a waiting listener is a channel receive.
+// out: a waiting listener is a channel receive. A listener may wait for the feeds of principals only
+// (package audience): who sees a slice of a database is not woken by what others write.
 //
 // Map: listeners.go
 //

@@ -11,9 +11,19 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Read tells which database has the name that it was made for, by its UUID, and the key that every
-// update of that database sets, with the value of it.
-type Read func(ctx context.Context) (uuid [16]byte, key, value []byte, err error)
+// Read reads the state of the database with the name that it was made for. Since is the value of an
+// earlier state, or nil.
+type Read func(ctx context.Context, since []byte) (State, error)
+
+// State tells which database has a name, by its UUID, and the key that every update of that database
+// sets, with the value of it.
+type State struct {
+	UUID       [16]byte
+	Key, Value []byte
+	// Named are the principals whose feed may have a row of the updates since the value that was
+	// given; nil: those of all.
+	Named map[string]bool
+}
 
 // Listeners are those of all databases of a store. It is safe for concurrent use.
 type Listeners struct {
@@ -52,18 +62,32 @@ type hub struct {
 	ready     chan struct{} // closed when uuid is set, or err
 	uuid      [16]byte
 
-	mu      sync.Mutex
-	updates uint64        // how often listeners were woken
+	mu    sync.Mutex
+	every signal                        // of the listeners that every update wakes
+	named map[string]map[*Listener]bool // the others, by their principals
+	err   error                         // set when the hub has ended
+}
+
+// signal wakes those that wait for it. It is guarded by hub.mu.
+type signal struct {
+	updates uint64        // how often it woke them
 	changed chan struct{} // closed at the next update, then replaced
-	err     error         // set when the hub has ended
+}
+
+func (s *signal) wake() {
+	s.updates++
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // Listener tells of the updates of one database. Its methods are not for concurrent use, but Close
 // may be called at any time.
 type Listener struct {
-	hub   *hub
-	seen  uint64 // updates of the hub that Wait has reported, and those before Listen
-	close sync.Once
+	hub        *hub
+	signal     *signal  // the hub's, or its own
+	principals []string // whose feeds it waits for; nil: that of all
+	seen       uint64   // updates of the signal that Wait has reported, and those before Listen
+	close      sync.Once
 }
 
 // closedChan is what C returns when Wait would not wait.
@@ -73,12 +97,13 @@ var closedChan = func() chan struct{} {
 	return c
 }()
 
-// Listen registers for the updates of the database of a name, which read reads. Updates committed
-// after it returned are reported by the listener, so listen first and read then. The error is
-// compat.ErrNoDatabase if there is none. The caller closes the listener.
-func (ls *Listeners) Listen(ctx context.Context, name string, read Read) (*Listener, error) {
+// Listen registers for the updates of the database of a name, which read reads; principals are those
+// whose feeds are waited for, nil: everybody's. Updates committed after it returned are reported by
+// the listener, so listen first and read then. The error is compat.ErrNoDatabase if there is none.
+// The caller closes the listener.
+func (ls *Listeners) Listen(ctx context.Context, name string, principals []string, read Read) (*Listener, error) {
 	for {
-		l := &Listener{hub: ls.join(name, read)}
+		l := &Listener{hub: ls.join(name, read), principals: principals}
 		err := l.begin(ctx)
 		if err == nil {
 			return l, nil
@@ -103,22 +128,50 @@ func (l *Listener) begin(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	h.mu.Lock()
-	l.seen = h.updates
-	err := h.err
-	h.mu.Unlock()
+	err := l.attach()
 	if err != nil && !errors.Is(err, compat.KindNoDatabase) {
 		return err
 	}
-	now, _, _, readErr := h.read(ctx)
+	now, readErr := h.read(ctx, nil)
 	if readErr != nil {
 		return readErr
 	}
-	if err != nil || now != h.uuid {
+	if err != nil || now.UUID != h.uuid {
 		h.all.leave(h)
 		return errStaleHub
 	}
 	return nil
+}
+
+// attach makes the listener one of those that the hub wakes, from now on. The error is the hub's
+// end.
+func (l *Listener) attach() error {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.signal = &h.every; l.principals != nil {
+		l.signal = &signal{changed: make(chan struct{})}
+	}
+	for _, p := range l.principals {
+		if h.named[p] == nil {
+			h.named[p] = make(map[*Listener]bool)
+		}
+		h.named[p][l] = true
+	}
+	l.seen = l.signal.updates
+	return h.err
+}
+
+// detach undoes attach.
+func (l *Listener) detach() {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range l.principals {
+		if delete(h.named[p], l); len(h.named[p]) == 0 {
+			delete(h.named, p)
+		}
+	}
 }
 
 // join registers one more listener at the database's hub, which is begun if there is none.
@@ -129,7 +182,8 @@ func (ls *Listeners) join(name string, read Read) *hub {
 	if h == nil {
 		ctx, stop := context.WithCancel(ls.ctx)
 		h = &hub{
-			all: ls, name: name, read: read, stop: stop, ready: make(chan struct{}), changed: make(chan struct{}),
+			all: ls, name: name, read: read, stop: stop, ready: make(chan struct{}),
+			every: signal{changed: make(chan struct{})}, named: make(map[string]map[*Listener]bool),
 		}
 		ls.hubs[name] = h
 		watch := func(context.Context) {
@@ -157,6 +211,7 @@ func (ls *Listeners) leave(h *hub) {
 // Close ends the listener.
 func (l *Listener) Close() {
 	l.close.Do(func() {
+		l.detach()
 		h, ls := l.hub, l.hub.all
 		ls.mu.Lock()
 		defer ls.mu.Unlock()
@@ -194,10 +249,10 @@ func (l *Listener) C() <-chan struct{} {
 	h := l.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err != nil || h.updates != l.seen {
+	if h.err != nil || l.signal.updates != l.seen {
 		return closedChan
 	}
-	return h.changed
+	return l.signal.changed
 }
 
 // look takes an update that was not reported yet.
@@ -208,35 +263,45 @@ func (l *Listener) look() (pending bool, changed <-chan struct{}, err error) {
 	if h.err != nil {
 		return false, nil, h.err
 	}
-	pending = h.updates != l.seen
-	l.seen = h.updates
-	return pending, h.changed, nil
+	pending = l.signal.updates != l.seen
+	l.seen = l.signal.updates
+	return pending, l.signal.changed, nil
+}
+
+// since is the value after which a read tells whom updates name; nil if nobody asks.
+func (h *hub) since(value []byte) []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.named) == 0 {
+		return nil
+	}
+	return value
 }
 
 // watch wakes the listeners at every update until ctx ends or the database is gone.
 func (h *hub) watch(ctx context.Context) error {
-	uuid, key, seen, err := h.readPatiently(ctx)
+	seen, err := h.readPatiently(ctx, nil)
 	if err != nil {
 		return err
 	}
-	h.uuid = uuid
+	h.uuid = seen.UUID
 	close(h.ready)
 	for {
-		if err := h.all.kv.Watch(ctx, key, seen); err != nil {
+		if err := h.all.kv.Watch(ctx, seen.Key, seen.Value); err != nil {
 			return err
 		}
-		now, _, value, err := h.readPatiently(ctx)
+		now, err := h.readPatiently(ctx, h.since(seen.Value))
 		if err != nil {
 			return err
 		}
-		if now != uuid {
+		if now.UUID != h.uuid {
 			return compat.ErrNoDatabase
 		}
-		if bytes.Equal(value, seen) { // a write that changed nothing, or a watch that ended early
+		if bytes.Equal(now.Value, seen.Value) { // a write that changed nothing, or a watch that ended early
 			continue
 		}
-		seen = value
-		h.wake(nil)
+		seen = now
+		h.wake(nil, now.Named)
 	}
 }
 
@@ -245,16 +310,17 @@ const awayPause = time.Second
 
 // readPatiently is read, however long the store does not answer: whoever listens goes on when it
 // does.
-func (h *hub) readPatiently(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
+func (h *hub) readPatiently(ctx context.Context, since []byte) (State, error) {
 	for {
-		uuid, key, value, err = h.read(ctx)
+		s, err := h.read(ctx, since)
 		if !errors.Is(err, kv.ErrUnavailable) && !errors.Is(err, kv.ErrTooOld) {
-			return uuid, key, value, err
+			return s, err
 		}
+		since = nil // so much was updated that all are woken
 		select {
 		case <-time.After(awayPause):
 		case <-ctx.Done():
-			return uuid, key, value, ctx.Err()
+			return s, ctx.Err()
 		}
 	}
 }
@@ -265,7 +331,7 @@ func (h *hub) end(err error) {
 	if h.all.ctx.Err() != nil {
 		err = kv.ErrClosed
 	}
-	h.wake(err)
+	h.wake(err, nil)
 	select {
 	case <-h.ready:
 	default:
@@ -273,13 +339,28 @@ func (h *hub) end(err error) {
 	}
 }
 
-// wake lets everybody who waits go on: the channel that they wait for is closed and replaced. err
-// ends the hub.
-func (h *hub) wake(err error) {
+// wake lets those go on who wait for the feeds of the named principals, and for that of all; nil:
+// everybody. The channel that they wait for is closed and replaced. err ends the hub.
+func (h *hub) wake(err error, named map[string]bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.err = err
-	h.updates++
-	close(h.changed)
-	h.changed = make(chan struct{})
+	h.every.wake()
+	woken := make(map[*Listener]bool) // each once
+	wake := func(listeners map[*Listener]bool) {
+		for l := range listeners {
+			if !woken[l] {
+				woken[l] = true
+				l.signal.wake()
+			}
+		}
+	}
+	if named == nil {
+		for _, listeners := range h.named {
+			wake(listeners)
+		}
+	}
+	for principal := range named {
+		wake(h.named[principal])
+	}
 }

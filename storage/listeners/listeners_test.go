@@ -23,6 +23,7 @@ type database struct {
 	kv.Store
 	listeners *Listeners
 	watches   watches
+	named     func(since, now []byte) map[string]bool
 	end       context.CancelFunc
 	tasks     sync.WaitGroup
 }
@@ -86,26 +87,30 @@ func (d *database) remove(t testing.TB) {
 // write is what each write of a database does. Writers of the same key do not conflict.
 func (*database) write(tx kv.Tx) { tx.Atomic(kv.Add, lastKey, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
 
-// read implements Read.
-func (d *database) read(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
+// read implements Read. Whom updates name is what the test says.
+func (d *database) read(ctx context.Context, since []byte) (s State, err error) {
+	s.Key = lastKey
 	err = d.View(ctx, func(tx kv.ReadTx) error {
 		record, err := tx.Get(recordKey)
 		if err == nil && record == nil {
 			err = compat.ErrNoDatabase
 		}
-		copy(uuid[:], record)
+		copy(s.UUID[:], record)
 		if err == nil {
-			value, err = tx.Get(lastKey)
-			value = bytes.Clone(value)
+			s.Value, err = tx.Get(lastKey)
+			s.Value = bytes.Clone(s.Value)
 		}
 		return err
 	})
-	return uuid, lastKey, value, err
+	if since != nil && d.named != nil {
+		s.Named = d.named(since, s.Value)
+	}
+	return s, err
 }
 
 func (d *database) listen(t testing.TB) *Listener {
 	t.Helper()
-	l, err := d.listeners.Listen(t.Context(), "db", d.read)
+	l, err := d.listeners.Listen(t.Context(), "db", nil, d.read)
 	require.NoError(t, err)
 	t.Cleanup(l.Close)
 	return l
@@ -128,7 +133,7 @@ func TestListenerSeesDeletion(t *testing.T) {
 	l, other := d.listen(t), d.listen(t)
 	d.remove(t)
 	require.ErrorIs(t, waitSoon(t, l), compat.ErrNoDatabase)
-	_, err := d.listeners.Listen(t.Context(), "db", d.read)
+	_, err := d.listeners.Listen(t.Context(), "db", nil, d.read)
 	require.ErrorIs(t, err, compat.ErrNoDatabase)
 	d.create(t)
 	require.ErrorIs(t, waitSoon(t, other), compat.ErrNoDatabase)
@@ -157,7 +162,7 @@ func TestListenersEndWithTheStore(t *testing.T) {
 	l := d.listen(t)
 	d.end()
 	require.ErrorIs(t, waitSoon(t, l), kv.ErrClosed)
-	_, err := d.listeners.Listen(t.Context(), "db", d.read)
+	_, err := d.listeners.Listen(t.Context(), "db", nil, d.read)
 	require.ErrorIs(t, err, kv.ErrClosed)
 }
 
@@ -171,8 +176,8 @@ func TestNoMissedWakeUp(t *testing.T) {
 		wg.Go(func() {
 			l := d.listen(t)
 			for {
-				_, _, value, err := d.read(context.Background())
-				if err == nil && binary.LittleEndian.Uint64(value) == 1+writers*writes {
+				now, err := d.read(context.Background(), nil)
+				if err == nil && binary.LittleEndian.Uint64(now.Value) == 1+writers*writes {
 					return
 				}
 				if err == nil {
@@ -204,7 +209,7 @@ func TestManyListenersAreCheap(t *testing.T) {
 	for range many {
 		ready.Add(1)
 		wg.Go(func() {
-			l, err := d.listeners.Listen(context.Background(), "db", d.read)
+			l, err := d.listeners.Listen(context.Background(), "db", nil, d.read)
 			ready.Done()
 			if err != nil {
 				t.Error(err)
@@ -223,4 +228,36 @@ func TestManyListenersAreCheap(t *testing.T) {
 	wg.Wait()
 	require.EqualValues(t, many, woken.Load())
 	require.LessOrEqual(t, d.watches.most.Load(), int64(1), "watches at once")
+}
+
+// TestOnlyTheNamedAreWoken: of listeners with principals an update wakes those that it names, each
+// once, and those of all; where a read does not say whom it names it wakes everybody, and so does
+// the end.
+func TestOnlyTheNamedAreWoken(t *testing.T) {
+	d := newDatabase(t)
+	d.named = func(since, now []byte) map[string]bool {
+		switch count := binary.LittleEndian.Uint64(now); count {
+		case 5:
+			return nil
+		default:
+			return map[string]bool{[]string{"a", "b", "c"}[count%3]: true, "d": true}
+		}
+	}
+	listen := func(principals ...string) *Listener {
+		l, err := d.listeners.Listen(t.Context(), "db", append([]string{}, principals...), d.read)
+		require.NoError(t, err)
+		t.Cleanup(l.Close)
+		return l
+	}
+	all, nobody := d.listen(t), listen()
+	a, b, c, ad := listen("a", "x"), listen("b"), listen("c"), listen("a", "d")
+	updates := func(l *Listener) uint64 { return l.signal.updates }
+	for count := uint64(2); count <= 6; count++ {
+		d.update(t, d.write)
+		require.NoError(t, waitSoon(t, all)) // all others that are woken were woken under the same lock
+	}
+	all.hub.mu.Lock()
+	defer all.hub.mu.Unlock()
+	require.Equal(t, []uint64{3, 2, 2, 5, 0},
+		[]uint64{updates(a), updates(b), updates(c), updates(ad), updates(nobody)})
 }
