@@ -1,6 +1,7 @@
 // The frame of the console: sign in and out, the palette, colours, the list of databases, a server that goes away.
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { accessible, api, expect, noErrors, open, page, pictures, signIn, toEnd, until } from './console.js'
 
 test('a wrong password is said, the right one opens the first page', async () => {
@@ -58,6 +59,45 @@ test('the palette leads to pages and databases', async () => {
     await page.keyboard.press('Enter')
     await page.locator(`html[data-theme=${theme}]`).waitFor()
   }
+  noErrors()
+})
+
+test('each page fits a small phone, and leads to a page of the manual', async () => {
+  const width = 360
+  await page.setViewportSize({ width, height: 740 })
+  // Nothing makes the page wider than the screen, and what can be used can be reached: lists and code scroll by themselves.
+  const fits = async title => {
+    const beyond = await page.evaluate(width => [...document.querySelectorAll('button, input, select, textarea, a[href]')]
+      .filter(one => one.checkVisibility() && !one.closest('.table, .code, .cm-editor, .revisions, .tabs, .skip'))
+      .filter(one => one.getBoundingClientRect().right > width || one.getBoundingClientRect().left < 0)
+      .map(one => one.outerHTML.slice(0, 120)), width)
+    assert.deepEqual(beyond, [], `${title}: beyond the edge`)
+    const wide = await page.evaluate(() => Math.max(...[document.documentElement, ...document.querySelectorAll('.page-body, .inspector')].map(one => one.scrollWidth)))
+    assert.ok(wide <= width, `${title} is ${wide} wide`)
+  }
+  await open('')
+  const rail = page.getByRole('navigation', { name: 'Pages' })
+  for (let i = 0; ; i++) {
+    await page.getByRole('button', { name: 'Pages' }).click()
+    const links = rail.getByRole('link')
+    if (i === await links.count()) break
+    const title = await links.nth(i).innerText()
+    await links.nth(i).click()
+    await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+    await fits(title)
+    const manual = await page.getByRole('link', { name: /^Manual/ }).first().getAttribute('href')
+    const [file] = manual.split('/main/').at(-1).split('#')
+    assert.ok(existsSync(new URL(`../../${file}`, import.meta.url)), manual)
+  }
+  await api('/many0000/a-document-with-a-long-id-that-has-no-place-to-break', { method: 'PUT', body: { text: 'x'.repeat(200) } })
+  for (const place of ['?doc=a-document-with-a-long-id-that-has-no-place-to-break', '?part=deleted', '?part=about']) {
+    await open(`databases/many0000${place}`)
+    await page.getByRole('heading', { name: 'many0000' }).waitFor()
+    if (place.includes('doc=')) await page.locator('.inspector .cm-content').waitFor()
+    else await page.locator('.page-body :is(dl, .table)').first().waitFor()
+    await fits(place)
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
   noErrors()
 })
 
