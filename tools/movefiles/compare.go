@@ -8,18 +8,45 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // server is one of the two.
 type server struct{ base string }
 
+// tries is how often a request is sent that a server does not do: a CouchDB with little of a machine
+// answers that it timed out, or not at all. All requests may be done twice.
+const tries = 20
+
 // send sends a request; a status that is no success is an error. The caller closes the body.
-func (s *server) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (s *server) send(ctx context.Context, method, path string, body []byte) (resp *http.Response, err error) {
+	for try := range tries {
+		time.Sleep(time.Duration(try) * time.Second)
+		if resp, err = s.sendOnce(ctx, method, path, body); err == nil {
+			return resp, nil
+		}
+		if refused := (*refusal)(nil); errors.As(err, &refused) && refused.status < http.StatusInternalServerError {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// refusal is an answer whose status is no success.
+type refusal struct {
+	status int
+	what   string
+}
+
+func (r *refusal) Error() string { return r.what }
+
+func (s *server) sendOnce(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -33,7 +60,7 @@ func (s *server) send(ctx context.Context, method, path string, body []byte) (*h
 	if resp.StatusCode >= http.StatusBadRequest {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // what there is of a reason
 		_ = resp.Body.Close()
-		return nil, fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, text)
+		return nil, &refusal{resp.StatusCode, fmt.Sprintf("%s %s: %d %s", method, path, resp.StatusCode, text)}
 	}
 	return resp, nil
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -133,15 +134,21 @@ func mark(ctx context.Context, s *server, n int) error {
 
 func checkpoint(n int) string { return fmt.Sprintf("/%s/_local/checkpoint-%02d", database, n) }
 
-// put writes a local document, or replaces it.
-func (s *server) put(ctx context.Context, path string, doc map[string]any) error {
-	var there struct {
-		Rev string `json:"_rev"`
+// put writes a local document, or replaces it: anew if what was tried before had been written.
+func (s *server) put(ctx context.Context, path string, doc map[string]any) (err error) {
+	for range tries {
+		var there struct {
+			Rev string `json:"_rev"`
+		}
+		if err = s.do(ctx, http.MethodGet, path, nil, &there); err == nil {
+			doc["_rev"] = there.Rev
+		}
+		err = s.do(ctx, http.MethodPut, path, doc, nil)
+		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.status != http.StatusConflict {
+			return err
+		}
 	}
-	if err := s.do(ctx, http.MethodGet, path, nil, &there); err == nil {
-		doc["_rev"] = there.Rev
-	}
-	return s.do(ctx, http.MethodPut, path, doc, nil)
+	return err
 }
 
 // do sends a request and reads the answer into to, if that is not nil.
