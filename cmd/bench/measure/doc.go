@@ -14,7 +14,7 @@
 //   - load.go: connections that send one request after the other for a given time
 //   - workload.go: the list of workloads; documentload.go, listload.go, attachmentload.go, viewload.go, viewquery.go,
 //     findload.go, aggregateload.go, searchload.go, feedload.go, diskload.go, replicationload.go, eventload.go,
-//     timerload.go: they
+//     timerload.go, accessload.go: they
 //   - eventfunction.go: an event function of a server; follower.go: a program that follows a feed, for servers without;
 //     nodefollower.go, nodefollower.js: the same for Node
 //   - run.go: rounds and pairs; result.go, report.go: what they have shown, the table and the JSON
@@ -34,6 +34,6 @@
 //  3. An answer with another status than the expected one, or with fewer rows than the database has, ends the run: a
 //     server is not fast by failing.
 //  4. A ratio above 1 always means that A is better, also where less is better.
-//  5. Only databases whose names begin with the run's own prefix are touched, and all of them are
+//  5. Only databases and users whose names begin with the run's own prefix are touched, and all of them are
 //     deleted at the end.
 package measure

@@ -25,12 +25,14 @@ type fake struct {
 	conflicts int
 	welcome   string
 	versions  string
+	users     map[string]bool // that were signed up
 }
 
 type fakeDB struct {
 	docs        map[string]*fakeDoc
 	attachments map[string][]byte
 	changed     chan struct{} // closed by the next change
+	access      bool          // users see what names them
 	// written, if set, is told of each document.
 	written func(id, body string)
 }
@@ -44,7 +46,7 @@ func startFake(t *testing.T) (*fake, *Target) {
 	t.Helper()
 	f := &fake{
 		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{},
-		welcome: `{"couchdb":"Welcome","version":"3.5.2"}`,
+		welcome: `{"couchdb":"Welcome","version":"3.5.2"}`, users: map[string]bool{},
 	}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
@@ -95,7 +97,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests++
-	if user, password, _ := r.BasicAuth(); user != "bench" || password != "secret" {
+	user, password, _ := r.BasicAuth()
+	if user != "bench" && !f.users[user] || password != "secret" {
 		http.Error(w, "{}", http.StatusUnauthorized)
 		return
 	}
@@ -111,8 +114,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.functionsAPI(w, r.Method, path[3:], body)
 	case path[0] == "_replicate":
 		f.replicate(w, body)
+	case path[0] == "_users":
+		f.user(w, r.Method, strings.TrimPrefix(path[1], "org.couchdb.user:"))
 	case len(path) == 1:
 		f.database(w, r.Method, path[0])
+		if db = f.dbs[path[0]]; db != nil && !f.couchdb {
+			db.access = db.access || r.URL.Query().Has("access")
+		}
 	case db == nil:
 		http.Error(w, "no such database", http.StatusNotFound)
 	case f.couchdb && (path[1] == "_aggregate" || path[1] == "_index"):
@@ -129,8 +137,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 	case len(path) == 3:
 		_, _ = w.Write(db.attachments[path[1]])
+	case path[1] == "_security":
 	case path[1] == "_changes" && r.URL.Query().Get("feed") == "longpoll":
-		f.longpoll(w, r, db)
+		f.longpoll(w, r, db, user)
+	case path[1] == "_changes" && (db.access || r.URL.Query().Has("filter")) && user != "bench":
+		db.slice(user).special(w, path[1], body, true)
 	case path[1] == "_changes" && r.URL.Query().Get("feed") == "continuous":
 		f.continuous(w, r, db)
 	case strings.HasPrefix(path[1], "_"):
@@ -164,9 +175,9 @@ func (f *fake) database(w http.ResponseWriter, method, name string) {
 	case "DELETE":
 		delete(f.dbs, name)
 	default:
-		doc := `{"compact_running":false,"doc_count":%d,"doc_del_count":0}` + "\n"
+		doc := `{"compact_running":false,"doc_count":%d,"doc_del_count":0,"props":{"access":%t}}` + "\n"
 		if db := f.dbs[name]; db != nil {
-			fmt.Fprintf(w, doc, len(db.docs))
+			fmt.Fprintf(w, doc, len(db.docs), db.access)
 		}
 	}
 }
@@ -187,16 +198,43 @@ func (f *fake) replicate(w http.ResponseWriter, body []byte) {
 	http.Error(w, "no such source", http.StatusInternalServerError)
 }
 
-func (f *fake) longpoll(w http.ResponseWriter, r *http.Request, db *fakeDB) {
+// user signs a user up, or off.
+func (f *fake) user(w http.ResponseWriter, method, name string) {
+	if method == "DELETE" {
+		delete(f.users, name)
+		return
+	}
+	f.users[name] = true
+	w.WriteHeader(http.StatusCreated)
+	fmt.Fprintln(w, `{"ok":true,"rev":"1-x"}`)
+}
+
+// slice are the documents that name a user.
+func (d *fakeDB) slice(user string) *fakeDB {
+	own := &fakeDB{docs: map[string]*fakeDoc{}}
+	for id, doc := range d.docs {
+		if strings.Contains(doc.body, fmt.Sprintf(`"_access":[%q`, user)) {
+			own.docs[id] = doc
+		}
+	}
+	return own
+}
+
+func (f *fake) longpoll(w http.ResponseWriter, r *http.Request, db *fakeDB, user string) {
 	fmt.Fprintln(w, `{"results":[`)
 	w.(http.Flusher).Flush()
-	changed := db.changed
-	f.mu.Unlock()
-	select {
-	case <-changed:
-	case <-r.Context().Done():
+	for seen := len(db.slice(user).docs); ; {
+		changed := db.changed
+		f.mu.Unlock()
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+		}
+		f.mu.Lock()
+		if !db.access || user == "bench" || len(db.slice(user).docs) != seen || r.Context().Err() != nil {
+			break
+		}
 	}
-	f.mu.Lock()
 	fmt.Fprintln(w, `{"seq":1,"changes":[]}],"last_seq":1}`)
 }
 

@@ -24,6 +24,7 @@ type feeds struct {
 	parked  sync.WaitGroup // until each has got its first byte: the server has answered and now waits
 	ended   sync.WaitGroup
 	last    time.Time // when the last one ended
+	over    int       // how many have
 	mu      sync.Mutex
 	err     error
 }
@@ -31,11 +32,16 @@ type feeds struct {
 // openFeeds opens s.size.feeds longpolls, spread over the databases, and waits until the server has
 // them waiting.
 func (s *session) openFeeds(ctx context.Context, databases []string) (*feeds, error) {
+	return s.openFeedsAs(ctx, databases, func(int) *Target { return s.target })
+}
+
+// openFeedsAs is openFeeds where as says who opens each.
+func (s *session) openFeedsAs(ctx context.Context, databases []string, as func(i int) *Target) (*feeds, error) {
 	f := &feeds{}
 	turn := make(chan struct{}, dialers)
 	for i := range s.size.feeds {
 		turn <- struct{}{}
-		c, err := dial(ctx, s.target, bufferSmall)
+		c, err := dial(ctx, as(i), bufferSmall)
 		if err == nil {
 			err = c.limit(parkLimit + requestLimit)
 		}
@@ -68,6 +74,7 @@ func (f *feeds) follow(ctx context.Context, c *conn, path []byte) {
 	}
 	now := time.Now()
 	f.mu.Lock()
+	f.over++
 	if now.After(f.last) {
 		f.last = now
 	}
@@ -83,6 +90,13 @@ func (f *feeds) failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
+}
+
+// ends tells how many feeds have ended, the last one when, and the first error.
+func (f *feeds) ends() (over int, last time.Time, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.over, f.last, f.err
 }
 
 // close ends all feeds and waits for them.

@@ -103,7 +103,7 @@ func (r *runner) all(ctx context.Context, list []*workload, report *Report) erro
 
 // lacks says that a server does not have what a workload measures.
 func lacks(err error) bool {
-	return errors.Is(err, errNoFunctions) || errors.Is(err, errNoSearch)
+	return errors.Is(err, errNoFunctions) || errors.Is(err, errNoSearch) || errors.Is(err, errNoAccess)
 }
 
 // workload runs all rounds of one workload on both servers in turn.

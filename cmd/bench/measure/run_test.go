@@ -21,6 +21,8 @@ var tinySizes = sizes{
 	groupDocuments:  200,
 	bulk:            20,
 	bulkGet:         5,
+	accessUsers:     3,
+	accessDocuments: 7,
 	feeds:           60,
 	smallAttachment: 1000,
 	largeAttachment: 100_000,
@@ -57,8 +59,8 @@ func TestAllWorkloadsRunOnBothServersAndLeaveNothing(t *testing.T) {
 			t.Errorf("%s has no ratio: %+v %+v", r.Workload, r.A, r.B)
 		}
 	}
-	if len(fakeA.dbs) != 0 || len(fakeB.dbs) != 0 {
-		t.Errorf("databases are left: %v %v", fakeA.dbs, fakeB.dbs)
+	if len(fakeA.dbs) != 0 || len(fakeB.dbs) != 0 || len(fakeA.users) != 0 || len(fakeB.users) != 0 {
+		t.Errorf("databases or users are left: %v %v, %v %v", fakeA.dbs, fakeB.dbs, fakeA.users, fakeB.users)
 	}
 	for _, name := range []string{"patch-1", "patch-64-one", "fields-600k", "atomic-100", "aggregate-50-of-1m"} {
 		if !slices.ContainsFunc(report.Results, func(r *Result) bool { return r.Workload == name }) {
@@ -68,24 +70,25 @@ func TestAllWorkloadsRunOnBothServersAndLeaveNothing(t *testing.T) {
 	checkOutput(t, report)
 }
 
-// What a CouchDB has not is done there as its users do it: groups by a view, and counting in a
-// document by reading and writing it until there is no conflict.
+// What a CouchDB has not is done there as its users do it: groups by a view, counting in a document
+// by reading and writing it until there is no conflict, a user's documents by a filter. Where they
+// have nothing, a server is measured alone.
 func TestOldWays(t *testing.T) {
 	_, a := startFake(t)
 	couchdb, b := startFake(t)
 	couchdb.couchdb = true
 	o := options(a, b)
-	o.Only = regexp.MustCompile("^(aggregate-50-of-1m|patch-1|patch-64-one)$")
+	o.Only = regexp.MustCompile("^(aggregate-50-of-1m|patch-1|patch-64-one|access-sync|access-wake)$")
 	report, err := run(context.Background(), o, tinySizes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range report.Results {
-		if r.B == nil || r.Ratio == nil {
+		if alone := r.Workload == "access-wake"; alone != (r.B == nil) || alone != (r.Ratio == nil) {
 			t.Errorf("%s: %+v", r.Workload, r)
 		}
 	}
-	if len(report.Results) != 3 || couchdb.byView == 0 || couchdb.conflicts == 0 || len(couchdb.dbs) != 0 {
+	if len(report.Results) != 5 || couchdb.byView == 0 || couchdb.conflicts == 0 || len(couchdb.dbs) != 0 {
 		t.Errorf("%d results, %d groups, %d conflicts, databases %v",
 			len(report.Results), couchdb.byView, couchdb.conflicts, couchdb.dbs)
 	}

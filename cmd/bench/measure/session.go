@@ -16,6 +16,8 @@ type sizes struct {
 	groupDocuments  int64 // in the database of groups
 	bulk            int   // documents of a _bulk_docs request
 	bulkGet         int   // ids of a _bulk_get request
+	accessUsers     int   // of databases with access for each document
+	accessDocuments int64 // of each of them
 	feeds           int
 	smallAttachment int // bytes
 	largeAttachment int
@@ -42,6 +44,8 @@ var fullSizes = sizes{
 	groupDocuments:  1_000_000,
 	bulk:            1000,
 	bulkGet:         200,
+	accessUsers:     100,
+	accessDocuments: 1000,
 	feeds:           5000,
 	smallAttachment: 256 << 10,
 	largeAttachment: 64 << 20,
@@ -59,7 +63,7 @@ var fullSizes = sizes{
 }
 
 var quickSizes = sizes{documents: 2000, diskDocuments: 5000, viewDocuments: 5000, groupDocuments: 10_000,
-	bulk: 1000, bulkGet: 200, feeds: 500,
+	bulk: 1000, bulkGet: 200, accessUsers: 20, accessDocuments: 100, feeds: 500,
 	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20,
 	eventWorkers: 2, timers: 10_000, timersFired: 1000,
 	waits: waits{pause: 50 * time.Millisecond, settle: time.Second, diskSteady: 2 * time.Second, rest: time.Second,
@@ -75,6 +79,7 @@ type session struct {
 	control *conn    // for what is not measured
 	made    []string // databases that exist
 	views   []string // design documents that were added to them
+	users   []benchUser
 
 	node           string           // program that runs what follows feeds in the place of functions; "": this one does
 	deployable     []*eventFunction // those that exist
@@ -184,7 +189,7 @@ func (s *session) fillWith(
 // close deletes what is left of the run, also after it was cancelled.
 func (s *session) close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	var first error
+	first := s.signOff(ctx)
 	for _, f := range slices.Clone(s.deployable) {
 		if err := f.remove(ctx); first == nil {
 			first = err

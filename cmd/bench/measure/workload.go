@@ -43,6 +43,7 @@ func workloads(size sizes) []*workload {
 	all = append(all, findWorkloads()...)
 	all = append(all, searchWorkloads()...)
 	all = append(all, replicationWorkloads()...)
+	all = append(all, accessWorkloads()...)
 	all = append(all, eventWorkloads(size)...)
 	return append(all, feedWake(1, "feeds-wake"), feedWake(50, "feeds-wake-50-dbs"))
 }
