@@ -233,6 +233,20 @@ func (e *estimator) before(id storage.Bound) (n int64, err error) {
 	return n, err
 }
 
+// mostWalked is how many documents of a slice are counted, as many as its lists count.
+const mostWalked = 10_000
+
+// walk counts the documents of a slice in a range of ids, which has no ranks; -1 for more than
+// mostWalked.
+func (e *estimator) walk(o storage.RangeOptions) (n int64, err error) {
+	o.Limit = mostWalked + 1
+	err = e.src.DB.AllDocs(e.ctx, o, nil, func(*storage.ListRow) error { n++; return nil })
+	if n > mostWalked {
+		n = -1
+	}
+	return n, err
+}
+
 // ids counts the documents in the plan's range of ids.
 func (e *estimator) ids() (n int64, err error) {
 	p := *e.p
@@ -241,6 +255,9 @@ func (e *estimator) ids() (n int64, err error) {
 	o, some := f.idRange()
 	if !some {
 		return 0, nil
+	}
+	if e.src.Slice {
+		return e.walk(o)
 	}
 	if o.Descending {
 		// Bounds of a list are named in its direction; here only how many lie between is asked.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"sync"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/selector"
@@ -77,8 +78,7 @@ func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) (*indexL
 	p := ejson.AcquireParser()
 	defer p.Release()
 	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: true}
-	noHeader := func(storage.ListHeader) error { return nil }
-	err := db.AllDocs(ctx, designs, noHeader, func(r *storage.ListRow) error {
+	err := db.AllDocs(ctx, designs, nil, func(r *storage.ListRow) error {
 		if err := storage.HoldParsed(ctx, db, r.Doc.Body); err != nil {
 			return err
 		}
@@ -94,4 +94,14 @@ func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) (*indexL
 	})
 	SortIndexes(list.indexes)
 	return list, err
+}
+
+// SliceIndexes are the indexes for who sees a slice of a database (storage.DB.As). Those that design
+// documents define have rows of all documents, so that the slice is as a database without them.
+func SliceIndexes(ctx context.Context, db *storage.DB) (list []*Index, partitioned bool, err error) {
+	exists, err := db.Beginning(func(is bool) error { partitioned = is; return nil }).Exists(ctx)
+	if err == nil && !exists {
+		err = compat.ErrNoDatabase
+	}
+	return []*Index{AllDocs}, partitioned, err
 }

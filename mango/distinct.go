@@ -79,6 +79,9 @@ func (d *Distinct) Find(
 	value func(json []byte, count int64) error,
 ) (*DistinctAnswer, error) {
 	answer := new(DistinctAnswer)
+	if src.AllFields == nil {
+		return answer, errNoDistinct
+	}
 	left := d.limit.n
 	after := d.after
 	var last []byte
@@ -117,9 +120,6 @@ func (d *Distinct) Find(
 // index returns the first index over all fields that is ready and has entries for the path;
 // errNoDistinct if there is none.
 func (d *Distinct) index(s *storage.Snapshot, fields *allfields.Indexes) (*allfields.Index, error) {
-	if fields == nil {
-		return nil, errNoDistinct
-	}
 	list, err := fields.Open(s)
 	if err != nil {
 		return nil, err

@@ -30,4 +30,6 @@
 //     snapshots.
 //  3. A picker passes over members that nothing looks at: a selector sees no difference between a document and what was
 //     picked.
+//  4. A query of a slice (Source.Slice) reads documents that the user sees, and their places in lists; no index of all
+//     documents, and no count of them.
 package mango

@@ -19,6 +19,9 @@ import (
 // Source is where a query reads.
 type Source struct {
 	DB *storage.DB
+	// Slice says that DB shows some of the documents (storage.DB.As). There are no snapshots of it and
+	// no ranks; what is read of it are the user's own rows.
+	Slice bool
 	// nil: indexes are as if they were not built, and their queries read the documents.
 	Views *views.Views
 	// Fields are the indexes over all fields; nil: as if they were not built.
@@ -148,11 +151,7 @@ func (f *finder) whole(d *docread.Document) (*docread.Document, error) {
 	if d == nil || !d.Partial || !f.plan.req.Fields.All() || f.skip > 0 || f.limit == 0 {
 		return d, nil
 	}
-	var now *docread.Document
-	err := f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) (err error) {
-		now, err = s.Open(d.ID, docread.OpenOptions{Conflicts: f.showsConflicts()})
-		return err
-	})
+	now, err := f.src.DB.Open(f.ctx, d.ID, docread.OpenOptions{Conflicts: f.showsConflicts()})
 	if errors.Is(err, compat.KindNotFound) {
 		return nil, nil
 	}

@@ -53,7 +53,7 @@ func (f *finder) scanHere(o storage.RangeOptions, fn func(*docread.Document) err
 // scanDocs reads the documents in a range of ids.
 func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*docread.Document) error) error {
 	o.Limit, o.IncludeDocs, o.Conflicts, o.Members = -1, true, f.showsConflicts(), f.members
-	err := f.src.DB.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
+	err := f.src.DB.AllDocs(ctx, o, nil, func(r *storage.ListRow) error {
 		// An empty list would be shown as "_conflicts": [], which CouchDB leaves out.
 		if o.Conflicts && len(r.Doc.Conflicts) == 0 {
 			r.Doc.Conflicts = nil

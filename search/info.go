@@ -195,7 +195,7 @@ func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]boo
 		return nil, err
 	}
 	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
-	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(row *storage.ListRow) error {
+	err = db.AllDocs(ctx, o, nil, func(row *storage.ListRow) error {
 		if err := storage.HoldParsed(ctx, db, row.Doc.Body); err != nil {
 			return err
 		}

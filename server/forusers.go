@@ -41,12 +41,14 @@ var forUsers = rowsFor(map[call.ForUsers][]string{
 		"GET,HEAD,POST /{db}/_design_docs", "POST /{db}/_design_docs/queries",
 		"GET,HEAD,POST /{db}/_local_docs", "POST /{db}/_local_docs/queries",
 		"* /{db}/_partition/{partition}/{rest...}",
+		"POST /{db}/_find", "POST /{db}/_find/{rest...}", "POST /{db}/_explain", "POST /{db}/_explain/{rest...}",
+		"POST /{db}/_distinct", "POST /{db}/_aggregate", "GET /{db}/_index",
 		"GET,POST,HEAD /{db}/_changes", "GET,POST,HEAD /{db}/_changes/{rest...}",
 	},
 	call.NoDocuments: {
 		"POST /{db}/_ensure_full_commit", "GET /{db}/_revs_limit", "GET /{db}/_access",
 		"GET /{db}/_auto_purge", "HEAD /{db}/_auto_purge", "* /{db}/_auto_purge/{rest...}", "GET,HEAD /{db}/_history",
-		"* /{db}/_temp_view", "* /{db}/_local", "* /{db}/_local%2F", "* /{db}/_local/{name}/{rest...}",
+		"* /{db}/_temp_view", "* /{db}/_local", "* /{db}/_local%2F", "* /{db}/_local/{name}/{rest...}", "* /{db}/_index/{rest...}",
 		"* /{db}/_partition", "* /{db}/_sync_shards/{rest...}", "* /{db}/_time_seq/{rest...}",
 	},
 	toServer: {
@@ -65,10 +67,8 @@ var forUsers = rowsFor(map[call.ForUsers][]string{
 	},
 	call.ForAdmins("it names others"): {"GET /{db}/_security"},
 	overIndex: slices.Concat([]string{
-		"GET /{db}/_index", "GET /{db}/_index_use", "POST /{db}/_index", "POST /{db}/_index/_bulk_delete",
+		"GET /{db}/_index_use", "POST /{db}/_index", "POST /{db}/_index/_bulk_delete",
 		"DELETE /{db}/_index/{ddoc}/{type}/{name}", "DELETE /{db}/_index/_design/{ddoc}/{type}/{name}",
-		"* /{db}/_index/{rest...}", "POST /{db}/_find", "POST /{db}/_find/{rest...}", "POST /{db}/_distinct",
-		"POST /{db}/_aggregate", "POST /{db}/_explain", "POST /{db}/_explain/{rest...}",
 		"POST /{db}/_search_cleanup", "POST /{db}/_nouveau_cleanup",
 	}, below("/{db}/_design/{name}/",
 		"GET _info", "GET _info/{rest...}", "GET,POST,HEAD _view/{view}", "POST _view/{view}/queries",

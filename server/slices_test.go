@@ -405,6 +405,10 @@ func shown(answer *httptest.ResponseRecorder, masked bool) string {
 	if err := json.Unmarshal(answer.Body.Bytes(), &v); err != nil {
 		return fmt.Sprint(answer.Code, " ", answer.Body.String(), " ", servertest.ETag(answer))
 	}
+	hidden := []string{"seq", "last_seq", "dbname", "execution_time_ms"}
+	if masked {
+		hidden = append(hidden, "status", "pending", "offset", "total_rows")
+	}
 	var strip func(v any)
 	strip = func(v any) {
 		switch v := v.(type) {
@@ -413,13 +417,8 @@ func shown(answer *httptest.ResponseRecorder, masked bool) string {
 				strip(e)
 			}
 		case map[string]any:
-			delete(v, "seq")
-			delete(v, "last_seq")
-			if masked {
-				delete(v, "status")
-				delete(v, "pending")
-				delete(v, "offset")
-				delete(v, "total_rows")
+			for _, name := range hidden {
+				delete(v, name)
 			}
 			for _, e := range v {
 				strip(e)
@@ -515,6 +514,7 @@ func (w *sliceWorld) compare(user string) {
 	require.NoError(w.t, json.Unmarshal(w.do(user, "GET", plain, "").Body.Bytes(), &there))
 	require.NoError(w.t, json.Unmarshal(w.do(user, "GET", "/db", "").Body.Bytes(), &here))
 	require.Equal(w.t, there, here, "%s counts\n%s", user, w.story())
+	w.finds(user, plain)
 	w.ancestors(user, all)
 	w.suffixes(user)
 	w.locals(user)

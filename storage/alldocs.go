@@ -15,7 +15,7 @@ import (
 
 // AllDocs lists the documents whose winner is not deleted: it calls header once, then row for each
 // row, in order of the ids' bytes. On a store that limits the age of snapshots a long list goes on
-// in a newer one.
+// in a newer one. Without a header, which may be nil, nothing is counted.
 func (db *DB) AllDocs(
 	ctx context.Context,
 	o RangeOptions,
@@ -28,7 +28,7 @@ func (db *DB) AllDocs(
 		if o.Snapshots != nil {
 			*o.Snapshots++
 		}
-		if !started {
+		if !started && header != nil {
 			h, err := d.listHeader(&o)
 			if err != nil {
 				return err

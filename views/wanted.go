@@ -105,7 +105,7 @@ func (v *Views) designWith(
 	if err != nil {
 		return nil, uuid, err
 	}
-	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(row *storage.ListRow) error {
+	err = db.AllDocs(ctx, o, nil, func(row *storage.ListRow) error {
 		d, err := parseDocument(row.Doc, partitioned)
 		if err != nil || d.signature != signature {
 			return err

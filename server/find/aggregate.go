@@ -42,6 +42,10 @@ func (h *Handlers) aggregate(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	source, err := h.mangoSource(c)
+	if err != nil {
+		return err
+	}
 	timeout := time.Duration(c.Env.Config.Int("mango", "aggregate_timeout", 0)) * time.Second
 	ctx, cancel := context.WithTimeoutCause(c.Context(), timeout, compat.ErrTimeout)
 	defer cancel()
@@ -52,7 +56,7 @@ func (h *Handlers) aggregate(c *call.Call) error {
 		return err
 	}
 	separator := "\r\n"
-	answer, err := plan.Run(ctx, h.mangoSource(c), func(group []byte) error {
+	answer, err := plan.Run(ctx, source, func(group []byte) error {
 		if _, err := s.WriteString(separator); err != nil {
 			return err
 		}

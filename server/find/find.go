@@ -72,6 +72,10 @@ func (h *Handlers) find(c *call.Call) error {
 			return err
 		}
 	}
+	source, err := h.mangoSource(c)
+	if err != nil {
+		return err
+	}
 	s := c.Stream(http.StatusOK)
 	if _, err := s.WriteString(`{"docs":[`); err != nil {
 		return err
@@ -82,7 +86,7 @@ func (h *Handlers) find(c *call.Call) error {
 		separator := "\r\n"
 		ctx, span := tracing.Start(c.Context(), "find")
 		span.String("settee.index", plan.Index().Kind.String())
-		answer, err = plan.Find(ctx, h.mangoSource(c), func(doc []byte) error {
+		answer, err = plan.Find(ctx, source, func(doc []byte) error {
 			if _, err := s.WriteString(separator); err != nil {
 				return err
 			}
@@ -130,16 +134,21 @@ func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
 
 // mangoSource is what a query of this caller reads from. A caller who may not see every document
 // gets a check of each one, which answers ErrHidden for a document that is not there as well as for
-// one that is not theirs.
-func (h *Handlers) mangoSource(c *call.Call) *mango.Source {
+// one that is not theirs. Indexes of the whole database are not there for a slice of it.
+func (h *Handlers) mangoSource(c *call.Call) (*mango.Source, error) {
+	some, err := c.Docs.Access().SeesSome(c.Context())
+	if err != nil {
+		return nil, err
+	}
 	source := &mango.Source{
 		DB:          c.DB,
-		Views:       h.o.Views,
-		AllFields:   h.o.AllFields,
-		Search:      h.o.Search,
+		Slice:       some,
 		SearchTime:  time.Duration(c.Env.Config.Int("search", "timeout", 0)) * time.Millisecond,
 		Keep:        c.Keep,
 		ScanWarning: c.Settings.MangoScanWarning,
+	}
+	if !some {
+		source.Views, source.AllFields, source.Search = h.o.Views, h.o.AllFields, h.o.Search
 	}
 	if c.Docs.Hides() {
 		source.Shown = func(d *docread.Document) error {
@@ -150,7 +159,7 @@ func (h *Handlers) mangoSource(c *call.Call) *mango.Source {
 			return err
 		}
 	}
-	return source
+	return source, nil
 }
 
 // explain serves POST /{db}/_explain, for queries and for requests to _aggregate, which have values.
@@ -171,7 +180,11 @@ func (h *Handlers) explain(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	answer, err := plan.AppendExplain(c.Context(), h.mangoSource(c), nil, c.DB.Name())
+	source, err := h.mangoSource(c)
+	if err != nil {
+		return err
+	}
+	answer, err := plan.AppendExplain(c.Context(), source, nil, c.DB.Name())
 	if err != nil {
 		return err
 	}
@@ -193,12 +206,16 @@ func (h *Handlers) distinct(c *call.Call) error {
 	if c.Docs.Hides() {
 		return compat.NewError(compat.KindForbidden, "You are not allowed to list values of this database.")
 	}
+	source, err := h.mangoSource(c)
+	if err != nil {
+		return err
+	}
 	s := c.Stream(http.StatusOK)
 	if _, err := s.WriteString(`{"values":[`); err != nil {
 		return err
 	}
 	separator := "\r\n"
-	answer, err := request.Find(c.Context(), h.mangoSource(c), func(value []byte, count int64) error {
+	answer, err := request.Find(c.Context(), source, func(value []byte, count int64) error {
 		b := append(append(append(s.Buffer(), separator...), `{"value":`...), value...)
 		b = append(strconv.AppendInt(append(b, `,"count":`...), count, 10), '}')
 		separator = ",\r\n"

@@ -35,8 +35,15 @@ func New(o Options) *Handlers { return &Handlers{o: o} }
 func (h *Handlers) ForgetParsed() { h.catalogue.Forget() }
 
 // indexes lists the indexes of the database, that of all documents first, and reports whether it is
-// partitioned.
+// partitioned. Those who see only some of the documents have those of a slice.
 func (h *Handlers) indexes(c *call.Call) ([]*mango.Index, bool, error) {
+	some, err := c.Docs.Access().SeesSome(c.Context())
+	if err != nil {
+		return nil, false, err
+	}
+	if some {
+		return mango.SliceIndexes(c.Context(), c.DB)
+	}
 	return h.catalogue.Indexes(c.Context(), c.DB)
 }
 

@@ -251,7 +251,7 @@ type design struct {
 // designs lists the design documents that have indexes and do not forbid to build them.
 func (w *Warmer) designs(ctx context.Context, db *storage.DB) (designs []design, err error) {
 	o := storage.RangeOptions{Namespace: storage.NamespaceDesign, IncludeDocs: true, Limit: -1}
-	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
+	err = db.AllDocs(ctx, o, nil, func(r *storage.ListRow) error {
 		if r.Doc == nil || !compat.IsDesignID(r.ID) {
 			return nil
 		}
