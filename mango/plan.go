@@ -254,6 +254,9 @@ func (ix *Index) covers(fields *selector.Fields, more []string) bool {
 // Covering reports whether the index alone answers the query, without the documents.
 func (p *Plan) Covering() bool { return p.index.covers(p.req.Fields, p.req.Selector.Fields()) }
 
+// FieldsOf are the names of the fields that the selector has conditions on (selector.Selector.Fields).
+func FieldsOf(p *Plan) []string { return p.req.Selector.Fields() }
+
 // WantsStats reports whether the answer shows what the query cost.
 func (p *Plan) WantsStats() bool { return p.req.ExecutionStats }
 

@@ -89,6 +89,8 @@ func TestDoctorNumbers(t *testing.T) {
 		"no mounts":     {one(judgeFileSystem("x", "/")), "unknown"},
 		"scans":         {one(judgeQueries(1101, 10, 1), nil), "warning queries_scan"},
 		"few scans":     {one(judgeQueries(1100, 10, 1), nil), "notice queries_scan"},
+		"one scan":      {one(judgeScans("db", []scanUse{{nil, 2, 1101, 10}}), nil), "warning index_missing db"},
+		"an answer":     {one(judgeScans("db", []scanUse{{nil, 2, 1100, 10}}), nil), ""},
 		"no scans":      {one(judgeQueries(1100, 10, 0), nil), ""},
 	} {
 		require.Equal(t, c.want, c.got, name)

@@ -101,7 +101,7 @@ func (h *Handlers) find(c *call.Call) error {
 		if err != nil {
 			return err
 		}
-		countQuery(c, plan, answer)
+		h.countQuery(c, plan, answer)
 	}
 	b := appendAnswer(append(s.Buffer(), "\r\n]"...), plan, answer)
 	if err := s.Commit(append(b, "}\r\n\n"...)); err != nil {
@@ -233,7 +233,7 @@ func (h *Handlers) distinct(c *call.Call) error {
 }
 
 // countQuery adds a query to the statistics.
-func countQuery(c *call.Call, plan *mango.Plan, a *mango.Answer) {
+func (h *Handlers) countQuery(c *call.Call, plan *mango.Plan, a *mango.Answer) {
 	s := c.Env.Stats
 	s.KeysExamined.Add(a.Stats.Keys)
 	s.DocsExamined.Add(a.Stats.Docs)
@@ -244,5 +244,6 @@ func countQuery(c *call.Call, plan *mango.Plan, a *mango.Answer) {
 	s.Read(int(a.Stats.Docs + a.Stats.QuorumDocs))
 	if plan.Index().Kind == mango.KindAllDocs {
 		s.UnindexedQueries.Add(1)
+		h.scans.note(c.DB.Name(), mango.FieldsOf(plan), &a.Stats)
 	}
 }

@@ -17,6 +17,7 @@ import (
 type Handlers struct {
 	o         Options
 	catalogue mango.Catalogue
+	scans     *scans
 }
 
 // Options are the indexes that queries go by.
@@ -28,7 +29,7 @@ type Options struct {
 }
 
 // New makes the handlers.
-func New(o Options) *Handlers { return &Handlers{o: o} }
+func New(o Options) *Handlers { return &Handlers{o: o, scans: newScans()} }
 
 // ForgetParsed empties the cache of indexes, which are then read again. It may be called at any
 // time.

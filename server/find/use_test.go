@@ -2,8 +2,11 @@ package find_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,4 +95,41 @@ func TestIndexUse(t *testing.T) {
 		require.Equal(t, q.used, list(), q.query)
 	}
 	require.Equal(t, http.StatusNotFound, s.Do("GET", "/none/_index_use", "").Code)
+}
+
+// TestScans: queries that read documents one after the other are counted by their fields for
+// administrators, and those that an index serves are not.
+func TestScans(t *testing.T) {
+	s := servertest.NewWithUsers(t, 1) // with /db and a document
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/other", "").Code)
+	for range 2 {
+		require.Equal(t, http.StatusCreated, s.Do("POST", "/db", `{"a":1,"b":1,"c":1}`).Code)
+	}
+	require.Equal(t, http.StatusOK, s.Do("POST", "/db/_index", `{"index":{"fields":["c"]}}`).Code)
+	long := strings.Repeat("x", 1100)
+	for _, query := range []string{
+		`{"selector":{"b":1,"$or":[{"a":2},{"b":1}]}}`, `{"selector":{"a":{"$gt":5},"b":1}}`, `{"selector":{"b":1}}`,
+		`{"selector":{"c":1}}`, `{"selector":{"_id":{"$gt":null}}}`, `{"selector":{"` + long + `":1}}`,
+	} {
+		require.Equal(t, http.StatusOK, s.Do("POST", "/db/_find", query).Code, query)
+	}
+	require.JSONEq(t, `[{"fields":["a","b"],"queries":2,"docs_examined":8,"results_returned":2},
+		{"fields":["b"],"queries":1,"docs_examined":4,"results_returned":2}]`,
+		scansOf(t, s.Do("GET", "/db/_index_use", "").Body), "the index is a document, too")
+	servertest.Expect(t, s.Do("GET", "/db/_index_use", "", servertest.As("joe0")...), 200, `{"designs":[]}`+"\n")
+	require.JSONEq(t, `[]`, scansOf(t, s.Do("GET", "/other/_index_use", "").Body))
+	for i := range 300 {
+		require.Equal(t, http.StatusOK, s.Do("POST", "/db/_find", fmt.Sprintf(`{"selector":{"n%d":1}}`, i)).Code)
+	}
+	var kept []json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(scansOf(t, s.Do("GET", "/db/_index_use", "").Body)), &kept))
+	require.Len(t, kept, 256)
+}
+
+// scansOf is the member scans of an answer.
+func scansOf(t *testing.T, body io.Reader) string {
+	t.Helper()
+	var answer struct{ Scans json.RawMessage }
+	require.NoError(t, json.NewDecoder(body).Decode(&answer))
+	return string(answer.Scans)
 }
