@@ -36,6 +36,12 @@ func principals(who principal.Principal) (access.Principals, error) {
 	return access.Of(who.Name, roles), nil
 }
 
+// SeenBy is a database as the user of a name sees it who has these roles, for the same request. The
+// caller has made sure that its own principal may see all of that.
+func SeenBy(d *Database, user string, roles []string) *Database {
+	return d.store.Database(d.Name(), principal.Principal{Name: user, Roles: roles}, d.from)
+}
+
 // cut gives the principal the slice of a database with access for each document, all of it to its
 // administrators; some tells that it is a slice.
 func cut(d *Database, s *compat.Security, perDocument bool) (some bool, err error) {

@@ -1,8 +1,11 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,6 +130,60 @@ func TestAccessOption(t *testing.T) {
 	}
 }
 
+// TestAdministratorsAskWhoSees: an administrator of the database is told whom each leaf of a document is
+// for, a tombstone's list too, and what a user sees; users are told neither.
+func TestAdministratorsAskWhoSees(t *testing.T) {
+	s := servertest.NewWithUsers(t, 2)
+	expect201(t, s.Do("PUT", "/notes?access=true", ""))
+	security := `{"admins":{"names":["joe1"]},"members":{"roles":["r"]}}`
+	require.Equal(t, 200, s.Do("PUT", "/notes/_security", security).Code)
+	boss, user := servertest.As("joe1"), servertest.As("joe0")
+	for _, doc := range []string{
+		`{"_id":"a","_access":["joe0"]}`, `{"_id":"b","_access":["role:sales","_users"]}`,
+		`{"_id":"c"}`, `{"_id":"d","_access":["role:sales"]}`,
+	} {
+		expect201(t, s.Do("POST", "/notes", doc))
+	}
+	rev := servertest.ETag(s.Do("HEAD", "/notes/a", ""))
+	require.Equal(t, 200, s.Do("DELETE", "/notes/a?rev="+strings.Trim(rev, `"`), "", user...).Code)
+	for id, want := range map[string]string{
+		"a": `"deleted":true,"access":["joe0"],"inherited":true}]}`,
+		"b": `"access":["_users","role:sales"]}]}`,
+		"c": `"access":[]}]}`,
+	} {
+		w := s.Do("GET", "/notes/_access/"+id, "", boss...)
+		require.Equal(t, 200, w.Code)
+		require.True(t, strings.HasSuffix(w.Body.String(), want+"\n"), w.Body)
+		require.Equal(t, 401, s.Do("GET", "/notes/_access/"+id, "", user...).Code)
+	}
+	require.Equal(t, 404, s.Do("GET", "/notes/_access/x", "", boss...).Code)
+
+	ids := func(query string) string {
+		w := s.Do("GET", "/notes/_access/"+query, "", boss...)
+		require.Equal(t, 200, w.Code, w.Body)
+		var list struct{ Rows []struct{ ID string } }
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &list))
+		all := ""
+		for _, row := range list.Rows {
+			all += row.ID
+		}
+		return all
+	}
+	require.Equal(t, "b", ids(`joe0/_all_docs?roles=["r"]`))
+	require.Equal(t, "bd", ids(`nobody-yet/_all_docs?roles=["r","sales"]`))
+	require.Equal(t, "d", ids(`ann/_all_docs?roles=["r","sales"]&start_key="c"`))
+	require.Equal(t, "bcd", ids(`joe1/_all_docs?roles=["r"]`), "an administrator sees all")
+	refused := s.Do("GET", `/notes/_access/ann/_all_docs?roles=["sales"]`, "", boss...)
+	require.Equal(t, 403, refused.Code, "is no member")
+	require.Equal(t, 401, s.Do("GET", `/notes/_access/joe0/_all_docs?roles=["r"]`, "", user...).Code)
+	for _, roles := range []string{`r`, `"r"`, `[1]`, `{}`} {
+		require.Equal(t, 400, s.Do("GET", "/notes/_access/joe0/_all_docs?roles="+roles, "", boss...).Code, roles)
+	}
+	for _, path := range []string{"doc", "joe0/_all_docs"} {
+		require.Equal(t, 404, s.Do("GET", "/db/_access/"+path, "").Code, "a plain database has no such paths")
+	}
+}
+
 // TestDesignsAreForAllOrAdmins: a design document may be for everybody who has signed in, or for
 // administrators, who alone write it.
 func TestDesignsAreForAllOrAdmins(t *testing.T) {
@@ -142,4 +199,51 @@ func TestDesignsAreForAllOrAdmins(t *testing.T) {
 		expect201(t, s.Do("POST", "/notes", `{"_access":`+list+`}`)) // another document may be
 	}
 	require.Equal(t, http.StatusNotFound, s.Do("GET", "/notes/_design/some", "").Code)
+}
+
+// asked holds what administrators are told: that lists of leaves are those that were worked out here, and
+// that what a user sees is what the user is shown.
+func (w *sliceWorld) asked(user string, all map[string][]sliceLeaf) {
+	for id, leaves := range all {
+		answer := w.do("admin", "GET", "/db/_access/"+strings.ReplaceAll(id, "/", "%2F"), "")
+		if len(leaves) == 0 {
+			require.Equal(w.t, http.StatusNotFound, answer.Code, w.story())
+			continue
+		}
+		var told struct {
+			Leaves []struct {
+				Rev       string
+				Deleted   bool
+				Access    []string
+				Inherited bool
+			}
+		}
+		require.NoError(w.t, json.Unmarshal(answer.Body.Bytes(), &told), answer.Body)
+		require.Len(w.t, told.Leaves, len(leaves), w.story())
+		for _, leaf := range told.Leaves {
+			i := slices.IndexFunc(leaves, func(l sliceLeaf) bool { return l.rev == leaf.Rev })
+			require.GreaterOrEqual(w.t, i, 0, w.story())
+			list := slices.Compact(slices.Sorted(slices.Values(w.lists[id+" "+leaf.Rev])))
+			require.ElementsMatch(w.t, list, leaf.Access, "%s %s\n%s", id, leaf.Rev, w.story())
+			require.Equal(w.t, leaves[i].deleted, leaf.Deleted, id)
+			require.Equal(w.t, !leaves[i].given && len(list) > 0, leaf.Inherited, id)
+		}
+	}
+	if user == "" {
+		return
+	}
+	roles, err := json.Marshal(append([]string{}, w.roles[user]...))
+	require.NoError(w.t, err)
+	query := "?include_docs=true&roles=" + url.QueryEscape(string(roles))
+	told := w.do("admin", "GET", "/db/_access/"+user+"/_all_docs"+query, "")
+	own := w.do(user, "GET", "/db/_all_docs?include_docs=true", "")
+	require.Equal(w.t, http.StatusOK, own.Code, own.Body)
+	require.Equal(w.t, own.Body.String(), told.Body.String(), "%s\n%s", user, w.story())
+}
+
+func leafRevs(leaves []sliceLeaf) (revs []string) {
+	for _, leaf := range leaves {
+		revs = append(revs, leaf.rev)
+	}
+	return revs
 }

@@ -488,13 +488,6 @@ func (w *sliceWorld) questions(all map[string][]sliceLeaf) (list []sliceRequest)
 	return list
 }
 
-func leafRevs(leaves []sliceLeaf) (revs []string) {
-	for _, leaf := range leaves {
-		revs = append(revs, leaf.rev)
-	}
-	return revs
-}
-
 // compare asks a user's questions of both databases.
 func (w *sliceWorld) compare(user string) {
 	all := w.all()
@@ -515,6 +508,7 @@ func (w *sliceWorld) compare(user string) {
 	require.NoError(w.t, json.Unmarshal(w.do(user, "GET", "/db", "").Body.Bytes(), &here))
 	require.Equal(w.t, there, here, "%s counts\n%s", user, w.story())
 	w.finds(user, plain)
+	w.asked(user, all)
 	w.ancestors(user, all)
 	w.suffixes(user)
 	w.locals(user)

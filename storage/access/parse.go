@@ -84,3 +84,20 @@ func principalOf(entry ejson.Value) string {
 	}
 	return UserPrefix + text
 }
+
+// Entries says a list of principals in the words that Parse reads.
+func Entries(list []string) []string {
+	entries := make([]string, len(list))
+	for i, p := range list {
+		user, isUser := strings.CutPrefix(p, UserPrefix)
+		switch {
+		case isUser:
+			entries[i] = user
+		case p == Anyone:
+			entries[i] = everyone
+		default:
+			entries[i] = ofRole + strings.TrimPrefix(p, RolePrefix)
+		}
+	}
+	return entries
+}

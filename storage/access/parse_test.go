@@ -48,6 +48,11 @@ func TestParse(t *testing.T) {
 		}
 		require.NoError(t, err, body)
 		require.Equal(t, want, list, body)
+		again, err := json.Marshal(map[string][]string{"_access": Entries(list)})
+		require.NoError(t, err)
+		back, _, err := Parse(again)
+		require.NoError(t, err)
+		require.ElementsMatch(t, list, back, body)
 	}
 }
 
