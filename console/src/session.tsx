@@ -1,7 +1,7 @@
 // Who is signed in, and the form that signs in.
 import { createContext, type ComponentChildren } from 'preact'
-import { useContext, useEffect, useState } from 'preact/hooks'
-import { ApiError, get, hasToken, onSignedOut, post, remove, setToken } from './api'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, get, hasToken, onSignedOut, path, post, put, remove, setToken } from './api'
 import { Button, Field, Notice } from './ui'
 import { useLatest } from './use'
 
@@ -17,11 +17,18 @@ interface SessionAnswer {
   userCtx: { name: string | null, roles: string[] }
 }
 
-const Session = createContext<{ user: User, signOut: () => void }>({
-  user: { name: null, roles: [], admin: false }, signOut: () => {}
+interface Session {
+  user: User
+  signOut: () => void
+  /** changePassword gives the user a new password, and the browser a new session, for the old ones end with it. */
+  changePassword: (current: string, next: string) => Promise<void>
+}
+
+const Session = createContext<Session>({
+  user: { name: null, roles: [], admin: false }, signOut: () => {}, changePassword: async () => {}
 })
 
-/** useSession is who is signed in, and how to leave. */
+/** useSession is who is signed in, how to leave, and how to change the password. */
 export const useSession = () => useContext(Session)
 
 async function whoAmI (): Promise<User> {
@@ -47,9 +54,10 @@ export function SignedIn ({ children }: { children: ComponentChildren }) {
       setUser({ name: null, roles: [], admin: false })
     })
   })
+  const changing = useRef(false)
   useEffect(() => {
     look()
-    return onSignedOut(look)
+    return onSignedOut(() => { if (!changing.current) look() })
   }, [])
   if (!user) return null
   if (!known(user)) return <SignIn failed={failed} onDone={look} />
@@ -59,7 +67,35 @@ export function SignedIn ({ children }: { children: ComponentChildren }) {
     setFailed(undefined)
     setUser({ name: null, roles: [], admin: false })
   }
-  return <Session.Provider value={{ user, signOut }}>{children}</Session.Provider>
+  const changePassword = async (current: string, next: string) => {
+    const name = user.name!
+    // The session that this makes is not kept: the answer to a wrong password takes the browser's cookie away.
+    const check = await fetch('/_session', {
+      method: 'POST', credentials: 'omit', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name, password: current })
+    })
+    if (!check.ok) throw new Error(check.status === 401 ? 'The current password is not this one.' : `The server answers ${check.status}.`)
+    changing.current = true
+    try {
+      await setPassword(user, next)
+      await post('/_session', { name, password: next }, { quiet: true })
+    } finally {
+      changing.current = false
+      look()
+    }
+  }
+  return <Session.Provider value={{ user, signOut, changePassword }}>{children}</Session.Provider>
+}
+
+// As in CouchDB, members of _users alone reach their own documents, and unless _security says otherwise nobody is one.
+const CLOSED = 'The database _users is for administrators alone here. One of them sets your password, or lets users into _users.'
+
+// setPassword writes it where the user is: administrators in the settings, others in the database of users.
+async function setPassword ({ name, admin }: User, password: string): Promise<void> {
+  const quiet = { quiet: true }
+  if (admin) return await put(path`/_node/_local/_config/admins/${name!}`, password, quiet)
+  const doc = path`/_users/${`org.couchdb.user:${name!}`}`
+  const own = await get<object>(doc, undefined, quiet).catch((e: unknown) => { throw e instanceof ApiError && e.status === 403 ? new Error(CLOSED) : e })
+  await put(doc, { ...own, password }, quiet)
 }
 
 function SignIn ({ failed, onDone }: { failed: string | undefined, onDone: () => void }) {

@@ -1,10 +1,11 @@
 // The frame around every page: the rail, the header, the palette, and what is said when the server is away.
 import { type ComponentType } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { curl, get, onReach, onSent, sentRecently, type Sent } from './api'
+import { curl, get, hasToken, onReach, onSent, sentRecently, type Sent } from './api'
 import { WithCommands, type Command } from './commands'
 import { opened } from './opened'
 import { pages } from './pages'
+import { ChangePassword } from './password'
 import { href, PlaceProvider, usePlaceHere } from './router'
 import { useSession } from './session'
 import { Button, Code, Dialog, Empty, Menu, Notice } from './ui'
@@ -17,6 +18,7 @@ export function Shell () {
   const { user, signOut } = useSession()
   const [theme, setTheme] = useStored<'system' | 'light' | 'dark'>('theme', 'system')
   const [showsCurl, setShowsCurl] = useState(false)
+  const [changes, setChanges] = useState(false)
   const [away, setAway] = useState(false)
   const [railOpen, setRailOpen] = useState(false)
   useEffect(() => onReach(reach => setAway(reach === 'away')), [])
@@ -29,12 +31,14 @@ export function Shell () {
   const mine = pages.filter(page => user.admin || !page.admin)
   const key = place.parts[0] ?? ''
   const entry = mine.find(page => page.key === key) ?? (key === '' ? mine[0] : undefined)
+  const own = user.name !== null && !hasToken() ? [{ title: 'Change password', run: () => setChanges(true) }] : []
   const commands = useMemo<Command[]>(() => [
     ...mine.map(page => ({ title: page.title, hint: 'page', to: href(page.key === '' ? [] : [page.key]) })),
     { title: 'Show the last requests as curl', run: () => setShowsCurl(true) },
     { title: 'Light colours', run: () => setTheme('light') },
     { title: 'Dark colours', run: () => setTheme('dark') },
     { title: 'Colours of the system', run: () => setTheme('system') },
+    ...own,
     { title: 'Sign out', run: signOut }
   ], [user])
   return (
@@ -66,6 +70,7 @@ export function Shell () {
                 { title: 'Light colours', run: () => setTheme('light') },
                 { title: 'Dark colours', run: () => setTheme('dark') },
                 { title: 'Colours of the system', run: () => setTheme('system') },
+                ...own,
                 { title: 'Sign out', run: signOut }
               ]}
             >
@@ -75,6 +80,7 @@ export function Shell () {
           {away && <div class='away'><Notice kind='failed'>The server does not answer. It is asked every second, and the page goes on when it is back.</Notice></div>}
           {entry ? <Loader key={entry.key} page={entry.key} load={entry.load} /> : <Missing />}
         </div>
+        {changes && <ChangePassword onClose={() => setChanges(false)} />}
         {showsCurl && <AsCurl user={user.name ?? undefined} onClose={() => setShowsCurl(false)} />}
       </WithCommands>
     </PlaceProvider>

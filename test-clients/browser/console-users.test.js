@@ -63,6 +63,61 @@ test('a member sees the pages of a member', async () => {
   noErrors()
 })
 
+// Changes the password of who is signed in there, from one to another.
+async function change (on, current, next, again = next) {
+  await on.getByRole('button', { name: /Account and colours/ }).click()
+  await on.getByRole('menuitem', { name: 'Change password' }).click()
+  await on.getByLabel('Current password').fill(current)
+  await on.getByLabel('New password', { exact: true }).fill(next)
+  await on.getByLabel('New password again').fill(again)
+  await on.getByRole('button', { name: 'Change password' }).click()
+}
+
+const session = async headers => await (await fetch(`${base}/_session`, { headers })).json()
+
+test('an administrator and a user change their own passwords, and other sessions of them end', async () => {
+  expect(/401 (GET|POST) |status of 401/) // what is asked while the session changes, too
+  expect(/403 GET .*_users|status of 403/)
+  for (const [name, from, to] of [['ann', 'a long one', 'a longer one'], ['boss', 'first', 'second']]) {
+    if (name === 'boss') await api('/_node/_local/_config/admins/boss', { method: 'PUT', body: '"first"' })
+    const context = await browser.newContext()
+    const other = await watched(context)
+    await signIn(name, from, other)
+    const [cookie] = await context.cookies()
+    const before = { cookie: `${cookie.name}=${cookie.value}` }
+    assert.equal((await session(before)).userCtx.name, name)
+
+    await change(other, from, to, 'something else')
+    await other.getByRole('alert').getByText('The two new passwords differ.').waitFor()
+    await other.getByRole('button', { name: 'Cancel' }).click()
+    await change(other, 'wrong', to)
+    await other.getByRole('alert').getByText('The current password is not this one.').waitFor()
+    await other.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal((await session(before)).userCtx.name, name, 'a wrong password changes nothing')
+
+    if (name === 'ann') { // members of _users alone reach their own document, as in CouchDB
+      await change(other, from, to)
+      await other.getByRole('alert').getByText('The database _users is for administrators alone here.').waitFor()
+      await other.getByRole('button', { name: 'Cancel' }).click()
+      await api('/_node/_local/_config/couchdb/users_db_security_editable', { method: 'PUT', body: '"true"' })
+      await api('/_users/_security', { method: 'PUT', body: { admins: { roles: ['_admin'] }, members: { roles: ['sales'] } } })
+    }
+    await change(other, from, to)
+    await other.getByText('Your password was changed.').waitFor()
+    await other.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal((await session(before)).userCtx.name, null, 'the session of before has ended')
+    const basic = password => fetch(`${base}/_session`, { headers: { authorization: 'Basic ' + btoa(`${name}:${password}`) } })
+    assert.equal((await basic(from)).status, 401)
+    assert.equal((await basic(to)).status, 200)
+    // This browser goes on without signing in.
+    await other.reload()
+    await other.getByRole('navigation', { name: 'Pages' }).waitFor()
+    await context.close()
+  }
+  assert.deepEqual((await api('/_users/org.couchdb.user:ann')).roles, ['sales', 'office'], 'roles stay')
+  noErrors()
+})
+
 test('a password is changed, a user deleted', async () => {
   await open('users?chosen=ann')
   await page.getByLabel('New password').fill('another one')
