@@ -33,6 +33,8 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, 201, request(t, "PUT", from+"/db/_history", `{"history":"30d"}`))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts?partitioned=true", ""))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts/a:1", "{}"))
+	require.Equal(t, 201, request(t, "PUT", from+"/notes?access=true", ""))
+	require.Equal(t, 200, request(t, "PUT", from+"/notes/_access", `{"share":"any"}`))
 	require.Equal(
 		t,
 		201,
@@ -90,6 +92,7 @@ func TestMigrate(t *testing.T) {
 	require.JSONEq(t, `{"deleted_document_ttl":"30_days"}`, body(t, to+"/db/_auto_purge"))
 	require.JSONEq(t, `{"history":"30d"}`, body(t, to+"/db/_history"))
 	require.Contains(t, body(t, to+"/parts"), `"partitioned":true`)
+	require.JSONEq(t, `{"share":"any"}`, body(t, to+"/notes/_access"))
 
 	// what is written while it follows arrives, too
 	in, enter := io.Pipe()

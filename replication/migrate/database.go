@@ -67,7 +67,7 @@ func (d *database) settings(ctx context.Context) error {
 	if err := d.set(ctx, path+"/_revs_limit", limit); err != nil {
 		return err
 	}
-	if err := d.copyTimes(ctx, path); err != nil {
+	if err := d.copyOthers(ctx, path); err != nil {
 		return err
 	}
 	if d.name == usersDB { // its security object is fixed
@@ -121,12 +121,12 @@ func (d *database) set(ctx context.Context, path string, value json.RawMessage) 
 	return err
 }
 
-// copyTimes copies how many purges are remembered, and how long deleted documents and replaced
-// revisions are kept. A setting that the source does not have, or does not show to this user, is
-// not copied; neither is an empty /_history, since a CouchDB as the target has no such path. One
+// copyOthers copies how many purges are remembered, how long deleted documents and replaced revisions
+// are kept, and to whom users may give documents. A setting that the source does not have, or does
+// not show to this user, is not copied; neither is an empty /_history, since a CouchDB as the target has no such path. One
 // that the target does not have is left out.
-func (d *database) copyTimes(ctx context.Context, path string) error {
-	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge", "/_history"} {
+func (d *database) copyOthers(ctx context.Context, path string) error {
+	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge", "/_history", "/_access"} {
 		var set json.RawMessage
 		err := d.m.o.Source.GetJSON(ctx, path+name, &set)
 		_, answered := errors.AsType[*site.Error](err)
