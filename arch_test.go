@@ -71,7 +71,7 @@ var rooms = map[string][]string{
 	"storage": {"tracing", "compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
 		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", "storage/blobs", "storage/chunks", "storage/access", "storage/audience",
 		docread, verify}, // the last one for tests
-	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", docread, "storage"},
+	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/audience", docread, "storage"},
 	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery, "tracing"},
 	// What a view is asked, without who answers it.
 	viewQuery: {"compat"},

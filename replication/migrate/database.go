@@ -123,8 +123,8 @@ func (d *database) set(ctx context.Context, path string, value json.RawMessage) 
 
 // copyOthers copies how many purges are remembered, how long deleted documents and replaced revisions
 // are kept, and to whom users may give documents. A setting that the source does not have, or does
-// not show to this user, is not copied; neither is an empty /_history, since a CouchDB as the target has no such path. One
-// that the target does not have is left out.
+// not show to this user, is not copied; neither is an empty /_history, since a CouchDB as the target
+// has no such path. One that the target does not have is left out.
 func (d *database) copyOthers(ctx context.Context, path string) error {
 	for _, name := range []string{"/_purged_infos_limit", "/_auto_purge", "/_history", "/_access"} {
 		var set json.RawMessage

@@ -42,6 +42,11 @@ func (x Index) Local(user, id string) []byte {
 	return tuple.AppendString(key, id)
 }
 
+// Locals is the prefix of the local documents of all users; a user follows, and an id.
+func (x Index) Locals() []byte {
+	return tuple.AppendInt(x.Keys.Sub(nil, keyspace.TagAccess), subLocals)
+}
+
 func (x Index) row(principal string, seq compat.Seq) []byte {
 	return keyspace.AppendSeq(x.Rows(principal), seq)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
+	"github.com/settee-db/settee/storage/audience"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
@@ -294,32 +296,49 @@ func (w *work) purges(d *docread.Reader) error {
 	return err
 }
 
-// locals brings back the local documents.
+// locals brings back the local documents, those of the database and those of its users.
 func (w *work) locals(d *docread.Reader) error {
 	err := d.Walk(d.Keys.Sub(nil, keyspace.TagLocal), new([]byte), func(suffix, value []byte) error {
-		id, chunk, err := tuple.ReadString(suffix)
-		if err != nil || len(chunk) > 0 {
-			return nil //nolint:nilerr // no key of a document
-		}
-		doc, err := d.Local(id, value)
-		switch {
-		case errors.Is(err, kv.ErrCorrupt):
-			w.lost(id, compat.Rev{}, "the local document cannot be read")
-			return nil
-		case err != nil:
-			return err
-		case isCheckpoint(doc.Body):
-			w.result.Checkpoints++
-			return nil
-		}
-		return w.local(doc)
+		return w.localAt(d, w.db, suffix, value)
 	})
+	if err == nil {
+		users := audience.Index{Keys: d.Keys}.Locals()
+		err = d.Walk(users, new([]byte), func(suffix, value []byte) error {
+			user, rest, err := tuple.ReadString(suffix)
+			if err != nil {
+				return nil //nolint:nilerr // no key of a document
+			}
+			own := *d
+			own.User = &user
+			return w.localAt(&own, w.db.As(access.Of(user, nil)), rest, value)
+		})
+	}
 	return errors.Join(err, w.flush())
+}
+
+// localAt brings back the local document at a key, unless that is one of a document's parts.
+func (w *work) localAt(d *docread.Reader, db *storage.DB, suffix, value []byte) error {
+	id, chunk, err := tuple.ReadString(suffix)
+	if err != nil || len(chunk) > 0 {
+		return nil //nolint:nilerr // no key of a document
+	}
+	doc, err := d.Local(id, value)
+	switch {
+	case errors.Is(err, kv.ErrCorrupt):
+		w.lost(id, compat.Rev{}, "the local document cannot be read")
+		return nil
+	case err != nil:
+		return err
+	case isCheckpoint(doc.Body):
+		w.result.Checkpoints++
+		return nil
+	}
+	return w.local(db, doc)
 }
 
 // local brings back a local document with the number that it had: writing over the number before
 // gives just that one.
-func (w *work) local(doc *docread.Document) error {
+func (w *work) local(db *storage.DB, doc *docread.Document) error {
 	body, err := compat.NewBody(doc.Body)
 	if err != nil {
 		w.lost(doc.ID, compat.Rev{}, "the local document cannot be read")
@@ -329,7 +348,7 @@ func (w *work) local(doc *docread.Document) error {
 	if before, ok := predecessor(doc.Rev.Hash); ok {
 		edit.Revs.IDs = []string{before}
 	}
-	results, err := w.db.Update(w.ctx, []*compat.Document{edit}, storage.UpdateOptions{Trusted: true})
+	results, err := db.Update(w.ctx, []*compat.Document{edit}, storage.UpdateOptions{Trusted: true})
 	switch {
 	case err != nil:
 		return err

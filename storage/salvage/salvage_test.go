@@ -2,12 +2,14 @@ package salvage
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -136,4 +138,37 @@ func TestReplaced(t *testing.T) {
 		require.Equal(t, want, n, "%s: %v", id, losses)
 	}
 	require.Len(t, losses, 1+3+2, losses)
+}
+
+// TestUsersLocals: users of a database with access for each document get their local documents back,
+// each its own, but for checkpoints.
+func TestUsersLocals(t *testing.T) {
+	engine := memkv.New()
+	s := open(t, engine)
+	require.NoError(t, s.Create(t.Context(), "a", storage.CreateOptions{Access: true}))
+	large := `{"n":"` + strings.Repeat("x", 300_000) + `"}`
+	for user, body := range map[string]string{"ann": large, "bob": `{"n":2}`} {
+		for id, text := range map[string]string{
+			"_local/l": body, "_local/checkpoint": `{"session_id":"x","history":[]}`,
+		} {
+			doc := &compat.Document{ID: id, HasID: true}
+			var err error
+			doc.Body, err = compat.NewBody([]byte(text))
+			require.NoError(t, err)
+			as := s.DB("a").As(access.Of(user, nil))
+			results, err := as.Update(t.Context(), []*compat.Document{doc}, storage.UpdateOptions{})
+			require.NoError(t, err)
+			require.Nil(t, results[0].Err)
+		}
+	}
+	to, losses := salvaged(t, engine, func(kv.Tx, keyspace.Space) {})
+	require.Empty(t, losses)
+	for user, want := range map[string]string{"ann": large, "bob": `{"n":2}`} {
+		as := to.DB("a").As(access.Of(user, nil))
+		doc, err := as.Open(t.Context(), "_local/l", docread.OpenOptions{})
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(doc.Body))
+		_, err = as.Open(t.Context(), "_local/checkpoint", docread.OpenOptions{})
+		require.ErrorIs(t, err, compat.KindNotFound)
+	}
 }
