@@ -6,6 +6,7 @@ import { go, href } from '../../router'
 import { useSession } from '../../session'
 import { Button, Code, Dialog, Failure, Field, State, toast } from '../../ui'
 import { useLoad, usePoll } from '../../use'
+import { Sharing, WhatIsSeen } from './access'
 import { readInfo } from './store'
 import type { Info, Security } from './types'
 
@@ -39,6 +40,13 @@ export function About ({ db }: { db: string }) {
         </dl>
       )}
       {user.admin && <p><a href={href(['users'], { db })}>Change the rights</a></p>}
+      {owns && info.value?.props.access && (
+        <>
+          <Sharing db={db} />
+          <h2>What a user sees</h2>
+          <WhatIsSeen db={db} />
+        </>
+      )}
       {owns && (
         <>
           <h2>As a whole</h2>
@@ -81,6 +89,7 @@ function Facts ({ info }: { info: Info }) {
       <dt>Of it in use</dt><dd>{size(info.sizes.active)}</dd>
       <dt>Uncompressed JSON</dt><dd>{size(info.sizes.external)}</dd>
       <dt>Partitioned</dt><dd>{info.props.partitioned ? 'yes: ids are PARTITION:ID' : 'no'}</dd>
+      <dt>Access</dt><dd>{info.props.access ? 'for each document' : 'to all documents, or none'}</dd>
       <dt>Changes</dt><dd>{count(Number.parseInt(info.update_seq, 10))} <code class='muted'>{info.update_seq}</code></dd>
     </dl>
   )

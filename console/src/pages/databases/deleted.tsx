@@ -2,9 +2,11 @@
 import { useState } from 'preact/hooks'
 import { path, post, type Change } from '../../api'
 import { plural } from '../../format'
+import { useDatabaseAdmin } from '../../rights'
 import { useParam } from '../../router'
 import { Button, Code, Empty, Failure, Notice, Split, Table, toast } from '../../ui'
 import { useLoad } from '../../use'
+import { WhoSees } from './access'
 import { readDoc, restore } from './store'
 import type { Kept } from './tree'
 import { pretty, type Doc } from './types'
@@ -22,7 +24,8 @@ const readDeleted = (db: string, limit: number, signal: AbortSignal): Promise<Pa
   })
 
 /** Deleted lists deleted documents. More are read by asking for a longer list, since this feed goes backwards. */
-export function Deleted ({ db }: { db: string }) {
+export function Deleted ({ db, perDocument }: { db: string, perDocument: boolean }) {
+  const administers = useDatabaseAdmin(perDocument ? db : undefined)
   const [limit, setLimit] = useState(PAGE)
   const [chosen, setChosen] = useParam('gone')
   const { value, error, again, busy } = useLoad(signal => readDeleted(db, limit, signal), [db, limit])
@@ -46,7 +49,7 @@ export function Deleted ({ db }: { db: string }) {
           />
         </>
       }
-      inspector={chosen !== undefined && <Tombstone key={chosen} db={db} id={chosen} onBack={() => { setChosen(undefined); again() }} />}
+      inspector={chosen !== undefined && <Tombstone key={chosen} db={db} id={chosen} whoSees={perDocument && administers} onBack={() => { setChosen(undefined); again() }} />}
     />
   )
 }
@@ -58,7 +61,7 @@ async function lastBody (db: string, id: string, signal: AbortSignal): Promise<{
   return { tombstone, body: found && await readDoc(db, id, { rev: found.rev }, { signal, quiet: true }) }
 }
 
-function Tombstone ({ db, id, onBack }: { db: string, id: string, onBack: () => void }) {
+function Tombstone ({ db, id, whoSees, onBack }: { db: string, id: string, whoSees: boolean, onBack: () => void }) {
   const { value, error } = useLoad(signal => lastBody(db, id, signal), [])
   const [busy, setBusy] = useState(false)
   if (error) return <Failure error={error} doing={`Reading ${id}`} />
@@ -89,6 +92,7 @@ function Tombstone ({ db, id, onBack }: { db: string, id: string, onBack: () => 
           </>
         : <Notice kind='hint'>Compaction has removed its body. A backup or a replica may have it.</Notice>}
       <Code label='What is left'>{pretty(tombstone)}</Code>
+      {whoSees && <WhoSees db={db} id={id} doc={tombstone} />}
     </>
   )
 }

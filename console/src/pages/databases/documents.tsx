@@ -5,13 +5,14 @@ import { useCommands } from '../../commands'
 import { useOpened } from '../../opened'
 import { href, useParam } from '../../router'
 import { Button, confirm, Menu, Page, Split, Tabs } from '../../ui'
-import { useLater } from '../../use'
+import { useLater, useLoad } from '../../use'
 import { About } from './about'
 import { Deleted } from './deleted'
 import { DocTable, ListStatus } from './doc-table'
 import { Export } from './export'
 import { Import } from './import'
 import { Inspector } from './inspector'
+import { readInfo } from './store'
 import { parseFilter } from './text'
 import type { Filter } from './types'
 import { useDocuments } from './use-documents'
@@ -24,6 +25,8 @@ type Part = 'documents' | 'deleted' | 'about'
 export function Documents ({ db }: { db: string }) {
   const [param, setPart] = useParam('part')
   const part = (param ?? 'documents') as Part
+  const info = useLoad(signal => readInfo(db, signal), [db])
+  const perDocument = info.value?.props.access ?? false
   const tabs = (
     <Tabs<Part>
       label='Parts of the database' chosen={part} onChoose={key => setPart(key === 'documents' ? undefined : key)}
@@ -31,13 +34,14 @@ export function Documents ({ db }: { db: string }) {
     />
   )
   const frame = { title: db, help: 'console.md', path: <><a href={href(['databases'])}>Databases</a><span class='muted'>/</span></> }
-  if (part === 'deleted') return <Page {...frame}>{tabs}<Deleted db={db} /></Page>
+  if (part === 'deleted') return <Page {...frame}>{tabs}<Deleted db={db} perDocument={perDocument} /></Page>
   if (part === 'about') return <Page {...frame}>{tabs}<About db={db} /></Page>
-  return <Listed db={db} frame={frame} tabs={tabs} />
+  return <Listed db={db} perDocument={perDocument} frame={frame} tabs={tabs} />
 }
 
 interface ListedProps {
   db: string
+  perDocument: boolean
   frame: { title: string, help: string, path: ComponentChildren }
   tabs: ComponentChildren
 }
@@ -52,7 +56,7 @@ function useFilter () {
   return { typed: typed ?? '', setTyped, filter: last.current, broken: 'error' in read ? read : undefined }
 }
 
-function Listed ({ db, frame, tabs }: ListedProps) {
+function Listed ({ db, perDocument, frame, tabs }: ListedProps) {
   const { typed, setTyped, filter, broken } = useFilter()
   const documents = useDocuments(db, filter)
   useOpened(db, documents.took !== undefined)
@@ -106,7 +110,7 @@ function Listed ({ db, frame, tabs }: ListedProps) {
         }
         inspector={(doc !== undefined || source !== undefined) && (
           <Inspector
-            key={doc ?? `new ${source}`} db={db} id={doc} source={source} newest={newestRev} unsaved={unsaved} onShow={show} onStored={documents.put}
+            key={doc ?? `new ${source}`} db={db} id={doc} source={source} perDocument={perDocument} newest={newestRev} unsaved={unsaved} onShow={show} onStored={documents.put}
           />
         )}
       />

@@ -2,10 +2,12 @@
 import { type ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { docPath } from '../../api'
+import { useDatabaseAdmin } from '../../rights'
 import { useParam } from '../../router'
 import { useSession } from '../../session'
 import { Code, Failure, Notice, Tabs } from '../../ui'
 import { useLoad } from '../../use'
+import { WhoSees } from './access'
 import { Attachments } from './attachments'
 import { Conflicts } from './conflicts'
 import type { Unsaved } from './doc-table'
@@ -15,7 +17,7 @@ import { readDoc } from './store'
 import { generation } from './tree'
 import { pretty, type Doc, type Row } from './types'
 
-type Part = 'json' | 'revisions' | 'conflicts' | 'attachments' | 'raw'
+type Part = 'json' | 'revisions' | 'conflicts' | 'attachments' | 'access' | 'raw'
 
 export interface InspectorProps {
   db: string
@@ -23,6 +25,8 @@ export interface InspectorProps {
   id: string | undefined
   /** What a new document is made of: "document", or the id of the one that is copied. */
   source: string | undefined
+  /** The database has access for each document. */
+  perDocument: boolean
   /** Whether something is typed and not saved. */
   unsaved: Unsaved
   onShow: (id: string | undefined, source?: string) => Promise<void>
@@ -43,6 +47,7 @@ export function Inspector (props: InspectorProps) {
   const { db, id, unsaved } = props
   const [part, setPart] = useParam('show')
   const shown = (part ?? 'json') as Part
+  const administers = useDatabaseAdmin(props.perDocument ? db : undefined)
   const { value: doc, error, again } = useLoad(
     async signal => id === undefined ? undefined : await readDoc(db, id, { conflicts: true }, { signal, quiet: true }), [db, id])
   useEffect(() => () => { unsaved.current = false }, [])
@@ -59,7 +64,8 @@ export function Inspector (props: InspectorProps) {
         tabs={[
           { key: 'json', title: 'JSON' }, { key: 'revisions', title: 'Revisions' },
           { key: 'conflicts', title: `Conflicts${conflicts > 0 ? ` (${conflicts})` : ''}` },
-          { key: 'attachments', title: `Attachments${files > 0 ? ` (${files})` : ''}` }, { key: 'raw', title: 'Raw' }
+          { key: 'attachments', title: `Attachments${files > 0 ? ` (${files})` : ''}` },
+          ...(props.perDocument && administers ? [{ key: 'access' as const, title: 'Access' }] : []), { key: 'raw', title: 'Raw' }
         ]}
       />
       {error && <Failure error={error} doing={`Reading ${id}`} again={again} />}
@@ -74,6 +80,7 @@ function PartOf ({ part, ...shown }: Shown & { part: Part }): ComponentChildren 
     case 'revisions': return <Revisions {...shown} />
     case 'conflicts': return <Conflicts {...shown} />
     case 'attachments': return <Attachments {...shown} />
+    case 'access': return <WhoSees {...shown} />
     case 'raw': return <Raw {...shown} />
     default: return <DocJson {...shown} />
   }

@@ -123,12 +123,14 @@ function ByName () {
 function Create ({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('')
   const [partitioned, setPartitioned] = useState(false)
+  const [access, setAccess] = useState(false)
   const [error, setError] = useState<Error>()
   const [busy, setBusy] = useState(false)
   const create = async () => {
     setBusy(true)
     try {
-      await put(path`/${name}` + (partitioned ? '?partitioned=true' : ''))
+      const options = [partitioned && 'partitioned=true', access && 'access=true'].filter(Boolean).join('&')
+      await put(path`/${name}` + (options && `?${options}`))
       toast(`${name} was created.`)
       onClose()
       void go(href(['databases', name]))
@@ -155,6 +157,10 @@ function Create ({ onClose }: { onClose: () => void }) {
       <label class='row'>
         <input type='checkbox' checked={partitioned} onChange={event => setPartitioned(event.currentTarget.checked)} />
         Partitioned: ids are PARTITION:ID, and queries can ask for one partition
+      </label>
+      <label class='row'>
+        <input type='checkbox' checked={access} onChange={event => setAccess(event.currentTarget.checked)} />
+        Access for each document: users see the documents that name them in _access
       </label>
     </Dialog>
   )

@@ -22,7 +22,7 @@ export interface Info {
   update_seq: string
   purge_seq: string
   sizes: { file: number, external: number, active: number }
-  props: { partitioned?: boolean }
+  props: { partitioned?: boolean, access?: boolean }
   compact_running: boolean
 }
 
