@@ -78,7 +78,7 @@ var rooms = map[string][]string{
 	// Selectors know no indexes, and the patterns of $regex no documents.
 	selectors:    {"compat", "mango/pcre"},
 	"mango/pcre": {"compat"},
-	"mango": {"compat", selectors, "mango/pcre", "storage", "storage/kv", "views", viewQuery,
+	"mango": {"compat", selectors, "mango/pcre", "storage", "storage/kv", "storage/access", "views", viewQuery,
 		"search", "search/index", "search/segment", "search/query"},
 	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
 	// What search is made of knows no store.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/principal"
+	"github.com/settee-db/settee/storage/access"
 )
 
 // The refusals of those who may not use a database, or not as they want.
@@ -132,6 +133,9 @@ func (a *Access) SeesSome(ctx context.Context) (bool, error) {
 	_, err := a.rights(ctx)
 	return a.some, err
 }
+
+// Who are the principals that the principal is in databases with access for each document.
+func (a *Access) Who() (access.Principals, error) { return principals(a.d.who) }
 
 // rights reads the database's _security, once, and cuts the database down to what the principal may
 // see of it.

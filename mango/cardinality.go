@@ -177,6 +177,9 @@ func (e *estimator) least(list []rangeSet) (best int) {
 func (e *estimator) rows(index *Index) (int64, error) {
 	// Without a provider of views the index is answered from the documents themselves, like one
 	// that is not built.
+	if e.src.Who != nil {
+		return -1, nil // it would take a count of each principal's
+	}
 	if e.src.Views == nil {
 		return e.before(storage.Bound{})
 	}
@@ -256,7 +259,7 @@ func (e *estimator) ids() (n int64, err error) {
 	if !some {
 		return 0, nil
 	}
-	if e.src.Slice {
+	if e.src.Who != nil {
 		return e.walk(o)
 	}
 	if o.Descending {

@@ -3,13 +3,14 @@ package mango
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"sync"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 )
 
 // Catalogue lists the indexes of databases, and keeps them parsed. What it keeps counts as long as
@@ -96,12 +97,27 @@ func readIndexes(ctx context.Context, db *storage.DB, partitioned bool) (*indexL
 	return list, err
 }
 
-// SliceIndexes are the indexes for who sees a slice of a database (storage.DB.As). Those that design
-// documents define have rows of all documents, so that the slice is as a database without them.
-func SliceIndexes(ctx context.Context, db *storage.DB) (list []*Index, partitioned bool, err error) {
-	exists, err := db.Beginning(func(is bool) error { partitioned = is; return nil }).Exists(ctx)
-	if err == nil && !exists {
-		err = compat.ErrNoDatabase
+// OfSlice are the indexes for those who see a slice of a database (storage.DB.As): that of all
+// documents, which is the user's lists, and those by principal whose design documents the user sees.
+// Others have rows of all documents, so that the slice is as a database without them.
+func (c *Catalogue) OfSlice(
+	ctx context.Context, db *storage.DB, who access.Principals,
+) (list []*Index, partitioned bool, err error) {
+	all, partitioned, err := c.Indexes(ctx, db.As(access.Everybody))
+	list = []*Index{AllDocs}
+	for _, ix := range all {
+		if ix.ByPrincipal && ix.forUsers && who.Has(access.Anyone) {
+			list = append(list, ix)
+		}
 	}
-	return []*Index{AllDocs}, partitioned, err
+	return list, partitioned, err
+}
+
+// OfAll are those of a list that queries of all documents may use.
+func OfAll(list []*Index) []*Index {
+	byPrincipal := func(ix *Index) bool { return ix.ByPrincipal }
+	if !slices.ContainsFunc(list, byPrincipal) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), byPrincipal)
 }

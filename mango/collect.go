@@ -226,6 +226,9 @@ func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) err
 
 // reread reads the documents of rows again and gives them.
 func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
+	if f.src.Who != nil {
+		return rereadSlice(f, rows, before)
+	}
 	refs := make([]docread.DocRef, len(rows))
 	for i := range rows {
 		refs[i] = docread.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts(), Members: f.members}

@@ -32,6 +32,7 @@ type Definition struct {
 	// Only documents that pass it have a row; never nil in a definition of KindJSON that was read.
 	filter *selector.Selector
 	values []string     // of KindJSON: the fields whose sums it has
+	access bool         // of KindJSON: it has rows of each principal
 	text   *textOptions // of KindText and KindNouveau
 }
 
@@ -125,6 +126,16 @@ func (d *Definition) AllFields() bool { return d.kind == KindAllFields }
 // Kind is the kind of index.
 func (d *Definition) Kind() Kind { return d.kind }
 
+// ByPrincipal reports whether it is for users of a database with access for each document.
+func (d *Definition) ByPrincipal() bool { return d.access }
+
+// ErrNoAccess refuses such an index in another database.
+var ErrNoAccess = errAccess("The database has no access for each document.")
+
+func errAccess(reason string) error {
+	return compat.Named(compat.KindBadRequest, "invalid_index", reason)
+}
+
 // AllOfText reports whether it is a text index of all fields.
 func (d *Definition) AllOfText() bool { return d.text != nil && d.text.all }
 
@@ -165,6 +176,10 @@ func (d *Definition) read(given ejson.Value, follows36 bool) (err error) {
 			m.err = compat.Named(compat.KindBadRequest, "invalid_values",
 				"values must be a list of 1 to "+strconv.Itoa(reduce.MaxFields)+" names of fields, not: "+term(v))
 		}
+	}
+	m.boolean("access", &d.access)
+	if d.access && d.values != nil && m.err == nil {
+		m.err = errAccess("An index with access has no values.")
 	}
 	if err := m.finish(); err != nil {
 		return err
@@ -270,6 +285,12 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 		next = append(next[:len(next)-1], `,"options":{"partitioned":`...)
 		next = append(append(next, d.partitionedJSON()...), "}}"...)
 	}
+	switch {
+	case d.access && !exists:
+		next = append(append(append(next[:len(next)-1], `,"_access":`...), forUsers...), '}')
+	case d.access && !isForUsers(body):
+		return nil, errAccess("Design document " + d.DDoc + ` is not for users: its _access must be ["_users"].`)
+	}
 	// The same definition once more changes nothing: the answer is "exists", and no revision is
 	// made.
 	if exists && slices.Equal(next, body.AppendJSON(nil)) {
@@ -339,6 +360,9 @@ func (d *Definition) appendView(dst []byte) []byte {
 	if d.values != nil {
 		dst = ejson.AppendStrings(append(dst, `,"values":`...), d.values)
 	}
+	if d.access {
+		dst = append(dst, `,"access":true`...)
+	}
 	dst = append(append(dst, `},"reduce":"_count","options":{"def":`...), d.given...)
 	return append(dst, "}}"...)
 }
@@ -371,7 +395,8 @@ func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []b
 	} else {
 		next = appendWith(nil, body, member, appendWith(nil, views, name, nil))
 	}
-	return next, string(next) == `{"language":"query"}`, nil
+	left := string(next)
+	return next, left == `{"language":"query"}` || left == `{"language":"query","_access":`+forUsers+"}", nil
 }
 
 // appendWith appends an object with a member set, in its old place or at the end, or without the

@@ -15,6 +15,7 @@
 //   - textindex.go: indexes of full-text search; textmap.go: their fields; texttree.go, textquery.go: what they
 //     are asked for a selector; readtext.go: a query of one
 //   - find.go: a query at work; readdocs.go, parallelscan.go: the documents by id; readview.go: a JSON index;
+//     readslice.go: one by principal, for users of a slice;
 //     readentries.go: the entries of an index over all fields; readsorted.go: the same in the order of a
 //     sort; collect.go: what an access path finds, sorted; count.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows
@@ -30,6 +31,6 @@
 //     snapshots.
 //  3. A picker passes over members that nothing looks at: a selector sees no difference between a document and what was
 //     picked.
-//  4. A query of a slice (Source.Slice) reads documents that the user sees, and their places in lists; no index of all
-//     documents, and no count of them.
+//  4. A query of a slice (Source.Who) reads documents that the user sees, and their places in lists; rows of indexes
+//     by principal (Index.ByPrincipal) of the user's own; no index of all documents, and no count of them.
 package mango

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/mango/selector"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 )
@@ -19,9 +20,9 @@ import (
 // Source is where a query reads.
 type Source struct {
 	DB *storage.DB
-	// Slice says that DB shows some of the documents (storage.DB.As). There are no snapshots of it and
-	// no ranks; what is read of it are the user's own rows.
-	Slice bool
+	// Who says that DB shows what they see of it (storage.DB.As); nil: everything. There are no
+	// snapshots of such a slice and no ranks; what is read of it are the user's own rows.
+	Who *access.Principals
 	// nil: indexes are as if they were not built, and their queries read the documents.
 	Views *views.Views
 	// Fields are the indexes over all fields; nil: as if they were not built.

@@ -45,6 +45,10 @@ type Index struct {
 	Columns []string
 	Values  []string // of KindJSON: the fields whose sums it has (reduce.Fields), in their order
 	Filter  bool     // it holds only some documents, so it is used where a query names it
+	// ByPrincipal says that a document has a row for each principal that its _access names, before the
+	// columns: users of a slice read their own. No query of all documents uses it.
+	ByPrincipal bool
+	forUsers    bool // its design document is for everybody who has signed in
 
 	allFields *allfields.Definition // of KindAllFields
 	text      *textDefinition       // of KindText and KindNouveau
@@ -108,6 +112,7 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		ix.Values = valuesOf(definition)
 		ix.Filter = partialFilter(definition).Kind() != ejson.Invalid
 		ix.mapped = definition.AppendJSON(nil)
+		ix.ByPrincipal, ix.forUsers = byPrincipal(definition), isForUsers(body)
 		// An index that cannot be built is listed, so that it can be seen and deleted, but answers
 		// nothing.
 		_, err := newMapper(ix.mapped)
@@ -115,6 +120,21 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		found = append(found, ix)
 	}
 	return found
+}
+
+// byPrincipal reports whether the definition of an index asks for rows of each principal.
+func byPrincipal(definition ejson.Value) bool {
+	v, _ := definition.Get("access")
+	is, _ := v.Bool()
+	return is
+}
+
+// forUsers is the list of a design document that is for everybody who has signed in.
+const forUsers = `["_users"]`
+
+func isForUsers(design ejson.Value) bool {
+	list, _ := design.Get("_access")
+	return list.Kind() == ejson.Array && string(list.AppendJSON(nil)) == forUsers
 }
 
 // valuesOf gives the fields whose sums an index has; nil where it has none. What no request could

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/selector"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/reduce"
@@ -43,6 +44,9 @@ type mapper struct {
 	columns []selector.Path
 	values  []selector.Path
 	filter  *selector.Selector
+	// access says that there is a row for each principal that the document names, which stands before
+	// the columns.
+	access bool
 	// Bytes of memory, at most: mappers in use are kept in a cache with a bound.
 	size                        int
 	columnsPicker, filterPicker picker
@@ -81,6 +85,7 @@ func newMapper(definition []byte) (*mapper, error) {
 	for _, name := range valuesOf(v) {
 		m.values = append(m.values, selector.ParsePath(name))
 	}
+	m.access = byPrincipal(v)
 	m.columnsPicker = newPicker(slices.Concat(m.columns, m.values))
 	m.filterPicker = pickerOf(m.filter)
 	return m, nil
@@ -88,7 +93,11 @@ func newMapper(definition []byte) (*mapper, error) {
 
 // Members are what Map looks at of bodies.
 func (m *mapper) Members() docread.Members {
-	return m.filterPicker.members().With(m.columnsPicker.members())
+	members := m.filterPicker.members().With(m.columnsPicker.members())
+	if m.access {
+		members = members.With(docread.Members{[]byte(`"_access"`)})
+	}
+	return members
 }
 
 // Size is how many bytes of memory the mapper takes at most.
@@ -138,6 +147,9 @@ func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 		s.key = value.AppendJSON(s.key)
 	}
 	s.key = append(s.key, ']')
+	if m.access {
+		return s.emitEach(d, emit)
+	}
 	if len(m.values) == 0 {
 		emit(s.key, null)
 		return nil
@@ -160,6 +172,24 @@ func (m *mapper) Map(d *docread.Document, emit func(key, value []byte)) error {
 	}
 	s.value = append(s.value, ']')
 	emit(s.key, s.value)
+	return nil
+}
+
+// emitEach emits the row at the key for each principal that the document names. The winner of a
+// document that is not deleted has its list in its body.
+func (s *mapScratch) emitEach(d *docread.Document, emit func(key, value []byte)) error {
+	list, _, err := access.Parse(d.Body)
+	if err != nil {
+		return nil //nolint:nilerr // nobody but administrators sees it
+	}
+	for _, principal := range list {
+		s.value = ejson.AppendString(append(s.value[:0], '['), principal)
+		if len(s.key) > len("[]") {
+			s.value = append(s.value, ',')
+		}
+		s.value = append(s.value, s.key[1:]...)
+		emit(s.value, null)
+	}
 	return nil
 }
 

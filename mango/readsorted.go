@@ -83,7 +83,11 @@ func (p *Plan) mapper() (*mapper, error) {
 	if p.index.Kind == KindAllFields { // as an index on the fields of the sort
 		return newMapper(append(p.req.Sort.appendJSON([]byte(`{"fields":`)), '}'))
 	}
-	return newMapper(p.index.mapped)
+	m, err := newMapper(p.index.mapped)
+	if err == nil {
+		m.access = false // a query sees the columns
+	}
+	return m, err
 }
 
 // readSorted reads an index over all fields in the order of the sort: by the entries of its first

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/views"
 )
 
@@ -70,7 +71,11 @@ func (f *finder) readView() error {
 	if f.src.Views == nil {
 		return f.collectAll()
 	}
-	ix, err := f.src.Views.View(f.ctx, f.src.DB, p.index.DDoc, p.index.Name)
+	db := f.src.DB
+	if p.index.ByPrincipal {
+		db = db.As(access.Everybody) // of whose index the rows of the user's principals are read
+	}
+	ix, err := f.src.Views.View(f.ctx, db, p.index.DDoc, p.index.Name)
 	if err != nil {
 		return err
 	}
@@ -80,6 +85,9 @@ func (f *finder) readView() error {
 	}
 	if !ready {
 		return f.collectAll()
+	}
+	if p.index.ByPrincipal {
+		return readByPrincipal(f, ix, start, end, fromKey)
 	}
 	scan := views.Scan{
 		Partition:  p.req.Partition,

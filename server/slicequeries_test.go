@@ -129,3 +129,141 @@ func TestQueriesTellNothingOfOthers(t *testing.T) {
 	require.NotEmpty(t, shown.Docs)
 	require.NotContains(t, answer.Body.String(), "secret")
 }
+
+// indexWorld has a database with access for each document whose index on n is by principal.
+func indexWorld(t *testing.T, seed uint64) *sliceWorld {
+	w := newSliceWorld(t, seed)
+	answer := w.do("admin", "POST", "/db/_index", `{"ddoc":"i","name":"n","index":{"fields":["n","k"],"access":true}}`)
+	require.Equal(t, 200, answer.Code, answer.Body)
+	return w
+}
+
+// change writes, changes or deletes some documents, and tells the bodies that there are, by id.
+func (w *sliceWorld) change(docs map[string]string, revs map[string]string) {
+	for range 30 {
+		id := fmt.Sprint(w.rng.IntN(40))
+		body := fmt.Sprintf(`"_id":%q,"n":%s,"k":%d,"_access":%s`, id,
+			pick(w, []string{"1", "2", "2.0", `"x"`, "null", "[1]"}), w.rng.IntN(3),
+			strings.ReplaceAll(pick(w, sliceLists[:6]), "%s", pick(w, []string{"ann", "bob"})))
+		if w.rng.IntN(5) == 0 {
+			body = fmt.Sprintf(`"_id":%q,"_deleted":true`, id)
+		}
+		if revs[id] != "" {
+			body += fmt.Sprintf(`,"_rev":%q`, revs[id])
+		} else if strings.Contains(body, "_deleted") {
+			continue
+		}
+		var row struct{ Rev string }
+		answer := w.do("admin", "POST", "/db", "{"+body+"}")
+		expect201(w.t, answer)
+		require.NoError(w.t, json.Unmarshal(answer.Body.Bytes(), &row))
+		revs[id] = row.Rev
+		docs[id], _, _ = strings.Cut(body, `,"_rev"`)
+		if strings.Contains(body, "_deleted") {
+			delete(docs, id)
+			delete(revs, id)
+		}
+	}
+}
+
+// pages are the documents of all pages of a query, without revisions.
+func (w *sliceWorld) pages(user, db, query string) (pages []string) {
+	bookmark := ""
+	for {
+		answer := w.do(user, "POST", db+"/_find", query+bookmark+"}")
+		require.Equal(w.t, 200, answer.Code, "%s: %s", query, answer.Body)
+		var page struct {
+			Docs     []map[string]any
+			Bookmark string
+			Warning  string
+			Count    int
+			Stats    struct {
+				Keys int `json:"total_keys_examined"`
+				Docs int `json:"total_docs_examined"`
+			} `json:"execution_stats"`
+		}
+		require.NoError(w.t, json.Unmarshal(answer.Body.Bytes(), &page))
+		for _, doc := range page.Docs {
+			delete(doc, "_rev")
+		}
+		shown, _ := json.Marshal([]any{page.Docs, page.Warning, page.Count, page.Stats})
+		pages = append(pages, string(shown))
+		if len(page.Docs) == 0 {
+			return pages
+		}
+		bookmark = fmt.Sprintf(`,"bookmark":%q`, page.Bookmark)
+	}
+}
+
+// TestIndexesByPrincipal: a user's queries over an index by principal have the pages of a database with
+// the user's documents and an ordinary index, whatever lists were changed meanwhile.
+func TestIndexesByPrincipal(t *testing.T) {
+	w := indexWorld(t, 7)
+	docs, revs := map[string]string{}, map[string]string{}
+	asked, found := 0, 0
+	for round := range 6 {
+		w.change(docs, revs)
+		for _, user := range []string{"ann", "bob", "eve"} {
+			plain := fmt.Sprint("/plain-", round, user)
+			expect201(t, w.do("admin", "PUT", plain, ""))
+			require.Equal(t, 200, w.do("admin", "PUT", plain+"/_security", "{}").Code)
+			require.Equal(t, 200,
+				w.do("admin", "POST", plain+"/_index", `{"ddoc":"i","name":"n","index":{"fields":["n","k"]}}`).Code)
+			for _, body := range docs {
+				var doc struct {
+					Access []string `json:"_access"`
+				}
+				require.NoError(t, json.Unmarshal([]byte("{"+body+"}"), &doc))
+				if w.sees(user, doc.Access) {
+					expect201(t, w.do("admin", "POST", plain, "{"+body+"}"))
+				}
+			}
+			for _, q := range []string{
+				`"selector":{"n":{"$gt":null},"k":{"$exists":true}}`, `"selector":{"n":{"$gt":null},"k":1}`,
+				`"selector":{"n":2,"k":{"$gte":1}},"fields":["_id","k"]`, `"selector":{"n":{"$lte":2},"k":{"$exists":true}},"skip":1`,
+				`"selector":{"n":{"$gt":1},"k":{"$exists":true}},"sort":["n"]`, `"selector":{"n":2,"k":{"$lt":2}},"count":true`,
+				`"selector":{"n":{"$gt":1},"k":{"$exists":true}},"sort":[{"n":"desc"},{"k":"desc"}]`,
+				`"selector":{"n":{"$in":[1,"x"]},"k":{"$exists":true}},"conflicts":true`, `"selector":{"n":2},"sort":["n"]`,
+			} {
+				q = fmt.Sprintf(`{%s,"execution_stats":true,"limit":%d`, q, 1+w.rng.IntN(4))
+				if strings.Contains(q, `{"n":2},"sort"`) { // k is not asked for
+					require.Equal(t, 400, w.do(user, "POST", "/db/_find", q+"}").Code)
+					continue
+				}
+				pages := w.pages(user, "/db", q)
+				require.Equal(t, w.pages(user, plain, q), pages, "%s: %s", user, q)
+				if asked++; len(pages) > 1 {
+					found++
+				}
+				require.Contains(t, w.do(user, "POST", "/db/_explain", q+"}").Body.String(), `"ddoc":"_design/i"`)
+			}
+		}
+	}
+	require.Greater(t, found, asked/2)
+}
+
+// TestWhoHasIndexesByPrincipal: users have them where the design document is theirs to read; queries
+// of all documents, nobody, and what is computed have not; they are not made where they mean nothing.
+func TestWhoHasIndexesByPrincipal(t *testing.T) {
+	w := indexWorld(t, 8)
+	q := `{"selector":{"n":1,"k":1}}`
+	for user, has := range map[string]bool{"ann": true, "admin": false, "": false} {
+		explained := w.do(user, "POST", "/db/_explain", q)
+		require.Equal(t, has, strings.Contains(explained.Body.String(), "_design/i"), "%q: %s", user, explained.Body)
+		require.Equal(t, has || user == "admin",
+			strings.Contains(w.do(user, "GET", "/db/_index", "").Body.String(), `"access":true`), user)
+	}
+	computed := w.do("ann", "POST", "/db/_explain", `{"selector":{"n":1,"k":1},"group_by":["n"],"values":{"n":{"$count":true}}}`)
+	require.NotContains(t, computed.Body.String(), "_design/i")
+	require.Equal(t, 403, w.do("ann", "POST", "/db/_index", `{"index":{"fields":["z"],"access":true}}`).Code)
+	for _, index := range []string{`{"fields":["n"],"access":1}`, `{"fields":["n"],"access":true,"values":["n"]}`} {
+		require.Equal(t, 400, w.do("admin", "POST", "/db/_index", `{"index":`+index+`}`).Code, index)
+	}
+	expect201(t, w.do("admin", "PUT", "/other", ""))
+	body := `{"ddoc":"j","index":{"fields":["n"],"access":true}}`
+	require.Equal(t, 400, w.do("admin", "POST", "/other/_index", body).Code)
+	expect201(t, w.do("admin", "PUT", "/db/_design/j", `{"language":"query"}`))
+	require.Equal(t, 400, w.do("admin", "POST", "/db/_index", body).Code)
+	require.Equal(t, 200, w.do("admin", "DELETE", "/db/_index/i/json/n", "").Code)
+	require.Equal(t, 404, w.do("admin", "GET", "/db/_design/i", "").Code)
+}

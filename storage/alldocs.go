@@ -202,7 +202,8 @@ func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) 
 // DocsByID lists the documents with the given ids, in that order, double ones too. Ids are taken as
 // they are needed, so that a million of them need no memory here. Unknown ones have a row with
 // Found false, deleted ones the tombstone's revision; local documents are found as well. Of o only
-// IncludeDocs, Conflicts, Members and what the header is about count. The header's Offset is 0.
+// IncludeDocs, Conflicts, Members and what the header, which may be nil, is about count. The header's
+// Offset is 0.
 func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions, header func(ListHeader) error,
 	row func(*ListRow) error) error {
 	next, stop := iter.Pull(ids)
@@ -210,7 +211,7 @@ func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions
 	l := idList{o: o, next: next, row: row}
 	started := false
 	return db.view(kv.WithPrefetch(ctx, "keys"), func(d *dbRead) error {
-		if !started {
+		if !started && header != nil {
 			h, err := d.listHeader(&RangeOptions{Namespace: o.Namespace, WithSeq: o.WithSeq})
 			if err != nil {
 				return err

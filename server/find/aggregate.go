@@ -24,7 +24,7 @@ func (h *Handlers) aggregatePlan(c *call.Call, body ejson.Value) (*aggregate.Pla
 	if err != nil {
 		return nil, err
 	}
-	indexes, partitioned, err := h.indexes(c)
+	indexes, partitioned, err := h.planned(c, true)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (h *Handlers) mangoPlan(c *call.Call, body ejson.Value, explain bool) (*man
 	if err != nil {
 		return nil, err
 	}
-	indexes, partitioned, err := h.indexes(c)
+	indexes, partitioned, err := h.planned(c, false)
 	if err != nil {
 		return nil, err
 	}
@@ -136,19 +136,20 @@ func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
 // gets a check of each one, which answers ErrHidden for a document that is not there as well as for
 // one that is not theirs. Indexes of the whole database are not there for a slice of it.
 func (h *Handlers) mangoSource(c *call.Call) (*mango.Source, error) {
-	some, err := c.Docs.Access().SeesSome(c.Context())
+	who, err := slice(c)
 	if err != nil {
 		return nil, err
 	}
 	source := &mango.Source{
 		DB:          c.DB,
-		Slice:       some,
+		Who:         who,
+		Views:       h.o.Views,
 		SearchTime:  time.Duration(c.Env.Config.Int("search", "timeout", 0)) * time.Millisecond,
 		Keep:        c.Keep,
 		ScanWarning: c.Settings.MangoScanWarning,
 	}
-	if !some {
-		source.Views, source.AllFields, source.Search = h.o.Views, h.o.AllFields, h.o.Search
+	if who == nil {
+		source.AllFields, source.Search = h.o.AllFields, h.o.Search
 	}
 	if c.Docs.Hides() {
 		source.Shown = func(d *docread.Document) error {

@@ -91,6 +91,12 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	if err == nil {
 		err = h.checkText(c, definition)
 	}
+	if err == nil && definition.ByPrincipal() {
+		var perDocument bool
+		if _, perDocument, err = c.DB.Settings().Rights(c.Context()); err == nil && !perDocument {
+			err = mango.ErrNoAccess
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package find
 
 import (
+	"cmp"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
@@ -8,6 +10,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/lastuse"
 	"github.com/settee-db/settee/views"
@@ -38,14 +41,35 @@ func (h *Handlers) ForgetParsed() { h.catalogue.Forget() }
 // indexes lists the indexes of the database, that of all documents first, and reports whether it is
 // partitioned. Those who see only some of the documents have those of a slice.
 func (h *Handlers) indexes(c *call.Call) ([]*mango.Index, bool, error) {
-	some, err := c.Docs.Access().SeesSome(c.Context())
+	who, err := slice(c)
 	if err != nil {
 		return nil, false, err
 	}
-	if some {
-		return mango.SliceIndexes(c.Context(), c.DB)
+	if who != nil {
+		return h.catalogue.OfSlice(c.Context(), c.DB, *who)
 	}
 	return h.catalogue.Indexes(c.Context(), c.DB)
+}
+
+// slice is who sees only some of the documents; nil: everything is seen.
+func slice(c *call.Call) (*access.Principals, error) {
+	some, err := c.Docs.Access().SeesSome(c.Context())
+	if err != nil || !some {
+		return nil, err
+	}
+	who, err := c.Docs.Access().Who()
+	return &who, err
+}
+
+// planned are the indexes that a query may use. What is computed is of one snapshot, which indexes
+// of a slice do not have.
+func (h *Handlers) planned(c *call.Call, computes bool) ([]*mango.Index, bool, error) {
+	list, partitioned, err := h.indexes(c)
+	who, sliceErr := slice(c)
+	if err = cmp.Or(err, sliceErr); err == nil && (who == nil || computes) {
+		list = mango.OfAll(list)
+	}
+	return list, partitioned, err
 }
 
 // openDesign reads a design document whose views are to be changed; exists is false for a missing
