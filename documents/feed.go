@@ -128,7 +128,7 @@ func (f *Feed) AppendDoc(
 // documents.
 func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {
 	return storage.ChangesOptions{
-		Since: since, Limit: limit, Descending: f.o.Descending, AllLeaves: f.o.AllLeaves,
+		Since: since, Limit: limit, Descending: f.o.Descending, AllLeaves: f.o.AllLeaves, Revoked: true,
 		IncludeDocs: f.o.IncludeDocs, Conflicts: f.o.Conflicts, Members: f.d.Members(f.o.Fields),
 	}
 }

@@ -163,7 +163,7 @@ func (c *changesScan) scan(d *dbRead) error {
 func (c *changesScan) scanRest(d *dbRead, updates int64) error {
 	after := c.after // rows after the row before
 	first := true
-	return c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
+	err := c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
 		switch {
 		case c.o.Unnumbered:
 		case !c.o.Descending:
@@ -179,6 +179,10 @@ func (c *changesScan) scanRest(d *dbRead, updates int64) error {
 		first = false
 		return after, nil
 	})
+	if err == nil && c.left != 0 && d.Who != nil { // some of the rows that were counted are not shown
+		c.end.Pending = 0
+	}
+	return err
 }
 
 // scanMoved gives the rows that are newer than the beginning of a descending scan: documents that
@@ -264,7 +268,7 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	c.after = after
 	pending := after
 	if d.Who != nil {
-		if pending, err = d.index().Pending(d.R, *d.Who, place); err != nil {
+		if pending, err = d.index().Pending(d.R, *d.Who, place, c.o.Revoked && !c.lookup); err != nil {
 			return 0, err
 		}
 	}
@@ -467,30 +471,27 @@ func (c *changesScan) give(
 		c.doc.AddConflicts(leaves, c.o.Conflicts, c.o.DeletedConflicts)
 		c.change.Doc = &c.doc
 	}
-	err := c.fn(&c.change)
-	if err != nil && !errors.Is(err, ErrStop) {
-		return err
-	}
-	c.took(d, seq)
-	return err
+	return c.hand(d, seq)
 }
 
 // giveGone calls fn for a row that tells of a document that has left the slice.
 func (c *changesScan) giveGone(d *dbRead, seq UpdateSeq, row *feedRow) error {
 	c.change = Change{
 		Seq: seq, ID: row.value.ID, Deleted: true, Revoked: true,
-		Revs: append(c.change.Revs[:0], row.gone...),
+		Revs: docread.AppendTombstones(&d.Reader, c.change.Revs[:0], row.value.ID, row.gone),
 	}
+	if c.o.IncludeDocs {
+		c.change.Doc = docread.NewDocument(row.value.ID, c.change.Revs[0], true, formats.Entry{})
+	}
+	return c.hand(d, seq)
+}
+
+// hand calls fn with the row at hand, and moves the scan past it if the callback has taken it.
+func (c *changesScan) hand(d *dbRead, seq UpdateSeq) error {
 	err := c.fn(&c.change)
 	if err != nil && !errors.Is(err, ErrStop) {
 		return err
 	}
-	c.took(d, seq)
-	return err
-}
-
-// took moves the scan past a row that the callback has taken.
-func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	d.Advance()
 	c.count++
 	if c.left > 0 {
@@ -498,12 +499,13 @@ func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	}
 	if c.moved {
 		c.top = seq.Seq
-		return
+		return err
 	}
 	c.given, c.end.Last = true, seq
 	if !c.o.Unnumbered && (c.end.Pending > 0 || d.Who == nil) {
 		c.end.Pending--
 	}
+	return err
 }
 
 // ByID is Changes for the documents with the given ids, which are looked up: rows in the
@@ -518,7 +520,7 @@ func (f Feed) ByID(
 	fn func(*Change) error,
 ) (ChangesEnd, error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), compat.IsLocalID)
-	return f.lookup(ctx, o, fn, &idLookup{ids: ids})
+	return f.lookup(ctx, o, fn, &idLookup{ids: ids, revoked: o.Revoked})
 }
 
 // Designs is ByID for all design documents, the deleted ones too

@@ -135,9 +135,10 @@ func (d *dbRead) countAfter(rows []feedRow) error {
 
 // idLookup finds the rows of some documents.
 type idLookup struct {
-	ids  []string
-	done int       // ids looked up
-	rows []feedRow // of those
+	ids     []string
+	revoked bool      // also rows of documents that have left the slice
+	done    int       // ids looked up
+	rows    []feedRow // of those
 }
 
 // find implements rowLookup. Rows found in an older snapshot are compared with the feed.
@@ -147,7 +148,7 @@ func (l *idLookup) find(d *dbRead) ([]feedRow, error) {
 	}
 	for l.done < len(l.ids) {
 		ids := l.ids[l.done:min(len(l.ids), l.done+max(docread.LeavesAhead, d.Wide(docread.MostWide)))]
-		rows, err := d.lookUpEach(ids)
+		rows, err := d.lookUpEach(ids, l.revoked)
 		if err != nil {
 			return nil, err
 		}
@@ -180,15 +181,16 @@ func (l *idLookup) refresh(d *dbRead) error {
 			kept = append(kept, l.rows[i])
 		}
 	}
-	rows, err := d.lookUpEach(changed)
+	rows, err := d.lookUpEach(changed, l.revoked)
 	if err == nil {
 		l.rows = append(kept, rows...)
 	}
 	return err
 }
 
-// lookUpEach finds the rows of documents that exist.
-func (d *dbRead) lookUpEach(ids []string) ([]feedRow, error) {
+// lookUpEach finds the rows of documents that exist, and with revoked those of documents that have
+// left the slice.
+func (d *dbRead) lookUpEach(ids []string, revoked bool) ([]feedRow, error) {
 	rows := make([]feedRow, 0, len(ids))
 	for len(ids) > 0 {
 		all, err := d.LeavesEach(ids, true)
@@ -198,6 +200,16 @@ func (d *dbRead) lookUpEach(ids []string) ([]feedRow, error) {
 		for i, leaves := range all {
 			if n := len(leaves); n > 0 {
 				rows = append(rows, lookUp(ids[i], &leaves[n-1], n))
+				continue
+			}
+			var left []docread.Left
+			if revoked {
+				if left, err = docread.LeftBy(&d.Reader, ids[i], true); err != nil {
+					return nil, err
+				}
+			}
+			for _, l := range left {
+				rows = append(rows, feedRow{seq: l.Seq, value: formats.Change{ID: ids[i], Deleted: true}, gone: l.Revs})
 			}
 		}
 		ids = ids[len(all):]
@@ -222,7 +234,7 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		return d.lookUpEach(ids)
+		return d.lookUpEach(ids, false)
 	}
 	prefix := d.Keys.Sub(nil, keyspace.TagRevs)
 	begin := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design/")

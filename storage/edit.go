@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/access"
+	"github.com/settee-db/settee/storage/audience"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/keyspace"
@@ -74,6 +75,10 @@ func (e *docEdit) start(id string, t *dbTx, before []formats.Leaf) {
 func (e *docEdit) check(m *editMode, doc *compat.Document) (v validatedEdit, err error) {
 	var named *access.Edit
 	if e.t.Rec.Access.On {
+		if m.replicated && audience.IsTombstone(&e.t.Rec.Access.Secret, e.id, doc.Rev(), e.before) {
+			v.decide(EditResult{ID: doc.ID, Rev: doc.Rev()})
+			return v, nil
+		}
 		var refusal *compat.Error
 		if named, refusal = readersOf(e).edit(m, doc); refusal != nil {
 			v.decide(refused(doc, refusal))

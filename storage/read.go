@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/coalesce"
 	"github.com/settee-db/settee/storage/docread"
-	"github.com/settee-db/settee/storage/formats"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -129,7 +127,11 @@ func (db *DB) RevsDiff(
 				return err
 			}
 			for i := range leaves {
-				diff := revsDiff(&window[i], leaves[i])
+				diff := RevsDiff{ID: ids[i]}
+				diff.Missing, diff.PossibleAncestors, err = d.Lacks(ids[i], window[i].Revs, leaves[i])
+				if err != nil {
+					return err
+				}
 				if failed = fn(&window[i], &diff); failed != nil {
 					return ErrStop
 				}
@@ -139,18 +141,4 @@ func (db *DB) RevsDiff(
 		}
 	})
 	return cmp.Or(failed, err)
-}
-
-// revsDiff compares the revisions of a request with a document's leaves.
-func revsDiff(req *IDRevs, leaves []formats.Leaf) RevsDiff {
-	diff := RevsDiff{ID: req.ID}
-	if len(leaves) == 0 {
-		diff.Missing = req.Revs
-		return diff
-	}
-	tree := formats.TreeOf(leaves)
-	diff.Missing = tree.Missing(req.Revs)
-	slices.SortFunc(diff.Missing, compat.Rev.Compare)
-	diff.PossibleAncestors = tree.PossibleAncestors(diff.Missing)
-	return diff
 }

@@ -25,7 +25,7 @@ func (e readers) edit(m *editMode, doc *compat.Document) (*access.Edit, *compat.
 	if err == nil && m.who != nil {
 		err = access.Check(*m.who, access.ShareOf(e.t.Rec.Access.ShareAny), edit, leaves)
 	}
-	if err == nil && len(named(leaves, list)) > audience.MostNamed {
+	if err == nil && len(leaves.Named(list)) > audience.MostNamed {
 		err = errManyNamed
 	}
 	refusal, _ := compat.AsError(err)
@@ -34,16 +34,6 @@ func (e readers) edit(m *editMode, doc *compat.Document) (*access.Edit, *compat.
 
 // errManyNamed refuses a leaf beside others that are for too many together.
 var errManyNamed = compat.NewError(compat.KindForbidden, "the leaves of the document name too many users and roles")
-
-// named are all that leaves name, and a list.
-func named(leaves *access.Tree, list []string) []string {
-	all := slices.Clone(list)
-	for _, own := range leaves.Lists {
-		all = append(all, own...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
 
 // leaves are the leaves with who they are for, with the edits so far.
 func (e readers) leaves() *access.Tree {

@@ -216,14 +216,20 @@ func (f *feedScan) next() (row feedRow, ok bool, err error) {
 		}
 		return row, err == nil, err
 	}
-	if ok, err = f.merged.Next(); err != nil || !ok {
-		return row, false, err
+	for {
+		if ok, err = f.merged.Next(); err != nil || !ok {
+			return row, false, err
+		}
+		r, err := f.merged.Row()
+		if err != nil {
+			return row, false, err
+		}
+		if r.Leaves == 0 { // it tells others what has left their slices
+			continue
+		}
+		row.seq, err = keyspace.ParseSeq(f.merged.Suffix)
+		row.value = formats.Change{ID: r.ID, Winner: r.Winner, Deleted: r.Deleted, Leaves: r.Leaves}
+		row.gone = r.Gone
+		return row, err == nil, err
 	}
-	if row.seq, err = keyspace.ParseSeq(f.merged.Suffix); err != nil {
-		return row, false, err
-	}
-	r, err := f.merged.Row()
-	row.value = formats.Change{ID: r.ID, Winner: r.Winner, Deleted: r.Deleted, Leaves: r.Leaves}
-	row.gone = r.Gone
-	return row, err == nil, err
 }

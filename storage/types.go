@@ -160,8 +160,8 @@ type Change struct {
 	Seq     UpdateSeq
 	ID      string
 	Deleted bool
-	// Revoked tells that the document has left the slice (DB.As): Deleted is set, and Revs are the
-	// live leaves that were seen.
+	// Revoked tells that the document has left the slice (DB.As): Deleted is set, and Revs are
+	// tombstones (audience.Tombstone) of the live leaves that were seen.
 	Revoked bool
 	// the winner first; with AllLeaves then the live leaves and the deleted ones, each in
 	// descending order

@@ -413,6 +413,9 @@ func appendChange(b []byte, ch *storage.Change) []byte {
 	if ch.Deleted {
 		b = append(b, `,"deleted":true`...)
 	}
+	if ch.Revoked {
+		b = append(b, `,"revoked":true`...)
+	}
 	return b
 }
 

@@ -55,6 +55,16 @@ type Tree struct {
 	Lists  [][]string
 }
 
+// Named are all that leaves name, and a list.
+func (t *Tree) Named(list []string) []string {
+	all := slices.Clone(list)
+	for _, own := range t.Lists {
+		all = append(all, own...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Check refuses an edit that a user may not make, by the leaves that there are, with ErrRefused or
 // compat.ErrConflict:
 //

@@ -20,6 +20,7 @@
 //	check.go   Tally: verifies what is stored, for package verify
 //	read.go    Merged: the ranges of several principals as one; counts
 //	named.go   whose feeds updates are in
+//	tombstone.go  the revisions that tell who saw a leaf that it is seen no more
 //
 // # Invariants
 //

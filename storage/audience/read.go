@@ -3,6 +3,7 @@ package audience
 import (
 	"bytes"
 	"cmp"
+	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/access"
@@ -43,6 +44,8 @@ func (x Index) Active(r kv.ReadTx, who access.Principals, since compat.Seq) ([]s
 type Merged struct {
 	cursors []cursor
 	reverse bool
+	quiet   []bool // of whose principals it is not told what has left their feeds; nil: of none
+	from    []int  // the cursors that Values are of
 	// Suffix is what follows the prefix in the keys of the row, Values are those of the principals
 	// that have it. They are valid until Next.
 	Suffix []byte
@@ -90,10 +93,10 @@ func (m *Merged) Next() (bool, error) {
 	if first < 0 {
 		return false, nil
 	}
-	m.Suffix, m.Values = m.cursors[first].suffix(), m.Values[:0]
+	m.Suffix, m.Values, m.from = m.cursors[first].suffix(), m.Values[:0], m.from[:0]
 	for i := range m.cursors {
 		if c := &m.cursors[i]; c.at && bytes.Equal(c.suffix(), m.Suffix) {
-			c.taken, m.Values = true, append(m.Values, c.it.Value())
+			c.taken, m.Values, m.from = true, append(m.Values, c.it.Value()), append(m.from, i)
 		}
 	}
 	return true, nil
@@ -115,18 +118,17 @@ func (m *Merged) Close() {
 
 // Row is the document of a row of feeds, as all the principals together see it: a leaf that names
 // one of them beats that it is gone for another. Where several have it, Leaves is more than one: only
-// the leaves tell how many they see together.
+// the leaves tell how many they see together. Without any there is nothing to tell.
 func (m *Merged) Row() (best Row, err error) {
 	for i, value := range m.Values {
 		row, err := ParseRow(value)
 		if err != nil {
 			return best, err
 		}
-		if i == 0 {
-			best = row
-			continue
-		}
 		switch {
+		case row.Gone != nil && m.quiet != nil && m.quiet[m.from[i]]:
+		case best.Leaves == 0:
+			best = row
 		case best.Gone != nil && row.Gone != nil:
 			best.Gone = union(best.Gone, row.Gone)
 			best.Winner, best.Leaves = best.Gone[0], len(best.Gone)
@@ -189,18 +191,34 @@ func compareFirst(a, b []compat.Rev) int {
 	return a[0].Compare(b[0])
 }
 
-// Feed begins a read of the feeds of principals in a range of sequences; bounds gives its keys.
+// Feed begins a read of the feeds of principals in a range of sequences; bounds gives its keys. What
+// has left a feed is told of the user's own: of a role it would be told to who got the role later.
 func (x Index) Feed(
 	r kv.ReadTx,
 	principals []string,
 	bounds func(prefix []byte) (begin, end []byte),
 	o kv.RangeOptions,
 ) *Merged {
-	prefixes := make([][]byte, len(principals))
+	prefixes, quiet := make([][]byte, len(principals)), make([]bool, len(principals))
 	for i, p := range principals {
-		prefixes[i] = x.Rows(p)
+		prefixes[i], quiet[i] = x.Rows(p), !strings.HasPrefix(p, access.UserPrefix)
 	}
-	return Merge(r, prefixes, bounds, o)
+	m := Merge(r, prefixes, bounds, o)
+	m.quiet = quiet
+	return m
+}
+
+// Gone is what a principal saw of a document that it sees no more, by the sight that says so.
+func (x Index) Gone(r kv.ReadTx, s formats.Sight) ([]compat.Rev, error) {
+	value, err := r.Get(x.row(s.Principal, s.Seq))
+	if err != nil {
+		return nil, err
+	}
+	row, err := ParseRow(value)
+	if err == nil && row.Gone == nil {
+		err = keyspace.Corrupt("row of a principal", nil)
+	}
+	return row.Gone, err
 }
 
 // Counts are the documents that principals see.
@@ -244,7 +262,7 @@ func (x Index) Count(r kv.ReadTx, who access.Principals) (c Counts, err error) {
 		switch {
 		case err != nil:
 			return c, err
-		case row.Gone != nil:
+		case row.Leaves == 0 || row.Gone != nil:
 		case row.Deleted:
 			c.Deleted++
 		default:
@@ -256,8 +274,11 @@ func (x Index) Count(r kv.ReadTx, who access.Principals) (c Counts, err error) {
 // mostPending is up to how many rows Pending counts.
 const mostPending = 1000
 
-// Pending counts the rows of principals after a sequence, up to a thousand.
-func (x Index) Pending(r kv.ReadTx, who access.Principals, since compat.Seq) (n int64, err error) {
+// Pending counts the rows of principals after a sequence, up to a thousand; with gone also those that
+// tell what has left a feed, though another principal may see the document.
+func (x Index) Pending(
+	r kv.ReadTx, who access.Principals, since compat.Seq, gone bool,
+) (n int64, err error) {
 	active, err := x.Active(r, who, since)
 	if err != nil {
 		return 0, err
@@ -276,7 +297,7 @@ func (x Index) Pending(r kv.ReadTx, who access.Principals, since compat.Seq) (n 
 		if err != nil {
 			return 0, err
 		}
-		if row.Gone == nil { // else the document has left the slice
+		if row.Leaves > 0 && (gone || row.Gone == nil) {
 			n++
 		}
 	}

@@ -20,6 +20,7 @@
 //	blobs.go     what is apart: long bodies and lists of attachments, the security object
 //	members.go   some members of a long body
 //	slice.go     what somebody sees of a database with access for each document
+//	removed.go   tombstones of what somebody sees no more
 //	idstream.go  subspaces in the order of ids
 //
 // # Invariants

@@ -85,7 +85,7 @@ func (r *eachRead) readSome() error {
 	}
 	for i := range leaves {
 		if rev := refs[i].Rev; !rev.IsZero() {
-			wanted[i] = wantedRev{rev, lineOf(leaves[i], rev)}
+			wanted[i] = wantedRev{rev: rev, line: lineOf(leaves[i], rev)}
 			reads[i] = wanted[i].where(r.d, refs[i].ID)
 		}
 		if reads[i].Members = refs[i].Members; wanted[i].replaced() {

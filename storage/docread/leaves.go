@@ -16,13 +16,15 @@ type LeafScan struct {
 	it    kv.Iterator
 }
 
+var allOfRange = kv.RangeOptions{WantAll: true}
+
 // ScanLeaves asks for the leaves of a document; heads leaves out the lines of ancestors, see
 // Reader.Heads. The caller reads or closes the scan.
 func (d *Reader) ScanLeaves(id string, heads bool) LeafScan {
 	begin, end := keyspace.Children(d.Keys.Doc(nil, keyspace.TagRevs, id))
 	// Whose winner is another than all others' needs that one's line.
 	heads = heads && d.Who == nil
-	it := d.R.Range(begin, end, kv.RangeOptions{WantAll: true})
+	it := d.R.Range(begin, end, allOfRange)
 	return LeafScan{prefix: len(begin), heads: heads, who: d.Who, it: it}
 }
 

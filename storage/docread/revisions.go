@@ -97,7 +97,10 @@ func (r *Revisions) readWindow(d *Reader) (size int, err error) {
 	var wanted [][]wantedRev
 	var reads []EntryRead
 	for i := 0; i < len(leaves) && len(reads) < revsAhead; i++ {
-		revs := r.choose(i, leaves[i])
+		revs, err := r.choose(d, i, leaves[i])
+		if err != nil {
+			return 0, err
+		}
 		for n := range revs {
 			read := revs[n].where(d, window[i].ID)
 			if read.Members = window[i].Open.Members; revs[n].replaced() {
@@ -186,28 +189,29 @@ func (r *Revisions) leaves(d *Reader, window []OpenRevsRequest) ([]*leafIndex, e
 }
 
 // choose tells what to read for the request taken[i].
-func (r *Revisions) choose(i int, leaves *leafIndex) []wantedRev {
+func (r *Revisions) choose(d *Reader, i int, leaves *leafIndex) ([]wantedRev, error) {
 	if i == 0 && r.begun {
-		return leaves.wanted(func(yield func(compat.Rev) bool) {
+		return findRemoved(d, &r.taken[i], leaves.wanted(func(yield func(compat.Rev) bool) {
 			for n := range r.left {
 				if !yield(r.left[n].rev) {
 					return
 				}
 			}
-		})
+		}))
 	}
-	wanted := r.taken[i].choose(leaves)
-	if r.Sorted {
+	wanted, err := findRemoved(d, &r.taken[i], r.taken[i].choose(leaves))
+	if err == nil && r.Sorted {
 		sort.Slice(wanted, func(i, j int) bool { return wanted[i].rev.Compare(wanted[j].rev) < 0 })
 		wanted = slices.CompactFunc(wanted, func(a, b wantedRev) bool { return a.rev == b.rev })
 	}
-	return wanted
+	return wanted, err
 }
 
 // wantedRev is a revision that is to be read.
 type wantedRev struct {
 	rev  compat.Rev
 	line *formats.Leaf // that rev is in; nil: the document has no such revision
+	gone compat.Rev    // what rev is the tombstone of, on the line; zero: of nothing
 }
 
 // choose tells which revisions to read, in the order of the results.
@@ -215,7 +219,7 @@ func (o *OpenRevsOptions) choose(leaves *leafIndex) []wantedRev {
 	var wanted []wantedRev
 	add := func(chosen []*formats.Leaf) {
 		for _, l := range chosen {
-			wanted = append(wanted, wantedRev{l.Rev, l})
+			wanted = append(wanted, wantedRev{rev: l.Rev, line: l})
 		}
 	}
 	if o.All {
@@ -288,7 +292,7 @@ func (x *leafIndex) below(rev compat.Rev) (found []*formats.Leaf) {
 // wanted finds the lines of revisions.
 func (x *leafIndex) wanted(revs iter.Seq[compat.Rev]) (wanted []wantedRev) {
 	for rev := range revs {
-		wanted = append(wanted, wantedRev{rev, x.line(rev)})
+		wanted = append(wanted, wantedRev{rev: rev, line: x.line(rev)})
 	}
 	return wanted
 }
@@ -333,12 +337,14 @@ func lineOf(leaves []formats.Leaf, rev compat.Rev) *formats.Leaf {
 }
 
 // replaced reports whether the revision is an ancestor.
-func (w *wantedRev) replaced() bool { return w.line != nil && w.line.Rev != w.rev }
+func (w *wantedRev) replaced() bool {
+	return w.line != nil && w.line.Rev != w.rev && w.gone == (compat.Rev{})
+}
 
 // where tells where the revision's entry is; for a replaced revision the size is only a bound.
 func (w *wantedRev) where(d *Reader, id string) EntryRead {
 	switch {
-	case w.line == nil:
+	case w.line == nil, w.gone != (compat.Rev{}):
 		return EntryRead{}
 	case w.line.Rev == w.rev:
 		return d.LeafRead(id, w.line)
@@ -348,6 +354,9 @@ func (w *wantedRev) where(d *Reader, id string) EntryRead {
 
 // document makes the document of a revision; nil if it is missing.
 func (w *wantedRev) document(d *Reader, id string, e *formats.Entry, found bool, o OpenOptions) (*Document, error) {
+	if w.gone != (compat.Rev{}) {
+		return w.tombstone(d, id, o), nil
+	}
 	deleted := e.Deleted
 	switch isLeaf := w.line != nil && w.line.Rev == w.rev; {
 	case isLeaf && !found && w.line.Stored:

@@ -215,7 +215,7 @@ func (d *Reader) NearestAncestor(id string, of *revtree.Leaf, stored []formats.L
 		var reads []EntryRead
 		for isLeaf := false; len(wanted) < n && i < line.Len() && !isLeaf; i++ {
 			ancestor := compat.Rev{Pos: of.Rev.Pos - 1 - int64(i), Hash: line.At(i)}
-			w := wantedRev{ancestor, lineOf(stored, ancestor)}
+			w := wantedRev{rev: ancestor, line: lineOf(stored, ancestor)}
 			read := w.where(d, id)
 			read.Kilobytes = 0 // n are few enough
 			wanted, reads = append(wanted, w), append(reads, read)

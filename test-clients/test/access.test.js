@@ -29,16 +29,23 @@ async function client (name, roles = []) {
   })
   const denied = []
   const failures = []
-  const sync = local.sync(remote, { live: true, retry: true })
-  sync.on('denied', row => denied.push(row.doc.id)).on('error', error => failures.push(error))
-  const ids = async () => (await local.allDocs()).rows.map(row => row.id)
-  const close = async () => {
+  let sync
+  const resume = () => {
+    sync = local.sync(remote, { live: true, retry: true })
+    sync.on('denied', row => denied.push(row.doc.id)).on('error', error => failures.push(error))
+  }
+  const pause = async () => {
     sync.cancel()
     await until('the replication has ended', () => sync.canceled)
+  }
+  resume()
+  const ids = async () => (await local.allDocs()).rows.map(row => row.id)
+  const close = async () => {
+    await pause()
     assert.deepEqual(failures, [])
     await local.destroy()
   }
-  return { local, remote, denied, ids, close }
+  return { local, remote, denied, ids, pause, resume, close }
 }
 
 const comes = (who, ...ids) => async () => JSON.stringify(await who.ids()) === JSON.stringify(ids)
@@ -81,12 +88,48 @@ test('clients of one database have what is meant for their users', { skip }, asy
   await ann.local.remove(await ann.local.get('a1'))
   await until('it is gone for bob', async () => !(await bob.ids()).includes('a1'))
 
-  // who may see a document no more reads and writes it no more; the copy stays
-  await send(server, 'PUT', '/notes/b1', { ...await send(server, 'GET', '/notes/b1'), _access: ['ann'] })
+  // who may see a document no more has it no more
+  const revoke = async names =>
+    await send(server, 'PUT', '/notes/b1', { ...await send(server, 'GET', '/notes/b1'), _access: names })
+  await revoke(['ann'])
   await until('ann has it', comes(ann, 'b1', 's1'))
+  await until('it has left the database of bob', async () => !(await bob.ids()).includes('b1'))
   await assert.rejects(bob.remote.get('b1'), { status: 404 })
+  assert.equal((await send(server, 'GET', '/notes/b1'))._deleted, undefined)
+
+  // granted again it is back, with what the others wrote meanwhile, and both change it
+  await ann.local.put({ ...await ann.local.get('b1'), text: 'written meanwhile' })
+  await until('it is on the server', async () => (await send(server, 'GET', '/notes/b1')).text === 'written meanwhile')
+  await revoke(['ann', 'bob'])
+  await until('it is back', async () => (await bob.ids()).includes('b1'))
+  assert.equal((await bob.local.get('b1')).text, 'written meanwhile')
+  await bob.local.put({ ...await bob.local.get('b1'), text: 'ours again' })
+  await until('ann sees his change', async () => (await ann.local.get('b1')).text === 'ours again')
+
+  // what is written offline while the document is taken away is refused, and does not change it
+  await bob.pause()
+  await revoke(['ann'])
   await bob.local.put({ ...await bob.local.get('b1'), text: 'still mine?' })
+  bob.resume()
   await until('his change is refused', () => bob.denied.includes('b1'))
-  assert.equal((await send(server, 'GET', '/notes/b1')).text, 'mine')
+  assert.equal((await send(server, 'GET', '/notes/b1')).text, 'ours again')
   await Promise.all([ann.close(), bob.close()])
+})
+
+test('many documents leave and come back, whatever the batches', { skip }, async () => {
+  const carl = await client('carl')
+  const docs = []
+  for (let n = 0; n < 250; n++) docs.push({ _id: `m${1000 + n}`, _access: ['carl'] })
+  const write = async (all, names) => {
+    const rows = await send(server, 'POST', '/notes/_bulk_docs', { docs: all.map(doc => ({ ...doc, _access: names })) })
+    return all.map((doc, i) => ({ ...doc, _rev: rows[i].rev }))
+  }
+  const had = await write(docs, ['carl'])
+  await until('carl has all', async () => (await carl.ids()).length === 250)
+  const taken = await write(had, [])
+  await until('carl has none', async () => (await carl.ids()).length === 0)
+  await write(taken.slice(0, 120), ['carl'])
+  await until('carl has some again', async () => (await carl.ids()).length === 120)
+  assert.equal((await send(server, 'GET', '/notes/m1200')).error, undefined)
+  await carl.close()
 })
