@@ -142,6 +142,27 @@ test('a design document', async () => {
   noErrors()
 })
 
+test('a design document, before the editor has come', async () => {
+  await put('/orders/_design/early', { views: { a: { map: 'function (doc) { emit(1) }' } } })
+  let come
+  const editor = new Promise(resolve => { come = resolve })
+  await page.route(/codemirror/, async route => { await editor; await route.continue() })
+  await page.reload()
+  await open('designs/orders/early')
+  const field = page.locator('textarea[aria-label="a map"]')
+  await field.fill('function (doc) { emit(2) }')
+  await field.press('Control+s')
+  await until('/orders/_design/early', ({ views }) => views.a.map.includes('emit(2)'))
+  await field.press('End')
+  come()
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.insertText(' // more')
+  await page.keyboard.press('Control+s')
+  await until('/orders/_design/early', ({ views }) => views.a.map.includes('more'))
+  await page.unrouteAll({ behavior: 'wait' })
+  noErrors()
+})
+
 test('a document', async () => {
   const { rev } = await put('/orders/one', { n: 1 })
   await open('databases/orders?doc=one')

@@ -21,7 +21,8 @@ export type Language = 'json' | 'javascript' | 'text'
 /** What the editor's component does with a mounted editor. */
 export interface Driver {
   update: (props: EditorProps) => void
-  focus: () => void
+  /** The text at at is typed on. */
+  focus: (at: number) => void
   destroy: () => void
 }
 
@@ -253,8 +254,9 @@ export function mount (host: HTMLElement, setup: Setup): Driver {
       before = props
       if (marked) view.dispatch(setDiagnostics(view.state, marks(doc.length)))
     },
-    focus () {
+    focus (at) {
       view.focus()
+      view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } })
     },
     destroy () {
       view.destroy()

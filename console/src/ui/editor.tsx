@@ -1,5 +1,5 @@
 // The code editor, which loads when it is first needed.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLatest } from '../use'
 import type { Driver, Language } from './codemirror'
 
@@ -46,6 +46,7 @@ export function Editor (props: EditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const driver = useRef<Driver>(undefined)
   const [ready, setReady] = useState(false)
+  const resume = useRef<number | undefined>(undefined)
   const events = {
     change: useLatest((text: string) => props.onChange?.(text)),
     save: useLatest(() => { (props.onSave ?? props.onRun)?.() }),
@@ -59,13 +60,12 @@ export function Editor (props: EditorProps) {
     import('./codemirror').then(({ mount }) => {
       const element = host.current
       if (gone || !element) return
-      const typing = element.parentElement!.contains(document.activeElement)
+      const field = document.activeElement
       const { value, label, language, onBreakpoint } = newest.current
       driver.current = mount(element, { value, label, language, events, breakpoints: onBreakpoint !== undefined })
       driver.current.update(newest.current)
+      if (field instanceof HTMLTextAreaElement && element.parentElement!.contains(field)) resume.current = field.selectionStart
       setReady(true)
-      // Who has begun to type in the plain field goes on in the editor.
-      if (typing) requestAnimationFrame(() => driver.current?.focus())
     }, () => {})
     return () => {
       gone = true
@@ -74,13 +74,23 @@ export function Editor (props: EditorProps) {
     }
   }, [props.language])
   useEffect(() => { driver.current?.update(props) })
+  // Who has begun to type in the plain field goes on in the editor: no key comes between them.
+  useLayoutEffect(() => {
+    if (ready && resume.current !== undefined) driver.current?.focus(resume.current)
+  }, [ready])
+  const keys = (event: KeyboardEvent) => {
+    const run = event.ctrlKey || event.metaKey ? { s: events.save, Enter: events.run }[event.key] : undefined
+    if (!run) return
+    event.preventDefault()
+    run()
+  }
   return (
     <div class='editor'>
       <div ref={host} class='editor-host' hidden={!ready} />
       {!ready && (
         <textarea
           aria-label={props.label} readOnly={props.readOnly} spellcheck={false} value={props.value}
-          onInput={event => props.onChange?.(event.currentTarget.value)}
+          onInput={event => props.onChange?.(event.currentTarget.value)} onKeyDown={keys}
         />
       )}
     </div>
