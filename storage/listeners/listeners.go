@@ -64,7 +64,8 @@ type hub struct {
 
 	mu    sync.Mutex
 	every signal                        // of the listeners that every update wakes
-	named map[string]map[*Listener]bool // the others, by their principals
+	some  map[*Listener]bool            // the others
+	named map[string]map[*Listener]bool // which are these, by their principals
 	err   error                         // set when the hub has ended
 }
 
@@ -151,6 +152,7 @@ func (l *Listener) attach() error {
 	defer h.mu.Unlock()
 	if l.signal = &h.every; l.principals != nil {
 		l.signal = &signal{changed: make(chan struct{})}
+		h.some[l] = true
 	}
 	for _, p := range l.principals {
 		if h.named[p] == nil {
@@ -167,6 +169,7 @@ func (l *Listener) detach() {
 	h := l.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	delete(h.some, l)
 	for _, p := range l.principals {
 		if delete(h.named[p], l); len(h.named[p]) == 0 {
 			delete(h.named, p)
@@ -183,7 +186,7 @@ func (ls *Listeners) join(name string, read Read) *hub {
 		ctx, stop := context.WithCancel(ls.ctx)
 		h = &hub{
 			all: ls, name: name, read: read, stop: stop, ready: make(chan struct{}),
-			every: signal{changed: make(chan struct{})}, named: make(map[string]map[*Listener]bool),
+			every: signal{changed: make(chan struct{})}, some: make(map[*Listener]bool), named: make(map[string]map[*Listener]bool),
 		}
 		ls.hubs[name] = h
 		watch := func(context.Context) {
@@ -272,7 +275,7 @@ func (l *Listener) look() (pending bool, changed <-chan struct{}, err error) {
 func (h *hub) since(value []byte) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.named) == 0 {
+	if len(h.some) == 0 {
 		return nil
 	}
 	return value
@@ -346,21 +349,18 @@ func (h *hub) wake(err error, named map[string]bool) {
 	defer h.mu.Unlock()
 	h.err = err
 	h.every.wake()
+	if named == nil {
+		for l := range h.some {
+			l.signal.wake()
+		}
+	}
 	woken := make(map[*Listener]bool) // each once
-	wake := func(listeners map[*Listener]bool) {
-		for l := range listeners {
+	for principal := range named {
+		for l := range h.named[principal] {
 			if !woken[l] {
 				woken[l] = true
 				l.signal.wake()
 			}
 		}
-	}
-	if named == nil {
-		for _, listeners := range h.named {
-			wake(listeners)
-		}
-	}
-	for principal := range named {
-		wake(h.named[principal])
 	}
 }

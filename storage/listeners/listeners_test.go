@@ -258,6 +258,6 @@ func TestOnlyTheNamedAreWoken(t *testing.T) {
 	}
 	all.hub.mu.Lock()
 	defer all.hub.mu.Unlock()
-	require.Equal(t, []uint64{3, 2, 2, 5, 0},
+	require.Equal(t, []uint64{3, 2, 2, 5, 1},
 		[]uint64{updates(a), updates(b), updates(c), updates(ad), updates(nobody)})
 }
