@@ -173,26 +173,23 @@ func (m *sliceModel) step(purge bool, lines map[string]compat.RevPath, change fu
 		}
 		old := m.lists[id]
 		for p := range named {
-			one := func(lists map[compat.Rev][]string, leaves []storedLeaf) (live []compat.Rev, any bool) {
+			one := func(lists map[compat.Rev][]string, leaves []storedLeaf) (seen []compat.Rev) {
 				for _, l := range leaves {
 					if slices.Contains(lists[l.rev()], p) {
-						if any = true; !l.deleted {
-							live = append(live, l.rev())
-						}
+						seen = append(seen, l.rev())
 					}
 				}
-				return live, any
+				return seen
 			}
-			live, _ := one(old, before[id])
-			_, still := one(lists, now)
+			seen := one(old, before[id])
 			switch {
-			case still:
+			case one(lists, now) != nil:
 				delete(m.gone[p], id)
-			case len(live) > 0 && !purge:
+			case seen != nil && !purge:
 				if m.gone[p] == nil {
 					m.gone[p] = map[string]goneFor{}
 				}
-				m.gone[p][id] = goneFor{m.seq(id), live}
+				m.gone[p][id] = goneFor{m.seq(id), seen}
 			}
 		}
 		if len(now) == 0 {
@@ -368,7 +365,7 @@ func byKeys(t *rapid.T, db *DB, ids []string) (rows []string) {
 // of a user takes away a leaf that the user does not see; and the check finds
 // nothing.
 func TestSlices(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	history := func(rt *rapid.T) {
 		faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
 		engine := wrapkv.WithLimits(
 			faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults)),
@@ -404,7 +401,13 @@ func TestSlices(t *testing.T) {
 			}
 			m.catchUp(late)
 		}
-	})
+	}
+	rapid.Check(t, history)
+	if !testing.Short() {
+		for range 4 { // 500 histories
+			rapid.Check(t, history)
+		}
+	}
 }
 
 // random makes one step.

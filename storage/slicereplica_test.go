@@ -70,7 +70,7 @@ func (r *sliceReplica) follow(id string, purge bool, before, now []storedLeaf) {
 		return slices.ContainsFunc(now, func(s storedLeaf) bool { return s.has(rev) })
 	}
 	for _, l := range before {
-		if !stays(l.rev()) && (len(now) > 0 || !l.deleted && !slices.Contains(told.revs, l.rev())) {
+		if !stays(l.rev()) && (len(now) > 0 || !slices.Contains(told.revs, l.rev())) {
 			r.unsure[id] = true
 		}
 	}

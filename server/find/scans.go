@@ -25,7 +25,7 @@ const (
 // selectors are not kept.
 type scans struct {
 	mu   sync.Mutex
-	kept *simplelru.LRU[string, scan] // by the name of the database and those of the fields
+	kept *simplelru.LRU[string, *scan] // by the name of the database and those of the fields
 }
 
 // scan are the queries of one database with conditions on the same fields.
@@ -35,7 +35,7 @@ type scan struct {
 }
 
 func newScans() *scans {
-	kept, _ := simplelru.NewLRU[string, scan](mostScans, nil) // it fails only for a number below 1
+	kept, _ := simplelru.NewLRU[string, *scan](mostScans, nil) // it fails only for a number below 1
 	return &scans{kept: kept}
 }
 
@@ -53,12 +53,12 @@ func (s *scans) note(database string, fields []string, stats *mango.Stats) {
 	defer s.mu.Unlock()
 	now, known := s.kept.Get(key)
 	if !known {
-		now.fields = strings.Split(key, "\x00")[1:] // the request's own are parts of its body
+		now = &scan{fields: strings.Split(key, "\x00")[1:]} // the request's own are parts of its body
+		s.kept.Add(key, now)
 	}
 	now.queries++
 	now.examined += stats.Docs
 	now.results += stats.Results
-	s.kept.Add(key, now)
 }
 
 // append appends the member scans of a database: the dearest first.
@@ -67,7 +67,7 @@ func (s *scans) append(b []byte, database string) []byte {
 	s.mu.Lock()
 	for _, key := range s.kept.Keys() {
 		if one, _ := s.kept.Peek(key); strings.HasPrefix(key, database+"\x00") {
-			list = append(list, one)
+			list = append(list, *one)
 		}
 	}
 	s.mu.Unlock()

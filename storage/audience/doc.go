@@ -27,7 +27,7 @@
 //  1. A principal that a leaf names has one row of the document, at the sequence that the feed of
 //     all has it, with the winner and the number of the leaves that name the principal.
 //  2. The list of a principal has those of them whose winner is not deleted.
-//  3. A principal that saw a live leaf, and of whom an edit left none, has one row that the document
+//  3. A principal that saw a leaf, and of whom an edit left none, has one row that the document
 //     is gone, at the sequence of that edit, until it is purged or seen again; of a document the
 //     newest MostGone are kept.
 //  4. The sights of a winner name the principals of 1, and those of 3 as gone, each once.

@@ -47,19 +47,22 @@ func visible(leaves []formats.Leaf, principal string) (winner *formats.Leaf, n i
 	return winner, n
 }
 
-// gone are the live leaves that name a principal, the winner first.
+// gone are the leaves that name a principal, the deleted ones too: a client may not have heard of
+// them. There are fewer, of the deleted ones first, where the row would be too long.
 func gone(leaves []formats.Leaf, principal string) (revs []compat.Rev) {
-	for i := range leaves {
-		if _, named := slices.BinarySearch(leaves[i].Access, principal); named && !leaves[i].Deleted {
-			revs = append(revs, leaves[i].Rev)
+	size := 0
+	for _, deleted := range []bool{false, true} {
+		for i := range leaves {
+			l := &leaves[i]
+			if _, named := slices.BinarySearch(l.Access, principal); !named || l.Deleted != deleted {
+				continue
+			}
+			if size += 10 + len(l.Rev.Hash); size <= mostGoneBytes || len(revs) == 0 {
+				revs = append(revs, l.Rev)
+			}
 		}
 	}
 	slices.SortFunc(revs, func(a, b compat.Rev) int { return b.Compare(a) })
-	for i, size := 0, 0; i < len(revs); i++ {
-		if size += 10 + len(revs[i].Hash); size > mostGoneBytes && i > 0 {
-			return revs[:i]
-		}
-	}
 	return revs
 }
 

@@ -67,7 +67,7 @@ type Row struct {
 	Winner  compat.Rev // of the leaves that name the principal
 	Deleted bool       // all of them are tombstones
 	Leaves  int        // how many they are
-	// Gone are the live leaves, the winner first, that the principal saw before none was left; nil
+	// Gone are the leaves, the highest revision first, that the principal saw before none was left; nil
 	// if there are some.
 	Gone []compat.Rev
 }
