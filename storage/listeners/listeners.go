@@ -186,7 +186,8 @@ func (ls *Listeners) join(name string, read Read) *hub {
 		ctx, stop := context.WithCancel(ls.ctx)
 		h = &hub{
 			all: ls, name: name, read: read, stop: stop, ready: make(chan struct{}),
-			every: signal{changed: make(chan struct{})}, some: make(map[*Listener]bool), named: make(map[string]map[*Listener]bool),
+			every: signal{changed: make(chan struct{})},
+			some:  make(map[*Listener]bool), named: make(map[string]map[*Listener]bool),
 		}
 		ls.hubs[name] = h
 		watch := func(context.Context) {
