@@ -23,7 +23,10 @@ type Extension struct {
 // Extensions is all of them, sorted by name. Each has a row in docs/compatibility.md, too, which
 // ends with its name and its version.
 var Extensions = []Extension{
-	{"access", 1, []string{"PUT /{db}", "GET /{db}/_access", "PUT /{db}/_access"}, false},
+	{"access", 1, []string{
+		"PUT /{db}", "GET /{db}/_access", "PUT /{db}/_access", "GET /{db}/_access/{id}",
+		"GET /{db}/_access/{user}/_all_docs",
+	}, false},
 	{"aggregate", 1, []string{"POST /{db}/_aggregate"}, false},
 	{"archive", 1, []string{"GET /{db}/_backup", "POST /{db}/_restore"}, false},
 	{"atomic", 1, []string{"POST /{db}/_bulk_docs"}, false},
