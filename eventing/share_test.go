@@ -97,13 +97,19 @@ func TestNodesShareAFunction(t *testing.T) {
 		list[i%3].put("src", fmt.Sprint("a", i), `{}`)
 	}
 	list[0].counted(300)
-	events, timers := int64(0), int64(0)
+	var events, timers int64
+	list[0].eventually(func() bool { // what is done is counted after its effects are there
+		events, timers = 0, 0
+		for _, n := range list {
+			c := n.counts()
+			events += c[updatesDone]
+			timers += c[timersDone]
+		}
+		return events >= 300 && timers >= 300
+	}, "not all that was done is counted")
 	for _, n := range list {
-		c := n.counts()
-		require.Positive(t, c[updatesDone], "a process does nothing")
-		require.Positive(t, c[timersDone])
-		events += c[updatesDone]
-		timers += c[timersDone]
+		require.Positive(t, n.counts()[updatesDone], "a process does nothing")
+		require.Positive(t, n.counts()[timersDone])
 	}
 	require.EqualValues(t, 300, events)
 	require.EqualValues(t, 300, timers)

@@ -2,6 +2,7 @@ package designs_test
 
 import (
 	"fmt"
+	"math"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -208,12 +209,14 @@ func TestListReadsWhatIsAsked(t *testing.T) {
 	require.Equal(t, 201, s.Do("POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`).Code)
 	s.PutDesign("l", `{"views":{"v":{"map":"function(d){ emit(null, 1) }"}},
 		"lists":{"no":"function(){ throw {forbidden: 'no'} }","one":"function(){ getRow(); throw {forbidden: 'no'} }"}}`)
-	trips := map[string]int64{}
-	for _, list := range []string{"no", "no", "one"} { // with the first, the view is built
-		engine.Reset()
-		w := s.Do("GET", "/db/_design/l/_list/"+list+"/v?include_docs=true", "")
-		require.Contains(t, w.Body.String(), "forbidden")
-		trips[list] = engine.Reset().RoundTrips
+	trips := map[string]int64{"no": math.MaxInt64, "one": math.MaxInt64} // the fewest: others work beside it
+	for range 5 {                                                        // with the first, the view is built
+		for list := range trips {
+			engine.Reset()
+			w := s.Do("GET", "/db/_design/l/_list/"+list+"/v?include_docs=true", "")
+			require.Contains(t, w.Body.String(), "forbidden")
+			trips[list] = min(trips[list], engine.Reset().RoundTrips)
+		}
 	}
 	require.Less(t, trips["no"], trips["one"])
 }
