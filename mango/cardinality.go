@@ -175,11 +175,11 @@ func (e *estimator) least(list []rangeSet) (best int) {
 // rows counts the rows that the plan reads of a JSON index, -1 if that is not known. One that is
 // not built reads all documents.
 func (e *estimator) rows(index *Index) (int64, error) {
-	// Without a provider of views the index is answered from the documents themselves, like one
-	// that is not built.
 	if e.src.Who != nil {
 		return -1, nil // it would take a count of each principal's
 	}
+	// Without a provider of views the index is answered from the documents themselves, like one
+	// that is not built.
 	if e.src.Views == nil {
 		return e.before(storage.Bound{})
 	}

@@ -77,14 +77,8 @@ func (s *scans) append(b []byte, database string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"fields":[`...)
-		for n, name := range one.fields {
-			if n > 0 {
-				b = append(b, ',')
-			}
-			b = ejson.AppendString(b, name)
-		}
-		b = strconv.AppendInt(append(b, `],"queries":`...), one.queries, 10)
+		b = ejson.AppendStrings(append(b, `{"fields":`...), one.fields)
+		b = strconv.AppendInt(append(b, `,"queries":`...), one.queries, 10)
 		b = strconv.AppendInt(append(b, `,"docs_examined":`...), one.examined, 10)
 		b = append(strconv.AppendInt(append(b, `,"results_returned":`...), one.results, 10), '}')
 	}
