@@ -25,20 +25,21 @@ func shadowed(t *testing.T) (base, shadow string, proxy *changing, log *command,
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, end()) })
 	base = "http://" + o.listen
-	return base, shadow, proxy, log, func() string {
-		counts := ""
-		require.Eventually(t, func() bool {
-			waits := true
-			counts = ""
-			for line := range strings.Lines(body(t, base+"/_node/_local/_prometheus")) {
-				waits = waits && line != "settee_shadow_waiting_requests 0\n"
-				if strings.HasPrefix(line, "settee_shadow_requests_total") {
-					counts += line
-				}
+	lines := func(prefix string) (found string) {
+		for line := range strings.Lines(body(t, base+"/_node/_local/_prometheus")) {
+			if strings.HasPrefix(line, prefix) {
+				found += line
 			}
-			return !waits
+		}
+		return found
+	}
+	return base, shadow, proxy, log, func() string {
+		require.Eventually(t, func() bool {
+			return lines("settee_shadow_waiting_requests") == "settee_shadow_waiting_requests 0\n"
 		}, time.Minute, 20*time.Millisecond)
-		return counts
+		// Asked anew: a request may have been counted after the counts of one scrape were read, and
+		// before what waits was.
+		return lines("settee_shadow_requests_total")
 	}
 }
 
