@@ -50,9 +50,21 @@ func (d *Database) checkDesigns(ctx context.Context, docs []*compat.Document) (d
 var errDesignAccess = compat.Named(compat.KindBadRequest, "invalid_access",
 	"_access of a design document is [\"_users\"] or none: its functions are for all or for administrators")
 
-// designAccess refuses a design document that is for some users only. What is no list at all the
-// store refuses.
+var errAccessOption = compat.NewError(
+	compat.KindInvalidDesignDoc, "`options.access` field must have boolean type",
+)
+
+// designAccess refuses a design document that is for some users only, and an option access that is
+// neither true nor false. What is no list at all the store refuses.
 func designAccess(body []byte) error {
+	ddoc, err := ejson.Parse(body)
+	if err != nil {
+		return err
+	}
+	options, _ := ddoc.Get("options")
+	if option, ok := options.Get("access"); ok && option.Kind() != ejson.Bool {
+		return errAccessOption
+	}
 	list, _, err := access.Parse(body)
 	if err == nil && len(list) > 0 && !slices.Equal(list, []string{access.Anyone}) {
 		return errDesignAccess

@@ -45,6 +45,8 @@ var forUsers = rowsFor(map[call.ForUsers][]string{
 		"POST /{db}/_distinct", "POST /{db}/_aggregate", "GET /{db}/_index",
 		"GET,POST,HEAD /{db}/_changes", "GET,POST,HEAD /{db}/_changes/{rest...}",
 	},
+	call.OwnRows: below("/{db}/_design/{name}/",
+		"GET,POST,HEAD _view/{view}", "POST _view/{view}/queries"),
 	call.NoDocuments: {
 		"POST /{db}/_ensure_full_commit", "GET /{db}/_revs_limit", "GET /{db}/_access",
 		"GET /{db}/_auto_purge", "HEAD /{db}/_auto_purge", "* /{db}/_auto_purge/{rest...}", "GET,HEAD /{db}/_history",
@@ -72,7 +74,7 @@ var forUsers = rowsFor(map[call.ForUsers][]string{
 		"DELETE /{db}/_index/{ddoc}/{type}/{name}", "DELETE /{db}/_index/_design/{ddoc}/{type}/{name}",
 		"POST /{db}/_search_cleanup", "POST /{db}/_nouveau_cleanup",
 	}, below("/{db}/_design/{name}/",
-		"GET _info", "GET _info/{rest...}", "GET,POST,HEAD _view/{view}", "POST _view/{view}/queries",
+		"GET _info", "GET _info/{rest...}",
 		"* _view", "* _view/{view}/{rest...}", "GET _view_errors/{view}",
 		"* _list", "* _list/{list}", "* _list/{list}/{view...}",
 		"GET,POST _search/{index}", "GET _search_info/{index}", "GET _search_disk_size/{index}",
@@ -129,6 +131,8 @@ func UsersTable() string {
 		switch {
 		case r.Users == call.OwnDocuments:
 			users, nobody = r.Users.Text, "no documents"
+		case r.Users == call.OwnRows:
+			users = r.Users.Text
 		case r.Users.Open:
 			users, nobody = r.Users.Text, r.Users.Text
 		}

@@ -463,15 +463,13 @@ func (e *docEdit) callIndex(index IndexFunc) error {
 	if was == nil && is == nil {
 		return nil
 	}
-	if is != nil {
-		for i := range e.tree[1:] {
-			l := &e.tree[1+i]
-			if l.Deleted {
-				is.DeletedConflicts = append(is.DeletedConflicts, l.Rev)
-			} else {
-				is.Conflicts = append(is.Conflicts, l.Rev)
-			}
+	if is != nil && len(e.tree) > 1 {
+		leaves := make([]formats.Leaf, len(e.tree))
+		for i := range leaves { // the winner comes last
+			l := &leaves[len(leaves)-1-i]
+			l.Leaf, l.Access = e.tree[i], readersOf(e).of(e.tree[i].Rev)
 		}
+		is.AddConflicts(leaves, true, true)
 	}
 	return index(e.t.Ctx, &Tx{e.t}, e.id, was, is)
 }

@@ -95,6 +95,9 @@ func (s *Snapshot) Incarnation() byte { return s.d.Rec.Incarnation }
 // Partitioned tells the kind of the database.
 func (s *Snapshot) Partitioned() bool { return s.d.Rec.Partitioned }
 
+// PerDocument tells whether each document has readers of its own.
+func (s *Snapshot) PerDocument() bool { return s.d.Rec.Access.On }
+
 // AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
 func (s *Snapshot) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return s.d.Keys.Sub(dst, tag) }
 

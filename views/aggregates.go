@@ -127,14 +127,15 @@ func (f blamed) blame(err error) error {
 // forgive takes the reduce function that err came from off the indexes on which no view of this
 // design document has it, and gives errForgiven if there are such: what another one has on the same
 // rows, or this one had before it was mended, is no error of these views. Who still wants the
-// function has it made anew, and the error again.
+// function has it made anew, and the error again. An index by principal goes on without it: queries
+// reduce the rows that they ask for, and those of others are no error of theirs.
 func (b *builder) forgive(ctx context.Context, err error) error {
 	var r refusal
 	if !errors.As(err, &r) {
 		return err
 	}
 	for _, ix := range b.indexes {
-		if ix.rec.interactive || ix.rec.slot(r.source) == 0 || ix.reduces(r.source) {
+		if ix.rec.interactive || ix.rec.slot(r.source) == 0 || ix.reduces(r.source) && !ix.def.byPrincipal {
 			continue
 		}
 		drop := func(tx kv.Tx, rec *indexRecord) error {
@@ -199,14 +200,14 @@ func (ix *index) complete() bool {
 	if ix.rec.interactive {
 		return true
 	}
-	return ix.rec.levels &&
-		!slices.ContainsFunc(ix.def.reduces, func(source string) bool { return ix.rec.slot(source) == 0 })
+	return ix.rec.levels && (ix.def.byPrincipal ||
+		!slices.ContainsFunc(ix.def.reduces, func(source string) bool { return ix.rec.slot(source) == 0 }))
 }
 
 // unchecked reports whether a reduce function is to come that may refuse the values of the rows, as
 // _stats does: that is an error of the whole index.
 func (ix *index) unchecked() bool {
-	return ix.reduces("_stats") && ix.rec.slot("_stats") == 0
+	return !ix.def.byPrincipal && ix.reduces("_stats") && ix.rec.slot("_stats") == 0
 }
 
 // apply writes what w collected, and what is kept above the rows.
@@ -243,7 +244,7 @@ func (a *aggregates) apply(ctx context.Context, w *indexWriter) error {
 // design document.
 func (ix *index) checkValues(docs []source, n int) error {
 	for _, source := range ix.def.reduces {
-		if reduce.Canonical(source) != "_stats" {
+		if reduce.Canonical(source) != "_stats" || ix.def.byPrincipal {
 			continue
 		}
 		var all []row
@@ -351,7 +352,9 @@ func (b *builder) finishLevels(ctx context.Context) error {
 		if err := changeRecord(ctx, db, ix, begin); err != nil {
 			return err
 		}
-		ix.rec.setSlots(ix.def.reduces) // in memory, until they are there
+		if !ix.def.byPrincipal { // which has those that it began with, but for what failed
+			ix.rec.setSlots(ix.def.reduces) // in memory, until they are there
+		}
 		ix.above = nil
 		x, err := v.aggregates.levels(ix)
 		if err != nil {
@@ -389,7 +392,7 @@ func (ix *index) countRows(r kv.ReadTx, sp span) (int64, error) {
 
 // count counts the rows of a range.
 func (a *aggregates) count(r kv.ReadTx, ix *index, sp span) (int64, error) {
-	if sp.hi != nil && bytes.Compare(sp.lo, sp.hi) >= 0 {
+	if sp.Hi != nil && bytes.Compare(sp.Lo, sp.Hi) >= 0 {
 		return 0, nil
 	}
 	if !ix.rec.levels {
@@ -399,7 +402,7 @@ func (a *aggregates) count(r kv.ReadTx, ix *index, sp span) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return x.Count(r, sp.lo, sp.hi)
+	return x.Count(r, sp.Lo, sp.Hi)
 }
 
 // countBefore counts the rows before a row key; nil is the first one.
@@ -407,7 +410,7 @@ func (a *aggregates) countBefore(r kv.ReadTx, ix *index, rowKey []byte) (int64, 
 	if len(rowKey) == 0 {
 		return 0, nil
 	}
-	return a.count(r, ix, span{hi: rowKey})
+	return a.count(r, ix, span{Hi: rowKey})
 }
 
 // selectRow gives the key of the row with n rows before it; it must be there, and so must the

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/keyrange"
 )
 
 // maxBatchBytes bounds the documents of one batch, but for a larger one, and their rows, but for
@@ -151,13 +152,17 @@ func (p *pass) take(b *batch, c *storage.Change, memory *arena) {
 	src.mapped = !c.Deleted && p.wants(c.ID)
 	b.bytes += len(c.ID) + 100
 	if src.mapped {
+		doc := c.Doc
+		if p.program.defs[0].byPrincipal { // then all are
+			doc, src.readers = ownSource(doc)
+		}
 		if p.program.needsText() {
-			p.scratch = appendSource(p.scratch[:0], c.Doc, p.showsNumber(), c.Seq.N)
+			p.scratch = appendSource(p.scratch[:0], doc, p.showsNumber(), c.Seq.N)
 			src.text = memory.copy(p.scratch)
 			b.bytes += len(src.text)
 		}
 		if p.program.needsDocuments() {
-			src.doc = keepDocument(c.Doc, memory)
+			src.doc = keepDocument(doc, memory)
 			b.bytes += len(src.doc.Body)
 		}
 	}
@@ -209,5 +214,5 @@ func (ix *index) partitionPrefix(docID string) []byte {
 	if !ix.def.partitioned {
 		return nil
 	}
-	return appendPartition(nil, partitionName(docID))
+	return keyrange.AppendPartition(nil, keyrange.PartitionName(docID))
 }

@@ -46,22 +46,25 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 // wantedIndexes are the indexes of all design documents, with their reduce functions.
 func wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature][]string, error) {
 	wanted := make(map[Signature][]string)
-	partitioned, err := db.Settings().Partitioned(ctx)
+	rec, err := db.Settings().Record(ctx)
 	if err != nil {
 		return nil, err
 	}
+	of := databaseKind{rec.Partitioned, rec.Access.On}
 	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
 	err = db.AllDocs(ctx, o, nil, func(row *storage.ListRow) error {
 		if err := storage.HoldParsed(ctx, db, row.Doc.Body); err != nil {
 			return err
 		}
-		d, err := parseDocument(row.Doc, partitioned)
+		d, err := parseDocument(row.Doc, of)
 		if err != nil {
 			return err
 		}
-		for i := range d.definitions {
-			def := &d.definitions[i]
-			wanted[def.signature] = append(wanted[def.signature], def.reduces...)
+		for _, d := range d.each() {
+			for i := range d.definitions {
+				def := &d.definitions[i]
+				wanted[def.signature] = append(wanted[def.signature], def.reduces...)
+			}
 		}
 		return nil
 	})

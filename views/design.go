@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/js"
+	"github.com/settee-db/settee/views/keyrange"
 	"github.com/settee-db/settee/views/reduce"
 )
 
@@ -41,7 +42,10 @@ type design struct {
 	views       []viewDef
 	definitions []definition // one for each distinct map function
 	signature   Signature    // of all of them, for _info
-	bytes       int          // size in memory, roughly
+	// own has the same views by principal, for users of a database with access for each document; nil
+	// where they have none (readers.go).
+	own   *design
+	bytes int // size in memory, roughly
 }
 
 // parsedSize is about how many bytes a parsed design document takes for each of its text: sources
@@ -68,13 +72,14 @@ type definition struct {
 	interactive bool
 	localSeq    bool
 	withDesign  bool
+	byPrincipal bool
 	reduces     []string // the distinct reduce functions on top, sorted
 }
 
 // parseDesign reads a design document, whose body is a JSON object. Members of wrong types, which
-// no checked document has, count as absent. partitioned is the kind of the database.
-func parseDesign(id string, body ejson.Value, partitioned bool) *design {
-	d := &design{id: id, language: languageJavaScript, partitioned: partitioned}
+// no checked document has, count as absent.
+func parseDesign(id string, body ejson.Value, of databaseKind) *design {
+	d := &design{id: id, language: languageJavaScript, partitioned: of.partitioned}
 	if language, ok := body.Get("language"); ok && language.Kind() == ejson.String {
 		d.language = language.Text()
 	}
@@ -98,6 +103,9 @@ func parseDesign(id string, body ejson.Value, partitioned bool) *design {
 		d.definitions[i].finish()
 	}
 	d.sign()
+	if of.access && !d.partitioned && d.language != languageQuery && isTrue(options, "access") && isForUsers(body) {
+		d.own = d.byPrincipal()
+	}
 	return d
 }
 
@@ -156,6 +164,12 @@ func (d *design) addView(name string, view ejson.Value) {
 	d.views = append(d.views, v)
 }
 
+// span is a range of row keys.
+type span = keyrange.Range
+
+// ranges makes the ranges that queries read.
+func (def *definition) ranges() keyrange.Keys { return keyrange.Keys{Raw: def.raw} }
+
 // sameRows reports whether two map functions of one design document give the same index.
 func (def *definition) sameRows(other *definition) bool {
 	return def.source == other.source &&
@@ -168,7 +182,9 @@ func (def *definition) finish() {
 	def.reduces = slices.Compact(def.reduces)
 	h := sha256.New()
 	var flags byte
-	for bit, set := range [...]bool{def.raw, def.partitioned, def.interactive, def.localSeq, def.withDesign} {
+	for bit, set := range [...]bool{
+		def.raw, def.partitioned, def.interactive, def.localSeq, def.withDesign, def.byPrincipal,
+	} {
 		if set {
 			flags |= 1 << bit
 		}
@@ -200,7 +216,8 @@ func (d *design) sign() {
 
 // has reports whether one of the indexes has that signature.
 func (d *design) has(signature Signature) bool {
-	return slices.ContainsFunc(d.definitions, func(def definition) bool { return def.signature == signature })
+	is := func(def definition) bool { return def.signature == signature }
+	return slices.ContainsFunc(d.definitions, is) || d.own != nil && slices.ContainsFunc(d.own.definitions, is)
 }
 
 // find gives the view of that name.

@@ -33,6 +33,8 @@
 //     sequence, which the commit of a batch reads and writes with the records of the indexes unchanged. No document is
 //     in two pieces, and none was seen before: what changes meanwhile comes after the last one. Pieces are there only
 //     below an index that leads.
+//  11. An index by principal has, for each principal who may read a document's winner, the same
+//     rows of it; a query of some principals reads no other rows.
 //
 // # File tour
 //
@@ -40,6 +42,7 @@
 //	design.go, checkdesign.go     design documents: what they define; the checks on save
 //	lookup.go, info.go, cleanup.go  views by name, _info, errors, unused indexes
 //	keys.go, record.go, ids.go, rows.go  what is stored, with views/large
+//	readers.go                indexes by principal, for users of databases with access for each document
 //	open.go                       indexes of a design document: found, made
 //	flight.go, job.go             builds: one at a time in a process, large ones as jobs
 //	pieces.go, piecejob.go        first builds that processes share
@@ -49,9 +52,10 @@
 //	aggregates.go, reducers.go    what is kept above the rows, with views/levels and views/reduce
 //	check.go, checkpieces.go      the check of the invariants above
 //	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
-//	query.go, span.go, rowbatch.go, groups.go  queries
+//	query.go, rowbatch.go, groups.go  queries, with views/keyrange
 //	statecache.go                      what queries know of indexes that do not change between them
 //	scan.go                       what readers that make their own plans (Mango) need
 //	oversized.go, oversizedread.go documents whose rows do not fit, and how such readers see them
-//	reduce/, levels/, fields/     reduce functions, counts and aggregates; types in design documents
+//	reduce/, levels/          reduce functions; counts and aggregates
+//	fields/, progress/        types in design documents; running builds
 package views

@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/tracing"
+	"github.com/settee-db/settee/views/progress"
 )
 
 // A flight is the one build that runs for a design document in this process. Whoever needs the
@@ -26,7 +27,7 @@ type flight struct {
 	err     error       // valid once done is closed
 	reached storage.Seq // likewise: all indexes are at or after it, or were to be
 	waiting atomic.Int64
-	task    *task
+	task    *progress.Build
 	refresh bool // stale aggregates of all indexes are made anew
 }
 
@@ -71,46 +72,13 @@ func (fs *flights) close() {
 	fs.running.Wait()
 }
 
-// task is the progress of a flight.
-type task struct {
-	database, design string
-	started          time.Time
-	updated          atomic.Int64
-	done, total      atomic.Int64
-	report           func() // tells others of progress; may be nil
-}
-
-func newTask(database, design string) *task {
-	t := &task{database: database, design: design, started: time.Now()}
-	t.updated.Store(t.started.Unix())
-	return t
-}
-
-func (t *task) advance(changes int64) { t.reach(t.done.Load() + changes) }
-
-// reach sets how many changes are done, all in all.
-func (t *task) reach(changes int64) {
-	t.done.Store(changes)
-	t.updated.Store(time.Now().Unix())
-	if t.report != nil {
-		t.report()
-	}
-}
-
-func (t *task) show() Task {
-	return Task{
-		Database: t.database, DesignDoc: t.design, Started: t.started.Unix(), Updated: t.updated.Load(),
-		ChangesDone: t.done.Load(), TotalChanges: t.total.Load(),
-	}
-}
-
 // Tasks lists the builds that run in this process and are no jobs.
 func (v *Views) Tasks() []Task {
 	v.flights.mu.Lock()
 	defer v.flights.mu.Unlock()
 	var tasks []Task
 	for _, f := range v.flights.byKey {
-		if shown := f.task.show(); shown.TotalChanges > 0 {
+		if shown := f.task.Show(); shown.TotalChanges > 0 {
 			tasks = append(tasks, shown)
 		}
 	}
@@ -202,7 +170,7 @@ func (fs *flights) join(
 	if fs.closed {
 		return nil, false, errClosed
 	}
-	f = &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
+	f = &flight{done: make(chan struct{}), task: progress.New(db.Name(), d.id), refresh: refresh}
 	fs.byKey[key] = f
 	fs.running.Go(func() {
 		f.reached, f.err = fs.v.build(tracing.Under(fs.ctx, ctx),
@@ -272,7 +240,7 @@ type builder struct {
 	db        *storage.DB
 	uuid      [16]byte // of the database
 	design    *design
-	task      *task
+	task      *progress.Build
 	run       *jobs.Run // nil if it is no job
 	refreshes bool      // stale aggregates of all indexes are made anew, not only those of interactive ones
 	target    storage.Seq
@@ -374,9 +342,7 @@ func (b *builder) pass(ctx context.Context, indexes []*index) (err error) {
 	if p.program, err = b.v.program(b.db.Name(), defsOf(indexes)); err != nil {
 		return err
 	}
-	b.task.done.Store(0)
-	b.task.total.Store(indexes[0].pending)
-	b.task.advance(0)
+	b.task.Begin(indexes[0].pending)
 	if err := p.prepareLevels(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views/progress"
 )
 
 // waiting is a language whose map function waits, the first time, until it may go on.
@@ -74,7 +75,7 @@ func TestFailuresOfOtherBuilds(t *testing.T) {
 		{"the query's own state", bad, last.Seq, true},
 		{"the store", kv.ErrUnavailable, storage.Seq{}, true},
 	} {
-		f := &flight{done: make(chan struct{}), task: newTask("db", d.id), err: c.failure, reached: c.reached}
+		f := &flight{done: make(chan struct{}), task: progress.New("db", d.id), err: c.failure, reached: c.reached}
 		key := flightKey{uuid, d.signature}
 		b.views.flights.mu.Lock()
 		b.views.flights.byKey[key] = f

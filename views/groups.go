@@ -109,9 +109,10 @@ func (q *query) startGroups() {
 	g := &q.groups
 	g.started = true
 	if q.asked.Keys.Kind() != ejson.Array {
-		for sp := range q.w.definition().spans(q.asked) {
+		for sp := range q.w.definition().ranges().Each(q.asked) {
+			sp = q.place(sp)
 			g.query = levels.Query{
-				Start: sp.lo, End: sp.hi, Descending: q.asked.Descending,
+				Start: sp.Lo, End: sp.Hi, Descending: q.asked.Descending,
 				Level: int(q.asked.GroupLevel), Skip: q.skip, Limit: q.limit, View: q.w.path(),
 			}
 		}
@@ -137,8 +138,8 @@ func (q *query) serveKeys(
 				break
 			}
 			g.keys = append(g.keys, key.AppendJSON(nil))
-			sp := q.w.definition().span(q.asked, nil, key, key)
-			g.ranges = append(g.ranges, levels.Range{Start: sp.lo, End: sp.hi})
+			sp := q.place(q.w.definition().ranges().At(q.asked, key))
+			g.ranges = append(g.ranges, levels.Range{Start: sp.Lo, End: sp.Hi})
 		}
 		if len(g.keys) == 0 {
 			break
@@ -201,7 +202,7 @@ func (q *query) storedKeys(s *storage.Snapshot, ix *index, groups []keyGroup) er
 		for i, group := range some {
 			r := q.groups.ranges[group.number]
 			o := kv.RangeOptions{Limit: 1, Reverse: q.asked.Descending}
-			opened[i] = ix.rows(s.KV(), span{lo: r.Start, hi: r.End}, o)
+			opened[i] = ix.rows(s.KV(), span{Lo: r.Start, Hi: r.End}, o)
 		}
 		var err error
 		for i, it := range opened {

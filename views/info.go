@@ -3,6 +3,7 @@ package views
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -151,7 +152,10 @@ func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error
 	if err != nil {
 		return err
 	}
-	return v.flights.ensure(ctx, db, d, uuid, last.Seq)
+	for _, d := range d.each() {
+		err = errors.Join(err, v.flights.ensure(ctx, db, d, uuid, last.Seq))
+	}
+	return err
 }
 
 // Compact forgets how much the indexes of a design document have replaced, which Info shows as the

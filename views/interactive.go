@@ -42,7 +42,9 @@ func (l interactiveList) encode() []byte {
 	for i := range l {
 		e := &l[i]
 		var flags byte
-		for bit, set := range [...]bool{e.def.raw, e.def.partitioned, e.def.localSeq, e.def.withDesign} {
+		for bit, set := range [...]bool{
+			e.def.raw, e.def.partitioned, e.def.localSeq, e.def.withDesign, e.def.byPrincipal,
+		} {
 			if set {
 				flags |= 1 << bit
 			}
@@ -83,6 +85,7 @@ func parseInteractive(b []byte) (interactiveList, error) {
 			partitioned: flags&2 != 0,
 			localSeq:    flags&4 != 0,
 			withDesign:  flags&8 != 0,
+			byPrincipal: flags&16 != 0,
 		}
 		e.def.language, e.def.source, e.def.options, e.def.lib = p.Text(), p.Text(), p.Text(), p.Text()
 		stored := p.Bytes()
@@ -262,7 +265,7 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *docread.
 	var d *design
 	if after != nil {
 		var err error
-		if d, err = parseDocument(after, tx.Snapshot().Partitioned()); err != nil {
+		if d, err = parseDocument(after, kindOf(tx.Snapshot())); err != nil {
 			return err
 		}
 	}
@@ -274,15 +277,13 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *docread.
 	if d == nil || !d.interactive {
 		return nil
 	}
-	indexes := make([]*index, len(d.definitions))
-	for i := range d.definitions {
-		var err error
-		if indexes[i], err = v.create(tx, &d.definitions[i]); err != nil {
+	for _, d := range d.each() {
+		if err := v.createIn(tx, d); err != nil {
+			return err
+		}
+		if err := v.queueBuild(tx.KV(), tx.Name(), d); err != nil {
 			return err
 		}
 	}
-	if err := registerInteractive(tx, d, indexes); err != nil {
-		return err
-	}
-	return v.queueBuild(tx.KV(), tx.Name(), d)
+	return nil
 }

@@ -148,17 +148,25 @@ func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (doc
 	if m.err != nil {
 		return failedRows(m.err)
 	}
-	if m.rows != nil {
-		return mapOne(m.rows, m.program.mappers[0], src.doc), nil
+	doc, text, readers := src.doc, src.text, []string(nil)
+	if e.def.byPrincipal {
+		doc, readers = ownSource(src.doc)
 	}
-	if src.text == nil {
-		src.text = appendSource(nil, src.doc, false, 0)
+	if m.rows != nil {
+		m.rows.readers = readers
+		return mapOne(m.rows, m.program.mappers[0], doc), nil
+	}
+	if text == nil || doc != src.doc {
+		text = appendSource(nil, doc, false, 0)
+	}
+	if doc == src.doc {
+		src.text = text
 	}
 	h := sha256.New()
 	h.Write(e.signature[:])
-	h.Write(src.text)
+	h.Write(text)
 	rows, err := tx.Defer(storage.CallbackKey(h.Sum(nil)), m.program,
-		func() any { return source{id: src.id, text: src.text, mapped: true} })
+		func() any { return source{id: src.id, text: text, readers: readers, mapped: true} })
 	if err != nil {
 		return docRows{}, err
 	}

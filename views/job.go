@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/views/progress"
 )
 
 // Large builds are jobs of the store: they go on after a restart, and of several processes one does
@@ -77,8 +75,8 @@ func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	db := v.opts.Store.DB(database)
 	d, uuid, err := v.designWith(ctx, db, id, Signature([]byte(signature)))
 	if err == nil {
-		t := newTask(database, d.id)
-		t.report = func() { run.Progress(t.json()) }
+		t := progress.New(database, d.id)
+		t.Report = func() { run.Progress(t.JSON()) }
 		_, err = v.build(ctx, &builder{v: v, db: db, uuid: uuid, design: d, task: t, run: run})
 	}
 	return jobOutcome(err)
@@ -155,23 +153,6 @@ func decodeError(b []byte) error {
 		return corrupt("result of a job")
 	}
 	return e
-}
-
-// json is the progress of a build as a task of _active_tasks (couch_index_updater).
-func (t *task) json() []byte {
-	shown := t.show()
-	dst := append([]byte(nil), `{"type":"indexer","database":`...)
-	dst = ejson.AppendString(dst, shown.Database)
-	dst = append(dst, `,"design_document":`...)
-	dst = ejson.AppendString(dst, shown.DesignDoc)
-	for _, m := range [...]struct {
-		name  string
-		value int64
-	}{{"changes_done", shown.ChangesDone}, {"total_changes", shown.TotalChanges}, {"progress", shown.Progress()}} {
-		dst = append(dst, fmt.Sprintf(`,%q:`, m.name)...)
-		dst = strconv.AppendInt(dst, m.value, 10)
-	}
-	return append(dst, '}')
 }
 
 // queueBuild asks in the transaction tx for a build, once it is committed.

@@ -22,7 +22,7 @@ import (
 //	(pieces, number)               a first build in pieces: whose it is                    pieces.go
 //	(pieces, number, piece)        a piece of the feed: where it is, where it ends
 //
-// A row key is the emitted key in the index's order (in a partitioned index after the partition),
+// A row key is the emitted key in the index's order (after the partition or principal, if any),
 // the document id as a tuple string, and the number of the row among those that the document has at
 // that key, as a tuple integer.
 const (
@@ -38,13 +38,6 @@ const (
 	keyOversized
 	keyPieces
 	keyLacks
-)
-
-// What follows the emitted key in a row key: a document id is a tuple string, which begins with
-// rowKeyID.
-const (
-	rowKeyID      = 0x02
-	rowKeyAfterID = rowKeyID + 1
 )
 
 // AppendRowKey appends the key of the first row that a document may have at an emitted key: that

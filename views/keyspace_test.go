@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/progress"
 )
 
 // TestKeySpace shows the keys and values that documents leave in indexes, byte for byte, and the
@@ -89,7 +90,7 @@ func (b *bench) cutForTest(t *testing.T, ddoc string) *builder {
 	b.views.opts.pieceChanges = 500
 	d, uuid, err := b.views.openDesign(t.Context(), b.db, ddoc)
 	must(t, err)
-	building := &builder{v: b.views, db: b.db, uuid: uuid, design: d, task: newTask("db", ddoc)}
+	building := &builder{v: b.views, db: b.db, uuid: uuid, design: d, task: progress.New("db", ddoc)}
 	_, err = building.prepare(t.Context())
 	must(t, err)
 	cut, err := building.cutUp(t.Context(), building.lagging)

@@ -43,16 +43,16 @@ func (v *Views) designIn(s *storage.Snapshot, ddocID string) (*design, error) {
 		if err != nil {
 			return nil, err
 		}
-		return parseDocument(doc, s.Partitioned())
+		return parseDocument(doc, kindOf(s))
 	})
 }
 
-func parseDocument(doc *docread.Document, partitioned bool) (*design, error) {
+func parseDocument(doc *docread.Document, of databaseKind) (*design, error) {
 	body, err := ejson.Parse(doc.Body)
 	if err != nil {
 		return nil, corrupt("design document")
 	}
-	d := parseDesign(doc.ID, body, partitioned)
+	d := parseDesign(doc.ID, body, of)
 	d.bytes = parsedSize*len(doc.Body) + parsedSize*1000
 	return d, nil
 }

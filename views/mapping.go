@@ -20,6 +20,7 @@ type source struct {
 	mapped  bool
 	text    []byte            // for JavaScript
 	doc     *docread.Document // for other languages
+	readers []string          // for indexes by principal: who may read it
 	byIndex []docRows         // one for each index of the pass
 }
 
@@ -95,6 +96,9 @@ func (p *program) needsDocuments() bool {
 // members are what is looked at of bodies.
 func (p *program) members() docread.Members {
 	members := docread.NoMembers
+	if slices.ContainsFunc(p.defs, func(def *definition) bool { return def.byPrincipal }) {
+		members = docread.Members{[]byte(`"_access"`)}
+	}
 	for _, m := range p.mappers {
 		some, ok := m.(interface{ Members() docread.Members })
 		if !ok {
@@ -126,6 +130,7 @@ func (p *program) run(ctx context.Context, docs []source, most int) (done int, e
 		}
 		c := p.collector(n)
 		for _, src := range mapped {
+			c.readers = src.readers
 			src.byIndex[n] = mapOne(c, m, src.doc)
 		}
 	}
@@ -141,7 +146,10 @@ func (p *program) run(ctx context.Context, docs []source, most int) (done int, e
 
 func (p *program) collector(n int) *collector {
 	def := p.defs[n]
-	return &collector{limits: p.limits, raw: def.raw, partitioned: def.partitioned, keepOversized: def.keepsOversized()}
+	return &collector{
+		limits: p.limits, raw: def.raw, partitioned: def.partitioned, byPrincipal: def.byPrincipal,
+		keepOversized: def.keepsOversized(),
+	}
 }
 
 // mapOne maps a document in the process.
@@ -187,6 +195,7 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source, most int)
 			src := mapped[next]
 			next++
 			for n, c := range collectors {
+				c.readers = src.readers
 				rows := c.collect(src.id, &results[doc][n])
 				if results[doc][n].Killed && strings.Contains(rows.failure, js.OutOfMemory) {
 					rows.lack = again.Lack{Of: again.Worker, Bytes: p.memory}

@@ -76,15 +76,18 @@ func parseIndex(s *storage.Snapshot, sp space, def *definition, stored []byte) (
 
 // createAll makes the indexes of a design document that are not there.
 func (v *Views) createAll(ctx context.Context, db *storage.DB, d *design) error {
-	return db.Transact(ctx, func(tx *storage.Tx) (err error) {
-		indexes := make([]*index, len(d.definitions))
-		for i := range d.definitions {
-			if indexes[i], err = v.create(tx, &d.definitions[i]); err != nil {
-				return err
-			}
+	return db.Transact(ctx, func(tx *storage.Tx) error { return v.createIn(tx, d) })
+}
+
+// createIn is createAll in a transaction.
+func (v *Views) createIn(tx *storage.Tx, d *design) (err error) {
+	indexes := make([]*index, len(d.definitions))
+	for i := range d.definitions {
+		if indexes[i], err = v.create(tx, &d.definitions[i]); err != nil {
+			return err
 		}
-		return registerInteractive(tx, d, indexes)
-	})
+	}
+	return registerInteractive(tx, d, indexes)
 }
 
 // create makes the record of an index unless it is there; one that cannot be used goes.

@@ -9,8 +9,8 @@ import (
 // OVERSIZED lists the documents whose rows an index cannot hold: an emitted key is longer than a
 // key of the store may be, or the document emits too much in another way. Whoever scans the index
 // maps these documents again (oversizedread.go) and so sees their rows in order among the others.
-// Indexes in JavaScript, whose map functions do not run where a query does, keep no OVERSIZED:
-// there such a document has failed and has no rows.
+// Indexes in JavaScript, whose map functions do not run where a query does, and those by principal
+// keep no OVERSIZED: there such a document has failed and has no rows.
 //
 // Keys, below (oversized, number):
 //
@@ -33,7 +33,7 @@ const (
 const OversizedPrefix = 1000
 
 // keepsOversized reports whether an index lists documents whose rows do not fit in OVERSIZED.
-func (d *definition) keepsOversized() bool { return !isScript(d.language) }
+func (d *definition) keepsOversized() bool { return !isScript(d.language) && !d.byPrincipal }
 
 // beginning is the part of a document's first row that a collector remembers, in case its rows do
 // not fit.
@@ -42,6 +42,7 @@ type beginning struct {
 	some     bool   // there was a first row
 	several  bool   // and others
 	overflow bool   // a limit was passed
+	tooLong  bool   // by a row key
 }
 
 // note remembers the beginning of a row key if the row is the first one of its document.

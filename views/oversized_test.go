@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/views/keyrange"
 )
 
 // oversizedWorld is a database with an index of a language, and what its documents emit.
@@ -65,7 +66,7 @@ func (w *oversizedWorld) rows(t tester, scan Scan) (rows []string) {
 	}
 	var all []rowKey
 	for id, keys := range w.emitted {
-		if scan.Partition != "" && partitionName(id) != scan.Partition {
+		if scan.Partition != "" && keyrange.PartitionName(id) != scan.Partition {
 			continue
 		}
 		for _, key := range keys {

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/keyrange"
 )
 
 // Bounds of the rows of OVERSIZED that a scan holds at a time, and how many documents it reads
@@ -100,27 +101,27 @@ func (x *oversizedScan) bounds(kind int) span {
 			lo, hi = tuple.AppendString(bytes.Clone(base), name+":"), tuple.AppendString(base, name+";")
 			lo, hi = lo[:len(lo)-1], hi[:len(hi)-1]
 		}
-		return span{lo, hi}
+		return span{Lo: lo, Hi: hi}
 	}
 	most := OversizedPrefix
 	if x.ix.def.partitioned {
-		most += len(appendPartition(nil, x.c.scan.Partition))
+		most += len(keyrange.AppendPartition(nil, x.c.scan.Partition))
 	}
-	low, high := x.span.lo, x.span.hi
+	low, high := x.span.Lo, x.span.Hi
 	switch {
 	case high == nil:
 		high = []byte{0xff}
 	case len(high) > most: // where the beginnings are the same it is not known yet
 		high = append(high[:most:most], 0xff)
 	}
-	return span{append(bytes.Clone(base), low[:min(len(low), most)]...), append(base, high...)}
+	return span{Lo: append(bytes.Clone(base), low[:min(len(low), most)]...), Hi: append(base, high...)}
 }
 
 // begin opens a stream after the documents whose rows are made.
 func (x *oversizedScan) begin(st *oversizedStream) {
 	st.it, st.more, st.pending = nil, false, nil
-	if bytes.Compare(st.left.lo, st.left.hi) < 0 {
-		st.it = x.s.KV().Range(st.left.lo, st.left.hi, kv.RangeOptions{Reverse: x.c.scan.Descending})
+	if bytes.Compare(st.left.Lo, st.left.Hi) < 0 {
+		st.it = x.s.KV().Range(st.left.Lo, st.left.Hi, kv.RangeOptions{Reverse: x.c.scan.Descending})
 	}
 }
 
@@ -180,9 +181,9 @@ func (x *oversizedScan) compare(a, b []byte) int {
 // after is what is left of the span after a row key.
 func (x *oversizedScan) after(rowKey []byte) span {
 	if x.c.scan.Descending {
-		return span{x.span.lo, rowKey}
+		return span{Lo: x.span.Lo, Hi: rowKey}
 	}
-	return span{kv.AppendKeyAfter(nil, rowKey), x.span.hi}
+	return span{Lo: kv.AppendKeyAfter(nil, rowKey), Hi: x.span.Hi}
 }
 
 // ready loads windows of a stream until it has a row, or none that can come before a row key.
@@ -299,9 +300,9 @@ func (x *oversizedScan) makeRows(st *oversizedStream) error {
 		}
 		st.read++
 		if key := st.pending[i].key; x.c.scan.Descending {
-			st.left.hi = key
+			st.left.Hi = key
 		} else {
-			st.left.lo = kv.AppendKeyAfter(nil, key)
+			st.left.Lo = kv.AppendKeyAfter(nil, key)
 		}
 		return nil
 	})
@@ -312,7 +313,7 @@ func (x *oversizedScan) makeRows(st *oversizedStream) error {
 // add keeps a row that lies in the span, in order. Where there are too many rows, the last ones are
 // dropped, and the window is read once more when those before are given.
 func (x *oversizedScan) add(st *oversizedStream, r row) {
-	if bytes.Compare(r.rowKey, x.span.lo) < 0 || x.span.hi != nil && bytes.Compare(r.rowKey, x.span.hi) >= 0 {
+	if bytes.Compare(r.rowKey, x.span.Lo) < 0 || x.span.Hi != nil && bytes.Compare(r.rowKey, x.span.Hi) >= 0 {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(st.rows, r, func(a, b row) int { return x.compare(a.rowKey, b.rowKey) })

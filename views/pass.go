@@ -183,7 +183,7 @@ func (p *pass) commit(ctx context.Context, b *batch) error {
 		from = to
 	}
 	p.adapt(p.v.opts.now().Sub(began), parts, len(b.docs))
-	p.task.advance(int64(len(b.docs)))
+	p.task.Advance(int64(len(b.docs)))
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/views/progress"
 )
 
 // Each piece of a build is a job, which any process on the store takes; of one that dies another
@@ -107,8 +108,7 @@ func (b *builder) showPieces(ctx context.Context, lead int64) {
 	for {
 		if set, err := b.readPieces(ctx, lead); err == nil && set != nil { // others meet the error
 			done, total := set.progress()
-			b.task.total.Store(total)
-			b.task.reach(done)
+			b.task.Reach(done, total)
 		}
 		select {
 		case <-tick.C:
@@ -126,7 +126,7 @@ func (v *Views) runPiece(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	if p.Bad || len(signature) != len(Signature{}) {
 		return nil, jobs.Permanent(corrupt("job"))
 	}
-	b := &builder{v: v, db: v.opts.Store.DB(database), run: run, task: newTask(database, id)}
+	b := &builder{v: v, db: v.opts.Store.DB(database), run: run, task: progress.New(database, id)}
 	var err error
 	b.design, b.uuid, err = v.designWith(ctx, b.db, id, Signature([]byte(signature)))
 	if err == nil && string(b.uuid[:]) != uuid {

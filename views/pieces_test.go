@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views/progress"
 )
 
 // piecesDesign has two indexes, which are cut together.
@@ -278,7 +279,7 @@ func TestChangesBesidePiece(t *testing.T) {
 func (p *process) pieceBuilder(t *testing.T) *builder {
 	d, uuid, err := p.views.openDesign(t.Context(), p.db, "_design/d")
 	must(t, err)
-	return &builder{v: p.views, db: p.db, uuid: uuid, design: d, task: newTask("db", "_design/d")}
+	return &builder{v: p.views, db: p.db, uuid: uuid, design: d, task: progress.New("db", "_design/d")}
 }
 
 // cutOnly cuts the build of _design/d and gives who leads it.

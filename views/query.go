@@ -40,6 +40,8 @@ type query struct {
 	direct      RowSink    // takes the rows of a map query one by one; nil: sink takes the batch
 	row         Row        // that direct has
 	groups      groupQuery // of a reduce query
+	own         [][]byte   // prefixes of the rows of the principals asked for that have some
+	placed      bool       // own is found
 }
 
 // errPartition is a mistake of the caller.
@@ -102,6 +104,10 @@ func (w *View) Query(ctx context.Context, asked *viewquery.Query, sink Sink) err
 
 // begin makes a query that nothing was read for yet.
 func (w *View) begin(asked *viewquery.Query, sink Sink) (*query, error) {
+	w, err := w.of(asked)
+	if err != nil {
+		return nil, err
+	}
 	if w.Partitioned() != (asked.Partition != "") {
 		return nil, errPartition
 	}
@@ -115,11 +121,11 @@ func (w *View) begin(asked *viewquery.Query, sink Sink) (*query, error) {
 			q.direct = direct
 		}
 		if asked.Keys.Kind() == ejson.Array {
-			q.next, q.stop = iter.Pull(w.definition().spans(asked))
+			q.next, q.stop = iter.Pull(w.definition().ranges().Each(asked))
 			q.span, q.more = q.next()
 		} else {
 			q.next = func() (span, bool) { return span{}, false }
-			q.span, q.more = w.definition().only(asked), true
+			q.span, q.more = w.definition().ranges().Only(asked), true
 		}
 	}
 	return q, nil
@@ -133,13 +139,17 @@ func (q *query) finish(ctx context.Context, err error) error {
 	w, asked := q.w, q.asked
 	err = q.run(ctx, err)
 	if isUnwanted(err) && !q.begun {
-		if now, err := w.v.View(ctx, w.db, w.design.id, w.def.name); err != nil {
+		now, err := w.v.View(ctx, w.db, w.design.id, w.def.name)
+		if err == nil {
+			now, err = now.of(asked)
+		}
+		if err != nil {
 			return err // gone altogether
 		} else if now.design.signature != w.design.signature && now.Reduces(asked) == w.Reduces(asked) {
 			return now.Query(ctx, asked, q.sink)
 		}
 	}
-	if err == nil && asked.Update == viewquery.UpdateLazy {
+	if err == nil && asked.Update == viewquery.UpdateLazy && asked.Principals == nil {
 		_, _, err = w.v.flights.join(ctx, w.db, w.design, w.uuid, false)
 	}
 	return err
@@ -181,9 +191,12 @@ func (q *query) attempt(ctx context.Context, s *storage.Snapshot) error {
 		return err
 	}
 	if !q.begun { // after errors of building, as in couch_mrview_util:get_view
-		if err := q.w.definition().checkRange(q.asked); err != nil {
+		if err := q.w.definition().ranges().Check(q.asked); err != nil {
 			return err
 		}
+	}
+	if err := q.findOwn(s, ix); err != nil {
+		return err
 	}
 	if q.w.Reduces(q.asked) {
 		return q.serveGroups(ctx, s, ix)
@@ -206,7 +219,7 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 		}
 		return ix, nil
 	}
-	if q.asked.Update != viewquery.UpdateFirst {
+	if q.asked.Update != viewquery.UpdateFirst && q.asked.Principals == nil {
 		return ix, nil
 	}
 	if !q.waited {
@@ -230,7 +243,13 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 // head gives the sink the head of a map query.
 func (q *query) head(s *storage.Snapshot, ix *index) error {
 	h := Head{}
-	if ix != nil {
+	switch {
+	case ix != nil && q.asked.Principals != nil:
+		q.number = ix.rec.number
+		if err := q.ownHead(s, ix, &h); err != nil {
+			return err
+		}
+	case ix != nil:
 		q.number = ix.rec.number
 		var err error
 		if h.TotalRows, err = ix.rowCount(s); err != nil {
@@ -281,7 +300,7 @@ func (q *query) offset(s *storage.Snapshot, ix *index, total int64) (int64, erro
 	}
 	first := q.span
 	if q.asked.Keys.Len() > 1 { // the first key that has rows, or else the last one
-		for first = range q.w.definition().spans(q.asked) {
+		for first = range q.w.definition().ranges().Each(q.asked) {
 			if found, err := ix.hasRows(s, first); err != nil {
 				return 0, err
 			} else if found {
@@ -303,12 +322,12 @@ func (q *query) offset(s *storage.Snapshot, ix *index, total int64) (int64, erro
 // before counts the rows before a range in reading direction.
 func (q *query) before(s *storage.Snapshot, ix *index, sp span, total int64) (int64, error) {
 	if !q.asked.Descending {
-		return q.w.v.aggregates.countBefore(s.KV(), ix, sp.lo)
+		return q.w.v.aggregates.countBefore(s.KV(), ix, sp.Lo)
 	}
-	if sp.hi == nil {
+	if sp.Hi == nil {
 		return 0, nil
 	}
-	n, err := q.w.v.aggregates.countBefore(s.KV(), ix, sp.hi)
+	n, err := q.w.v.aggregates.countBefore(s.KV(), ix, sp.Hi)
 	return total - n, err
 }
 
@@ -322,10 +341,10 @@ func (ix *index) hasRows(s *storage.Snapshot, sp span) (bool, error) {
 // rows iterates over the stored rows of a range.
 func (ix *index) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
 	base := ix.keys.rows
-	lo := append(base[:len(base):len(base)], sp.lo...)
+	lo := append(base[:len(base):len(base)], sp.Lo...)
 	hi := append(base[:len(base):len(base)], 0xff)
-	if sp.hi != nil {
-		hi = append(base[:len(base):len(base)], sp.hi...)
+	if sp.Hi != nil {
+		hi = append(base[:len(base):len(base)], sp.Hi...)
 	}
 	if bytes.Compare(lo, hi) > 0 {
 		hi = lo
@@ -348,7 +367,7 @@ type openedSpan struct {
 // store is dear. Rows that are asked for before the head of the answer is made are on their way
 // while the head is counted.
 func (q *query) prefetch(s *storage.Snapshot, ix *index) {
-	together := min(prefetchedSpans, q.w.v.opts.together())
+	together := min(prefetchedSpans, q.w.v.opts.together()) / max(1, len(q.own))
 	if together <= 1 || ix == nil || !q.more || q.inSpan || q.skip > 0 || q.limit <= 0 {
 		return
 	}
@@ -367,7 +386,7 @@ func (q *query) prefetch(s *storage.Snapshot, ix *index) {
 	}
 	for i := range q.opened {
 		if q.opened[i].it == nil {
-			q.opened[i].it = ix.rows(s.KV(), q.opened[i].span, q.rangeOptions())
+			q.opened[i].it = q.rows(s.KV(), ix, q.opened[i].span)
 		}
 	}
 }
@@ -439,10 +458,10 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 	sp := q.span
 	switch {
 	case q.inSpan && q.asked.Descending:
-		sp.hi = q.last
+		sp.Hi = q.last
 	case q.inSpan:
-		sp.lo = kv.AppendKeyAfter(nil, q.last)
-	case q.skip > 0 && ix.rec.levels:
+		sp.Lo = kv.AppendKeyAfter(nil, q.last)
+	case q.skip > 0 && ix.rec.levels && len(q.own) < 2:
 		var err error
 		if sp, err = q.skipRows(s, ix, sp); err != nil {
 			return err
@@ -454,7 +473,7 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 	if len(q.opened) > 0 && q.opened[0].it != nil {
 		it = q.opened[0].it
 	} else {
-		it = ix.rows(s.KV(), sp, q.rangeOptions())
+		it = q.rows(s.KV(), ix, sp)
 	}
 	defer it.Close()
 	base := len(ix.keys.rows)
@@ -474,7 +493,7 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 				continue
 			}
 		}
-		q.last, q.inSpan = append(q.last[:0], rowKey...), true
+		q.last, q.inSpan = append(q.last[:0], q.bare(rowKey)...), true
 		if group.single() {
 			err = q.take(&r)
 		} else {
@@ -520,16 +539,16 @@ func (q *query) skipRows(s *storage.Snapshot, ix *index, sp span) (span, error) 
 	}
 	if rows <= q.skip {
 		q.skip -= rows
-		return span{lo: sp.lo, hi: append([]byte{}, sp.lo...)}, nil
+		return span{Lo: sp.Lo, Hi: append([]byte{}, sp.Lo...)}, nil
 	}
-	n, err := q.w.v.aggregates.countBefore(s.KV(), ix, sp.lo)
+	n, err := q.w.v.aggregates.countBefore(s.KV(), ix, sp.Lo)
 	if err != nil {
 		return sp, err
 	}
 	if !q.asked.Descending {
 		lo, err := q.w.v.aggregates.selectRow(s.KV(), ix, n+q.skip)
 		if err == nil {
-			sp.lo, q.skip = lo, 0
+			sp.Lo, q.skip = lo, 0
 		}
 		return sp, err
 	}
@@ -539,7 +558,7 @@ func (q *query) skipRows(s *storage.Snapshot, ix *index, sp span) (span, error) 
 	}
 	hi, left, err := ix.groupEnd(s.KV(), rowKey)
 	if err == nil {
-		sp.hi, q.skip = hi, left
+		sp.Hi, q.skip = hi, left
 	}
 	return sp, err
 }

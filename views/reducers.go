@@ -1,12 +1,11 @@
 package views
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/js"
-	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/keyrange"
 	"github.com/settee-db/settee/views/reduce"
 )
 
@@ -21,28 +20,15 @@ func (l layout) Row(key, value []byte) (reduce.Row, int, error) {
 
 // Group implements levels.Layout.
 func (l layout) Group(keyed []byte, level int) int {
-	partition := 0
+	before := keyrange.PrincipalLength(keyed)
 	if l.partitioned {
-		partition = partitionLength(keyed)
+		before = keyrange.PartitionLength(keyed)
 	}
-	n := collate.GroupLength(keyed[partition:], l.raw, level)
+	n := collate.GroupLength(keyed[before:], l.raw, level)
 	if n < 0 {
 		return len(keyed)
 	}
-	return partition + n
-}
-
-// partitionLength is the length of what appendPartition made.
-func partitionLength(rowKey []byte) int {
-	end := bytes.IndexByte(rowKey, 0)
-	if end < 0 {
-		return 0
-	}
-	_, rest, err := tuple.ReadText(rowKey[end+1:])
-	if err != nil {
-		return 0
-	}
-	return len(rowKey) - len(rest)
+	return before + n
 }
 
 // function makes the reduce function of a source.

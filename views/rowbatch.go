@@ -119,6 +119,6 @@ func (ix *index) groupEnd(r kv.ReadTx, rowKey []byte) (end []byte, rows int64, e
 		return rowKey, 0, err
 	}
 	end = append(bytes.Clone(rowKey[:len(rowKey)-len(rest)]), 0xff)
-	rows, err = ix.countRows(r, span{rowKey, end})
+	rows, err = ix.countRows(r, span{Lo: rowKey, Hi: end})
 	return end, rows, err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/again"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/keyrange"
 )
 
 // A stored row: the length of the row key up to the document id and the length of the key's JSON as
@@ -52,8 +52,10 @@ type collector struct {
 	limits        limits
 	raw           bool
 	partitioned   bool
+	byPrincipal   bool
 	keepOversized bool // documents whose rows do not fit have a key in OVERSIZED
 
+	readers []string // of the document, with byPrincipal
 	begun   beginning
 	emitted []emission
 	arena   arena
@@ -75,25 +77,9 @@ func (c *collector) begin(docID string) {
 	c.keyed = c.keyed[:0]
 	c.begun = beginning{key: c.begun.key[:0]}
 	if c.partitioned {
-		c.keyed = appendPartition(c.keyed, partitionName(docID))
+		c.keyed = keyrange.AppendPartition(c.keyed, keyrange.PartitionName(docID))
 	}
 }
-
-// partitionName is the part of an id before the first colon.
-func partitionName(docID string) string {
-	name, _, _ := strings.Cut(docID, ":")
-	return name
-}
-
-// appendPartition appends what the row keys of a partition begin with: in order of the names as
-// keys, and then as bytes, so that names that collate as equal stay apart.
-func appendPartition(dst []byte, name string) []byte {
-	dst = collate.AppendStringKey(append(dst, rowKeyPartition), []byte(name))
-	return tuple.AppendString(append(dst, 0), name)
-}
-
-// rowKeyPartition begins the key of a row of a partitioned index.
-const rowKeyPartition = 0x10
 
 // emit takes one row; key and value are JSON. A message tells why the document cannot be indexed.
 func (c *collector) emit(key, value []byte) (failure string) {
@@ -153,36 +139,54 @@ func (c *collector) end(docID string) docRows {
 		for i := range c.emitted {
 			total += len(c.emitted[i].key)
 		}
+		if c.byPrincipal {
+			total *= len(c.readers)
+		}
 		if total > c.limits.keys {
 			return c.failed(docID, c.exceeds("the keys are too large together"))
 		}
 	}
 	c.sort()
 	first := len(c.all)
+	if !c.byPrincipal {
+		c.place(docID, nil)
+	}
+	for i := 0; c.byPrincipal && i < len(c.readers); i++ { // in the order of their row keys
+		c.place(docID, keyrange.AppendPrincipal(nil, c.readers[i]))
+	}
+	if c.begun.tooLong {
+		c.all = c.all[:first]
+		return c.failed(docID, c.exceeds("the key is too large"))
+	}
+	return docRows{rows: c.all[first:len(c.all):len(c.all)]}
+}
+
+// place makes the rows of what was emitted, with a principal before their keys.
+func (c *collector) place(docID string, principal []byte) {
 	number := uint64(0)
 	for i := range c.emitted {
 		e := &c.emitted[i]
 		if number++; i == 0 || !bytes.Equal(e.keyed, c.emitted[i-1].keyed) {
 			number = 0
 		}
-		s := append(c.scratch[:0], e.keyed...)
+		s := append(append(c.scratch[:0], principal...), e.keyed...)
+		keyed := len(s)
 		s = tuple.AppendString(s, docID)
 		s = tuple.AppendUint(s, number)
 		rowKey := c.arena.copy(s)
 		if c.limits.rowKey > 0 && len(rowKey) > c.limits.rowKey {
-			c.all = c.all[:first]
-			return c.failed(docID, c.exceeds("the key is too large"))
+			c.begun.tooLong = true
+			return
 		}
-		s = binary.AppendUvarint(s[:0], uint64(len(e.keyed)))
+		s = binary.AppendUvarint(s[:0], uint64(keyed))
 		s = binary.AppendUvarint(s, uint64(len(e.key)))
 		s = append(append(s, e.key...), e.value...)
 		c.scratch = s
 		value := c.arena.copy(s)
 		c.all = append(c.all, row{
-			rowKey: rowKey, value: value, keyed: len(e.keyed), hash: xxhash.Sum64(value), term: termOf(e.value),
+			rowKey: rowKey, value: value, keyed: keyed, hash: xxhash.Sum64(value), term: termOf(e.value),
 		})
 	}
-	return docRows{rows: c.all[first:len(c.all):len(c.all)]}
 }
 
 // sort orders what was emitted by row key; equal keys by their bytes and then by value in the order

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/keyrange"
 )
 
 // Ready reports whether an interactive index is built up, and of another one, whether it is up to
@@ -152,20 +153,20 @@ func (c *indexScan) take(s *storage.Snapshot, rowKey, value []byte) error {
 func (c *indexScan) span() span {
 	var partition []byte
 	if c.view.Partitioned() {
-		partition = appendPartition(nil, c.scan.Partition)
+		partition = keyrange.AppendPartition(nil, c.scan.Partition)
 	}
-	sp := span{lo: append(partition[:len(partition):len(partition)], c.scan.Start...), hi: c.scan.End}
+	sp := span{Lo: append(partition[:len(partition):len(partition)], c.scan.Start...), Hi: c.scan.End}
 	switch {
 	case c.scan.End != nil:
-		sp.hi = append(partition[:len(partition):len(partition)], c.scan.End...)
+		sp.Hi = append(partition[:len(partition):len(partition)], c.scan.End...)
 	case partition != nil:
-		sp.hi = append(partition[:len(partition):len(partition)], 0xff)
+		sp.Hi = append(partition[:len(partition):len(partition)], 0xff)
 	}
 	switch {
 	case c.last != nil && c.scan.Descending:
-		sp.hi = c.last
+		sp.Hi = c.last
 	case c.last != nil:
-		sp.lo = kv.AppendKeyAfter(nil, c.last)
+		sp.Lo = kv.AppendKeyAfter(nil, c.last)
 	}
 	return sp
 }

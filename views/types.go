@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/js"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/views/progress"
 )
 
 // Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the
@@ -102,22 +103,7 @@ type Info struct {
 }
 
 // Task is a running build, as _active_tasks shows it.
-type Task struct {
-	Database     string
-	DesignDoc    string // with `_design/`
-	Started      int64  // seconds since 1970
-	Updated      int64
-	ChangesDone  int64
-	TotalChanges int64
-}
-
-// Progress is the percentage done, 0 to 100.
-func (t *Task) Progress() int64 {
-	if t.TotalChanges <= 0 {
-		return 0
-	}
-	return min(100, t.ChangesDone*100/t.TotalChanges)
-}
+type Task = progress.Task
 
 // Scan asks for the rows of an index in a range of row keys. Such a key is the key of a JSON value
 // (collate.AppendKey), or that with a document id (AppendRowKey); the zero Scan is all rows.

@@ -93,24 +93,29 @@ func (v *Views) designWith(
 	ctx context.Context, db *storage.DB, id string, signature Signature,
 ) (*design, [16]byte, error) {
 	d, uuid, err := v.openDesign(ctx, db, id)
-	if err == nil && d.signature == signature {
-		return d, uuid, nil
+	if err == nil {
+		if d = d.with(signature); d != nil {
+			return d, uuid, nil
+		}
 	}
 	if err != nil && !errors.Is(err, compat.KindNotFound) {
 		return nil, uuid, err
 	}
 	var found *design
 	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
-	partitioned, err := db.Settings().Partitioned(ctx)
+	rec, err := db.Settings().Record(ctx)
 	if err != nil {
 		return nil, uuid, err
 	}
+	of := databaseKind{rec.Partitioned, rec.Access.On}
 	err = db.AllDocs(ctx, o, nil, func(row *storage.ListRow) error {
-		d, err := parseDocument(row.Doc, partitioned)
-		if err != nil || d.signature != signature {
+		d, err := parseDocument(row.Doc, of)
+		if err != nil {
 			return err
 		}
-		found = d
+		if found = d.with(signature); found == nil {
+			return nil
+		}
 		return storage.ErrStop
 	})
 	if err == nil && found == nil {

@@ -16,6 +16,9 @@ type ForUsers struct {
 var (
 	// OwnDocuments is for answers that are those of a database with the user's documents alone.
 	OwnDocuments = ForUsers{Open: true, Text: "own documents"}
+	// OwnRows is for views: those that are kept by principal answer as a database with the user's
+	// documents alone, the handler refuses others.
+	OwnRows = ForUsers{Open: true, Text: "own documents, of views with access; else 403"}
 	// NoDocuments is for answers that depend on no document.
 	NoDocuments = ForUsers{Open: true, Text: "as in other databases"}
 )

@@ -41,6 +41,10 @@ type ViewOptions struct {
 	// where the page before ended.
 	Bookmark *string
 
+	// Principal is this project's own option: the one whose rows are asked for, in the words of
+	// _access; nil if absent.
+	Principal *string
+
 	fields *Value // nil if absent; see ShownFields
 
 	reduce, conflicts, group optBool

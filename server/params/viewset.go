@@ -44,6 +44,8 @@ func (o *ViewOptions) set(name string, v Value) (err error) {
 		return o.setUpdate(name, v)
 	case "bookmark":
 		o.Bookmark = v.Plain()
+	case "principal":
+		o.Principal = v.Plain()
 	case "fields":
 		o.fields = &v
 	case "partition":

@@ -21,12 +21,16 @@ type viewWriter struct {
 	s     *call.Stream
 	o     *params.ViewOptions
 	page  *viewPage // nil without bookmark
+	slice bool      // who asks does not see all documents
 	first bool      // no row was written yet
 }
 
 // newViewWriter makes that of one query.
 func newViewWriter(c *call.Call, s *call.Stream, v *views.View, o *params.ViewOptions) (w *viewWriter, err error) {
 	w = &viewWriter{docs: NewRowDocs(c, o), s: s, o: o, first: true}
+	if w.slice, err = c.Docs.Access().SeesSome(c.Context()); err != nil {
+		return nil, err
+	}
 	if w.docs.fields, err = o.ShownFields(); err != nil {
 		return nil, err
 	}
@@ -45,7 +49,7 @@ func writeView(c *call.Call, s *call.Stream, v *views.View, o *params.ViewOption
 		return err
 	}
 	if err := v.Query(c.Context(), &o.Query, w); err != nil {
-		return withRef(err)
+		return withRef(w.hushed(err))
 	}
 	return w.end()
 }
@@ -75,21 +79,34 @@ func (w *viewWriter) Head(h *views.Head) error {
 	b := append(w.s.Buffer(), '{')
 	if !h.Reduced {
 		offset := h.Offset
-		if w.page != nil {
+		if w.page != nil && offset >= 0 {
 			offset = min(offset+w.page.drop, h.TotalRows)
 		}
-		b = strconv.AppendInt(append(b, `"total_rows":`...), h.TotalRows, 10)
-		b = strconv.AppendInt(append(b, `,"offset":`...), offset, 10)
-		b = append(b, ',')
+		b = appendCount(append(b, `"total_rows":`...), h.TotalRows)
+		b = append(appendCount(append(b, `,"offset":`...), offset), ',')
 	}
 	if w.o.UpdateSeq {
+		if err := w.ownSeq(h); err != nil {
+			return err
+		}
 		b = append(documents.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq), ',')
 	}
 	return w.s.Commit(append(b, "\"rows\":[\r\n"...))
 }
 
-// Rows implements views.Sink.
+// appendCount appends a number of rows, null where it is not known.
+func appendCount(b []byte, n int64) []byte {
+	if n < 0 {
+		return append(b, "null"...)
+	}
+	return strconv.AppendInt(b, n, 10)
+}
+
+// Rows implements views.Sink. Who does not see all documents gets those of a slice with the rows.
 func (w *viewWriter) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err error) {
+	if w.slice && w.o.IncludeDocs {
+		return w.ownDocs(rows)
+	}
 	return w.docs.Each(s, rows, func(i int, doc *RowDoc) error { return w.write(&rows[i], doc) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/viewquery"
 )
@@ -21,7 +22,10 @@ var ErrMissingView = compat.NewError(compat.KindNotFound, "missing_named_view")
 // openView finds the view that the path names. CouchDB opens the design document first and tells
 // much later that the view is not in it: missing is that error.
 func (h *Handlers) openView(c *call.Call) (w *views.View, missing, err error) {
-	w, err = h.views.View(c.Context(), c.DB, c.DocID(), c.Segment(4))
+	w, err = h.views.View(c.Context(), c.DB.As(access.Everybody), c.DocID(), c.Segment(4))
+	if refused := guard(c, w, err); refused != nil {
+		return nil, nil, refused
+	}
 	if e, ok := compat.AsError(err); ok && e.Is(ErrMissingView) {
 		return nil, err, c.Docs.CheckQuery(c.Context())
 	}
@@ -37,6 +41,9 @@ func (h *Handlers) queryView(c *call.Call) error {
 	var s *call.Stream
 	var w *viewWriter
 	ask := func(v *views.View) (*viewquery.Query, views.Sink, error) {
+		if err := guard(c, v, nil); err != nil {
+			return nil, nil, err
+		}
 		o, err := viewOptions(c, v, ejson.Value{}, nil)
 		if err != nil {
 			return nil, nil, err
@@ -47,12 +54,22 @@ func (h *Handlers) queryView(c *call.Call) error {
 		}
 		return &o.Query, w, nil
 	}
-	err := h.views.Query(c.Context(), c.DB, c.DocID(), c.Segment(4), ask)
+	asked := false
+	err := h.views.Query(c.Context(), c.DB.As(access.Everybody), c.DocID(), c.Segment(4),
+		func(v *views.View) (*viewquery.Query, views.Sink, error) {
+			asked = true
+			return ask(v)
+		})
+	if !asked && err != nil {
+		if refused := guard(c, nil, err); refused != nil {
+			return refused
+		}
+	}
 	switch e, ok := compat.AsError(err); {
 	case err == nil:
 		return endView(s, w)
 	case w != nil:
-		return withRef(err)
+		return withRef(w.hushed(err))
 	case ok && e.Is(ErrMissingView):
 		if err := c.Docs.CheckQuery(c.Context()); err != nil {
 			return err
@@ -82,7 +99,7 @@ func (h *Handlers) queryViewBody(c *call.Call) error {
 		return err
 	}
 	if err := v.Query(c.Context(), &o.Query, w); err != nil {
-		return withRef(err)
+		return withRef(w.hushed(err))
 	}
 	return endView(s, w)
 }
@@ -192,9 +209,12 @@ func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*params.
 func CheckViewOptions(c *call.Call, w *views.View, o *params.ViewOptions) error {
 	rules := &c.Settings.Rules
 	o.StoredKeys = c.Settings.Follows36
-	return o.CheckView(w.HasReduce(), params.Limits{
+	if err := o.CheckView(w.HasReduce(), params.Limits{
 		Partitioned: w.Partitioned(), QueryLimit: rules.QueryLimit, PartitionQueryLimit: rules.PartitionQueryLimit,
-	})
+	}); err != nil {
+		return err
+	}
+	return restrict(c, w, o)
 }
 
 // withoutRef drops the ref of an error: CouchDB has none where the answer had begun, in its own

@@ -1,6 +1,8 @@
 package docread
 
 import (
+	"slices"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/formats"
 )
@@ -27,15 +29,21 @@ type Document struct {
 	RevsInfo         []RevInfo      // the winner's line, newest first
 	Conflicts        []compat.Rev   // other leaves that are not deleted, in the order of winners
 	DeletedConflicts []compat.Rev
-	LocalSeq         uint64     // the number of the document's sequence
-	Seq              compat.Seq // with LocalSeq: where the feed has the document
+	Unshared         []compat.Rev // those of both that not all who may read the winner may read
+	LocalSeq         uint64       // the number of the document's sequence
+	Seq              compat.Seq   // with LocalSeq: where the feed has the document
 }
 
 // AddConflicts fills in what the options ask for of the leaves beside the winner, which is the last
 // one.
 func (doc *Document) AddConflicts(leaves []formats.Leaf, live, deleted bool) {
 	for i := len(leaves) - 2; i >= 0; i-- { // descending, live ones first
-		switch l := &leaves[i]; {
+		l := &leaves[i]
+		lacks := func(principal string) bool { return !slices.Contains(l.Access, principal) }
+		if slices.ContainsFunc(leaves[len(leaves)-1].Access, lacks) {
+			doc.Unshared = append(doc.Unshared, l.Rev)
+		}
+		switch {
 		case l.Deleted && deleted:
 			doc.DeletedConflicts = append(doc.DeletedConflicts, l.Rev)
 		case !l.Deleted && live:

@@ -26,6 +26,10 @@ type Query struct {
 	// does; else with the key as it is in Keys. They are equal in the order of keys.
 	StoredKeys bool
 
+	// Principals asks for the rows that one of them has, of a view by principal, each once; nil: for
+	// all rows. Reduced values, and counts, are of one. Their rows are up to date whatever Update says.
+	Principals []string
+
 	Partition  string // one of the index, if that is partitioned; else ""
 	Descending bool
 	// Unsorted leaves nothing out for Skip, which counts in views.Head.Offset all the same: so does

@@ -1,4 +1,4 @@
-package views
+package keyrange
 
 import (
 	"bytes"
@@ -12,73 +12,88 @@ import (
 	"github.com/settee-db/settee/views/viewquery"
 )
 
-// span is a range of row keys, half-open; a nil end is open.
-type span struct{ lo, hi []byte }
+// Range is a range of row keys, half-open; a nil end is open.
+type Range struct{ Lo, Hi []byte }
 
-// only gives the range of a query without `keys`.
-func (def *definition) only(q *viewquery.Query) span {
-	var partition []byte
-	if q.Partition != "" {
-		partition = appendPartition(nil, q.Partition)
+// Within is the range among the rows of a principal, which begin with prefix.
+func (r Range) Within(prefix []byte) Range {
+	prefix = prefix[:len(prefix):len(prefix)]
+	if r.Hi == nil {
+		r.Hi = []byte{0xff} // no key begins so
 	}
-	return def.span(q, partition, q.StartKey, q.EndKey)
+	return Range{append(prefix, r.Lo...), append(prefix, r.Hi...)}
 }
 
-// spans gives the ranges that a query reads, in the order it reads them: one, or one for each of
+// Keys are the keys of an index, in its order: that of CouchDB's views, or the raw one.
+type Keys struct{ Raw bool }
+
+// Only gives the range of a query without `keys`.
+func (k Keys) Only(q *viewquery.Query) Range {
+	var partition []byte
+	if q.Partition != "" {
+		partition = AppendPartition(nil, q.Partition)
+	}
+	return k.between(q, partition, q.StartKey, q.EndKey)
+}
+
+// Each gives the ranges that a query reads, in the order it reads them: one, or one for each of
 // `keys`. Each is made when it is its turn, since there may be a million keys.
-func (def *definition) spans(q *viewquery.Query) iter.Seq[span] {
-	return func(yield func(span) bool) {
+func (k Keys) Each(q *viewquery.Query) iter.Seq[Range] {
+	return func(yield func(Range) bool) {
 		if q.Keys.Kind() != ejson.Array {
-			yield(def.only(q))
+			yield(k.Only(q))
 			return
 		}
 		var partition []byte
 		if q.Partition != "" {
-			partition = appendPartition(nil, q.Partition)
+			partition = AppendPartition(nil, q.Partition)
 		}
 		keys := q.Keys.Elements()
 		if q.Descending {
 			keys = q.Keys.ElementsBackward()
 		}
 		for key := range keys {
-			if !yield(def.span(q, partition, key, key)) {
+			if !yield(k.between(q, partition, key, key)) {
 				return
 			}
 		}
 	}
 }
 
-// appendKey appends the key of a JSON value in the order of the index.
-func (def *definition) appendKey(dst []byte, key ejson.Value) []byte {
-	if def.raw {
+// At gives the range of one key, in an index that is not partitioned.
+func (k Keys) At(q *viewquery.Query, key ejson.Value) Range { return k.between(q, nil, key, key) }
+
+// append appends the key of a JSON value in the order of the index.
+func (k Keys) append(dst []byte, key ejson.Value) []byte {
+	if k.Raw {
 		return collate.AppendRawKey(dst, key)
 	}
 	return collate.AppendKey(dst, key)
 }
 
-// span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading
+// between is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading
 // direction, with the document ids that continue them. A range that ends before it begins
 // (key=1&inclusive_end=false with an id to begin with) is empty, at its begin.
-func (def *definition) span(q *viewquery.Query, partition []byte, start, end ejson.Value) span {
-	s := def.ends(q, partition, start, end)
-	if s.hi != nil && bytes.Compare(s.lo, s.hi) > 0 {
+func (k Keys) between(q *viewquery.Query, partition []byte, start, end ejson.Value) Range {
+	s := k.ends(q, partition, start, end)
+	if s.Hi != nil && bytes.Compare(s.Lo, s.Hi) > 0 {
 		if q.Descending {
-			s.lo = s.hi
+			s.Lo = s.Hi
 		} else {
-			s.hi = s.lo
+			s.Hi = s.Lo
 		}
 	}
 	return s
 }
 
-// ends gives the ends of a span as the options name them.
-func (def *definition) ends(q *viewquery.Query, partition []byte, start, end ejson.Value) span {
-	s := span{lo: partition}
+// ends gives the ends of a range as the options name them.
+func (k Keys) ends(q *viewquery.Query, partition []byte, start, end ejson.Value) Range {
+	s := Range{Lo: partition}
 	if partition != nil {
-		s.hi = append(partition[:len(partition):len(partition)], 0xff)
+		s.Hi = append(partition[:len(partition):len(partition)], 0xff)
 		// couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and
 		// inclusive_end count there
-		if !def.raw {
+		if !k.Raw {
 			if q.Descending && end.Kind() == ejson.Invalid {
 				end = lowestKey
 			} else if !q.Descending && start.Kind() == ejson.Invalid {
@@ -89,18 +104,18 @@ func (def *definition) ends(q *viewquery.Query, partition []byte, start, end ejs
 	first, last := docIDs(q)
 	if q.Descending {
 		if start.Kind() != ejson.Invalid {
-			s.hi = appendUpper(def.appendKey(bytes.Clone(partition), start), first, true)
+			s.Hi = appendUpper(k.append(bytes.Clone(partition), start), first, true)
 		}
 		if end.Kind() != ejson.Invalid {
-			s.lo = appendLower(def.appendKey(bytes.Clone(partition), end), last, !q.ExclusiveEnd)
+			s.Lo = appendLower(k.append(bytes.Clone(partition), end), last, !q.ExclusiveEnd)
 		}
 		return s
 	}
 	if start.Kind() != ejson.Invalid {
-		s.lo = appendLower(def.appendKey(bytes.Clone(partition), start), first, true)
+		s.Lo = appendLower(k.append(bytes.Clone(partition), start), first, true)
 	}
 	if end.Kind() != ejson.Invalid {
-		s.hi = appendUpper(def.appendKey(bytes.Clone(partition), end), last, !q.ExclusiveEnd)
+		s.Hi = appendUpper(k.append(bytes.Clone(partition), end), last, !q.ExclusiveEnd)
 	}
 	return s
 }
@@ -156,7 +171,7 @@ func appendLower(key []byte, id string, inclusive bool) []byte {
 		return key
 	}
 	if id == highestID {
-		return append(key, rowKeyAfterID)
+		return append(key, afterID)
 	}
 	return tuple.AppendString(key, id)
 }
@@ -167,19 +182,19 @@ func appendUpper(key []byte, id string, inclusive bool) []byte {
 		return appendLower(key, swapEnds(id), true)
 	}
 	if id == highestID {
-		return append(key, rowKeyAfterID)
+		return append(key, afterID)
 	}
 	return append(tuple.AppendString(key, id), 0xff)
 }
 
-// checkRange refuses ranges that no row can be in (couch_mrview_util:check_range).
-func (def *definition) checkRange(q *viewquery.Query) error {
+// Check refuses ranges that no row can be in (couch_mrview_util:check_range).
+func (k Keys) Check(q *viewquery.Query) error {
 	if q.StartKey.Kind() == ejson.Invalid || q.EndKey.Kind() == ejson.Invalid ||
 		collate.Identical(q.StartKey, q.EndKey) {
 		return nil
 	}
 	first, last := docIDs(q)
-	order := bytes.Compare(def.appendKey(nil, q.StartKey), def.appendKey(nil, q.EndKey))
+	order := bytes.Compare(k.append(nil, q.StartKey), k.append(nil, q.EndKey))
 	if order == 0 {
 		order = cmp.Compare(first, last)
 	}
