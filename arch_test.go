@@ -61,17 +61,23 @@ var rooms = map[string][]string{
 	"storage/replaced":   {"storage/kv", keyspace, "storage/formats"},
 	"storage/access":     {"compat", "storage/revtree"},
 	"storage/audience":   {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/access"},
-	docread: {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts", "storage/access",
+	"storage/groups":     {"compat", "storage/kv", keyspace, "storage/access", "storage/revtree"},
+	docread: {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats",
+		"storage/counts", "storage/access",
 		"storage/audience"},
 	"storage/chunks": {},
-	"storage/blobs": {"compat", "storage/kv", keyspace, "storage/revtree", "storage/formats", "storage/counts", docread,
+	"storage/blobs": {"compat", "storage/kv", keyspace, "storage/revtree",
+		"storage/formats", "storage/counts", docread,
 		"storage/chunks"},
 	verify: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/rank",
-		"storage/replaced", "storage/tombstones", "storage/audience", docread},
-	"storage": {"tracing", "compat", "storage/kv", "cluster", keyspace, "storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
-		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room", "storage/blobs", "storage/chunks", "storage/access", "storage/audience",
-		docread, verify}, // the last one for tests
-	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts", "storage/audience", docread, "storage"},
+		"storage/replaced", "storage/tombstones", "storage/audience", "storage/groups", docread},
+	"storage": {"tracing", "compat", "storage/kv", "cluster", keyspace,
+		"storage/listeners", "storage/revtree", "storage/formats", "storage/counts", "storage/rank",
+		"storage/replaced", "storage/timeseq", "storage/tombstones", "storage/room",
+		"storage/blobs", "storage/chunks", "storage/access", "storage/audience",
+		"storage/groups", docread, verify}, // the last one for tests
+	salvage: {"compat", "storage/kv", keyspace, "storage/formats", "storage/counts",
+		"storage/audience", "storage/groups", docread, "storage"},
 	"views": {"compat", "storage/rank", "js", "memory", "cluster", "storage", "storage/kv", viewQuery, "tracing"},
 	// What a view is asked, without who answers it.
 	viewQuery: {"compat"},
@@ -80,7 +86,8 @@ var rooms = map[string][]string{
 	"mango/pcre": {"compat"},
 	"mango": {"compat", selectors, "mango/pcre", "storage", "storage/kv", "storage/access", "views", viewQuery,
 		"search", "search/index", "search/segment", "search/query"},
-	"search": {"compat", "js", "storage", "storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
+	"search": {"compat", "js", "storage",
+		"storage/kv", "search/analysis", "search/index", "search/segment", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
@@ -241,7 +248,7 @@ const selectors = "mango/selector"
 const viewQuery = "views/viewquery"
 
 // withStorage are the floors of storage that those may name who stand on it.
-var withStorage = []string{keyspace, "storage/access", "storage/listeners", docread, verify}
+var withStorage = []string{keyspace, "storage/access", "storage/groups", "storage/listeners", docread, verify}
 
 // handlers are the rooms that the handlers of any resource may import, and some more.
 func handlers(more ...string) []string {

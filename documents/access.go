@@ -36,7 +36,8 @@ type Access struct {
 	d        *Database
 	security *compat.Security // nil before it was read
 	some     bool             // see SeesSome; false before security was read
-	exists   bool             // the database was looked for
+	who      access.Principals
+	exists   bool // the database was looked for
 }
 
 // Authorize refuses those who may not use the database; all says that the request is for all
@@ -134,8 +135,11 @@ func (a *Access) SeesSome(ctx context.Context) (bool, error) {
 	return a.some, err
 }
 
-// Who are the principals that the principal is in databases with access for each document.
-func (a *Access) Who() (access.Principals, error) { return principals(a.d.who) }
+// Who are the principals whose documents the principal sees, where those are only some.
+func (a *Access) Who(ctx context.Context) (access.Principals, error) {
+	_, err := a.rights(ctx)
+	return a.who, err
+}
 
 // rights reads the database's _security, once, and cuts the database down to what the principal may
 // see of it.
@@ -143,13 +147,17 @@ func (a *Access) rights(ctx context.Context) (*compat.Security, error) {
 	if a.security != nil {
 		return a.security, nil
 	}
-	s, perDocument, err := a.d.db.Settings().Rights(ctx)
+	who, tooMany := principals(a.d.who)
+	s, err := a.d.db.Settings().Rights(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	if a.some, err = cut(a.d, s, perDocument); err != nil {
+	if a.some, err = cut(a.d, &s); a.some && tooMany != nil {
+		err = tooMany
+	}
+	if err != nil {
 		return nil, err
 	}
-	a.security = s
-	return s, nil
+	a.security, a.who = s.Security, s.Who
+	return s.Security, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/principal"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/access"
 )
 
@@ -18,16 +19,18 @@ import (
 // databases with access for each document.
 const signedIn = "_users"
 
-// maxPrincipalRoles is how many roles count. Each is a range that lists and feeds read.
-const maxPrincipalRoles = 64
+var (
+	errTooManyRoles = compat.Named(compat.KindForbidden, "too_many_roles",
+		"At most 64 roles of a user count where access is for each document.")
+	errTooManyGroups = compat.Named(compat.KindForbidden, "too_many_groups",
+		"At most 64 roles and groups of a user count where access is for each document.")
+)
 
-var errTooManyRoles = compat.Named(compat.KindForbidden, "too_many_roles",
-	"At most 64 roles of a user count where access is for each document.")
-
-// principals are those of a user in databases with access for each document.
+// principals are those of a user in databases with access for each document, without groups, which
+// are a database's own.
 func principals(who principal.Principal) (access.Principals, error) {
 	roles := slices.Compact(slices.Sorted(slices.Values(who.Roles)))
-	if len(roles) > maxPrincipalRoles {
+	if len(roles) > access.MostOfUser {
 		return access.Nobody, errTooManyRoles
 	}
 	if who.Name == "" {
@@ -44,15 +47,16 @@ func SeenBy(d *Database, user string, roles []string) *Database {
 
 // cut gives the principal the slice of a database with access for each document, all of it to its
 // administrators; some tells that it is a slice.
-func cut(d *Database, s *compat.Security, perDocument bool) (some bool, err error) {
+func cut(d *Database, s *storage.Rights) (some bool, err error) {
 	switch {
-	case !perDocument:
+	case !s.PerDocument:
 		return false, nil
 	case s.IsAdmin(d.who.Name, d.who.Roles):
 		d.db = d.db.As(access.Everybody)
 		return false, nil
+	case s.Who.Len() > access.MostOfUser+2: // besides the name, and everybody
+		return true, errTooManyGroups
 	}
-	who, err := principals(d.who)
-	d.db = d.db.As(who)
-	return true, err
+	d.db = d.db.As(s.Who)
+	return true, nil
 }

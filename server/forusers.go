@@ -60,6 +60,7 @@ var forUsers = rowsFor(map[call.ForUsers][]string{
 	toAdmins: {
 		"POST /{db}/_compact", "PUT /{db}/_security", "PUT /{db}/_revs_limit", "PUT /{db}/_access",
 		"DELETE /{db}/_time_seq", "PUT /{db}/_auto_purge", "PUT /{db}/_history",
+		"GET /{db}/_groups", "GET /{db}/_group/{name}", "PUT /{db}/_group/{name}", "DELETE /{db}/_group/{name}",
 		"GET /{db}/_access/{id}", "GET /{db}/_access/{user}/_all_docs",
 		"POST /{db}/_compact/{ddoc}", "POST /{db}/_compact/{ddoc}/{rest...}",
 		"POST /{db}/_view_cleanup", "POST /{db}/_view_cleanup/{rest...}", "POST /{db}/_design_test",

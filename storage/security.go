@@ -8,7 +8,9 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/cache"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/formats"
+	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -106,24 +108,35 @@ func (s Settings) Security(ctx context.Context) ([]byte, error) {
 	return object, err
 }
 
-// Rights reads what the security object says about access; compat.DefaultSecurity is in force where
-// none was set. They are not to be changed.
-func (s Settings) Rights(ctx context.Context) (rights *compat.Security, perDocument bool, err error) {
+// Rights are what a database says about access.
+type Rights struct {
+	*compat.Security                   // compat.DefaultSecurity where none was set; not to be changed
+	PerDocument      bool              // each document has readers of its own
+	Who              access.Principals // those given, with the groups that they are in
+}
+
+// Rights reads who has access, and in which groups somebody is.
+func (s Settings) Rights(ctx context.Context, who access.Principals) (rights Rights, err error) {
 	var small []byte
 	var shared *sharedObject
 	err = s.db.view(ctx, func(d *dbRead) (err error) {
-		perDocument = d.Rec.Access.On
+		rights = Rights{PerDocument: d.Rec.Access.On, Who: who}
 		small, shared, err = d.securityObject()
+		if err == nil && d.Rec.Access.Groups && who.Len() > 0 {
+			rights.Who, err = groups.In(d.Keys).Of(d.R, who)
+		}
 		return err
 	})
 	switch {
 	case err != nil:
-		return nil, false, err
+		return Rights{}, err
 	case shared != nil:
-		return &shared.rights, perDocument, shared.err
+		rights.Security = &shared.rights
+		return rights, shared.err
 	}
 	parsed, err := parseSecurity(small)
-	return &parsed, perDocument, err
+	rights.Security = &parsed
+	return rights, err
 }
 
 // security reads the text of the security object.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -34,10 +35,10 @@ func TestLargeSecurityIsShared(t *testing.T) {
 	read := func(db *DB) ([]byte, *compat.Security) {
 		object, err := db.Settings().Security(t.Context())
 		must(t, err)
-		rights, perDocument, err := db.Settings().Rights(t.Context())
+		rights, err := db.Settings().Rights(t.Context(), access.Nobody)
 		must(t, err)
-		require.False(t, perDocument)
-		return object, rights
+		require.False(t, rights.PerDocument)
+		return object, rights.Security
 	}
 	large := securityOf("alice", 500_000)
 	must(t, db.Settings().SetSecurity(t.Context(), large))

@@ -2,8 +2,10 @@ package storage
 
 import (
 	"context"
+	"errors"
 
 	"github.com/settee-db/settee/storage/access"
+	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -64,6 +66,23 @@ func (s Settings) SetHistory(ctx context.Context, life string) error {
 // SetShare sets whom users may name in what they write, of a database with access for each document.
 func (s Settings) SetShare(ctx context.Context, share access.Share) error {
 	return s.change(ctx, func(r *keyspace.Record) { r.Access.ShareAny = share == access.ShareAny })
+}
+
+// ChangeGroups has fn change groups of a database with access for each document, in a transaction of
+// their own, and wakes those that wait for updates of the database. The first one changes the record.
+func (s Settings) ChangeGroups(ctx context.Context, fn func(tx kv.Tx, g groups.Groups) error) error {
+	return s.db.update(ctx, func(t *dbTx) error {
+		g := groups.In(t.Keys)
+		if err := errors.Join(t.whole(s.db), fn(t.tx, g)); err != nil {
+			return err
+		}
+		if !t.Rec.Access.Groups {
+			t.Rec.Access.Groups = true
+			t.tx.Set(keyspace.RecordKey(t.Name), t.Rec.Encode())
+		}
+		g.Touch(t.tx, t.Rec.Incarnation)
+		return nil
+	})
 }
 
 // Access reports whether each document has readers of its own.

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
+	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -100,6 +101,9 @@ func (s *Snapshot) PerDocument() bool { return s.d.Rec.Access.On }
 
 // AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
 func (s *Snapshot) AppendPrefix(dst []byte, tag keyspace.Tag) []byte { return s.d.Keys.Sub(dst, tag) }
+
+// Groups gives the groups of the database, to be read from KV.
+func (s *Snapshot) Groups() groups.Groups { return groups.In(s.d.Keys) }
 
 // Beside gives what a higher layer keeps below a tag of each of some revisions, as Tx.SetBeside has
 // stored it; nil where it keeps nothing, or only of another revision of the document. Where it
@@ -229,24 +233,8 @@ func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
 	return formats.ParseWinner(value)
 }
 
-// InFeed tells of each sequence whether the feed still has a row at it: each change of a document
-// and each purge moves or removes its row. In a transaction it conflicts with changes of those
-// documents.
-func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {
-	keys := make([][]byte, len(seqs))
-	for i, seq := range seqs {
-		keys[i] = s.d.Keys.SeqKey(nil, keyspace.TagChanges, seq)
-	}
-	values, err := s.d.R.GetMany(keys)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]bool, len(seqs))
-	for i, value := range values {
-		found[i] = value != nil
-	}
-	return found, nil
-}
+// InFeed is the function of that name in counts, for the snapshot.
+func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) { return s.d.InFeed(seqs) }
 
 // WithoutConflicts is the same snapshot; in a transaction its reads conflict with nothing.
 func (s *Snapshot) WithoutConflicts() *Snapshot {
@@ -255,31 +243,8 @@ func (s *Snapshot) WithoutConflicts() *Snapshot {
 	return &Snapshot{&d}
 }
 
-// FeedCut is where a range of the feed ends, and about how many rows it has.
-type FeedCut struct {
-	Seq  Seq
-	Rows int64
-}
+// FeedCut is where a range of the feed ends.
+type FeedCut = counts.FeedCut
 
-// CutFeed cuts the feed into ranges of at least as many rows as are asked for, by the counts of its
-// blocks, so that not a row of it is read. It tells of all ranges but the last one where they end.
-func (s *Snapshot) CutFeed(rows int64) (cuts []FeedCut, err error) {
-	level := 0
-	for above := s.d.Sizes.SeqBlockRows * s.d.Sizes.SeqBlockFan; level+1 < counts.SeqLevels && rows > 2*above; level++ {
-		above *= s.d.Sizes.SeqBlockFan
-	}
-	prefix := s.d.Keys.SeqLevel(nil, level)
-	it := s.d.R.Range(prefix, kv.AppendPrefixEnd(nil, prefix), kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for n := int64(0); it.Next(); {
-		begin, err := keyspace.ParseSeq(it.Key())
-		if err != nil {
-			return nil, err
-		}
-		if n >= rows {
-			cuts, n = append(cuts, FeedCut{begin, n}), 0
-		}
-		n += keyspace.Counter(it.Value())
-	}
-	return cuts, it.Err()
-}
+// CutFeed cuts the feed into ranges; see counts.Reader.CutFeed.
+func (s *Snapshot) CutFeed(rows int64) (cuts []FeedCut, err error) { return s.d.CutFeed(rows) }

@@ -35,6 +35,7 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, 201, request(t, "PUT", from+"/parts/a:1", "{}"))
 	require.Equal(t, 201, request(t, "PUT", from+"/notes?access=true", ""))
 	require.Equal(t, 200, request(t, "PUT", from+"/notes/_access", `{"share":"any"}`))
+	require.Equal(t, 201, request(t, "PUT", from+"/notes/_group/the%20team", `{"members":["joe"]}`))
 	require.Equal(
 		t,
 		201,
@@ -93,6 +94,7 @@ func TestMigrate(t *testing.T) {
 	require.JSONEq(t, `{"history":"30d"}`, body(t, to+"/db/_history"))
 	require.Contains(t, body(t, to+"/parts"), `"partitioned":true`)
 	require.JSONEq(t, `{"share":"any"}`, body(t, to+"/notes/_access"))
+	require.JSONEq(t, `{"_rev":"0-1","members":["joe"]}`, body(t, to+"/notes/_group/the%20team"))
 
 	// what is written while it follows arrives, too
 	in, enter := io.Pipe()

@@ -9,6 +9,8 @@
 //	 "purged_infos_limit":…,"deleted_document_ttl":…,"security":{…}}
 //	    of a database with access for each document the format is 2, and "access" is "self" or "any": programs that
 //	    do not know that would restore it for everybody
+//	{"group":name,"body":{"_rev":…,"members":[…]}}
+//	    the groups of such a database come before its documents
 //	{"expires":[{"id":…,"rev":…,"ms":…},…]}
 //	    when revisions of the next batch are deleted, where some are, in milliseconds since 1970
 //	{"readers":[{"id":…,"rev":…,"access":[principal,…]},…]}

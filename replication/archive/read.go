@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/access"
+	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 )
 
@@ -59,6 +60,8 @@ type sink interface {
 	expires(times map[storage.ReadRev]int64)
 	// readers tells who may read tombstones of the next batch whose bodies do not tell.
 	readers(of map[storage.ReadRev][]string)
+	// group is one of a database with access for each document.
+	group(g *groups.Group) error
 }
 
 // Reader reads an archive, database by database.
@@ -208,11 +211,7 @@ func (a *Reader) read(h Header, to sink) (Summary, error) {
 			sum.Attachments++
 			err = a.attachment(v, to)
 		default:
-			if of, ok := v.Get("readers"); ok {
-				err = readReaders(of, to)
-			} else {
-				err = readExpires(v, to)
-			}
+			err = readAbout(v, h, to)
 		}
 		if err != nil {
 			return sum, err
@@ -289,6 +288,26 @@ func readBatch(v ejson.Value, sum *Summary, last *string, to sink) error {
 		docs = append(docs, doc)
 	}
 	return to.revisions(docs)
+}
+
+// readAbout hands on what a line tells that has no revisions.
+func readAbout(v ejson.Value, h Header, to sink) error {
+	if name, ok := v.Get("group"); ok && h.Access {
+		body, _ := v.Get("body")
+		g := groups.Group{Name: name.Text()}
+		err := groups.CheckName(g.Name)
+		if err == nil {
+			g.Members, g.Revision, err = groups.Parse(g.Name, body)
+		}
+		if err != nil || g.Revision == 0 {
+			return malformed("group %q", g.Name)
+		}
+		return to.group(&g)
+	}
+	if of, ok := v.Get("readers"); ok {
+		return readReaders(of, to)
+	}
+	return readExpires(v, to)
 }
 
 // readExpires hands on when revisions of the next batch expire.

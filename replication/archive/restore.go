@@ -14,6 +14,8 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/groups"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Restore writes the revisions of the reader's next database, whose header was h, into db. What db
@@ -104,6 +106,13 @@ func (r *restorer) revisions(docs []*compat.Document) error {
 
 func (r *restorer) expires(times map[storage.ReadRev]int64) { r.times = times }
 
+// group stores a group, unless the database has a later one.
+func (r *restorer) group(g *groups.Group) error {
+	return r.db.Settings().ChangeGroups(r.ctx, func(tx kv.Tx, all groups.Groups) error {
+		return all.Restore(tx, g)
+	})
+}
+
 func (r *restorer) readers(of map[storage.ReadRev][]string) { r.read = of }
 
 // setExpiry sets the expiry of documents whose current revision is now one that expires. Where the
@@ -183,6 +192,22 @@ func (v *verifier) expires(map[storage.ReadRev]int64) {}
 
 // readers: what a tombstone's body does not tell is not compared.
 func (v *verifier) readers(map[storage.ReadRev][]string) {}
+
+// group compares a group with what is stored.
+func (v *verifier) group(g *groups.Group) error {
+	return v.db.ViewAgain(v.ctx, func(s *storage.Snapshot) error {
+		stored, err := s.Groups().Get(s.KV(), g.Name)
+		switch {
+		case err != nil:
+			return err
+		case stored == nil:
+			v.differ("_group/"+g.Name, g.Rev(), "missing")
+		case stored.Revision != g.Revision || !slices.Equal(stored.Members, g.Members):
+			v.differ("_group/"+g.Name, g.Rev(), "members")
+		}
+		return nil
+	})
+}
 
 // revisions compares revisions of an archive with what is stored, many at a time.
 func (v *verifier) revisions(docs []*compat.Document) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/groups"
 )
 
 // Form is how an archive is written.
@@ -182,6 +183,11 @@ func (out *writer) documents(s *storage.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	if out.since == (storage.Seq{}) && out.form == FormNative {
+		if out.failed = out.groups(s); out.failed != nil {
+			return out.failed
+		}
+	}
 	_, err = s.Changes(storage.ChangesOptions{Since: out.since, Limit: -1}, func(ch *storage.Change) error {
 		o := docread.OpenRevsOptions{All: true, Open: docread.OpenOptions{Revs: true, Deleted: true}}
 		err := s.OpenRevs(ch.ID, o, func(revs []docread.RevResult) error {
@@ -209,6 +215,14 @@ func (out *writer) documents(s *storage.Snapshot) error {
 		return nil
 	})
 	return err
+}
+
+// groups writes the groups of a database with access for each document, a line each.
+func (out *writer) groups(s *storage.Snapshot) error {
+	return s.Groups().Each(s.KV(), func(g *groups.Group) error {
+		b := ejson.AppendString([]byte(`{"group":`), g.Name)
+		return out.put(append(g.AppendJSON(append(b, `,"body":`...)), '}', '\n'))
+	})
 }
 
 // readRevs names revisions of a document.

@@ -31,7 +31,8 @@ type database struct {
 	report   Report
 	compared atomic.Int64
 	made     bool              // at the target, by this run
-	sent     map[string]string // settings by their paths
+	sent     map[string]string // settings by their paths, groups' revisions
+	groups   bool              // the source has, or had, groups
 	seq      json.RawMessage   // of the source, up to which everything is copied
 	instance json.RawMessage   // instance_start_time of the source's, when it was looked at last
 	lag      int64             // changes that the last look found behind it; 1 for unknown
@@ -68,6 +69,9 @@ func (d *database) settings(ctx context.Context) error {
 		return err
 	}
 	if err := d.copyOthers(ctx, path); err != nil {
+		return err
+	}
+	if err := d.copyGroups(ctx, path); err != nil {
 		return err
 	}
 	if d.name == usersDB { // its security object is fixed

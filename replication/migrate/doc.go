@@ -5,6 +5,7 @@
 //
 //   - migrate.go: [Migration]: what is done, in which order
 //   - database.go: one database: settings, documents, indexes
+//   - groups.go: groups of users in databases with access for each document
 //   - follow.go: the copy kept current until the switch
 //   - verify.go: both sides compared by package compare
 //

@@ -41,6 +41,9 @@ var Extensions = []Extension{
 		"GET /{db}/{id}", "GET /{db}/_design/{name}", "GET /{db}/_local/{name}", "POST /{db}/_bulk_get",
 		"GET /{db}/_all_docs", "GET /{db}/_changes", "GET /{db}/_design/{name}/_view/{view}",
 	}, false},
+	{"groups", 1, []string{
+		"GET /{db}/_groups", "GET /{db}/_group/{name}", "PUT /{db}/_group/{name}", "DELETE /{db}/_group/{name}",
+	}, false},
 	{"history", 1, []string{"GET /{db}/_history", "PUT /{db}/_history"}, false},
 	{"idempotency_key", 1, []string{
 		"PATCH /{db}/{id}", "PATCH /{db}/_design/{name}", "POST /{db}/_bulk_docs", "POST /_atomic",

@@ -3,6 +3,7 @@
 //	databases.go     a database, _all_dbs, _dbs_info
 //	namerange.go     the options of lists of databases
 //	access.go        _access
+//	groups.go        _groups, _group
 //	settings.go      _security, _revs_limit, _purged_infos, _purged_infos_limit
 //	timeseq.go       _time_seq
 //	lives.go         _auto_purge and _history: for how long deleted documents and replaced revisions are kept

@@ -93,7 +93,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	}
 	if err == nil && definition.ByPrincipal() {
 		var perDocument bool
-		if _, perDocument, err = c.DB.Settings().Rights(c.Context()); err == nil && !perDocument {
+		if perDocument, err = c.DB.Settings().Access(c.Context()); err == nil && !perDocument {
 			err = mango.ErrNoAccess
 		}
 	}

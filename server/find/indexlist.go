@@ -57,7 +57,7 @@ func slice(c *call.Call) (*access.Principals, error) {
 	if err != nil || !some {
 		return nil, err
 	}
-	who, err := c.Docs.Access().Who()
+	who, err := c.Docs.Access().Who(c.Context())
 	return &who, err
 }
 

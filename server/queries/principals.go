@@ -34,7 +34,7 @@ func guard(c *call.Call, v *views.View, lookup error) error {
 	if err != nil || !some {
 		return err
 	}
-	who, err := c.Docs.Access().Who()
+	who, err := c.Docs.Access().Who(c.Context())
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func restrict(c *call.Call, v *views.View, o *params.ViewOptions) error {
 	}
 	who, err := access.Everybody, error(nil)
 	if some {
-		who, err = c.Docs.Access().Who()
+		who, err = c.Docs.Access().Who(c.Context())
 	} else if on, err := c.DB.Settings().Access(c.Context()); err != nil || !on {
 		return err // in other databases the option means nothing
 	}

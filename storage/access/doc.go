@@ -1,7 +1,7 @@
 // Package access says who may see and write which leaves of a document, in databases with access
 // for each document. It reads lists and compares them, and knows no keys.
 //
-//	principals.go  who asks: a user's name and roles
+//	principals.go  who asks: a user's name, roles and groups
 //	parse.go       the member _access of a document
 //	rules.go       what users may write; the list of a new leaf
 //

@@ -7,20 +7,27 @@ import (
 	"strings"
 )
 
-// A principal is a text: UserPrefix and the name of a user, RolePrefix and the name of a role, or
-// Anyone.
+// A principal is a text: UserPrefix and the name of a user, RolePrefix and the name of a role,
+// GroupPrefix and the name of a group of the database, or Anyone.
 const (
-	UserPrefix = "u:"
-	RolePrefix = "r:"
-	Anyone     = "*" // every user who has a name
+	UserPrefix  = "u:"
+	RolePrefix  = "r:"
+	GroupPrefix = "g:"
+	Anyone      = "*" // every user who has a name
 )
+
+// MostOfUser is how many roles of a user count, and how many roles and groups together. Each is a
+// range that lists and feeds read.
+const MostOfUser = 64
 
 // IsList reports whether a list is one of principals, as Parse makes them.
 func IsList(list []string) bool {
 	valid := func(p string) bool {
 		role, isRole := strings.CutPrefix(p, RolePrefix)
 		user, isUser := strings.CutPrefix(p, UserPrefix)
-		return p == Anyone || len(p) <= MaxEntry+2 && (isRole && role != "" || isUser && user != "")
+		group, isGroup := strings.CutPrefix(p, GroupPrefix)
+		return p == Anyone || len(p) <= MaxEntry+2 && (isRole && role != "" || isUser && user != "" ||
+			isGroup && group != "")
 	}
 	sorted := slices.IsSortedFunc(list, func(a, b string) int { // and has nothing twice
 		return cmp.Or(strings.Compare(a, b), -1)
@@ -48,6 +55,13 @@ func Of(name string, roles []string) Principals {
 	for _, role := range roles {
 		list = append(list, RolePrefix+role)
 	}
+	slices.Sort(list)
+	return Principals{list: slices.Compact(list)}
+}
+
+// With are these principals and others, of somebody who does not see all.
+func (p Principals) With(others []string) Principals {
+	list := append(slices.Clone(p.list), others...)
 	slices.Sort(list)
 	return Principals{list: slices.Compact(list)}
 }

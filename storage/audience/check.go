@@ -101,7 +101,7 @@ func (t *Tally) Rest(ctx context.Context, engine kv.Store, x Index) (wrong []str
 	err = kv.Walk(ctx, engine, begin, end, checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
 			part, rest, err := tuple.ReadInt(row.Key[len(prefix):])
-			if err != nil || part == subLocals {
+			if err != nil || part >= subLocals { // rows, lists and counts are before
 				continue
 			}
 			p, rest, err := tuple.ReadString(rest)

@@ -10,5 +10,6 @@
 //	log.go        what writers log, and what of it is not folded yet
 //	fold.go       the log goes into the counts; package storage says when
 //	seqblocks.go  counts of rows of the feed
+//	cut.go        the feed in ranges of about as many rows, by those counts; which rows it has
 //	times.go      when commits were made, which is in the log as well
 package counts

@@ -13,9 +13,10 @@ import (
 //
 // Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since
 // 1970), revs_limit, purged_infos_limit, q, n; with flag 8 the text of AutoPurge and its length,
-// with flag 16 that of History, with flag 32 those of Access: a byte that is 1 for ShareAny, the
-// secret. With Access the format is 4, so that programs that do not know it do not serve the
-// database: they would show all of it to everybody. Older versions appended the ranges of hashes
+// with flag 16 that of History, with flag 32 those of Access: a byte, the sum of 1 for ShareAny and 2
+// for Groups, which programs that do not know it refuse, and the secret. With Access the format is 4,
+// so that programs that do not know it do not serve the database: they would show all of it to
+// everybody. Older versions appended the ranges of hashes
 // that a database was split into, with flag 2. They are dropped.
 type Record struct {
 	// Another one for each database, also for one that has the name of a deleted one.
@@ -47,6 +48,7 @@ type Record struct {
 type Access struct {
 	On       bool
 	ShareAny bool     // users may name others in what they write (access.ShareAny)
+	Groups   bool     // it has, or had, groups (package storage/groups)
 	Secret   [32]byte // what the database signs with
 }
 
@@ -62,6 +64,8 @@ const (
 	flagHistory     = 16
 	flagAccess      = 32
 	accessFormat    = 4 // of records with flagAccess
+	shareAny        = 1
+	hasGroups       = 2
 
 	DefaultRevsLimit        = 1000 // of a new database, as in CouchDB
 	DefaultPurgedInfosLimit = 1000 // likewise
@@ -104,7 +108,10 @@ func (r *Record) Encode() []byte {
 	if r.Access.On {
 		share := byte(0)
 		if r.Access.ShareAny {
-			share = 1
+			share = shareAny
+		}
+		if r.Access.Groups {
+			share |= hasGroups
 		}
 		dst = append(append(dst, share), r.Access.Secret[:]...)
 	}
@@ -149,10 +156,11 @@ func ParseRecord(b []byte) (Record, error) {
 	}
 	if r.Access.On {
 		share, secret := rest.Byte(), rest.Take(len(r.Access.Secret))
-		if rest.Bad || share > 1 {
+		if rest.Bad || share > shareAny|hasGroups {
 			return r, Corrupt("database record", nil)
 		}
-		r.Access.ShareAny, r.Access.Secret = share == 1, [32]byte(secret)
+		r.Access.ShareAny, r.Access.Groups = share&shareAny != 0, share&hasGroups != 0
+		r.Access.Secret = [32]byte(secret)
 	}
 	return r, nil
 }

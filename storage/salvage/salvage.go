@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
+	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -184,7 +185,8 @@ func (w *work) run() error {
 	if !w.found.named {
 		w.lost("", compat.Rev{}, "the database's name and settings are lost: it has this name now")
 	}
-	steps := [...]func(*docread.Reader) error{w.create, w.purges, w.documents, w.otherDocuments, w.locals, w.expiries}
+	steps := [...]func(*docread.Reader) error{w.create, w.purges, w.documents, w.otherDocuments, w.locals,
+		w.groups, w.expiries}
 	for _, step := range steps {
 		if err := w.view(step); err != nil {
 			return err
@@ -314,6 +316,27 @@ func (w *work) locals(d *docread.Reader) error {
 		})
 	}
 	return errors.Join(err, w.flush())
+}
+
+// groups brings back the groups of a database with access for each document.
+func (w *work) groups(d *docread.Reader) error {
+	all := groups.In(d.Keys)
+	return d.Walk(all.Heads(), new([]byte), func(suffix, _ []byte) error {
+		name, rest, err := tuple.ReadString(suffix)
+		if err != nil || len(rest) > 0 {
+			return nil //nolint:nilerr // no key of a group
+		}
+		group, err := all.Get(d.R, name)
+		if errors.Is(err, kv.ErrCorrupt) {
+			w.lost("_group/"+name, compat.Rev{}, "the group cannot be read")
+			return nil
+		}
+		if err != nil || group == nil {
+			return err
+		}
+		restore := func(tx kv.Tx, to groups.Groups) error { return to.Restore(tx, group) }
+		return w.db.Settings().ChangeGroups(w.ctx, restore)
+	})
 }
 
 // localAt brings back the local document at a key, unless that is one of a document's parts.

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -141,7 +142,7 @@ func TestReplaced(t *testing.T) {
 }
 
 // TestUsersLocals: users of a database with access for each document get their local documents back,
-// each its own, but for checkpoints.
+// each its own, but for checkpoints, and groups have the members that they had.
 func TestUsersLocals(t *testing.T) {
 	engine := memkv.New()
 	s := open(t, engine)
@@ -161,8 +162,18 @@ func TestUsersLocals(t *testing.T) {
 			require.Nil(t, results[0].Err)
 		}
 	}
+	team := &groups.Group{Name: "team", Revision: 7, Members: []string{"g:other", "u:ann"}}
+	restore := func(tx kv.Tx, g groups.Groups) error { return g.Restore(tx, team) }
+	require.NoError(t, s.DB("a").Settings().ChangeGroups(t.Context(), restore))
 	to, losses := salvaged(t, engine, func(kv.Tx, keyspace.Space) {})
 	require.Empty(t, losses)
+	require.NoError(t, to.DB("a").ViewAgain(t.Context(), func(s *storage.Snapshot) error {
+		got, err := s.Groups().Get(s.KV(), "team")
+		require.NoError(t, err)
+		require.Equal(t, team.Members, got.Members)
+		require.Equal(t, team.Rev(), got.Rev())
+		return nil
+	}))
 	for user, want := range map[string]string{"ann": large, "bob": `{"n":2}`} {
 		as := to.DB("a").As(access.Of(user, nil))
 		doc, err := as.Open(t.Context(), "_local/l", docread.OpenOptions{})

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/audience"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
+	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -175,10 +176,16 @@ func (c *storeCheck) checkReplaced(ctx context.Context, db checkedRecord) error 
 	return err
 }
 
-// checkAudience checks that principals have no other rows than those that the documents ask for.
+// checkAudience checks that principals have no other rows than those that the documents ask for, and
+// that groups are found by their members.
 func (c *dbCheck) checkAudience(ctx context.Context, db checkedRecord) error {
 	index := audience.Index{Keys: keyspace.NewSpace(db.rec.Prefix)}
 	found, err := c.docs.audience.Rest(ctx, c.store.kv, index)
+	if err == nil {
+		var wrong []string
+		wrong, err = groups.In(index.Keys).Check(ctx, c.store.kv)
+		found = append(found, wrong...)
+	}
 	for _, detail := range found {
 		c.sum(19, "", "%s", detail)
 	}
