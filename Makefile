@@ -13,7 +13,7 @@ VERSION := $(shell sed -n 's/^const release = "\(.*\)"$$/\1/p' cmd/settee/versio
 # Without what only debuggers read: stacks of panics and profiles have their names from elsewhere.
 LDFLAGS := -s -w
 # How many bytes the program for linux/amd64 may have; docs/adr/0064 says of what. It only falls.
-MAX_SIZE := 48400000
+MAX_SIZE := 48120000
 
 # What can be set on the command line.
 ARGS ?=
@@ -31,8 +31,10 @@ BENCH_FLAGS ?=
 SEARCH_FLAGS ?=
 # Packages that start goroutines or are used by several; conformance talks to processes without the detector, and eventing
 # takes two minutes more than the check has: RACE_PACKAGES=./eventing/... The longest come first: they run beside others.
-RACE_PACKAGES ?= ./cmd/... ./storage/... ./mango/... ./views/... ./server/... ./js/... ./search/... ./replication/... ./memory/... ./config/... ./cluster/... ./principal/... ./documents/...
+RACE_PACKAGES ?= ./storage/... ./mango/... ./views/... ./server/... ./js/... ./search/... ./replication/... ./memory/... ./config/... ./cluster/... ./principal/... ./documents/...
 RACE_FLAGS ?= -short
+# tests of the whole program in which processes, nodes, feeds or clients run beside each other
+RACE_PROGRAM ?= ^Test(Nodes|Shadow|Follow|Drain|Check|Replications|Functions|Serve|Node|Slow|Debug)
 SHORT_PACKAGES ?= ./...
 TEST_TIMEOUT ?= 9m
 
@@ -86,6 +88,7 @@ test-short: ## short forms of the tests, as on systems where nobody waits for th
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
 	$(GO) test -race $(RACE_FLAGS) -timeout 20m $(RACE_PACKAGES)
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m ./cmd/settee -run '$(RACE_PROGRAM)'
 	cd cmd/bench && $(GO) test -race $(RACE_FLAGS) -timeout 20m ./...
 
 .PHONY: damage
