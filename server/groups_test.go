@@ -15,7 +15,8 @@ import (
 func TestGroups(t *testing.T) {
 	s := secretServer(t)
 	do := func(user, method, target, body string) string {
-		w := s.Do(method, "/db"+target, body, append(servertest.As(user), "Accept", "application/json")...)
+		as := append(servertest.As(user), "Accept", "application/json")
+		w := s.Do(method, "/db"+target, body, as...)
 		return fmt.Sprint(w.Code, " ", w.Body.String())
 	}
 	admin := func(method, target, body string) string {
@@ -37,13 +38,15 @@ func TestGroups(t *testing.T) {
 	// Through a group that holds the first one in a circle, by a role.
 	require.Contains(t, admin("PUT", "/_group/all", `{"members":["role:r","group:team"]}`), "201 ")
 	require.Contains(t, admin("PUT", "/_group/team", `{"members":["group:all"]}`), "409 ")
-	require.Contains(t, admin("PUT", "/_group/team", `{"_rev":"0-1","members":["group:all"]}`), `"rev":"0-2"`)
+	circle := admin("PUT", "/_group/team", `{"_rev":"0-1","members":["group:all"]}`)
+	require.Contains(t, circle, `"rev":"0-2"`)
 	require.Contains(t, do("ann", "GET", "/team", ""), `"n":1`)
 	require.Equal(t, `200 {"groups":[{"name":"all","rev":"0-1","members":2}],"next":"team"}`+"\n",
 		admin("GET", "/_groups?limit=1", ""))
 
 	for _, wrong := range []string{
-		`{"members":"ann"}`, `[]`, `{}`, `{"members":["_x"]}`, `{"members":[1]}`, `{"members":[],"_rev":"x"}`, `{`,
+		`{"members":"ann"}`, `[]`, `{}`, `{"members":["_x"]}`, `{"members":[1]}`,
+		`{"members":[],"_rev":"x"}`, `{`,
 	} {
 		require.Contains(t, admin("PUT", "/_group/x", wrong), "400 ", wrong)
 	}
@@ -68,6 +71,13 @@ func TestGroups(t *testing.T) {
 	require.Contains(t, verified.Body.String(), "_group/all", "%d", verified.Code)
 	expect201(t, s.Do("PUT", "/plain", ""))
 	require.Equal(t, 404, s.Do("GET", "/plain/_groups", "").Code)
+	plain := s.Do("PUT", "/plain/_group/a", `{"members":[]}`)
+	require.Equal(t, 400, plain.Code)
+	require.Contains(t, plain.Body.String(), "Only reserved document ids may start with underscore.")
+	form := "application/x-www-form-urlencoded" // as curl -d says
+	expect201(t, s.Do("PUT", "/copy/_group/form", `{"members":[]}`, "Content-Type", form))
+	shared := s.Do("PUT", "/copy/_access", `{"share":"any"}`, "Content-Type", form)
+	require.Equal(t, 200, shared.Code)
 	cut := strings.Replace(archive, `"body":{"_rev":"0-2"`, `"body":{"_rev":"0-0"`, 1)
 	require.Equal(t, 400, s.Do("POST", "/copy/_restore", cut).Code)
 

@@ -1,25 +1,38 @@
 package databases
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage/access"
+	"github.com/settee-db/settee/storage/keyspace"
 )
 
 var errShare = compat.NewError(compat.KindBadRequest, "`share` must be \"self\" or \"any\"")
 
-// getAccess answers GET /{db}/_access: to whom users may give their documents. In a database
-// without access for each document the path is that of a document that there cannot be.
-func getAccess(c *call.Call) error {
+// recordWithAccess is the record of a database with access for each document. In another one the
+// paths of _access, _group and _groups are those of documents, and of attachments, that there cannot
+// be: a reader misses them, a writer is told that the id is none.
+func recordWithAccess(c *call.Call) (*keyspace.Record, error) {
 	rec, err := c.DB.Settings().Record(c.Context())
 	switch {
-	case err != nil:
+	case err != nil || rec.Access.On:
+		return &rec, err
+	case c.Method == http.MethodGet || c.Method == http.MethodHead:
+		return nil, compat.ErrMissing
+	}
+	noID := compat.ValidateDocID(c.Segment(1), compat.IDRules{})
+	return nil, cmp.Or(noID, error(compat.ErrMissing))
+}
+
+// getAccess answers GET /{db}/_access: to whom users may give their documents.
+func getAccess(c *call.Call) error {
+	rec, err := recordWithAccess(c)
+	if err != nil {
 		return err
-	case !rec.Access.On:
-		return compat.ErrMissing
 	}
 	b := ejson.AppendString([]byte(`{"share":`), access.ShareOf(rec.Access.ShareAny).String())
 	return c.JSON(http.StatusOK, append(b, '}'))
@@ -28,17 +41,13 @@ func getAccess(c *call.Call) error {
 // putAccess answers PUT /{db}/_access with {"share": "self"|"any"}, which holds for writes from then
 // on.
 func putAccess(c *call.Call) error {
-	rec, err := c.DB.Settings().Record(c.Context())
-	switch {
-	case err != nil:
+	if _, err := recordWithAccess(c); err != nil {
 		return err
-	case !rec.Access.On:
-		return compat.ValidateDocID(c.Segment(1), compat.IDRules{})
 	}
 	if err := c.Docs.Access().NeedAdmin(c.Context()); err != nil {
 		return err
 	}
-	v, err := c.JSONRequest()
+	v, err := c.JSONObject()
 	if err != nil {
 		return err
 	}

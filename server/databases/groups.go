@@ -21,14 +21,9 @@ const (
 var errGroupsLimit = compat.NewError(compat.KindBadRequest,
 	"`limit` must be a number from 1 to "+strconv.Itoa(mostGroups)+".")
 
-// groupName is the group of a request. In a database without access for each document the path is
-// that of an attachment of a document that there cannot be.
+// groupName is the group of a request.
 func groupName(c *call.Call) (string, error) {
-	rec, err := c.DB.Settings().Record(c.Context())
-	if err == nil && !rec.Access.On {
-		err = compat.ErrMissing
-	}
-	if err != nil {
+	if _, err := recordWithAccess(c); err != nil {
 		return "", err
 	}
 	name := c.Segment(2)
@@ -63,7 +58,7 @@ func putGroup(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	v, err := c.JSONRequest()
+	v, err := c.JSONObject()
 	if err != nil {
 		return err
 	}
@@ -111,22 +106,19 @@ func changedGroup(c *call.Call, status int, name string, rev compat.Rev) error {
 // getGroups answers GET /{db}/_groups?start=&limit=: {"groups": [{"name", "rev", "members"}, …]}, with
 // the number of members; where there are more, "next" is the `start` of the next request.
 func getGroups(c *call.Call) error {
-	rec, err := c.DB.Settings().Record(c.Context())
-	if err == nil && !rec.Access.On {
-		err = compat.ErrMissing
-	}
-	if err != nil {
+	if _, err := recordWithAccess(c); err != nil {
 		return err
 	}
 	start, _ := c.Query.Last("start")
 	limit := usualGroups
 	if text, given := c.Query.Last("limit"); given {
+		var err error
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > mostGroups {
 			return errGroupsLimit
 		}
 	}
 	var list []*groups.Group
-	err = c.DB.ViewAgain(c.Context(), func(s *storage.Snapshot) error {
+	err := c.DB.ViewAgain(c.Context(), func(s *storage.Snapshot) error {
 		list = list[:0]
 		return s.Groups().List(s.KV(), start, limit+1, func(g *groups.Group) error {
 			list = append(list, g)
