@@ -248,7 +248,9 @@ const selectors = "mango/selector"
 const viewQuery = "views/viewquery"
 
 // withStorage are the floors of storage that those may name who stand on it.
-var withStorage = []string{keyspace, "storage/access", "storage/groups", "storage/listeners", docread, verify}
+var withStorage = []string{
+	keyspace, "storage/access", "storage/groups", "storage/listeners", docread, verify,
+}
 
 // handlers are the rooms that the handlers of any resource may import, and some more.
 func handlers(more ...string) []string {

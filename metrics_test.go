@@ -15,7 +15,7 @@ import (
 // What the tree may have, tests and modules of their own not counted: each number only falls, the
 // share of comments only rises.
 const (
-	maxCode         = 164_825 // lines with more than a comment
+	maxCode         = 164_791 // lines with more than a comment
 	minComments     = 13.9    // of a hundred lines that are not blank
 	maxUnexplained  = 0       // functions of more than 25 lines with no comment above or inside
 	maxPackageFiles = 43

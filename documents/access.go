@@ -147,8 +147,11 @@ func (a *Access) rights(ctx context.Context) (*compat.Security, error) {
 	if a.security != nil {
 		return a.security, nil
 	}
-	who, tooMany := principals(a.d.who)
-	s, err := a.d.db.Settings().Rights(ctx, who)
+	var tooMany error
+	s, err := a.d.db.Settings().Rights(ctx, func() (who access.Principals) {
+		who, tooMany = principals(a.d.who)
+		return who
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
-	"github.com/settee-db/settee/storage/groups"
 	"github.com/settee-db/settee/storage/keyspace"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/listeners"
@@ -555,11 +554,6 @@ func readStates(db *DB) listeners.Read {
 			seq, err := keyspace.ParseSeq(since)
 			if err != nil {
 				return err
-			}
-			if d.Rec.Access.Groups { // a change of one may be news to everybody
-				if all, err := groups.In(d.Keys).ChangedAfter(d.R, seq); all || err != nil {
-					return err
-				}
 			}
 			heads := func(ids []string) ([][]formats.Leaf, error) { return d.LeavesEach(ids, true) }
 			s.Named, err = d.index().Named(d.R, seq, heads)

@@ -112,18 +112,20 @@ func (s Settings) Security(ctx context.Context) ([]byte, error) {
 type Rights struct {
 	*compat.Security                   // compat.DefaultSecurity where none was set; not to be changed
 	PerDocument      bool              // each document has readers of its own
-	Who              access.Principals // those given, with the groups that they are in
+	Who              access.Principals // in such a database: who asks, with their groups
 }
 
-// Rights reads who has access, and in which groups somebody is.
-func (s Settings) Rights(ctx context.Context, who access.Principals) (rights Rights, err error) {
+// Rights reads who has access, and in which groups somebody is. who is asked where principals count.
+func (s Settings) Rights(ctx context.Context, who func() access.Principals) (rights Rights, err error) {
 	var small []byte
 	var shared *sharedObject
 	err = s.db.view(ctx, func(d *dbRead) (err error) {
-		rights = Rights{PerDocument: d.Rec.Access.On, Who: who}
-		small, shared, err = d.securityObject()
-		if err == nil && d.Rec.Access.Groups && who.Len() > 0 {
-			rights.Who, err = groups.In(d.Keys).Of(d.R, who)
+		rights = Rights{PerDocument: d.Rec.Access.On}
+		if small, shared, err = d.securityObject(); err != nil || !rights.PerDocument {
+			return err
+		}
+		if rights.Who = who(); d.Rec.Access.Groups && rights.Who.Len() > 0 {
+			rights.Who, err = groups.In(d.Keys).Of(d.R, rights.Who)
 		}
 		return err
 	})

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -35,7 +34,7 @@ func TestLargeSecurityIsShared(t *testing.T) {
 	read := func(db *DB) ([]byte, *compat.Security) {
 		object, err := db.Settings().Security(t.Context())
 		must(t, err)
-		rights, err := db.Settings().Rights(t.Context(), access.Nobody)
+		rights, err := db.Settings().Rights(t.Context(), nil)
 		must(t, err)
 		require.False(t, rights.PerDocument)
 		return object, rights.Security

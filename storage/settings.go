@@ -69,19 +69,15 @@ func (s Settings) SetShare(ctx context.Context, share access.Share) error {
 }
 
 // ChangeGroups has fn change groups of a database with access for each document, in a transaction of
-// their own, and wakes those that wait for updates of the database. The first one changes the record.
+// their own. The first one changes the record.
 func (s Settings) ChangeGroups(ctx context.Context, fn func(tx kv.Tx, g groups.Groups) error) error {
 	return s.db.update(ctx, func(t *dbTx) error {
-		g := groups.In(t.Keys)
-		if err := errors.Join(t.whole(s.db), fn(t.tx, g)); err != nil {
-			return err
-		}
-		if !t.Rec.Access.Groups {
+		err := errors.Join(t.whole(s.db), fn(t.tx, groups.In(t.Keys)))
+		if err == nil && !t.Rec.Access.Groups {
 			t.Rec.Access.Groups = true
 			t.tx.Set(keyspace.RecordKey(t.Name), t.Rec.Encode())
 		}
-		g.Touch(t.tx, t.Rec.Incarnation)
-		return nil
+		return err
 	})
 }
 

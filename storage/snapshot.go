@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/counts"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/storage/formats"
@@ -240,6 +241,13 @@ func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) { return s.d.InFeed(seqs) 
 func (s *Snapshot) WithoutConflicts() *Snapshot {
 	d := *s.d
 	d.R = d.R.Snapshot()
+	return &Snapshot{&d}
+}
+
+// As is the same snapshot as somebody sees it: documents are those of DB.As.
+func (s *Snapshot) As(who access.Principals) *Snapshot {
+	d := *s.d
+	d.slice(&who)
 	return &Snapshot{&d}
 }
 

@@ -108,16 +108,12 @@ func (q *query) findOwn(s *storage.Snapshot, ix *index) error {
 	}
 	q.own = nil
 	for _, principal := range q.asked.Principals {
-		prefix := keyrange.AppendPrincipal(nil, principal)
-		found := len(q.asked.Principals) == 1
-		if !found {
-			var err error
-			if found, err = ix.hasRows(s, span{}.Within(prefix)); err != nil {
-				return err
-			}
-		}
-		if found {
-			q.own = append(q.own, prefix)
+		q.own = append(q.own, keyrange.AppendPrincipal(nil, principal))
+	}
+	if len(q.own) > 1 {
+		var err error
+		if q.own, err = ix.withRows(s, q.own); err != nil {
+			return err
 		}
 	}
 	q.placed = true
@@ -134,6 +130,23 @@ func (q *query) findOwn(s *storage.Snapshot, ix *index) error {
 		return q.place(sp), more
 	}
 	return nil
+}
+
+// withRows are those of some prefixes that rows begin with, in one round trip.
+func (ix *index) withRows(s *storage.Snapshot, prefixes [][]byte) (found [][]byte, err error) {
+	opened := make([]kv.Iterator, len(prefixes))
+	for i, prefix := range prefixes {
+		opened[i] = ix.rows(s.KV(), span{}.Within(prefix), kv.RangeOptions{Limit: 1})
+		defer opened[i].Close()
+	}
+	for i, it := range opened {
+		if it.Next() {
+			found = append(found, prefixes[i])
+		} else if err := it.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // place makes a range one of the rows of the only principal that has some.

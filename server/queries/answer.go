@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/access"
 	"github.com/settee-db/settee/storage/docread"
 	"github.com/settee-db/settee/views"
 )
@@ -20,16 +21,22 @@ type viewWriter struct {
 	docs  *RowDocs
 	s     *call.Stream
 	o     *params.ViewOptions
-	page  *viewPage // nil without bookmark
-	slice bool      // who asks does not see all documents
-	first bool      // no row was written yet
+	page  *viewPage          // nil without bookmark
+	first bool               // no row was written yet
+	who   *access.Principals // who asks, where that is not all documents
 }
 
 // newViewWriter makes that of one query.
 func newViewWriter(c *call.Call, s *call.Stream, v *views.View, o *params.ViewOptions) (w *viewWriter, err error) {
 	w = &viewWriter{docs: NewRowDocs(c, o), s: s, o: o, first: true}
-	if w.slice, err = c.Docs.Access().SeesSome(c.Context()); err != nil {
+	if some, err := c.Docs.Access().SeesSome(c.Context()); err != nil {
 		return nil, err
+	} else if some {
+		who, err := c.Docs.Access().Who(c.Context())
+		if err != nil {
+			return nil, err
+		}
+		w.who = &who
 	}
 	if w.docs.fields, err = o.ShownFields(); err != nil {
 		return nil, err
@@ -86,9 +93,6 @@ func (w *viewWriter) Head(h *views.Head) error {
 		b = append(appendCount(append(b, `,"offset":`...), offset), ',')
 	}
 	if w.o.UpdateSeq {
-		if err := w.ownSeq(h); err != nil {
-			return err
-		}
 		b = append(documents.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq), ',')
 	}
 	return w.s.Commit(append(b, "\"rows\":[\r\n"...))
@@ -102,10 +106,10 @@ func appendCount(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, n, 10)
 }
 
-// Rows implements views.Sink. Who does not see all documents gets those of a slice with the rows.
+// Rows implements views.Sink.
 func (w *viewWriter) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err error) {
-	if w.slice && w.o.IncludeDocs {
-		return w.ownDocs(rows)
+	if w.who != nil {
+		s = s.As(*w.who)
 	}
 	return w.docs.Each(s, rows, func(i int, doc *RowDoc) error { return w.write(&rows[i], doc) })
 }

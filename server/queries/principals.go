@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage/access"
@@ -79,66 +78,27 @@ func restrict(c *call.Call, v *views.View, o *params.ViewOptions) error {
 		o.Principals = slices.Collect(who.All())
 		return nil
 	}
-	one, err := principalOf(*o.Principal)
-	if err == nil && !who.Has(one) {
-		err = errNotOwn
+	one := access.PrincipalOf(*o.Principal)
+	switch {
+	case one == "":
+		return errNoPrincipal
+	case !who.Has(one):
+		return errNotOwn
 	}
 	o.Principals = []string{one}
-	return err
-}
-
-// principalOf reads an entry of _access.
-func principalOf(entry string) (string, error) {
-	body := append(ejson.AppendString([]byte(`{"_access":[`), entry), "]}"...)
-	list, _, err := access.Parse(body)
-	if err != nil || len(list) != 1 {
-		return "", errNoPrincipal
-	}
-	return list[0], nil
-}
-
-// ownDocs writes rows with their documents, each of which is read as the user sees it then: one that
-// was taken away since its row was read shows null.
-func (w *viewWriter) ownDocs(rows []views.Row) (taken int, err error) {
-	c := w.docs.c
-	for i := range rows {
-		ref, linked, err := linkOf(&rows[i])
-		if err != nil {
-			return i, err
-		}
-		row := RowDoc{linked: linked}
-		row.d, err = c.DB.Open(c.Context(), ref.ID, docread.OpenOptions{
-			Rev: ref.Rev, Deleted: linked, Conflicts: w.o.Conflicts && !linked,
-			Members: c.Docs.Members(w.docs.fields),
-		})
-		if e, ok := compat.AsError(err); err != nil && (!ok || e.Kind != compat.KindNotFound) {
-			return i, err
-		}
-		if err := w.write(&rows[i], &row); err != nil {
-			return i, err
-		}
-	}
-	return len(rows), nil
-}
-
-// ownSeq replaces where the view's rows last changed, by anybody's documents, by where the user's
-// own last did.
-func (w *viewWriter) ownSeq(h *views.Head) (err error) {
-	if w.slice {
-		h.UpdateSeq, err = w.docs.c.DB.Feed().Last(w.docs.c.Context())
-	}
-	return err
+	return nil
 }
 
 // hushed takes out of an error of a map or reduce function what it tells of documents, which may be
 // those of others; administrators see it.
 func (w *viewWriter) hushed(err error) error {
 	e, ok := compat.AsError(err)
-	if !w.slice || !ok || e.Retry {
+	if w.who == nil || !ok || e.Retry {
 		return err
 	}
 	switch e.Kind {
-	case compat.KindQueryParse, compat.KindForbidden, compat.KindNoDatabase, compat.KindInsufficientStorage:
+	case compat.KindQueryParse, compat.KindForbidden, compat.KindNoDatabase,
+		compat.KindInsufficientStorage:
 		return err
 	}
 	plain := *e

@@ -40,7 +40,9 @@ func (h *Handlers) queryView(c *call.Call) error {
 	}
 	var s *call.Stream
 	var w *viewWriter
+	asked := false
 	ask := func(v *views.View) (*viewquery.Query, views.Sink, error) {
+		asked = true
 		if err := guard(c, v, nil); err != nil {
 			return nil, nil, err
 		}
@@ -54,12 +56,7 @@ func (h *Handlers) queryView(c *call.Call) error {
 		}
 		return &o.Query, w, nil
 	}
-	asked := false
-	err := h.views.Query(c.Context(), c.DB.As(access.Everybody), c.DocID(), c.Segment(4),
-		func(v *views.View) (*viewquery.Query, views.Sink, error) {
-			asked = true
-			return ask(v)
-		})
+	err := h.views.Query(c.Context(), c.DB.As(access.Everybody), c.DocID(), c.Segment(4), ask)
 	if !asked && err != nil {
 		if refused := guard(c, nil, err); refused != nil {
 			return refused

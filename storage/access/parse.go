@@ -71,7 +71,10 @@ func ParseEntries(v ejson.Value) (list []string, ok bool) {
 	}
 	list = make([]string, 0, v.Len())
 	for entry := range v.Elements() {
-		principal := principalOf(entry)
+		principal := ""
+		if entry.Kind() == ejson.String {
+			principal = PrincipalOf(entry.Text())
+		}
 		if principal == "" {
 			return nil, false
 		}
@@ -81,13 +84,9 @@ func ParseEntries(v ejson.Value) (list []string, ok bool) {
 	return slices.Compact(list), true
 }
 
-// principalOf is what an entry means, "" for none. Names of users cannot begin with an underscore,
+// PrincipalOf is what an entry means, "" for none. Names of users cannot begin with an underscore,
 // nor have a colon.
-func principalOf(entry ejson.Value) string {
-	if entry.Kind() != ejson.String {
-		return ""
-	}
-	text := entry.Text()
+func PrincipalOf(text string) string {
 	role, isRole := strings.CutPrefix(text, ofRole)
 	group, isGroup := strings.CutPrefix(text, ofGroup)
 	switch {

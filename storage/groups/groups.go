@@ -45,10 +45,6 @@ func (g Groups) prefix(part int64) []byte {
 	return tuple.AppendInt(tuple.AppendInt(g.keys.Sub(nil, keyspace.TagAccess), subGroups), part)
 }
 
-func (g Groups) changed() []byte {
-	return tuple.AppendInt(g.keys.Sub(nil, keyspace.TagAccess), subGroups)
-}
-
 // Heads is the prefix of the keys of which each is a group's; its name follows.
 func (g Groups) Heads() []byte { return g.prefix(partHeads) }
 
@@ -141,8 +137,7 @@ func (g Groups) List(r kv.ReadTx, start string, limit int, fn func(*Group) error
 
 // Put makes a group, or replaces one whose revision is over; members are sorted, and within the
 // bounds of Parse. Over is 0 for a group that there is not. The error is compat.ErrConflict where
-// another one is there. The caller notes in the database's record that it has groups, and calls
-// Touch.
+// another one is there. The caller notes in the database's record that it has groups.
 func (g Groups) Put(tx kv.Tx, name string, members []string, over int64) (*Group, error) {
 	old, err := g.take(tx, name, over)
 	if err != nil {
@@ -153,7 +148,8 @@ func (g Groups) Put(tx kv.Tx, name string, members []string, over int64) (*Group
 	return group, nil
 }
 
-// Restore stores a group as it is, unless there is a later one. The caller does what it does after Put.
+// Restore stores a group as it is, unless there is a later one. The caller does what it does after
+// Put.
 func (g Groups) Restore(tx kv.Tx, group *Group) error {
 	old, err := g.Get(tx, group.Name)
 	if err == nil && (old == nil || old.Revision < group.Revision) {
@@ -256,22 +252,4 @@ func (g Groups) clearMembers(tx kv.Tx, old *Group, stay []string) {
 func has(sorted []string, one string) bool {
 	_, found := slices.BinarySearch(sorted, one)
 	return found
-}
-
-// Touch tells those that wait for updates of the database that groups have changed: each looks anew
-// for whom it waits.
-func (g Groups) Touch(tx kv.Tx, incarnation byte) {
-	seq := keyspace.AppendSeq(nil, compat.Seq{Incarnation: incarnation})
-	tx.SetVersionstampedValue(g.changed(), seq, 1)
-	tx.SetVersionstampedValue(g.keys.Sub(nil, keyspace.TagLastSeq), seq, 1)
-}
-
-// ChangedAfter reports whether groups have changed after a sequence.
-func (g Groups) ChangedAfter(r kv.ReadTx, seq compat.Seq) (bool, error) {
-	value, err := r.Get(g.changed())
-	if err != nil || value == nil {
-		return false, err
-	}
-	last, err := keyspace.ParseSeq(value)
-	return err == nil && seq.Before(last), err
 }

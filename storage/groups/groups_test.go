@@ -61,11 +61,11 @@ func TestGroupsAgainstModel(t *testing.T) {
 		for range rapid.IntRange(1, 25).Draw(t, "changes") {
 			name := fmt.Sprint(rapid.IntRange(0, 11).Draw(t, "group"))
 			over := revs[name] + int64(rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "stale"))
-			members := rapid.SliceOfNDistinct(rapid.SampledFrom(entries), 0, 3, rapid.ID).Draw(t, "members")
+			some := rapid.SliceOfNDistinct(rapid.SampledFrom(entries), 0, 3, rapid.ID)
+			members := some.Draw(t, "members")
 			slices.Sort(members)
 			remove := rapid.IntRange(0, 4).Draw(t, "remove") == 0
 			_, err := store.Update(t.Context(), func(tx kv.Tx) error {
-				defer group.Touch(tx, 1)
 				if remove {
 					return group.Delete(tx, name, over)
 				}
@@ -88,7 +88,8 @@ func TestGroupsAgainstModel(t *testing.T) {
 			}
 		}
 		for _, who := range []access.Principals{
-			access.Of("ann", nil), access.Of("bob", []string{"x", "y"}), access.Of("eve", nil), access.Nobody,
+			access.Of("ann", nil), access.Of("bob", []string{"x", "y"}),
+			access.Of("eve", nil), access.Nobody,
 		} {
 			var got access.Principals
 			require.NoError(t, store.View(t.Context(), func(r kv.ReadTx) (err error) {
@@ -200,7 +201,8 @@ func FuzzParse(f *testing.F) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, body := range []string{
-		`[]`, `{}`, `{"members":"ann"}`, `{"members":[1]}`, `{"members":["_x"]}`, `{"members":[],"x":1}`,
+		`[]`, `{}`, `{"members":"ann"}`, `{"members":[1]}`,
+		`{"members":["_x"]}`, `{"members":[],"x":1}`,
 		`{"members":[],"_rev":"1-1"}`, `{"members":[],"_rev":"0-0"}`, `{"members":["group:"]}`,
 	} {
 		v, err := ejson.Parse([]byte(body))

@@ -30,7 +30,9 @@ func (g Groups) Of(r kv.ReadTx, who access.Principals) (access.Principals, error
 }
 
 // ofAll reads the groups of members in one round trip, and gives those that were not found before.
-func (g Groups) ofAll(r kv.ReadTx, members []string, found map[string]bool) (next []string, err error) {
+func (g Groups) ofAll(
+	r kv.ReadTx, members []string, found map[string]bool,
+) (next []string, err error) {
 	ranges := make([]kv.Iterator, len(members))
 	prefixes := make([]int, len(members))
 	for i, member := range members {

@@ -28,7 +28,8 @@ var (
 			"each of at most "+
 			strconv.Itoa(access.MaxEntry)+" bytes, and of `_rev`, where it exists.")
 	errMany = compat.Named(compat.KindBadRequest, "invalid_group",
-		"A group has at most "+strconv.Itoa(MostMembers)+" members, whose names have at most "+strconv.Itoa(MostBytes)+
+		"A group has at most "+strconv.Itoa(MostMembers)+" members, whose names have at most "+
+			strconv.Itoa(MostBytes)+
 			" bytes together, the group's own counted for each.")
 	errRev = compat.NewError(compat.KindBadRequest, "Invalid rev format")
 )
